@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "base/threads.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,11 @@ enum {
     BLOCK_ELEMENTS = 1 << 15,
     MAX_HOST_ELEMENTS = 1 << 20, /* initialised on the host at once */
 };
+
+float initial_glorot(int64_t inputs, int64_t outputs)
+{
+    return (float)sqrt(6.0 / ((double)inputs + (double)outputs));
+}
 
 int64_t parameter_elements(const struct parameter *row)
 {
@@ -94,6 +100,13 @@ struct initialise_work {
     struct rotary_random_key key;
 };
 
+/* The bound of element i of a uniform distribution. */
+static float scale_of(const struct parameter *row, int64_t i)
+{
+    int64_t tail = (row->rows - row->tail_rows) * (row->columns ? row->columns : 1);
+    return i < tail ? row->scale : row->tail_scale;
+}
+
 static void initialise_block(void *argument, int64_t index, int worker)
 {
     (void)worker;
@@ -115,7 +128,7 @@ static void initialise_block(void *argument, int64_t index, int worker)
             value[j] = row->scale * rotary_random_normal(work->key, (uint64_t)(work->first + j));
             break;
         case INITIAL_UNIFORM:
-            value[j] = row->scale * (2.0f * value[j] - 1.0f);
+            value[j] = scale_of(row, work->first + j) * (2.0f * value[j] - 1.0f);
             break;
         }
 }

@@ -19,11 +19,16 @@ enum initialisation {
     INITIAL_UNIFORM, /* -scale ... scale */
 };
 
+/* Glorot and Bengio 2010: the bound of a uniform distribution of the elements of a matrix of these sides. */
+float initial_glorot(int64_t inputs, int64_t outputs);
+
 struct parameter {
     char name[96]; /* "layers.0.attention.output.weight": unique, and the tensor's name in a checkpoint */
     int64_t rows, columns; /* columns is 0 for a vector */
     enum initialisation initial;
     float scale;
+    int64_t tail_rows; /* the last of its rows: INITIAL_UNIFORM takes tail_scale for them */
+    float tail_scale;
     bool decay;       /* whether weight decay applies: to matrices, not to biases and gains */
     bool frozen;      /* not trained: gets no gradient and no update; set before gradients are added */
     int64_t offset;   /* of its first element in the flat arrays; a multiple of 16 */

@@ -28,7 +28,8 @@ enum rotary_random_stream {
     ROTARY_STREAM_PERMUTATION = 6, /* the order of a finite corpus; step is the epoch */
     ROTARY_STREAM_ATTENTION_DROPOUT = 7,
     ROTARY_STREAM_TEST = 8,
-    ROTARY_STREAM_SIGN_FLIP = 9, /* sign patterns of tests of paired differences */
+    ROTARY_STREAM_SIGN_FLIP = 9,   /* sign patterns of tests of paired differences */
+    ROTARY_STREAM_RESAMPLING = 10, /* of segments; step is the sample */
 };
 
 /* The four words of a block. */

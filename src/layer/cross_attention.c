@@ -63,6 +63,8 @@ static rotary_status add_projections(struct cross_attention *layer, const struct
     const struct sublayer_linear key_value = {.name = "key_value",
                                               .inputs = config->source_width,
                                               .outputs = 2 * key_columns(config),
+                                              .first_outputs = key_columns(config),
+                                              .next_outputs = key_columns(config),
                                               .rows = config->batch * config->source_time,
                                               .bias = config->in_bias};
     const struct sublayer_linear output = {.name = "output",

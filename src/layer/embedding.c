@@ -25,6 +25,10 @@ static rotary_status add_table(struct parameters *parameters, const struct embed
                             .scale = config->initial_scale,
                             .decay = true,
                             .initial = config->initial_scale > 0.0f ? INITIAL_NORMAL : INITIAL_ZERO};
+    if (config->glorot) {
+        row.initial = INITIAL_UNIFORM;
+        row.scale = initial_glorot(config->width, rows);
+    }
     snprintf(row.name, sizeof row.name, "%s%s", config->name, suffix);
     return parameters_add(parameters, &row, index, error);
 }

@@ -32,6 +32,7 @@ struct embedding_config {
     bool shared; /* the table of tokens is parameter `shared_table`, of the same shape */
     int shared_table;
     float initial_scale; /* standard deviation of the trained tables; 0 initialises them to zero */
+    bool glorot;         /* they are drawn as INITIALISE_GLOROT says (layer/sublayer.h) instead */
 };
 
 ROTARY_CHECKED rotary_status embedding_create(struct embedding *embedding,

@@ -49,8 +49,12 @@ static rotary_status create(struct sublayer **sublayer, const struct backend *ba
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for sublayer \"%s\"", config->name);
     made->activation = config->activation;
     int64_t gates = config->activation == ACTIVATION_SWIGLU ? 2 : 1;
-    const struct sublayer_linear up = {
-        .name = "up", .inputs = config->width, .outputs = gates * config->hidden, .bias = config->in_bias};
+    const struct sublayer_linear up = {.name = "up",
+                                       .inputs = config->width,
+                                       .outputs = gates * config->hidden,
+                                       .first_outputs = config->hidden,
+                                       .next_outputs = config->hidden,
+                                       .bias = config->in_bias};
     const struct sublayer_linear down = {.name = "down",
                                          .inputs = config->hidden,
                                          .outputs = config->width,

@@ -34,13 +34,15 @@ static rotary_status add_parameters(struct linear *linear, const struct linear_c
                                    .columns = config->inputs,
                                    .initial = config->initial,
                                    .scale = config->scale,
+                                   .tail_rows = config->tail_outputs,
+                                   .tail_scale = config->tail_scale,
                                    .decay = true};
         snprintf(weight.name, sizeof weight.name, "%s.weight", config->name);
         status = parameters_add(parameters, &weight, &linear->weight, error);
     }
     if (status == ROTARY_OK && config->bias) {
         struct parameter bias = {
-            .rows = config->outputs, .initial = config->bias_initial, .scale = config->scale};
+            .rows = config->outputs, .initial = config->bias_initial, .scale = config->bias_scale};
         snprintf(bias.name, sizeof bias.name, "%s.bias", config->name);
         status = parameters_add(parameters, &bias, &linear->bias, error);
     }

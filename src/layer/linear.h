@@ -18,7 +18,9 @@ struct linear_config {
     bool measured;   /* only its size is wanted: it gets no memory for packed weights and cannot run */
     int tied_weight; /* index of a parameter [outputs, inputs] to share; -1: adds a weight of its own */
     enum initialisation initial, bias_initial;
-    float scale; /* of both initial distributions */
+    float scale, bias_scale; /* of the initial distributions */
+    int64_t tail_outputs;    /* the last of the outputs, whose weights have tail_scale instead */
+    float tail_scale;
 };
 
 ROTARY_CHECKED rotary_status linear_create(struct linear **linear, const struct backend *backend,

@@ -64,6 +64,8 @@ static rotary_status create(struct sublayer **sublayer, const struct backend *ba
     const struct sublayer_linear in = {.name = "query_key_value",
                                        .inputs = config->width,
                                        .outputs = qkv_columns(config),
+                                       .first_outputs = config->heads * config->head_dim,
+                                       .next_outputs = config->key_value_heads * config->head_dim,
                                        .bias = config->in_bias};
     const struct sublayer_linear out = {.name = "output",
                                         .inputs = config->heads * config->head_dim,

@@ -38,6 +38,27 @@ rotary_status sublayer_create(struct sublayer **sublayer, const char *type, cons
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "there is no type of sublayer called \"%s\"", type);
 }
 
+static void set_initial(struct linear_config *linear, const struct sublayer_config *config,
+                        const struct sublayer_linear *shape)
+{
+    const struct initial_config *initial = &config->initial;
+    bool normal = initial->kind == INITIALISE_NORMAL;
+    float uniform = (float)(1.0 / sqrt((double)shape->inputs));
+    linear->initial = normal ? INITIAL_NORMAL : INITIAL_UNIFORM;
+    linear->bias_initial = normal ? INITIAL_ZERO : INITIAL_UNIFORM;
+    linear->scale = linear->bias_scale = uniform;
+    if (normal)
+        linear->scale = (float)(initial->range / sqrt(shape->joins ? initial->depth : 1.0));
+    if (initial->kind != INITIALISE_GLOROT)
+        return;
+    int64_t first = shape->first_outputs > 0 ? shape->first_outputs : shape->outputs;
+    linear->scale = initial_glorot(shape->inputs, first);
+    if (shape->next_outputs > 0) {
+        linear->tail_outputs = shape->outputs - first;
+        linear->tail_scale = initial_glorot(shape->inputs, shape->next_outputs);
+    }
+}
+
 rotary_status sublayer_add_linear(struct linear **linear, const struct backend *backend,
                                   const struct sublayer_config *config, const struct sublayer_linear *shape,
                                   struct parameters *parameters, rotary_error *error)
@@ -45,20 +66,15 @@ rotary_status sublayer_add_linear(struct linear **linear, const struct backend *
     char name[96];
     snprintf(name, sizeof name, "%s%s%s", config->name ? config->name : "", config->name ? "." : "",
              shape->name);
-    bool pytorch = config->initial.kind == INITIALISE_PYTORCH;
-    double normal = config->initial.range / sqrt(shape->joins ? config->initial.depth : 1.0);
-    const struct linear_config made = {.name = name,
-                                       .inputs = shape->inputs,
-                                       .outputs = shape->outputs,
-                                       .rows = shape->rows > 0 ? shape->rows : config->batch * config->time,
-                                       .bias = shape->bias,
-                                       .training = config->training,
-                                       .measured = config->measured,
-                                       .tied_weight = shape->tied ? shape->tied_weight : -1,
-                                       .initial = pytorch ? INITIAL_UNIFORM : INITIAL_NORMAL,
-                                       .bias_initial = pytorch ? INITIAL_UNIFORM : INITIAL_ZERO,
-                                       .scale =
-                                           (float)(pytorch ? 1.0 / sqrt((double)shape->inputs) : normal)};
+    struct linear_config made = {.name = name,
+                                 .inputs = shape->inputs,
+                                 .outputs = shape->outputs,
+                                 .rows = shape->rows > 0 ? shape->rows : config->batch * config->time,
+                                 .bias = shape->bias,
+                                 .training = config->training,
+                                 .measured = config->measured,
+                                 .tied_weight = shape->tied ? shape->tied_weight : -1};
+    set_initial(&made, config, shape);
     return linear_create(linear, backend, &made, parameters, error);
 }
 

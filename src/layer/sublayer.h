@@ -15,8 +15,11 @@
 
 /* PyTorch draws weight and bias of a linear layer uniformly within 1 / sqrt(inputs). GPT-2 draws the weight
  * from a normal distribution, whose variance is divided by `depth` where the output joins the residual
- * stream, and sets biases to zero. */
-enum initial_kind { INITIALISE_PYTORCH, INITIALISE_NORMAL };
+ * stream, and sets biases to zero. Glorot and Bengio 2010 (xavier_uniform_) draw every matrix uniformly
+ * within sqrt(6 / (inputs + outputs)), tables of embeddings too; biases are as PyTorch draws them. Queries,
+ * keys and values, and gate and up of SwiGLU, are matrices of their own there, though they are stored as one.
+ */
+enum initial_kind { INITIALISE_PYTORCH, INITIALISE_NORMAL, INITIALISE_GLOROT };
 struct initial_config {
     enum initial_kind kind;
     double range; /* standard deviation of the normal distribution */
@@ -213,6 +216,9 @@ ROTARY_CHECKED rotary_status sublayer_create(struct sublayer **sublayer, const c
 struct sublayer_linear {
     const char *name;
     int64_t inputs, outputs;
+    /* Where several matrices are stored below one another: outputs of the first, and of each after it; 0: one
+     * matrix, or all have as many outputs. */
+    int64_t first_outputs, next_outputs;
     int64_t rows; /* the maximum per call; 0: config->batch * config->time */
     bool bias, joins;
     bool tied; /* shares parameter `tied_weight` of the table as its weight */

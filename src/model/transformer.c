@@ -158,7 +158,8 @@ static rotary_status add_embedding(struct transformer *transformer, struct embed
         .position = position,
         .shared = encodes && config->share_encoder_decoder_embeddings,
         .shared_table = transformer->decoder.embedding.table,
-        .initial_scale = normal ? (float)config->initializer_range : 1.0f};
+        .initial_scale = normal ? (float)config->initializer_range : 1.0f,
+        .glorot = config->initialisation == INITIALISE_GLOROT};
     return embedding_create(&part->embedding, &embedding, &transformer->parameters, error);
 }
 

@@ -14,7 +14,7 @@ static const char *const parallel_residuals[] = {"no", "two_norms", "one_norm", 
 static const char *const query_key_norms[] = {"none", "head", "all", NULL};
 static const char *const projection_biases[] = {"bias", "true", "false", NULL};
 static const char *const architectures[] = {"decoder", "encoder_decoder", NULL};
-static const char *const initialisations[] = {"pytorch", "normal", NULL};
+static const char *const initialisations[] = {"pytorch", "normal", "glorot", NULL};
 
 void transformer_config_default(struct transformer_config *config)
 {

@@ -27,10 +27,9 @@ double bleu_smoothing_default(enum bleu_smoothing smoothing)
 struct counter {
     const struct bleu_config *config;
     struct points *texts; /* [references + 1], tokenized; the translation comes last */
+    struct points tokens; /* of one text: nodes of `words` */
     struct points scratch;
     struct ngrams words, ngrams;
-    int32_t *tokens; /* of one text: nodes of `words` */
-    int64_t token_capacity;
 };
 
 static rotary_status read_texts(struct counter *counter, const struct segment_corpus *corpus, int64_t index,
@@ -49,48 +48,21 @@ static rotary_status read_texts(struct counter *counter, const struct segment_co
         status = bleu_tokenize(counter->config->tokenizer, text, &counter->scratch, error);
         characters += text->count;
     }
+    /* No text has more tokens than characters. */
+    if (status == ROTARY_OK)
+        status = points_reserve(&counter->tokens, characters, error);
     if (status == ROTARY_OK)
         status = ngrams_begin(&counter->words, characters, error);
-    if (status == ROTARY_OK) /* a text has no more tokens than characters */
-        status = ngrams_begin(&counter->ngrams, BLEU_ORDER * characters, error);
-    if (status == ROTARY_OK && characters > counter->token_capacity) {
-        free(counter->tokens);
-        counter->tokens = malloc((size_t)characters * sizeof *counter->tokens);
-        counter->token_capacity = counter->tokens ? characters : 0;
-        if (!counter->tokens)
-            status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a segment of %lld characters",
-                                 (long long)characters);
-    }
-    return status;
+    return status == ROTARY_OK ? ngrams_begin(&counter->ngrams, BLEU_ORDER * characters, error) : status;
 }
 
-/* The tokens of a text as numbers, the same for the same token. Returns how many there are. */
-static int64_t number_tokens(struct counter *counter, const struct points *text)
+/* The tokens of a text as numbers, the same for the same token. */
+static void number_tokens(struct counter *counter, const struct points *text)
 {
-    int64_t count = 0;
-    for (int64_t begin = 0, end; points_word(text, &begin, &end); begin = end) {
-        int32_t word = NGRAMS_ROOT;
-        for (int64_t i = begin; i < end; i++)
-            word = ngrams_next(&counter->words, word, text->at[i]);
-        counter->tokens[count++] = word;
-    }
-    return count;
-}
-
-/* Counts the n-grams of a text in the member of their nodes that `of_hypothesis` says. Returns the number of
- * tokens. */
-static int64_t count_ngrams(struct counter *counter, const struct points *text, bool of_hypothesis)
-{
-    int64_t tokens = number_tokens(counter, text);
-    for (int64_t i = 0; i < tokens; i++) {
-        int32_t node = NGRAMS_ROOT;
-        for (int64_t j = i; j < tokens && j < i + BLEU_ORDER; j++) {
-            node = ngrams_next(&counter->ngrams, node, (uint32_t)counter->tokens[j]);
-            struct ngram *ngram = &counter->ngrams.nodes[node];
-            (*(of_hypothesis ? &ngram->hypothesis : &ngram->reference))++;
-        }
-    }
-    return tokens;
+    counter->tokens.count = 0;
+    for (int64_t begin = 0, end; points_word(text, &begin, &end); begin = end)
+        counter->tokens.at[counter->tokens.count++] =
+            ngrams_text(&counter->words, text->at + begin, end - begin);
 }
 
 /* best: how often the reference has it that has it most often. */
@@ -113,13 +85,16 @@ static int64_t nearer_length(int64_t a, int64_t b, int64_t length)
 static void count_segment(struct counter *counter, int reference_count, int64_t *statistics)
 {
     const struct points *hypothesis = &counter->texts[reference_count];
-    int64_t length = number_tokens(counter, hypothesis), nearest = -1;
+    const struct points *tokens = &counter->tokens;
+    number_tokens(counter, hypothesis);
+    ngrams_count(&counter->ngrams, tokens->at, tokens->count, BLEU_ORDER, NGRAMS_HYPOTHESIS);
+    int64_t length = tokens->count, nearest = -1;
     for (int i = 0; i < reference_count; i++) {
-        int64_t tokens = count_ngrams(counter, &counter->texts[i], false);
-        nearest = i == 0 ? tokens : nearer_length(tokens, nearest, length);
+        number_tokens(counter, &counter->texts[i]);
+        ngrams_count(&counter->ngrams, tokens->at, tokens->count, BLEU_ORDER, NGRAMS_REFERENCE);
         merge_reference(&counter->ngrams);
+        nearest = i == 0 ? tokens->count : nearer_length(tokens->count, nearest, length);
     }
-    count_ngrams(counter, hypothesis, true);
     statistics[BLEU_HYPOTHESIS_LENGTH] = length;
     statistics[BLEU_REFERENCE_LENGTH] = nearest;
     for (int n = 0; n < BLEU_ORDER; n++) {
@@ -148,10 +123,10 @@ rotary_status bleu_count(const struct bleu_config *config, const struct segment_
     for (int i = 0; i < texts && counter.texts; i++)
         points_free(&counter.texts[i]);
     free(counter.texts);
+    points_free(&counter.tokens);
     points_free(&counter.scratch);
     ngrams_free(&counter.words);
     ngrams_free(&counter.ngrams);
-    free(counter.tokens);
     return status;
 }
 
@@ -227,6 +202,16 @@ static double score_of(const void *config, const int64_t *sums)
 struct segment_metric bleu_metric(const struct bleu_config *config)
 {
     return (struct segment_metric){BLEU_STATISTICS, score_of, config};
+}
+
+const char *bleu_text(const struct bleu_score *score, char text[BLEU_TEXT_BYTES])
+{
+    const double *precisions = score->precisions;
+    snprintf(text, BLEU_TEXT_BYTES,
+             "%.1f/%.1f/%.1f/%.1f (BP = %.3f ratio = %.3f hyp_len = %lld ref_len = %lld)", precisions[0],
+             precisions[1], precisions[2], precisions[3], score->brevity_penalty, score->ratio,
+             (long long)score->hypothesis_length, (long long)score->reference_length);
+    return text;
 }
 
 const char *bleu_signature(const struct bleu_config *config, int reference_count,

@@ -57,6 +57,27 @@ int32_t ngrams_next(struct ngrams *ngrams, int32_t prefix, uint32_t symbol)
     return made;
 }
 
+uint32_t ngrams_text(struct ngrams *ngrams, const uint32_t *symbols, int64_t count)
+{
+    int32_t node = NGRAMS_ROOT;
+    for (int64_t i = 0; i < count; i++)
+        node = ngrams_next(ngrams, node, symbols[i]);
+    return (uint32_t)node;
+}
+
+void ngrams_count(struct ngrams *ngrams, const uint32_t *symbols, int64_t count, int order,
+                  enum ngram_side side)
+{
+    for (int64_t i = 0; i < count; i++) {
+        int32_t node = NGRAMS_ROOT;
+        for (int64_t j = i; j < count && j < i + order; j++) {
+            node = ngrams_next(ngrams, node, symbols[j]);
+            struct ngram *ngram = &ngrams->nodes[node];
+            (*(side == NGRAMS_HYPOTHESIS ? &ngram->hypothesis : &ngram->reference))++;
+        }
+    }
+}
+
 void ngrams_free(struct ngrams *ngrams)
 {
     free(ngrams->nodes);

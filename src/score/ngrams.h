@@ -12,10 +12,11 @@
 enum { NGRAMS_ROOT = 0 }; /* the empty sequence */
 
 struct ngram {
-    int32_t prefix;                      /* the node of all symbols but the last */
-    uint32_t symbol;                     /* the last */
-    int32_t length;                      /* symbols */
-    int32_t hypothesis, reference, best; /* counts, for whoever counts; 0 at first */
+    int32_t prefix;                /* the node of all symbols but the last */
+    uint32_t symbol;               /* the last */
+    int32_t length;                /* symbols */
+    int32_t hypothesis, reference; /* how often either has it */
+    int32_t best;                  /* for whoever compares references; 0 at first */
 };
 
 struct ngrams {
@@ -29,6 +30,14 @@ struct ngrams {
 ROTARY_CHECKED rotary_status ngrams_begin(struct ngrams *ngrams, int64_t count, rotary_error *error);
 /* The node of `prefix` followed by `symbol`, which is made if there is none. */
 int32_t ngrams_next(struct ngrams *ngrams, int32_t prefix, uint32_t symbol);
+/* The node of a sequence, as a symbol of another trie: at most `count` calls of ngrams_next. */
+uint32_t ngrams_text(struct ngrams *ngrams, const uint32_t *symbols, int64_t count);
+
+/* Counts every n-gram of n = 1 ... `order` of a sequence, in one member of their nodes: at most `order` *
+ * `count` calls of ngrams_next. */
+enum ngram_side { NGRAMS_HYPOTHESIS, NGRAMS_REFERENCE };
+void ngrams_count(struct ngrams *ngrams, const uint32_t *symbols, int64_t count, int order,
+                  enum ngram_side side);
 void ngrams_free(struct ngrams *ngrams);
 
 #endif

@@ -30,6 +30,10 @@ struct kind {
     size_t options_bytes;
     const void *defaults;
 
+    /* The kind's setting that makes `key`, another one, do nothing, and what is wanted in its place; NULL:
+     * the key is used. The function is NULL if all keys are. */
+    const char *(*excluding_key)(const struct task_config *config, const char *key, const char **wanted);
+
     /* Sets what is the kind's in `task`, as far as task->request needs it, and checks that its settings
      * agree.
      */

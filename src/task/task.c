@@ -43,15 +43,26 @@ void task_settings(struct task_config *config, struct settings settings[TASK_SET
             (struct settings){kinds[kind]->settings, kinds[kind]->setting_count, &config->options[kind]};
 }
 
-bool task_uses_key(const struct task_config *config, const char *key)
+static bool has_setting(const struct kind *kind, const char *key)
 {
+    for (int i = 0; i < kind->setting_count; i++)
+        if (strcmp(kind->settings[i].name, key) == 0)
+            return true;
+    return false;
+}
+
+const char *task_excluding_key(const struct task_config *config, const char *key, const char **wanted)
+{
+    const struct kind *kind = kinds[config->task];
+    *wanted = "another task";
     if (strcmp(key, "problems") == 0)
-        return kinds[config->task]->size != NULL;
-    for (int kind = 0; kind < TASK_KINDS; kind++)
-        for (int i = 0; i < kinds[kind]->setting_count; i++)
-            if (strcmp(kinds[kind]->settings[i].name, key) == 0)
-                return kind == config->task;
-    return true;
+        return kind->size ? NULL : "task";
+    if (has_setting(kind, key))
+        return kind->excluding_key ? kind->excluding_key(config, key, wanted) : NULL;
+    for (int other = 0; other < TASK_KINDS; other++)
+        if (has_setting(kinds[other], key))
+            return "task";
+    return NULL;
 }
 
 /* Evaluation generates in as many positions as a sequence has. */

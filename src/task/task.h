@@ -37,9 +37,11 @@ struct task_config {
     union task_options options[TASK_KINDS];
 };
 void task_config_default(struct task_config *config);
-/* Whether the task of `config` has a use for the setting: not for another task's, nor for `problems` if it
- * has none. True for keys that are no task's. */
-bool task_uses_key(const struct task_config *config, const char *key);
+/* The key because of whose value the setting `key` does nothing, and what is wanted in its place: "task" for
+ * another task's setting, and for `problems` if the task has none. NULL: the setting is used, or is no
+ * task's.
+ */
+const char *task_excluding_key(const struct task_config *config, const char *key, const char **wanted);
 /* The tables over `config`: what all tasks have, then each kind's own. */
 enum { TASK_SETTINGS = 1 + TASK_KINDS };
 void task_settings(struct task_config *config, struct settings settings[TASK_SETTINGS]);

@@ -12,11 +12,12 @@
 
 #include "base/fail.h"
 #include "task/permutation.h"
+#include "text/sentencepiece.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const tokenizers[] = {"words", NULL};
+static const char *const tokenizers[] = {"words", "sentencepiece", NULL};
 
 #define MEMBER(member) offsetof(struct translation_options, member)
 static const struct setting table[] = {
@@ -33,6 +34,10 @@ static const struct setting table[] = {
      .help = "the text of the translation task is made lower case"},
     {"translation_tokenizer", SETTING_CHOICE, MEMBER(tokenizer), .choices = tokenizers,
      .help = "how the text of the translation task becomes tokens"},
+    {"translation_model_type", SETTING_CHOICE, MEMBER(model), .choices = sentencepiece_model_names,
+     .help = "SentencePiece model of the translation task"},
+    {"translation_vocab_size", SETTING_INTEGER, MEMBER(vocab_size), 16, 1 << 20, NULL,
+     .help = "tokens of a SentencePiece vocabulary of the translation task"},
     {"translation_min_frequency", SETTING_INTEGER, MEMBER(min_frequency), 1, 1 << 20, NULL,
      .help = "occurrences in the training text that make a word part of the vocabulary"},
     {"translation_shared_vocabulary", SETTING_BOOLEAN, MEMBER(shared_vocabulary),
@@ -44,6 +49,8 @@ static const struct translation_options defaults = {
     .target = "en",
     .tokenizer = TRANSLATION_WORDS,
     .min_frequency = 2,
+    .model = SENTENCEPIECE_BPE,
+    .vocab_size = 8000,
 };
 
 struct translation {
@@ -53,6 +60,18 @@ struct translation {
 static const struct corpus_split *split_of(const struct task *task, enum task_split split)
 {
     return &((const struct translation *)task->data)->splits[split];
+}
+
+/* The keys of one kind of tokenizer do nothing with the other. */
+static const char *excluding_key(const struct task_config *config, const char *key, const char **wanted)
+{
+    const struct translation_options *options = task_options(config, TASK_TRANSLATION);
+    const bool words = options->tokenizer == TRANSLATION_WORDS,
+               of_words = strcmp(key, "translation_min_frequency") == 0,
+               of_pieces =
+                   strcmp(key, "translation_model_type") == 0 || strcmp(key, "translation_vocab_size") == 0;
+    *wanted = of_words ? "translation_tokenizer words" : "translation_tokenizer sentencepiece";
+    return (of_words && !words) || (of_pieces && words) ? "translation_tokenizer" : NULL;
 }
 
 static rotary_status read_splits(struct task *task, rotary_error *error)
@@ -160,6 +179,7 @@ const struct kind kind_translation = {
     .setting_count = sizeof table / sizeof table[0],
     .options_bytes = sizeof defaults,
     .defaults = &defaults,
+    .excluding_key = excluding_key,
     .create = create,
     .destroy = destroy,
     .fill = fill,

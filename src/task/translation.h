@@ -16,7 +16,9 @@ struct translation_options {
     char splits[TASK_SPLITS][SETTING_TEXT_BYTES];                /* names of files before the dot */
     char source[SETTING_TEXT_BYTES], target[SETTING_TEXT_BYTES]; /* and after it: languages */
     int tokenizer;                                               /* enum translation_tokenizer */
-    int64_t min_frequency;
+    int64_t min_frequency;                                       /* of words */
+    int model;                                                   /* enum sentencepiece_model */
+    int64_t vocab_size;                                          /* of SentencePiece */
     bool lowercase;
     bool shared_vocabulary;
 };

@@ -6,6 +6,7 @@
 #include "base/integer.h"
 #include "file/file.h"
 #include "task/translation.h"
+#include "text/sentencepiece.h"
 #include "text/unicode.h"
 
 #include <stdlib.h>
@@ -87,15 +88,58 @@ rotary_status translation_append(const struct translation_options *options, stru
 
 /* ---- vocabularies ---- */
 
-static rotary_status append_lines(const struct translation_options *options, const struct text_lines *lines,
-                                  struct text_buffer *buffer, rotary_error *error)
+/* The lines of the text that vocabularies are made from, as tokenizers read them. */
+struct prepared {
+    struct text_buffer text; /* lines, each with "\n" behind it */
+    int64_t *begins;         /* [count + 1] */
+    int64_t count;
+};
+
+static rotary_status prepare(struct prepared *prepared, const struct translation_options *options,
+                             const struct parallel_text *text, int first, int last, rotary_error *error)
 {
-    rotary_status status = ROTARY_OK;
-    for (int64_t i = 0; i < lines->count && status == ROTARY_OK; i++) {
-        status = translation_append(options, text_lines_at(lines, i), buffer, error);
-        if (status == ROTARY_OK)
+    struct text_buffer *buffer = &prepared->text;
+    int64_t count = 0;
+    for (int side = first; side <= last; side++)
+        count += text->sides[side].count;
+    prepared->begins = calloc((size_t)count + 1, sizeof *prepared->begins);
+    if (!prepared->begins)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for text");
+    for (int side = first; side <= last; side++)
+        for (int64_t i = 0; i < text->sides[side].count; i++) {
+            rotary_status status =
+                translation_append(options, text_lines_at(&text->sides[side], i), buffer, error);
+            if (status != ROTARY_OK)
+                return status;
             buffer->bytes[buffer->count++] = '\n'; /* translation_append made room for it */
-    }
+            prepared->begins[++prepared->count] = buffer->count;
+        }
+    return ROTARY_OK;
+}
+
+static void free_prepared(struct prepared *prepared)
+{
+    free(prepared->text.bytes);
+    free(prepared->begins);
+}
+
+static rotary_status make_pieces(const struct translation_options *options, const struct prepared *prepared,
+                                 struct tokenizer **tokenizer, rotary_error *error)
+{
+    struct sentencepiece_config config;
+    sentencepiece_defaults(&config);
+    config.model = (enum sentencepiece_model)options->model;
+    config.vocabulary_size = options->vocab_size;
+    config.character_coverage = 1.0;
+    config.max_line_bytes = TEXT_LINE_BYTES;
+    struct text_line *lines = calloc((size_t)prepared->count + 1, sizeof *lines);
+    if (!lines)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for text");
+    for (int64_t i = 0; i < prepared->count; i++)
+        lines[i] = (struct text_line){prepared->text.bytes + prepared->begins[i],
+                                      prepared->begins[i + 1] - prepared->begins[i] - 1};
+    rotary_status status = sentencepiece_train(tokenizer, &config, lines, prepared->count, NULL, error);
+    free(lines);
     return status;
 }
 
@@ -103,20 +147,20 @@ static rotary_status append_lines(const struct translation_options *options, con
 static rotary_status make(const struct translation_options *options, const struct parallel_text *text,
                           int first, int last, struct tokenizer **tokenizer, rotary_error *error)
 {
-    struct text_buffer buffer = {0};
-    rotary_status status = ROTARY_OK;
-    for (int side = first; side <= last && status == ROTARY_OK; side++)
-        status = append_lines(options, &text->sides[side], &buffer, error);
-    if (status == ROTARY_OK)
-        status = words_create(tokenizer, buffer.bytes ? buffer.bytes : "", buffer.count,
+    struct prepared prepared = {0};
+    rotary_status status = prepare(&prepared, options, text, first, last, error);
+    if (status == ROTARY_OK && options->tokenizer == TRANSLATION_SENTENCEPIECE)
+        status = make_pieces(options, &prepared, tokenizer, error);
+    else if (status == ROTARY_OK)
+        status = words_create(tokenizer, prepared.text.bytes ? prepared.text.bytes : "", prepared.text.count,
                               options->min_frequency, error);
-    free(buffer.bytes);
+    free_prepared(&prepared);
     return status;
 }
 
-static rotary_status make_all(struct task *task, rotary_error *error)
+static rotary_status make_all(struct task *task, const struct translation_options *options,
+                              rotary_error *error)
 {
-    const struct translation_options *options = task_options(&task->config, TASK_TRANSLATION);
     struct parallel_text *text = calloc(1, sizeof *text);
     if (!text)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a corpus");
@@ -155,12 +199,30 @@ static rotary_status load_all(struct task *task, rotary_error *error)
     return status;
 }
 
+static void name_files(struct task *task, const struct translation_options *options)
+{
+    static const char *const names[][3] = {
+        [TRANSLATION_WORDS] = {"source.json", "target.json", "vocabulary.json"},
+        [TRANSLATION_SENTENCEPIECE] = {"source.model", "target.model", "vocabulary.model"}};
+    const char *const *of = names[options->tokenizer];
+    task->source_file = of[options->shared_vocabulary ? 2 : 0];
+    task->target_file = of[options->shared_vocabulary ? 2 : 1];
+}
+
 rotary_status translation_vocabularies(struct task *task, rotary_error *error)
 {
     const struct translation_options *options = task_options(&task->config, TASK_TRANSLATION);
-    task->target_file = options->shared_vocabulary ? "vocabulary.json" : "target.json";
-    task->source_file = options->shared_vocabulary ? task->target_file : "source.json";
-    rotary_status status = task->request.folder ? load_all(task, error) : make_all(task, error);
+    name_files(task, options);
+    rotary_status status;
+    if (task->request.folder) {
+        status = load_all(task, error);
+    } else if (task->request.need == TASK_SIZES && options->tokenizer == TRANSLATION_SENTENCEPIECE) {
+        task->vocabulary =
+            (struct task_vocabulary){options->vocab_size, options->vocab_size, options->shared_vocabulary};
+        return parallel_text_find(options, error);
+    } else {
+        status = make_all(task, options, error);
+    }
     if (status == ROTARY_OK && options->shared_vocabulary)
         task->source_tokenizer = task->tokenizer;
     return status;

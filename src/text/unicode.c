@@ -35,6 +35,17 @@ bool unicode_is_space(uint32_t point)
     return point == 0x85 || uc_is_general_category_withtable(point, UC_CATEGORY_MASK_Z);
 }
 
+int64_t unicode_trimmed(const char *text, int64_t bytes)
+{
+    for (;;) {
+        ucs4_t last;
+        const uint8_t *start = (const uint8_t *)text, *before = u8_prev(&last, start + bytes, start);
+        if (!before || !unicode_is_space(last))
+            return bytes;
+        bytes = before - start;
+    }
+}
+
 bool unicode_is_number(uint32_t point)
 {
     return uc_is_general_category_withtable(point, UC_CATEGORY_MASK_N);

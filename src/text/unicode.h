@@ -19,6 +19,8 @@ int64_t unicode_encode(const uint32_t *points, int64_t count, char *text);
 
 /* Python's str.isspace: white space, by bidirectional class or category. Zero-width spaces are none. */
 bool unicode_is_space(uint32_t point);
+/* The bytes of UTF-8 text without the white space at its end. */
+int64_t unicode_trimmed(const char *text, int64_t bytes);
 /* The general categories N, P and S. */
 bool unicode_is_number(uint32_t point);
 bool unicode_is_punctuation(uint32_t point);

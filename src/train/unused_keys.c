@@ -103,8 +103,7 @@ static const char *find_excluding(const struct run_config *config, const char *k
             *wanted = conditions[i].wanted;
             return conditions[i].other;
         }
-    *wanted = "another task";
-    return task_uses_key(&config->task, key) ? NULL : "task";
+    return task_excluding_key(&config->task, key, wanted);
 }
 
 /* The value of a key as a person writes it; "?" without memory. */

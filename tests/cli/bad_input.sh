@@ -173,6 +173,25 @@ huge="--set hidden_size=131072 --set num_hidden_layers=100 --set num_attention_h
 }
 find large larger -name '*.safetensors' 2>/dev/null | grep -q . && complain "a model too large leaves a checkpoint"
 
+# Translations and references that are no text, do not belong together, or are not there.
+printf 'one\ntwo\nthree\n' >three.txt
+printf 'one\ntwo' >two.txt
+printf 'one\ntwo\nthr\351e\n' >latin.txt
+printf 'one\ntwo\n\355\240\200\n' >surrogate.txt
+printf 'one\000\ntwo\nthree\n' >zero.txt
+: >nothing.txt
+refuses 1 'three.txt has 3 lines and two.txt 2, wanted as many in both' bleu three.txt two.txt
+refuses 1 'two.txt has 2 lines and three.txt 3' bleu two.txt two.txt three.txt
+refuses 1 'three.txt has 3 lines and two.txt 2' bleu three.txt --input three.txt --input two.txt
+refuses 1 'latin.txt, line 3: byte 0xe9 at position 4 is not UTF-8 text' bleu three.txt latin.txt
+refuses 1 'surrogate.txt, line 3: byte 0xed at position 1 is not UTF-8 text' bleu surrogate.txt three.txt
+refuses 1 'zero.txt, line 1: byte 0x00' bleu three.txt zero.txt
+refuses 1 'nothing.txt has no lines' bleu three.txt nothing.txt
+refuses 1 'nothing.txt has no lines' bleu nothing.txt nothing.txt
+refuses 1 'standard input has no lines' bleu three.txt -
+refuses 1 'cannot open absent.txt' bleu three.txt absent.txt
+refuses 1 'good is a folder' bleu three.txt good
+
 # A name that no JSON can hold.
 name=$(printf 'bad\377')
 cp -r good "$name"

@@ -216,6 +216,41 @@ changes "report run --out here.html" "--json"
 changes "report $three --out here.html" "--csv"
 changes "report $three --out here.html --csv" "--rows arms" "--rows pairs"
 
+# ---- scores of translations ----
+
+printf 'A man, in 1-2 hats.\nTwo dogs ("big") run\nA b c d e\n' >ref.txt
+printf 'a man in 1-2 hats.\nTwo dogs (small) run away\nA b x d e\n' >one.txt
+printf 'A man, in 1-2 HATS.\nDogs ("big") run\nb A d c e\n' >two.txt
+printf 'A man\nTwo dogs\nA b x d e f\n' >three.txt
+bleu="bleu ref.txt one.txt --json"
+differs --input "$bleu" "bleu ref.txt --input two.txt --json"
+changes "$bleu" "--metrics chrf" "--metrics bleu,chrf"
+changes "$bleu" "--lowercase"
+changes "$bleu" "--tokenize char" "--tokenize none"
+changes "bleu ref.txt two.txt --json" "--smooth-method floor" "--smooth-method none"
+changes "bleu ref.txt two.txt --json --smooth-method add-k" "--smooth-value 0.5" "--smooth-value 0.25"
+changes "$bleu --metrics chrf" "--chrf-char-order 4" "--chrf-char-order 3"
+changes "$bleu --metrics chrf" "--chrf-word-order 2" "--chrf-word-order 1"
+changes "$bleu --metrics chrf" "--chrf-beta 1" "--chrf-beta 3"
+changes "$bleu --metrics chrf" "--chrf-lowercase"
+changes "$bleu --metrics chrf" "--chrf-whitespace"
+changes "bleu ref.txt three.txt --json --metrics chrf --chrf-word-order 8" "--chrf-eps-smoothing"
+changes "$bleu" "--sentence-level"
+changes "$bleu" "--confidence"
+changes "$bleu --confidence" "--confidence-n 50" "--confidence-n 60"
+changes "$bleu --confidence" "--seed 2" "--seed 3"
+both="bleu ref.txt --input one.txt --input two.txt --json"
+changes "$both" "--paired-bs" "--paired-ar"
+changes "$both --paired-bs" "--paired-bs-n 50" "--paired-bs-n 60"
+changes "$both --paired-ar" "--paired-ar-n 50" "--paired-ar-n 60"
+differs --paired-ar "$both" "$both --paired-ar"
+keeps "$both --paired-bs --threads 1" "--threads 2"
+keeps "$both --paired-ar --threads 1" "--threads 2"
+changes "bleu ref.txt one.txt" "--json"
+changes "bleu ref.txt one.txt" "--score-only"
+changes "bleu ref.txt one.txt --score-only" "--width 3" "--width 4"
+changes "$bleu" "--width 3"
+
 # ---- the oracle ----
 
 array x.npy "6, 2, 16" 3000

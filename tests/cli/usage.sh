@@ -89,6 +89,29 @@ refuses 1 "the name of the file to write is empty" data index --output ""
 # Help that is requested: exit status 0.
 does 0 help
 says "rotary compare index"
+refuses 2 'bleu wants REFERENCE' bleu
+refuses 2 'bleu wants REFERENCE... HYPOTHESIS, or' bleu one.txt
+refuses 2 '--tokenize is "13b", wanted 13a, intl, char or none; did you mean "13a"?' bleu one.txt two.txt --tokenize 13b
+refuses 2 '--metrics names "blue", wanted bleu, chrf or bleu,chrf; did you mean "bleu"?' bleu one.txt two.txt --metrics blue
+refuses 2 '--metrics names "", wanted' bleu one.txt two.txt --metrics bleu,
+refuses 2 '--metrics names chrf twice' bleu one.txt two.txt --metrics chrf,bleu,chrf
+refuses 2 '--smooth-value wants --smooth-method floor or add-k' bleu one.txt two.txt --smooth-value 1
+refuses 2 '--smooth-value is "-1"' bleu one.txt two.txt --smooth-method floor --smooth-value -1
+refuses 2 "are BLEU's, and --metrics is chrf" bleu one.txt two.txt --metrics chrf --lowercase
+refuses 2 'options of chrF want --metrics chrf' bleu one.txt two.txt --chrf-beta 3
+refuses 2 '--chrf-char-order 0 wants --chrf-word-order' bleu one.txt two.txt --metrics chrf --chrf-char-order 0
+refuses 2 '--paired-bs and --paired-ar exclude' bleu one.txt --input a --input b --paired-bs --paired-ar
+refuses 2 'wants two systems or more' bleu one.txt two.txt --paired-bs
+refuses 2 '--confidence is for one system' bleu one.txt --input a --input b --confidence
+refuses 2 '--confidence-n wants --confidence' bleu one.txt two.txt --confidence-n 9
+refuses 2 '--paired-bs-n wants --paired-bs' bleu one.txt --input a --input b --paired-bs-n 9
+refuses 2 '--paired-ar-n wants --paired-ar' bleu one.txt --input a --input b --paired-bs --paired-ar-n 9
+refuses 2 '--sentence-level wants one system and one metric' bleu one.txt two.txt --sentence-level --metrics bleu,chrf
+refuses 2 '--sentence-level and --confidence exclude' bleu one.txt two.txt --sentence-level --confidence
+refuses 2 '--score-only and --json exclude' bleu one.txt two.txt --score-only --json
+refuses 2 '--score-only wants one system' bleu one.txt --input a --input b --score-only
+refuses 2 'can be read only once' bleu - -
+
 does 0 --help
 does 0 train --help
 says "usage: rotary train TASK"

@@ -46,13 +46,33 @@ static double inputs_of(const char *name)
     return strstr(name, "feed_forward.down.") ? HIDDEN : WIDTH;
 }
 
-static struct wanted wanted_of(const char *name, bool pytorch)
+/* Inputs and outputs of the matrix that a row belongs to: queries, keys and values are three, gate and up
+ * two.
+ */
+static double sides_of(const char *name, int64_t row)
+{
+    if (strstr(name, "query_key_value."))
+        return WIDTH + (row < HEADS * HEAD_DIM ? HEADS : KEY_VALUE_HEADS) * HEAD_DIM;
+    if (strstr(name, "feed_forward.up."))
+        return WIDTH + HIDDEN;
+    if (strcmp(name, "embedding.position.weight") == 0)
+        return PLACES + WIDTH;
+    if (strncmp(name, "embedding.", 10) == 0 || strncmp(name, "output.", 7) == 0)
+        return WORDS + WIDTH;
+    return inputs_of(name) + WIDTH;
+}
+
+/* Of the elements of a row. */
+static struct wanted wanted_of(const char *name, int64_t row, enum initial_kind initial)
 {
     if (strstr(name, "norm."))
         return (struct wanted){.kind = ends(name, ".weight") ? INITIAL_ONE : INITIAL_ZERO};
-    if (strncmp(name, "embedding.", 10) == 0)
-        return (struct wanted){.kind = INITIAL_NORMAL, .scale = pytorch ? 1.0 : range};
-    if (pytorch)
+    bool embeds = strncmp(name, "embedding.", 10) == 0;
+    if (initial == INITIALISE_GLOROT && !ends(name, ".bias"))
+        return (struct wanted){.kind = INITIAL_UNIFORM, .scale = sqrt(6.0 / sides_of(name, row))};
+    if (embeds)
+        return (struct wanted){.kind = INITIAL_NORMAL, .scale = initial == INITIALISE_PYTORCH ? 1.0 : range};
+    if (initial != INITIALISE_NORMAL)
         return (struct wanted){.kind = INITIAL_UNIFORM, .scale = 1.0 / sqrt(inputs_of(name))};
     if (ends(name, ".bias"))
         return (struct wanted){.kind = INITIAL_ZERO};
@@ -96,9 +116,9 @@ static void check_moments(const double *z, int64_t count, bool uniform)
     CHECK_NEAR(fourth, kurtosis, 5.0 * sqrt((eighth - kurtosis * kurtosis) / n));
 }
 
-static void check_parameter(const struct parameter *row, const float *value, bool pytorch)
+static void check_parameter(const struct parameter *row, const float *value, enum initial_kind initial)
 {
-    struct wanted wanted = wanted_of(row->name, pytorch);
+    struct wanted wanted = wanted_of(row->name, 0, initial);
     int64_t count = parameter_elements(row);
     double constant = wanted.kind == INITIAL_ONE;
     if (wanted.kind == INITIAL_ZERO || wanted.kind == INITIAL_ONE) {
@@ -108,7 +128,8 @@ static void check_parameter(const struct parameter *row, const float *value, boo
     }
     double *z = malloc((size_t)count * sizeof *z);
     for (int64_t i = 0; i < count; i++)
-        z[i] = (double)value[i] / wanted.scale;
+        z[i] =
+            (double)value[i] / wanted_of(row->name, i / (row->columns > 0 ? row->columns : 1), initial).scale;
     bool uniform = wanted.kind == INITIAL_UNIFORM;
     check_moments(z, count, uniform);
     qsort(z, (size_t)count, sizeof *z, ascending);
@@ -130,20 +151,21 @@ static double correlation(const float *a, const float *b, int64_t count)
     return product / sqrt(a_square * b_square) * sqrt((double)count);
 }
 
-static bool is_random(const char *name, bool pytorch)
+static bool is_random(const char *name, enum initial_kind initial)
 {
-    enum initialisation kind = wanted_of(name, pytorch).kind;
+    enum initialisation kind = wanted_of(name, 0, initial).kind;
     return kind == INITIAL_NORMAL || kind == INITIAL_UNIFORM;
 }
 
 /* Rows and halves of a parameter, and parameters, are not copies of one another. */
-static void check_independence(const struct parameters *parameters, const float *values, bool pytorch)
+static void check_independence(const struct parameters *parameters, const float *values,
+                               enum initial_kind initial)
 {
     for (int i = 0; i < parameters->count; i++) {
         const struct parameter *row = &parameters->rows[i];
         const float *value = values + row->offset;
         int64_t count = parameter_elements(row);
-        if (!is_random(row->name, pytorch))
+        if (!is_random(row->name, initial))
             continue;
         const int64_t lags[] = {1, 2, 3, 4, row->columns ? row->columns : 8, count / 2};
         for (int lag = 0; lag < 6; lag++) {
@@ -153,7 +175,7 @@ static void check_independence(const struct parameters *parameters, const float 
         for (int j = 0; j < i; j++) {
             const struct parameter *other = &parameters->rows[j];
             int64_t fewer = count < parameter_elements(other) ? count : parameter_elements(other);
-            if (!is_random(other->name, pytorch))
+            if (!is_random(other->name, initial))
                 continue;
             check_about("%s and %s", row->name, other->name);
             CHECK_NEAR(correlation(value, values + other->offset, fewer), 0.0, 5.0);
@@ -161,7 +183,7 @@ static void check_independence(const struct parameters *parameters, const float 
     }
 }
 
-static struct transformer_config config_of(bool pytorch)
+static struct transformer_config config_of(enum initial_kind initial)
 {
     struct transformer_config config;
     transformer_config_default(&config);
@@ -174,7 +196,7 @@ static struct transformer_config config_of(bool pytorch)
     config.head_dim = HEAD_DIM;
     config.intermediate_size = HIDDEN;
     config.num_hidden_layers = LAYERS;
-    config.initialisation = !pytorch;
+    config.initialisation = (int)initial;
     config.initializer_range = range;
     return config;
 }
@@ -190,10 +212,10 @@ static struct transformer *create(const struct backend *backend, const struct tr
     return transformer;
 }
 
-static void test_distributions(const struct backend *backend, bool pytorch)
+static void test_distributions(const struct backend *backend, enum initial_kind initial)
 {
     for (int variant = 0; variant < 3; variant++) {
-        struct transformer_config config = config_of(pytorch);
+        struct transformer_config config = config_of(initial);
         config.hidden_act = variant; /* the last one is gated: up has two matrices side by side */
         config.tie_word_embeddings = variant == 1;
         config.norm_position = variant == 1 ? NORM_POSITION_POST : NORM_POSITION_PRE;
@@ -202,9 +224,9 @@ static void test_distributions(const struct backend *backend, bool pytorch)
         float *values = parameter_copy(parameters, PARAMETER_VALUES);
         for (int i = 0; i < parameters->count; i++) {
             check_about("%s, variant %d", parameters->rows[i].name, variant);
-            check_parameter(&parameters->rows[i], values + parameters->rows[i].offset, pytorch);
+            check_parameter(&parameters->rows[i], values + parameters->rows[i].offset, initial);
         }
-        check_independence(parameters, values, pytorch);
+        check_independence(parameters, values, initial);
         free(values);
         transformer_destroy(transformer);
     }
@@ -212,11 +234,11 @@ static void test_distributions(const struct backend *backend, bool pytorch)
 }
 
 /* Seeds that differ in any of their bits give other weights, independent of each other. */
-static void test_seeds(const struct backend *backend, bool pytorch)
+static void test_seeds(const struct backend *backend, enum initial_kind initial)
 {
     static const uint64_t seeds[] = {1, 2, 1 + (1ull << 32), 1 + (1ull << 52)};
     enum { SEEDS = sizeof seeds / sizeof *seeds };
-    struct transformer_config config = config_of(pytorch);
+    struct transformer_config config = config_of(initial);
     struct transformer *transformer[SEEDS];
     float *values[SEEDS];
     for (int s = 0; s < SEEDS; s++) {
@@ -225,7 +247,7 @@ static void test_seeds(const struct backend *backend, bool pytorch)
         for (int i = 0; i < transformer[s]->parameters.count; i++) {
             const struct parameter *row = &transformer[s]->parameters.rows[i];
             check_about("%s of two seeds", row->name);
-            for (int other = 0; other < s && is_random(row->name, pytorch); other++)
+            for (int other = 0; other < s && is_random(row->name, initial); other++)
                 CHECK_NEAR(correlation(values[s] + row->offset, values[other] + row->offset,
                                        parameter_elements(row)),
                            0.0, 5.0);
@@ -242,7 +264,7 @@ static void test_seeds(const struct backend *backend, bool pytorch)
  */
 static void test_encodings(const struct backend *backend)
 {
-    struct transformer_config config = config_of(true);
+    struct transformer_config config = config_of(INITIALISE_PYTORCH);
     struct transformer *learned = create(backend, &config, 9);
     float *wanted = parameter_copy(&learned->parameters, PARAMETER_VALUES);
     for (config.position = 0; position_names[config.position]; config.position++) {
@@ -269,9 +291,9 @@ int main(void)
 {
     struct backend backend;
     CHECK(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, NULL) == ROTARY_OK);
-    for (int pytorch = 0; pytorch < 2; pytorch++) {
-        test_distributions(&backend, pytorch);
-        test_seeds(&backend, pytorch);
+    for (int initial = INITIALISE_PYTORCH; initial <= INITIALISE_GLOROT; initial++) {
+        test_distributions(&backend, (enum initial_kind)initial);
+        test_seeds(&backend, (enum initial_kind)initial);
     }
     test_encodings(&backend);
     backend_destroy(&backend);

@@ -6,6 +6,7 @@
 #include "support/scratch.h"
 #include "task/permutation.h"
 #include "task/text.h"
+#include "text/sentencepiece.h"
 #include "text/text_lines.h"
 
 enum { TIME = 16 };
@@ -275,6 +276,76 @@ static void test_saved(void)
     }
 }
 
+/* Pieces are learned from both texts or from each; the same corpus gives the same ones. */
+static void test_pieces(void)
+{
+    if (!sentencepiece_version()) {
+        printf("SentencePiece is not in this program\n");
+        return;
+    }
+    for (int shared = 0; shared < 2; shared++) {
+        struct task_config config = corpus_config();
+        config.sequence_length = 48;
+        set_text(&config, "translation_tokenizer", "sentencepiece");
+        set_text(&config, "translation_shared_vocabulary", shared ? "true" : "false");
+        set_option(&config, "translation_vocab_size", 36);
+        struct task *task = task_of(&config), *again = task_of(&config);
+        CHECK_INT(task_vocabulary(task).target, 36);
+        CHECK_INT(task_vocabulary(task).source, 36);
+        CHECK_INT(task_counts(task, TASK_TRAINING).too_long, 0);
+        const struct task_example example = task_example(task, TASK_TRAINING, 0);
+        check_decoded(task_source_tokenizer(task), example.source, example.source_count, "der Hund schläft.");
+        check_decoded(task_tokenizer(task), example.target, example.target_count, "the dog sleeps.");
+        CHECK_INT(example.target[0], tokenizer_special(task_tokenizer(task)).begin);
+        for (int32_t token = 0; token < 36; token++) {
+            const struct token_text a = tokenizer_text(task_source_tokenizer(task), token),
+                                    b = tokenizer_text(task_source_tokenizer(again), token);
+            CHECK(a.count == b.count && memcmp(a.bytes, b.bytes, (size_t)a.count) == 0);
+        }
+        task_destroy(again);
+
+        /* What a check of the configuration needs is no training, but the files must be there. */
+        const struct task_request sizes = {.need = TASK_SIZES};
+        CHECK_INT(task_create(&again, &config, &sizes, NULL), ROTARY_OK);
+        CHECK(task_tokenizer(again) == NULL);
+        CHECK_INT(task_vocabulary(again).target, 36);
+        CHECK_INT(task_vocabulary(again).source, 36);
+        CHECK(task_vocabulary(again).shared == (shared == 1));
+        task_destroy(again);
+        rotary_error error = {0};
+        set_text(&config, "translation_test", "absent");
+        CHECK_INT(task_create(&again, &config, &sizes, &error), ROTARY_IO_ERROR);
+        CHECK_WORDS(error.message, "absent.de|test text");
+
+        /* A run's folder has the model files. */
+        CHECK_INT(task_save(task, scratch_folder(), NULL), ROTARY_OK);
+        const struct task_request request = {.folder = scratch_folder(), .need = TASK_TOKENIZERS};
+        CHECK_INT(task_create(&again, &config, &request, NULL), ROTARY_OK);
+        CHECK_TEXT(task_target_file(again), shared ? "vocabulary.model" : "target.model");
+        check_decoded(task_source_tokenizer(again), example.source, example.source_count,
+                      "der Hund schläft.");
+        task_destroy(again);
+        task_destroy(task);
+    }
+}
+
+/* A setting that does nothing with the others says which of them excludes it. */
+static void test_excluded(void)
+{
+    struct task_config config = corpus_config();
+    const char *wanted = NULL;
+    CHECK_TEXT(task_excluding_key(&config, "translation_vocab_size", &wanted), "translation_tokenizer");
+    CHECK_TEXT(wanted, "translation_tokenizer sentencepiece");
+    CHECK(task_excluding_key(&config, "translation_min_frequency", &wanted) == NULL);
+    CHECK_TEXT(task_excluding_key(&config, "index_letters", &wanted), "task");
+    CHECK_TEXT(task_excluding_key(&config, "problems", &wanted), "task");
+    CHECK(task_excluding_key(&config, "hidden_size", &wanted) == NULL);
+    set_text(&config, "translation_tokenizer", "sentencepiece");
+    CHECK(task_excluding_key(&config, "translation_vocab_size", &wanted) == NULL);
+    CHECK(task_excluding_key(&config, "translation_model_type", &wanted) == NULL);
+    CHECK_TEXT(task_excluding_key(&config, "translation_min_frequency", &wanted), "translation_tokenizer");
+}
+
 static void check_refused(rotary_status wanted, const char *words)
 {
     const struct task_config config = corpus_config();
@@ -309,6 +380,8 @@ int main(void)
     test_shared();
     test_lowercase();
     test_saved();
+    test_pieces();
+    test_excluded();
     test_refused();
     return check_report();
 }

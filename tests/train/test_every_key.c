@@ -41,6 +41,8 @@ static const struct change changes[] = {
     {.key = "translation_target", .elsewhere = true},
     {.key = "translation_tokenizer", .elsewhere = true},
     {.key = "translation_lowercase", .elsewhere = true},
+    {.key = "translation_model_type", .elsewhere = true},
+    {.key = "translation_vocab_size", .elsewhere = true},
     {.key = "translation_min_frequency", .elsewhere = true},
     {.key = "translation_shared_vocabulary", .elsewhere = true},
     {.key = "position", .value = "roper"},
