@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Complete encoder-decoders: losses and gradients against PyTorch's autograd in double precision
+ * (tests/golden), for every norm position, tying and encoding, on every backend, in f32 and bf16; packed
+ * pairs against padded ones; dropout by finite differences; memory; determinism; refusals.
+ */
+#include "backend/every_backend.h"
+#include "model/encoder_decoder_fixture.h"
+#include "support/check.h"
+#include "support/parameter_copy.h"
+
+#include "layer/encoding.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "transformer_goldens.h"
+#include "transformer_norm_goldens.h"
+
+enum {
+    FIRST_CASES = sizeof transformer_cases / sizeof *transformer_cases,
+    NORM_CASES = sizeof transformer_norm_cases / sizeof *transformer_norm_cases,
+    CASES = FIRST_CASES + NORM_CASES
+};
+
+static const struct golden_case *case_at(int64_t index)
+{
+    return index < FIRST_CASES ? &transformer_cases[index] : &transformer_norm_cases[index - FIRST_CASES];
+}
+
+static void about(const struct backend *backend, const struct golden_case *golden, const char *what)
+{
+    check_about("%s, %s-norm, tying %s, %s%s, %s", backend_about(backend), golden->norm_position,
+                golden->tying, golden->position, golden->cross_rotary ? " across" : "", what);
+}
+
+static struct loss_sums run(struct transformer *transformer, struct transformer_call call,
+                            enum pair_layout layout)
+{
+    struct pair_batch batch;
+    pair_batch(&batch, transformer_configuration(transformer), layout);
+    call.batch = &batch.batch;
+    struct loss_sums loss = {0};
+    rotary_error error = {0};
+    if (!CHECK_INT(transformer_run(transformer, &call, &loss, &error), ROTARY_OK))
+        printf("%s\n", error.message);
+    return loss;
+}
+
+/* As for decoders (test_transformer.c), with more layers on the longest path. */
+static double bound_of(const struct backend *backend, const struct golden_case *golden)
+{
+    bool grows = strcmp(golden->norm_position, "none") == 0; /* and small differences with it */
+    return backend->storage == ROTARY_F32 ? (grows ? 1e-4 : 2e-5) : 0.12;
+}
+
+static double norm_of(const float *values, int64_t count)
+{
+    double square = 0.0;
+    for (int64_t i = 0; i < count; i++)
+        square += (double)values[i] * (double)values[i];
+    return sqrt(square);
+}
+
+/* A small gradient is what is left of larger ones, and has roundings of their size: where keys are not
+ * rotated, a bias of their norm adds the same to all scores of a query, and its gradient is nothing but
+ * roundings. */
+static void compare_gradient(const float *gradients, const struct parameters *parameters, int row,
+                             double wanted, double bound)
+{
+    const float *gradient = gradients + parameters->rows[row].offset;
+    int64_t count = parameter_elements(&parameters->rows[row]);
+    double probe = 0.0, scale = norm_of(gradient, count) + fabs(wanted);
+    for (int64_t i = 0; i < count; i++)
+        probe += (double)gradient[i] * cos(0.9 * (double)i + 0.5);
+    CHECK_NEAR(probe, wanted, bound * (scale + 0.01 * norm_of(gradients, parameters->elements)));
+}
+
+static void test_golden(const struct backend *backend, const struct golden_case *golden)
+{
+    const struct transformer_config config = pair_config(golden);
+    struct transformer *transformer = pair_transformer(backend, &config, true, false);
+    pair_fill(transformer, 0.0);
+    struct parameters *parameters = transformer_parameters(transformer);
+    const struct transformer_call call = {.backward = true, .gradient_scale = 1.0f};
+    struct loss_sums loss = run(transformer, call, PAIRS_PADDED);
+    double bound = bound_of(backend, golden);
+    about(backend, golden, "loss");
+    CHECK_INT(parameters->count, (int64_t)golden->count);
+    CHECK_NEAR(loss.total, golden->loss, bound * golden->loss * 0.1);
+    CHECK_INT(loss.counted, target_lengths[0] + target_lengths[1] + target_lengths[2]);
+    float *gradients = parameter_copy(parameters, PARAMETER_GRADIENTS);
+    for (size_t g = 0; g < golden->count; g++) {
+        const char *name = golden->names[golden->probes[g].name];
+        int row = parameters_find(parameters, name);
+        about(backend, golden, name);
+        if (CHECK(row >= 0))
+            compare_gradient(gradients, parameters, row, golden->probes[g].probe, bound);
+    }
+    free(gradients);
+    check_about("%s", "");
+    transformer_destroy(transformer);
+}
+
+/* Packed pairs, padded ones and pairs alone have the same losses and gradients. */
+static void test_layouts(const struct backend *backend, const struct golden_case *golden)
+{
+    const struct transformer_config config = pair_config(golden);
+    const struct transformer_call call = {.backward = true, .gradient_scale = 1.0f};
+    struct transformer *transformer = pair_transformer(backend, &config, true, true);
+    pair_fill(transformer, 0.0);
+    struct parameters *parameters = transformer_parameters(transformer);
+    float *gradients[2];
+    double losses[2];
+    for (int layout = 0; layout < 2; layout++) {
+        losses[layout] = run(transformer, call, (enum pair_layout)layout).total;
+        gradients[layout] = parameter_copy(parameters, PARAMETER_GRADIENTS);
+        parameter_clear(parameters, PARAMETER_GRADIENTS);
+    }
+    double alone = 0.0, bound = backend->storage == ROTARY_F32 ? 2e-6 : 2e-2;
+    for (int64_t pair = 0; pair < PAIRS; pair++) {
+        struct pair_batch batch;
+        struct transformer_call one = call;
+        struct loss_sums loss = {0};
+        pair_alone(&batch, &config, pair);
+        one.batch = &batch.batch;
+        CHECK_INT(transformer_run(transformer, &one, &loss, NULL), ROTARY_OK);
+        alone += loss.total;
+    }
+    float *summed = parameter_copy(parameters, PARAMETER_GRADIENTS);
+    about(backend, golden, "packed");
+    CHECK_NEAR(losses[1], losses[0], 1e-6 * losses[0]);
+    CHECK_NEAR(alone, losses[0], 1e-6 * losses[0]);
+    double scale = norm_of(gradients[0], parameters->elements);
+    for (int64_t i = 0; i < parameters->elements; i++) {
+        gradients[1][i] -= gradients[0][i];
+        summed[i] -= gradients[0][i];
+    }
+    CHECK_NEAR(norm_of(gradients[1], parameters->elements), 0.0, bound * scale);
+    CHECK_NEAR(norm_of(summed, parameters->elements), 0.0, bound * scale);
+    free(gradients[0]);
+    free(gradients[1]);
+    free(summed);
+    transformer_destroy(transformer);
+    check_about("%s", "");
+}
+
+/* With dropout the loss is a function of the parameters too, as seed and step fix the masks. */
+static void test_dropout(const struct backend *backend, const struct golden_case *golden)
+{
+    struct transformer_config config = pair_config(golden);
+    config.dropout = 0.2;
+    config.attention_dropout = 0.1;
+    config.activation_dropout = 0.3;
+    config.label_smoothing = 0.0;
+    struct transformer *transformer = pair_transformer(backend, &config, true, false);
+    pair_fill(transformer, 0.0);
+    struct parameters *parameters = transformer_parameters(transformer);
+    struct transformer_call call = {.backward = true, .gradient_scale = 1.0f, .seed = 5, .micro_step = 9};
+    double first = run(transformer, call, PAIRS_PADDED).total, slope = 0.0, at[2];
+    float *gradients = parameter_copy(parameters, PARAMETER_GRADIENTS);
+    for (int64_t i = 0; i < parameters->elements; i++)
+        slope += (double)gradients[i] * sin(0.37 * (double)i);
+    free(gradients);
+    const double step = 2e-4;
+    for (int side = 0; side < 2; side++) {
+        pair_fill(transformer, side ? step : -step);
+        at[side] = run(transformer, call, PAIRS_PADDED).total;
+    }
+    about(backend, golden, "dropout");
+    CHECK_NEAR((at[1] - at[0]) / (2.0 * step), slope, 1e-2 * (fabs(slope) + 10.0));
+    pair_fill(transformer, 0.0);
+    call.micro_step = 10;
+    CHECK(run(transformer, call, PAIRS_PADDED).total != first);
+    call.backward = false;
+    CHECK_NEAR(run(transformer, call, PAIRS_PADDED).total, golden->loss, 1e-4 * golden->loss);
+    check_about("%s", "");
+    transformer_destroy(transformer);
+}
+
+/* The dropout of the encoder is not that of the decoder: their sites differ. */
+static void test_sites(const struct backend *backend)
+{
+    const struct transformer_config config = pair_config(case_at(0));
+    struct transformer *transformer = pair_transformer(backend, &config, true, false);
+    const struct embedded_stack *encoder = &transformer->encoder, *decoder = &transformer->decoder;
+    uint32_t last = decoder->dropout_site + 3 * (uint32_t)config.num_hidden_layers;
+    CHECK(encoder->dropout_site > last);
+    transformer_destroy(transformer);
+}
+
+static void test_threads(enum precision precision)
+{
+    float *wanted = NULL;
+    for (int threads = 1; threads <= 3; threads++) {
+        rotary_error error = {0};
+        struct backend backend;
+        CHECK_INT(backend_create(&backend, threads, ROTARY_ISA_AUTO, precision, &error), ROTARY_OK);
+        struct transformer_config config = pair_config(case_at(13));
+        config.dropout = config.attention_dropout = config.activation_dropout = 0.1;
+        struct transformer *transformer = pair_transformer(&backend, &config, true, true);
+        const struct parameters *parameters = transformer_parameters(transformer);
+        for (int layout = 0; layout < 2; layout++)
+            run(transformer, (struct transformer_call){.backward = true, .gradient_scale = 1.0f, .seed = 5},
+                (enum pair_layout)layout);
+        float *got = parameter_copy(parameters, PARAMETER_GRADIENTS);
+        check_about("%d threads", threads);
+        CHECK(!wanted || memcmp(wanted, got, (size_t)parameters->elements * sizeof *got) == 0);
+        free(wanted);
+        wanted = got;
+        transformer_destroy(transformer);
+        backend_destroy(&backend);
+    }
+    check_about("%s", "");
+    free(wanted);
+}
+
+static double part_bytes(const struct transformer_config *config, const struct embedded_stack *part)
+{
+    double positions = (double)config->max_position_embeddings,
+           bytes = (double)stack_weight_bytes(part->stack);
+    const struct position_attention *plans = part->plans.plans;
+    for (int i = 0; i < 2 * MAX_ATTENTION_PLANS; i++) {
+        const rotary_rope *rope = i % 2 ? plans[i / 2].value_rope : plans[i / 2].rope;
+        bytes += rope ? positions * 2.0 * (double)rotary_rope_pairs(rope) * sizeof(float) : 0.0;
+    }
+    return bytes +
+           (part->embedding.sinusoids ? positions * (double)config->hidden_size * sizeof(float) : 0.0);
+}
+
+/* transformer_bytes estimates what transformer_create allocates. */
+static void test_bytes(const struct backend *backend, const struct golden_case *golden)
+{
+    struct transformer_config config = pair_config(golden);
+    config.hidden_size = 128; /* packed weights of narrow layers are rounded up to blocks */
+    config.head_dim = 32;
+    config.intermediate_size = 512;
+    config.max_position_embeddings = 50000; /* position tables dominate */
+    const struct transformer_limits limits = {
+        .batch = PAIRS, .time = TARGET_TIME, .source_time = SOURCE_TIME, .training = true, .packed = true};
+    size_t estimate = 0;
+    CHECK_INT(transformer_bytes(backend, &config, limits, &estimate, NULL), ROTARY_OK);
+    struct transformer *transformer = pair_transformer(backend, &config, true, true);
+    const rotary_rope *cross = transformer->cross_plans.plans[1].rope;
+    const struct loss_config loss = {
+        .rows = TARGET_ROWS, .label_smoothing = (float)config.label_smoothing, .training = true};
+    double allocated =
+        (double)loss_bytes(backend, VOCABULARY, &loss) + (double)transformer->parameters.arena.capacity +
+        (double)transformer->arena.capacity + (double)linear_bytes(transformer->output) +
+        part_bytes(&config, &transformer->decoder) + part_bytes(&config, &transformer->encoder) +
+        (cross ? 50000.0 * 2.0 * (double)rotary_rope_pairs(cross) * sizeof(float) : 0.0);
+    about(backend, golden, "bytes");
+    CHECK_NEAR((double)estimate, allocated, 0.02 * allocated);
+    CHECK_INT(cross != NULL, golden->cross_rotary);
+    check_about("%s", "");
+    transformer_destroy(transformer);
+}
+
+static void refuse(const struct backend *backend, struct transformer_config config, const char *message)
+{
+    const struct transformer_limits limits = {.batch = 1, .time = 4, .source_time = 4};
+    struct transformer *transformer = NULL;
+    rotary_error error = {0};
+    CHECK_INT(transformer_create(&transformer, backend, &config, limits, 1, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK(!transformer);
+    check_about("%s", error.message);
+    CHECK(strstr(error.message, message));
+    check_about("%s", "");
+}
+
+static void test_refused_configurations(const struct backend *backend)
+{
+    const struct transformer_config good = pair_config(case_at(0));
+    struct transformer_config bad = good;
+    bad.source_vocab_size = 0;
+    refuse(backend, bad, "source_vocab_size is 0: an encoder needs at least 1 token");
+    bad.share_encoder_decoder_embeddings = true;
+    bad.source_vocab_size = 11;
+    refuse(backend, bad, "source_vocab_size is 11 and vocab_size 13 with share_encoder_decoder_embeddings");
+    bad = good;
+    bad.parallel_residual = PARALLEL_RESIDUAL_TWO_NORMS;
+    refuse(backend, bad, "parallel_residual with architecture encoder_decoder");
+    bad = good;
+    bad.architecture = ARCHITECTURE_DECODER;
+    refuse(backend, bad, "a batch of 1 sources of 4 tokens: wanted 0 tokens, as the model has no encoder");
+}
+
+static void refuse_batch(struct transformer *transformer, const struct batch *batch, const char *message)
+{
+    const struct transformer_call call = {.batch = batch};
+    rotary_error error = {0};
+    CHECK(transformer_run(transformer, &call, NULL, &error) != ROTARY_OK);
+    check_about("%s", error.message);
+    CHECK(strstr(error.message, message));
+    check_about("%s", "");
+}
+
+static void test_refused_batches(const struct backend *backend)
+{
+    const struct transformer_config config = pair_config(case_at(0));
+    struct transformer *transformer = pair_transformer(backend, &config, false, true);
+    struct pair_batch padded, packed;
+    pair_batch(&padded, &config, PAIRS_PADDED);
+    pair_batch(&packed, &config, PAIRS_PACKED);
+    struct batch bad = padded.batch;
+    bad.source = (struct token_sequences){0};
+    refuse_batch(transformer, &bad, "a batch without a source: an encoder-decoder wants one");
+    bad = padded.batch;
+    bad.source.batch = PAIRS - 1;
+    refuse_batch(transformer, &bad, "3 sequences with 2 sources: wanted one for each");
+    bad = padded.batch;
+    bad.source.time = SOURCE_TIME + 1;
+    refuse_batch(transformer, &bad,
+                 "the source: a batch of 3 sequences of 6 tokens: this model was created for at most 3 of 5");
+    bad = padded.batch;
+    bad.source = packed.batch.source;
+    refuse_batch(transformer, &bad, "padded sequences with packed sources: wanted both packed or neither");
+    padded.source[4] = SOURCE_VOCABULARY;
+    bad = padded.batch;
+    refuse_batch(transformer, &bad, "the source: token 4 is 11: wanted 0 ... 10, the vocabulary");
+    packed.source_starts[1] = 8;
+    refuse_batch(transformer, &packed.batch, "the source: packed sequence");
+    transformer_destroy(transformer);
+}
+
+/* Every case in f32; in bf16 every fourth, of which every encoding, norm position and tying is one. */
+static void test_goldens(const struct backend *backend)
+{
+    int64_t stride = backend->storage == ROTARY_F32 ? 1 : 4;
+    for (int64_t c = 0; c < CASES; c += stride)
+        test_golden(backend, case_at(c));
+    for (int64_t c = 1; c < CASES; c += 4)
+        test_layouts(backend, case_at(c));
+}
+
+int main(void)
+{
+    rotary_error error = {0};
+    struct backend backend;
+    on_every_backend(test_goldens);
+    CHECK_INT(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK);
+    for (int64_t c = 0; c < CASES; c += 7)
+        test_dropout(&backend, case_at(c));
+    for (int64_t c = 0; c < CASES; c += 4)
+        test_bytes(&backend, case_at(c));
+    test_sites(&backend);
+    test_refused_configurations(&backend);
+    test_refused_batches(&backend);
+    backend_destroy(&backend);
+    test_threads(PRECISION_F32);
+    test_threads(PRECISION_AUTO);
+    return check_report();
+}
