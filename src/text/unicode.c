@@ -10,11 +10,28 @@
 #include <unistr.h>
 #include <unistring/version.h>
 
+/* The bytes that one replacement character stands for: the longest that more bytes would complete, or 1. */
+static int broken_bytes(const uint8_t *text, int64_t bytes)
+{
+    ucs4_t point;
+    for (int count = bytes < 3 ? (int)bytes : 3; count > 1; count--)
+        if (u8_mbtoucr(&point, text, (size_t)count) == -2)
+            return count;
+    return 1;
+}
+
 int64_t unicode_decode(const char *text, int64_t bytes, uint32_t *points)
 {
     int64_t count = 0;
-    for (int64_t i = 0; i < bytes; count++)
-        i += u8_mbtouc(&points[count], (const uint8_t *)text + i, (size_t)(bytes - i));
+    for (int64_t i = 0; i < bytes; count++) {
+        const uint8_t *next = (const uint8_t *)text + i;
+        int length = u8_mbtoucr(&points[count], next, (size_t)(bytes - i));
+        if (length < 1) {
+            points[count] = UNICODE_REPLACEMENT;
+            length = broken_bytes(next, bytes - i);
+        }
+        i += length;
+    }
     return count;
 }
 
