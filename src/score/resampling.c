@@ -100,6 +100,20 @@ void resample_summary(const struct resampling *resampling, double *scores, struc
     }
 }
 
+void resample_trials_summary(const struct resampling *resampling, const double *differences,
+                             struct resampled *results)
+{
+    int64_t trials = resampling->samples;
+    resample_none(resampling, results);
+    for (int i = 1; i < resampling->systems; i++) {
+        double difference = fabs(results[i].score - results[0].score);
+        int64_t further = 0;
+        for (int64_t j = 0; j < trials; j++)
+            further += fabs(differences[i * trials + j]) > difference;
+        results[i].p = p_of(further, trials);
+    }
+}
+
 /* ---- drawing ---- */
 
 struct work {
@@ -177,14 +191,7 @@ rotary_status resample_trials(const struct resampling *resampling, struct resamp
     rotary_status status = draw(resampling, swap_randomly, &differences, error);
     if (status != ROTARY_OK)
         return status;
-    resample_none(resampling, results);
-    for (int i = 1; i < resampling->systems; i++) {
-        double difference = fabs(results[i].score - results[0].score);
-        int64_t further = 0;
-        for (int64_t j = 0; j < resampling->samples; j++)
-            further += fabs(differences[i * resampling->samples + j]) > difference;
-        results[i].p = p_of(further, resampling->samples);
-    }
+    resample_trials_summary(resampling, differences, results);
     free(differences);
     return ROTARY_OK;
 }

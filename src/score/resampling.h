@@ -52,7 +52,10 @@ double resample_score(const struct resampling *resampling, int system, const uin
 /* The baseline's score less that of `system` where bit i % 32 of swapped[i / 32] says that segment i is
  * swapped. */
 double resample_difference(const struct resampling *resampling, int system, const uint32_t *swapped);
-/* Mean, interval and p from the scores of samples [systems][samples], which are sorted. */
+/* Mean, interval and p from the scores of samples [systems][samples], which are sorted; p from the
+ * differences of trials [systems][samples], of which those of the baseline are not read. */
 void resample_summary(const struct resampling *resampling, double *scores, struct resampled *results);
+void resample_trials_summary(const struct resampling *resampling, const double *differences,
+                             struct resampled *results);
 
 #endif
