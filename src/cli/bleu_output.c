@@ -76,12 +76,16 @@ static void print_cell(const char *text, int columns)
     printf("%s%*s", text, missing > 0 ? missing : 0, "");
 }
 
-static void cell_of(const struct bleu_scores *scores, const struct resampled *result, char cell[SCORE_BYTES])
+/* No difference has the least p by definition, and no star. */
+static void cell_of(const struct bleu_scores *scores, const struct resampled *results, int system,
+                    char cell[SCORE_BYTES])
 {
+    const struct resampled *result = &results[system];
+    bool star = result->p <= 0.05 && result->score != results[0].score;
     score_text(scores, result, "", cell);
     size_t used = strlen(cell);
     if (!isnan(result->p))
-        snprintf(cell + used, SCORE_BYTES - used, "  p = %.4f%s", result->p, result->p <= 0.05 ? "*" : "");
+        snprintf(cell + used, SCORE_BYTES - used, "  p = %.4f%s", result->p, star ? "*" : "");
 }
 
 static void print_table(const struct bleu_scores *scores)
@@ -93,7 +97,7 @@ static void print_table(const struct bleu_scores *scores)
     for (int j = 0; j < scores->metric_count; j++) {
         columns[j] = columns_of(scores->metrics[j].name);
         for (int i = 0; i < scores->systems; i++) {
-            cell_of(scores, &scores->metrics[j].results[i], cell);
+            cell_of(scores, scores->metrics[j].results, i, cell);
             columns[j] = columns_of(cell) > columns[j] ? columns_of(cell) : columns[j];
         }
     }
@@ -102,7 +106,7 @@ static void print_table(const struct bleu_scores *scores)
         for (int j = 0; j < scores->metric_count; j++) {
             const struct metric_scores *metric = &scores->metrics[j];
             if (i >= 0)
-                cell_of(scores, &metric->results[i], cell);
+                cell_of(scores, metric->results, i, cell);
             printf("  ");
             print_cell(i < 0 ? metric->name : cell, j + 1 < scores->metric_count ? columns[j] : 0);
         }

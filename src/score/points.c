@@ -32,7 +32,8 @@ rotary_status points_read(struct points *points, const struct text_line *segment
     status = points_reserve(points, UNICODE_LOWER_MAX * scratch->count, error);
     if (status != ROTARY_OK)
         return status;
-    return unicode_lower(scratch->at, scratch->count, points->at, &points->count, error);
+    points->count = unicode_lower(scratch->at, scratch->count, points->at);
+    return ROTARY_OK;
 }
 
 void points_trim(struct points *points)

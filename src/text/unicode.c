@@ -78,24 +78,34 @@ bool unicode_is_symbol(uint32_t point)
     return uc_is_general_category_withtable(point, UC_CATEGORY_MASK_S);
 }
 
-rotary_status unicode_lower(const uint32_t *points, int64_t count, uint32_t *lower, int64_t *lower_count,
-                            rotary_error *error)
+/* Whether the sigma at `at` ends a word: what is before it, but for characters that case ignores, has case,
+ * and what is after it has not. A character with both properties is ignored. */
+static bool is_final_sigma(const uint32_t *points, int64_t count, int64_t at)
 {
-    size_t room = (size_t)count * UNICODE_LOWER_MAX, length = room;
-    *lower_count = 0;
-    if (count == 0)
-        return ROTARY_OK;
-    uint32_t *result = u32_tolower(points, (size_t)count, NULL, NULL, lower, &length);
-    if (!result)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the lower case of %lld characters",
-                           (long long)count);
-    if (result != lower) {
-        for (size_t i = 0; i < length && i < room; i++)
-            lower[i] = result[i];
-        free(result);
+    int64_t before = at - 1, after = at + 1;
+    while (before >= 0 && uc_is_property_case_ignorable(points[before]))
+        before--;
+    while (after < count && uc_is_property_case_ignorable(points[after]))
+        after++;
+    return before >= 0 && uc_is_property_cased(points[before]) &&
+           (after == count || !uc_is_property_cased(points[after]));
+}
+
+int64_t unicode_lower(const uint32_t *points, int64_t count, uint32_t *lower)
+{
+    enum { CAPITAL_SIGMA = 0x3a3, FINAL_SIGMA = 0x3c2, DOTTED_I = 0x130, DOT_ABOVE = 0x307 };
+    uint32_t *to = lower;
+    for (int64_t i = 0; i < count; i++) {
+        if (points[i] == CAPITAL_SIGMA && is_final_sigma(points, count, i)) {
+            *to++ = FINAL_SIGMA;
+        } else if (points[i] == DOTTED_I) { /* the only one that becomes two */
+            *to++ = 'i';
+            *to++ = DOT_ABOVE;
+        } else {
+            *to++ = uc_tolower(points[i]);
+        }
     }
-    *lower_count = (int64_t)length;
-    return ROTARY_OK;
+    return to - lower;
 }
 
 rotary_status unicode_lowercase(const char *text, int64_t bytes, char **lower, int64_t *lower_bytes,
@@ -103,22 +113,16 @@ rotary_status unicode_lowercase(const char *text, int64_t bytes, char **lower, i
 {
     size_t room = (size_t)bytes + 1;
     uint32_t *points = malloc(room * sizeof *points * (1 + UNICODE_LOWER_MAX));
-    char *made = malloc(room * UNICODE_LOWER_MAX * 4);
-    rotary_status status = points && made
-                               ? ROTARY_OK
-                               : rotary_fail(error, ROTARY_OUT_OF_MEMORY,
-                                             "no memory for the lower case of %lld bytes", (long long)bytes);
-    if (status == ROTARY_OK) {
-        int64_t count = unicode_decode(text, bytes, points);
-        status = unicode_lower(points, count, points + room, &count, error);
-        *lower_bytes = status == ROTARY_OK ? unicode_encode(points + room, count, made) : 0;
+    char *made = points ? malloc(room * UNICODE_LOWER_MAX * 4) : NULL;
+    if (!made) {
+        free(points);
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the lower case of %lld bytes",
+                           (long long)bytes);
     }
-    free(points);
-    if (status != ROTARY_OK) {
-        free(made);
-        return status;
-    }
+    int64_t count = unicode_lower(points, unicode_decode(text, bytes, points), points + room);
+    *lower_bytes = unicode_encode(points + room, count, made);
     made[*lower_bytes] = 0;
+    free(points);
     *lower = made;
     return ROTARY_OK;
 }

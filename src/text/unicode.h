@@ -27,11 +27,10 @@ bool unicode_is_punctuation(uint32_t point);
 bool unicode_is_symbol(uint32_t point);
 
 /* The lower case of `count` code points by Unicode's full mappings, of no language in particular, with the
- * final sigma (Python's str.lower): `lower` has room for UNICODE_LOWER_MAX * count; *lower_count is how many
- * there are. */
-enum { UNICODE_LOWER_MAX = 3 };
-ROTARY_CHECKED rotary_status unicode_lower(const uint32_t *points, int64_t count, uint32_t *lower,
-                                           int64_t *lower_count, rotary_error *error);
+ * final sigma (Python's str.lower). `lower` has room for UNICODE_LOWER_MAX * count; returns how many there
+ * are. */
+enum { UNICODE_LOWER_MAX = 2 };
+int64_t unicode_lower(const uint32_t *points, int64_t count, uint32_t *lower);
 /* Likewise of UTF-8: *lower has *lower_bytes bytes and a zero byte after them; the caller frees it. */
 ROTARY_CHECKED rotary_status unicode_lowercase(const char *text, int64_t bytes, char **lower,
                                                int64_t *lower_bytes, rotary_error *error);
