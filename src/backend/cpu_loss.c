@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Cross-entropy of the cpu backend.
+ * Cross-entropy and the most probable classes in the cpu backend.
  */
 #include "backend/cpu.h"
 
 #include "base/integer.h"
 #include "base/threads.h"
 
-enum { ITEM_ROWS = 64 }; /* of a work item */
+enum { ITEM_ROWS = 64, FEW_ROWS = 4 }; /* of a work item of the one, of the other */
 
 struct softmax {
     const struct layer_kernels *kernels;
     const struct backend_cross_entropy *call;
     struct layer_cross_entropy *items;
+};
+
+struct top_classes {
+    const struct layer_kernels *kernels;
+    const struct backend_top_classes *call;
 };
 
 static void softmax_item(void *argument, int64_t index, int worker)
@@ -62,5 +67,32 @@ rotary_status cpu_add_sums(const struct backend *backend, const struct backend_a
     call->to->total += call->from->total;
     call->to->counted += call->from->counted;
     call->to->correct += call->from->correct;
+    return ROTARY_OK;
+}
+
+static void top_classes_item(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    const struct top_classes *all = argument;
+    const struct backend_top_classes *call = all->call;
+    int64_t first = index * FEW_ROWS;
+    const struct layer_top_classes item = {.rows = min_i64(call->logits.rows - first, FEW_ROWS),
+                                           .classes = call->logits.columns,
+                                           .count = call->count,
+                                           .logits = matrix_rows(call->logits, first, 1).data,
+                                           .logits_stride = call->logits.stride,
+                                           .excluded = call->excluded,
+                                           .excluded_count = call->excluded_count,
+                                           .log_probabilities = call->log_probabilities + first * call->count,
+                                           .chosen = call->chosen + first * call->count};
+    all->kernels->top_classes(&item);
+}
+
+rotary_status cpu_top_classes(const struct backend *backend, const struct backend_top_classes *call,
+                              rotary_error *error)
+{
+    (void)error;
+    struct top_classes all = {.kernels = cpu_of(backend)->kernels, .call = call};
+    rotary_parallel_for(backend->threads, divide_up(call->logits.rows, FEW_ROWS), top_classes_item, &all);
     return ROTARY_OK;
 }

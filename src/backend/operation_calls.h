@@ -212,6 +212,18 @@ struct backend_cross_entropy {
     struct loss_sums *sums;
 };
 
+/* The `count` most probable classes of each row, the most probable first, of equally probable ones the first,
+ * and log p of them with p = softmax(logits). Excluded classes are not among them, but in the sum of the
+ * softmax. All arrays are the host's: this waits for the backend. */
+struct backend_top_classes {
+    struct matrix logits;    /* f32 [rows, classes] */
+    int64_t count;           /* 1 ... classes - excluded_count */
+    const int32_t *excluded; /* [excluded_count], all different */
+    int64_t excluded_count;
+    float *log_probabilities; /* [rows, count]; NaN in a row whose logits are not numbers */
+    int32_t *chosen;          /* [rows, count] */
+};
+
 /* to += from. */
 struct backend_add_sums {
     struct loss_sums *to;

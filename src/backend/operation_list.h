@@ -27,6 +27,7 @@
     OPERATION(add)                                                                                           \
     OPERATION(copy_rows)                                                                                     \
     OPERATION(cross_entropy)                                                                                 \
+    OPERATION(top_classes)                                                                                   \
     OPERATION(add_sums)                                                                                      \
     OPERATION(update)                                                                                        \
     OPERATION(attention_forward)                                                                             \

@@ -59,3 +59,49 @@ rotary_status reference_add_sums(const struct backend *backend, const struct bac
     call->to->correct += call->from->correct;
     return ROTARY_OK;
 }
+
+/* Whether a class is among neither those chosen nor those excluded. */
+static bool is_left(const struct backend_top_classes *call, const int32_t *chosen, int64_t count, int32_t one)
+{
+    for (int64_t i = 0; i < call->excluded_count; i++)
+        if (call->excluded[i] == one)
+            return false;
+    for (int64_t i = 0; i < count; i++)
+        if (chosen[i] == one)
+            return false;
+    return true;
+}
+
+/* The most probable class that is left. */
+static int32_t choose(const struct backend_top_classes *call, int64_t row, const int32_t *chosen,
+                      int64_t count)
+{
+    int32_t best = -1;
+    for (int32_t i = 0; i < call->logits.columns; i++)
+        if (is_left(call, chosen, count, i) &&
+            (best < 0 || reference_get(call->logits, row, i) > reference_get(call->logits, row, best)))
+            best = i;
+    return best;
+}
+
+rotary_status reference_top_classes(const struct backend *backend, const struct backend_top_classes *call,
+                                    rotary_error *error)
+{
+    (void)error;
+    reference_check_matrix(backend, call->logits, "logits");
+    reference_check_host(backend, call->excluded, "excluded classes");
+    reference_check_host(backend, call->log_probabilities, "log-probabilities");
+    reference_check_host(backend, call->chosen, "the most probable classes");
+    for (int64_t row = 0; row < call->logits.rows; row++) {
+        double sum = 0.0;
+        for (int64_t i = 0; i < call->logits.columns; i++)
+            sum += exp(reference_get(call->logits, row, i));
+        int32_t *chosen = call->chosen + row * call->count;
+        for (int64_t i = 0; i < call->count; i++) {
+            chosen[i] = choose(call, row, chosen, i);
+            call->log_probabilities[row * call->count + i] =
+                (float)(reference_get(call->logits, row, chosen[i]) - log(sum));
+        }
+    }
+    return ROTARY_OK;
+}

@@ -394,6 +394,28 @@ static void test_loss(struct pair *pair)
     pair_clear(pair);
 }
 
+static void test_top_classes(struct pair *pair)
+{
+    enum { COUNT = 3 };
+    static const int32_t excluded[] = {5, 0};
+    const struct tensor *logits = pair_floats(pair, ROWS, WIDTH);
+    float values[SIDES][ROWS * COUNT];
+    int32_t chosen[SIDES][ROWS * COUNT];
+    for (int i = 0; i < SIDES; i++)
+        RUN(pair, (enum side)i, top_classes,
+            {.logits = on(logits, (enum side)i),
+             .count = COUNT,
+             .excluded = excluded,
+             .excluded_count = 2,
+             .log_probabilities = values[i],
+             .chosen = chosen[i]});
+    for (int i = 0; i < ROWS * COUNT; i++) {
+        CHECK_INT(chosen[SIDE_CPU][i], chosen[SIDE_REFERENCE][i]);
+        CHECK_NEAR((double)values[SIDE_CPU][i], (double)values[SIDE_REFERENCE][i], 1e-5);
+    }
+    pair_clear(pair);
+}
+
 /* ---- update ---- */
 
 enum { PARAMETERS = 3 };
@@ -513,6 +535,7 @@ static void test_all(rotary_isa isa, rotary_dtype storage)
     test_embedding(&pair, false);
     test_embedding(&pair, true);
     test_rows(&pair);
+    test_top_classes(&pair);
     test_loss(&pair);
     test_update(&pair, false, 1.0);
     test_update(&pair, true, 0.0);

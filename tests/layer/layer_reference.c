@@ -176,6 +176,34 @@ static void cross_entropy(struct layer_cross_entropy *work)
     }
 }
 
+static bool is_excluded(const struct layer_top_classes *work, int64_t index)
+{
+    for (int64_t i = 0; i < work->excluded_count; i++)
+        if (work->excluded[i] == index)
+            return true;
+    return false;
+}
+
+/* The place of a class: how many logits are larger, or equal and before it. */
+static void top_classes(const struct layer_top_classes *work)
+{
+    for (int64_t row = 0; row < work->rows; row++) {
+        const float *x = work->logits + row * work->logits_stride;
+        double sum = 0.0;
+        for (int64_t i = 0; i < work->classes; i++)
+            sum += exp((double)x[i]);
+        for (int64_t i = 0; i < work->classes; i++) {
+            int64_t place = 0;
+            for (int64_t j = 0; j < work->classes; j++)
+                place += !is_excluded(work, j) && (x[j] > x[i] || (x[j] == x[i] && j < i));
+            if (is_excluded(work, i) || place >= work->count)
+                continue;
+            work->log_probabilities[row * work->count + place] = (float)((double)x[i] - log(sum));
+            work->chosen[row * work->count + place] = (int32_t)i;
+        }
+    }
+}
+
 static void column_sums(float *sums, rotary_dtype storage, const void *in, int64_t rows, int64_t columns,
                         int64_t stride)
 {
@@ -282,6 +310,7 @@ const struct layer_kernels layer_kernels_reference = {
     .gated = gated,
     .gated_backward = gated_backward,
     .cross_entropy = cross_entropy,
+    .top_classes = top_classes,
     .column_sums = column_sums,
     .to_storage = to_storage,
     .from_storage = from_storage,

@@ -210,6 +210,45 @@ static void test_cross_entropy(rotary_dtype storage, int64_t classes, float smoo
     CHECK(work[1].correct >= 2);
 }
 
+/* The largest, equal ones and excluded ones, wherever in a block they are. */
+static void test_top_classes(int64_t classes, int64_t count, int64_t excluded)
+{
+    enum { CLASSES = 1500, MOST = 10 };
+    static float logits[ROWS * (CLASSES + GAP)], values[2][ROWS * MOST];
+    static int32_t chosen[2][ROWS * MOST];
+    const int32_t ids[] = {(int32_t)classes - 1, 0};
+    int64_t stride = classes + GAP;
+    for (int64_t i = 0; i < ROWS * stride; i++)
+        logits[i] = 4.0f * check_random(45, (uint64_t)i, 3);
+    for (int64_t i = 0; i < classes; i++) {
+        logits[stride + i] = 3.0f;                                     /* all equal */
+        logits[2 * stride + i] = (float)((i * 37 + 11) % 16);          /* many are */
+        logits[3 * stride + i] = 70.0f + (float)i / (float)classes;    /* each is the largest so far */
+        logits[4 * stride + i] = i < classes / 2 ? -INFINITY : -60.0f; /* hardly any is possible */
+    }
+    for (int i = 0; i < 2; i++) {
+        const struct layer_top_classes work = {.rows = ROWS,
+                                               .classes = classes,
+                                               .count = count,
+                                               .logits = logits,
+                                               .logits_stride = stride,
+                                               .excluded = ids,
+                                               .excluded_count = excluded,
+                                               .log_probabilities = values[i],
+                                               .chosen = chosen[i]};
+        values[i][ROWS * count] = 17.0f;
+        kernels[i]->top_classes(&work);
+        CHECK(values[i][ROWS * count] == 17.0f);
+    }
+    for (int64_t i = 0; i < ROWS * count; i++) {
+        CHECK_INT(chosen[1][i], chosen[0][i]);
+        if (values[0][i] < -1e9f)
+            CHECK(values[1][i] == values[0][i]);
+        else
+            CHECK_NEAR((double)values[1][i], (double)values[0][i], 2e-5); /* sums of 1500 in f32, at 70 */
+    }
+}
+
 static void test_sums(rotary_dtype storage, int64_t width)
 {
     fill(&a, storage, width, GAP, 51, 3);
@@ -349,6 +388,12 @@ static void test_not_numbers(void)
     struct layer_cross_entropy work = {.rows = 1, .classes = 3, .logits = loss_row, .targets = &target};
     kernels[1]->cross_entropy(&work);
     CHECK(isnan(work.loss));
+    const float some[] = {1.0f, (float)NAN, 3.0f};
+    int32_t chosen[3];
+    const struct layer_top_classes most = {
+        .rows = 1, .classes = 3, .count = 3, .logits = some, .log_probabilities = out, .chosen = chosen};
+    kernels[1]->top_classes(&most);
+    CHECK(isnan(out[0]) && chosen[0] == 2 && chosen[1] == 0 && chosen[2] == 1);
 }
 
 static void test_all(rotary_dtype storage, int64_t width)
@@ -387,6 +432,9 @@ int main(void)
             }
         check_about("%s", rotary_isa_name((rotary_isa)isa));
         test_not_numbers();
+        const int64_t classes[] = {13, 16, 127, 128, 129, 256, 1499};
+        for (int i = 0; i < 7 * 3 * 2; i++)
+            test_top_classes(classes[i % 7], i / 7 % 3 == 0 ? 1 : i / 7 % 3 == 1 ? 4 : 9, i / 21 * 2);
         const int64_t sides[] = {1, 2, 31, 32, 33, 64, 70, 96, 99};
         for (int i = 0; i < 81; i++)
             test_reorders(sides[i / 9], sides[i % 9]);

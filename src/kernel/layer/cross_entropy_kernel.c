@@ -6,18 +6,6 @@
 
 #include <math.h>
 
-static float row_max(const float *x, int64_t count)
-{
-    vfloat max_lanes = v_set(-INFINITY);
-    int64_t i = 0;
-    for (; i + LANES <= count; i += LANES)
-        max_lanes = v_max(max_lanes, v_load(x + i));
-    float max = v_max_lane(max_lanes);
-    for (; i < count; i++)
-        max = x[i] > max ? x[i] : max;
-    return max;
-}
-
 /* x = exp(x - max). Returns the sum. */
 static float row_exponentials(float *x, int64_t count, float max)
 {

@@ -76,6 +76,19 @@ struct layer_cross_entropy {
     int64_t correct; /* of those, where the target is the argmax (the first of equals) */
 };
 
+/* The `count` largest logits of each row as log-probabilities, the largest first, of equal ones the first:
+ *     log_probabilities = logit - log(sum exp(logits)),   chosen = its class
+ * Excluded classes are not among them, but in the sum. classes - excluded_count >= count >= 1. */
+struct layer_top_classes {
+    int64_t rows, classes, count;
+    const float *logits;
+    int64_t logits_stride;
+    const int32_t *excluded; /* [excluded_count], all different */
+    int64_t excluded_count;
+    float *log_probabilities; /* [rows, count] */
+    int32_t *chosen;          /* [rows, count] */
+};
+
 struct layer_adam {
     int64_t count;
     float *value, *gradient, *moment1, *moment2; /* gradient is set to zero */
@@ -104,6 +117,7 @@ struct layer_kernels {
     void (*gated_backward)(rotary_dtype storage, void *d_gate, void *d_up, const void *d_out,
                            const void *gate, const void *up, int64_t count);
     void (*cross_entropy)(struct layer_cross_entropy *work);
+    void (*top_classes)(const struct layer_top_classes *work);
     /* sums[columns] += the sum of the rows of in. */
     void (*column_sums)(float *sums, rotary_dtype storage, const void *in, int64_t rows, int64_t columns,
                         int64_t stride);

@@ -14,6 +14,7 @@ const struct layer_kernels ROTARY_KERNEL(layer_kernels) = {
     .gated = ROTARY_KERNEL(layer_gated),
     .gated_backward = ROTARY_KERNEL(layer_gated_backward),
     .cross_entropy = ROTARY_KERNEL(layer_cross_entropy),
+    .top_classes = ROTARY_KERNEL(layer_top_classes),
     .column_sums = ROTARY_KERNEL(layer_column_sums),
     .to_storage = ROTARY_KERNEL(layer_to_storage),
     .from_storage = ROTARY_KERNEL(layer_from_storage),

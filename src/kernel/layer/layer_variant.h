@@ -9,6 +9,8 @@
 #include "kernel/layer/layer_kernels.h"
 #include "kernel/simd.h"
 
+#include <math.h>
+
 void ROTARY_KERNEL(layer_norm_forward)(const struct layer_norm_forward *work);
 void ROTARY_KERNEL(layer_norm_backward)(const struct layer_norm_backward *work);
 void ROTARY_KERNEL(layer_activate)(enum layer_activation kind, rotary_dtype storage, void *out,
@@ -20,6 +22,7 @@ void ROTARY_KERNEL(layer_gated)(rotary_dtype storage, void *out, const void *gat
 void ROTARY_KERNEL(layer_gated_backward)(rotary_dtype storage, void *d_gate, void *d_up, const void *d_out,
                                          const void *gate, const void *up, int64_t count);
 void ROTARY_KERNEL(layer_cross_entropy)(struct layer_cross_entropy *work);
+void ROTARY_KERNEL(layer_top_classes)(const struct layer_top_classes *work);
 void ROTARY_KERNEL(layer_column_sums)(float *sums, rotary_dtype storage, const void *in, int64_t rows,
                                       int64_t columns, int64_t stride);
 void ROTARY_KERNEL(layer_to_storage)(rotary_dtype storage, void *out, const float *in, int64_t count);
@@ -99,6 +102,18 @@ INLINE void *mutable_row(rotary_dtype storage, void *data, int64_t row, int64_t 
 INLINE vint first_lanes(int64_t lanes)
 {
     return v_lanes() < ((vint){0} + (int32_t)lanes);
+}
+
+INLINE float row_max(const float *x, int64_t count)
+{
+    vfloat max_lanes = v_set(-INFINITY);
+    int64_t i = 0;
+    for (; i + LANES <= count; i += LANES)
+        max_lanes = v_max(max_lanes, v_load(x + i));
+    float max = v_max_lane(max_lanes);
+    for (; i < count; i++)
+        max = x[i] > max ? x[i] : max;
+    return max;
 }
 
 enum { MASK_GROUP = 64 }; /* columns drawn at once */
