@@ -11,9 +11,9 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "base/random.h"
+#include "model/token_choice.h"
 #include "model/transformer_parts.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,39 +40,15 @@ struct group {
     float *logits;   /* [unfinished, vocabulary], or [unfinished, time, vocabulary] without a cache */
 };
 
-static int32_t argmax(const float *logits, int64_t count)
-{
-    int64_t index = 0;
-    for (int64_t i = 1; i < count; i++)
-        if (logits[i] > logits[index])
-            index = i;
-    return (int32_t)index;
-}
-
-/* Draws from softmax(logits / temperature) by its cumulative sum, in double. */
-static int32_t sample(const float *logits, int64_t count, double temperature, double uniform)
-{
-    double max = (double)logits[argmax(logits, count)], total = 0.0;
-    for (int64_t i = 0; i < count; i++)
-        total += exp(((double)logits[i] - max) / temperature);
-    double remaining = uniform * total;
-    for (int64_t i = 0; i < count; i++) {
-        remaining -= exp(((double)logits[i] - max) / temperature);
-        if (remaining < 0.0)
-            return (int32_t)i;
-    }
-    return argmax(logits, count);
-}
-
 static int32_t next_token(const struct group *group, const struct sequence *sequence, const float *logits)
 {
     int64_t vocabulary = group->transformer->config.vocab_size;
     if (group->config->temperature <= 0.0f)
-        return argmax(logits, vocabulary);
+        return token_argmax(logits, vocabulary);
     struct rotary_random_key key = {
         .seed = group->config->seed, .stream = ROTARY_STREAM_SAMPLE, .step = (uint32_t)sequence->length};
     float uniform = rotary_random_uniform(key, (uint64_t)sequence->prompt);
-    return sample(logits, vocabulary, (double)group->config->temperature, (double)uniform);
+    return token_sample(logits, vocabulary, (double)group->config->temperature, (double)uniform);
 }
 
 static bool is_finished(const struct group *group, const struct sequence *sequence)

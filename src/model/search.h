@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Translation by an encoder–decoder: the most probable outputs of a source by beam search, greedy search,
- * which is a beam of 1, or outputs drawn at random.
+ * Translation by an encoder–decoder: the most probable outputs of a source by beam search; by greedy search,
+ * which is a beam of 1; or outputs drawn at random.
  *
  * The score of an output y of the source x is the sum of log p(y_t | y_1 ... y_{t-1}, x) over its tokens, the
  * end among them, divided by length^length_penalty, as in fairseq (Ott et al., 2019) and CTranslate2.
@@ -24,17 +24,17 @@ struct search_config {
      * 1. length_factor 0: no such limit. */
     float length_factor;
     int64_t length_constant;
-    int64_t beams;        /* at least 1, which is greedy */
+    int64_t beams;        /* 1, which is greedy, to BEAM_MAX_SIZE (model/beam.h) */
     int64_t n_best;       /* outputs of each source, 1 ... beams */
     float length_penalty; /* 0: none. At least 0 */
     int32_t begin;        /* the first token that the decoder reads; never an output's */
     int32_t end;          /* ends an output; -1: none does */
     int32_t padding;      /* never an output's; -1: there is none */
     int32_t unknown;      /* never an output's; -1: there is none, or it may be */
-    float temperature;    /* 0: search; else draws tokens from softmax(logits / temperature), one beam */
-    int64_t top_k;        /* draws among the most probable tokens alone; 0: all */
-    uint64_t seed;        /* of drawing */
-    bool without_cache;   /* computes all tokens again for every token: slow, for tests */
+    /* 0: search. Else tokens are drawn from softmax(logits / temperature): `beams` outputs of each source. */
+    float temperature;
+    int64_t top_k; /* draws among so many most probable tokens alone; 0: among all */
+    uint64_t seed; /* of drawing */
 };
 /* Greedy, without a length penalty, special tokens of -1, as many tokens as the source has twice and ten. */
 void search_config_default(struct search_config *config);
@@ -57,8 +57,8 @@ struct search_call {
 
 /* Searches from every source. Sources of similar lengths are searched together. An output depends on neither
  * its neighbours nor the number of threads. Of equally probable tokens the first is taken. Uses the limits
- * that the transformer was created with: batch * time rows, and batch * source_time tokens of sources, at
- * once. ROTARY_INVALID_ARGUMENT if a source, or the beams of one, do not fit them. */
+ * that the transformer was created with: batch * time rows at once, and `batch` sources of source_time.
+ * ROTARY_INVALID_ARGUMENT if a source, or the beams of one, do not fit them. */
 ROTARY_CHECKED rotary_status search(struct transformer *transformer, const struct search_config *config,
                                     const struct search_call *call, rotary_error *error);
 

@@ -115,7 +115,10 @@ struct transformer_decode_call {
     int64_t time;
     const int32_t *tokens; /* [batch, time]; those from counts[b] on are not read */
     const int64_t *counts; /* [batch]; NULL: all are `time` */
-    float *logits;         /* f32 [batch, vocab_size]: of the last new token; undefined where there is none */
+    /* Of the last new token of each sequence, undefined where there is none; on the host: logits, f32 [batch,
+     * vocab_size], or else the most probable tokens. */
+    float *logits;                                 /* NULL: not wanted */
+    const struct backend_top_classes *top_classes; /* all members but its logits */
 };
 /* Runs the new tokens and appends their keys and values to the cache. Nothing is computed for tokens that are
  * not there. */

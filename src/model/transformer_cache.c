@@ -250,6 +250,8 @@ rotary_status transformer_decode(struct transformer *transformer, struct transfo
     status = last_rows(transformer, cache, call.batch, rows, &last, error);
     if (status != ROTARY_OK)
         return status;
+    if (call.top_classes)
+        return loss_top_classes(transformer->loss, &transformer->parameters, last, call.top_classes, error);
     return loss_logits(transformer->loss, &transformer->parameters, last, call.logits, error);
 }
 
