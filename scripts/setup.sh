@@ -24,6 +24,7 @@ have() {
     libdnnl-dev) has_header dnnl.h ;;
     libjansson-dev) has_header jansson.h ;;
     libunistring-dev) has_header unictype.h ;;
+    libsentencepiece-dev) printf '#include <sentencepiece_trainer.h>\n' | c++ -E -x c++ - -o /dev/null ;;
     libopenblas0-pthread) ls /usr/lib/*/openblas-pthread/libblas.so.3 ;;
     python3-numpy) python3 -c 'import numpy' || /usr/bin/python3 -c 'import numpy' ;;
     python3-torch) /usr/bin/python3 -c 'import torch' ;;
@@ -74,10 +75,12 @@ install() {
     missing=$(missing_of "$@")
 }
 
-# What every build needs.
+# What every build needs, and what it does without.
 need_build_tools() {
     install gcc libc6-dev cmake ninja-build libdnnl-dev libjansson-dev libunistring-dev
     [ -z "$missing" ] || die "These are missing and cannot be installed:$missing (names of Debian 12 packages$why). Install them and run this again."
+    install g++ libsentencepiece-dev
+    [ -z "$missing" ] || say "Continuing without:$missing (names of Debian 12 packages$why). The program will have no SentencePiece."
 }
 
 # want PACKAGE...: like install, for packages without which only some tests are skipped.

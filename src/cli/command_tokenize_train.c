@@ -35,7 +35,7 @@ static const struct setting tokenize_table[] = {
     {"--type", SETTING_CHOICE, MEMBER(type), .metavar = "NAME", .choices = type_names,
      .help =
          "unigram or bpe, models of SentencePiece; or words, separated by white space (default: unigram)"},
-    {"--vocab-size", SETTING_INTEGER, MEMBER(vocabulary_size), .metavar = "N", .min = 2,
+    {"--vocab-size", SETTING_INTEGER, MEMBER(vocabulary_size), .metavar = "N", .min = 5,
      .max = MAX_VOCABULARY,
      .help = "pieces of a SentencePiece model, special tokens included (default: 8000)"},
     {"--character-coverage", SETTING_REAL, MEMBER(coverage), .metavar = "X", .min = 0.98, .max = 1,

@@ -73,6 +73,17 @@ const char *text_of(const util::Status &status)
     return bracket && bracket[2] != '\0' ? bracket + 2 : message;
 }
 
+/* An error of the library, in one line: its messages quote pieces, which may have any character. */
+rotary_status fail(rotary_status status, const char *message, rotary_error *error)
+{
+    char line[200];
+    size_t length = 0;
+    for (; message[length] != '\0' && length < sizeof line - 1; length++)
+        line[length] = message[length] >= 0 && message[length] < ' ' ? ' ' : message[length];
+    line[length] = '\0';
+    return rotary_fail(error, status, "SentencePiece says: %s", line);
+}
+
 /* Calls what may throw. `status` is that of an exception which is no lack of memory. */
 template <typename function>
 rotary_status guarded(rotary_status status, rotary_error *error, function call) noexcept
@@ -82,7 +93,7 @@ rotary_status guarded(rotary_status status, rotary_error *error, function call) 
     } catch (const std::bad_alloc &) {
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for SentencePiece");
     } catch (const std::exception &caught) {
-        return rotary_fail(error, status, "SentencePiece says: %.200s", caught.what());
+        return fail(status, caught.what(), error);
     } catch (...) {
         return rotary_fail(error, status, "SentencePiece fails");
     }
@@ -138,7 +149,7 @@ rotary_status sentencepiece_processor_create(struct sentencepiece_processor **pr
         const util::Status loaded =
             made->library.LoadFromSerializedProto(std::string_view(bytes, static_cast<size_t>(count)));
         if (!loaded.ok())
-            return rotary_fail(error, ROTARY_BAD_FILE, "SentencePiece says: %.200s", text_of(loaded));
+            return fail(ROTARY_BAD_FILE, text_of(loaded), error);
         return ROTARY_OK;
     });
     if (status == ROTARY_OK)
@@ -179,8 +190,7 @@ rotary_status sentencepiece_processor_encode(const struct sentencepiece_processo
         const util::Status encoded =
             processor->library.Encode(std::string_view(text, static_cast<size_t>(bytes)), &ids);
         if (!encoded.ok())
-            return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "SentencePiece says: %.200s",
-                               text_of(encoded));
+            return fail(ROTARY_INVALID_ARGUMENT, text_of(encoded), error);
         for (int id : ids) {
             if (list->count < list->capacity)
                 list->tokens[list->count++] = id;
@@ -223,7 +233,7 @@ rotary_status sentencepiece_library_train(const struct sentencepiece_config *con
         const util::Status status =
             sentencepiece::SentencePieceTrainer::Train(arguments_of(config), &iterator, &trained);
         if (!status.ok())
-            return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "SentencePiece says: %.300s", text_of(status));
+            return fail(ROTARY_INVALID_ARGUMENT, text_of(status), error);
         *model = static_cast<char *>(std::malloc(trained.size()));
         if (!*model)
             return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a model of %zu bytes",

@@ -85,6 +85,14 @@ for kind in $kinds; do
 done
 model=$(echo "$kinds" | cut -d ' ' -f 1).model
 
+# A line of thousands of tokens is one.
+tr '\n' ' ' <text >wide
+filter 0 encode $model <wide
+[ "$(wc -l <out)" = 1 ] || complain "a wide line becomes others"
+cp out ids
+filter 0 decode $model <ids
+[ "$(tr -s ' ' '\n' <out | grep -c .)" = 1800 ] || complain "1800 words become others"
+
 # A filter answers a line before the next one is written.
 mkfifo to from
 "$rotary" tokenize encode $model <to >from &

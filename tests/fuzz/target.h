@@ -18,7 +18,8 @@ struct fuzz_target {
     const char *const *words; /* of the format; NULL-terminated */
 };
 
-extern const struct fuzz_target fuzz_json, fuzz_rope, fuzz_npy, fuzz_safetensors, fuzz_tokenizer;
+extern const struct fuzz_target fuzz_json, fuzz_rope, fuzz_npy, fuzz_safetensors, fuzz_tokenizer,
+    fuzz_sentencepiece;
 extern const struct fuzz_target *const fuzz_targets[]; /* NULL-terminated */
 
 /* Prints the failed check and aborts. */

@@ -6,7 +6,7 @@
 #include "file/rope_config.h"
 #include "file/safetensors.h"
 #include "huggingface/model_types.h"
-#include "text/tokenizer.h"
+#include "text/sentencepiece.h"
 #include "train/run.h"
 
 #include <math.h>
@@ -367,5 +367,64 @@ static const char *const tokenizer_words[] = {"\"format\":1",
 const struct fuzz_target fuzz_tokenizer = {
     .name = "tokenizer", .read = read_tokenizer, .words = tokenizer_words};
 
-const struct fuzz_target *const fuzz_targets[] = {&fuzz_json,        &fuzz_rope,      &fuzz_npy,
-                                                  &fuzz_safetensors, &fuzz_tokenizer, NULL};
+/* ---- SentencePiece ---- */
+
+/* Texts are encoded as tokens that are there, and these are decoded. */
+static void check_encoded(const struct tokenizer *tokenizer, const char *text, int64_t bytes)
+{
+    enum { ROOM = 64 };
+    int32_t tokens[ROOM];
+    char decoded[4 * ROOM];
+    struct token_list list = {.tokens = tokens, .capacity = ROOM};
+    rotary_error error = {0};
+    if (refused(tokenizer_encode(tokenizer, text, bytes, &list, &error), &error))
+        return;
+    for (int64_t i = 0; i < list.count; i++)
+        if (tokens[i] < 0 || tokens[i] >= tokenizer_size(tokenizer))
+            fuzz_fail("token %d of %lld", (int)tokens[i], (long long)tokenizer_size(tokenizer));
+    int64_t length = tokenizer_decode(tokenizer, tokens, list.count, decoded, sizeof decoded);
+    summed =
+        sum_bytes(decoded, (size_t)(length < (int64_t)sizeof decoded ? length : (int64_t)sizeof decoded));
+}
+
+static bool read_sentencepiece(const char *path)
+{
+    static const char *const texts[] = {
+        "",
+        "balo <a>b schr.",
+        "\xef\xac\x81 A\xcc\x88\xcc\x81 \xe3\x80\x80 x \xe2\x80\x8b",
+        "\xff\xc3 \xe2\x96\x81\xf0\x9f\x98\x80 \xef\xb7\xba",
+        "\xe6\x97\xa5\xe6\x9c\xac aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        "\x01\x7f\t~ <s> </s> <unk> <0x41>"};
+    rotary_error error = {0};
+    struct tokenizer *tokenizer;
+    if (!sentencepiece_version() || refused(sentencepiece_load(&tokenizer, path, &error), &error))
+        return !sentencepiece_version();
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        check_encoded(tokenizer, texts[i], (int64_t)strlen(texts[i]));
+    for (int32_t token = 0; token < tokenizer_size(tokenizer); token++) {
+        const struct token_text text = tokenizer_text(tokenizer, token);
+        check_encoded(tokenizer, text.bytes, text.count);
+        summed = (unsigned)tokenizer_decode(tokenizer, &token, 1, NULL, 0);
+    }
+    tokenizer_destroy(tokenizer);
+    return true;
+}
+
+static const char *const sentencepiece_words[] = {"\n\x08\n\x01"
+                                                  "a\x15",
+                                                  "\x18\x02",
+                                                  "\x18\x04",
+                                                  "\x18\x06",
+                                                  "\x1a\x05",
+                                                  "\x12\x04",
+                                                  "\xff\xff\xff\xff\x0f",
+                                                  "<unk>",
+                                                  "\xe2\x96\x81",
+                                                  NULL};
+
+const struct fuzz_target fuzz_sentencepiece = {
+    .name = "sentencepiece", .read = read_sentencepiece, .words = sentencepiece_words};
+
+const struct fuzz_target *const fuzz_targets[] = {
+    &fuzz_json, &fuzz_rope, &fuzz_npy, &fuzz_safetensors, &fuzz_tokenizer, &fuzz_sentencepiece, NULL};
