@@ -197,7 +197,9 @@ function fillSelects() {
     choices.forEach(name => { byId(name).value = state[name]; });
 }
 const labelOf = (text, i) => {
-    const words = (text.source.length ? text.source : text.target).join('');
+    const labels = text.source.length ? text.source : text.target;
+    const words = labels.some(label => label.includes('\u2581')) ? labels.join('').replaceAll('\u2581', ' ')
+        : labels.join(labels.every(label => [...label].length < 2) ? '' : ' ');
     return `${i + 1}: ${words.length > 60 ? words.slice(0, 59) + '\u2026' : words}`;
 };
 

@@ -72,7 +72,7 @@ static void write_layers(FILE *stream, const struct heatmaps *maps, enum attenti
             "%s</caption>\n<thead><tr><th>layer</th>",
             heatmap_kind_title(kind, heatmap_has_encoder(maps)));
     write_side_headings(stream, maps, "nats");
-    write_side_headings(stream, maps, "of its largest");
+    write_side_headings(stream, maps, "share");
     fputs("</tr></thead>\n<tbody>\n", stream);
     for (int64_t layer = 0; layer < layers; layer++) {
         snprintf(name, sizeof name, "%lld", (long long)layer + 1);
@@ -127,8 +127,8 @@ static void write_heads(FILE *stream, const struct heatmaps *maps, int side)
     html_text(stream, maps->sides[side].name);
     fprintf(stream, ": heads, over %s text%s</caption>\n", html_count(count, maps->texts),
             maps->texts == 1 ? "" : "s");
-    fputs("<thead><tr><th>head</th><th scope=\"col\">entropy</th><th scope=\"col\">of its "
-          "largest</th><th "
+    fputs("<thead><tr><th>head</th><th scope=\"col\">entropy</th><th scope=\"col\">share"
+          "</th><th "
           "scope=\"col\">distance</th><th scope=\"col\">offset</th></tr></thead>\n<tbody>\n",
           stream);
     for (int kind = 0; kind < ATTENTION_KINDS; kind++)

@@ -6,10 +6,12 @@
 #include "support/check.h"
 
 #include "model/attention_weights.h"
+#include "support/parameter_copy.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { LAYERS = 3, HEADS = 4, HEAD_DIM = 8, VOCABULARY = 11, TIME = 12, WINDOW = 5, SOURCE = 9 };
 
@@ -202,6 +204,59 @@ static void test_examples(const struct backend *backend)
         test_pair(backend, pairs[i]);
 }
 
+/* ---- PyTorch ---- */
+
+enum { GOLDEN_LAYERS = 2, GOLDEN_PROBES = GOLDEN_LAYERS * HEADS };
+struct golden_case {
+    const char *settings;
+    double probes[ATTENTION_KINDS][GOLDEN_PROBES];
+};
+#include "attention_weights_goldens.h"
+
+static double probe(const float *weights, int64_t count)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        sum += (double)weights[i] * cos(0.9 * (double)i + 0.5);
+    return sum;
+}
+
+/* f32: a head's weights are a hundred numbers, each within a few 1e-6 of PyTorch's. bf16 keeps 8 bits of
+ * activations; that these weights are attention's own there is what test_examples shows. */
+static void test_golden(const struct backend *backend, const struct golden_case *golden)
+{
+    char text[512];
+    bool pair = strstr(golden->settings, "encoder_decoder");
+    snprintf(text, sizeof text, "{\"num_hidden_layers\": %d, \"intermediate_size\": 40, %s%s",
+             (int)GOLDEN_LAYERS, pair ? "\"source_vocab_size\": 11, " : "", golden->settings + 1);
+    struct transformer *transformer = create(backend, text);
+    struct attention_weights weights[ATTENTION_KINDS];
+    rotary_error error = {0};
+    check_about("%s, %s", text, backend_about(backend));
+    parameter_fill(transformer_parameters(transformer));
+    const struct attention_weights_call call = {
+        .tokens = tokens, .count = TIME, .source = pair ? source : NULL, .source_count = pair ? SOURCE : 0};
+    if (CHECK_INT(attention_weights_create(weights, transformer, &call, &error), ROTARY_OK)) {
+        for (int kind = 0; kind < ATTENTION_KINDS; kind++) {
+            const struct attention_weights *of = &weights[kind];
+            CHECK_INT(of->layers, pair || kind == ATTENTION_DECODER ? GOLDEN_LAYERS : 0);
+            for (int64_t i = 0; i < of->layers * of->heads; i++)
+                CHECK_NEAR(probe(of->weights + i * of->queries * of->keys, of->queries * of->keys),
+                           golden->probes[kind][i], 1e-5);
+        }
+        attention_weights_free(weights);
+    } else {
+        printf("%s\n", error.message);
+    }
+    transformer_destroy(transformer);
+}
+
+static void test_goldens(const struct backend *backend)
+{
+    for (size_t i = 0; backend->storage == ROTARY_F32 && i < sizeof goldens / sizeof *goldens; i++)
+        test_golden(backend, &goldens[i]);
+}
+
 static void test_refusals(const struct backend *backend)
 {
     struct transformer *transformer = create(backend, "{\"position\": \"rope\"}");
@@ -223,6 +278,7 @@ static void test_refusals(const struct backend *backend)
 int main(void)
 {
     on_every_backend(test_examples);
+    on_every_backend(test_goldens);
     on_every_backend(test_refusals);
     return check_report();
 }

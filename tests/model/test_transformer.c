@@ -88,23 +88,6 @@ static struct loss_sums run(struct transformer *transformer, struct transformer_
     return loss;
 }
 
-static void fill_parameters(struct transformer *transformer)
-{
-    struct parameters *parameters = transformer_parameters(transformer);
-    float *values = parameter_copy(parameters, PARAMETER_VALUES);
-    for (int row = 0; row < parameters->count; row++) {
-        const char *name = parameters->rows[row].name;
-        float *value = values + parameters->rows[row].offset;
-        bool gain = strstr(name, "norm") && strstr(name, "weight");
-        for (int64_t i = 0; i < parameter_elements(&parameters->rows[row]); i++) {
-            double x = (double)i;
-            double filled = 0.3 * sin(0.7 * x + 0.05 * x * x + (double)strlen(name));
-            value[i] = (float)(gain ? 1.0 + filled : filled);
-        }
-    }
-    parameter_give(parameters, PARAMETER_VALUES, values);
-}
-
 /* f32: a few hundred roundings of 6e-8 each, through two layers. bf16 keeps 8 bits: half a unit is 2e-3 of a
  * number, and some dozens of stored activations and their gradients are rounded along the longest path. ReLU
  * has a kink: of a few hundred hidden channels some are so near to it that bf16 moves them across. Each takes
@@ -121,7 +104,7 @@ static void test_golden(const struct backend *backend, const struct golden_case 
     struct transformer_config config;
     configure(&config, golden);
     struct transformer *transformer = create(backend, &config, 1);
-    fill_parameters(transformer);
+    parameter_fill(transformer_parameters(transformer));
     struct parameters *parameters = transformer_parameters(transformer);
     CHECK_INT(parameters->count, (int64_t)golden->count);
     struct loss_sums loss =
@@ -159,7 +142,7 @@ static void test_dropout(const struct backend *backend, double dropout, double a
         config.dropout = dropout;
         config.attention_dropout = attention_dropout;
         struct transformer *transformer = create(backend, &config, 1);
-        fill_parameters(transformer);
+        parameter_fill(transformer_parameters(transformer));
         struct parameters *parameters = transformer_parameters(transformer);
         struct transformer_call batch = {
             .backward = true, .gradient_scale = 1.0f, .seed = 5, .micro_step = 9};
@@ -172,7 +155,7 @@ static void test_dropout(const struct backend *backend, double dropout, double a
         double at[2];
         const double step = 2e-4;
         for (int side = 0; side < 2; side++) {
-            fill_parameters(transformer);
+            parameter_fill(transformer_parameters(transformer));
             float *values = parameter_copy(parameters, PARAMETER_VALUES);
             for (int64_t i = 0; i < parameters->elements; i++)
                 values[i] += (float)((side ? step : -step) * sin(0.37 * (double)i));
@@ -183,7 +166,7 @@ static void test_dropout(const struct backend *backend, double dropout, double a
         check_about("%s-norm, dropout %g, of attention weights %g", cases[c].norm_position, dropout,
                     attention_dropout);
         CHECK_NEAR(difference, slope, 1e-2 * (fabs(slope) + 10.0));
-        fill_parameters(transformer);
+        parameter_fill(transformer_parameters(transformer));
         batch.micro_step = 10;
         CHECK(run(transformer, batch).total != first.total);
         batch.backward = false;
@@ -330,7 +313,7 @@ static void test_small_fractions(const struct backend *backend)
         config.position = i ? POSITION_ROPER : POSITION_NONE;
         config.partial_rotary_factor = config.value_fraction = 0.1; /* of 8 channels */
         struct transformer *transformer = create(backend, &config, 1);
-        fill_parameters(transformer);
+        parameter_fill(transformer_parameters(transformer));
         losses[i] = run(transformer, (struct transformer_call){.gradient_scale = 1.0f}).total;
         transformer_destroy(transformer);
     }

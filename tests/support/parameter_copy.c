@@ -3,6 +3,7 @@
 
 #include "support/check.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,4 +42,20 @@ bool parameter_same(const struct parameters *a, const struct parameters *b, enum
     free(first);
     free(second);
     return same;
+}
+
+void parameter_fill(struct parameters *parameters)
+{
+    float *values = parameter_copy(parameters, PARAMETER_VALUES);
+    for (int row = 0; row < parameters->count; row++) {
+        const char *name = parameters->rows[row].name;
+        float *value = values + parameters->rows[row].offset;
+        bool gain = strstr(name, "norm") && strstr(name, "weight");
+        for (int64_t i = 0; i < parameter_elements(&parameters->rows[row]); i++) {
+            double x = (double)i;
+            double filled = 0.3 * sin(0.7 * x + 0.05 * x * x + (double)strlen(name));
+            value[i] = (float)(gain ? 1.0 + filled : filled);
+        }
+    }
+    parameter_give(parameters, PARAMETER_VALUES, values);
 }

@@ -15,6 +15,9 @@ void parameter_replace(struct parameters *parameters, enum parameter_array array
 void parameter_give(struct parameters *parameters, enum parameter_array array, float *from);
 /* Sets the array to zero. */
 void parameter_clear(struct parameters *parameters, enum parameter_array array);
+/* Fills the values as the scripts in tests/golden do: element i of a row with 0.3 sin(0.7 i + 0.05 i^2 +
+ * length of its name), of a norm's weight with 1 more. */
+void parameter_fill(struct parameters *parameters);
 /* Whether two tables have the same bits in an array. */
 bool parameter_same(const struct parameters *a, const struct parameters *b, enum parameter_array array);
 

@@ -7,6 +7,7 @@
 #include "support/check.h"
 
 #include "base/random.h"
+#include "model/attention_weights.h"
 #include "model/transformer_parts.h"
 #include "support/parameter_copy.h"
 #include "train/optimizer.h"
@@ -215,6 +216,21 @@ static void test_decode(const struct backend *backend)
     transformer_destroy(transformer);
 }
 
+/* The bias is in the weights that are shown of a model too: attention's own output is what they give. */
+static void test_weights(const struct backend *backend)
+{
+    struct transformer *transformer = create(backend, "alibi");
+    struct attention_weights weights[ATTENTION_KINDS];
+    const struct attention_weights_call call = {.tokens = tokens, .count = TIME};
+    rotary_error error = {0};
+    if (CHECK_INT(attention_weights_create(weights, transformer, &call, &error), ROTARY_OK)) {
+        CHECK(weights[ATTENTION_DECODER].difference > 0);
+        CHECK_NEAR(weights[ATTENTION_DECODER].difference, 0, backend->storage == ROTARY_F32 ? 4e-6 : 1.5e-2);
+        attention_weights_free(weights);
+    }
+    transformer_destroy(transformer);
+}
+
 int main(void)
 {
     struct backend backend;
@@ -222,6 +238,7 @@ int main(void)
     CHECK_INT(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK);
     test_name();
     test_formula(&backend);
+    test_weights(&backend);
     test_gradient(&backend);
     test_training(&backend);
     test_decode(&backend);

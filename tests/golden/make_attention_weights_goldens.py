@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Attention weights of small transformers by PyTorch in double precision.
+
+Writes tests/model/attention_weights_goldens.h: of each kind, layer and head the dot product of its weights with
+cos(0.9 i + 0.5), i counting queries times keys. The model is written here from the formulas; only the names of the
+parameters come from the C code. Parameters are 0.3 sin(0.7 i + 0.05 i^2 + length of the name).
+
+    /usr/bin/python3 tests/golden/make_attention_weights_goldens.py > tests/model/attention_weights_goldens.h
+"""
+import json
+import math
+import torch
+
+torch.set_default_dtype(torch.float64)
+VOCABULARY, WIDTH, HEADS, HEAD_DIM, HIDDEN, LAYERS, TIME, SOURCE = 11, 32, 4, 8, 40, 2, 12, 9
+TOKENS = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8]
+SOURCES = [2, 7, 1, 8, 2, 8, 1, 8, 2]
+
+# The settings of the model beside its sizes.
+CASES = [
+    {"position": "none"},
+    {"position": "sinusoidal", "norm_position": "post"},
+    {"position": "rope"},
+    {"position": "rope", "num_key_value_heads": 2, "pairing": "interleaved", "partial_rotary_factor": 0.5},
+    {"position": "roper", "num_key_value_heads": 1, "norm_position": "post"},
+    {"position": "rope", "sliding_window": 5},
+    {"position": "roper", "query_key_norm": "head"},
+    {"position": "sinusoidal", "architecture": "encoder_decoder", "norm_position": "post"},
+    {"position": "rope", "architecture": "encoder_decoder", "num_key_value_heads": 2},
+    {"position": "rope", "architecture": "encoder_decoder", "cross_rotary": True},
+    {"position": "roper", "architecture": "encoder_decoder", "norm_position": "post", "cross_rotary": True},
+]
+
+
+def parameter(name, *shape):
+    i = torch.arange(math.prod(shape), dtype=torch.float64)
+    value = 0.3 * torch.sin(0.7 * i + 0.05 * i * i + len(name)).reshape(shape)
+    return 1.0 + value if "norm" in name and name.endswith("weight") else value
+
+
+def linear(x, name, outputs):
+    return x @ parameter(name + ".weight", outputs, x.shape[-1]).T + parameter(name + ".bias", outputs)
+
+
+def norm(x, name):
+    width = x.shape[-1]
+    return torch.nn.functional.layer_norm(x, (width,), parameter(name + ".weight", width),
+                                          parameter(name + ".bias", width), 1e-5)
+
+
+def rotate(x, case, direction):
+    """x [H, T, D]: rotates the first channels by direction * position * 10000^(-2i/d)."""
+    d = int(HEAD_DIM * case.get("partial_rotary_factor", 1.0))
+    angle = torch.arange(x.shape[1])[:, None] * 10000.0 ** (-2.0 * torch.arange(d // 2) / d)
+    c, s = torch.cos(angle), torch.sin(angle) * direction
+    half, part = case.get("pairing", "half") == "half", x[..., :d]
+    a, b = (part[..., :d // 2], part[..., d // 2:]) if half else (part[..., 0::2], part[..., 1::2])
+    a, b = a * c - b * s, b * c + a * s
+    rotated = torch.cat((a, b), -1) if half else torch.stack((a, b), -1).flatten(-2)
+    return torch.cat((rotated, x[..., d:]), -1)
+
+
+def attend(case, name, q, k, v, causal, rotary):
+    """q, k, v [T, heads * D]. Returns the output and the weights. Values are rotated in self-attention alone."""
+    q, k, v = (t.view(t.shape[0], -1, HEAD_DIM) for t in (q, k, v))
+    if case.get("query_key_norm") == "head":
+        q, k = norm(q, name + ".query_norm"), norm(k, name + ".key_norm")
+    q, k, v = (t.transpose(0, 1) for t in (q, k, v))
+    if rotary:
+        q, k = rotate(q, case, 1), rotate(k, case, 1)
+    values = case["position"] == "roper" and not name.endswith("cross_attention")
+    if values:
+        v = rotate(v, case, 1)
+    k, v = (t.repeat_interleave(HEADS // t.shape[0], 0) for t in (k, v))
+    scores = q @ k.transpose(-1, -2) / math.sqrt(HEAD_DIM)
+    if causal:
+        distance = torch.arange(q.shape[1])[:, None] - torch.arange(k.shape[1])
+        hidden = (distance < 0) | (distance >= case.get("sliding_window", 1 << 30))
+        scores = scores.masked_fill(hidden, -math.inf)
+    weights = torch.softmax(scores, -1)
+    out = weights @ v
+    if values:
+        out = rotate(out, case, -1)
+    return linear(out.transpose(0, 1).flatten(-2), name + ".output", WIDTH), weights
+
+
+def self_attention(case, x, name, causal):
+    keys = case.get("num_key_value_heads", HEADS) * HEAD_DIM
+    q, k, v = linear(x, name + ".query_key_value", HEADS * HEAD_DIM + 2 * keys).split([HEADS * HEAD_DIM, keys, keys], -1)
+    return attend(case, name, q, k, v, causal, case["position"] in ("rope", "roper"))
+
+
+def cross_attention(case, x, name, source):
+    keys = case.get("num_key_value_heads", HEADS) * HEAD_DIM
+    k, v = linear(source, name + ".key_value", 2 * keys).split([keys, keys], -1)
+    return attend(case, name, linear(x, name + ".query", HEADS * HEAD_DIM), k, v, False, case.get("cross_rotary", False))
+
+
+def feed_forward(x, name):
+    return linear(torch.relu(linear(x, name + ".up", HIDDEN)), name + ".down", WIDTH)
+
+
+def stack(case, prefix, tokens, source, kinds):
+    """The output of a stack; appends its weights to kinds."""
+    x = parameter(prefix + "embedding.weight", VOCABULARY, WIDTH)[tokens]
+    if case["position"] == "sinusoidal":
+        angle = torch.arange(len(tokens))[:, None] * 10000.0 ** (-2.0 * torch.arange(WIDTH // 2) / WIDTH)
+        x = x + torch.stack((torch.sin(angle), torch.cos(angle)), -1).flatten(-2)
+    post = case.get("norm_position") == "post"
+    for layer in range(LAYERS):
+        block = ["attention"] + (["cross_attention"] if source is not None else []) + ["feed_forward"]
+        for part in block:
+            name = f"{prefix}layers.{layer}.{part}"
+            h = x if post else norm(x, name + "_norm")
+            if part == "attention":
+                y, weights = self_attention(case, h, name, prefix == "")
+                kinds["decoder" if prefix == "" else "encoder"].append(weights)
+            elif part == "cross_attention":
+                y, weights = cross_attention(case, h, name, source)
+                kinds["cross"].append(weights)
+            else:
+                y = feed_forward(h, name)
+            x = norm(x + y, name + "_norm") if post else x + y
+    return x if post else norm(x, prefix + "norm")
+
+
+def probes(weights):
+    flat = weights.flatten(1)
+    return flat @ torch.cos(0.9 * torch.arange(flat.shape[1]) + 0.5)
+
+
+def main():
+    print("/* SPDX-License-Identifier: Apache-2.0\n *\n * Made by tests/golden/make_attention_weights_goldens.py: do not edit. "
+          "Of each kind, layer and head the dot\n * product of the weights with cos(0.9 i + 0.5).\n */")
+    print("static const struct golden_case goldens[] = {")
+    for case in CASES:
+        kinds = {"encoder": [], "decoder": [], "cross": []}
+        pair = case.get("architecture") == "encoder_decoder"
+        source = stack(case, "encoder.", SOURCES, None, kinds) if pair else None
+        stack(case, "", TOKENS, source, kinds)
+        print(f"    {{{json.dumps(json.dumps(case))},\n     {{")
+        for kind in ("encoder", "decoder", "cross"):
+            numbers = [p.item() for weights in kinds[kind] for p in probes(weights)]
+            print("      {" + ", ".join("%.10e" % number for number in numbers or [0.0]) + "},")
+        print("     }},")
+    print("};")
+
+
+main()
