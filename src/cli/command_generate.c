@@ -163,7 +163,13 @@ static enum exit_status run(const struct invocation *invocation)
     if (status != ROTARY_OK)
         return command_fail(&error);
     struct text text = {0};
-    status = fit(options, &model, &text, &error);
+    if (transformer_has_encoder(&model.config.model))
+        status = rotary_fail(&error, ROTARY_INVALID_ARGUMENT,
+                             "%s is the run of an encoder_decoder, which continues no prompt: wanted rotary "
+                             "translate, or the run of a decoder",
+                             invocation->operands.items[0]);
+    if (status == ROTARY_OK)
+        status = fit(options, &model, &text, &error);
     if (status == ROTARY_OK)
         status = continue_prompt(invocation, &model, &text, &error);
     free(text.tokens);

@@ -5,6 +5,7 @@
 #include "file/file.h"
 #include "file/rope_config.h"
 #include "layer/encoding.h"
+#include "model/rotation_config.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -138,6 +139,8 @@ static rotary_status check_object(const struct transformer_config *model, const 
 static bool rotates(const struct transformer_config *model, const json_t *flags, const json_t *types,
                     const json_t *parameters)
 {
+    if (transformer_has_encoder(model) && !json_is_null(json_object_get(parameters, "full_attention")))
+        return true; /* the encoder's layers */
     for (int64_t layer = 0; layer < model->num_hidden_layers; layer++) {
         const json_t *flag = json_array_get(flags, (size_t)layer);
         const char *type = json_string_value(json_array_get(types, (size_t)layer));
@@ -166,6 +169,23 @@ static rotary_status check_layers(const struct transformer_config *model, rotary
                      position_names[model->position]);
 }
 
+/* The encoder, and cross-attention that rotates, rotate as layers of type full_attention do. */
+static rotary_status check_cross(const struct transformer_config *model, rotary_error *error)
+{
+    struct rotation_config rotation;
+    if (!transformer_has_encoder(model) || !model->cross_rotary)
+        return ROTARY_OK;
+    rotary_status status = rotation_config_read(model, "full_attention", &rotation, error);
+    bool rotates = status == ROTARY_OK && rotation.rotate_query_key;
+    if (status == ROTARY_OK)
+        rotation_config_free(&rotation);
+    if (status != ROTARY_OK || rotates)
+        return status;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "cross_rotary is true, and full_attention rotates no channels of queries and keys: "
+                       "wanted cross_rotary false, or a rotation");
+}
+
 static rotary_status check_rotation(const struct transformer_config *model, bool rotates_value,
                                     rotary_error *error)
 {
@@ -177,6 +197,8 @@ static rotary_status check_rotation(const struct transformer_config *model, bool
         status = check_object(model, "rope_scaling", model->rope_scaling, error);
     if (status == ROTARY_OK)
         status = check_object(model, "rope_parameters", model->rope_parameters, error);
+    if (status == ROTARY_OK)
+        status = check_cross(model, error);
     return status == ROTARY_OK ? check_layers(model, error) : status;
 }
 
