@@ -9,16 +9,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-rotary_status result_print_json(json_t *object, rotary_error *error)
+static rotary_status print_json(json_t *object, size_t flags, rotary_error *error)
 {
-    char *text = object ? file_json_text(object, JSON_INDENT(2)) : NULL;
+    char *text = object ? file_json_text(object, flags) : NULL;
     json_decref(object);
     if (!text)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY,
                            "the result as JSON: no memory, or a name that is not UTF-8");
-    puts(text);
+    fputs(text, stdout);
     free(text);
     return ROTARY_OK;
+}
+
+rotary_status result_print_json(json_t *object, rotary_error *error)
+{
+    rotary_status status = print_json(object, JSON_INDENT(2), error);
+    if (status == ROTARY_OK)
+        putchar('\n');
+    return status;
+}
+
+rotary_status result_print_json_member(json_t *object, rotary_error *error)
+{
+    return print_json(object, JSON_COMPACT, error);
 }
 
 json_t *result_number(double value)

@@ -217,22 +217,32 @@ rotary_status plan_backend(const struct common_options *common, int precision, s
                           (enum precision)precision, error);
 }
 
-rotary_status plan_load(const char *folder, enum checkpoint_kind checkpoint,
-                        const struct common_options *common, struct loaded_model *model, rotary_error *error)
+static struct transformer_limits limits_of(const struct plan_load_call *call, const struct run_config *config)
 {
-    rotary_status status = run_read_config(folder, &model->config, error);
+    struct transformer_limits limits = trainer_limits(config, false);
+    limits.batch = call->batch > 0 ? call->batch : limits.batch;
+    limits.time = call->time > 0 ? call->time : limits.time;
+    return limits;
+}
+
+rotary_status plan_load_for(const struct plan_load_call *call, struct loaded_model *model,
+                            rotary_error *error)
+{
+    const struct common_options *common = call->common;
+    rotary_status status = run_read_config(call->folder, &model->config, error);
     if (status != ROTARY_OK)
         return status;
     int precision = common->precision.given ? (int)common->precision.value : model->config.train.precision;
     status = plan_backend(common, precision, &model->backend, error);
     if (status != ROTARY_OK)
         return status;
-    const struct train_load_call call = {.folder = folder,
-                                         .checkpoint = checkpoint,
+    const struct train_load_call load = {.folder = call->folder,
+                                         .need = call->need,
+                                         .checkpoint = call->checkpoint,
                                          .backend = &model->backend,
-                                         .limits = trainer_limits(&model->config, false)};
+                                         .limits = limits_of(call, &model->config)};
     struct trained_model trained;
-    status = train_load(&call, &trained, error);
+    status = train_load(&load, &trained, error);
     if (status != ROTARY_OK) {
         backend_destroy(&model->backend);
         return status;
@@ -242,6 +252,13 @@ rotary_status plan_load(const char *folder, enum checkpoint_kind checkpoint,
     model->task = trained.task;
     model->step = trained.step;
     return ROTARY_OK;
+}
+
+rotary_status plan_load(const char *folder, enum checkpoint_kind checkpoint,
+                        const struct common_options *common, struct loaded_model *model, rotary_error *error)
+{
+    const struct plan_load_call call = {.folder = folder, .checkpoint = checkpoint, .common = common};
+    return plan_load_for(&call, model, error);
 }
 
 void plan_unload(struct loaded_model *model)

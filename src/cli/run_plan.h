@@ -57,6 +57,16 @@ struct loaded_model {
 ROTARY_CHECKED rotary_status plan_load(const char *folder, enum checkpoint_kind checkpoint,
                                        const struct common_options *common, struct loaded_model *model,
                                        rotary_error *error);
+/* The same with another need of the task and other limits of the transformer; 0: as configured. */
+struct plan_load_call {
+    const char *folder;
+    enum checkpoint_kind checkpoint;
+    const struct common_options *common;
+    enum task_need need;
+    int64_t batch, time;
+};
+ROTARY_CHECKED rotary_status plan_load_for(const struct plan_load_call *call, struct loaded_model *model,
+                                           rotary_error *error);
 void plan_unload(struct loaded_model *model);
 
 /* The default folder: "runs/<task>-<preset>", and "-<position>" if that is not NULL. */

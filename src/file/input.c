@@ -106,6 +106,12 @@ rotary_status input_read(struct input *input, void *bytes, size_t count, size_t 
     return ROTARY_OK;
 }
 
+bool input_is_ready(const struct input *input, int milliseconds)
+{
+    struct pollfd wanted = {.fd = input->descriptor, .events = POLLIN};
+    return poll(&wanted, 1, milliseconds) > 0;
+}
+
 void input_close(struct input *input)
 {
     if (input->descriptor >= 0)

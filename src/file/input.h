@@ -27,6 +27,8 @@ ROTARY_CHECKED rotary_status input_read_some(struct input *input, void *bytes, s
  * not long for somebody to write to it: that is ROTARY_IO_ERROR. */
 ROTARY_CHECKED rotary_status input_read(struct input *input, void *bytes, size_t count, size_t *got,
                                         rotary_error *error);
+/* Whether there is something to read, or the end, within `milliseconds`. A signal ends the wait. */
+bool input_is_ready(const struct input *input, int milliseconds);
 void input_close(struct input *input);
 
 /* The lines of a file, which must be a regular one. */

@@ -31,6 +31,13 @@ rotary_status text_reader_open(struct text_reader *reader, const char *path, rot
     return fail_memory(reader->input.path, error);
 }
 
+bool text_reader_is_ready(const struct text_reader *reader, int milliseconds)
+{
+    if (memchr(reader->block + reader->begin, '\n', (size_t)(reader->end - reader->begin)))
+        return true;
+    return input_is_ready(&reader->input, milliseconds);
+}
+
 void text_reader_close(struct text_reader *reader)
 {
     input_close(&reader->input);

@@ -10,6 +10,8 @@
 
 #include "file/input.h"
 
+#include <stdbool.h>
+
 enum { TEXT_LINE_BYTES = 1 << 20 };
 
 /* Without its end, and followed by a zero byte. */
@@ -37,6 +39,9 @@ ROTARY_CHECKED rotary_status text_reader_next(struct text_reader *reader, struct
                                               rotary_error *error);
 /* Whether more has been read than was taken. If not, the next line may have to be waited for. */
 bool text_reader_is_ahead(const struct text_reader *reader);
+/* Whether text_reader_next would not wait long: a line, a part of one or the end is there within
+ * `milliseconds`. */
+bool text_reader_is_ready(const struct text_reader *reader, int milliseconds);
 void text_reader_close(struct text_reader *reader); /* also of one that could not be opened */
 
 /* ---- whole files ---- */

@@ -391,6 +391,8 @@ changes "$words --input text.txt" "--min-frequency 3" "--min-frequency 4"
 does 0 tokenize train --type words --input text.txt --model words.json
 changes "tokenize encode words.json" "--json"
 changes "tokenize decode words.json" "--json"
+elsewhere translate --beams --length-penalty --n-best --scores --max-length --top-k --copy-unknown --batch-size --temperature \
+    --checkpoint # translate.sh
 elsewhere "tokenize encode" --pieces --begin --end # tokenize.sh
 elsewhere "tokenize train" --model
 if "$rotary" info | grep -q 'SentencePiece *not in this program'; then
