@@ -23,7 +23,7 @@ struct tokenize_options {
     const char *model;
     struct option_integer type, vocabulary_size, min_frequency, max_line_bytes;
     struct option_real coverage;
-    bool byte_fallback;
+    bool byte_fallback, punctuation;
 };
 
 #define MEMBER(member) offsetof(struct tokenize_options, member)
@@ -47,6 +47,8 @@ static const struct setting tokenize_table[] = {
      .help = "leave longer lines out of the training of a SentencePiece model (default: 4192)"},
     {"--min-frequency", SETTING_INTEGER, MEMBER(min_frequency), .metavar = "N", .min = 1,
      .max = MAX_FREQUENCY, .help = "keep words that occur at least so often (default: 2)"},
+    {"--punctuation", SETTING_BOOLEAN, MEMBER(punctuation),
+     .help = "punctuation and symbols are words of their own, as they are in text that was tokenised"},
 };
 
 /* ---- text ---- */
@@ -121,7 +123,8 @@ static rotary_status check_options(const struct tokenize_options *options, rotar
                 {"--character-coverage", options->coverage.given, false},
                 {"--byte-fallback", options->byte_fallback, false},
                 {"--max-line-bytes", options->max_line_bytes.given, false},
-                {"--min-frequency", options->min_frequency.given, true}};
+                {"--min-frequency", options->min_frequency.given, true},
+                {"--punctuation", options->punctuation, true}};
     if (!options->model || !options->model[0])
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "tokenize train wants --model FILE, a place for the tokenizer");
@@ -147,7 +150,8 @@ static rotary_status train_words(struct tokenizer **tokenizer, const struct toke
         *next++ = '\n';
     }
     int64_t frequency = options->min_frequency.given ? options->min_frequency.value : 2;
-    rotary_status status = words_create(tokenizer, text, next - text, frequency, error);
+    rotary_status status = (options->punctuation ? words_and_punctuation_create : words_create)(
+        tokenizer, text, next - text, frequency, error);
     free(text);
     return status;
 }

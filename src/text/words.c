@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The word tokenizer: words are what white space separates.
+ * The word tokenizer: words are what white space separates, and punctuation too if asked.
  */
 #include "base/fail.h"
 #include "base/random.h"
 #include "text/tokenizer_type.h"
+#include "text/unicode.h"
 #include "text/utf8.h"
 
 #include <stdlib.h>
@@ -96,14 +97,67 @@ static bool is_space(char letter)
     return letter == ' ' || (letter >= '\t' && letter <= '\r');
 }
 
-/* The next word of the text from *at on, which is moved behind it; length 0: there is none. */
-static struct word next_word(const char *text, int64_t bytes, int64_t *at)
+/* A character of a text; what is not UTF-8 is a letter of one byte. */
+struct character {
+    int64_t bytes; /* 0: behind the end */
+    uint32_t point;
+};
+
+static struct character character_at(const char *text, int64_t bytes, int64_t at)
+{
+    if (at >= bytes)
+        return (struct character){0, ' '};
+    int64_t length = utf8_character_bytes(text + at, bytes - at);
+    return length == 0 ? (struct character){1, 'a'}
+                       : (struct character){length, utf8_code_point(text + at, length)};
+}
+
+static bool is_digit(uint32_t point)
+{
+    return point >= '0' && point <= '9';
+}
+
+/* Punctuation and symbols. */
+static bool is_mark(uint32_t point)
+{
+    return unicode_is_punctuation(point) || unicode_is_symbol(point);
+}
+
+/* Whether a mark belongs to the word that it stands in: "don't", "well-known", "3.5", "10:30". */
+static bool is_inner(uint32_t before, uint32_t mark, uint32_t after)
+{
+    if (mark == '\'' || mark == 0x2019 || mark == '-' || mark == 0x2010)
+        return !is_mark(after) && after > ' ';
+    return (mark == '.' || mark == ',' || mark == ':') && is_digit(before) && is_digit(after);
+}
+
+/* The end of the word that begins at `at` and ends before `end` at the latest. */
+static int64_t end_of_word(const char *text, int64_t end, int64_t at)
+{
+    struct character character = character_at(text, end, at);
+    if (is_mark(character.point))
+        return at + character.bytes;
+    while (character.bytes > 0) {
+        at += character.bytes;
+        struct character next = character_at(text, end, at);
+        if (is_mark(next.point) &&
+            !is_inner(character.point, next.point, character_at(text, end, at + next.bytes).point))
+            break;
+        character = next;
+    }
+    return at;
+}
+
+/* The next word of the text from *at on, which is moved behind it; length 0: there is none. With `marks` each
+ * mark is a word, but for inner ones. */
+static struct word next_word(const char *text, int64_t bytes, bool marks, int64_t *at)
 {
     while (*at < bytes && is_space(text[*at]))
         ++*at;
-    int64_t begin = *at;
-    while (*at < bytes && !is_space(text[*at]))
-        ++*at;
+    int64_t begin = *at, end = begin;
+    while (end < bytes && !is_space(text[end]))
+        end++;
+    *at = marks && begin < end ? end_of_word(text, end, begin) : end;
     return (struct word){text + begin, *at - begin, 0};
 }
 
@@ -129,6 +183,7 @@ static rotary_status check_text(const char *text, int64_t bytes, rotary_error *e
 
 struct words {
     struct tokenizer tokenizer;
+    bool marks;              /* each mark is a word */
     struct word_table table; /* word i is token SPECIAL + i */
     char *pool;              /* the bytes of the words */
 };
@@ -152,7 +207,7 @@ static rotary_status fail_memory(rotary_error *error)
 }
 
 /* The tokenizer of `count` different words, which are copied. */
-static rotary_status create(struct tokenizer **tokenizer, const struct word *list, int64_t count,
+static rotary_status create(struct tokenizer **tokenizer, const struct word *list, int64_t count, bool marks,
                             rotary_error *error)
 {
     struct words *words = calloc(1, sizeof *words);
@@ -163,6 +218,7 @@ static rotary_status create(struct tokenizer **tokenizer, const struct word *lis
         .size = SPECIAL + count,
         .special = {.padding = PADDING, .unknown = UNKNOWN, .begin = BEGIN, .end = END},
     };
+    words->marks = marks;
     int64_t bytes = 0, used = 0;
     for (int64_t i = 0; i < count; i++)
         bytes += list[i].length;
@@ -192,11 +248,11 @@ static int compare(const void *a, const void *b)
     return order != 0 ? order : (first->length > second->length) - (first->length < second->length);
 }
 
-static rotary_status count_words(struct word_table *table, const char *text, int64_t bytes,
+static rotary_status count_words(struct word_table *table, const char *text, int64_t bytes, bool marks,
                                  rotary_error *error)
 {
     for (int64_t at = 0;;) {
-        const struct word word = next_word(text, bytes, &at);
+        const struct word word = next_word(text, bytes, marks, &at);
         if (word.length == 0)
             return ROTARY_OK;
         if (is_special(word.bytes, word.length))
@@ -209,24 +265,36 @@ static rotary_status count_words(struct word_table *table, const char *text, int
     }
 }
 
-rotary_status words_create(struct tokenizer **tokenizer, const char *text, int64_t bytes,
-                           int64_t min_frequency, rotary_error *error)
+static rotary_status create_from_text(struct tokenizer **tokenizer, const char *text, int64_t bytes,
+                                      int64_t min_frequency, bool marks, rotary_error *error)
 {
     rotary_status status = check_text(text, bytes, error);
     if (status != ROTARY_OK)
         return status;
     struct word_table table = {0};
-    status = count_words(&table, text, bytes, error);
+    status = count_words(&table, text, bytes, marks, error);
     if (status == ROTARY_OK) {
         int64_t kept = 0;
         if (table.count > 0)
             qsort(table.words, (size_t)table.count, sizeof *table.words, compare);
         while (kept < table.count && table.words[kept].frequency >= min_frequency)
             kept++;
-        status = create(tokenizer, table.words, kept, error);
+        status = create(tokenizer, table.words, kept, marks, error);
     }
     free_table(&table);
     return status;
+}
+
+rotary_status words_create(struct tokenizer **tokenizer, const char *text, int64_t bytes,
+                           int64_t min_frequency, rotary_error *error)
+{
+    return create_from_text(tokenizer, text, bytes, min_frequency, false, error);
+}
+
+rotary_status words_and_punctuation_create(struct tokenizer **tokenizer, const char *text, int64_t bytes,
+                                           int64_t min_frequency, rotary_error *error)
+{
+    return create_from_text(tokenizer, text, bytes, min_frequency, true, error);
 }
 
 static rotary_status encode(const struct tokenizer *tokenizer, const char *text, int64_t bytes,
@@ -234,7 +302,7 @@ static rotary_status encode(const struct tokenizer *tokenizer, const char *text,
 {
     (void)error;
     for (int64_t at = 0;;) {
-        const struct word word = next_word(text, bytes, &at);
+        const struct word word = next_word(text, bytes, of(tokenizer)->marks, &at);
         if (word.length == 0)
             return ROTARY_OK;
         int32_t index = find(&of(tokenizer)->table, word.bytes, word.length);
@@ -266,30 +334,30 @@ static bool save(const struct tokenizer *tokenizer, json_t *object)
     for (int64_t i = 0; i < table->count && done; i++)
         done = json_array_append_new(
                    list, json_stringn(table->words[i].bytes, (size_t)table->words[i].length)) == 0;
-    done = done && json_object_set(object, "words", list) == 0;
+    done = done && json_object_set(object, "words", list) == 0 &&
+           (!of(tokenizer)->marks || json_object_set_new(object, "punctuation", json_true()) == 0);
     json_decref(list);
     return done;
 }
 
 /* Whether encoding the text gives it as one word. */
-static bool is_valid(const char *text, int64_t length)
+static bool is_valid(const char *text, int64_t length, bool marks)
 {
-    for (int64_t i = 0; i < length; i++)
-        if (is_space(text[i]))
-            return false;
-    return length > 0 && !is_special(text, length);
+    int64_t at = 0;
+    const struct word word = next_word(text, length, marks, &at);
+    return length > 0 && word.bytes == text && word.length == length && !is_special(text, length);
 }
 
 /* Reads the words of a file, which borrow the memory of `list`. */
-static rotary_status read_words(const json_t *list, struct word_table *table, const char *path,
+static rotary_status read_words(const json_t *list, bool marks, struct word_table *table, const char *path,
                                 rotary_error *error)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *text = json_array_get(list, i);
         int64_t length = (int64_t)json_string_length(text);
-        if (!json_is_string(text) || !is_valid(json_string_value(text), length))
+        if (!json_is_string(text) || !is_valid(json_string_value(text), length, marks))
             return rotary_fail(error, ROTARY_BAD_FILE,
-                               "%s: entry %zu of \"words\" is not a word without white space", path, i + 1);
+                               "%s: entry %zu of \"words\" is not one word without white space", path, i + 1);
         if (!count_word(table, json_string_value(text), length, 1))
             return fail_memory(error);
         if (table->count != (int64_t)i + 1)
@@ -307,10 +375,14 @@ static rotary_status load(struct tokenizer **tokenizer, const json_t *object, co
     if (!json_is_array(list) || json_array_size(list) > MAX_WORDS)
         return rotary_fail(error, ROTARY_BAD_FILE,
                            "%s has no valid \"words\": wanted a list of at most %d words", path, MAX_WORDS);
+    const json_t *marks = json_object_get(object, "punctuation");
+    if (marks && !json_is_boolean(marks))
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s has no valid \"punctuation\": wanted true or false",
+                           path);
     struct word_table table = {0};
-    rotary_status status = read_words(list, &table, path, error);
+    rotary_status status = read_words(list, json_is_true(marks), &table, path, error);
     if (status == ROTARY_OK)
-        status = create(tokenizer, table.words, table.count, error);
+        status = create(tokenizer, table.words, table.count, json_is_true(marks), error);
     free_table(&table);
     return status;
 }

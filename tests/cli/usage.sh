@@ -11,6 +11,7 @@ refuses 2 'tokenize wants COMMAND' tokenize
 refuses 2 'tokenize encode wants MODEL' tokenize encode
 refuses 2 'tokenize decode got the argument "b", wanted MODEL alone' tokenize decode a b
 refuses 2 '--vocab-size is "1", wanted a whole number from 5 to 1048576' tokenize train --vocab-size 1
+refuses 2 '--punctuation with --type unigram' tokenize train --model a.model --punctuation
 refuses 2 '--type is "bpee", wanted unigram, bpe or words; did you mean "bpe"?' tokenize train --type bpee
 refuses 2 'there is no command "bench rpoe"; did you mean "rope"?' bench rpoe
 refuses 2 'there is no command "bench rope x"' help bench 'rope x'

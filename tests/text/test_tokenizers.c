@@ -247,6 +247,58 @@ static void test_words_refused(void)
     tokenizer_destroy(tokenizer);
 }
 
+/* Marks are words, except inside of words and numbers; decoded, they stand alone. */
+static void test_words_and_punctuation(void)
+{
+    static const struct {
+        const char *text, *words;
+    } cases[] = {
+        {"A man, a plan.", "A man , a plan ."},
+        {"don't well-known it's. 'quoted' -x- a--b", "don't well-known it's . ' quoted ' - x - a - - b"},
+        {"3.5 1,000 10:30, 3. .5 a.b v1.2", "3.5 1,000 10:30 , 3 . . 5 a . b v1.2"},
+        {"\xe2\x80\x9e"
+         "Ja\xe2\x80\x9c \xc2\xbb"
+         "x\xc2\xab l\xe2\x80\x99"
+         "eau \xe2\x82\xac"
+         "5",
+         "\xe2\x80\x9e Ja \xe2\x80\x9c \xc2\xbb x \xc2\xab l\xe2\x80\x99"
+         "eau \xe2\x82\xac 5"},
+        {"fu\xc3\x9f"
+         "ball\xe3\x80\x82 <s>$?",
+         "fu\xc3\x9f"
+         "ball \xe3\x80\x82 < s > $ ?"},
+        {" \t", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct tokenizer *tokenizer = NULL, *read = NULL;
+        int32_t tokens[ROOM];
+        char decoded[ROOM];
+        const char *path = scratch_path("marks.json");
+        int64_t bytes = (int64_t)strlen(cases[i].text);
+        check_about("\"%s\"", cases[i].text);
+        CHECK_INT(words_and_punctuation_create(&tokenizer, cases[i].text, bytes, 1, NULL), ROTARY_OK);
+        CHECK_INT(tokenizer_save(tokenizer, path, NULL), ROTARY_OK);
+        CHECK_INT(tokenizer_load(&read, path, NULL), ROTARY_OK);
+        int64_t count = encode(read, cases[i].text, bytes, tokens);
+        for (int64_t j = 0; j < count; j++)
+            CHECK(tokens[j] > 3);
+        tokenizer_decode(tokenizer, tokens, count, decoded, ROOM);
+        CHECK_TEXT(decoded, cases[i].words);
+        tokenizer_destroy(read);
+        tokenizer_destroy(tokenizer);
+    }
+    check_about("%s", "");
+    /* What is not UTF-8 is part of a word. */
+    struct tokenizer *tokenizer = NULL;
+    int32_t tokens[ROOM];
+    CHECK_INT(words_and_punctuation_create(&tokenizer, "a .", 3, 1, NULL), ROTARY_OK);
+    CHECK_INT(encode(tokenizer, "a\xff. \xc3", 5, tokens), 3);
+    CHECK_INT(tokens[0], 3);
+    CHECK(tokens[1] > 3);
+    CHECK_INT(tokens[2], 3);
+    tokenizer_destroy(tokenizer);
+}
+
 /* ---- bytes ---- */
 
 static void test_bytes(void)
@@ -361,6 +413,9 @@ static void test_files_refused(void)
         {"{\"format\":1,\"tokenizer\":\"words\",\"words\":[\"a\",7]}", "entry 2|white space"},
         {"{\"format\":1,\"tokenizer\":\"words\",\"words\":[\"a\",\"\"]}", "entry 2|white space"},
         {"{\"format\":1,\"tokenizer\":\"words\",\"words\":[\"a b\"]}", "entry 1|white space"},
+        {"{\"format\":1,\"tokenizer\":\"words\",\"words\":[\"a\",\"b.\"],\"punctuation\":true}",
+         "entry 2|not one word"},
+        {"{\"format\":1,\"tokenizer\":\"words\",\"words\":[\"a\"],\"punctuation\":1}", "\"punctuation\""},
         {"{\"format\":1,\"tokenizer\":\"words\",\"words\":[\"x\",\"y\",\"</s>\"]}", "entry 3"},
         {"{\"format\":1,\"tokenizer\":\"words\",\"words\":[\"x\",\"y\",\"x\"]}", "entry 3|\"x\"|twice"},
         {"{\"format\":1,\"tokenizer\":\"characters\"}", "\"bytes\"|1 to 256"},
@@ -393,6 +448,7 @@ int main(void)
     test_words_spelled_special();
     test_many_words();
     test_words_refused();
+    test_words_and_punctuation();
     test_bytes();
     test_truncation();
     test_files();
