@@ -181,11 +181,35 @@ static void test_dropout(const struct backend *backend, const struct golden_case
     transformer_destroy(transformer);
 }
 
-/* The dropout of the encoder is not that of the decoder: their sites differ. */
+/* The share of elements without a gradient, in the rows of an embedding that have one. */
+static double dropped_share(const struct parameters *parameters, const float *gradients, const char *name)
+{
+    const struct parameter *table = &parameters->rows[parameters_find(parameters, name)];
+    int64_t zeros = 0, elements = 0;
+    for (int64_t row = 0; row < table->rows; row++) {
+        const float *gradient = gradients + table->offset + row * table->columns;
+        if (!(norm_of(gradient, table->columns) > 0.0))
+            continue;
+        elements += table->columns;
+        for (int64_t i = 0; i < table->columns; i++)
+            zeros += gradient[i] == 0.0f;
+    }
+    return (double)zeros / (double)elements;
+}
+
+/* Both embeddings are dropped out, and the masks of the encoder are not those of the decoder: their sites
+ * differ. */
 static void test_sites(const struct backend *backend)
 {
-    const struct transformer_config config = pair_config(case_at(0));
+    struct transformer_config config = pair_config(case_at(0));
+    config.dropout = 0.5;
     struct transformer *transformer = pair_transformer(backend, &config, true, false);
+    run(transformer, (struct transformer_call){.backward = true, .gradient_scale = 1.0f}, PAIRS_PADDED);
+    const struct parameters *parameters = transformer_parameters(transformer);
+    float *gradients = parameter_copy(parameters, PARAMETER_GRADIENTS);
+    CHECK(dropped_share(parameters, gradients, "embedding.weight") > 0.1);
+    CHECK(dropped_share(parameters, gradients, "encoder.embedding.weight") > 0.1);
+    free(gradients);
     const struct embedded_stack *encoder = &transformer->encoder, *decoder = &transformer->decoder;
     uint32_t last = decoder->dropout_site + 3 * (uint32_t)config.num_hidden_layers;
     CHECK(encoder->dropout_site > last);

@@ -22,7 +22,10 @@ enum {
     KEY_VALUE_HEADS = 2,
     HIDDEN = 160,
     LAYERS = 3,
+    DECODER_LAYERS = 2, /* of an encoder-decoder: as many residual branches as LAYERS of a decoder have */
+    ENCODER_LAYERS = 4,
     WORDS = 70,
+    SOURCE_WORDS = 60,
     PLACES = 50
 };
 static const double range = 0.03;
@@ -38,6 +41,13 @@ static bool ends(const char *name, const char *suffix)
     return length >= tail && strcmp(name + length - tail, suffix) == 0;
 }
 
+/* The name without the prefix of an encoder's parameters. */
+static const char *within_stack(const char *name, bool *encodes)
+{
+    *encodes = strncmp(name, "encoder.", 8) == 0;
+    return *encodes ? name + 8 : name;
+}
+
 /* Inputs of the linear layer that a parameter belongs to. */
 static double inputs_of(const char *name)
 {
@@ -49,8 +59,12 @@ static double inputs_of(const char *name)
 /* Inputs and outputs of the matrix that a row belongs to: queries, keys and values are three, gate and up
  * two.
  */
-static double sides_of(const char *name, int64_t row)
+static double sides_of(const char *name, int64_t row, double words)
 {
+    if (strstr(name, "cross_attention.query."))
+        return WIDTH + HEADS * HEAD_DIM;
+    if (strstr(name, "cross_attention.key_value."))
+        return WIDTH + KEY_VALUE_HEADS * HEAD_DIM;
     if (strstr(name, "query_key_value."))
         return WIDTH + (row < HEADS * HEAD_DIM ? HEADS : KEY_VALUE_HEADS) * HEAD_DIM;
     if (strstr(name, "feed_forward.up."))
@@ -58,26 +72,30 @@ static double sides_of(const char *name, int64_t row)
     if (strcmp(name, "embedding.position.weight") == 0)
         return PLACES + WIDTH;
     if (strncmp(name, "embedding.", 10) == 0 || strncmp(name, "output.", 7) == 0)
-        return WORDS + WIDTH;
+        return words + WIDTH;
     return inputs_of(name) + WIDTH;
 }
 
 /* Of the elements of a row. */
-static struct wanted wanted_of(const char *name, int64_t row, enum initial_kind initial)
+static struct wanted wanted_of(const char *full_name, int64_t row, enum initial_kind initial)
 {
+    bool encodes;
+    const char *name = within_stack(full_name, &encodes);
     if (strstr(name, "norm."))
         return (struct wanted){.kind = ends(name, ".weight") ? INITIAL_ONE : INITIAL_ZERO};
     bool embeds = strncmp(name, "embedding.", 10) == 0;
     if (initial == INITIALISE_GLOROT && !ends(name, ".bias"))
-        return (struct wanted){.kind = INITIAL_UNIFORM, .scale = sqrt(6.0 / sides_of(name, row))};
+        return (struct wanted){.kind = INITIAL_UNIFORM,
+                               .scale = sqrt(6.0 / sides_of(name, row, encodes ? SOURCE_WORDS : WORDS))};
     if (embeds)
         return (struct wanted){.kind = INITIAL_NORMAL, .scale = initial == INITIALISE_PYTORCH ? 1.0 : range};
     if (initial != INITIALISE_NORMAL)
         return (struct wanted){.kind = INITIAL_UNIFORM, .scale = 1.0 / sqrt(inputs_of(name))};
     if (ends(name, ".bias"))
         return (struct wanted){.kind = INITIAL_ZERO};
+    double depth = encodes ? 2.0 * ENCODER_LAYERS : 2.0 * LAYERS;
     bool joins = strstr(name, "attention.output.") || strstr(name, "feed_forward.down.");
-    return (struct wanted){.kind = INITIAL_NORMAL, .scale = range / sqrt(joins ? 2.0 * LAYERS : 1.0)};
+    return (struct wanted){.kind = INITIAL_NORMAL, .scale = range / sqrt(joins ? depth : 1.0)};
 }
 
 static int ascending(const void *left, const void *right)
@@ -204,7 +222,8 @@ static struct transformer_config config_of(enum initial_kind initial)
 static struct transformer *create(const struct backend *backend, const struct transformer_config *config,
                                   uint64_t seed)
 {
-    const struct transformer_limits limits = {.batch = 1, .time = 8};
+    const struct transformer_limits limits = {
+        .batch = 1, .time = 8, .source_time = transformer_has_encoder(config) ? 8 : 0};
     struct transformer *transformer = NULL;
     rotary_error error = {0};
     if (!CHECK_INT(transformer_create(&transformer, backend, config, limits, seed, &error), ROTARY_OK))
@@ -214,9 +233,15 @@ static struct transformer *create(const struct backend *backend, const struct tr
 
 static void test_distributions(const struct backend *backend, enum initial_kind initial)
 {
-    for (int variant = 0; variant < 3; variant++) {
+    for (int variant = 0; variant < 4; variant++) {
         struct transformer_config config = config_of(initial);
-        config.hidden_act = variant; /* the last one is gated: up has two matrices side by side */
+        config.hidden_act = variant % 3; /* the third is gated: up has two matrices side by side */
+        if (variant == 3) {
+            config.architecture = ARCHITECTURE_ENCODER_DECODER;
+            config.num_hidden_layers = DECODER_LAYERS;
+            config.num_encoder_layers = ENCODER_LAYERS;
+            config.source_vocab_size = SOURCE_WORDS;
+        }
         config.tie_word_embeddings = variant == 1;
         config.norm_position = variant == 1 ? NORM_POSITION_POST : NORM_POSITION_PRE;
         struct transformer *transformer = create(backend, &config, 40 + (uint64_t)variant);
