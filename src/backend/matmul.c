@@ -17,8 +17,7 @@ enum {
     MAX_BLOCK_ELEMENTS = 1 << 18, /* a block of rows stays in the L2 cache beside a panel */
     MIN_BLOCK_ROWS = 128,         /* takes precedence over MAX_BLOCK_ELEMENTS */
     MAX_BLOCK_ROWS = 512,
-    MIN_BLOCKS = 32, /* where there are enough rows: work for many threads */
-    ROWS_MULTIPLE = 32,
+    MIN_BLOCKS = 32,             /* where there are enough rows: work for many threads */
     NONTEMPORAL_BYTES = 1 << 21, /* a larger result does not stay in a cache until it is read */
 };
 
@@ -71,6 +70,11 @@ bool matmul_prepare_bf16(struct matmul *matmul)
     return works;
 }
 
+int64_t matmul_planned_gemms(const struct matmul *matmul)
+{
+    return gemms_planned(matmul->gemms);
+}
+
 int64_t matmul_reference_gemms(const struct matmul *matmul)
 {
     return gemms_reference(matmul->gemms);
@@ -101,12 +105,14 @@ static void copy(struct matrix to, struct matrix from)
                (const char *)from.data + (size_t)(row * from.stride) * size, (size_t)from.columns * size);
 }
 
-struct matrix matmul_contiguous(struct matrix m, void *memory)
+struct matrix matmul_contiguous(struct matrix m, int64_t rows, void *memory)
 {
-    if (matrix_is_contiguous(m))
+    if (matrix_is_contiguous(m) && m.rows == rows)
         return m;
-    struct matrix contiguous = matrix_of(memory, m.dtype, m.rows, m.columns);
+    struct matrix contiguous = matrix_of(memory, m.dtype, rows, m.columns);
     copy(contiguous, m);
+    size_t row = (size_t)m.columns * rotary_dtype_size(m.dtype);
+    memset((char *)memory + (size_t)m.rows * row, 0, (size_t)(rows - m.rows) * row);
     return contiguous;
 }
 
@@ -135,14 +141,15 @@ static void run_block(void *argument, int64_t block, int worker)
     int64_t size = (int64_t)rotary_dtype_size(run->call.out.dtype);
     int64_t row = block * run->block_rows, rows = min_i64(run->block_rows, run->call.in.rows - row);
     unsigned char *memory = matmul_workspace(run->matmul, worker);
-    struct matrix in = matmul_contiguous(matrix_rows(run->call.in, row, rows), memory);
+    int64_t planned = block == run->blocks - 1 ? matmul_planned_rows(rows) : rows;
+    struct matrix in = matmul_contiguous(matrix_rows(run->call.in, row, rows), planned, memory);
     memory += matmul_bytes(run->block_rows * run->call.in.columns, run->call.in.dtype);
     for (int i = 0; i < weight->count; i++) {
         int64_t column = i * weight->panel_columns;
         bool last_panel = i == weight->count - 1;
         struct matrix out =
             matrix_block(run->call.out, row, rows, column, packed_weight_panel_columns(weight, last_panel));
-        void *to = matrix_is_contiguous(out) ? out.data : memory;
+        void *to = matrix_is_contiguous(out) && planned == rows ? out.data : memory;
         const struct gemm_operands operands = {.source = in.data,
                                                .weights = packed_weight_panel(weight, i),
                                                .panel = weight->panels ? weight->panels[i] : NULL,
@@ -171,7 +178,8 @@ static int find_gemms(struct run *run)
         int64_t inner = run->call.weight->config.inner,
                 columns = packed_weight_panel_columns(run->call.weight, last_panel);
         struct gemm_shape shape = {
-            .rows = last_block ? run->call.in.rows - (run->blocks - 1) * run->block_rows : run->block_rows,
+            .rows = last_block ? matmul_planned_rows(run->call.in.rows - (run->blocks - 1) * run->block_rows)
+                               : run->block_rows,
             .columns = columns,
             .inner = inner,
             .source_row = inner,

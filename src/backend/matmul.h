@@ -45,5 +45,7 @@ ROTARY_CHECKED rotary_status matmul_gradient(struct matmul *matmul,
 
 /* How many planned GEMMs run oneDNN's reference implementation, which is very slow. */
 int64_t matmul_reference_gemms(const struct matmul *matmul);
+/* How many are planned: of a weight, few for any numbers of rows. */
+int64_t matmul_planned_gemms(const struct matmul *matmul);
 
 #endif

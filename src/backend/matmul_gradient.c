@@ -93,19 +93,22 @@ static void copy_or_add(float *to, int64_t stride, const float *from, int64_t ro
 }
 
 /* The operand in the layout that the GEMMs read: in place, or a copy at `memory`. */
-static const void *prepare_a(const struct run *run, struct matrix a, void *memory)
+static const void *prepare_a(const struct run *run, struct matrix a, int64_t rows, void *memory)
 {
     if (!run->vnni)
-        return matmul_contiguous(a, memory).data;
-    run->matmul->kernels->transpose(memory, a.rows, a.data, a.stride, a.rows, a.columns);
+        return matmul_contiguous(a, rows, memory).data;
+    int64_t rest = rows - a.rows;
+    for (int64_t column = 0; column < a.columns && rest > 0; column++)
+        memset((uint16_t *)memory + column * rows + a.rows, 0, (size_t)rest * sizeof(uint16_t));
+    run->matmul->kernels->transpose(memory, rows, a.data, a.stride, a.rows, a.columns);
     return memory;
 }
 
-static const void *prepare_b(const struct run *run, struct matrix b, void *memory)
+static const void *prepare_b(const struct run *run, struct matrix b, int64_t rows, void *memory)
 {
     if (!run->vnni)
-        return matmul_contiguous(b, memory).data;
-    run->matmul->kernels->pack_vnni(memory, b.data, b.stride, b.rows, b.columns);
+        return matmul_contiguous(b, rows, memory).data;
+    run->matmul->kernels->pack_vnni(memory, b.data, b.stride, b.rows, b.columns); /* pads with zeros */
     return memory;
 }
 
@@ -144,17 +147,18 @@ static int sum_chunk(const struct run *run, const struct item *item, int worker,
     const struct matmul *matmul = run->matmul;
     unsigned char *memory = matmul_workspace(matmul, worker);
     unsigned char *b_memory = memory + a_bytes(run), *tile = b_memory + b_bytes(run);
-    int64_t rows = min_i64(CHUNK_ROWS, item->end - row);
+    int64_t rows = min_i64(CHUNK_ROWS, item->end - row), planned = matmul_planned_rows(rows);
     bool last_a = item->a_tile == run->a_tiles - 1;
     struct matrix a_block =
         matrix_block(run->a, row, rows, item->a_tile * run->a_tile, a_tile_width(run, last_a));
     if (run->sums && item->first_b == 0)
         sum_columns(run, item, a_block, (float *)(void *)(tile + ITEM_B_TILES * tile_bytes(run)), adding);
-    const void *a = prepare_a(run, a_block, memory);
+    const void *a = prepare_a(run, a_block, planned, memory);
     for (int64_t i = item->first_b; i < item->end_b; i++, tile += tile_bytes(run)) {
         bool last_b = i == run->b_tiles - 1;
-        const void *b = prepare_b(
-            run, matrix_block(run->b, row, rows, i * run->b_tile, b_tile_width(run, last_b)), b_memory);
+        const void *b =
+            prepare_b(run, matrix_block(run->b, row, rows, i * run->b_tile, b_tile_width(run, last_b)),
+                      planned, b_memory);
         const struct gemm_operands operands = {.source = a, .weights = b, .destination = tile};
         int status =
             gemm_run(matmul->gemms, run->gemms[last_a][last_b][rows < CHUNK_ROWS][adding], worker, &operands);
@@ -213,7 +217,7 @@ static int find_gemms(struct run *run)
             (!last_rows && run->a.rows < CHUNK_ROWS))
             continue;
         int64_t a_columns = a_tile_width(run, last_a), b_columns = b_tile_width(run, last_b);
-        int64_t rows = last_rows ? rest : CHUNK_ROWS;
+        int64_t rows = last_rows ? matmul_planned_rows(rest) : CHUNK_ROWS;
         struct gemm_shape shape = {.rows = a_columns,
                                    .columns = b_columns,
                                    .inner = rows,

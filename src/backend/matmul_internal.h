@@ -64,7 +64,19 @@ static inline unsigned char *matmul_workspace(const struct matmul *matmul, int w
     return matmul->workspace.memory + (size_t)worker * matmul->workspace_bytes;
 }
 
-/* `m` itself if it is contiguous, else a contiguous copy at `memory`. */
-struct matrix matmul_contiguous(struct matrix m, void *memory);
+/* `m` itself if it is contiguous and has `rows` rows, else a contiguous copy at `memory`, to which rows of
+ * zeros are added. */
+struct matrix matmul_contiguous(struct matrix m, int64_t rows, void *memory);
+
+/* The number of rows of the GEMM that computes `rows` of them; rows of zeros fill it up. Planning one takes
+ * as long as running it a few times, and packed batches have ever new numbers of rows: those that are no
+ * multiple of 8 take the next of a few sizes. At most `rows` rounded up to ROWS_MULTIPLE. */
+enum { ROWS_MULTIPLE = 32 };
+static inline int64_t matmul_planned_rows(int64_t rows)
+{
+    if (rows <= 8 || rows % 8 == 0)
+        return rows;
+    return round_up(rows, rows <= 64 ? 8 : ROWS_MULTIPLE);
+}
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
+#include "base/random.h"
 
 #include <dnnl.h>
 #include <omp.h>
@@ -141,12 +142,14 @@ struct gemm {
     struct gemm *next;
 };
 
+enum { BUCKETS = 256 };
+
 struct gemms {
     dnnl_engine_t engine;
     dnnl_stream_t *streams; /* [threads] */
     int threads;
-    struct gemm *first;
-    unsigned char *scratch; /* [threads][scratch_bytes] */
+    struct gemm *planned[BUCKETS]; /* lists of those whose shapes have this hash modulo BUCKETS */
+    unsigned char *scratch;        /* [threads][scratch_bytes] */
     size_t scratch_bytes;
 };
 
@@ -180,8 +183,18 @@ static void use_this_thread_alone(void)
 int64_t gemms_reference(const struct gemms *gemms)
 {
     int64_t count = 0;
-    for (const struct gemm *gemm = gemms->first; gemm; gemm = gemm->next)
-        count += gemm->reference;
+    for (int i = 0; i < BUCKETS; i++)
+        for (const struct gemm *gemm = gemms->planned[i]; gemm; gemm = gemm->next)
+            count += gemm->reference;
+    return count;
+}
+
+int64_t gemms_planned(const struct gemms *gemms)
+{
+    int64_t count = 0;
+    for (int i = 0; i < BUCKETS; i++)
+        for (const struct gemm *gemm = gemms->planned[i]; gemm; gemm = gemm->next)
+            count++;
     return count;
 }
 
@@ -298,11 +311,12 @@ void gemms_destroy(struct gemms *gemms)
 {
     if (!gemms)
         return;
-    while (gemms->first) {
-        struct gemm *gemm = gemms->first;
-        gemms->first = gemm->next;
-        gemm_destroy(gemm, gemms->threads);
-    }
+    for (int i = 0; i < BUCKETS; i++)
+        while (gemms->planned[i]) {
+            struct gemm *gemm = gemms->planned[i];
+            gemms->planned[i] = gemm->next;
+            gemm_destroy(gemm, gemms->threads);
+        }
     for (int worker = 0; gemms->streams && worker < gemms->threads; worker++)
         if (gemms->streams[worker])
             dnnl_stream_destroy(gemms->streams[worker]);
@@ -459,7 +473,8 @@ static dnnl_status_t gemm_make(struct gemms *gemms, struct gemm *gemm, const lay
 int gemm_find(struct gemms *gemms, const struct gemm **found, const struct gemm_shape *shape,
               const struct panel_plan *panels)
 {
-    for (const struct gemm *gemm = gemms->first; gemm; gemm = gemm->next)
+    struct gemm **bucket = &gemms->planned[rotary_hash(shape, sizeof *shape) % BUCKETS];
+    for (const struct gemm *gemm = *bucket; gemm; gemm = gemm->next)
         if (memcmp(&gemm->shape, shape, sizeof *shape) == 0) {
             *found = gemm;
             return dnnl_success;
@@ -473,8 +488,8 @@ int gemm_find(struct gemms *gemms, const struct gemm **found, const struct gemm_
         gemm_destroy(gemm, gemms->threads);
         return (int)status;
     }
-    gemm->next = gemms->first;
-    gemms->first = gemm;
+    gemm->next = *bucket;
+    *bucket = gemm;
     *found = gemm;
     return dnnl_success;
 }

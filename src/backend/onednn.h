@@ -43,6 +43,7 @@ void gemms_destroy(struct gemms *gemms);
 bool gemm_bf16_is_fast(void);
 /* How many of them run oneDNN's reference implementation, which is very slow. */
 int64_t gemms_reference(const struct gemms *gemms);
+int64_t gemms_planned(const struct gemms *gemms);
 /* "oneDNN 2.6.3, avx512_core_amx": the linked version and the instruction set it uses. */
 void gemm_library(char *text, size_t bytes);
 

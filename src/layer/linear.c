@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ROLE_BYTES = 64 };
+
 struct packed {
     struct packed_weight *weight;
     uint64_t version; /* of the parameter that was packed; 0: none was */
@@ -20,7 +22,7 @@ struct linear {
     int weight, bias;       /* rows of the table; bias is -1 for none */
     struct packed forward;  /* [inputs, outputs] */
     struct packed backward; /* [outputs, inputs]; weight is NULL unless training */
-    char role[64];          /* the name without the number of the layer, for profiles */
+    char role[ROLE_BYTES];  /* the name without the number of the layer, for profiles */
 };
 
 static rotary_status add_parameters(struct linear *linear, const struct linear_config *config,
@@ -49,13 +51,14 @@ static rotary_status add_parameters(struct linear *linear, const struct linear_c
     return status;
 }
 
-/* "attention.output" of "layers.3.attention.output". */
-static const char *role_of(const char *name)
+/* "encoder.attention.output" of "encoder.layers.3.attention.output". */
+static void set_role(char role[ROLE_BYTES], const char *name)
 {
-    if (strncmp(name, "layers.", 7) != 0)
-        return name;
-    const char *rest = strchr(name + 7, '.');
-    return rest ? rest + 1 : name;
+    const char *layers = strstr(name, "layers."), *rest = layers ? strchr(layers + 7, '.') : NULL;
+    if (rest)
+        snprintf(role, ROLE_BYTES, "%.*s%s", (int)(layers - name), name, rest + 1);
+    else
+        snprintf(role, ROLE_BYTES, "%s", name);
 }
 
 static rotary_status create_packed_weights(struct linear *linear, bool training, rotary_error *error)
@@ -89,7 +92,7 @@ rotary_status linear_create(struct linear **linear, const struct backend *backen
     made->outputs = config->outputs;
     made->rows = config->rows;
     made->training = config->training;
-    snprintf(made->role, sizeof made->role, "%s", role_of(config->name));
+    set_role(made->role, config->name);
     rotary_status status = add_parameters(made, config, parameters, error);
     if (status == ROTARY_OK && !config->measured)
         status = create_packed_weights(made, config->training, error);

@@ -228,6 +228,39 @@ static void test_threads(const char *isa, enum precision precision)
     }
 }
 
+/* Packed batches have ever new numbers of rows: GEMMs are planned for a few of them. */
+static void test_planned(const char *isa)
+{
+    enum { INNER = 40, COLUMNS = 48, ROWS = 600 };
+    rotary_error error;
+    struct backend backend = make(isa, PRECISION_F32, 1);
+    const struct matmul *matmul = cpu_of(&backend)->matmul;
+    struct matrix in = random_matrix(8, ROTARY_F32, ROWS, INNER, INNER),
+                  out = random_matrix(9, ROTARY_F32, ROWS, COLUMNS, COLUMNS),
+                  source = random_matrix(10, ROTARY_F32, INNER, COLUMNS, COLUMNS);
+    struct packed_weight *weight = NULL;
+    const struct packed_weight_config config = {.dtype = ROTARY_F32, .inner = INNER, .columns = COLUMNS};
+    CHECK(packed_weight_create(&weight, cpu_of(&backend)->matmul, &config, &error) == ROTARY_OK);
+    CHECK(packed_weight_fill(weight, cpu_of(&backend)->matmul, source.data, &error) == ROTARY_OK);
+    for (int64_t rows = 1; rows <= ROWS; rows++) {
+        const struct backend_matmul product = {
+            .out = matrix_rows(out, 0, rows), .in = matrix_rows(in, 0, rows), .weight = weight};
+        CHECK(backend.operations->matmul(&backend, &product, &error) == ROTARY_OK);
+    }
+    CHECK(matmul_planned_gemms(matmul) <= 24);
+    for (int64_t rows = 1; rows <= ROWS; rows++) {
+        const struct backend_weight_gradient sum = {
+            .gradient = source.data, .a = matrix_rows(in, 0, rows), .b = matrix_rows(out, 0, rows)};
+        CHECK(backend.operations->weight_gradient(&backend, &sum, &error) == ROTARY_OK);
+    }
+    CHECK(matmul_planned_gemms(matmul) <= 24 + 2 * 40);
+    packed_weight_destroy(weight);
+    free(in.data);
+    free(out.data);
+    free(source.data);
+    backend_destroy(&backend);
+}
+
 int main(int count, char **arguments)
 {
     const char *isa = count > 1 ? arguments[1] : "auto";
@@ -252,5 +285,6 @@ int main(int count, char **arguments)
         backend_destroy(&backend);
         test_threads(isa, (enum precision)precision);
     }
+    test_planned(isa);
     return check_report();
 }
