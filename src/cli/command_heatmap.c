@@ -31,8 +31,8 @@ static const struct setting heatmap_table[] = {
      .help =
          "a text, or a file with a text in each line: what the encoder reads, or a decoder alone; required"},
     {"--target", SETTING_TEXT, MEMBER(target), .metavar = "TEXT|FILE",
-     .help = "what the decoder of an encoder-decoder reads, line by line as --input; required of "
-             "such a model"},
+     .help = "what the decoder of an encoder-decoder reads, line by line as --input (default: the "
+             "model's greedy translation)"},
     {"--max-new-tokens", SETTING_INTEGER, MEMBER(max_new_tokens), .metavar = "N", .min = 0, .max = MAX_TOKENS,
      .help = "continue each text greedily by up to N tokens; of a decoder alone (default: 0)"},
     {"--arms", SETTING_TEXT, MEMBER(arms), .metavar = "NAME,NAME",

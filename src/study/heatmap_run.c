@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "model/attention_weights.h"
 #include "model/generation.h"
+#include "model/search.h"
 #include "text/utf8.h"
 
 #include <math.h>
@@ -150,6 +151,35 @@ static rotary_status continue_text(struct reading *reading, rotary_error *error)
     return status;
 }
 
+/* The model's greedy translation after its begin token, without its end. */
+static rotary_status translate(struct reading *reading, rotary_error *error)
+{
+    const struct heatmap_request *request = reading->request;
+    const struct special_tokens special = tokenizer_special(task_tokenizer(request->task));
+    struct search_config config;
+    search_config_default(&config);
+    config.max_new_tokens = request->max_tokens - 1;
+    config.begin = special.begin;
+    config.end = special.end;
+    config.padding = special.padding;
+    config.unknown = special.unknown;
+    const int32_t *source = reading->source;
+    int32_t *output = reading->target + 1;
+    int64_t generated = 0;
+    const struct search_call call = {.count = 1,
+                                     .sources = &source,
+                                     .lengths = &reading->source_count,
+                                     .outputs = &output,
+                                     .generated = &generated};
+    rotary_status status = search(reading->transformer, &config, &call, error);
+    if (status != ROTARY_OK)
+        return status;
+    bool ended = generated > 0 && output[generated - 1] == special.end;
+    reading->target[0] = special.begin;
+    reading->target_count = 1 + generated - ended;
+    return ROTARY_OK;
+}
+
 /* What encoder and decoder read of a pair of texts. */
 static rotary_status read_pair(struct reading *reading, rotary_error *error)
 {
@@ -158,6 +188,8 @@ static rotary_status read_pair(struct reading *reading, rotary_error *error)
     const struct encoding source = {"--input", from, request->inputs, -1, tokenizer_special(from).end},
                           target = {"--target", to, request->targets, tokenizer_special(to).begin, -1};
     rotary_status status = encode(reading, &source, reading->source, &reading->source_count, error);
+    if (status == ROTARY_OK && !request->targets)
+        return translate(reading, error);
     return status == ROTARY_OK ? encode(reading, &target, reading->target, &reading->target_count, error)
                                : status;
 }
@@ -181,9 +213,6 @@ static rotary_status check_request(const struct heatmap_request *request, rotary
     if (has_encoder && request->new_tokens > 0)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "--max-new-tokens: the model has an encoder, whose decoder reads --target");
-    if (has_encoder && !request->targets)
-        return rotary_fail(error, ROTARY_UNSUPPORTED,
-                           "an encoder-decoder: wanted --target, what its decoder reads");
     return ROTARY_OK;
 }
 

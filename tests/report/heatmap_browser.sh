@@ -12,4 +12,8 @@ trap 'rm -rf "$work"' EXIT
 "$1" "$work"
 timeout 60 "$chromium" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$work/profile" \
     --dump-dom about:blank >/dev/null 2>&1 || { echo "skipped: Chromium does not start"; exit 77; }
+# Every picture becomes a PNG file.
+sh "$here/../../scripts/heatmap-png" "$work/single" 1
+pictures=$(ls "$work"/single/*.svg | wc -l)
+[ "$(ls "$work"/single/*.png | wc -l)" = "$pictures" ] || { echo "FAILED: not every picture became a PNG file"; exit 1; }
 PYTHONDONTWRITEBYTECODE=1 python3 "$here/heatmap_browser.py" "$chromium" "$work" "${2-}"

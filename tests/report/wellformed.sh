@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# wellformed.sh MAKE_PAGES: parses the pages that MAKE_PAGES makes, strictly.
+# wellformed.sh MAKE_PAGES MAKE_HEATMAPS: parses the pages and pictures that these make, strictly.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 command -v python3 >/dev/null || { echo "skipped: there is no python3"; exit 77; }
@@ -12,6 +12,11 @@ python3 "$here/wellformed.py" "$pages"/*.html
 sh "$here/../../scripts/picture.sh" "$pages/quick.html" >"$pages/picture.svg"
 python3 -c 'import sys, xml.etree.ElementTree as tree; assert len(list(tree.parse(sys.argv[1]).getroot().iter())) > 20' \
     "$pages/picture.svg"
+# So are the pages and pictures of heatmaps.
+"$2" "$pages" >/dev/null
+python3 "$here/wellformed.py" "$pages"/*/heatmap.html
+python3 -c 'import sys, xml.etree.ElementTree as tree
+for name in sys.argv[1:]: assert len(list(tree.parse(name).getroot().iter())) > 20, name' "$pages"/*/*.svg
 # The checker must be able to find fault.
 printf '<!DOCTYPE html>\n<p><b>crossed</p></b>\n<img src="x">\n' >"$pages/bad.html"
 ! python3 "$here/wellformed.py" "$pages/bad.html" >/dev/null
