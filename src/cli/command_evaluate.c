@@ -15,15 +15,20 @@
 enum { MAX_PROBLEMS = 1 << 16 };
 
 struct evaluate_options {
-    struct option_integer problems, show, checkpoint;
+    struct option_integer problems, show, checkpoint, split;
     struct option_real temperature;
 };
+
+static const char *const evaluated_splits[] = {"validation", "test", NULL};
 
 #define MEMBER(member) offsetof(struct evaluate_options, member)
 static const struct setting evaluate_table[] = {
     {"--problems", SETTING_INTEGER, MEMBER(problems), .metavar = "N", .min = 1, .max = MAX_PROBLEMS,
-     .help = "problems to solve; more make the interval of the score narrower, and begin with the same ones "
-             "(default: those of the run's configuration)"},
+     .help =
+         "problems to solve, or sentences to translate: the first N of them (default: the problems of the "
+         "run's configuration, all sentences)"},
+    {"--split", SETTING_CHOICE, MEMBER(split), .metavar = "NAME", .choices = evaluated_splits,
+     .help = "validation or test, of a task with files of its own (default: validation)"},
     {"--show", SETTING_INTEGER, MEMBER(show), .metavar = "N", .min = 0, .max = MAX_PROBLEMS,
      .help = "show the first N problems with the model's answers (default: 0)"},
 };
@@ -32,6 +37,11 @@ static void print_samples(const struct evaluation *evaluation)
 {
     for (int64_t i = 0; i < evaluation->sample_count; i++) {
         const struct evaluation_sample *sample = &evaluation->samples[i];
+        if (evaluation->translated > 0) {
+            printf("source       %s\nreference    %s\ntranslation  %s\n\n", sample->problem.prompt,
+                   sample->problem.answer, sample->generated);
+            continue;
+        }
         printf("%s  %s%s", sample->correct ? "correct" : "wrong", sample->problem.prompt, sample->generated);
         if (!sample->correct)
             printf("  wanted %s", sample->problem.answer);
@@ -44,9 +54,10 @@ static json_t *result_json(const struct invocation *invocation, const struct loa
                            uint64_t data_seed, const struct evaluation *evaluation)
 {
     const struct evaluate_options *options = invocation->options;
-    return json_pack("{s:s, s:s, s:I, s:s, s:s, s:I, s:I, s:o}", "folder", invocation->operands.items[0],
-                     "checkpoint", checkpoint_names[options->checkpoint.value], "step",
-                     (json_int_t)model->step, "task", task_names[model->config.task.task], "position",
+    return json_pack("{s:s, s:s, s:s, s:I, s:s, s:s, s:I, s:I, s:o}", "folder", invocation->operands.items[0],
+                     "checkpoint", checkpoint_names[options->checkpoint.value], "split",
+                     evaluated_splits[options->split.value], "step", (json_int_t)model->step, "task",
+                     task_names[model->config.task.task], "position",
                      position_names[model->config.model.position], "seed",
                      (json_int_t)model->config.train.seed, "data_seed", (json_int_t)data_seed, "evaluation",
                      result_evaluation_json(evaluation));
@@ -70,9 +81,11 @@ static rotary_status evaluate(const struct invocation *invocation, const struct 
 {
     const struct evaluate_options *options = invocation->options;
     const struct option_integer *seed = &invocation->common.seed;
+    const int64_t problems =
+        task_scoring(model->task) == SCORING_BLEU ? INT64_MAX : model->config.task.problems;
     struct evaluation_config how = {.seed = (uint64_t)(seed->given ? seed->value : model->config.train.seed),
-                                    .problems = options->problems.given ? options->problems.value
-                                                                        : model->config.task.problems,
+                                    .problems = options->problems.given ? options->problems.value : problems,
+                                    .test = options->split.value == 1,
                                     .validation_sequences = model->config.train.validation_sequences,
                                     .temperature = (float)options->temperature.value};
     rotary_status status = evaluation_run(model->task, model->transformer, &how, evaluation, error);
@@ -84,11 +97,21 @@ static rotary_status check_options(const struct invocation *invocation, const st
                                    rotary_error *error)
 {
     const struct evaluate_options *options = invocation->options;
-    const char *name = options->problems.given      ? "--problems"
-                       : options->show.given        ? "--show"
-                       : options->temperature.given ? "--temperature"
-                                                    : NULL;
-    if (!name || task_has_problems(task))
+    const enum scoring scoring = task_scoring(task);
+    const bool has_answers = scoring != SCORING_LOSS;
+    const char *name = options->problems.given && !has_answers                        ? "--problems"
+                       : options->show.given && !has_answers                          ? "--show"
+                       : options->temperature.given && scoring != SCORING_EXACT_MATCH ? "--temperature"
+                                                                                      : NULL;
+    const char *const unhad = evaluated_splits[options->split.value];
+    const enum task_split split = options->split.value == 1 ? TASK_TEST : TASK_VALIDATION;
+    if (options->split.given && task_examples(task, split) == 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--split %s: task %s has no %s set", unhad,
+                           task_names[task_configuration(task)->task], unhad);
+    if (name && scoring == SCORING_BLEU)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s: evaluation translates greedily: leave it out",
+                           name);
+    if (!name)
         return ROTARY_OK;
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                        "%s: task %s has no problems, only a validation loss: leave it out", name,
@@ -126,7 +149,8 @@ const struct command command_evaluate = {
     .operands = "DIR",
     .summary = "scores a trained model on its task",
     .more = "DIR is a run's folder. Problems and validation sequences are those of the run's seed, which "
-            "were not trained on; --seed draws others. The interval is Wilson's: what other problems would "
+            "were not trained on; --seed draws others. Translations are made greedily, and scored by BLEU. "
+            "The interval is Wilson's: what other problems would "
             "change, not what another seed of training would.",
     .example = "rotary evaluate runs/mine --show 5\n"
                "solves the problems and shows the first five with the model's answers",

@@ -53,7 +53,8 @@ const struct setting temperature_option[1] = {
 const struct setting checkpoint_option[1] = {
     {"--checkpoint", SETTING_CHOICE, 0, .metavar = "NAME", .choices = checkpoint_names,
      .help =
-         "which model of the run: last, or best, the one with the lowest validation loss (default: last)"},
+         "which model of the run: last; best, the one with the lowest validation loss; or average, the mean "
+         "of the last checkpoints, of a run that makes one (default: last)"},
 };
 
 int command_option_sets(const struct command *command, void *options, struct common_options *common,

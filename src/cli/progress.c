@@ -88,6 +88,11 @@ static void note_evaluation(struct progress *progress, const char *label, const 
     if (evaluation->problems > 0)
         snprintf(correct, sizeof correct, "%lld of %lld correct, ", (long long)evaluation->correct,
                  (long long)evaluation->problems);
+    if (evaluation->test.translated > 0)
+        snprintf(correct, sizeof correct, "BLEU %.2f, of the test set %.2f, ", evaluation->bleu,
+                 evaluation->test.bleu);
+    else if (evaluation->translated > 0)
+        snprintf(correct, sizeof correct, "BLEU %.2f, ", evaluation->bleu);
     progress_note(progress, "%s%sstep %lld: %svalidation loss %.4f, %.1f%% of tokens correct", label,
                   label[0] ? ": " : "", (long long)train->step, correct, evaluation->loss,
                   100 * evaluation->accuracy);

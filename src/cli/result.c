@@ -60,6 +60,16 @@ json_t *result_evaluation_json(const struct evaluation *evaluation)
             object, "interval",
             json_pack("{s:f, s:f, s:f}", "level", 0.95, "low", interval.low, "high", interval.high));
     }
+    if (object && evaluation->translated > 0)
+        json_object_update_new(object, json_pack("{s:f, s:I, s:s}", "bleu", evaluation->bleu, "translated",
+                                                 (json_int_t)evaluation->translated, "signature",
+                                                 evaluation->signature));
+    if (object && evaluation->test.translated > 0)
+        json_object_set_new(object, "test",
+                            json_pack("{s:f, s:I, s:o, s:o}", "bleu", evaluation->test.bleu, "translated",
+                                      (json_int_t)evaluation->test.translated, "loss",
+                                      result_number(evaluation->test.loss), "accuracy",
+                                      result_number(evaluation->test.accuracy)));
     if (!object || evaluation->sample_count == 0)
         return object;
     json_t *samples = json_array();
@@ -83,6 +93,11 @@ void result_print_evaluation(const struct evaluation *evaluation)
                100.0 * (double)evaluation->correct / (double)evaluation->problems, 100.0 * interval.low,
                100.0 * interval.high);
     }
+    if (evaluation->test.translated > 0)
+        printf("BLEU %.2f of %lld test sentences, ", evaluation->test.bleu,
+               (long long)evaluation->test.translated);
+    if (evaluation->translated > 0)
+        printf("BLEU %.2f of %lld sentences, ", evaluation->bleu, (long long)evaluation->translated);
     printf("validation loss %.4f, %.1f%% of tokens correct\n", evaluation->loss,
            100.0 * evaluation->accuracy);
 }

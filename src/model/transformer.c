@@ -356,6 +356,11 @@ const struct transformer_config *transformer_configuration(const struct transfor
     return &transformer->config;
 }
 
+int64_t transformer_max_tokens(const struct transformer *transformer)
+{
+    return transformer_rows(transformer->limits);
+}
+
 int64_t transformer_max_batch(const struct transformer *transformer)
 {
     return transformer->limits.batch;

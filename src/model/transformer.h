@@ -50,8 +50,9 @@ struct transformer_call {
     uint64_t seed;        /* of dropout */
     uint32_t micro_step;  /* index of the micro-batch: each has its own dropout mask */
 };
-/* The maximum number of sequences per call. */
+/* The maximum number of sequences per call, and of tokens of all of them. */
 int64_t transformer_max_batch(const struct transformer *transformer);
+int64_t transformer_max_tokens(const struct transformer *transformer);
 
 /* Forward and optionally backward pass. Allocates nothing after the first call of a given shape. */
 ROTARY_CHECKED rotary_status transformer_run(struct transformer *transformer,

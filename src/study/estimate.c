@@ -88,7 +88,7 @@ static rotary_status measure_evaluation(const struct trainer *trainer, const ato
 {
     const struct run_config *config = trainer->config;
     int64_t sequences = config->train.validation_sequences,
-            all = task_has_problems(trainer->task) ? config->task.problems : sequences;
+            all = task_scoring(trainer->task) == SCORING_LOSS ? sequences : config->task.problems;
     double part = all > MAX_PROBLEMS ? (double)MAX_PROBLEMS / (double)all : 1;
     const struct evaluation_config how = {
         .seed = (uint64_t)config->train.seed,

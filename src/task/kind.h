@@ -18,6 +18,7 @@ struct task {
     struct tokenizer *source_tokenizer;    /* of the encoder's side, or NULL; may be `tokenizer` */
     struct task_vocabulary vocabulary;     /* where it is 0, that of the tokenizers */
     const char *target_file, *source_file; /* names for task_save, or NULL */
+    bool lowercase;                        /* text is lower case; before: false */
     int32_t stop;                          /* before: -1 */
     void *data;                            /* the kind's own; before: NULL */
 };

@@ -56,7 +56,7 @@ const char *task_excluding_key(const struct task_config *config, const char *key
     const struct kind *kind = kinds[config->task];
     *wanted = "another task";
     if (strcmp(key, "problems") == 0)
-        return kind->size ? NULL : "task";
+        return kind->size || kind->source_line ? NULL : "task";
     if (has_setting(kind, key))
         return kind->excluding_key ? kind->excluding_key(config, key, wanted) : NULL;
     for (int other = 0; other < TASK_KINDS; other++)
@@ -224,6 +224,11 @@ enum scoring task_scoring(const struct task *task)
     if (task->kind->problem)
         return SCORING_EXACT_MATCH;
     return task->kind->example && task->shape.source_time > 0 ? SCORING_BLEU : SCORING_LOSS;
+}
+
+bool task_lowercase(const struct task *task)
+{
+    return task->lowercase;
 }
 
 bool task_has_problems(const struct task *task)

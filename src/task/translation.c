@@ -90,6 +90,8 @@ static rotary_status create(struct task *task, rotary_error *error)
 {
     task->shape = (struct task_shape){
         .time = task->config.sequence_length, .source_time = task->config.sequence_length, .lengths = true};
+    task->lowercase =
+        ((const struct translation_options *)task_options(&task->config, TASK_TRANSLATION))->lowercase;
     rotary_status status = translation_vocabularies(task, error);
     if (status == ROTARY_OK && task->request.need == TASK_DATA)
         status = read_splits(task, error);

@@ -6,7 +6,9 @@
 #include "base/fail.h"
 #include "model/generation.h"
 #include "score/token_scores.h"
+#include "train/packed_batch.h"
 #include "train/training_batch.h"
+#include "train/translations.h"
 
 #include <string.h>
 
@@ -18,6 +20,8 @@ struct workspace {
     int32_t *prompt_tokens, *generated_tokens;
     int64_t batch_sequences; /* validation sequences per batch */
     struct task_batch batch;
+    int64_t corpus_tokens;        /* per batch of a finite corpus; 0: there is none */
+    struct packed_batch packed;   /* such a batch */
     const int32_t **prompts;      /* [problems] */
     int32_t **outputs;            /* [problems] */
     int64_t *lengths, *generated; /* [problems] */
@@ -31,7 +35,10 @@ static void carve(struct workspace *workspace, const struct task *task, int64_t 
         rotary_arena_push(arena, problems * workspace->size.prompt, sizeof *workspace->prompt_tokens);
     workspace->generated_tokens =
         rotary_arena_push(arena, problems * workspace->size.completion, sizeof *workspace->generated_tokens);
-    task_batch_carve(&workspace->batch, task, workspace->batch_sequences, arena);
+    if (workspace->corpus_tokens > 0)
+        packed_batch_carve(&workspace->packed, task, workspace->corpus_tokens, arena);
+    else
+        task_batch_carve(&workspace->batch, task, workspace->batch_sequences, arena);
     workspace->prompts = rotary_arena_push(arena, problems, sizeof *workspace->prompts);
     workspace->outputs = rotary_arena_push(arena, problems, sizeof *workspace->outputs);
     workspace->lengths = rotary_arena_push(arena, problems, sizeof *workspace->lengths);
@@ -96,6 +103,11 @@ static rotary_status solve_problems(const struct task *task, struct transformer 
     return status;
 }
 
+static enum task_split evaluated_split(const struct evaluation_config *config)
+{
+    return config->test ? TASK_TEST : TASK_VALIDATION;
+}
+
 /* Validation rows first ... first + rows - 1 as a batch. */
 static struct batch validation_batch(uint64_t seed, int64_t first, int64_t rows,
                                      const struct workspace *workspace)
@@ -107,30 +119,66 @@ static struct batch validation_batch(uint64_t seed, int64_t first, int64_t rows,
     return task_batch_view(&workspace->batch, 0, rows);
 }
 
-static rotary_status validation_loss(struct transformer *transformer, const struct evaluation_config *config,
+/* Adds the losses of a batch to the sums. */
+static rotary_status add_losses(struct transformer *transformer, const struct evaluation_config *config,
+                                const struct batch *batch, struct token_sums *sums, rotary_error *error)
+{
+    if (config->interrupted && atomic_load(config->interrupted))
+        return rotary_fail(error, ROTARY_INTERRUPTED, "interrupted while evaluating");
+    const struct transformer_call call = {.batch = batch};
+    struct loss_sums loss = {0};
+    rotary_status status = transformer_run(transformer, &call, &loss, error);
+    sums->total += loss.total;
+    sums->counted += loss.counted;
+    sums->correct += loss.correct;
+    return status;
+}
+
+static rotary_status sum_sequences(struct transformer *transformer, const struct evaluation_config *config,
+                                   const struct workspace *workspace, struct token_sums *sums,
+                                   rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    for (int64_t first = 0; status == ROTARY_OK && first < config->validation_sequences;
+         first += workspace->batch_sequences) {
+        int64_t rest = config->validation_sequences - first,
+                rows = rest < workspace->batch_sequences ? rest : workspace->batch_sequences;
+        const struct batch filled = validation_batch(config->seed, first, rows, workspace);
+        status = add_losses(transformer, config, &filled, sums, error);
+    }
+    return status;
+}
+
+/* All examples of a split, packed. */
+static rotary_status sum_corpus(const struct task *task, struct transformer *transformer,
+                                const struct evaluation_config *config, const struct workspace *workspace,
+                                struct token_sums *sums, rotary_error *error)
+{
+    const struct example_order order = {.task = task, .split = evaluated_split(config)};
+    rotary_status status = ROTARY_OK;
+    int64_t first = 0, count;
+    for (; status == ROTARY_OK && (count = examples_within(&order, workspace->corpus_tokens, first)) > 0;
+         first += count) {
+        const struct batch filled = packed_batch_fill(&workspace->packed, &order, first, count);
+        status = add_losses(transformer, config, &filled, sums, error);
+    }
+    return status;
+}
+
+static rotary_status validation_loss(const struct task *task, struct transformer *transformer,
+                                     const struct evaluation_config *config,
                                      const struct workspace *workspace, struct evaluation *evaluation,
                                      rotary_error *error)
 {
     struct token_sums sums = {0};
-    for (int64_t first = 0; first < config->validation_sequences; first += workspace->batch_sequences) {
-        if (config->interrupted && atomic_load(config->interrupted))
-            return rotary_fail(error, ROTARY_INTERRUPTED, "interrupted while evaluating");
-        int64_t rest = config->validation_sequences - first,
-                rows = rest < workspace->batch_sequences ? rest : workspace->batch_sequences;
-        const struct batch filled = validation_batch(config->seed, first, rows, workspace);
-        const struct transformer_call call = {.batch = &filled};
-        struct loss_sums loss = {0};
-        rotary_status status = transformer_run(transformer, &call, &loss, error);
-        if (status != ROTARY_OK)
-            return status;
-        sums.total += loss.total;
-        sums.counted += loss.counted;
-        sums.correct += loss.correct;
-    }
+    rotary_status status = workspace->corpus_tokens > 0
+                               ? sum_corpus(task, transformer, config, workspace, &sums, error)
+                               : sum_sequences(transformer, config, workspace, &sums, error);
+    if (status != ROTARY_OK)
+        return status;
     if (sums.counted == 0)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "the %lld validation sequences have no targets: wanted at least one",
-                           (long long)config->validation_sequences);
+                           "the validation sequences have no targets: wanted at least one");
     const struct token_scores scores = token_scores(sums);
     evaluation->loss = scores.loss;
     evaluation->accuracy = scores.accuracy;
@@ -146,6 +194,13 @@ rotary_status evaluation_run(const struct task *task, struct transformer *transf
     int64_t max = transformer_max_batch(transformer);
     struct workspace workspace = {
         .batch_sequences = config->validation_sequences < max ? config->validation_sequences : max};
+    if (task_has_examples(task_configuration(task)))
+        workspace.corpus_tokens = transformer_max_tokens(transformer);
+    if (task_scoring(task) == SCORING_BLEU) {
+        const int64_t examples = task_examples(task, evaluated_split(config));
+        result.translated = config->problems < examples ? config->problems : examples;
+        result.sample_count = evaluation->sample_count;
+    }
     if (task_has_problems(task)) {
         workspace.size = task_problem_size(task);
         result.problems = config->problems;
@@ -160,8 +215,10 @@ rotary_status evaluation_run(const struct task *task, struct transformer *transf
 
     if (result.problems > 0)
         status = solve_problems(task, transformer, config, &workspace, &result, error);
+    if (status == ROTARY_OK && result.translated > 0)
+        status = translations_run(task, transformer, config, &result, error);
     if (status == ROTARY_OK)
-        status = validation_loss(transformer, config, &workspace, &result, error);
+        status = validation_loss(task, transformer, config, &workspace, &result, error);
     rotary_arena_free(&workspace.arena);
     if (status == ROTARY_OK) {
         result.seconds = rotary_clock() - start;

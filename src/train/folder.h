@@ -7,13 +7,14 @@
 
 #include <rotary/status.h>
 
-#define FOLDER_CONFIG    "config.json"
-#define FOLDER_METRICS   "metrics.jsonl"
-#define FOLDER_MODEL     "model.safetensors"
-#define FOLDER_OPTIMIZER "optimizer.safetensors"
-#define FOLDER_BEST      "best.safetensors"
-#define FOLDER_AVERAGE   "average.safetensors"
-#define FOLDER_NEXT      ".next" /* suffix of a file that will replace the one named without it */
+#define FOLDER_CONFIG       "config.json"
+#define FOLDER_METRICS      "metrics.jsonl"
+#define FOLDER_MODEL        "model.safetensors"
+#define FOLDER_OPTIMIZER    "optimizer.safetensors"
+#define FOLDER_BEST         "best.safetensors"
+#define FOLDER_AVERAGE      "average.safetensors"
+#define FOLDER_TRANSLATIONS "translations.txt"
+#define FOLDER_NEXT         ".next" /* suffix of a file that will replace the one named without it */
 
 enum { RUN_FORMAT = 2 }; /* "format" in config.json and in checkpoints; other numbers are refused */
 

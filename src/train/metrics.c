@@ -39,7 +39,8 @@ static bool read_line(const char *text, size_t length, struct line *line)
     static const char *const of_evaluation[] = {"correct", "problems", "loss", "accuracy", "seconds", NULL};
     json_t *object = json_loadb(text, length, 0, NULL);
     const json_t *step = json_object_get(object, "step");
-    const json_t *evaluation = json_object_get(object, "evaluation");
+    const json_t *evaluation = json_object_get(object, "evaluation"),
+                 *test = json_object_get(evaluation, "test");
     bool good = json_is_integer(step) && json_integer_value(step) > 0;
     *line = (struct line){.step = json_integer_value(step), .evaluated = evaluation};
     line->diverged = json_is_string(json_object_get(object, "diverged"));
@@ -53,6 +54,12 @@ static bool read_line(const char *text, size_t length, struct line *line)
             .loss = json_number_value(json_object_get(evaluation, "loss")),
             .accuracy = json_number_value(json_object_get(evaluation, "accuracy")),
             .seconds = json_number_value(json_object_get(evaluation, "seconds")),
+            .translated = json_integer_value(json_object_get(evaluation, "translated")),
+            .bleu = json_number_value(json_object_get(evaluation, "bleu")),
+            .test.translated = json_integer_value(json_object_get(test, "translated")),
+            .test.bleu = json_number_value(json_object_get(test, "bleu")),
+            .test.loss = json_number_value(json_object_get(test, "loss")),
+            .test.accuracy = json_number_value(json_object_get(test, "accuracy")),
             .averaged = json_object_get(evaluation, CHECKPOINT_KEY) != NULL,
         };
     } else {
@@ -215,6 +222,15 @@ static json_t *evaluation_object(int64_t step, const struct evaluation *evaluati
     json_t *scores = json_pack("{s:I, s:I, s:f, s:f, s:f}", "correct", (json_int_t)evaluation->correct,
                                "problems", (json_int_t)evaluation->problems, "loss", evaluation->loss,
                                "accuracy", evaluation->accuracy, "seconds", evaluation->seconds);
+    if (evaluation->translated > 0)
+        json_object_update_new(scores, json_pack("{s:f, s:I, s:s}", "bleu", evaluation->bleu, "translated",
+                                                 (json_int_t)evaluation->translated, "signature",
+                                                 evaluation->signature));
+    if (evaluation->test.translated > 0)
+        json_object_set_new(scores, "test",
+                            json_pack("{s:f, s:I, s:f, s:f}", "bleu", evaluation->test.bleu, "translated",
+                                      (json_int_t)evaluation->test.translated, "loss", evaluation->test.loss,
+                                      "accuracy", evaluation->test.accuracy));
     if (evaluation->averaged)
         json_object_set_new(scores, CHECKPOINT_KEY, json_string("average"));
     return json_pack("{s:I, s:o, s:o}", "step", (json_int_t)step, "evaluation", scores, "samples",

@@ -10,19 +10,27 @@
  *     best.safetensors       the parameters at the evaluation with the lowest validation loss so far, the
  *                            first of equal ones; its metadata has "validation_loss"
  *     average.safetensors    the mean of the last average_checkpoints checkpoints, at the end of a run
- *     report.html            made by `rotary report`
+ *     translations.txt       of a task of translations: those of the test set, or without one of the
+ * validation set, at the end of a run, one a line report.html            made by `rotary report`
  *
  * Lines of metrics.jsonl, in order of time; steps are counted from 1:
  *     {"step":10,"loss":2.13,"learning_rate":0.00025,"gradient_norm":0.71,"tokens_per_second":51234.5}
  *     {"step":500,"evaluation":{"correct":92,"problems":128,"loss":0.31,"accuracy":0.93,"seconds":1.1},
  *      "samples":[{"prompt":"?s='...","answer":"'vejmg'","generated":"'vejmg'#","correct":true}, ...]}
+ *     {"step":900,"evaluation":{"correct":0,"problems":0,"loss":1.9,"accuracy":0.61,"seconds":9.3,"bleu":36.4,
+ *      "translated":1014,"signature":"nrefs:1|case:lc|...","test":{"bleu":37.0,"translated":1000,"loss":1.8,
+ *      "accuracy":0.62},"checkpoint":"average"},"samples":[...]}
  *     {"step":731,"diverged":"loss"}       the last line of a run that diverged: its loss, gradient norm or
  *                                          validation loss was not finite at that step
  * "loss" is the training loss, the mean in nats per token over the steps since the last line; within
  * "evaluation" it is the validation loss, over sequences held out from training. Both are -log p(target),
  * without label smoothing, which only changes the gradient. "correct" of "problems" were
  * answered by exact match; "problems" is 0 if the task has none. "accuracy" is the share of validation tokens
- * whose argmax is correct. A sample's "answer" is the correct one.
+ * whose argmax is correct. A sample's "answer" is the correct one. Of a task of translations, "bleu" is that
+ * of the first "translated" sentences of the validation set, translated greedily; of all of them at the end
+ * of a run, which also translates the test set. A sample is then a source, its reference ("answer") and its
+ * translation. "checkpoint" is "average" where the mean of the last checkpoints was evaluated, at the end of
+ * a run that makes one, after the evaluation of its own weights.
  */
 #ifndef ROTARY_TRAIN_RUN_H
 #define ROTARY_TRAIN_RUN_H

@@ -224,6 +224,38 @@ static rotary_status keep_best(struct session *session, double loss, rotary_erro
     return status;
 }
 
+/* The last evaluation of a run translates the whole validation set, and the test set if there is one, whose
+ * translations are kept. */
+static rotary_status evaluate_all(struct session *session, const struct evaluation_config *how,
+                                  struct evaluation *evaluation, rotary_error *error)
+{
+    const struct task *task = session->trainer.task;
+    struct transformer *transformer = session->trainer.transformer;
+    struct evaluation_config all = *how;
+    char path[FILE_PATH_BYTES];
+    if (task_scoring(task) != SCORING_BLEU)
+        return evaluation_run(task, transformer, how, evaluation, error);
+    rotary_status status = file_path(path, session->call->folder, FOLDER_TRANSLATIONS, error);
+    if (status != ROTARY_OK)
+        return status;
+    const bool has_test = task_examples(task, TASK_TEST) > 0;
+    all.problems = INT64_MAX;
+    all.translations = has_test ? NULL : path;
+    status = evaluation_run(task, transformer, &all, evaluation, error);
+    if (status != ROTARY_OK || !has_test)
+        return status;
+    all.test = true;
+    all.translations = path;
+    struct evaluation test = {.sample_count = 0};
+    status = evaluation_run(task, transformer, &all, &test, error);
+    evaluation->test.translated = test.translated;
+    evaluation->test.bleu = test.bleu;
+    evaluation->test.loss = test.loss;
+    evaluation->test.accuracy = test.accuracy;
+    evaluation->seconds += test.seconds;
+    return status;
+}
+
 /* Evaluates the trainer's model, which has the weights of the current step or the averaged ones. */
 static rotary_status evaluate(struct session *session, bool averaged, struct evaluation *evaluation,
                               rotary_error *error)
@@ -235,12 +267,15 @@ static rotary_status evaluate(struct session *session, bool averaged, struct eva
         .validation_sequences = config->train.validation_sequences,
         .interrupted = session->call->interrupted,
     };
+    const bool last =
+        session->state.step == config->train.steps && averaged == (config->train.average_checkpoints > 0);
     *evaluation = (struct evaluation){.sample_count = SAMPLES, .samples = session->samples};
     struct profile *profile = session->call->backend->profile; /* measures steps, not evaluations */
     if (profile)
         profile->paused = true;
     rotary_status status =
-        evaluation_run(session->trainer.task, session->trainer.transformer, &how, evaluation, error);
+        last ? evaluate_all(session, &how, evaluation, error)
+             : evaluation_run(session->trainer.task, session->trainer.transformer, &how, evaluation, error);
     if (profile)
         profile->paused = false;
     if (status != ROTARY_OK)

@@ -160,11 +160,14 @@ static rotary_status fill_step(struct trainer *trainer, int64_t step, int64_t *t
     double begin = profile_begin(trainer->backend->profile);
     *targets = trainer->packed ? fill_packed(trainer, step) : fill_padded(trainer, step);
     profile_end(trainer->backend->profile, begin, "data", "batch", 0.0, 0.0);
-    if (*targets == 0)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "the sequences of step %lld have no targets: wanted at least one",
-                           (long long)step);
-    return ROTARY_OK;
+    if (*targets > 0)
+        return ROTARY_OK;
+    int64_t sequences = 0;
+    for (int64_t i = 0; i < trainer->config->train.gradient_accumulation_steps; i++)
+        sequences += trainer->packed ? trainer->batches[i].input.sequences : trainer->batches[i].input.batch;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "the %lld sequences of step %lld have no targets: wanted at least one",
+                       (long long)sequences, (long long)step);
 }
 
 /* The loss is the mean over the targets of the step, however many of them a micro-batch has: so all are

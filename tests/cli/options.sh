@@ -124,6 +124,7 @@ does 0 train index $tiny --steps 2 --set initializer_range=0.1 --set initialisat
 
 # ---- data, evaluation, generation ----
 
+elsewhere evaluate --split # translations.sh
 evaluate="evaluate run --json --show 4"
 changes "$evaluate" "--temperature 5" "--temperature 2"
 changes "$evaluate" "--checkpoint best"

@@ -5,6 +5,7 @@
  */
 #include "base/fail.h"
 #include "model/generation.h"
+#include "model/search.h"
 #include "task/text.h"
 #include "train/evaluation.h"
 
@@ -70,6 +71,29 @@ int64_t transformer_max_batch(const struct transformer *transformer)
 {
     (void)transformer;
     return MAX_BATCH;
+}
+
+/* Of a finite corpus, which none of the tasks here has. */
+int64_t transformer_max_tokens(const struct transformer *transformer)
+{
+    (void)transformer;
+    abort();
+}
+
+void search_config_default(struct search_config *config)
+{
+    (void)config;
+    abort();
+}
+
+rotary_status search(struct transformer *transformer, const struct search_config *config,
+                     const struct search_call *call, rotary_error *error)
+{
+    (void)transformer;
+    (void)config;
+    (void)call;
+    (void)error;
+    abort();
 }
 
 /* 2 nats per token in the first sequence, 4 in the next, ...; every fourth token correct. */
