@@ -35,7 +35,7 @@ struct counter {
 static rotary_status read_texts(struct counter *counter, const struct segment_corpus *corpus, int64_t index,
                                 rotary_error *error)
 {
-    int64_t characters = 0;
+    int64_t characters = 0, tokens = 0;
     rotary_status status = ROTARY_OK;
     for (int i = 0; i <= corpus->reference_count && status == ROTARY_OK; i++) {
         const struct text_line *side =
@@ -47,13 +47,13 @@ static rotary_status read_texts(struct counter *counter, const struct segment_co
         points_trim(text);
         status = bleu_tokenize(counter->config->tokenizer, text, &counter->scratch, error);
         characters += text->count;
+        tokens += points_words(text);
     }
-    /* No text has more tokens than characters. */
     if (status == ROTARY_OK)
-        status = points_reserve(&counter->tokens, characters, error);
+        status = points_reserve(&counter->tokens, tokens, error);
     if (status == ROTARY_OK)
         status = ngrams_begin(&counter->words, characters, error);
-    return status == ROTARY_OK ? ngrams_begin(&counter->ngrams, BLEU_ORDER * characters, error) : status;
+    return status == ROTARY_OK ? ngrams_begin(&counter->ngrams, BLEU_ORDER * tokens, error) : status;
 }
 
 /* The tokens of a text as numbers, the same for the same token. */

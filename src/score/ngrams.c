@@ -17,8 +17,8 @@ static bool make_room(struct ngrams *ngrams, int64_t count)
     ngrams->slot_count = slots;
     if (count > ngrams->capacity) {
         free(ngrams->nodes);
-        ngrams->nodes = malloc((size_t)(slots / 2) * sizeof *ngrams->nodes);
-        ngrams->capacity = ngrams->nodes ? slots / 2 : 0;
+        ngrams->nodes = malloc((size_t)count * sizeof *ngrams->nodes);
+        ngrams->capacity = ngrams->nodes ? count : 0;
     }
     if (slots > ngrams->slot_capacity) {
         free(ngrams->slots);

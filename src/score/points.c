@@ -61,6 +61,14 @@ bool points_word(const struct points *points, int64_t *begin, int64_t *end)
     return *end > *begin;
 }
 
+int64_t points_words(const struct points *points)
+{
+    int64_t words = 0;
+    for (int64_t begin = 0, end; points_word(points, &begin, &end); begin = end)
+        words++;
+    return words;
+}
+
 void points_free(struct points *points)
 {
     free(points->at);

@@ -24,6 +24,8 @@ void points_squeeze(struct points *points);
 /* The next word at or after *begin: words are what white space (unicode_is_space) separates. False if there
  * is none. */
 bool points_word(const struct points *points, int64_t *begin, int64_t *end);
+/* How many words there are. */
+int64_t points_words(const struct points *points);
 void points_free(struct points *points);
 
 #endif

@@ -37,7 +37,10 @@ holds_out() {
         which=$((which + 1))
     done
 }
+printf 'A man, in 1-2 hats.\nTwo dogs ("big") run\n' >ref.txt
+printf 'a man in 1-2 HATS.\nTwo dogs (small) run\n' >one.txt
 made=none
+holds_out bleu ref.txt one.txt --metrics bleu,chrf --lowercase --confidence --confidence-n 9 --threads 1 --json
 holds_out frequencies --config config.json --json
 made=made.safetensors
 holds_out permute --config config.json --input model.safetensors --to half --output $made

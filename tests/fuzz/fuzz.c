@@ -112,8 +112,9 @@ static bool read_one(struct fuzz *fuzz, const struct fuzz_input *input)
     alarm(MAX_SECONDS_PER_FILE);
     bool accepted = fuzz->target->read(fuzz->path);
     alarm(0);
-    if (limit_largest() > once_min + once_per_byte * input->count ||
-        limit_total() > total_min + total_per_byte * input->count)
+    size_t bytes = input->count * (size_t)(fuzz->target->memory > 0 ? fuzz->target->memory : 1);
+    if (limit_largest() > once_min + once_per_byte * bytes ||
+        limit_total() > total_min + total_per_byte * bytes)
         fuzz_fail("%zu bytes make it allocate a block of %zu bytes, and %zu in all", input->count,
                   limit_largest(), limit_total());
     fuzz->read++;

@@ -5,8 +5,7 @@
 #ifndef TESTS_FUZZ_TARGET_H
 #define TESTS_FUZZ_TARGET_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include <rotary/status.h>
 
 struct fuzz_target {
     const char *name;
@@ -16,12 +15,15 @@ struct fuzz_target {
      * none. */
     void (*repair)(unsigned char *bytes, size_t count);
     const char *const *words; /* of the format; NULL-terminated */
+    int memory;               /* how many times as much as JSON a byte may allocate; 0: once */
 };
 
 extern const struct fuzz_target fuzz_json, fuzz_rope, fuzz_npy, fuzz_safetensors, fuzz_tokenizer,
-    fuzz_sentencepiece;
+    fuzz_sentencepiece, fuzz_translations;
 extern const struct fuzz_target *const fuzz_targets[]; /* NULL-terminated */
 
+/* Whether the status is a refusal, which must have set the error to one line of text. */
+bool fuzz_refused(rotary_status status, const rotary_error *error);
 /* Prints the failed check and aborts. */
 __attribute__((noreturn, format(printf, 1, 2))) void fuzz_fail(const char *format, ...);
 

@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A refusal must set the error to one line of text. */
-static bool refused(rotary_status status, const rotary_error *error)
+bool fuzz_refused(rotary_status status, const rotary_error *error)
 {
     if (status == ROTARY_OK)
         return false;
@@ -60,13 +59,13 @@ static bool read_json(const char *path)
 {
     rotary_error error = {0};
     json_t *object;
-    if (refused(file_read_json(path, &object, &error), &error))
+    if (fuzz_refused(file_read_json(path, &object, &error), &error))
         return false;
     struct run_config config;
-    bool good = !refused(run_config_from_json(&config, object, path, &error), &error);
+    bool good = !fuzz_refused(run_config_from_json(&config, object, path, &error), &error);
     if (good)
         check_round_trip(&config);
-    if (good && !refused(run_config_check(&config, &error), &error))
+    if (good && !fuzz_refused(run_config_check(&config, &error), &error))
         check_round_trip(&config);
     json_decref(object);
     return good;
@@ -123,7 +122,7 @@ static void check_plan(rotary_rope_config config)
     rotary_rope *rope;
     config.table_positions = 0;
     config.threads = 1;
-    if (config.head_dim > MAX_CHANNELS || refused(rotary_rope_create(&rope, &config, &error), &error))
+    if (config.head_dim > MAX_CHANNELS || fuzz_refused(rotary_rope_create(&rope, &config, &error), &error))
         return;
     const double *frequencies = rotary_rope_inverse_frequencies(rope);
     for (int64_t pair = 0; pair < rotary_rope_pairs(rope); pair++)
@@ -151,7 +150,7 @@ static bool read_rope(const char *path)
         rotary_error error = {0};
         struct rope_config_request request = {.layer_type = layer_types[i], .find_family = find_family};
         struct rope_config config;
-        if (refused(rope_config_read(path, &request, &config, &error), &error))
+        if (fuzz_refused(rope_config_read(path, &request, &config, &error), &error))
             continue;
         accepted = true;
         check_plan(config.plan);
@@ -201,7 +200,7 @@ static bool read_npy(const char *path)
 {
     rotary_error error = {0};
     struct npy array;
-    if (refused(npy_read(path, &array, &error), &error))
+    if (fuzz_refused(npy_read(path, &array, &error), &error))
         return false;
     int64_t elements = 1;
     for (int i = 0; i < array.dimensions; i++)
@@ -252,7 +251,7 @@ static bool read_safetensors(const char *path)
 {
     rotary_error error = {0};
     struct safetensors *file;
-    if (refused(safetensors_open_any(&file, path, &error), &error))
+    if (fuzz_refused(safetensors_open_any(&file, path, &error), &error))
         return false;
     for (int i = 0; i < safetensors_count(file); i++)
         check_tensor(file, safetensors_at(file, i));
@@ -320,7 +319,7 @@ static void check_token(const struct tokenizer *tokenizer, int32_t token)
     int32_t tokens[ROOM];
     struct token_list list = {.tokens = tokens, .capacity = ROOM};
     rotary_error error = {0};
-    bool encoded = !refused(tokenizer_encode(tokenizer, text.bytes, text.count, &list, &error), &error);
+    bool encoded = !fuzz_refused(tokenizer_encode(tokenizer, text.bytes, text.count, &list, &error), &error);
     if (is_special(&special, token))
         return;
     if (!encoded || list.count != 1 || list.left_out != 0 || tokens[0] != token)
@@ -333,7 +332,7 @@ static bool read_tokenizer(const char *path)
 {
     rotary_error error = {0};
     struct tokenizer *tokenizer;
-    if (refused(tokenizer_load(&tokenizer, path, &error), &error))
+    if (fuzz_refused(tokenizer_load(&tokenizer, path, &error), &error))
         return false;
     for (int32_t token = 0; token < tokenizer_size(tokenizer); token++)
         check_token(tokenizer, token);
@@ -377,7 +376,7 @@ static void check_encoded(const struct tokenizer *tokenizer, const char *text, i
     char decoded[4 * ROOM];
     struct token_list list = {.tokens = tokens, .capacity = ROOM};
     rotary_error error = {0};
-    if (refused(tokenizer_encode(tokenizer, text, bytes, &list, &error), &error))
+    if (fuzz_refused(tokenizer_encode(tokenizer, text, bytes, &list, &error), &error))
         return;
     for (int64_t i = 0; i < list.count; i++)
         if (tokens[i] < 0 || tokens[i] >= tokenizer_size(tokenizer))
@@ -398,7 +397,7 @@ static bool read_sentencepiece(const char *path)
         "\x01\x7f\t~ <s> </s> <unk> <0x41>"};
     rotary_error error = {0};
     struct tokenizer *tokenizer;
-    if (!sentencepiece_version() || refused(sentencepiece_load(&tokenizer, path, &error), &error))
+    if (!sentencepiece_version() || fuzz_refused(sentencepiece_load(&tokenizer, path, &error), &error))
         return !sentencepiece_version();
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         check_encoded(tokenizer, texts[i], (int64_t)strlen(texts[i]));
@@ -427,4 +426,5 @@ const struct fuzz_target fuzz_sentencepiece = {
     .name = "sentencepiece", .read = read_sentencepiece, .words = sentencepiece_words};
 
 const struct fuzz_target *const fuzz_targets[] = {
-    &fuzz_json, &fuzz_rope, &fuzz_npy, &fuzz_safetensors, &fuzz_tokenizer, &fuzz_sentencepiece, NULL};
+    &fuzz_json,      &fuzz_rope,          &fuzz_npy,          &fuzz_safetensors,
+    &fuzz_tokenizer, &fuzz_sentencepiece, &fuzz_translations, NULL};
