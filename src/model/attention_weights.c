@@ -241,7 +241,7 @@ static double largest_value(const struct vectors *v)
 
 static void softmax_layer(const struct scene *scene, struct attention_weights *to, int64_t layer)
 {
-    double scale = largest_value(&scene->value);
+    double largest = largest_value(&scene->value), scale = largest > 0 ? largest : 1;
     for (int64_t m = 0; m < to->queries; m++) {
         struct range keys = visible_keys(scene, m);
         to->visible[layer * to->queries + m] = (int32_t)(keys.end - keys.first);
