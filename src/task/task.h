@@ -67,8 +67,8 @@ const struct task_config *task_configuration(const struct task *task);
  * none. Owned by the task. */
 const struct tokenizer *task_tokenizer(const struct task *task);
 const struct tokenizer *task_source_tokenizer(const struct task *task);
-/* A source text as the source tokenizer reads it: in lower case, or with marks of punctuation apart, where
- * the task is configured so. Zero-terminated; the caller frees it. */
+/* A source text as the source tokenizer reads it: in lower case where the task is configured so.
+ * Zero-terminated; the caller frees it. */
 ROTARY_CHECKED rotary_status task_source_line(const struct task *task, const char *text, int64_t bytes,
                                               char **line, int64_t *line_bytes, rotary_error *error);
 /* Numbers of tokens of the two. */

@@ -21,7 +21,12 @@ static const char *const tokenizers[] = {"words", "sentencepiece", NULL};
 
 #define MEMBER(member) offsetof(struct translation_options, member)
 static const struct setting table[] = {
-    {"translation_data", SETTING_TEXT, MEMBER(data), .help = "folder of the files of the translation task"},
+    {"translation_data", SETTING_TEXT, MEMBER(data),
+     .help = "folder of the files of the translation task; empty: German and English sentences are made up"},
+    {"translation_pairs", SETTING_INTEGER, MEMBER(pairs), 1, 1 << 24, NULL,
+     .help = "pairs of sentences to train on that the translation task makes up"},
+    {"translation_held_out", SETTING_INTEGER, MEMBER(held_out), 1, 1 << 20, NULL,
+     .help = "pairs for validation, and as many for test, that the translation task makes up"},
     {"translation_train", SETTING_TEXT, MEMBER(splits[TASK_TRAINING]),
      .help = "name of the training files of the translation task, before the dot and the language"},
     {"translation_validation", SETTING_TEXT, MEMBER(splits[TASK_VALIDATION]),
@@ -44,6 +49,8 @@ static const struct setting table[] = {
      .help = "source and target have one vocabulary"},
 };
 static const struct translation_options defaults = {
+    .pairs = 20000,
+    .held_out = 1000,
     .splits = {"train", "val", "test_2016_flickr"},
     .source = "de",
     .target = "en",
@@ -62,10 +69,26 @@ static const struct corpus_split *split_of(const struct task *task, enum task_sp
     return &((const struct translation *)task->data)->splits[split];
 }
 
-/* The keys of one kind of tokenizer do nothing with the other. */
+static bool is_one_of(const char *key, const char *const *keys)
+{
+    while (*keys && strcmp(*keys, key) != 0)
+        keys++;
+    return *keys != NULL;
+}
+
+/* The keys of one kind of tokenizer do nothing with the other, and those of files nothing without a folder.
+ */
 static const char *excluding_key(const struct task_config *config, const char *key, const char **wanted)
 {
+    static const char *const of_files[] = {"translation_train", "translation_validation", "translation_test",
+                                           NULL},
+                             *const of_made[] = {"translation_pairs", "translation_held_out", NULL};
     const struct translation_options *options = task_options(config, TASK_TRANSLATION);
+    if (is_one_of(key, of_files) || is_one_of(key, of_made)) {
+        const bool made = options->data[0] == '\0';
+        *wanted = made ? "a folder in translation_data" : "no translation_data";
+        return is_one_of(key, made ? of_files : of_made) ? "translation_data" : NULL;
+    }
     const bool words = options->tokenizer == TRANSLATION_WORDS,
                of_words = strcmp(key, "translation_min_frequency") == 0,
                of_pieces =

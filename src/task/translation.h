@@ -12,7 +12,8 @@
 enum translation_tokenizer { TRANSLATION_WORDS, TRANSLATION_SENTENCEPIECE };
 
 struct translation_options {
-    char data[SETTING_TEXT_BYTES];                               /* a folder */
+    int64_t pairs, held_out;                                     /* of the made-up corpus */
+    char data[SETTING_TEXT_BYTES];                               /* a folder; empty: the corpus is made up */
     char splits[TASK_SPLITS][SETTING_TEXT_BYTES];                /* names of files before the dot */
     char source[SETTING_TEXT_BYTES], target[SETTING_TEXT_BYTES]; /* and after it: languages */
     int tokenizer;                                               /* enum translation_tokenizer */
@@ -30,9 +31,7 @@ struct text_buffer {
     char *bytes; /* the caller frees it */
     int64_t count, capacity;
 };
-/* Appends a line as tokenizers read it, and has room for a byte more: in lower case, if so configured. Where
- * tokens are words, a mark of punctuation at the begin or end of a word becomes a word of its own; text in
- * which they are already does not change. */
+/* Appends a line as tokenizers read it, in lower case if so configured, and has room for a byte more. */
 ROTARY_CHECKED rotary_status translation_append(const struct translation_options *options,
                                                 struct text_line line, struct text_buffer *buffer,
                                                 rotary_error *error);
@@ -46,10 +45,12 @@ struct parallel_text {
     struct text_lines sides[TRANSLATION_SIDES];
     char paths[TRANSLATION_SIDES][FILE_PATH_BYTES];
 };
+/* Reads the files of a split, or makes up its text. The struct must not be moved afterwards. */
 ROTARY_CHECKED rotary_status parallel_text_read(struct parallel_text *text,
                                                 const struct translation_options *options,
                                                 enum task_split split, rotary_error *error);
-/* Whether the files are there, without reading them. */
+/* Checks that the files are there, without reading them, or that the languages are those of the made-up
+ * corpus. */
 ROTARY_CHECKED rotary_status parallel_text_find(const struct translation_options *options,
                                                 rotary_error *error);
 void parallel_text_free(struct parallel_text *text); /* zeroed ones too */

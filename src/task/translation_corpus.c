@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "file/file.h"
+#include "task/made_corpus.h"
 #include "task/translation.h"
 
 #include <stdio.h>
@@ -31,9 +32,35 @@ static rotary_status side_path(char path[FILE_PATH_BYTES], const struct translat
     return file_path(path, options->data, name, error);
 }
 
+static rotary_status check_languages(const struct translation_options *options, rotary_error *error)
+{
+    const bool from_german = strcmp(options->source, "de") == 0 && strcmp(options->target, "en") == 0,
+               to_german = strcmp(options->source, "en") == 0 && strcmp(options->target, "de") == 0;
+    if (from_german || to_german)
+        return ROTARY_OK;
+    return rotary_fail(
+        error, ROTARY_INVALID_ARGUMENT,
+        "translation_source is %s and translation_target is %s: without translation_data wanted "
+        "de and en, or en and de",
+        options->source, options->target);
+}
+
+static rotary_status make_up(struct parallel_text *text, const struct translation_options *options,
+                             enum task_split split, rotary_error *error)
+{
+    const int german = strcmp(options->source, "de") == 0 ? TRANSLATION_SOURCE : TRANSLATION_TARGET;
+    rotary_status status = check_languages(options, error);
+    return status != ROTARY_OK
+               ? status
+               : made_corpus(split, split == TASK_TRAINING ? options->pairs : options->held_out,
+                             &text->sides[german], &text->sides[1 - german], error);
+}
+
 rotary_status parallel_text_read(struct parallel_text *text, const struct translation_options *options,
                                  enum task_split split, rotary_error *error)
 {
+    if (!options->data[0])
+        return make_up(text, options, split, error);
     rotary_status status = ROTARY_OK;
     for (int side = 0; side < TRANSLATION_SIDES && status == ROTARY_OK; side++) {
         status = side_path(text->paths[side], options, split, side, error);
@@ -50,6 +77,8 @@ rotary_status parallel_text_read(struct parallel_text *text, const struct transl
 
 rotary_status parallel_text_find(const struct translation_options *options, rotary_error *error)
 {
+    if (!options->data[0])
+        return check_languages(options, error);
     for (int split = 0; split < TASK_SPLITS; split++)
         for (int side = 0; side < TRANSLATION_SIDES; side++) {
             char path[FILE_PATH_BYTES];

@@ -29,59 +29,27 @@ static rotary_status reserve(struct text_buffer *buffer, int64_t wanted, rotary_
     return ROTARY_OK;
 }
 
-static bool is_mark(char letter)
+static rotary_status append(struct text_buffer *buffer, struct text_line line, rotary_error *error)
 {
-    return letter != '\0' && strchr(".,;:!?()\"", letter) != NULL;
-}
-
-static bool is_space(char letter)
-{
-    return letter == ' ' || (letter >= '\t' && letter <= '\r');
-}
-
-/* Appends a word without white space, the marks before and after it apart from it. There is room. */
-static void append_word(const char *word, int64_t count, struct text_buffer *buffer)
-{
-    int64_t begin = 0, end = count;
-    while (begin < end && is_mark(word[begin]))
-        begin++;
-    while (end > begin && is_mark(word[end - 1]))
-        end--;
-    for (int64_t i = 0; i < count; i++) {
-        if (i > 0 && (i <= begin || i >= end))
-            buffer->bytes[buffer->count++] = ' ';
-        buffer->bytes[buffer->count++] = word[i];
-    }
-}
-
-static rotary_status append_cased(const struct translation_options *options, struct text_line line,
-                                  struct text_buffer *buffer, rotary_error *error)
-{
-    rotary_status status = reserve(buffer, 2 * line.count + 1, error);
-    for (int64_t i = 0, end; i < line.count && status == ROTARY_OK; i = end) {
-        end = i + 1;
-        if (options->tokenizer != TRANSLATION_WORDS || is_space(line.bytes[i])) {
-            buffer->bytes[buffer->count++] = line.bytes[i];
-            continue;
-        }
-        while (end < line.count && !is_space(line.bytes[end]))
-            end++;
-        append_word(line.bytes + i, end - i, buffer);
-    }
-    return status;
+    rotary_status status = reserve(buffer, line.count + 1, error);
+    if (status != ROTARY_OK)
+        return status;
+    memcpy(buffer->bytes + buffer->count, line.bytes, (size_t)line.count);
+    buffer->count += line.count;
+    return ROTARY_OK;
 }
 
 rotary_status translation_append(const struct translation_options *options, struct text_line line,
                                  struct text_buffer *buffer, rotary_error *error)
 {
     if (!options->lowercase)
-        return append_cased(options, line, buffer, error);
+        return append(buffer, line, error);
     char *lower;
     int64_t bytes;
     rotary_status status = unicode_lowercase(line.bytes, line.count, &lower, &bytes, error);
     if (status != ROTARY_OK)
         return status;
-    status = append_cased(options, (struct text_line){lower, bytes}, buffer, error);
+    status = append(buffer, (struct text_line){lower, bytes}, error);
     free(lower);
     return status;
 }
@@ -152,8 +120,8 @@ static rotary_status make(const struct translation_options *options, const struc
     if (status == ROTARY_OK && options->tokenizer == TRANSLATION_SENTENCEPIECE)
         status = make_pieces(options, &prepared, tokenizer, error);
     else if (status == ROTARY_OK)
-        status = words_create(tokenizer, prepared.text.bytes ? prepared.text.bytes : "", prepared.text.count,
-                              options->min_frequency, error);
+        status = words_and_punctuation_create(tokenizer, prepared.text.bytes ? prepared.text.bytes : "",
+                                              prepared.text.count, options->min_frequency, error);
     free_prepared(&prepared);
     return status;
 }

@@ -34,6 +34,8 @@ static const struct change changes[] = {
     {.key = "prefix_random", .value = "3", .context = "task=prefix"},
     {.key = "prefix_substring", .value = "7", .context = "task=prefix"},
     {.key = "translation_data", .elsewhere = true},
+    {.key = "translation_pairs", .elsewhere = true},
+    {.key = "translation_held_out", .elsewhere = true},
     {.key = "translation_train", .elsewhere = true},
     {.key = "translation_validation", .elsewhere = true},
     {.key = "translation_test", .elsewhere = true},
