@@ -5,6 +5,7 @@
  */
 #include "support/check.h"
 #include "support/parameter_copy.h"
+#include "support/scratch.h"
 #include "train/runs.h"
 
 #include "base/random.h"
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { STEPS = 4 };
 
@@ -24,6 +26,9 @@ struct change {
     bool no_effect;      /* on steps: it is about lines, checkpoints and evaluations */
 };
 #define WINDOWS "layer_types=[\"sliding_attention\",\"full_attention\"];sliding_window=6"
+#define TRANSLATES                                                                                           \
+    "task=translation;translation_data=.;translation_min_frequency=1;translation_shared_vocabulary=true;"    \
+    "architecture=encoder_decoder"
 static const struct change changes[] = {
     {.key = "task", .value = "prefix"},
     {.key = "sequence_length", .value = "40"},
@@ -50,10 +55,10 @@ static const struct change changes[] = {
     {.key = "position", .value = "roper"},
     {.key = "vocab_size", .value = "45", .no_effect = true},        /* the task's: no other is accepted */
     {.key = "architecture", .value = "decoder", .no_effect = true}, /* the task's: no other is accepted */
-    {.key = "source_vocab_size", .value = "45", .no_effect = true},
-    {.key = "num_encoder_layers", .value = "3", .no_effect = true},
-    {.key = "share_encoder_decoder_embeddings", .value = "true", .no_effect = true},
-    {.key = "cross_rotary", .value = "true", .no_effect = true},
+    {.key = "source_vocab_size", .value = "10", .context = TRANSLATES, .no_effect = true}, /* the task's */
+    {.key = "num_encoder_layers", .value = "1", .context = TRANSLATES},
+    {.key = "share_encoder_decoder_embeddings", .value = "true", .context = TRANSLATES},
+    {.key = "cross_rotary", .value = "true", .context = TRANSLATES},
     {.key = "hidden_size", .value = "32"},
     {.key = "num_hidden_layers", .value = "3"},
     {.key = "num_attention_heads", .value = "4"},
@@ -122,6 +127,22 @@ static const char base[] =
     "label_smoothing=0.1;batch_size=2;gradient_accumulation_steps=2;optimizer=adamw;learning_rate=0.01;"
     "minimum_learning_rate=0.001;schedule=cosine;warmup_steps=1;weight_decay=0.1;max_grad_norm=0.3;"
     "precision=f32;prefix_substring=6;steps=8";
+
+/* The files of TRANSLATES, in the current folder: splits of ten pairs. */
+static void write_pairs(void)
+{
+    static const char *const names[] = {"train", "val", "test_2016_flickr"},
+                             *const languages[] = {"de", "en"}, source[] = "eins zwei\nzwei drei eins\n",
+                             target[] = "one two\ntwo three one\n";
+    for (int name = 0; name < 3; name++)
+        for (int language = 0; language < 2; language++) {
+            char path[64], text[512] = "";
+            snprintf(path, sizeof path, "%s.%s", names[name], languages[language]);
+            for (int i = 0; i < 5; i++)
+                strcat(text, language ? target : source);
+            scratch_write(scratch_path(path), text, strlen(text));
+        }
+}
 
 static void assign(struct run_config *config, const char *assignments)
 {
@@ -192,6 +213,9 @@ int main(void)
     struct run_config config;
     struct settings settings[RUN_SETTINGS];
     int keys = 0;
+    write_pairs();
+    if (!CHECK_INT(chdir(scratch_folder()), 0))
+        return check_report();
     run_config_default(&config);
     run_settings(&config, settings);
     for (int table = 0; table < RUN_SETTINGS; table++)
