@@ -26,9 +26,10 @@ done
 tiny="--preset quick --set translation_data=data --set translation_test=test --set translation_tokenizer=words
     --set translation_min_frequency=2 --set translation_lowercase=false --set sequence_length=16 --set hidden_size=32
     --set num_hidden_layers=1 --set num_encoder_layers=1 --set intermediate_size=32 --set num_attention_heads=2
-    --set dropout=0 --set evaluate_every=0 --set checkpoint_every=0"
+    --set dropout=0 --set evaluate_every=0 --set checkpoint_every=0 --set average_checkpoints=0"
 # shellcheck disable=SC2086 # lists of words
 does 0 train translation $tiny --steps 60 --out run || exit 1
+refuses 1 "rotary translate, or the run of a decoder" generate run --prompt wort1
 { echo 'wort3 wort7 wort1 Ada'; echo; echo 'wort4 wort4 Grace'; echo '   '; echo 'wort1 wort2 wort8 wort9 wort5 Alan'; echo 'Edsger'; } >lines
 
 # translates ARGUMENTS...: the lines through the run, into `out`.
