@@ -66,6 +66,26 @@ has sides.1.name '"roper"'
 has differences.0.normalised_entropy.count 2
 grep -q "of 2 runs" arms/heatmap.html || complain "the page does not say how many runs there are"
 
+# An encoder–decoder: three kinds of attention, with targets and with its own translations.
+printf 'der Hund ruft\ndie Katze ruft\n' | tee in.de train.de val.de >test.de
+printf 'the dog calls\nthe cat calls\n' | tee in.en train.en val.en >test.en
+# shellcheck disable=SC2086
+does 0 train translation --set translation_data=. --set translation_test=test --set translation_min_frequency=1 --set epochs=0 \
+    --set average_checkpoints=0 --steps 2 --set hidden_size=16 --set num_attention_heads=2 --set intermediate_size=32 \
+    --set sequence_length=16 --set num_hidden_layers=1 --set num_encoder_layers=1 --set warmup_steps=1 --out pairs
+does 0 heatmap pairs --input in.de --target in.en --output pair --json
+has sides.0.heads.0.kind '"encoder"'
+has sides.0.heads.4.kind '"cross"'
+for shape in "encoder (1, 2, 4, 4)" "decoder (1, 2, 4, 4)" "cross (1, 2, 4, 4)"; do
+    name=$(ls pair/*-text2-${shape%% *}.npy)
+    grep -aq "'shape': ${shape#* }" "$name" || complain "$name has another shape than $shape"
+done
+cp out targets
+does 0 heatmap pairs --input in.de --output pair --json
+! cmp -s out targets || complain "a translation is read as the target was"
+refuses 1 "--input has 2 lines and --target 1, wanted as many" heatmap pairs --input in.de --target "the dog"
+refuses 1 "--max-new-tokens: the model has an encoder" heatmap pairs --input in.de --max-new-tokens 3
+
 # What is wrong.
 refuses 1 "the comparison has 3 arms, wanted 2: name two of them with --arms" heatmap three --input texts
 refuses 1 '--arms is "rope,ropre", wanted two arms of the comparison, such as "rope,roper"' heatmap three --arms rope,ropre --input texts
