@@ -17,3 +17,53 @@ double operations_attention(const struct transformer_config *model, double keys)
     return (double)model->num_hidden_layers * 4.0 * (double)(model->num_attention_heads * model->head_dim) *
            keys;
 }
+
+/* Tokens of all sequences, and pairs of a query and a key. */
+struct work {
+    double tokens, sources, causal_pairs, source_pairs, cross_pairs;
+};
+
+static double length_of(const struct token_sequences *sequences, int64_t index)
+{
+    if (sequences->starts)
+        return (double)(sequences->starts[index + 1] - sequences->starts[index]);
+    return (double)(sequences->lengths ? sequences->lengths[index] : sequences->time);
+}
+
+static struct work work_of(const struct batch *batch)
+{
+    struct work work = {.tokens = 0.0};
+    const struct token_sequences *input = &batch->input;
+    const int64_t count = input->starts ? input->sequences : input->batch;
+    for (int64_t i = 0; i < count; i++) {
+        const double tokens = length_of(input, i),
+                     sources = batch->source.batch > 0 ? length_of(&batch->source, i) : 0;
+        work.tokens += tokens;
+        work.sources += sources;
+        work.causal_pairs += tokens * (tokens + 1.0) / 2.0;
+        work.source_pairs += sources * sources;
+        work.cross_pairs += tokens * sources;
+    }
+    return work;
+}
+
+double operations_training(const struct transformer_config *model, const struct batch *batch)
+{
+    const struct work work = work_of(batch);
+    const double decoder = operations_matmul_parameters(model), width = (double)model->hidden_size,
+                 context = (double)(model->num_attention_heads * model->head_dim),
+                 keys = (double)(model->num_key_value_heads * model->head_dim),
+                 layers = (double)model->num_hidden_layers;
+    double matmul = work.tokens * decoder, attention = operations_attention(model, work.causal_pairs);
+    if (transformer_has_encoder(model)) {
+        struct transformer_config encoder = *model;
+        if (model->num_encoder_layers > 0)
+            encoder.num_hidden_layers = model->num_encoder_layers;
+        encoder.vocab_size = 0;
+        matmul += work.sources * operations_matmul_parameters(&encoder);
+        matmul += layers * width * (work.tokens * 2.0 * context + work.sources * 2.0 * keys);
+        attention +=
+            operations_attention(&encoder, work.source_pairs) + operations_attention(model, work.cross_pairs);
+    }
+    return 6.0 * matmul + 3.5 * attention;
+}

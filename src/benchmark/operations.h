@@ -14,4 +14,9 @@ double operations_matmul_parameters(const struct transformer_config *model);
  * and weighted sums of values. */
 double operations_attention(const struct transformer_config *model, double keys);
 
+/* Multiplications and additions of a training step on a batch, padding left out. Matrices: 6 per parameter
+ * and token (2 forward, 4 backward). Attention: 2 matmuls forward and 5 backward for each pair of a query and
+ * a key that it attends to; the decoder's is causal. */
+double operations_training(const struct transformer_config *model, const struct batch *batch);
+
 #endif

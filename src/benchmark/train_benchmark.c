@@ -6,27 +6,43 @@
 #include "benchmark/operations.h"
 #include "train/trainer.h"
 
-double benchmark_train_operations(const struct run_config *config)
-{
-    const struct transformer_config *model = &config->model;
-    double time = (double)config->task.sequence_length,
-           tokens = time * (double)(config->train.batch_size * config->train.gradient_accumulation_steps);
-    return tokens * (6.0 * operations_matmul_parameters(model) +
-                     3.5 * operations_attention(model, (time + 1.0) / 2.0));
-}
-
 /* A model in training, with its own profile. */
 struct training {
     struct backend backend;
     struct trainer trainer;
     int64_t step; /* the last one done */
+    /* Sums over all steps: packed batches have different numbers of tokens. */
+    double tokens, source_tokens, operations;
 };
+
+/* Tokens of sequences without their padding. */
+static double tokens_of(const struct token_sequences *sequences)
+{
+    double tokens = (double)token_rows(sequences);
+    for (int64_t i = 0; sequences->lengths && i < sequences->batch; i++)
+        tokens -= (double)(sequences->time - sequences->lengths[i]);
+    return tokens;
+}
+
+static void count_work(struct training *training)
+{
+    const struct run_config *config = training->trainer.config;
+    for (int64_t i = 0; i < config->train.gradient_accumulation_steps; i++) {
+        const struct batch *batch = &training->trainer.batches[i];
+        training->tokens += tokens_of(&batch->input);
+        training->source_tokens += tokens_of(&batch->source);
+        training->operations += operations_training(&config->model, batch);
+    }
+}
 
 static rotary_status take_step(void *argument, rotary_error *error)
 {
     struct training *training = argument;
     struct trainer_step taken;
-    return trainer_step(&training->trainer, ++training->step, &taken, error);
+    rotary_status status = trainer_step(&training->trainer, ++training->step, &taken, error);
+    if (status == ROTARY_OK)
+        count_work(training);
+    return status;
 }
 
 /* Creates the trainer and takes the first step, which touches all its memory, so that memory_check for the
@@ -41,10 +57,6 @@ static rotary_status start(struct training *training, struct train_benchmark_mod
         status = take_step(training, error);
     if (status != ROTARY_OK)
         return status;
-    const struct train_config *train = &model->config->train;
-    model->tokens = (double)(model->config->task.sequence_length * train->batch_size *
-                             train->gradient_accumulation_steps);
-    model->operations = benchmark_train_operations(model->config);
     model->parameters = (double)parameters_total(transformer_parameters(training->trainer.transformer));
     if (model->profile)
         *model->profile = (struct profile){0};
@@ -68,6 +80,10 @@ rotary_status benchmark_train(struct train_benchmark *benchmark, const struct ba
     if (status == ROTARY_OK)
         status = timing_rounds(items, benchmark->count, benchmark->steps, error);
     for (int i = 0; i < benchmark->count; i++) {
+        const double steps = (double)training[i].step;
+        benchmark->models[i].tokens = training[i].tokens / steps;
+        benchmark->models[i].source_tokens = training[i].source_tokens / steps;
+        benchmark->models[i].operations = training[i].operations / steps;
         trainer_destroy(&training[i].trainer);
         benchmark->models[i].step = items[i].timing;
         benchmark->models[i].ratio = items[i].ratio;

@@ -16,9 +16,11 @@ struct train_benchmark_model {
     struct profile *profile;         /* of the timed steps; may be NULL */
     /* results */
     struct timing step;
-    struct timing ratio;       /* its times divided by the first model's, paired; 0 for the first model */
-    double tokens, parameters; /* tokens per step; parameters of the model */
-    double operations;         /* per step: benchmark_train_operations */
+    struct timing ratio;  /* its times divided by the first model's, paired; 0 for the first model */
+    double tokens;        /* that the model predicts, per step */
+    double source_tokens; /* that its encoder reads, per step; 0: it has none */
+    double parameters;    /* of the model */
+    double operations;    /* per step: operations_training */
 };
 
 struct train_benchmark {
@@ -28,10 +30,6 @@ struct train_benchmark {
     double first_step_seconds; /* result: until the first model's first step is done */
     struct limits limits;
 };
-
-/* Multiplications and additions of one step. Matrices: 6 per parameter and token (2 forward, 4 backward).
- * Causal attention: 2 matmuls forward and 5 backward, of head_dim with (T + 1) / 2 keys per query. */
-double benchmark_train_operations(const struct run_config *config);
 
 /* Trains the models on their tasks' data, in alternating steps. Writes no file. */
 ROTARY_CHECKED rotary_status benchmark_train(struct train_benchmark *benchmark, const struct backend *backend,

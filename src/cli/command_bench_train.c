@@ -88,6 +88,8 @@ static json_t *model_json(const struct train_benchmark *result, int model)
         json_pack("{s:s, s:f, s:f, s:f, s:f, s:f}", "position", position_names[timed->config->model.position],
                   "parameters", timed->parameters, "tokens", timed->tokens, "median_seconds",
                   timed->step.median, "best_seconds", timed->step.best, "operations", timed->operations);
+    if (object && timed->source_tokens > 0)
+        json_object_set_new(object, "source_tokens", json_real(timed->source_tokens));
     if (object && model > 0)
         json_object_set_new(object, "ratio",
                             json_pack("{s:s, s:I, s:f, s:f, s:f}", "to",
@@ -126,10 +128,13 @@ static void print_model(const struct bench_plan *plan, int model)
     const struct train_benchmark *result = &plan->benchmark;
     const struct train_benchmark_model *timed = &result->models[model];
     double rate = timed->operations / timed->step.median, limit = result->limits.matmul_rate;
-    printf("%s%s, %s, %s on %s, %d threads: %.2f M parameters, %.0f tokens per step\n", model > 0 ? "\n" : "",
+    printf("%s%s, %s, %s on %s, %d threads: %.2f M parameters, %.0f tokens per step", model > 0 ? "\n" : "",
            task_names[timed->config->task.task], position_names[timed->config->model.position],
            rotary_dtype_name(plan->backend.storage), rotary_isa_name(plan->backend.isa),
            plan->backend.threads, timed->parameters / 1e6, timed->tokens);
+    if (timed->source_tokens > 0)
+        printf(", from %.0f of sources", timed->source_tokens);
+    putchar('\n');
     printf("step               %8.4f s (median of %lld; best %.4f)\n", timed->step.median,
            (long long)result->steps, timed->step.best);
     printf("tokens             %8.0f per second\n", timed->tokens / timed->step.median);

@@ -147,15 +147,28 @@ static void test_operations(void)
     model->intermediate_size = 8;
     model->vocab_size = 3;
     model->hidden_act = 0; /* relu: no gate */
-    config.task.sequence_length = 5;
-    config.train.batch_size = 3;
-    config.train.gradient_accumulation_steps = 2;
     double parameters = 2 * (4 * 16 + 2 * 32) + 4 * 3;
     CHECK_NEAR(operations_matmul_parameters(model), parameters, 0.0);
     /* Scores and sums, 4 channels each, 2 operations, 2 layers. */
     CHECK_NEAR(operations_attention(model, 7.0), 2 * 2 * 2 * 4 * 7.0, 0.0);
     /* 30 tokens; a query attends to 3 keys on average; attention has 2 matmuls forward and 5 backward. */
-    CHECK_NEAR(benchmark_train_operations(&config), 30 * (6 * parameters + 3.5 * 32 * 3), 0.0);
+    struct batch batch = {.input = {.batch = 6, .time = 5}};
+    CHECK_NEAR(operations_training(model, &batch), 30 * (6 * parameters + 3.5 * 32 * 3), 0.0);
+    /* Padding does not count: sequences of 5 and 2 tokens have 15 and 3 pairs. */
+    static const int32_t lengths[] = {5, 2}, starts[] = {0, 5, 7}, source_starts[] = {0, 3, 7};
+    batch.input = (struct token_sequences){.batch = 2, .time = 5, .lengths = lengths};
+    const double decoder = 7 * 6 * parameters + 3.5 * 32 * 18;
+    CHECK_NEAR(operations_training(model, &batch), decoder, 0.0);
+    /* Sources of 3 and 4 tokens through one layer of encoder: 9 and 16 pairs in it, 15 and 8 across.
+     * Cross-attention projects targets to queries and context, sources to keys and values. */
+    model->architecture = ARCHITECTURE_ENCODER_DECODER;
+    model->num_encoder_layers = 1;
+    batch.input = (struct token_sequences){.batch = 1, .time = 7, .starts = starts, .sequences = 2};
+    batch.source = (struct token_sequences){.batch = 1, .time = 7, .starts = source_starts, .sequences = 2};
+    const double encoder = 7 * 6 * (4 * 16 + 2 * 32) + 3.5 * 16 * 25,
+                 cross = 6 * 2 * 4 * (7 * 2 * 4 + 7 * 2 * 4) + 3.5 * 32 * 23;
+    CHECK_NEAR(operations_training(model, &batch), decoder + encoder + cross, 0.0);
+    model->architecture = ARCHITECTURE_DECODER;
     model->num_key_value_heads = 1;
     CHECK_NEAR(operations_matmul_parameters(model), parameters - 2 * 2 * 4 * 2, 0.0);
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char config[] =
     "{\"format\":2,\"task\":\"index\",\"position\":\"rope\",\"seed\":3,\"steps\":30}";
@@ -25,6 +26,46 @@ static const char metrics[] =
     "1}"
     ","
     "\"samples\":[{\"prompt\":\"p\",\"answer\":\"q\",\"generated\":\"q#\",\"correct\":true}]}\n";
+
+static const char translated[] =
+    "{\"format\":2,\"task\":\"translation\",\"position\":\"rope\",\"seed\":3,\"steps\":20,"
+    "\"average_checkpoints\":2}";
+static const char translations[] =
+    "{\"step\":10,\"evaluation\":{\"correct\":0,\"problems\":0,\"loss\":2.5,\"accuracy\":0.4,\"seconds\":1,"
+    "\"bleu\":21.5,\"translated\":100,\"signature\":\"s\"}}\n"
+    "{\"step\":20,\"evaluation\":{\"correct\":0,\"problems\":0,\"loss\":2.25,\"accuracy\":0.5,\"seconds\":1,"
+    "\"bleu\":24.5,\"translated\":100,\"signature\":\"s\"}}\n";
+static const char averaged[] =
+    "{\"step\":20,\"evaluation\":{\"correct\":0,\"problems\":0,\"loss\":2.125,\"accuracy\":0.5,\"seconds\":2,"
+    "\"bleu\":26.5,\"translated\":1014,\"signature\":\"s\",\"test\":{\"bleu\":27.25,\"translated\":1000,"
+    "\"loss\":2.0,\"accuracy\":0.5},\"checkpoint\":\"average\"}}\n";
+
+/* A run that averages its checkpoints is finished when their mean was evaluated, and judged by that: by BLEU
+ * of the test set. */
+static void check_translations(void)
+{
+    struct record record;
+    char text[2048];
+    const char *folder = scratch_path("translated");
+    CHECK(mkdir(folder, 0777) == 0);
+    scratch_write(synthetic_path(folder, "config.json"), translated, sizeof translated - 1);
+    scratch_write(synthetic_path(folder, "metrics.jsonl"), translations, sizeof translations - 1);
+    CHECK_INT(record_read(&record, folder, NULL), ROTARY_OK);
+    CHECK(!record_finished(&record));
+    CHECK_INT(record_scoring(&record), SCORING_BLEU);
+    CHECK_NEAR(record_measure(&record, MEASURE_BLEU), 24.5, 0);
+    CHECK(isnan(record_measure(&record, MEASURE_EXACT_MATCH)));
+    record_free(&record);
+    snprintf(text, sizeof text, "%s%s", translations, averaged);
+    scratch_write(synthetic_path(folder, "metrics.jsonl"), text, strlen(text));
+    CHECK_INT(record_read(&record, folder, NULL), ROTARY_OK);
+    CHECK(record_finished(&record));
+    CHECK_INT(record.evaluation_count, 3);
+    CHECK_NEAR(record_measure(&record, MEASURE_BLEU), 27.25, 0);
+    CHECK_NEAR(record_measure(&record, MEASURE_VALIDATION_LOSS), 2.125, 0);
+    CHECK_NEAR(record_last_evaluation(&record)->bleu, 26.5, 0);
+    record_free(&record);
+}
 
 static void check_record(const char *folder)
 {
@@ -361,6 +402,7 @@ int main(void)
     const char *run = scratch_path("run"), *compared = scratch_path("compare"),
                *plain = scratch_path("plain");
     check_record(run);
+    check_translations();
     check_last_evaluation(run);
     check_damages(run);
     check_comparison(compared);
