@@ -84,8 +84,9 @@ def print_resampling(hypotheses, references):
     def score(sums):
         return metric._compute_score_from_stats([int(x) for x in sums]).score
 
-    chosen = [[(s * s * 7 + i * 5 + s * i * 3 + i * i) % RESAMPLED for i in range(RESAMPLED)] for s in range(SAMPLES)]
-    swapped = [[(s * 37 + i * i * 11 + s * i) % 7 < 3 for i in range(RESAMPLED)] for s in range(SAMPLES)]
+    mixed = [[s * 73 + i * 151 + s * i * 179 + 7 for i in range(RESAMPLED)] for s in range(SAMPLES)]
+    chosen = [[x ** 3 // 1000 % RESAMPLED for x in sample] for sample in mixed]
+    swapped = [[x ** 2 // 100 % 2 == 1 for x in sample] for sample in mixed]
     whole = [score(r.sum(0)) for r in rows]
     samples = np.array([[score(r[c].sum(0)) for c in chosen] for r in rows])
     intervals = [estimate_ci(s) for s in samples]

@@ -32,8 +32,9 @@ static void choose(int sample, uint32_t chosen[GOLDEN_RESAMPLED], uint32_t swapp
 {
     memset(swapped, 0, sizeof *swapped * WORDS);
     for (int i = 0; i < GOLDEN_RESAMPLED; i++) {
-        chosen[i] = (uint32_t)((sample * sample * 7 + i * 5 + sample * i * 3 + i * i) % GOLDEN_RESAMPLED);
-        if ((sample * 37 + i * i * 11 + sample * i) % 7 < 3)
+        int64_t mixed = sample * 73 + i * 151 + sample * i * 179 + 7;
+        chosen[i] = (uint32_t)(mixed * mixed * mixed / 1000 % GOLDEN_RESAMPLED);
+        if (mixed * mixed / 100 % 2 == 1)
             swapped[i / 32] |= 1u << i % 32;
     }
 }
