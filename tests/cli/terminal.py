@@ -17,18 +17,15 @@ settings = dict(hidden_size=16, num_attention_heads=2, num_key_value_heads=2, nu
 anew = "\r\033[K"
 
 
-def shown(columns, kind, command):
-    """All that a command writes to a terminal of that many columns."""
+def shown_by(columns, kind, arguments):
+    """All that the program writes to a terminal of that many columns."""
     try:
         screen, slave = pty.openpty()
     except OSError as error:
         print(f"skipped: no terminal is to be had ({error})")
         sys.exit(77)
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    command = [rotary, *command, "--out", f"{command[0]}-{kind}-{columns}"]
-    for name, value in settings.items():
-        command += ["--set", f"{name}={value}"]
-    run = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave,
+    run = subprocess.Popen([rotary, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave,
                            env={**os.environ, "TERM": kind})
     os.close(slave)
     text = b""
@@ -43,6 +40,14 @@ def shown(columns, kind, command):
     check("it ends well", run.wait() == 0, run.returncode)
     os.close(screen)
     return text.decode().replace("\r\n", "\n")
+
+
+def shown(columns, kind, command):
+    """Likewise, of training with the settings above."""
+    arguments = [*command, "--out", f"{command[0]}-{kind}-{columns}"]
+    for name, value in settings.items():
+        arguments += ["--set", f"{name}={value}"]
+    return shown_by(columns, kind, arguments)
 
 
 train = ["train", "index", "--steps", str(steps), "--seed", "7"]
@@ -99,4 +104,15 @@ for columns in (120, 30):
     check("the last line is gone at the end", drawn[-1] == "" or drawn[-1].endswith("\n"), drawn[-1])
 text = shown(70, "dumb", beside)
 check("elsewhere the lines name the runs", re.search(r"^0 of 4 runs done  \d+s left  rope", text, re.M), text)
+
+# A tokenizer is trained in one go: the line says at what.
+with open("text", "w") as file:
+    file.write("a b a b\n" * 20)
+words = ["tokenize", "train", "--type", "words", "--input", "text", "--model", "words.json"]
+text = shown_by(70, "xterm", words)
+check("it says what is read, and what is trained", text == anew + "reading text" + anew
+      + "training a tokenizer (words) on 20 lines" + anew, text)
+text = shown_by(20, "xterm", words)
+check("it leaves the last column free", all(len(part) < 20 for part in text.split(anew)), text)
+check("a terminal that cannot draw gets nothing", shown_by(70, "dumb", words) == "")
 report()
