@@ -36,7 +36,7 @@ exists() {
 grep -oh 'rotary [a-z][^`]* --[^`]*' "$root"/README.md "$root"/docs/*.md >typed
 [ "$(wc -l <typed)" -gt 10 ] || complain "README.md and docs/ name hardly any commands: has their form changed?"
 while read -r _ command second rest; do
-    [ "$command" != bench ] || command="bench $second"
+    case $command in bench | tokenize) command="$command $second" ;; esac
     # shellcheck disable=SC2086 # one word or two
     does 0 help $command || continue
     for option in $(echo "$second $rest" | grep -o -- '--[a-z-]*'); do
