@@ -95,7 +95,9 @@ static rotary_status plan(const struct invocation *invocation, struct data_plan 
 
 static void print_tokens(const struct tokenizer *tokenizer, const int32_t *tokens, int64_t count)
 {
-    const char *separator = tokenizer_kind(tokenizer) == TOKENIZER_WORDS ? " " : "";
+    const bool apart =
+        tokenizer_kind(tokenizer) == TOKENIZER_WORDS || tokenizer_kind(tokenizer) == TOKENIZER_SENTENCEPIECE;
+    const char *separator = apart ? " " : "";
     for (int64_t i = 0; i < count && tokens[i] != BATCH_IGNORED; i++) {
         const struct token_text text = tokenizer_text(tokenizer, tokens[i]);
         printf("%s%.*s", i > 0 ? separator : "", (int)text.count, text.bytes);
@@ -121,9 +123,33 @@ static void print_targets(const struct tokenizer *tokenizer, const struct data_a
         }
 }
 
+/* What became of the lines of a task's corpus, and its vocabularies. */
+static void print_counts(const struct task *task)
+{
+    if (task_examples(task, TASK_TRAINING) == 0)
+        return;
+    const struct task_vocabulary vocabulary = task_vocabulary(task);
+    for (int split = 0; split < TASK_SPLITS; split++) {
+        const struct task_counts counts = task_counts(task, (enum task_split)split);
+        const int64_t used = task_examples(task, (enum task_split)split);
+        printf("%s: %lld of %lld pairs used; %lld with an empty side and %lld too long, %s; tokens of source "
+               "%lld (longest %lld), of target %lld (longest %lld)\n",
+               task_split_names[split], (long long)used, (long long)counts.pairs, (long long)counts.empty,
+               (long long)counts.too_long, split == TASK_TRAINING ? "left out" : "kept or cut",
+               (long long)counts.source_tokens, (long long)counts.longest_source,
+               (long long)counts.target_tokens, (long long)counts.longest_target);
+    }
+    if (vocabulary.shared)
+        printf("vocabulary: %lld tokens for both languages\n", (long long)vocabulary.target);
+    else
+        printf("vocabularies: %lld tokens of source, %lld of target\n", (long long)vocabulary.source,
+               (long long)vocabulary.target);
+}
+
 static void print_text(const struct data_plan *plan, const struct task *task, const struct data_arrays *data)
 {
     const struct tokenizer *tokenizer = task_tokenizer(task);
+    print_counts(task);
     printf("%s: ", plan->label);
     if (data->split == DATA_PROBLEMS)
         printf("%lld, each a prompt and its answer\n", (long long)data->rows);
@@ -138,7 +164,13 @@ static void print_text(const struct data_plan *plan, const struct task *task, co
             putchar('\n');
             continue;
         }
-        printf("row %lld\n  tokens   ", (long long)row);
+        printf("row %lld\n", (long long)row);
+        if (data->arrays > DATA_SOURCE) {
+            printf("  source   ");
+            print_tokens(task_source_tokenizer(task), data_arrays_row(data, DATA_SOURCE, row), data->time);
+            putchar('\n');
+        }
+        printf("  tokens   ");
         print_tokens(tokenizer, data_arrays_row(data, DATA_TOKENS, row), data->time);
         printf("\n  targets  ");
         print_targets(tokenizer, data, row);
@@ -150,8 +182,8 @@ static void print_text(const struct data_plan *plan, const struct task *task, co
 
 static const char *array_name(const struct data_arrays *data, int array)
 {
-    static const char *const of_rows[] = {"tokens", "targets", "mask"}, *const of_problems[] = {"prompts",
-                                                                                                "answers"};
+    static const char *const of_rows[] = {"tokens", "targets", "mask", "source"}, *const of_problems[] = {
+                                                                                      "prompts", "answers"};
     return data->split == DATA_PROBLEMS ? of_problems[array] : of_rows[array];
 }
 
@@ -168,8 +200,25 @@ static json_t *array_json(const struct data_arrays *data, int array)
     return rows;
 }
 
-static rotary_status print_json(const struct data_plan *plan, const struct data_arrays *data,
-                                const char *output, rotary_error *error)
+static json_t *counts_json(const struct task *task)
+{
+    json_t *splits = json_object();
+    for (int split = 0; split < TASK_SPLITS; split++) {
+        const struct task_counts counts = task_counts(task, (enum task_split)split);
+        json_object_set_new(
+            splits, task_split_names[split],
+            json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "pairs", (json_int_t)counts.pairs, "used",
+                      (json_int_t)task_examples(task, (enum task_split)split), "empty",
+                      (json_int_t)counts.empty, "too_long", (json_int_t)counts.too_long, "source_tokens",
+                      (json_int_t)counts.source_tokens, "target_tokens", (json_int_t)counts.target_tokens,
+                      "longest_source", (json_int_t)counts.longest_source, "longest_target",
+                      (json_int_t)counts.longest_target));
+    }
+    return splits;
+}
+
+static rotary_status print_json(const struct data_plan *plan, const struct task *task,
+                                const struct data_arrays *data, const char *output, rotary_error *error)
 {
     json_t *object =
         json_pack("{s:s, s:I, s:s, s:[i, I, I]}", "task", task_names[plan->config.task.task], "seed",
@@ -179,6 +228,8 @@ static rotary_status print_json(const struct data_plan *plan, const struct data_
         json_object_set_new(object, "step", json_integer(plan->request.step));
     if (output)
         json_object_set_new(object, "output", json_string(output));
+    if (task_examples(task, TASK_TRAINING) > 0)
+        json_object_set_new(object, "splits", counts_json(task));
     json_t *arrays = json_array();
     for (int i = 0; i < data->arrays; i++)
         json_array_append_new(arrays, json_string(array_name(data, i)));
@@ -211,7 +262,7 @@ static rotary_status print(const struct invocation *invocation, const struct dat
             return status;
     }
     if (invocation->common.json)
-        return print_json(plan, data, output, error);
+        return print_json(plan, task, data, output, error);
     if (output)
         print_written(plan, data, output);
     else
@@ -260,7 +311,10 @@ const struct command command_data = {
         "given. --output writes int32 [3, rows, time], tokens, targets and mask: a target that does not "
         "count is "
         "-1, with 0 in the mask. Of problems it writes [2, rows, time], prompts and answers, with -1 after "
-        "their ends. The ids are places in \"vocabulary\" of a run's config.json.",
+        "their ends. The ids are places in \"vocabulary\" of a run's config.json. Of the task translation it "
+        "prints first what "
+        "became of the lines of its files, and the source, which is a fourth array: -1 follows the end of "
+        "a shorter row of tokens or of source.",
     .example = "rotary data index --seed 3 --step 20 --output batch.npy\n"
                "in Python, tokens, targets, mask = numpy.load(\"batch.npy\") is then what step 20 of "
                "rotary train index --seed 3 learned from",

@@ -24,10 +24,23 @@ static void carve(struct data_arrays *data, const struct task *task, struct task
         task_batch_carve(batch, task, data->rows, &data->arena);
 }
 
+/* Copies rows of `time` tokens, of which the first lengths[row] are there; NULL: all of them. */
+static void copy_tokens(const struct data_arrays *data, enum data_array array, const int32_t *tokens,
+                        const int32_t *lengths)
+{
+    for (int64_t row = 0; row < data->rows; row++) {
+        int32_t *values = data->values + ((int64_t)array * data->rows + row) * data->time;
+        for (int64_t i = 0; i < data->time; i++)
+            values[i] = !lengths || i < lengths[row] ? tokens[row * data->time + i] : BATCH_IGNORED;
+    }
+}
+
 static void copy_rows(const struct data_arrays *data, const struct task_batch *batch)
 {
     const int64_t count = data->rows * data->time;
-    memcpy(data->values, batch->tokens, (size_t)count * sizeof(int32_t));
+    copy_tokens(data, DATA_TOKENS, batch->tokens, batch->lengths);
+    if (data->arrays > DATA_SOURCE)
+        copy_tokens(data, DATA_SOURCE, batch->source, batch->source_lengths);
     memcpy(data->values + count, batch->classes, (size_t)count * sizeof(int32_t));
     for (int64_t i = 0; i < count; i++)
         data->values[2 * count + i] = batch->classes[i] != BATCH_IGNORED;
@@ -96,7 +109,7 @@ static rotary_status size(struct data_arrays *data, const struct task *task,
                            "%lld rows of a training step: wanted at most %lld, as many as it has",
                            (long long)data->rows, (long long)rows[DATA_TRAINING]);
     if (data->split != DATA_PROBLEMS) {
-        data->arrays = DATA_ARRAYS;
+        data->arrays = task_shape(task).source_time > 0 ? DATA_SOURCE + 1 : DATA_SOURCE;
         data->time = task_shape(task).time;
         return ROTARY_OK;
     }

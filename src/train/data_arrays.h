@@ -16,8 +16,10 @@ extern const char *const data_split_names[]; /* NULL-terminated, in the order of
  *     tokens   what the model reads
  *     targets  what it is to predict there: the next token; BATCH_IGNORED where nothing is to be learned
  *     mask     1 where the target counts in the loss, else 0
- * Of problems, two: prompts and answers, whose rows are followed by BATCH_IGNORED. */
-enum data_array { DATA_TOKENS, DATA_TARGETS, DATA_MASK, DATA_ARRAYS, DATA_PROMPTS = 0, DATA_ANSWERS };
+ * and a fourth, source, of a task with an encoder's side, which has as many columns. Rows of tokens and
+ * source that are shorter are followed by BATCH_IGNORED. Of problems, two: prompts and answers, whose rows
+ * are followed by BATCH_IGNORED. */
+enum data_array { DATA_TOKENS, DATA_TARGETS, DATA_MASK, DATA_SOURCE, DATA_PROMPTS = 0, DATA_ANSWERS };
 
 struct data_arrays {
     enum data_split split;

@@ -138,4 +138,37 @@ done
     done
     refuses 1 "absent/batch.npy" data index $tiny --output absent/batch.npy
 }
+
+# A corpus: what became of its lines, the source, and files that do not belong together.
+made="--set translation_pairs=200 --set translation_held_out=20 --set average_checkpoints=0"
+# shellcheck disable=SC2086
+{
+    does 0 data translation $made --rows 2
+    says "training: 200 of 200 pairs used; 0 with an empty side and 0 too long, left out; tokens of source "
+    says "test: 20 of 20 pairs used; "
+    [ "$(grep -c '^  source   .*</s>$' out)" = 2 ] || complain "not two rows of source"
+    does 0 data translation $made --rows 2 --json
+    has shape.0 4
+    has arrays.3 '"source"'
+    has splits.training.used 200
+    has splits.validation.pairs 20
+    has source.0.47 -1
+    mkdir pairs
+    for split in train val test; do
+        printf 'der Hund schl\303\244ft .\nder Hund\n\n' >pairs/$split.de
+        printf 'the dog sleeps .\nthe dog\nempty\n' >pairs/$split.en
+    done
+    mine="--set translation_data=pairs --set translation_test=test --set translation_min_frequency=1 --set average_checkpoints=0"
+    does 0 data translation $mine --rows 2
+    says "training: 2 of 3 pairs used; 1 with an empty side and 0 too long, left out; "
+    says "validation: 3 of 3 pairs used; 1 with an empty side and 0 too long, kept or cut; "
+    printf 'one more\n' >>pairs/val.en
+    refuses 1 "pairs/val.de has 3 lines and pairs/val.en 4" data translation $mine
+    printf 'the\n\377\n\n' >pairs/train.en
+    refuses 1 "pairs/train.en" data translation $mine
+    grep -q 'line 2' err || complain "the line is not said"
+    refuses 1 "absent/train.de" data translation --set translation_data=absent
+    refuses 2 "translation_train is other, which does nothing with translation_data" train translation --set translation_train=other --out none
+    refuses 2 "translation_target is fr" data translation --set translation_target=fr
+}
 finish
