@@ -221,7 +221,7 @@ rotary_status attention_plans_create(struct attention_plans *plans, const struct
                                      const struct transformer_config *config, enum attention_kind kind,
                                      int64_t table_positions, rotary_error *error)
 {
-    int *plan_of_layer;
+    int *plan_of_layer = NULL;
     struct attention_plans made = {.kind = kind};
     rotary_status status = read_kind(config, kind, &made.layers, &plan_of_layer, error);
     if (status != ROTARY_OK)
@@ -297,8 +297,8 @@ static rotary_status check_rotation(const struct transformer_config *config, int
 static rotary_status check_kind(const struct transformer_config *config, enum attention_kind kind,
                                 rotary_error *error)
 {
-    int *plan_of_layer;
-    int64_t layers;
+    int *plan_of_layer = NULL;
+    int64_t layers = 0;
     rotary_status status = read_kind(config, kind, &layers, &plan_of_layer, error);
     if (status != ROTARY_OK)
         return status;
