@@ -175,7 +175,7 @@ static rotary_status draw(const struct resampling *resampling, rotary_work *samp
 rotary_status resample_bootstrap(const struct resampling *resampling, struct resampled *results,
                                  rotary_error *error)
 {
-    double *scores;
+    double *scores = NULL;
     rotary_status status = draw(resampling, resample, &scores, error);
     if (status != ROTARY_OK)
         return status;
@@ -187,7 +187,7 @@ rotary_status resample_bootstrap(const struct resampling *resampling, struct res
 rotary_status resample_trials(const struct resampling *resampling, struct resampled *results,
                               rotary_error *error)
 {
-    double *differences;
+    double *differences = NULL;
     rotary_status status = draw(resampling, swap_randomly, &differences, error);
     if (status != ROTARY_OK)
         return status;
