@@ -6,6 +6,7 @@
 #include "base/integer.h"
 #include "file/file.h"
 #include "task/translation.h"
+#include "task/vocabulary_files.h"
 #include "text/sentencepiece.h"
 #include "text/unicode.h"
 
@@ -169,12 +170,9 @@ static rotary_status load_all(struct task *task, rotary_error *error)
 
 static void name_files(struct task *task, const struct translation_options *options)
 {
-    static const char *const names[][3] = {
-        [TRANSLATION_WORDS] = {"source.json", "target.json", "vocabulary.json"},
-        [TRANSLATION_SENTENCEPIECE] = {"source.model", "target.model", "vocabulary.model"}};
-    const char *const *of = names[options->tokenizer];
-    task->source_file = of[options->shared_vocabulary ? 2 : 0];
-    task->target_file = of[options->shared_vocabulary ? 2 : 1];
+    const char *const *names = vocabulary_files[options->tokenizer];
+    task->source_file = names[options->shared_vocabulary ? SHARED_VOCABULARY : SOURCE_VOCABULARY];
+    task->target_file = names[options->shared_vocabulary ? SHARED_VOCABULARY : TARGET_VOCABULARY];
 }
 
 rotary_status translation_vocabularies(struct task *task, rotary_error *error)

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "task/vocabulary_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,18 +35,23 @@ rotary_status folder_inspect(const char *folder, enum folder_state *state, rotar
     return ROTARY_OK;
 }
 
+static rotary_status refuse_file(const char *folder, const char *file, const char *path, rotary_error *error)
+{
+    char name[FILE_PATH_BYTES];
+    const char *const input = name;
+    rotary_status status = file_path(name, folder, file, error);
+    return status == ROTARY_OK ? file_check_output(path, &input, 1, error) : status;
+}
+
 rotary_status folder_refuse_output(const char *folder, const char *path, rotary_error *error)
 {
-    for (int i = 0; i < NAMES; i++) {
-        char name[FILE_PATH_BYTES];
-        const char *const file = name;
-        rotary_status status = file_path(name, folder, names[i], error);
-        if (status == ROTARY_OK)
-            status = file_check_output(path, &file, 1, error);
-        if (status != ROTARY_OK)
-            return status;
-    }
-    return ROTARY_OK;
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; i < NAMES && status == ROTARY_OK; i++)
+        status = refuse_file(folder, names[i], path, error);
+    for (int i = 0; i < VOCABULARY_KINDS * VOCABULARY_FILES && status == ROTARY_OK; i++)
+        status =
+            refuse_file(folder, vocabulary_files[i / VOCABULARY_FILES][i % VOCABULARY_FILES], path, error);
+    return status;
 }
 
 rotary_status folder_refuse_any(const char *path, rotary_error *error)

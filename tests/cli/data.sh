@@ -162,11 +162,16 @@ made="--set translation_pairs=200 --set translation_held_out=20 --set average_ch
     does 0 data translation $mine --rows 2
     says "training: 2 of 3 pairs used; 1 with an empty side and 0 too long, left out; "
     says "validation: 3 of 3 pairs used; 1 with an empty side and 0 too long, kept or cut; "
+    does 0 data translation $mine --rows 2 --output pairs.npy
+    says "pairs.npy: int32 [4, 2, 48]: tokens, targets, mask, source of translation, seed 1, training step 1"
     printf 'one more\n' >>pairs/val.en
     refuses 1 "pairs/val.de has 3 lines and pairs/val.en 4" data translation $mine
     printf 'the\n\377\n\n' >pairs/train.en
     refuses 1 "pairs/train.en" data translation $mine
     grep -q 'line 2' err || complain "the line is not said"
+    cp -r whole named
+    echo '{}' >named/source.json
+    refuses 2 "named/source.json would replace named/source.json" data index --run named --output named/source.json
     refuses 1 "absent/train.de" data translation --set translation_data=absent
     refuses 2 "translation_train is other, which does nothing with translation_data" train translation --set translation_train=other --out none
     refuses 2 "translation_target is fr" data translation --set translation_target=fr
