@@ -5,8 +5,13 @@
 #include "cli/command.h"
 
 static const struct command *const commands_below[] = {
-    &command_bench_train,     &command_bench_generate, &command_bench_rope,
-    &command_bench_attention, &command_bench_decode,   NULL,
+    &command_bench_train,
+    &command_bench_generate,
+    &command_bench_translate,
+    &command_bench_rope,
+    &command_bench_attention,
+    &command_bench_decode,
+    NULL,
 };
 
 const struct command command_bench = {

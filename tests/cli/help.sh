@@ -6,7 +6,7 @@ renew=${3-}
 . "$(dirname "$0")/support.sh"
 
 for topic in '' compare train data evaluate generate translate bleu report heatmap frequencies apply attend decay permute bench \
-    'bench train' 'bench generate' 'bench rope' 'bench attention' 'bench decode' \
+    'bench train' 'bench generate' 'bench translate' 'bench rope' 'bench attention' 'bench decode' \
     tokenize 'tokenize train' 'tokenize encode' 'tokenize decode' info help; do
     name=help${topic:+-$(echo "$topic" | tr ' ' -)}.txt
     # shellcheck disable=SC2086 # no topic is no argument, some are two

@@ -378,6 +378,7 @@ differs --seconds "bench rope --shape 7,3,10 --json --seconds 0" "bench rope --s
 elsewhere "bench attention" --shape --seconds
 elsewhere "bench decode" --seconds
 elsewhere "bench train" --preset --set --position --task --steps --profile
+elsewhere "bench translate" --set --sentences --source-tokens --tokens --beams --batch-size --profile # runs.sh
 elsewhere "bench generate" --preset --set --position --task --batch-size --max-new-tokens --profile
 
 # ---- text ----
@@ -411,7 +412,7 @@ fi
 # ---- nothing is left out ----
 
 "$rotary" help >out
-for command in $(sed -n 's/^  \([a-z]*\)  .*/\1/p' out) "bench train" "bench generate" "bench rope" "bench attention" "bench decode" \
+for command in $(sed -n 's/^  \([a-z]*\)  .*/\1/p' out) "bench train" "bench generate" "bench translate" "bench rope" "bench attention" "bench decode" \
     "tokenize train" "tokenize encode" "tokenize decode"; do
     # shellcheck disable=SC2086
     "$rotary" help $command | sed -n '/^options of every command/q; s/^  \(--[a-z-]*\) .*/\1/p' >listed

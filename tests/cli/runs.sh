@@ -196,6 +196,14 @@ refuses 1 "both holds a comparison" train index $tiny --steps 1 --out both
     has batch_size 5
     has max_new_tokens 9
     refuses 1 "positions" bench generate --task index --preset quick $tiny --max-new-tokens 64
+    small="--set hidden_size=16 --set num_hidden_layers=1 --set vocab_size=50 --set source_vocab_size=50"
+    does 0 bench translate $small --sentences 7 --source-tokens 4 --tokens 3 --beams 2 --batch-size 3 --profile
+    says "7 sentences, 3 tokens of each, 2 beams"
+    says "most probable tokens"
+    does 0 bench translate $small --sentences 7 --source-tokens 4 --tokens 3 --json
+    has sentences 7
+    has beams 5
+    refuses 2 "num_attention_heads" bench translate --set num_attention_heads=3
 }
 for precision in f32 bf16; do
     does 0 bench rope --shape 7,3,10 --seconds 0 --precision $precision --json

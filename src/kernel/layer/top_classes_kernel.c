@@ -43,18 +43,26 @@ static void offer(struct largest *largest, float value, int64_t index)
     largest->classes[place] = (int32_t)index;
 }
 
+static void offer_all(struct largest *largest, const float *logits, int64_t begin, int64_t end)
+{
+    for (int64_t index = begin; index < end; index++)
+        if (logits[index] > largest->values[largest->count - 1])
+            offer(largest, logits[index], index);
+}
+
 static void find_largest(struct largest *largest, const float *logits, int64_t classes)
 {
     int64_t i = 0;
     for (; i < classes && largest->count < largest->work->count; i++)
         offer(largest, logits[i], i);
-    for (; i < classes; i += BLOCK) {
-        int64_t end = classes - i < BLOCK ? classes : i + BLOCK;
-        if (end - i == BLOCK && !(row_max(logits + i, BLOCK) > largest->values[largest->count - 1]))
+    for (; i + BLOCK <= classes; i += BLOCK) {
+        if (!(row_max(logits + i, BLOCK) > largest->values[largest->count - 1]))
             continue;
-        for (int64_t index = i; index < end; index++)
-            offer(largest, logits[index], index);
+        for (int64_t begin = i; begin < i + BLOCK; begin += LANES)
+            if (row_max(logits + begin, LANES) > largest->values[largest->count - 1])
+                offer_all(largest, logits, begin, begin + LANES);
     }
+    offer_all(largest, logits, i, classes);
 }
 
 static float log_sum_exp(const float *x, int64_t count)
