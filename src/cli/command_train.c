@@ -107,6 +107,21 @@ static rotary_status plan(const struct invocation *invocation, struct train_plan
     return status;
 }
 
+/* What training on a corpus reads, and what it leaves out. */
+static void show_corpus(void *argument, const struct task *task)
+{
+    (void)argument;
+    const struct task_counts counts = task_counts(task, TASK_TRAINING);
+    if (counts.pairs > 0)
+        fprintf(
+            stderr,
+            "%lld of %lld pairs to train on, %lld tokens of source, %lld of target; left out: %lld with an "
+            "empty side, %lld too long\n",
+            (long long)task_examples(task, TASK_TRAINING), (long long)counts.pairs,
+            (long long)counts.source_tokens, (long long)counts.target_tokens, (long long)counts.empty,
+            (long long)counts.too_long);
+}
+
 static void show(void *argument, const struct train_progress *train)
 {
     progress_step(argument, "", 0, train);
@@ -212,6 +227,7 @@ static enum exit_status run(const struct invocation *invocation)
                               .backend = &made.backend,
                               .folder = made.folder,
                               .resume = options->resume,
+                              .begin = show_corpus,
                               .progress = show,
                               .argument = &progress,
                               .interrupted = invocation->interrupted};

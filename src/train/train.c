@@ -522,6 +522,8 @@ static rotary_status begin_and_run(struct session *session, rotary_error *error)
         status = run_write_config(folder, &session->config, session->trainer.task, error);
     if (status != ROTARY_OK || finished)
         return status;
+    if (session->call->begin)
+        session->call->begin(session->call->argument, session->trainer.task);
     status = metrics_open(&session->metrics, error);
     if (status == ROTARY_OK)
         status = run(session, error);

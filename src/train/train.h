@@ -21,6 +21,8 @@ struct train_call {
     const struct backend *backend;   /* its profile, if not NULL, measures the steps */
     const char *folder;
     bool resume; /* resume the folder's run; without a checkpoint, start at step 0 */
+    /* Called once before the first step, unless the run is finished. May be NULL. */
+    void (*begin)(void *argument, const struct task *task);
     /* Called after every step, from the calling thread. May be NULL. */
     void (*progress)(void *argument, const struct train_progress *progress);
     void *argument;

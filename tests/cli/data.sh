@@ -164,6 +164,8 @@ made="--set translation_pairs=200 --set translation_held_out=20 --set average_ch
     says "validation: 3 of 3 pairs used; 1 with an empty side and 0 too long, kept or cut; "
     does 0 data translation $mine --rows 2 --output pairs.npy
     says "pairs.npy: int32 [4, 2, 48]: tokens, targets, mask, source of translation, seed 1, training step 1"
+    does 0 train translation $mine --set hidden_size=16 --set num_attention_heads=2 --set intermediate_size=16 --steps 1 --out told
+    grep -q '^2 of 3 pairs to train on, .*; left out: 1 with an empty side, 0 too long$' err || complain "train does not say what it leaves out"
     printf 'one more\n' >>pairs/val.en
     refuses 1 "pairs/val.de has 3 lines and pairs/val.en 4" data translation $mine
     printf 'the\n\377\n\n' >pairs/train.en
