@@ -255,7 +255,8 @@ static rotary_status measure(struct heatmap_run *run, const struct attention_wei
             return status;
         if (isnan(weights[kind].difference))
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                               "%s: the model computes numbers that are not finite: it diverged", run->folder);
+                               "%s: the model computes numbers that are not finite: it diverged",
+                               run->folder);
         run->difference = fmax(run->difference, weights[kind].difference);
         for (int64_t layer = 0; layer < heads->layers; layer++)
             for (int64_t head = 0; head < heads->heads; head++) {

@@ -210,8 +210,8 @@ static void check_sequential(void)
     struct made_run each[21];
     static const char *const names[] = {"rope", "roper", "none"};
     for (int i = 0; i < 21; i++)
-        each[i] =
-            (struct made_run){names[i % 3], i / 3, 1 - (i % 3 == 1 ? 0.3 + 0.01 * i : 0.001 * i), 0, 0, 0, 0, 0};
+        each[i] = (struct made_run){
+            names[i % 3], i / 3, 1 - (i % 3 == 1 ? 0.3 + 0.01 * i : 0.001 * i), 0, 0, 0, 0, 0};
     for (int arms = 2; arms <= 3; arms++) {
         struct made_run taken[21];
         int count = 0;
