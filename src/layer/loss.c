@@ -11,7 +11,7 @@
 enum {
     MAX_LOGITS = 1 << 25, /* elements of a block, unless those are fewer than MIN_ROWS rows */
     MIN_ROWS = 256,
-    CACHED_ROWS = 128,     /* of logits that are still in the cache when the most probable are chosen */
+    CACHED_ROWS = 128,    /* of logits that are still in the cache when the most probable are chosen */
     STRIDE_MULTIPLE = 32, /* rows of logits start on a cache line in either type */
 };
 
