@@ -134,6 +134,13 @@ static int64_t choose_block_rows(int64_t rows, int64_t inner)
     return min_i64(fit, round_up(divide_up(rows, MIN_BLOCKS), ROWS_MULTIPLE));
 }
 
+/* Rows of the GEMM of the last block. oneDNN sums one row of bf16 in another order than several: a second
+ * one, of zeros, makes a row's result the same whatever is beside it. */
+static int64_t last_block_rows(int64_t rows, rotary_dtype dtype)
+{
+    return rows == 1 && dtype == ROTARY_BF16 ? 2 : matmul_planned_rows(rows);
+}
+
 static void run_block(void *argument, int64_t block, int worker)
 {
     struct run *run = argument;
@@ -141,7 +148,7 @@ static void run_block(void *argument, int64_t block, int worker)
     int64_t size = (int64_t)rotary_dtype_size(run->call.out.dtype);
     int64_t row = block * run->block_rows, rows = min_i64(run->block_rows, run->call.in.rows - row);
     unsigned char *memory = matmul_workspace(run->matmul, worker);
-    int64_t planned = block == run->blocks - 1 ? matmul_planned_rows(rows) : rows;
+    int64_t planned = block == run->blocks - 1 ? last_block_rows(rows, run->call.in.dtype) : rows;
     struct matrix in = matmul_contiguous(matrix_rows(run->call.in, row, rows), planned, memory);
     memory += matmul_bytes(run->block_rows * run->call.in.columns, run->call.in.dtype);
     for (int i = 0; i < weight->count; i++) {
@@ -178,7 +185,8 @@ static int find_gemms(struct run *run)
         int64_t inner = run->call.weight->config.inner,
                 columns = packed_weight_panel_columns(run->call.weight, last_panel);
         struct gemm_shape shape = {
-            .rows = last_block ? matmul_planned_rows(run->call.in.rows - (run->blocks - 1) * run->block_rows)
+            .rows = last_block ? last_block_rows(run->call.in.rows - (run->blocks - 1) * run->block_rows,
+                                                 run->call.in.dtype)
                                : run->block_rows,
             .columns = columns,
             .inner = inner,

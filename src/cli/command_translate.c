@@ -90,6 +90,14 @@ static rotary_status check_options(const struct translate_options *options, rota
     return ROTARY_OK;
 }
 
+/* The maximum of tokens of a translation. Unknown words are found by a whole forward pass, for which models
+ * have room for sequence_length tokens. */
+static int64_t max_length(const struct translate_options *options, const struct loaded_model *model)
+{
+    int64_t positions = model->config.model.max_position_embeddings;
+    return options->copy_unknown ? min_i64(positions, model->config.task.sequence_length) : positions;
+}
+
 static rotary_status check_model(const struct translate_options *options, const struct loaded_model *model,
                                  const char *folder, rotary_error *error)
 {
@@ -103,11 +111,12 @@ static rotary_status check_model(const struct translate_options *options, const 
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
             "--copy-unknown: the vocabularies of %s are not of words, and have no unknown ones", folder);
-    int64_t positions = model->config.model.max_position_embeddings;
-    if (options->max_length.given && options->max_length.value > positions)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "--max-length is %lld: the model has %lld positions",
-                           (long long)options->max_length.value, (long long)positions);
+    if (options->max_length.given && options->max_length.value > max_length(options, model))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--max-length is %lld: the model %s %lld %s",
+                           (long long)options->max_length.value,
+                           options->copy_unknown ? "copies unknown words of at most" : "has",
+                           (long long)max_length(options, model),
+                           options->copy_unknown ? "tokens" : "positions");
     return ROTARY_OK;
 }
 
@@ -118,7 +127,7 @@ static struct search_config plan_search(const struct invocation *invocation, con
     const struct special_tokens special = tokenizer_special(task_tokenizer(model->task));
     struct search_config config;
     search_config_default(&config);
-    config.max_new_tokens = given_or(options->max_length, model->config.model.max_position_embeddings);
+    config.max_new_tokens = given_or(options->max_length, max_length(options, model));
     if (options->max_length.given)
         config.length_factor = 0.0f;
     config.beams = beams_of(options);

@@ -366,6 +366,11 @@ static rotary_status check_tokens(const struct transformer *transformer, const s
                            "vocabulary, 0 ... %lld, or -1 but for begin",
                            (int)config->begin, (int)config->end, (int)config->padding, (int)config->unknown,
                            (long long)transformer->config.vocab_size - 1);
+    if (config->end >= 0 &&
+        (config->end == config->begin || config->end == config->padding || config->end == config->unknown))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "end is token %d, which is begin, padding or unknown too: wanted one of its own",
+                           (int)config->end);
     if (transformer->config.vocab_size <= MAX_EXCLUDED)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "a vocabulary of %lld tokens: wanted some that are not special",
@@ -389,9 +394,12 @@ static rotary_status check_config(const struct transformer *transformer, const s
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "the %lld best outputs of a beam of %lld: wanted at least 1, at most the beam",
                            (long long)config->n_best, (long long)config->beams);
-    if (config->max_new_tokens < 1)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "max_new_tokens is %lld: wanted at least 1",
-                           (long long)config->max_new_tokens);
+    if (config->max_new_tokens < 1 || config->max_new_tokens > INT32_MAX)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "max_new_tokens is %lld: wanted 1 to %lld",
+                           (long long)config->max_new_tokens, (long long)INT32_MAX);
+    if (!(config->length_factor >= 0.0f && config->length_factor < INFINITY))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "a length factor of %g: wanted at least 0",
+                           (double)config->length_factor);
     if (!(config->length_penalty >= 0.0f && config->length_penalty < INFINITY))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "a length penalty of %g: wanted at least 0",
                            (double)config->length_penalty);

@@ -272,6 +272,13 @@ static double count_part(const struct transformer_config *config, const struct e
     return part->stack ? count_tables(config, part) + (double)stack_weight_bytes(part->stack) : 0.0;
 }
 
+static double cross_table_bytes(const struct transformer *transformer)
+{
+    if (!transformer_has_encoder(&transformer->config))
+        return 0.0;
+    return attention_plans_table_bytes(&transformer->cross_plans, &transformer->config);
+}
+
 rotary_status transformer_bytes(const struct backend *backend, const struct transformer_config *config,
                                 struct transformer_limits limits, size_t *bytes, rotary_error *error)
 {
@@ -288,8 +295,7 @@ rotary_status transformer_bytes(const struct backend *backend, const struct tran
                    (double)loss_bytes(backend, transformer->config.vocab_size, &loss) +
                    (double)transformer->parameters.elements * copies * sizeof(float) +
                    count_part(&transformer->config, &transformer->decoder) +
-                   count_part(&transformer->config, &transformer->encoder) +
-                   attention_plans_table_bytes(&transformer->cross_plans, &transformer->config) +
+                   count_part(&transformer->config, &transformer->encoder) + cross_table_bytes(transformer) +
                    (double)linear_bytes(transformer->output);
     *bytes = total < (double)SIZE_MAX ? (size_t)total : SIZE_MAX;
     transformer_destroy(transformer);

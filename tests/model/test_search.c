@@ -396,6 +396,7 @@ int main(void)
     test_neighbours(&cpu, POSITION_ROPE, greedy());
     test_neighbours(&cpu, POSITION_ROPE, drawing);
     test_neighbours(&bf16, POSITION_ROPER, beam(4, 3, 1.0f));
+    test_neighbours(&bf16, POSITION_ROPE, greedy());
     backend_destroy(&cpu);
     backend_destroy(&bf16);
     backend_destroy(&reference);
