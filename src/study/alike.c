@@ -22,7 +22,8 @@ enum { MAX_DIFFERENCES = 8 }; /* that are worth reading */
 static bool may_differ(const char *key)
 {
     static const char *const keys[] = {"format",           "seed",         "log_every",
-                                       "checkpoint_every", RUN_VOCABULARY, RUN_SPECIAL_TOKENS};
+                                       "checkpoint_every", RUN_VOCABULARY, RUN_SOURCE_VOCABULARY,
+                                       RUN_SPECIAL_TOKENS};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         if (strcmp(key, keys[i]) == 0)
             return true;
@@ -136,7 +137,8 @@ static void compare_run(struct differences *differences, const struct record *ru
             value = json_object_get(first->config, key);
             where = first->folder;
         }
-        bool unfinished = strcmp(key, "steps") == 0 && json_integer_value(got) <= json_integer_value(value);
+        bool unfinished = (strcmp(key, "steps") == 0 || strcmp(key, "epochs") == 0) &&
+                          json_integer_value(got) <= json_integer_value(value);
         if (got && value && !may_differ(key) && !unfinished && !json_equal(value, got))
             add(differences, key, value, where, got, run->folder);
     }

@@ -51,10 +51,11 @@ static void raise_steps(struct record *record, int64_t steps)
 }
 
 /* Reads the run of the arm and seed if it has begun. */
-static rotary_status read_run(struct collection *collection, const char *folder, const char *arm,
-                              int64_t seed, rotary_error *error)
+static rotary_status read_run(struct collection *collection, const char *folder, int index, int64_t seed,
+                              rotary_error *error)
 {
     char name[FILE_PATH_BYTES], path[FILE_PATH_BYTES], config[FILE_PATH_BYTES];
+    const char *arm = collection->file.arms[index].name;
     snprintf(name, sizeof name, "%s-%lld", arm, (long long)seed);
     rotary_status status = file_path(path, folder, name, error);
     if (status == ROTARY_OK)
@@ -68,7 +69,7 @@ static rotary_status read_run(struct collection *collection, const char *folder,
     if (status != ROTARY_OK)
         return status;
     struct record *record = &collection->records[collection->record_count - 1];
-    raise_steps(record, collection->file.steps);
+    raise_steps(record, comparison_file_steps(&collection->file, index));
     if (record->seed != seed)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s has seed %lld, wanted %lld, as its name says", config,
                            (long long)record->seed, (long long)seed);
@@ -87,7 +88,7 @@ static rotary_status read_runs(struct collection *collection, const char *folder
         status = no_memory(error);
     for (int i = 0; status == ROTARY_OK && i < collection->planned; i++) {
         int arm = i % file->arm_count, before = collection->record_count;
-        status = read_run(collection, folder, file->arms[arm].name, file->seeds[i / file->arm_count], error);
+        status = read_run(collection, folder, arm, file->seeds[i / file->arm_count], error);
         if (collection->record_count > before)
             (*arms)[before] = arm;
     }

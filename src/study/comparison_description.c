@@ -2,6 +2,7 @@
 #include "study/comparison_description.h"
 
 #include "base/fail.h"
+#include "base/integer.h"
 #include "study/comparison.h"
 
 #include <rotary/version.h>
@@ -190,6 +191,15 @@ rotary_status description_add_seed(struct comparison_plan *plan, rotary_error *e
     return ROTARY_OK;
 }
 
+/* Arms may have steps of their own, which follow from epochs. */
+static int64_t max_steps(const struct comparison_plan *plan)
+{
+    int64_t max = 0;
+    for (int i = 0; i < plan->arms.count; i++)
+        max = max_i64(max, plan->configs[i].train.steps);
+    return max;
+}
+
 rotary_status description_add_look(struct comparison_plan *plan, const int64_t *seeds, int count,
                                    rotary_error *error)
 {
@@ -197,7 +207,7 @@ rotary_status description_add_look(struct comparison_plan *plan, const int64_t *
     for (int i = 0; i < plan->arms.count; i++)
         json_array_append_new(names, json_string(plan->arms.items[i].name));
     json_t *look = json_pack("{s:o, s:o, s:I}", "arms", names, "seeds", seeds_json(seeds, count), "steps",
-                             (json_int_t)plan->configs[0].train.steps);
+                             (json_int_t)max_steps(plan));
     looks = looks ? json_copy(looks) : json_array();
     if (!look || !looks) {
         json_decref(look);

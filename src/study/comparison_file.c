@@ -138,7 +138,7 @@ static rotary_status read_object(struct comparison_file *file, const char *path,
     if (status == ROTARY_OK)
         status = read_varied(file, path, error);
     if (status == ROTARY_OK)
-        file->steps = json_integer_value(json_object_get(json_object_get(file->object, "config"), "steps"));
+        file->steps = comparison_file_steps(file, 0);
     return status;
 }
 
@@ -176,4 +176,12 @@ json_t *comparison_file_config(const struct comparison_file *file, int arm)
             return NULL;
         }
     return config;
+}
+
+int64_t comparison_file_steps(const struct comparison_file *file, int arm)
+{
+    json_t *config = arm < file->arm_count ? comparison_file_config(file, arm) : NULL;
+    const int64_t steps = json_integer_value(json_object_get(config, "steps"));
+    json_decref(config);
+    return steps;
 }

@@ -46,6 +46,8 @@ ROTARY_CHECKED rotary_status comparison_file_read(struct comparison_file *file, 
                                                   rotary_error *error);
 void comparison_file_free(struct comparison_file *file);
 
+/* The steps of an arm's runs, which may follow from epochs; 0: compare.json does not say. */
+int64_t comparison_file_steps(const struct comparison_file *file, int arm);
 /* The configuration of an arm's runs but for their seeds, as an object that the caller owns; NULL without
  * memory. */
 json_t *comparison_file_config(const struct comparison_file *file, int arm);

@@ -133,6 +133,9 @@ static rotary_status read_tried(const struct sweep_call *call, const struct arm 
             status = record_read(&records[i], path, error);
         if (status != ROTARY_OK)
             break;
+        /* Arms are judged by the test set, so nothing is chosen by it. */
+        for (int64_t j = 0; j < records[i].evaluation_count; j++)
+            records[i].evaluations[j].test_translated = 0;
         free(records[i].arm);
         records[i].arm = strdup(names[i / runs]);
         if (!records[i].arm)
