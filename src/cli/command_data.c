@@ -78,6 +78,8 @@ static rotary_status plan(const struct invocation *invocation, struct data_plan 
     request.base = options->run ? &recorded : NULL;
     if (status == ROTARY_OK)
         status = plan_draft(&request, &plan->config, error);
+    if (!options->run) /* rows are shown, however few steps a small corpus makes */
+        plan->config.train.average_checkpoints = 0;
     if (status == ROTARY_OK)
         status = options->run ? run_config_check_recorded(&plan->config, options->run, error)
                               : run_config_check(&plan->config, error);

@@ -340,7 +340,7 @@ const struct command command_translate = {
     .more = "DIR is the folder of a run of the task translation. Every line of the standard input becomes a "
             "line of "
             "the output, as soon as it is translated; an empty line stays empty.",
-    .example = "rotary translate runs/translation-quick <lines.de >lines.en\n"
+    .example = "rotary translate runs/translation-quick-rope <lines.de >lines.en\n"
                "translates the lines of a file with beam search",
     .shared = {{temperature_option, 1, MEMBER(temperature)}, {checkpoint_option, 1, MEMBER(checkpoint)}},
     .options = translate_table,

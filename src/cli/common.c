@@ -30,7 +30,8 @@ const int common_option_count = sizeof common_options / sizeof common_options[0]
 #define MEMBER(member) offsetof(struct configuration_options, member)
 const struct setting configuration_options[2] = {
     {"--preset", SETTING_TEXT, MEMBER(preset), .metavar = "NAME",
-     .help = "configuration to start from: quick or paper (default: quick; of rotary bench, paper)"},
+     .help = "configuration to start from: quick, paper or, to translate, multi30k (default: quick; of "
+             "rotary bench, paper)"},
     {"--set", SETTING_LIST, MEMBER(assignments), .metavar = "KEY=VALUE",
      .help = "any key of the configuration; may be given again"},
 };

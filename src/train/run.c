@@ -222,7 +222,7 @@ static rotary_status check_average(const struct train_config *train, rotary_erro
         return ROTARY_OK;
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                        "average_checkpoints is %lld, but %lld steps with checkpoint_every %lld have %lld "
-                       "checkpoints: wanted at most as many",
+                       "checkpoints: wanted at most as many, or 0",
                        (long long)train->average_checkpoints, (long long)train->steps, (long long)every,
                        (long long)checkpoints);
 }
