@@ -65,6 +65,14 @@ small="--set translation_data=. --set translation_test=test --set hidden_size=16
     says ",bleu,"
     grep -q "steps_to_90\|exact_match" out && complain "translations are compared by exact match"
     grep -q "BLEU, test" all/report.html || complain "the page has no BLEU"
+
+    # A sweep chooses by the validation set: the test set judges.
+    does 0 compare translation $small --set epochs=4 --sweep learning_rate=0.01,0.02 --sweep-runs 1 --positions rope --runs 2 --out swept
+    tail -n 1 "swept/sweep/rope,learning_rate=0.02-1000001/metrics.jsonl" >last.json
+    score=$("$json_get" sweep.scores.1.mean <swept/compare.json)
+    [ "$score" = "$("$json_get" evaluation.bleu <last.json)" ] || complain "a sweep's score $score is not BLEU of the validation set"
+    [ "$score" != "$("$json_get" evaluation.test.bleu <last.json)" ] || complain "both sets have BLEU $score: nothing was tested"
+
     does 0 bench train --task translation --preset quick $small --steps 1
 }
 does 0 evaluate all/rope-1 --split test
