@@ -104,7 +104,9 @@ static rotary_status print_result(const struct invocation *invocation, const cha
                                       &(struct collection_options){.all_pairs = options->all_pairs}, error);
     if (status != ROTARY_OK)
         return status;
-    status = collection_check_output(&collection, &folder, 1, page, error);
+    status = collection_read_sentences(&collection, error);
+    if (status == ROTARY_OK)
+        status = collection_check_output(&collection, &folder, 1, page, error);
     if (status == ROTARY_OK)
         status = report_write(&collection, page, error);
     if (status == ROTARY_OK && !invocation->common.json)

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "report/findings.h"
+#include "report/sentences.h"
 
 #include <math.h>
 
@@ -118,12 +119,13 @@ static json_t *contrast_json(const struct comparison *comparison, int index, con
     for (int i = 0; i < comparison->measure_count; i++)
         put(&measures, measure_names[comparison->measures[i]],
             difference_json(contrast, comparison->measures[i]));
-    return json_pack(
-        "{s:s, s:s, s:i, s:o, s:s, s:s, s:o, s:o, s:i, s:o}", "arm", comparison->arms[contrast->arm].name,
-        "baseline", comparison->arms[contrast->baseline].name, "pairs", contrast->pair_count, "seeds", seeds,
-        "verdict", verdict_words[comparison_decide(comparison, contrast)], "sentence", sentence, "adjusted_p",
-        real(contrast->adjusted_p), "detectable_difference", real(contrast->detectable), "needed_pairs",
-        contrast->needed_pairs, "measures", measures);
+    return json_pack("{s:s, s:s, s:i, s:o, s:s, s:s, s:o, s:o, s:i, s:o, s:o}", "arm",
+                     comparison->arms[contrast->arm].name, "baseline",
+                     comparison->arms[contrast->baseline].name, "pairs", contrast->pair_count, "seeds", seeds,
+                     "verdict", verdict_words[comparison_decide(comparison, contrast)], "sentence", sentence,
+                     "adjusted_p", real(contrast->adjusted_p), "detectable_difference",
+                     real(contrast->detectable), "needed_pairs", contrast->needed_pairs, "measures", measures,
+                     "sentences", sentences_contrast_json(comparison, index));
 }
 
 rotary_status comparison_json(const struct comparison *comparison, json_t **object, rotary_error *error)
@@ -140,13 +142,14 @@ rotary_status comparison_json(const struct comparison *comparison, json_t **obje
     for (int i = 0; i < comparison->measure_count; i++)
         append(&measures, json_string(measure_names[comparison->measures[i]]));
     json_t *made = json_pack(
-        "{s:s, s:s, s:o, s:s?, s:I, s:I, s:i, s:i, s:I, s:i, s:o, s:o, s:o, s:o}", "varied",
+        "{s:s, s:s, s:o, s:s?, s:I, s:I, s:i, s:i, s:I, s:i, s:o, s:o, s:o, s:o, s:s?, s:o}", "varied",
         comparison->varied, "primary_measure", measure_names[comparison->measures[0]], "measures", measures,
         "unlike", comparison->unlike, "problems", (json_int_t)comparison->problems, "steps",
         (json_int_t)comparison->steps, "unfinished", comparison->unfinished, "seen_before",
         comparison_seen_before(comparison), "seen_steps", (json_int_t)comparison_seen_steps(comparison),
         "max_pairs", comparison->max_pairs, "verdicts", texts_json(&findings.verdicts), "notes",
-        texts_json(&findings.notes), "arms", arms, "contrasts", contrasts);
+        texts_json(&findings.notes), "arms", arms, "contrasts", contrasts, "signature",
+        sentences_signature(comparison), "sentences", sentences_json(comparison));
     findings_free(&findings);
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY,

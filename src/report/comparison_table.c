@@ -3,6 +3,7 @@
 
 #include "file/print.h"
 #include "report/findings.h"
+#include "report/sentences.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -175,6 +176,8 @@ static void write_table(FILE *stream, const struct comparison *comparison, int i
     write_arms(&table);
     if (comparison->contrast_count)
         write_contrasts(&table);
+    if (measure == MEASURE_BLEU)
+        sentences_text(stream, comparison);
 }
 
 /* A line for each finding, and an empty one after them. */

@@ -3,6 +3,7 @@
 
 #include "report/charts.h"
 #include "report/html.h"
+#include "report/sentences.h"
 #include "report/svg.h"
 
 #include <math.h>
@@ -150,6 +151,7 @@ static void write_verdict(FILE *stream, const struct page *page, int index)
         html_text(stream, page->findings.powers.items[index]);
         fputs(".</p>\n", stream);
     }
+    sentences_card(stream, comparison, contrast);
     write_secondary(stream, comparison, contrast);
     fputs("</div>\n", stream);
 }
@@ -266,6 +268,7 @@ static void write_numbers(FILE *stream, const struct collection *collection)
         page_differences(stream, comparison);
         page_pairs(stream, comparison);
     }
+    sentences_table(stream, comparison);
     page_runs(stream, collection);
 }
 
@@ -341,6 +344,37 @@ static void write_making(FILE *stream, const struct page *page)
     fputs("</ul>\n", stream);
 }
 
+/* Where the page of `rotary heatmap` is, or how it is made. */
+static void write_heatmap(FILE *stream, const struct page *page)
+{
+    if (!page->has_heatmap && (!page->folder || page->collection->comparison->scoring != SCORING_BLEU))
+        return;
+    fputs("<h2>What heads look at</h2>\n<p class=\"note\">", stream);
+    if (page->has_heatmap) {
+        fputs("<a href=\"" PAGE_HEATMAP
+              "\">Heatmaps of attention</a>, by text, layer and head, and the entropy of "
+              "each layer.</p>\n",
+              stream);
+        return;
+    }
+    fputs("Maps of attention, and the entropy of each layer over seeds, are made by <code>rotary heatmap ",
+          stream);
+    html_text(stream, page->folder);
+    fputs(" --input FILE</code>. <code>rotary report ", stream);
+    html_text(stream, page->folder);
+    fputs("</code> then links them here.</p>\n", stream);
+}
+
+/* Of translations there is more than the samples of the last evaluation, where it could be read. */
+static void write_samples(FILE *stream, const struct page *page)
+{
+    const struct sentence_scores *sentences = page->collection->sentences;
+    if (sentences && sentences->count)
+        sentences_samples(stream, page->collection->comparison);
+    else
+        page_samples(stream, page->collection);
+}
+
 void page_write(FILE *stream, const struct page *page)
 {
     const struct collection *collection = page->collection;
@@ -359,7 +393,8 @@ void page_write(FILE *stream, const struct page *page)
     if (chart_has_curves(&page->training) || chart_has_curves(&page->validation))
         write_charts(stream, page);
     write_numbers(stream, collection);
-    page_samples(stream, collection);
+    write_samples(stream, page);
+    write_heatmap(stream, page);
     write_making(stream, page);
     fputs("<footer class=\"note\">Made by rotary from the records of the runs. This page loads nothing from "
           "elsewhere.</footer>\n"

@@ -10,12 +10,17 @@
 
 #include <stdio.h>
 
+/* Where `rotary heatmap` puts its page of a comparison, from that folder on. */
+#define PAGE_HEATMAP "heatmap/heatmap.html"
+
 struct page {
     const struct collection *collection;
     struct series scores; /* exact match or BLEU; none of tasks that are scored by their loss */
     struct series validation, training;
     struct findings findings;
-    char *choices; /* what a sweep chose for each arm, in lines; empty without a sweep */
+    char *choices;      /* what a sweep chose for each arm, in lines; empty without a sweep */
+    bool has_heatmap;   /* PAGE_HEATMAP lies beside the page */
+    const char *folder; /* of the comparison, if the page lies in it; NULL: it does not */
 };
 
 /* Errors of writing are those of the stream (ferror). */

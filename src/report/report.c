@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/report.h"
 
+#include "file/file.h"
 #include "file/print.h"
 #include "report/page.h"
 #include "study/sweep_text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void free_page(struct page *page)
 {
@@ -56,11 +59,31 @@ static rotary_status fill_page(struct page *page, rotary_error *error)
     return status;
 }
 
+/* What lies beside the page. `folder`: where it lies, which the page borrows. */
+static rotary_status look_beside(struct page *page, const char *path, char folder[FILE_PATH_BYTES],
+                                 rotary_error *error)
+{
+    char heatmap[FILE_PATH_BYTES], description[FILE_PATH_BYTES];
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, FILE_PATH_BYTES, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+    rotary_status status = file_path(heatmap, folder, PAGE_HEATMAP, error);
+    if (status == ROTARY_OK)
+        status = file_path(description, folder, "compare.json", error);
+    if (status != ROTARY_OK)
+        return status;
+    page->has_heatmap = file_exists(heatmap);
+    page->folder = page->collection->description && file_exists(description) ? folder : NULL;
+    return ROTARY_OK;
+}
+
 rotary_status report_write(const struct collection *collection, const char *path, rotary_error *error)
 {
     struct page page = {.collection = collection};
     struct print print;
-    rotary_status status = fill_page(&page, error);
+    char folder[FILE_PATH_BYTES];
+    rotary_status status = look_beside(&page, path, folder, error);
+    if (status == ROTARY_OK)
+        status = fill_page(&page, error);
     if (status == ROTARY_OK)
         status = print_begin(&print, error);
     if (status == ROTARY_OK) {

@@ -114,6 +114,30 @@ void resample_trials_summary(const struct resampling *resampling, const double *
     }
 }
 
+rotary_status resample_difference_of(const struct resampled_pairs *pairs, int64_t samples,
+                                     struct resampled_difference *difference, rotary_error *error)
+{
+    double *values = malloc((size_t)samples * sizeof *values), found = 0;
+    if (!values)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld differences", (long long)samples);
+    int64_t further = 0, left_out = samples / PLACES;
+    for (int i = 0; i < pairs->count; i++)
+        found += (pairs->corpus[pairs->systems[i]] - pairs->corpus[pairs->baselines[i]]) / pairs->count;
+    for (int64_t j = 0; j < samples; j++) {
+        values[j] = 0;
+        for (int i = 0; i < pairs->count; i++)
+            values[j] += (pairs->scores[pairs->systems[i] * samples + j] -
+                          pairs->scores[pairs->baselines[i] * samples + j]) /
+                         pairs->count;
+        further += fabs(values[j] - found) >= fabs(found);
+    }
+    qsort(values, (size_t)samples, sizeof *values, compare_values);
+    *difference = (struct resampled_difference){found, values[left_out], values[samples - 1 - left_out],
+                                                p_of(further, samples)};
+    free(values);
+    return ROTARY_OK;
+}
+
 /* ---- drawing ---- */
 
 struct work {
@@ -172,11 +196,16 @@ static rotary_status draw(const struct resampling *resampling, rotary_work *samp
     return ROTARY_OK;
 }
 
+rotary_status resample_scores(const struct resampling *resampling, double **scores, rotary_error *error)
+{
+    return draw(resampling, resample, scores, error);
+}
+
 rotary_status resample_bootstrap(const struct resampling *resampling, struct resampled *results,
                                  rotary_error *error)
 {
     double *scores = NULL;
-    rotary_status status = draw(resampling, resample, &scores, error);
+    rotary_status status = resample_scores(resampling, &scores, error);
     if (status != ROTARY_OK)
         return status;
     resample_summary(resampling, scores, results);

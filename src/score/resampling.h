@@ -39,10 +39,31 @@ struct resampled {
  * the samples' scores at places samples / 40 from either end. Fills results[systems]. */
 ROTARY_CHECKED rotary_status resample_bootstrap(const struct resampling *resampling,
                                                 struct resampled *results, rotary_error *error);
+/* The scores of all systems in the samples, [systems][samples], which the caller frees. */
+ROTARY_CHECKED rotary_status resample_scores(const struct resampling *resampling, double **scores,
+                                             rotary_error *error);
 /* p of all systems but the baseline, which must be there: p = (1 + #{trials: |d| > |D|}) / (1 + trials),
  * two-sided. */
 ROTARY_CHECKED rotary_status resample_trials(const struct resampling *resampling, struct resampled *results,
                                              rotary_error *error);
+
+/* The mean difference of pairs of systems, such as two arms from several seeds. */
+struct resampled_pairs {
+    const double *scores;           /* [systems][samples], of resample_scores */
+    const double *corpus;           /* [systems]: the score of the corpus */
+    int count;                      /* at least 1 */
+    const int *systems, *baselines; /* [count] */
+};
+struct resampled_difference {
+    double mean;      /* D: of the corpus, over the pairs */
+    double low, high; /* d, the same in a sample, is between them in 95% of the samples: at places samples /
+                         40 from either end */
+    double p;         /* (1 + #{samples: |d - D| >= |D|}) / (1 + samples): two-sided, as the interval is.
+                         sacreBLEU's, above, counts one side alone where the difference is large. */
+};
+ROTARY_CHECKED rotary_status resample_difference_of(const struct resampled_pairs *pairs, int64_t samples,
+                                                    struct resampled_difference *difference,
+                                                    rotary_error *error);
 
 /* The scores alone: mean, interval and p are NaN. */
 void resample_none(const struct resampling *resampling, struct resampled *results);

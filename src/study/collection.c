@@ -314,8 +314,19 @@ rotary_status collection_read(struct collection *collection, const char *const *
     return collection_read_with(collection, folders, count, &(struct collection_options){0}, error);
 }
 
+rotary_status collection_read_sentences(struct collection *collection, rotary_error *error)
+{
+    struct comparison *comparison = collection->comparison;
+    if (comparison->scoring != SCORING_BLEU)
+        return ROTARY_OK;
+    rotary_status status = sentence_scores_create(&collection->sentences, comparison, error);
+    comparison->sentences = collection->sentences;
+    return status;
+}
+
 void collection_free(struct collection *collection)
 {
+    sentence_scores_destroy(collection->sentences);
     comparison_destroy(collection->comparison);
     for (int i = 0; i < collection->record_count; i++)
         record_free(&collection->records[i]);

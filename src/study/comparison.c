@@ -398,6 +398,7 @@ rotary_status comparison_create(struct comparison **comparison, const struct com
         return no_memory(error);
     }
     created->records = request->records;
+    created->record_count = request->record_count;
     created->varied = request->varied ? request->varied : "position";
     created->unlike = request->unlike;
     created->looks = request->looks;

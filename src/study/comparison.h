@@ -63,11 +63,12 @@ struct looks {
 
 struct comparison {
     const struct record *records; /* borrowed */
-    const char *varied;           /* "position": the keys whose values are compared; borrowed */
-    const char *unlike;           /* as requested; borrowed */
-    const struct looks *looks;    /* as requested; borrowed */
-    int max_pairs;                /* as requested; 0 if there are more pairs than that */
-    struct comparison_arm *arms;  /* the first is the baseline of those that follow */
+    int record_count;
+    const char *varied;          /* "position": the keys whose values are compared; borrowed */
+    const char *unlike;          /* as requested; borrowed */
+    const struct looks *looks;   /* as requested; borrowed */
+    int max_pairs;               /* as requested; 0 if there are more pairs than that */
+    struct comparison_arm *arms; /* the first is the baseline of those that follow */
     int arm_count;
     struct contrast
         *contrasts; /* every other arm with the first; with `all_pairs` also those with each other */
@@ -76,11 +77,13 @@ struct comparison {
         measures[MEASURES]; /* those that are reported; the first is the primary one, which decides */
     int measure_count;
     enum scoring scoring;
-    bool has_problems; /* scored by exact match */
-    int64_t problems;  /* of an evaluation */
-    int64_t steps;     /* of a run; the maximum where they differ */
-    int unfinished;    /* runs that are not finished, begun or not */
-    int diverged;      /* records of runs that diverged */
+    bool has_problems;                       /* scored by exact match */
+    int64_t problems;                        /* of an evaluation */
+    int64_t steps;                           /* of a run; the maximum where they differ */
+    int unfinished;                          /* runs that are not finished, begun or not */
+    int diverged;                            /* records of runs that diverged */
+    const struct sentence_scores *sentences; /* of translations, set by collection_read_sentences; NULL: they
+                                                were not read. Borrowed */
 };
 
 struct comparison_request {

@@ -44,6 +44,11 @@ static rotary_status fail_value(const struct line *line, const char *key, const 
     return status;
 }
 
+static rotary_status no_memory(const char *path, rotary_error *error)
+{
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the records in %s", path);
+}
+
 static rotary_status read_count(const struct line *line, const json_t *object, const char *key,
                                 int64_t *count, rotary_error *error)
 {
@@ -75,17 +80,29 @@ static rotary_status read_bleu(const struct line *line, const json_t *object, in
     return status == ROTARY_OK ? read_count(line, object, "translated", translated, error) : status;
 }
 
+/* How BLEU was computed. */
+static rotary_status read_signature(struct record *record, const struct line *line, const json_t *object,
+                                    rotary_error *error)
+{
+    const json_t *signature = json_object_get(object, "signature");
+    if (!signature)
+        return ROTARY_OK;
+    if (!json_is_string(signature))
+        return fail_value(line, "signature", signature, "a text", error);
+    char *copy = strdup(json_string_value(signature));
+    if (!copy)
+        return no_memory(line->path, error);
+    free(record->signature);
+    record->signature = copy;
+    return ROTARY_OK;
+}
+
 /* Makes room for one more element; doubles the array when the count is a power of two. */
 static void *grow(void *array, int64_t count, size_t size)
 {
     if (count & (count - 1))
         return array;
     return realloc(array, (count ? (size_t)count * 2 : 1) * size);
-}
-
-static rotary_status no_memory(const char *path, rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the records in %s", path);
 }
 
 static rotary_status add_point(struct record *record, const struct line *line, int64_t step,
@@ -123,6 +140,8 @@ static rotary_status add_evaluation(struct record *record, const struct line *li
     if (status == ROTARY_OK)
         status = read_bleu(line, json_object_get(object, "test"), &evaluation.test_translated,
                            &evaluation.test_bleu, error);
+    if (status == ROTARY_OK)
+        status = read_signature(record, line, object, error);
     evaluation.averaged = json_object_get(object, "checkpoint") != NULL;
     if (status != ROTARY_OK)
         return status;
@@ -276,6 +295,7 @@ void record_free(struct record *record)
     free(record->evaluations);
     free(record->samples);
     json_decref(record->sample_lines);
+    free(record->signature);
     *record = (struct record){0};
 }
 

@@ -47,6 +47,7 @@ struct record {
     struct record_sample *samples;
     int64_t sample_count;
     json_t *sample_lines; /* owns the samples' strings */
+    char *signature;      /* of the last BLEU (score/bleu.h); NULL: there is none */
 };
 
 /* Reads a run's folder. A last line without a newline, which a killed run leaves, is ignored. Any other line

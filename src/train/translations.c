@@ -6,6 +6,7 @@
 #include "file/file.h"
 #include "model/search.h"
 #include "score/bleu.h"
+#include "task/split_text.h"
 #include "text/unicode.h"
 
 #include <stdlib.h>
@@ -104,10 +105,8 @@ static rotary_status score(const struct sentences *sentences, struct evaluation 
                                           .hypotheses = sentences->hypotheses,
                                           .reference_count = 1,
                                           .references = &references};
-    struct bleu_config config;
+    const struct bleu_config config = split_text_bleu(task_lowercase(sentences->task));
     struct bleu_score found;
-    bleu_config_default(&config);
-    config.lowercase = task_lowercase(sentences->task);
     rotary_status status = bleu_corpus(&config, &corpus, &found, error);
     if (status != ROTARY_OK)
         return status;

@@ -66,6 +66,33 @@ small="--set translation_data=. --set translation_test=test --set hidden_size=16
     grep -q "steps_to_90\|exact_match" out && complain "translations are compared by exact match"
     grep -q "BLEU, test" all/report.html || complain "the page has no BLEU"
 
+    # The paired bootstrap over sentences, of every pair and of their mean, and translations side by side.
+    does 0 report all --json
+    has sentences.sentences 7
+    has sentences.split '"test"'
+    has sentences.fault null
+    has signature '"nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0+rotary.0.1.0"'
+    "$json_get" contrasts.1.sentences.pairs.1.high <out >/dev/null || complain "a pair has no interval over sentences"
+    [ "$("$json_get" contrasts.1.sentences.mean.mean <out | cut -c 1-9)" = "$("$json_get" contrasts.1.measures.bleu.mean <out | cut -c 1-9)" ] ||
+        complain "the mean over the pairs of the bootstrap is not that of BLEU"
+    does 0 report all
+    says "paired bootstrap over the 7 sentences of the test set"
+    says "  seed 2: "
+    for text in "Paired bootstrap over the 7 sentences" "<h2>Translations</h2>" "case:mixed" "rotary heatmap all --input FILE"; do
+        grep -q "$text" all/report.html || complain "the page does not say $text"
+    done
+    # The page links that of the heatmaps where `rotary heatmap` puts it.
+    does 0 heatmap all --arms sinusoidal,rope --input test.de --target test.en
+    does 0 report all
+    grep -q 'href="heatmap/heatmap.html"' all/report.html || complain "the page has no link to the heatmaps"
+    # A test set that has changed is no longer that of the runs: the rest is shown without it.
+    cp test.en kept.en
+    sed 1d kept.en >test.en
+    does 0 report all
+    says "no paired bootstrap over sentences: "
+    grep -q "No paired bootstrap over sentences: .*test.en" all/report.html || complain "the page does not say what is wrong"
+    mv kept.en test.en
+
     # A sweep chooses by the validation set: the test set judges.
     does 0 compare translation $small --set epochs=4 --sweep learning_rate=0.01,0.02 --sweep-runs 1 --positions rope --runs 2 --out swept
     tail -n 1 "swept/sweep/rope,learning_rate=0.02-1000001/metrics.jsonl" >last.json

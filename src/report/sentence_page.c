@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The paired bootstrap over sentences on the page, and translations side by side.
+ */
+#include "report/findings.h"
+#include "report/html.h"
+#include "report/page.h"
+#include "report/sentences.h"
+#include "report/svg.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { DECIMALS = 2 };
+
+/* What the page has to show; NULL: nothing. */
+static const struct sentence_scores *scores_of(const struct comparison *comparison)
+{
+    const struct sentence_scores *scores = comparison->sentences;
+    return scores && !scores->fault && scores->count ? scores : NULL;
+}
+
+static void write_difference(FILE *stream, const struct resampled_difference *difference)
+{
+    char number[HTML_NUMBER_BYTES];
+    fputs(html_number(number, difference->mean, DECIMALS, 1), stream);
+    fprintf(stream, " [%s", html_number(number, difference->low, DECIMALS, 1));
+    fprintf(stream, ", %s]", html_number(number, difference->high, DECIMALS, 1));
+}
+
+static void write_p(FILE *stream, double p)
+{
+    char text[SHORT_NUMBER_BYTES];
+    html_text(stream, p_text(text, p));
+}
+
+void sentences_card(FILE *stream, const struct comparison *comparison, const struct contrast *contrast)
+{
+    const struct sentence_scores *scores = scores_of(comparison);
+    if (!scores || contrast->pair_count == 0)
+        return;
+    const struct resampled_difference *mean = &scores->contrasts[contrast - comparison->contrasts].mean;
+    fputs("<p class=\"secondary\">BLEU over sentences, with these models: ", stream);
+    write_difference(stream, mean);
+    fputs(", p ", stream);
+    write_p(stream, mean->p);
+    fputs("</p>\n", stream);
+}
+
+/* ---- the table ---- */
+
+static void write_row(FILE *stream, const struct comparison *comparison, const struct contrast *contrast,
+                      const char *seed, const struct resampled_difference *difference)
+{
+    fprintf(stream, "<tr><th scope=\"row\" class=\"%s\">", svg_arm_class(contrast->arm));
+    html_text(stream, comparison->arms[contrast->arm].name);
+    fputs(" − ", stream);
+    html_text(stream, comparison->arms[contrast->baseline].name);
+    fprintf(stream, "</th><td>%s</td><td>", seed);
+    write_difference(stream, difference);
+    fputs("</td><td>", stream);
+    write_p(stream, difference->p);
+    fputs("</td><td>", stream);
+}
+
+static void write_contrast(FILE *stream, const struct comparison *comparison, int index)
+{
+    const struct contrast *contrast = &comparison->contrasts[index];
+    const struct sentence_contrast *found = &comparison->sentences->contrasts[index];
+    char seed[HTML_NUMBER_BYTES];
+    if (contrast->pair_count == 0)
+        return;
+    fputs("<tbody>\n", stream);
+    for (int i = 0; i < contrast->pair_count; i++) {
+        snprintf(seed, sizeof seed, "%lld", (long long)contrast->pairs[i].seed);
+        write_row(stream, comparison, contrast, seed, &found->pairs[i]);
+        fputs("</td></tr>\n", stream);
+    }
+    snprintf(seed, sizeof seed, "mean of %d", contrast->pair_count);
+    write_row(stream, comparison, contrast, seed, &found->mean);
+    page_difference(stream, &contrast->difference[MEASURE_BLEU], DECIMALS);
+    fputs("</td></tr>\n</tbody>\n", stream);
+}
+
+static void write_fault(FILE *stream, const char *fault)
+{
+    fputs("<p class=\"note\">No paired bootstrap over sentences: ", stream);
+    html_text(stream, fault);
+    fputs(".</p>\n", stream);
+}
+
+void sentences_table(FILE *stream, const struct comparison *comparison)
+{
+    const struct sentence_scores *scores = scores_of(comparison);
+    const char *signature = sentences_signature(comparison);
+    char count[HTML_NUMBER_BYTES];
+    if (signature) {
+        fputs("<p class=\"note\">BLEU is <code>BLEU|", stream);
+        html_text(stream, signature);
+        fputs("</code>: scores with another signature are not comparable.</p>\n", stream);
+    }
+    if (comparison->sentences && comparison->sentences->fault)
+        write_fault(stream, comparison->sentences->fault);
+    if (!scores || comparison->contrast_count == 0)
+        return;
+    fprintf(stream,
+            "<div class=\"scroll\"><table class=\"sticky\">\n<caption>Paired bootstrap over the %s sentences "
+            "of the %s set, BLEU</caption>\n<thead><tr><th>difference</th><th>seed</th>"
+            "<th>[95%% over sentences]</th><th>p</th><th>[interval over seeds]</th></tr></thead>\n",
+            html_count(count, scores->count), scores->split);
+    for (int i = 0; i < comparison->contrast_count; i++)
+        write_contrast(stream, comparison, i);
+    fprintf(
+        stream,
+        "</table></div>\n<p class=\"note\">Of each of %d samples of as many sentences, drawn with "
+        "replacement and the same for all runs, BLEU is computed again. The mean of the pairs’ differences "
+        "is the number that the interval over seeds is of. Over sentences the interval and p say what other "
+        "sentences would give with these very models, over seeds what other seeds would give on these "
+        "sentences: a difference between encodings should have both away from zero.</p>\n",
+        (int)SENTENCE_SAMPLES);
+}
+
+/* ---- translations side by side ---- */
+
+static void write_line(FILE *stream, const char *class, const char *who, const char *score,
+                       struct text_line line)
+{
+    fprintf(stream, "<p class=\"answer%s\"><span class=\"who %s\">", strcmp(class, "") ? "" : " reference",
+            class);
+    html_text(stream, who);
+    fprintf(stream, "</span><b>%s</b><code>", score);
+    html_text(stream, line.count > 0 ? line.bytes : "(nothing)");
+    fputs("</code></p>\n", stream);
+}
+
+static void write_choice(FILE *stream, const struct comparison *comparison,
+                         const struct sentence_choice *choice)
+{
+    const struct sentence_scores *scores = comparison->sentences;
+    fprintf(stream, "<div class=\"card sample\">\n<p class=\"eyebrow\">sentence %lld%s</p>\n",
+            (long long)choice->line + 1, choice->differs ? ", chosen for its difference" : "");
+    fputs("<p class=\"prompt\"><code>", stream);
+    html_text(stream, text_lines_at(&scores->text.source, choice->line).bytes);
+    fputs("</code></p>\n", stream);
+    write_line(stream, "", "reference", "", text_lines_at(&scores->text.target, choice->line));
+    for (int i = 0; i < comparison->arm_count; i++) {
+        char bleu[HTML_NUMBER_BYTES];
+        if (scores->shown[i] < 0)
+            continue;
+        html_number(bleu, sentence_bleu(scores, scores->shown[i], choice->line), 1, 0);
+        write_line(stream, svg_arm_class(i), comparison->arms[i].name, bleu,
+                   text_lines_at(&scores->runs[scores->shown[i]].lines, choice->line));
+    }
+    fputs("</div>\n", stream);
+}
+
+/* "rope: seed 2, BLEU 36.10, the median of 3" */
+static void write_shown(FILE *stream, const struct comparison *comparison)
+{
+    const struct sentence_scores *scores = comparison->sentences;
+    const char *before = "";
+    for (int i = 0; i < comparison->arm_count; i++) {
+        if (scores->shown[i] < 0)
+            continue;
+        fputs(before, stream);
+        html_text(stream, comparison->arms[i].name);
+        fprintf(stream, ": seed %lld, BLEU %.2f", (long long)comparison->records[scores->shown[i]].seed,
+                scores->runs[scores->shown[i]].bleu);
+        if (comparison->arms[i].run_count > 1)
+            fprintf(stream, ", the %smedian of %d", comparison->arms[i].run_count % 2 ? "" : "lower ",
+                    comparison->arms[i].run_count);
+        before = "; ";
+    }
+}
+
+void sentences_samples(FILE *stream, const struct comparison *comparison)
+{
+    const struct sentence_scores *scores = scores_of(comparison);
+    bool differs = false;
+    if (!scores)
+        return;
+    for (int i = 0; i < scores->choice_count; i++)
+        differs = differs || scores->choices[i].differs;
+    fprintf(stream, "<h2>Translations</h2>\n<p class=\"note\">Sentences of the %s set, ", scores->split);
+    fputs(differs
+              ? "some spread over the lengths of sources, the others those whose translations differ most "
+                "in BLEU, which are not typical. "
+              : "spread over the lengths of sources. ",
+          stream);
+    fputs("The run of each arm is that with the median BLEU: ", stream);
+    write_shown(stream, comparison);
+    fputs(". Beside a translation is its own BLEU (effective order).</p>\n<section class=\"grid2 "
+          "translations\">\n",
+          stream);
+    for (int i = 0; i < scores->choice_count; i++)
+        write_choice(stream, comparison, &scores->choices[i]);
+    fputs("</section>\n", stream);
+}

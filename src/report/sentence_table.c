@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The paired bootstrap over sentences as text and as JSON.
+ */
+#include "report/findings.h"
+#include "report/sentences.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *sentences_signature(const struct comparison *comparison)
+{
+    for (int i = 0; i < comparison->record_count; i++)
+        if (comparison->records[i].signature)
+            return comparison->records[i].signature;
+    return NULL;
+}
+
+static void write_difference(FILE *stream, const struct resampled_difference *difference)
+{
+    char p[SHORT_NUMBER_BYTES];
+    fprintf(stream, "%+.2f [%+.2f, %+.2f]  p %s%s\n", difference->mean, difference->low, difference->high,
+            difference->p < 0.0001 ? "" : "= ", p_text(p, difference->p));
+}
+
+static void write_contrast(FILE *stream, const struct comparison *comparison, int index)
+{
+    const struct contrast *contrast = &comparison->contrasts[index];
+    const struct sentence_contrast *found = &comparison->sentences->contrasts[index];
+    if (contrast->pair_count == 0)
+        return;
+    fprintf(stream, "%s - %s, mean of %d pair%s: ", comparison->arms[contrast->arm].name,
+            comparison->arms[contrast->baseline].name, contrast->pair_count,
+            contrast->pair_count == 1 ? "" : "s");
+    write_difference(stream, &found->mean);
+    for (int i = 0; i < contrast->pair_count; i++) {
+        fprintf(stream, "  seed %lld: ", (long long)contrast->pairs[i].seed);
+        write_difference(stream, &found->pairs[i]);
+    }
+}
+
+void sentences_text(FILE *stream, const struct comparison *comparison)
+{
+    const struct sentence_scores *scores = comparison->sentences;
+    const char *signature = sentences_signature(comparison);
+    if (signature)
+        fprintf(stream, "BLEU|%s\n", signature);
+    if (scores && scores->fault)
+        fprintf(stream, "no paired bootstrap over sentences: %s\n", scores->fault);
+    if (!scores || scores->fault || scores->count == 0 || comparison->contrast_count == 0)
+        return;
+    fprintf(
+        stream,
+        "paired bootstrap over the %lld sentences of the %s set, 95%% of %d samples: what other sentences "
+        "would give\nwith these models. What other seeds would give is the interval above.\n",
+        (long long)scores->count, scores->split, (int)SENTENCE_SAMPLES);
+    for (int i = 0; i < comparison->contrast_count; i++)
+        write_contrast(stream, comparison, i);
+}
+
+static json_t *difference_json(const struct resampled_difference *difference)
+{
+    return json_pack("{s:f, s:f, s:f, s:f}", "mean", difference->mean, "low", difference->low, "high",
+                     difference->high, "p", difference->p);
+}
+
+json_t *sentences_json(const struct comparison *comparison)
+{
+    const struct sentence_scores *scores = comparison->sentences;
+    if (!scores)
+        return json_null();
+    return json_pack("{s:s?, s:I, s:i, s:i, s:s?, s:s?}", "split", scores->split, "sentences",
+                     (json_int_t)scores->count, "samples", (int)SENTENCE_SAMPLES, "seed", (int)SENTENCE_SEED,
+                     "signature", scores->count ? scores->signature : NULL, "fault", scores->fault);
+}
+
+json_t *sentences_contrast_json(const struct comparison *comparison, int index)
+{
+    const struct sentence_scores *scores = comparison->sentences;
+    if (!scores || scores->fault || !comparison->contrasts[index].pair_count)
+        return json_null();
+    const struct sentence_contrast *found = &scores->contrasts[index];
+    json_t *pairs = json_array();
+    for (int i = 0; i < comparison->contrasts[index].pair_count; i++)
+        if (json_array_append_new(pairs, difference_json(&found->pairs[i])) != 0)
+            return NULL;
+    return json_pack("{s:o, s:o}", "mean", difference_json(&found->mean), "pairs", pairs);
+}
