@@ -106,7 +106,7 @@ void sentences_table(FILE *stream, const struct comparison *comparison)
     fprintf(stream,
             "<div class=\"scroll\"><table class=\"sticky\">\n<caption>Paired bootstrap over the %s sentences "
             "of the %s set, BLEU</caption>\n<thead><tr><th>difference</th><th>seed</th>"
-            "<th>[95%% over sentences]</th><th>p</th><th>[interval over seeds]</th></tr></thead>\n",
+            "<th>mean [95%% over sentences]</th><th>p</th><th>mean [interval over seeds]</th></tr></thead>\n",
             html_count(count, scores->count), scores->split);
     for (int i = 0; i < comparison->contrast_count; i++)
         write_contrast(stream, comparison, i);
