@@ -219,7 +219,7 @@ rotary_status plan_backend(const struct common_options *common, int precision, s
 
 static struct transformer_limits limits_of(const struct plan_load_call *call, const struct run_config *config)
 {
-    struct transformer_limits limits = trainer_limits(config, false);
+    struct transformer_limits limits = trainer_limits(config);
     limits.batch = call->batch > 0 ? call->batch : limits.batch;
     limits.time = call->time > 0 ? call->time : limits.time;
     return limits;

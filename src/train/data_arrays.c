@@ -3,8 +3,7 @@
 
 #include "base/fail.h"
 #include "file/memory.h"
-#include "train/packed_batch.h"
-#include "train/training_batch.h"
+#include "train/trainer.h"
 
 #include <string.h>
 
@@ -78,16 +77,17 @@ static int64_t find_step(const struct task *task, const struct data_request *req
     const int64_t batches = train->gradient_accumulation_steps;
     if (request->split != DATA_TRAINING)
         return 0;
-    if (train->batch_tokens == 0) {
-        *first = training_place((uint64_t)train->seed, request->step, train->batch_size * batches);
+    if (!task_has_examples(&request->config->task)) {
+        *first = training_place((uint64_t)train->seed, request->step);
         return train->batch_size * batches;
     }
     const struct example_order order = {.task = task, .seed = (uint64_t)train->seed};
+    const struct batch_size size = trainer_batch_size(request->config);
     struct example_cursor cursor = {0};
-    example_cursor_move(&cursor, &order, train->batch_tokens, (request->step - 1) * batches);
+    example_cursor_move(&cursor, &order, size, (request->step - 1) * batches);
     *first =
         (struct task_place){.seed = order.seed, .step = (uint32_t)request->step, .ordinal = cursor.ordinal};
-    example_cursor_move(&cursor, &order, train->batch_tokens, request->step * batches);
+    example_cursor_move(&cursor, &order, size, request->step * batches);
     return cursor.ordinal - first->ordinal;
 }
 

@@ -4,8 +4,7 @@
  */
 #include "base/fail.h"
 #include "base/integer.h"
-#include "train/packed_batch.h"
-#include "train/run.h"
+#include "train/trainer.h"
 
 static rotary_status fail_endless(const struct run_config *config, rotary_error *error)
 {
@@ -25,34 +24,16 @@ static rotary_status check_budget(const struct run_config *config, const struct 
                                   rotary_error *error)
 {
     const int64_t tokens = config->train.batch_tokens;
-    int64_t largest = 0, found = 0;
-    for (int64_t i = 0; tokens > 0 && i < task_examples(task, TASK_TRAINING); i++) {
-        const struct task_example example = task_example(task, TASK_TRAINING, i);
-        const int64_t size = max_i64(example.source_count, example.target_count);
-        if (size > largest) {
-            largest = size;
-            found = i;
-        }
-    }
-    if (largest <= tokens)
+    const struct longest_example longest = examples_longest(task);
+    if (tokens == 0 || longest.tokens <= tokens)
         return ROTARY_OK;
-    const struct task_example example = task_example(task, TASK_TRAINING, found);
+    const struct task_example example = task_example(task, TASK_TRAINING, longest.index);
     return rotary_fail(
         error, ROTARY_INVALID_ARGUMENT,
         "batch_tokens is %lld, but training example %lld has %lld tokens of source and %lld of "
         "target: wanted at least %lld",
-        (long long)tokens, (long long)found + 1, (long long)example.source_count,
-        (long long)example.target_count, (long long)largest);
-}
-
-/* The batches that the corpus in its own order is cut into. */
-static int64_t batches_of(const struct run_config *config, const struct task *task)
-{
-    const struct train_config *train = &config->train;
-    const struct example_order order = {.task = task, .in_order = true};
-    if (train->batch_tokens > 0)
-        return examples_batches(&order, train->batch_tokens);
-    return divide_up(task_examples(task, TASK_TRAINING), train->batch_size);
+        (long long)tokens, (long long)longest.index + 1, (long long)example.source_count,
+        (long long)example.target_count, (long long)longest.tokens);
 }
 
 rotary_status run_config_derive_steps(struct run_config *config, const char *folder, rotary_error *error)
@@ -68,9 +49,10 @@ rotary_status run_config_derive_steps(struct run_config *config, const char *fol
     if (status != ROTARY_OK)
         return status;
     status = check_budget(config, task, error);
+    const struct example_order order = {.task = task, .in_order = true};
     if (status == ROTARY_OK && train->epochs > 0)
-        train->steps =
-            divide_up(train->epochs * batches_of(config, task), train->gradient_accumulation_steps);
+        train->steps = divide_up(train->epochs * examples_batches(&order, trainer_batch_size(config)),
+                                 train->gradient_accumulation_steps);
     task_destroy(task);
     return status;
 }

@@ -155,10 +155,10 @@ static rotary_status sum_corpus(const struct task *task, struct transformer *tra
                                 struct token_sums *sums, rotary_error *error)
 {
     const struct example_order order = {.task = task, .split = evaluated_split(config)};
+    const struct batch_size size = {.tokens = workspace->corpus_tokens};
     rotary_status status = ROTARY_OK;
     int64_t first = 0, count;
-    for (; status == ROTARY_OK && (count = examples_within(&order, workspace->corpus_tokens, first)) > 0;
-         first += count) {
+    for (; status == ROTARY_OK && (count = examples_within(&order, size, first)) > 0; first += count) {
         const struct batch filled = packed_batch_fill(&workspace->packed, &order, first, count);
         status = add_losses(transformer, config, &filled, sums, error);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/packed_batch.h"
 
+#include "base/integer.h"
 #include "task/permutation.h"
 
 #include <string.h>
@@ -18,35 +19,51 @@ struct task_example example_at(const struct example_order *order, int64_t ordina
                         is_permuted(order) ? corpus_training_example(&place, count).index : ordinal);
 }
 
-int64_t examples_within(const struct example_order *order, int64_t tokens, int64_t ordinal)
+int64_t examples_within(const struct example_order *order, struct batch_size size, int64_t ordinal)
 {
     const int64_t end = is_permuted(order) ? INT64_MAX : task_examples(order->task, order->split);
+    if (size.examples > 0)
+        return min_i64(size.examples, end - ordinal);
     int64_t source = 0, target = 0, count = 0;
     for (; ordinal + count < end; count++) {
         const struct task_example example = example_at(order, ordinal + count);
         source += example.source_count;
         target += example.target_count;
-        if (source > tokens || target > tokens)
+        if (source > size.tokens || target > size.tokens)
             break;
     }
     return count;
 }
 
-int64_t examples_batches(const struct example_order *order, int64_t tokens)
+struct longest_example examples_longest(const struct task *task)
+{
+    struct longest_example longest = {.tokens = 0};
+    for (int64_t i = 0; i < task_examples(task, TASK_TRAINING); i++) {
+        const struct task_example example = task_example(task, TASK_TRAINING, i);
+        const int64_t tokens = max_i64(example.source_count, example.target_count);
+        if (tokens > longest.tokens)
+            longest = (struct longest_example){.index = i, .tokens = tokens};
+    }
+    return longest;
+}
+
+int64_t examples_batches(const struct example_order *order, struct batch_size size)
 {
     int64_t batches = 0, ordinal = 0;
-    for (int64_t count; (count = examples_within(order, tokens, ordinal)) > 0; batches++)
+    for (int64_t count; (count = examples_within(order, size, ordinal)) > 0; batches++)
         ordinal += count;
     return batches;
 }
 
-void example_cursor_move(struct example_cursor *cursor, const struct example_order *order, int64_t tokens,
-                         int64_t batch)
+void example_cursor_move(struct example_cursor *cursor, const struct example_order *order,
+                         struct batch_size size, int64_t batch)
 {
+    if (size.examples > 0)
+        *cursor = (struct example_cursor){.batch = batch, .ordinal = batch * size.examples};
     if (batch < cursor->batch)
         *cursor = (struct example_cursor){0};
     for (; cursor->batch < batch; cursor->batch++)
-        cursor->ordinal += examples_within(order, tokens, cursor->ordinal);
+        cursor->ordinal += examples_within(order, size, cursor->ordinal);
 }
 
 static int32_t *push(struct rotary_arena *arena, int64_t count)

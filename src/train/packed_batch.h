@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Packed batches of a finite corpus: as many of the next examples as have a number of tokens at most, without
- * padding. Which examples are the next follows from the corpus, the seed and how many came before.
+ * Packed batches of a finite corpus: a number of the next examples, or as many as have a number of tokens at
+ * most, without padding. Which examples are the next follows from the corpus, the seed and how many came
+ * before.
  */
 #ifndef ROTARY_TRAIN_PACKED_BATCH_H
 #define ROTARY_TRAIN_PACKED_BATCH_H
@@ -18,20 +19,32 @@ struct example_order {
 };
 /* The example at place `ordinal`, counted from 0. */
 struct task_example example_at(const struct example_order *order, int64_t ordinal);
-/* How many examples from `ordinal` on have at most `tokens` tokens of source and as many of target: 0 where
- * the split ends, or the first has more. */
-int64_t examples_within(const struct example_order *order, int64_t tokens, int64_t ordinal);
-/* The number of batches of at most `tokens` that examples 0, 1, ... are cut into, of an order with an end. */
-int64_t examples_batches(const struct example_order *order, int64_t tokens);
+
+/* How many examples a batch has. */
+struct batch_size {
+    int64_t examples; /* so many, fewer where the split ends; 0: as many as have at most `tokens` */
+    int64_t tokens;   /* of source, and as many of target. With `examples`, no batch has more */
+};
+/* How many examples a batch from `ordinal` on has: 0 where the split ends, or the first has more tokens. */
+int64_t examples_within(const struct example_order *order, struct batch_size size, int64_t ordinal);
+/* The training example with the most tokens of source or of target: its index, and that number. */
+struct longest_example {
+    int64_t index, tokens;
+};
+struct longest_example examples_longest(const struct task *task);
+/* The number of batches that examples 0, 1, ... are cut into, of an order with an end. */
+int64_t examples_batches(const struct example_order *order, struct batch_size size);
 
 /* Where micro-batch `batch` of the training data begins. All zero: the first one. */
 struct example_cursor {
     int64_t batch, ordinal;
 };
-/* Moves a cursor to a batch, on from where it is, or from the beginning for a batch before that. From the
- * beginning this takes about a second for a million examples. */
-void example_cursor_move(struct example_cursor *cursor, const struct example_order *order, int64_t tokens,
-                         int64_t batch);
+/* Moves a cursor of permuted training data to a batch, on from where it is, or from the beginning for a batch
+ * before that. From the beginning this takes about a second for a million examples, and no time if batches
+ * have a number of them.
+ */
+void example_cursor_move(struct example_cursor *cursor, const struct example_order *order,
+                         struct batch_size size, int64_t batch);
 
 /* The memory of a batch of at most `tokens` tokens of source and as many of target. */
 struct packed_batch {

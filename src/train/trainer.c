@@ -35,16 +35,38 @@ static void plan_updates(struct trainer *trainer)
     };
 }
 
-struct transformer_limits trainer_limits(const struct run_config *config, bool training)
+struct batch_size trainer_batch_size(const struct run_config *config)
 {
     const struct train_config *train = &config->train;
+    if (train->batch_tokens > 0)
+        return (struct batch_size){.tokens = train->batch_tokens};
+    return (struct batch_size){.examples = train->batch_size,
+                               .tokens = train->batch_size * config->task.sequence_length};
+}
+
+static struct transformer_limits limits_of(const struct run_config *config, int64_t tokens, bool training)
+{
     const int64_t time = config->task.sequence_length;
-    const int64_t batch = train->batch_tokens > 0 ? divide_up(train->batch_tokens, time) : train->batch_size;
-    return (struct transformer_limits){.batch = batch,
+    return (struct transformer_limits){.batch = divide_up(tokens, time),
                                        .time = time,
                                        .source_time = transformer_has_encoder(&config->model) ? time : 0,
                                        .training = training,
                                        .packed = task_has_examples(&config->task)};
+}
+
+struct transformer_limits trainer_limits(const struct run_config *config)
+{
+    return limits_of(config, trainer_batch_size(config).tokens, false);
+}
+
+/* A number of sentences has at most so many times the tokens of the longest one. Without the corpus it may be
+ * as long as a sequence. */
+static struct batch_size size_of(const struct run_config *config, const struct task *task)
+{
+    struct batch_size size = trainer_batch_size(config);
+    if (size.examples > 0 && task_examples(task, TASK_TRAINING) > 0)
+        size.tokens = size.examples * examples_longest(task).tokens;
+    return size;
 }
 
 static void carve_batch(struct trainer *trainer)
@@ -52,14 +74,14 @@ static void carve_batch(struct trainer *trainer)
     const struct train_config *train = &trainer->config->train;
     const int64_t count = train->gradient_accumulation_steps;
     trainer->batches = rotary_arena_push(&trainer->arena, count, sizeof *trainer->batches);
-    if (train->batch_tokens == 0) {
+    if (!task_has_examples(&trainer->config->task)) {
         task_batch_carve(&trainer->batch, trainer->task, train->batch_size * count, &trainer->arena);
         return;
     }
     struct packed_batch *packed = rotary_arena_push(&trainer->arena, count, sizeof *packed);
     for (int64_t i = 0; i < count; i++) {
         struct packed_batch batch;
-        packed_batch_carve(&batch, trainer->task, train->batch_tokens, &trainer->arena);
+        packed_batch_carve(&batch, trainer->task, trainer->size.tokens, &trainer->arena);
         if (packed)
             packed[i] = batch;
     }
@@ -74,8 +96,10 @@ static rotary_status count_bytes(struct trainer *trainer, const struct task_requ
     rotary_status status = task_create(&trainer->task, &config->task, request, error);
     if (status != ROTARY_OK)
         return status;
+    trainer->size = size_of(config, trainer->task);
     carve_batch(trainer);
-    status = transformer_bytes(trainer->backend, &config->model, trainer_limits(config, true), bytes, error);
+    status = transformer_bytes(trainer->backend, &config->model,
+                               limits_of(config, trainer->size.tokens, true), bytes, error);
     if (status == ROTARY_OK && __builtin_add_overflow(*bytes, trainer->arena.used, bytes))
         *bytes = SIZE_MAX;
     return status;
@@ -85,7 +109,8 @@ rotary_status trainer_bytes(const struct run_config *config, const struct backen
                             rotary_error *error)
 {
     struct trainer trainer = {.config = config, .backend = backend};
-    const struct task_request request = {.need = TASK_SIZES};
+    const bool reads = task_has_examples(&config->task) && config->train.batch_tokens == 0;
+    const struct task_request request = {.need = reads ? TASK_DATA : TASK_SIZES};
     rotary_status status = count_bytes(&trainer, &request, bytes, error);
     trainer_destroy(&trainer);
     return status;
@@ -105,7 +130,8 @@ static rotary_status create_model(struct trainer *trainer, const char *folder, r
         return status;
     carve_batch(trainer);
     return transformer_create(&trainer->transformer, trainer->backend, &config->model,
-                              trainer_limits(config, true), (uint64_t)config->train.seed, error);
+                              limits_of(config, trainer->size.tokens, true), (uint64_t)config->train.seed,
+                              error);
 }
 
 rotary_status trainer_create(struct trainer *trainer, const struct run_config *config, const char *folder,
@@ -130,7 +156,7 @@ void trainer_destroy(struct trainer *trainer)
 static int64_t fill_padded(struct trainer *trainer, int64_t step)
 {
     const struct train_config *train = &trainer->config->train;
-    const struct task_place first = training_place((uint64_t)train->seed, step, trainer->batch.rows);
+    const struct task_place first = training_place((uint64_t)train->seed, step);
     const int64_t targets = batch_fill(&trainer->batch, trainer->backend->threads, &first);
     for (int64_t i = 0; i < train->gradient_accumulation_steps; i++)
         trainer->batches[i] = task_batch_view(&trainer->batch, i * train->batch_size, train->batch_size);
@@ -143,9 +169,9 @@ static int64_t fill_packed(struct trainer *trainer, int64_t step)
     const struct example_order order = {.task = trainer->task, .seed = (uint64_t)train->seed};
     struct example_cursor *cursor = &trainer->cursor;
     int64_t targets = 0;
-    example_cursor_move(cursor, &order, train->batch_tokens, (step - 1) * train->gradient_accumulation_steps);
+    example_cursor_move(cursor, &order, trainer->size, (step - 1) * train->gradient_accumulation_steps);
     for (int64_t i = 0; i < train->gradient_accumulation_steps; i++) {
-        const int64_t count = examples_within(&order, train->batch_tokens, cursor->ordinal);
+        const int64_t count = examples_within(&order, trainer->size, cursor->ordinal);
         trainer->batches[i] = packed_batch_fill(&trainer->packed[i], &order, cursor->ordinal, count);
         targets += trainer->batches[i].input.time;
         cursor->batch++;

@@ -17,9 +17,10 @@ struct trainer {
     struct task *task;
     struct transformer *transformer;
     struct task_batch batch;      /* of all micro-batches of a step, one after another; or else */
-    struct packed_batch *packed;  /* [gradient_accumulation_steps], with batch_tokens */
+    struct packed_batch *packed;  /* [gradient_accumulation_steps], of a task with examples */
+    struct batch_size size;       /* of a micro-batch of a task with examples */
     struct batch *batches;        /* [gradient_accumulation_steps]: the current step's */
-    struct example_cursor cursor; /* with batch_tokens: where the next step begins */
+    struct example_cursor cursor; /* of a task with examples: where the next step begins */
     struct schedule schedule;
     struct optimizer optimizer;
     struct rotary_arena arena;
@@ -31,11 +32,14 @@ struct trainer {
 ROTARY_CHECKED rotary_status trainer_create(struct trainer *trainer, const struct run_config *config,
                                             const char *folder, const struct backend *backend,
                                             rotary_error *error);
-/* The bytes that trainer_create would allocate. Allocates next to nothing itself. */
+/* The bytes that trainer_create would allocate. Allocates next to nothing itself; of a task with examples it
+ * may read the corpus. */
 ROTARY_CHECKED rotary_status trainer_bytes(const struct run_config *config, const struct backend *backend,
                                            size_t *bytes, rotary_error *error);
-/* The largest batch of a run's training and of its evaluations. */
-struct transformer_limits trainer_limits(const struct run_config *config, bool training);
+/* The size of a micro-batch of a task with examples, of whichever corpus. */
+struct batch_size trainer_batch_size(const struct run_config *config);
+/* The largest batch with which a trained model is evaluated. */
+struct transformer_limits trainer_limits(const struct run_config *config);
 /* The learning rate as a configuration has it. */
 struct schedule trainer_schedule(const struct run_config *config);
 /* A trainer that is all zero is allowed. */

@@ -3,9 +3,9 @@
 
 #include "base/threads.h"
 
-struct task_place training_place(uint64_t seed, int64_t step, int64_t rows)
+struct task_place training_place(uint64_t seed, int64_t step)
 {
-    return (struct task_place){.seed = seed, .step = (uint32_t)step, .ordinal = (step - 1) * rows};
+    return (struct task_place){.seed = seed, .step = (uint32_t)step};
 }
 
 struct task_place validation_place(uint64_t seed, int64_t row)

@@ -7,8 +7,8 @@
 
 #include "task/task_batch.h"
 
-/* Where the data of step `step` begins, which has `rows` rows in all its micro-batches. */
-struct task_place training_place(uint64_t seed, int64_t step, int64_t rows);
+/* Where the data of step `step` begins, of a task that has no end. */
+struct task_place training_place(uint64_t seed, int64_t step);
 /* Validation sequence `row`, counted from 0. */
 struct task_place validation_place(uint64_t seed, int64_t row);
 

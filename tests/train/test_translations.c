@@ -175,7 +175,7 @@ static void test_last_evaluation(const char *folder, const struct backend *backe
     const struct train_load_call load = {.folder = folder,
                                          .checkpoint = CHECKPOINT_AVERAGE,
                                          .backend = backend,
-                                         .limits = trainer_limits(&config, false)};
+                                         .limits = trainer_limits(&config)};
     struct trained_model model;
     if (CHECK_INT(train_load(&load, &model, NULL), ROTARY_OK)) {
         const double loss = loss_of(&model, TASK_VALIDATION), test_loss = loss_of(&model, TASK_TEST);

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TRAINED = 13, HELD_OUT = 3, TIME = 64, ROWS = 6 };
+enum { TRAINED = 13, HELD_OUT = 3, TIME = 64, ROWS = 6, BATCH = 3 };
 
 /* A model that learns the lines, 6 rows per step: an epoch of 13 lines ends within a step. */
 static void lines_config(struct run_config *config)
@@ -27,8 +27,8 @@ static void lines_config(struct run_config *config)
     config->model.vocab_size = 0;
     config->model.max_position_embeddings = 0;
     config->model.dropout = 0.1;
-    config->train.batch_size = 3;
-    config->train.gradient_accumulation_steps = 2;
+    config->train.batch_size = BATCH;
+    config->train.gradient_accumulation_steps = ROWS / BATCH;
     config->train.steps = 30;
     config->train.learning_rate = 1e-2;
     config->train.evaluate_every = 10;
@@ -275,8 +275,12 @@ static void test_steps(void)
                                                  .row = i,
                                                  .ordinal = (step - 1) * ROWS + i};
                 const struct row row = row_at(trainer.task, &place);
-                CHECK(memcmp(trainer.batch.tokens + i * TIME, row.tokens, sizeof row.tokens) == 0);
-                CHECK_INT(trainer.batch.lengths[i], row.length);
+                const struct token_sequences *lines = &trainer.batches[i / BATCH].input;
+                const int32_t *starts = lines->starts + i % BATCH;
+                CHECK_INT(lines->sequences, BATCH);
+                CHECK_INT(starts[1] - starts[0], row.length);
+                CHECK(memcmp(lines->tokens + starts[0], row.tokens, (size_t)row.length * sizeof(int32_t)) ==
+                      0);
             }
         }
         trainer_destroy(&trainer);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Batches of a number of tokens: which examples they have, that the model learns from them what it would from
- * padded ones, and how many steps an epoch has. (test_lines.c kills and resumes such a run.)
+ * Batches of a number of tokens or of examples: which examples they have, and how many steps an epoch has.
+ * (test_lines.c kills and resumes such runs; tests/train/test_packed_training.c compares with padded
+ * batches.)
  */
 #include "support/allocations.h"
 #include "support/check.h"
@@ -18,6 +19,7 @@
 #include <string.h>
 
 enum { EXAMPLES = 13, TIME = 64, BUDGET = 140, SEED = 7 };
+static const struct batch_size budget = {.tokens = BUDGET};
 
 static void packed_config(struct run_config *config)
 {
@@ -47,23 +49,34 @@ static int64_t index_at(int64_t ordinal)
     return permutation_at(SEED, (uint64_t)(ordinal / EXAMPLES), EXAMPLES, ordinal % EXAMPLES);
 }
 
-/* Batches follow one another, each as large as it can be, and have the examples' tokens. */
-static void test_cut(const struct task *task)
+/* Whether a batch of `count` examples that end before `ordinal`, with `tokens` tokens, has the wanted size.
+ */
+static bool has_size(const struct task *task, struct batch_size size, int64_t count, int64_t tokens,
+                     int64_t ordinal)
+{
+    if (size.examples > 0)
+        return count == size.examples;
+    return tokens <= BUDGET &&
+           tokens + task_example(task, TASK_TRAINING, index_at(ordinal)).target_count > BUDGET;
+}
+
+/* Batches follow one another, each of its size, or as large as it can be, and have the examples' tokens. */
+static void test_cut(const struct task *task, struct batch_size size)
 {
     enum { BATCHES = 40 };
     const struct example_order order = {.task = task, .seed = SEED};
     struct rotary_arena arena = {0};
     struct packed_batch memory;
-    packed_batch_carve(&memory, task, BUDGET, &arena);
+    packed_batch_carve(&memory, task, size.tokens, &arena);
     CHECK_INT(rotary_arena_allocate(&arena, "a batch", NULL), ROTARY_OK);
-    packed_batch_carve(&memory, task, BUDGET, &arena);
+    packed_batch_carve(&memory, task, size.tokens, &arena);
     int64_t ordinal = 0, fewest = EXAMPLES, most = 0;
     for (int64_t batch = 0; batch < BATCHES; batch++) {
         struct example_cursor cursor = {.batch = batch == 5 ? 9 : 0, .ordinal = batch == 5 ? 999 : 0};
-        example_cursor_move(&cursor, &order, BUDGET, batch);
+        example_cursor_move(&cursor, &order, size, batch);
         CHECK_INT(cursor.batch, batch);
         CHECK_INT(cursor.ordinal, ordinal);
-        const int64_t count = examples_within(&order, BUDGET, ordinal);
+        const int64_t count = examples_within(&order, size, ordinal);
         const struct batch packed = packed_batch_fill(&memory, &order, ordinal, count);
         CHECK_INT(packed.input.batch, 1);
         CHECK_INT(packed.input.sequences, count);
@@ -80,12 +93,11 @@ static void test_cut(const struct task *task)
         }
         CHECK_INT(packed.input.starts[count], tokens);
         CHECK_INT(packed.input.time, tokens);
-        CHECK(tokens <= BUDGET &&
-              tokens + task_example(task, TASK_TRAINING, index_at(ordinal)).target_count > BUDGET);
+        CHECK(has_size(task, size, count, tokens, ordinal));
         fewest = count < fewest ? count : fewest;
         most = count > most ? count : most;
     }
-    CHECK(fewest < most);
+    CHECK(size.examples > 0 || fewest < most);
     rotary_arena_free(&arena);
 }
 
@@ -93,9 +105,12 @@ static void test_cut(const struct task *task)
 static void test_splits(const struct task *task)
 {
     const struct example_order validation = {.task = task, .split = TASK_VALIDATION, .seed = SEED};
-    CHECK_INT(examples_within(&validation, 1000, 0), 3);
-    CHECK_INT(examples_within(&validation, 1000, 2), 1);
-    CHECK_INT(examples_within(&validation, 1000, 3), 0);
+    static const struct batch_size sizes[] = {{.tokens = 1000}, {.examples = 4, .tokens = 1000}};
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(examples_within(&validation, sizes[i], 0), 3);
+        CHECK_INT(examples_within(&validation, sizes[i], 2), 1);
+        CHECK_INT(examples_within(&validation, sizes[i], 3), 0);
+    }
     CHECK(example_at(&validation, 1).target == task_example(task, TASK_VALIDATION, 1).target);
     const struct example_order whole = {.task = task, .in_order = true};
     int64_t batches = 1, tokens = 0;
@@ -105,7 +120,8 @@ static void test_splits(const struct task *task)
         tokens = tokens + count > BUDGET ? count : tokens + count;
     }
     CHECK(batches > 3);
-    CHECK_INT(examples_batches(&whole, BUDGET), batches);
+    CHECK_INT(examples_batches(&whole, budget), batches);
+    CHECK_INT(examples_batches(&whole, (struct batch_size){.examples = 5, .tokens = 320}), 3);
 }
 
 struct trained {
@@ -135,17 +151,17 @@ static struct trained train_three(const struct run_config *config, int threads)
     return trained;
 }
 
-/* The first step has the examples that a padded one with as many rows has, and the same loss. */
-static void test_like_padded(const struct run_config *config, const struct task *task)
+/* The first step is that of a batch of so many examples. */
+static void test_counted(const struct run_config *config, const struct task *task)
 {
-    struct run_config packed = *config, padded = *config;
+    struct run_config packed = *config, counted = *config;
     const struct example_order order = {.task = task, .seed = SEED};
-    packed.model.dropout = padded.model.dropout = 0.0;
-    packed.train.gradient_accumulation_steps = padded.train.gradient_accumulation_steps = 1;
-    padded.train.batch_tokens = 0;
-    padded.train.batch_size = examples_within(&order, BUDGET, 0);
-    struct trained a = train_three(&packed, 1), b = train_three(&padded, 1);
-    CHECK_NEAR(a.loss[0], b.loss[0], 1e-6 * b.loss[0]);
+    packed.model.dropout = counted.model.dropout = 0.0;
+    packed.train.gradient_accumulation_steps = counted.train.gradient_accumulation_steps = 1;
+    counted.train.batch_tokens = 0;
+    counted.train.batch_size = examples_within(&order, budget, 0);
+    struct trained a = train_three(&packed, 1), b = train_three(&counted, 1);
+    CHECK(a.loss[0] == b.loss[0]);
     CHECK_INT(a.counted[0], b.counted[0]);
     CHECK(a.loss[0] / (double)a.counted[0] > 5.0);
     free(a.values);
@@ -167,12 +183,12 @@ static void test_allocations(const struct task *task)
     const struct example_order order = {.task = task, .seed = SEED};
     struct example_cursor cursor = {0};
     const int64_t before = allocations_counted();
-    example_cursor_move(&cursor, &order, BUDGET, 1000);
+    example_cursor_move(&cursor, &order, budget, 1000);
     CHECK_INT(allocations_counted(), before);
     CHECK(before > 0);
     /* A run of a million examples finds its place when it is resumed. */
     const double begin = rotary_clock();
-    example_cursor_move(&cursor, &order, BUDGET, 300000);
+    example_cursor_move(&cursor, &order, budget, 300000);
     CHECK(cursor.ordinal > 900000);
     printf("%lld examples in %.3f s\n", (long long)cursor.ordinal, rotary_clock() - begin);
 }
@@ -182,7 +198,7 @@ static void test_epochs(const struct run_config *config)
     struct run_config run = *config;
     struct task *task = task_of(config);
     const struct example_order whole = {.task = task, .in_order = true};
-    const int64_t batches = examples_batches(&whole, BUDGET);
+    const int64_t batches = examples_batches(&whole, budget);
     run.train.epochs = 7;
     CHECK_INT(run_config_check(&run, NULL), ROTARY_OK);
     CHECK_INT(run.train.steps, (7 * batches + 1) / 2);
@@ -259,9 +275,10 @@ int main(void)
     struct run_config config;
     packed_config(&config);
     struct task *task = task_of(&config);
-    test_cut(task);
+    test_cut(task, budget);
+    test_cut(task, (struct batch_size){.examples = 3, .tokens = 3 * TIME});
     test_splits(task);
-    test_like_padded(&config, task);
+    test_counted(&config, task);
     test_threads(&config);
     test_allocations(task);
     task_destroy(task);
