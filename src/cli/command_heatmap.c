@@ -35,8 +35,8 @@ static const struct setting heatmap_table[] = {
              "model's greedy translation)"},
     {"--max-new-tokens", SETTING_INTEGER, MEMBER(max_new_tokens), .metavar = "N", .min = 0, .max = MAX_TOKENS,
      .help = "continue each text greedily by up to N tokens; of a decoder alone (default: 0)"},
-    {"--arms", SETTING_TEXT, MEMBER(arms), .metavar = "NAME,NAME",
-     .help = "which two arms of a comparison (default: all, if there are two)"},
+    {"--arms", SETTING_TEXT, MEMBER(arms), .metavar = "NAME,...",
+     .help = "which arms of a comparison, the baseline first (default: all)"},
     {"--shown", SETTING_INTEGER, MEMBER(shown), .metavar = "N", .min = 1, .max = 1000,
      .help = "texts in the page and in files, the first ones; all count in the numbers (default: 8)"},
     {"--output", SETTING_TEXT, MEMBER(output), .metavar = "FOLDER",
@@ -172,36 +172,56 @@ static rotary_status write_files(const struct invocation *invocation, const stru
     return status == ROTARY_OK ? heatmap_files_write(maps, &files, written, error) : status;
 }
 
-static void print_interval(struct interval interval)
+static void print_interval(struct interval interval, bool sign)
 {
-    printf("%.3f", interval.mean);
+    printf(sign ? "%+.3f" : "%.3f", interval.mean);
     if (interval.low <= interval.high)
-        printf(" [%.3f, %.3f]", interval.low, interval.high);
+        printf(sign ? " [%+.3f, %+.3f]" : " [%.3f, %.3f]", interval.low, interval.high);
 }
 
-/* Entropy by layer, and the difference of two sides. */
+/* The widest column of names of sides. */
+static int name_width(const struct heatmaps *maps)
+{
+    int width = 0;
+    for (int side = 0; side < maps->side_count; side++) {
+        int length = (int)strlen(maps->sides[side].name);
+        width = length > width ? length : width;
+    }
+    return width;
+}
+
+/* A line for each side: its entropy, and the difference from the first. */
+static void print_layer(const struct heatmaps *maps, const char *name, struct heatmap_choice choice)
+{
+    for (int side = 0; side < maps->side_count; side++) {
+        const int64_t layers = maps->sides[side].runs[0].kinds[choice.kind].layers;
+        if (layers == 0 || choice.layer >= layers) /* runs of different depths */
+            continue;
+        printf("  %-22s %-*s  ", side == 0 ? name : "", name_width(maps), maps->sides[side].name);
+        print_interval(heatmap_layer(maps, side, choice), false);
+        if (heatmap_comparable(maps, side, choice.kind)) {
+            printf("  difference ");
+            print_interval(heatmap_contrast(maps, side, choice), true);
+        }
+        putchar('\n');
+    }
+}
+
+/* Entropy by layer, as many as the first side has. */
 static void print_layers(const struct heatmaps *maps, enum attention_kind kind)
 {
     int64_t layers = maps->sides[0].runs[0].kinds[kind].layers;
     if (layers == 0)
         return;
-    printf("%s, entropy in nats with 95%% intervals over %s\n",
+    printf("%s, entropy in nats with 95%% intervals over %lld %s\n",
            heatmap_kind_title(kind, heatmap_has_encoder(maps)),
-           heatmap_units_are_runs(maps) ? "runs" : "texts");
+           (long long)(heatmap_units_are_runs(maps) ? maps->sides[0].run_count : maps->texts),
+           heatmap_units_are_runs(maps) ? "runs, differences paired by seed" : "texts");
     for (int64_t layer = 0; layer <= layers; layer++) {
         char name[HEATMAP_LAYERS_BYTES];
         struct heatmap_choice choice = {kind, layer < layers ? layer : HEATMAP_DEEPER_HALF, HEAD_ENTROPY};
         snprintf(name, sizeof name, "layer %lld", (long long)layer + 1);
-        printf("  %s", layer < layers ? name : heatmap_deeper_half(name, layers));
-        for (int side = 0; side < maps->side_count; side++) {
-            printf("  %s ", maps->sides[side].name);
-            print_interval(heatmap_layer(maps, side, choice));
-        }
-        if (heatmap_comparable(maps, kind)) {
-            printf("  difference ");
-            print_interval(heatmap_contrast(maps, choice));
-        }
-        putchar('\n');
+        print_layer(maps, layer < layers ? name : heatmap_deeper_half(name, layers), choice);
     }
 }
 
@@ -256,12 +276,13 @@ const struct command command_heatmap = {
     .summary = "shows what the heads of attention look at",
     .more =
         "DIR is a run's folder; with two, both are shown side by side on the same texts. Or DIR is a "
-        "comparison's folder: two arms side by side, with the runs of the seeds that both have finished. "
+        "comparison's folder: its arms side by side, with the runs of the seeds that all have finished. "
         "Writes one HTML page that loads nothing else, in which one chooses text, layer and head and reads "
         "the "
         "weights; an SVG picture of every layer; and the weights as .npy, f32 [layers, heads, queries, "
         "keys]. "
-        "Prints the entropy of the weights by layer, and the difference of two sides with its interval: over "
+        "Prints the entropy of the weights by layer, and differences from the first side with intervals: "
+        "over "
         "runs paired by seed, or with one run a side over texts. A text has at most 256 tokens.",
     .example = "rotary heatmap runs/mine --input \"?s='dyjeofuxvejmg'; s[8:]==\" --max-new-tokens 8\n"
                "writes runs/mine/heatmap/heatmap.html: what a model trained on the task index looks at",

@@ -44,14 +44,8 @@ static json_t *heads_json(const struct heatmap_run *run)
     return list;
 }
 
-/* What summarises a layer: the mean of one side, or the difference of both. */
+/* What summarises a layer: the mean of a side, or its difference from the first. */
 typedef struct interval summary(const struct heatmaps *maps, int side, struct heatmap_choice choice);
-
-static struct interval of_both(const struct heatmaps *maps, int side, struct heatmap_choice choice)
-{
-    (void)side;
-    return heatmap_contrast(maps, choice);
-}
 
 static json_t *layer_json(const struct heatmaps *maps, int side, struct heatmap_choice choice,
                           summary *summarise)
@@ -59,6 +53,9 @@ static json_t *layer_json(const struct heatmaps *maps, int side, struct heatmap_
     json_t *object = json_pack("{s:s, s:o}", "kind", attention_kind_name(choice.kind), "layer",
                                choice.layer == HEATMAP_DEEPER_HALF ? json_string("deeper half")
                                                                    : json_integer(choice.layer + 1));
+    if (summarise == heatmap_contrast)
+        json_object_update_new(
+            object, json_pack("{s:s, s:s}", "side", maps->sides[side].name, "baseline", maps->sides[0].name));
     for (int i = 0; i < HEAD_NUMBERS; i++) {
         choice.number = (enum head_number)i;
         json_object_set_new(object, head_number_names[i], interval_json(summarise(maps, side, choice)));
@@ -66,22 +63,33 @@ static json_t *layer_json(const struct heatmaps *maps, int side, struct heatmap_
     return object;
 }
 
-static json_t *layers_json(const struct heatmaps *maps, int side, summary *summarise)
+/* Appends the layers of a side, of all kinds that can be summarised. */
+static void add_layers(json_t *list, const struct heatmaps *maps, int side, summary *summarise)
+{
+    for (int i = 0; i < ATTENTION_KINDS; i++) {
+        struct heatmap_choice choice = {.kind = (enum attention_kind)i};
+        int64_t layers = maps->sides[side].runs[0].kinds[i].layers;
+        if (layers == 0 || (summarise == heatmap_contrast && !heatmap_comparable(maps, side, choice.kind)))
+            continue;
+        for (; choice.layer < layers; choice.layer++)
+            json_array_append_new(list, layer_json(maps, side, choice, summarise));
+        choice.layer = HEATMAP_DEEPER_HALF;
+        json_array_append_new(list, layer_json(maps, side, choice, summarise));
+    }
+}
+
+static json_t *layers_json(const struct heatmaps *maps, int side)
 {
     json_t *list = json_array();
-    for (int i = 0; i < ATTENTION_KINDS; i++) {
-        enum attention_kind kind = (enum attention_kind)i;
-        int64_t layers = maps->sides[side].runs[0].kinds[kind].layers;
-        if (layers == 0 || (summarise == of_both && !heatmap_comparable(maps, kind)))
-            continue;
-        for (int64_t layer = 0; layer < layers; layer++)
-            json_array_append_new(
-                list,
-                layer_json(maps, side, (struct heatmap_choice){.kind = kind, .layer = layer}, summarise));
-        json_array_append_new(
-            list, layer_json(maps, side, (struct heatmap_choice){.kind = kind, .layer = HEATMAP_DEEPER_HALF},
-                             summarise));
-    }
+    add_layers(list, maps, side, heatmap_layer);
+    return list;
+}
+
+static json_t *differences_json(const struct heatmaps *maps)
+{
+    json_t *list = json_array();
+    for (int side = 1; side < maps->side_count; side++)
+        add_layers(list, maps, side, heatmap_contrast);
     return list;
 }
 
@@ -100,14 +108,14 @@ rotary_status heatmap_json(const struct heatmaps *maps, json_t **object, rotary_
     json_t *sides = json_array();
     for (int i = 0; i < maps->side_count; i++) {
         const struct heatmap_side *side = &maps->sides[i];
-        json_array_append_new(sides, json_pack("{s:s, s:o, s:o, s:o}", "name", side->name, "runs",
-                                               runs_json(side), "layers", layers_json(maps, i, heatmap_layer),
-                                               "heads", heads_json(&side->runs[0])));
+        json_array_append_new(sides,
+                              json_pack("{s:s, s:o, s:o, s:o}", "name", side->name, "runs", runs_json(side),
+                                        "layers", layers_json(maps, i), "heads", heads_json(&side->runs[0])));
     }
     json_t *made = json_pack("{s:s, s:I, s:s, s:o}", "task", maps->task, "texts", (json_int_t)maps->texts,
                              "units", heatmap_units_are_runs(maps) ? "runs" : "texts", "sides", sides);
-    if (made && maps->side_count == 2)
-        json_object_set_new(made, "differences", layers_json(maps, 0, of_both));
+    if (made && maps->side_count > 1)
+        json_object_set_new(made, "differences", differences_json(maps));
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the numbers of heads");
     *object = made;

@@ -36,10 +36,10 @@ bool heatmap_has_encoder(const struct heatmaps *maps)
 
 static void write_names(FILE *stream, const struct heatmaps *maps)
 {
-    html_text(stream, maps->sides[0].name);
-    if (maps->side_count == 2) {
-        fputs(" and ", stream);
-        html_text(stream, maps->sides[1].name);
+    for (int side = 0; side < maps->side_count; side++) {
+        if (side > 0)
+            fputs(side + 1 == maps->side_count ? " and " : ", ", stream);
+        html_text(stream, maps->sides[side].name);
     }
 }
 
@@ -108,7 +108,10 @@ static void write_controls(FILE *stream, const struct heatmaps *maps)
 static void write_reading(FILE *stream, const struct heatmaps *maps)
 {
     bool runs = heatmap_units_are_runs(maps);
-    char difference[32];
+    char text[32];
+    double difference = 0;
+    for (int side = 0; side < maps->side_count; side++)
+        difference = fmax(difference, maps->sides[side].runs[0].difference);
     fputs("<h2>How to read this</h2>\n<ul class=\"note\">\n"
           "<li>A row is a token that looks (a query), a column one that is looked at (a key). The weights of "
           "a row "
@@ -124,7 +127,8 @@ static void write_reading(FILE *stream, const struct heatmaps *maps)
           stream);
     if (runs)
         fprintf(stream,
-                "Intervals of layers are over %d runs, paired by seed (95%%, Student’s t). Those of heads "
+                "Intervals of layers are over %d runs, differences paired by seed (95%%, Student’s t). Those "
+                "of heads "
                 "are over "
                 "texts, of the first run alone: head 1 of one run is not head 1 of another.",
                 maps->sides[0].run_count);
@@ -135,14 +139,12 @@ static void write_reading(FILE *stream, const struct heatmaps *maps)
               "several runs "
               "a side.",
               stream);
-    snprintf(difference, sizeof difference, "%.1e",
-             fmax(maps->sides[0].runs[0].difference,
-                  maps->side_count == 2 ? maps->sides[1].runs[0].difference : 0));
+    snprintf(text, sizeof text, "%.1e", difference);
     fprintf(stream,
             "</li>\n<li>Attention itself stores no weights. These are computed from its queries and keys; "
             "with them, "
             "its output comes out to within %s of its largest value.</li>\n</ul>\n",
-            difference);
+            text);
 }
 
 static int64_t weights_of(const struct heatmaps *maps)

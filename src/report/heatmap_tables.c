@@ -40,9 +40,9 @@ static void write_layer(FILE *stream, const struct heatmaps *maps, enum attentio
             write_interval(stream, heatmap_layer(maps, side, choice), 3, 0);
             fputs("</td>", stream);
         }
-        if (maps->side_count == 2) {
+        for (int side = 1; side < maps->side_count; side++) {
             fputs("<td>", stream);
-            write_interval(stream, heatmap_contrast(maps, choice), 3, 1);
+            write_interval(stream, heatmap_contrast(maps, side, choice), 3, 1);
             fputs("</td>", stream);
         }
     }
@@ -53,14 +53,19 @@ static void write_side_headings(FILE *stream, const struct heatmaps *maps, const
 {
     for (int side = 0; side < maps->side_count; side++) {
         fprintf(stream, "<th scope=\"col\">%s", number);
-        if (maps->side_count == 2) {
+        if (maps->side_count > 1) {
             fputs(", ", stream);
             html_text(stream, maps->sides[side].name);
         }
         fputs("</th>", stream);
     }
-    if (maps->side_count == 2)
-        fputs("<th scope=\"col\">difference</th>", stream);
+    for (int side = 1; side < maps->side_count; side++) {
+        fputs("<th scope=\"col\">", stream);
+        html_text(stream, maps->sides[side].name);
+        fputs(" − ", stream);
+        html_text(stream, maps->sides[0].name);
+        fputs("</th>", stream);
+    }
 }
 
 static void write_layers(FILE *stream, const struct heatmaps *maps, enum attention_kind kind)
@@ -146,8 +151,10 @@ void heatmap_tables_write(FILE *stream, const struct heatmaps *maps)
     fputs("</div>\n<h2>Layers</h2>\n", stream);
     for (int i = 0; i < ATTENTION_KINDS; i++) {
         enum attention_kind kind = (enum attention_kind)i;
-        if (maps->side_count == 1 ? maps->sides[0].runs[0].kinds[kind].layers > 0
-                                  : heatmap_comparable(maps, kind))
+        bool alike = maps->sides[0].runs[0].kinds[kind].layers > 0;
+        for (int side = 1; side < maps->side_count; side++)
+            alike = alike && heatmap_comparable(maps, side, kind);
+        if (alike)
             write_layers(stream, maps, kind);
     }
 }

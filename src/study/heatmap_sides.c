@@ -75,39 +75,65 @@ static rotary_status tell_apart(struct heatmaps *maps, rotary_error *error)
 
 /* ---- arms of a comparison ---- */
 
-/* The arms that "sinusoidal,rope" names, or the first two of two. */
-static rotary_status find_arms(const struct comparison *comparison, const char *names,
-                               int arms[HEATMAP_SIDES], rotary_error *error)
+/* Which arms of a comparison are the sides. */
+struct chosen_arms {
+    int arms[HEATMAP_SIDES], count;
+};
+
+/* The arm that a list of names begins with, of several the one with the longest name, since names may have
+ * commas; -1: it begins with none. */
+static int first_arm(const struct comparison *comparison, const char *names)
 {
-    if (!names && comparison->arm_count != HEATMAP_SIDES)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "the comparison has %d arms, wanted 2: name two of them with --arms",
-                           comparison->arm_count);
-    for (int i = 0; i < HEATMAP_SIDES; i++)
-        arms[i] = i;
-    if (!names)
-        return ROTARY_OK;
-    const char *rest = names;
-    for (int i = 0; i < HEATMAP_SIDES; i++) {
-        arms[i] = -1;
-        for (int arm = 0; arm < comparison->arm_count; arm++) {
-            const char *name = comparison->arms[arm].name;
-            size_t length = strlen(name);
-            char end = i + 1 < HEATMAP_SIDES ? ',' : 0;
-            if (strncmp(rest, name, length) == 0 && rest[length] == end)
-                arms[i] = arm;
-        }
-        if (arms[i] < 0)
-            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                               "--arms is \"%.100s\", wanted two arms of the comparison, such as \"%s,%s\"",
-                               names, comparison->arms[0].name,
-                               comparison->arms[comparison->arm_count > 1].name);
-        rest += strlen(comparison->arms[arms[i]].name) + (i + 1 < HEATMAP_SIDES);
+    int found = -1;
+    for (int arm = 0; arm < comparison->arm_count; arm++) {
+        const char *name = comparison->arms[arm].name;
+        const size_t length = strlen(name);
+        if (strncmp(names, name, length) == 0 && (names[length] == ',' || names[length] == '\0') &&
+            (found < 0 || length > strlen(comparison->arms[found].name)))
+            found = arm;
     }
-    if (arms[0] == arms[1])
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--arms names %s twice",
-                           comparison->arms[arms[0]].name);
+    return found;
+}
+
+static rotary_status fail_arms(const struct comparison *comparison, const char *names, rotary_error *error)
+{
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "--arms is \"%.100s\", wanted arms of the comparison, such as \"%s,%s\"", names,
+                       comparison->arms[0].name, comparison->arms[comparison->arm_count > 1].name);
+}
+
+static rotary_status add_arm(struct chosen_arms *chosen, const struct comparison *comparison, int arm,
+                             rotary_error *error)
+{
+    for (int i = 0; i < chosen->count; i++)
+        if (chosen->arms[i] == arm)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--arms names %s twice",
+                               comparison->arms[arm].name);
+    if (chosen->count == HEATMAP_SIDES)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "more than %d arms side by side: name fewer of them with --arms",
+                           (int)HEATMAP_SIDES);
+    chosen->arms[chosen->count++] = arm;
     return ROTARY_OK;
+}
+
+/* The arms that "sinusoidal,rope" names; NULL: all. */
+static rotary_status find_arms(const struct comparison *comparison, const char *names,
+                               struct chosen_arms *chosen, rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    *chosen = (struct chosen_arms){0};
+    for (int i = 0; !names && status == ROTARY_OK && i < comparison->arm_count; i++)
+        status = add_arm(chosen, comparison, i, error);
+    for (const char *rest = names; rest && status == ROTARY_OK;) {
+        const int arm = first_arm(comparison, rest);
+        if (arm < 0)
+            return fail_arms(comparison, names, error);
+        status = add_arm(chosen, comparison, arm, error);
+        rest += strlen(comparison->arms[arm].name);
+        rest = *rest == ',' ? rest + 1 : NULL;
+    }
+    return status;
 }
 
 /* The finished run of an arm with this seed; NULL: there is none. */
@@ -121,26 +147,37 @@ static const struct record *run_of_seed(const struct comparison *comparison, int
     return NULL;
 }
 
-static rotary_status pair_runs(struct heatmaps *maps, const struct comparison *comparison,
-                               const int arms[HEATMAP_SIDES], rotary_error *error)
+/* Adds the runs of a seed to the sides, unless an arm has none. */
+static rotary_status add_seed(struct heatmaps *maps, const struct comparison *comparison,
+                              const struct chosen_arms *chosen, int64_t seed, rotary_error *error)
 {
-    const struct comparison_arm *first = &comparison->arms[arms[0]];
-    rotary_status status = ROTARY_OK;
-    for (int i = 0; status == ROTARY_OK && i < HEATMAP_SIDES; i++)
-        status = begin_side(maps, comparison->arms[arms[i]].name, first->run_count + 1, error);
-    for (int i = 0; status == ROTARY_OK && i < first->run_count; i++) {
-        const struct record *record = &comparison->records[first->runs[i]],
-                            *other = run_of_seed(comparison, arms[1], record->seed);
-        if (!other)
-            continue;
-        status = add_run(&maps->sides[0], record, error);
-        if (status == ROTARY_OK)
-            status = add_run(&maps->sides[1], other, error);
+    const struct record *records[HEATMAP_SIDES];
+    for (int i = 0; i < chosen->count; i++) {
+        records[i] = run_of_seed(comparison, chosen->arms[i], seed);
+        if (!records[i])
+            return ROTARY_OK;
     }
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; status == ROTARY_OK && i < chosen->count; i++)
+        status = add_run(&maps->sides[i], records[i], error);
+    return status;
+}
+
+static rotary_status pair_runs(struct heatmaps *maps, const struct comparison *comparison,
+                               const struct chosen_arms *chosen, rotary_error *error)
+{
+    const struct comparison_arm *first = &comparison->arms[chosen->arms[0]];
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; status == ROTARY_OK && i < chosen->count; i++)
+        status = begin_side(maps, comparison->arms[chosen->arms[i]].name, first->run_count + 1, error);
+    for (int i = 0; status == ROTARY_OK && i < first->run_count; i++)
+        status = add_seed(maps, comparison, chosen, comparison->records[first->runs[i]].seed, error);
     if (status == ROTARY_OK && maps->sides[0].run_count == 0)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%s and %s have no seed that both have finished, wanted at least one",
-                           maps->sides[0].name, maps->sides[1].name);
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "there is no seed that all %d arms have finished, wanted at least one: name fewer of "
+            "them with --arms",
+            chosen->count);
     return status;
 }
 
@@ -148,13 +185,13 @@ static rotary_status read_comparison(struct heatmaps *maps, const char *folder, 
                                      rotary_error *error)
 {
     struct collection collection;
-    int arms[HEATMAP_SIDES];
+    struct chosen_arms arms;
     rotary_status status = collection_read(&collection, &folder, 1, error);
     if (status != ROTARY_OK)
         return status;
-    status = find_arms(collection.comparison, names, arms, error);
+    status = find_arms(collection.comparison, names, &arms, error);
     if (status == ROTARY_OK)
-        status = pair_runs(maps, collection.comparison, arms, error);
+        status = pair_runs(maps, collection.comparison, &arms, error);
     if (status == ROTARY_OK)
         status = set_task(maps, collection.records[0].task, folder, error);
     collection_free(&collection);

@@ -7,9 +7,10 @@
 
 #include "study/heatmaps.h"
 
-/* One run's folder: one side. Two: two sides of one run each. A comparison's folder: two arms, with the runs
- * of the seeds that both have finished. `arms` names them, "sinusoidal,rope"; NULL: the baseline, and the
- * only other arm. Sets names, folders and seeds; the caller frees *maps with heatmaps_free. */
+/* One run's folder: one side. Two: two sides of one run each, named by their arms, or where these are one by
+ * their arms and folders. A comparison's folder: its arms, with the runs of the seeds that all of them have
+ * finished. `arms` names some, the baseline first: "sinusoidal,rope"; NULL: all, at most HEATMAP_SIDES. Sets
+ * names, folders and seeds; the caller frees *maps with heatmaps_free. */
 ROTARY_CHECKED rotary_status heatmap_sides_read(struct heatmaps *maps, const char *const *folders, int count,
                                                 const char *arms, rotary_error *error);
 

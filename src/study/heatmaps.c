@@ -145,16 +145,16 @@ struct interval heatmap_layer(const struct heatmaps *maps, int side, struct heat
     return interval_of(&values);
 }
 
-struct interval heatmap_contrast(const struct heatmaps *maps, struct heatmap_choice choice)
+struct interval heatmap_contrast(const struct heatmaps *maps, int side, struct heatmap_choice choice)
 {
     struct values values = {0};
     for (int64_t unit = 0; unit < units_of(maps); unit++)
-        add(&values, of_unit(maps, 1, choice, unit) - of_unit(maps, 0, choice, unit));
+        add(&values, of_unit(maps, side, choice, unit) - of_unit(maps, 0, choice, unit));
     return interval_of(&values);
 }
 
-bool heatmap_comparable(const struct heatmaps *maps, enum attention_kind kind)
+bool heatmap_comparable(const struct heatmaps *maps, int side, enum attention_kind kind)
 {
-    return maps->side_count == 2 && maps->sides[0].runs[0].kinds[kind].layers > 0 &&
-           maps->sides[0].runs[0].kinds[kind].layers == maps->sides[1].runs[0].kinds[kind].layers;
+    const int64_t layers = maps->sides[0].runs[0].kinds[kind].layers;
+    return side > 0 && layers > 0 && maps->sides[side].runs[0].kinds[kind].layers == layers;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the heads of one run, or of two sides of runs, look at in a few texts: for the pages and tables of
+ * What the heads of a run, or of a few sides of runs, look at in a few texts: for the pages and tables of
  * `rotary heatmap`.
  *
  * A side is a run, or the runs of one arm of a comparison. With several runs a side the runs are the units of
@@ -49,12 +49,13 @@ struct heatmap_side {
     int run_count; /* the first is shown */
 };
 
-enum { HEATMAP_SIDES = 2 };
+enum { HEATMAP_SIDES = 8 }; /* at most */
 struct heatmaps {
     char *task;
     int64_t texts;
-    int64_t shown; /* the first texts, whose weights are kept */
-    struct heatmap_side sides[HEATMAP_SIDES];
+    int64_t shown;                            /* the first texts, whose weights are kept */
+    struct heatmap_side sides[HEATMAP_SIDES]; /* the first is the baseline of the others; all have as many
+                                                 runs, run i of each from one seed */
     int side_count;
 };
 void heatmap_run_free(struct heatmap_run *run);
@@ -84,10 +85,11 @@ struct heatmap_choice {
 };
 /* The mean over the heads of these layers of one side, with an interval over its units. */
 struct interval heatmap_layer(const struct heatmaps *maps, int side, struct heatmap_choice choice);
-/* The second side minus the first, unit by unit. Both must have the layers. */
-struct interval heatmap_contrast(const struct heatmaps *maps, struct heatmap_choice choice);
-/* Whether both sides have equally many layers of the kind, and more than none. */
-bool heatmap_comparable(const struct heatmaps *maps, enum attention_kind kind);
+/* That side minus the first, unit by unit. Both must have the layers. */
+struct interval heatmap_contrast(const struct heatmaps *maps, int side, struct heatmap_choice choice);
+/* Whether that side, not the first, and the first have equally many layers of the kind, and more than none.
+ */
+bool heatmap_comparable(const struct heatmaps *maps, int side, enum attention_kind kind);
 /* Whether the units are runs. */
 bool heatmap_units_are_runs(const struct heatmaps *maps);
 

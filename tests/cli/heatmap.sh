@@ -65,6 +65,22 @@ has sides.0.name '"none"'
 has sides.1.name '"roper"'
 has differences.0.normalised_entropy.count 2
 grep -q "of 2 runs" arms/heatmap.html || complain "the page does not say how many runs there are"
+# All arms, each against the first.
+does 0 heatmap three --input texts --output all --json
+has sides.2.name '"none"'
+has differences.0.side '"roper"'
+has differences.0.baseline '"rope"'
+has differences.2.side '"none"'
+has differences.2.entropy.count 2
+difference=$("$json_get" differences.2.entropy.mean <out)
+expected=$(awk "BEGIN { print $("$json_get" sides.2.layers.0.entropy.mean <out) - $("$json_get" sides.0.layers.0.entropy.mean <out) }")
+[ "$(awk "BEGIN { d = $difference - $expected; print d * d < 1e-8 }")" = 1 ] || complain "the difference is $difference, not $expected"
+[ "$("$json_get" sides.0.layers.0.entropy.mean <out)" != "$("$json_get" sides.2.layers.0.entropy.mean <out)" ] || complain "arms do not differ"
+for name in rope roper none; do [ -s all/$name-text1-decoder.npy ] || complain "no array of $name"; done
+grep -q "none − rope" all/heatmap.html || complain "the page has no difference of the third side"
+does 0 heatmap three --input texts --output all
+says "self-attention, entropy in nats with 95% intervals over 2 runs, differences paired by seed"
+[ "$(grep -c "  difference " out)" = 4 ] || complain "there are not two differences of each of two lines"
 
 # An encoder–decoder: three kinds of attention, with targets and with its own translations.
 printf 'der Hund ruft\ndie Katze ruft\n' | tee in.de train.de val.de >test.de
@@ -87,8 +103,7 @@ refuses 1 "--input has 2 lines and --target 1, wanted as many" heatmap pairs --i
 refuses 1 "--max-new-tokens: the model has an encoder" heatmap pairs --input in.de --max-new-tokens 3
 
 # What is wrong.
-refuses 1 "the comparison has 3 arms, wanted 2: name two of them with --arms" heatmap three --input texts
-refuses 1 '--arms is "rope,ropre", wanted two arms of the comparison, such as "rope,roper"' heatmap three --arms rope,ropre --input texts
+refuses 1 '--arms is "rope,ropre", wanted arms of the comparison, such as "rope,roper"' heatmap three --arms rope,ropre --input texts
 refuses 1 '--arms names rope twice' heatmap three --arms rope,rope --input texts
 refuses 1 '--arms: rope is a run, wanted a comparison' heatmap rope --arms rope,none --input texts
 refuses 1 'wanted one comparison, or two runs' heatmap rope both --input texts

@@ -64,7 +64,7 @@ static void test_statistics(int runs)
     double values[2][MADE_TEXTS], differences[MADE_TEXTS];
     check_about("%d runs a side", runs);
     CHECK_INT(heatmap_units_are_runs(&maps), runs > 1);
-    CHECK(heatmap_comparable(&maps, ATTENTION_CROSS));
+    CHECK(heatmap_comparable(&maps, 1, ATTENTION_CROSS));
     for (int64_t layer = 0; layer <= MADE_LAYERS; layer++) {
         bool one = layer < MADE_LAYERS;
         int64_t first = one ? layer : MADE_LAYERS / 2;
@@ -77,7 +77,7 @@ static void test_statistics(int runs)
         struct heatmap_choice choice = {ATTENTION_CROSS, one ? layer : HEATMAP_DEEPER_HALF, HEAD_ENTROPY};
         check_interval(heatmap_layer(&maps, 0, choice), values[0], MADE_TEXTS);
         check_interval(heatmap_layer(&maps, 1, choice), values[1], MADE_TEXTS);
-        check_interval(heatmap_contrast(&maps, choice), differences, MADE_TEXTS);
+        check_interval(heatmap_contrast(&maps, 1, choice), differences, MADE_TEXTS);
     }
     for (int unit = 0; unit < MADE_TEXTS; unit++)
         values[0][unit] = entropy_at(&maps.sides[1].runs[0], ATTENTION_CROSS, unit, 1, 2);
