@@ -21,18 +21,20 @@
 enum { MAX_TOKENS = 256, MAX_TEXTS = 10000, DEFAULT_SHOWN = 8, MAX_INPUT_BYTES = 64 << 20 };
 
 struct heatmap_options {
-    const char *input, *target, *output, *arms;
+    const char *input, *text, *target, *target_text, *output, *arms;
     struct option_integer shown, max_new_tokens, checkpoint;
 };
 
 #define MEMBER(member) offsetof(struct heatmap_options, member)
 static const struct setting heatmap_table[] = {
-    {"--input", SETTING_TEXT, MEMBER(input), .metavar = "TEXT|FILE",
-     .help =
-         "a text, or a file with a text in each line: what the encoder reads, or a decoder alone; required"},
-    {"--target", SETTING_TEXT, MEMBER(target), .metavar = "TEXT|FILE",
+    {"--input", SETTING_TEXT, MEMBER(input), .metavar = "FILE",
+     .help = "a file with a text in each line: what the encoder reads, or a decoder alone"},
+    {"--text", SETTING_TEXT, MEMBER(text), .metavar = "TEXT", .help = "instead of --input, one text"},
+    {"--target", SETTING_TEXT, MEMBER(target), .metavar = "FILE",
      .help = "what the decoder of an encoder-decoder reads, line by line as --input (default: the "
              "model's greedy translation)"},
+    {"--target-text", SETTING_TEXT, MEMBER(target_text), .metavar = "TEXT",
+     .help = "instead of --target, one text"},
     {"--max-new-tokens", SETTING_INTEGER, MEMBER(max_new_tokens), .metavar = "N", .min = 0, .max = MAX_TOKENS,
      .help = "continue each text greedily by up to N tokens; of a decoder alone (default: 0)"},
     {"--arms", SETTING_TEXT, MEMBER(arms), .metavar = "NAME,...",
@@ -44,12 +46,6 @@ static const struct setting heatmap_table[] = {
 };
 
 /* ---- texts ---- */
-
-/* Whether the option names a file; else it is a text. */
-static bool is_file(const char *option)
-{
-    return strlen(option) < FILE_PATH_BYTES && !strchr(option, '\n') && file_exists(option);
-}
 
 /* One line, as if it were a file's. */
 static rotary_status one_line(struct text_lines *lines, const char *option, const char *text,
@@ -68,15 +64,17 @@ static rotary_status one_line(struct text_lines *lines, const char *option, cons
     return ROTARY_OK;
 }
 
-static rotary_status read_texts(struct text_lines *lines, const char *option, const char *value,
+/* The lines of a file. */
+static rotary_status read_texts(struct text_lines *lines, const char *option, const char *path,
                                 rotary_error *error)
 {
-    if (!is_file(value))
-        return one_line(lines, option, value, error);
-    rotary_status status = text_lines_read(lines, value, MAX_INPUT_BYTES, error);
+    if (!file_exists(path))
+        return rotary_fail(error, ROTARY_IO_ERROR, "%s: there is no file %.400s; a text is given with %s",
+                           option, path, strcmp(option, "--input") == 0 ? "--text" : "--target-text");
+    rotary_status status = text_lines_read(lines, path, MAX_INPUT_BYTES, error);
     if (status != ROTARY_OK || (lines->count >= 1 && lines->count <= MAX_TEXTS))
         return status;
-    status = rotary_fail(error, ROTARY_BAD_FILE, "%s has %lld lines, wanted 1 to %d", value,
+    status = rotary_fail(error, ROTARY_BAD_FILE, "%s has %lld lines, wanted 1 to %d", path,
                          (long long)lines->count, (int)MAX_TEXTS);
     text_lines_free(lines);
     return status;
@@ -90,14 +88,17 @@ static rotary_status texts_read(struct texts *texts, const struct heatmap_option
                                 rotary_error *error)
 {
     *texts = (struct texts){0};
-    rotary_status status = read_texts(&texts->inputs, "--input", options->input, error);
-    if (status != ROTARY_OK || !options->target)
+    rotary_status status = options->text ? one_line(&texts->inputs, "--text", options->text, error)
+                                         : read_texts(&texts->inputs, "--input", options->input, error);
+    if (status != ROTARY_OK || (!options->target && !options->target_text))
         return status;
-    status = read_texts(&texts->targets, "--target", options->target, error);
+    status = options->target_text ? one_line(&texts->targets, "--target-text", options->target_text, error)
+                                  : read_texts(&texts->targets, "--target", options->target, error);
     if (status == ROTARY_OK && texts->inputs.count != texts->targets.count)
         status =
-            rotary_fail(error, ROTARY_BAD_FILE, "--input has %lld lines and --target %lld, wanted as many",
-                        (long long)texts->inputs.count, (long long)texts->targets.count);
+            rotary_fail(error, ROTARY_BAD_FILE, "%s has %lld lines and %s %lld, wanted as many",
+                        options->text ? "--text" : "--input", (long long)texts->inputs.count,
+                        options->target_text ? "--target-text" : "--target", (long long)texts->targets.count);
     return status;
 }
 
@@ -150,8 +151,7 @@ static rotary_status fill_sides(const struct invocation *invocation, const struc
 static rotary_status check_output(void *context, const char *path, rotary_error *error)
 {
     const struct heatmap_options *options = context;
-    const char *inputs[] = {is_file(options->input) ? options->input : NULL,
-                            options->target && is_file(options->target) ? options->target : NULL};
+    const char *inputs[] = {options->input, options->target};
     rotary_status status = file_check_output(path, inputs, 2, error);
     return status == ROTARY_OK ? folder_refuse_any(path, error) : status;
 }
@@ -243,6 +243,19 @@ static rotary_status print_results(const struct invocation *invocation, const st
     return ROTARY_OK;
 }
 
+/* A file or a text; for the target also neither. */
+static rotary_status check_options(const struct heatmap_options *options, rotary_error *error)
+{
+    if ((!options->input && !options->text) || (options->text && !options->text[0]))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "heatmap wants --input FILE or --text TEXT");
+    if (options->input && options->text)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--input and --text are both given: wanted one");
+    if (options->target && options->target_text)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "--target and --target-text are both given: wanted one");
+    return ROTARY_OK;
+}
+
 static enum exit_status run(const struct invocation *invocation)
 {
     const struct heatmap_options *options = invocation->options;
@@ -250,10 +263,8 @@ static enum exit_status run(const struct invocation *invocation)
     rotary_error error = {0};
     struct texts texts;
     struct heatmaps maps = {0};
-    if (!options->input || !options->input[0]) {
-        (void)!rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "heatmap wants --input TEXT|FILE");
+    if (check_options(options, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
-    }
     json_t *written = json_array();
     rotary_status status = texts_read(&texts, options, &error);
     if (status == ROTARY_OK)
@@ -280,11 +291,11 @@ const struct command command_heatmap = {
         "Writes one HTML page that loads nothing else, in which one chooses text, layer and head and reads "
         "the "
         "weights; an SVG picture of every layer; and the weights as .npy, f32 [layers, heads, queries, "
-        "keys]. "
+        "keys]; and heatmap.json with the numbers. "
         "Prints the entropy of the weights by layer, and differences from the first side with intervals: "
         "over "
         "runs paired by seed, or with one run a side over texts. A text has at most 256 tokens.",
-    .example = "rotary heatmap runs/mine --input \"?s='dyjeofuxvejmg'; s[8:]==\" --max-new-tokens 8\n"
+    .example = "rotary heatmap runs/mine --text \"?s='dyjeofuxvejmg'; s[8:]==\" --max-new-tokens 8\n"
                "writes runs/mine/heatmap/heatmap.html: what a model trained on the task index looks at",
     .shared = {{checkpoint_option, 1, MEMBER(checkpoint)}},
     .options = heatmap_table,

@@ -4,6 +4,7 @@
  * array of every kind of attention.
  *
  *     heatmap.html
+ *     heatmap.json                     the numbers, and as "files" the names of the other files
  *     rope-text1-decoder-layer1.svg
  *     rope-text1-decoder.npy           f32 [layers, heads, queries, keys]
  */
@@ -20,7 +21,8 @@ struct heatmap_files {
     rotary_status (*check)(void *context, const char *path, rotary_error *error);
     void *context;
 };
-/* Writes all files, each atomically, and appends their paths to the array `written`. */
+/* Writes all files, each atomically, and appends their paths to the array `written`, the page first. Removes
+ * before the files of an earlier call that it does not write, and PNG files of earlier pictures. */
 ROTARY_CHECKED rotary_status heatmap_files_write(const struct heatmaps *maps,
                                                  const struct heatmap_files *files, json_t *written,
                                                  rotary_error *error);

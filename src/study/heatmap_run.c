@@ -185,8 +185,8 @@ static rotary_status read_pair(struct reading *reading, rotary_error *error)
 {
     const struct heatmap_request *request = reading->request;
     const struct tokenizer *from = task_source_tokenizer(request->task), *to = task_tokenizer(request->task);
-    const struct encoding source = {"--input", from, request->inputs, -1, tokenizer_special(from).end},
-                          target = {"--target", to, request->targets, tokenizer_special(to).begin, -1};
+    const struct encoding source = {"--text", from, request->inputs, -1, tokenizer_special(from).end},
+                          target = {"--target-text", to, request->targets, tokenizer_special(to).begin, -1};
     rotary_status status = encode(reading, &source, reading->source, &reading->source_count, error);
     if (status == ROTARY_OK && !request->targets)
         return translate(reading, error);
@@ -199,7 +199,7 @@ static rotary_status read_text(struct reading *reading, rotary_error *error)
     const struct heatmap_request *request = reading->request;
     if (task_source_tokenizer(request->task))
         return read_pair(reading, error);
-    const struct encoding input = {"--input", task_tokenizer(request->task), request->inputs, -1, -1};
+    const struct encoding input = {"--text", task_tokenizer(request->task), request->inputs, -1, -1};
     rotary_status status = encode(reading, &input, reading->target, &reading->target_count, error);
     return status == ROTARY_OK ? continue_text(reading, error) : status;
 }
@@ -209,7 +209,7 @@ static rotary_status check_request(const struct heatmap_request *request, rotary
     bool has_encoder = task_source_tokenizer(request->task) != NULL;
     if (!has_encoder && request->targets)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "--target: the model is a decoder alone, which reads --input");
+                           "--target: the model is a decoder alone, which reads --input or --text");
     if (has_encoder && request->new_tokens > 0)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "--max-new-tokens: the model has an encoder, whose decoder reads --target");

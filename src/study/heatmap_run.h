@@ -13,7 +13,7 @@
 struct heatmap_request {
     const struct task *task;          /* of the model: its tokenizers */
     const struct text_lines *inputs;  /* what an encoder reads; without one, what the decoder does. path NULL:
-                                         it is named --input in errors */
+                                         it is named --text in errors */
     const struct text_lines *targets; /* what the decoder of a model with an encoder reads, as many; NULL: the
                                          model's own greedy translations */
     int64_t max_tokens; /* of a text, with its begin and end tokens; the transformer was created for them */

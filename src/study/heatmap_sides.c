@@ -56,17 +56,55 @@ static rotary_status read_run(struct heatmaps *maps, const char *folder, rotary_
     return status;
 }
 
-/* Two sides of one name are numbered. */
+/* The last `components` parts of a path, without a slash at its end: length bytes from the result on. */
+static const char *path_tail(const char *path, int components, size_t *length)
+{
+    size_t end = strlen(path);
+    while (end > 1 && path[end - 1] == '/')
+        end--;
+    size_t begin = end;
+    for (; components > 0 && begin > 0; components--) {
+        while (begin > 0 && path[begin - 1] == '/')
+            begin--;
+        while (begin > 0 && path[begin - 1] != '/')
+            begin--;
+    }
+    *length = end - begin;
+    return path + begin;
+}
+
+/* How many parts at the end of two paths tell them apart; 0: they are one. */
+static int telling_parts(const char *first, const char *second)
+{
+    size_t length = 0, other_length = 0, before, other_before;
+    for (int parts = 1;; parts++) {
+        before = length;
+        other_before = other_length;
+        const char *tail = path_tail(first, parts, &length), *other = path_tail(second, parts, &other_length);
+        if (length != other_length || strncmp(tail, other, length) != 0)
+            return parts;
+        if (length == before && other_length == other_before)
+            return 0;
+    }
+}
+
+/* Two sides of one name are named by their folders, too; the same run twice is numbered. */
 static rotary_status tell_apart(struct heatmaps *maps, rotary_error *error)
 {
-    if (maps->side_count < 2 || strcmp(maps->sides[0].name, maps->sides[1].name) != 0)
+    if (maps->side_count != 2 || strcmp(maps->sides[0].name, maps->sides[1].name) != 0)
         return ROTARY_OK;
+    const int parts = telling_parts(maps->sides[0].runs[0].folder, maps->sides[1].runs[0].folder);
     for (int i = 0; i < maps->side_count; i++) {
-        size_t bytes = strlen(maps->sides[i].name) + 3;
+        size_t length;
+        const char *tail = path_tail(maps->sides[i].runs[0].folder, parts, &length);
+        size_t bytes = strlen(maps->sides[i].name) + length + 16;
         char *name = malloc(bytes);
         if (!name)
             return fail_memory(error);
-        snprintf(name, bytes, "%s %d", maps->sides[i].name, i + 1);
+        if (parts > 0)
+            snprintf(name, bytes, "%s (%.*s)", maps->sides[i].name, (int)length, tail);
+        else
+            snprintf(name, bytes, "%s %d", maps->sides[i].name, i + 1);
         free(maps->sides[i].name);
         maps->sides[i].name = name;
     }

@@ -14,12 +14,12 @@ printf "?s='abc\n?s='def\n" >texts
 
 # One run: a page, a picture of each layer and an array of each text.
 does 0 heatmap rope --input texts
-for file in heatmap.html rope-text1-decoder-layer1.svg rope-text1-decoder.npy rope-text2-decoder-layer1.svg rope-text2-decoder.npy; do
+for file in heatmap.html heatmap.json rope-text1-decoder-layer1.svg rope-text1-decoder.npy rope-text2-decoder-layer1.svg rope-text2-decoder.npy; do
     [ -s rope/heatmap/$file ] || complain "there is no $file"
 done
-[ "$(ls rope/heatmap | wc -l)" = 5 ] || complain "there are other files"
+[ "$(ls rope/heatmap | wc -l)" = 6 ] || complain "there are other files"
 grep -aq "'shape': (1, 2, 7, 7)" rope/heatmap/rope-text1-decoder.npy || complain "the array has another shape"
-says "rope/heatmap/heatmap.html and 4 other files"
+says "rope/heatmap/heatmap.html and 5 other files"
 does 0 heatmap rope --input texts --output other --shown 1 --json
 has texts 2
 has units '"texts"'
@@ -30,9 +30,27 @@ has sides.0.heads.1.head 2
 has sides.0.heads.1.entropy.count 2
 has sides.0.layers.1.layer '"deeper half"'
 has files.0 '"other/heatmap.html"'
-[ "$(ls other | wc -l)" = 3 ] || complain "--shown 1 writes files of other texts"
+[ "$(ls other | wc -l)" = 4 ] || complain "--shown 1 writes files of other texts"
+"$json_get" sides.0.heads.1.entropy.mean <other/heatmap.json >kept
+"$json_get" sides.0.heads.1.entropy.mean <out | cmp -s - kept || complain "heatmap.json has other numbers than --json"
+# What an earlier heatmap left is removed, with the PNG files of its pictures; nothing else is.
+does 0 heatmap rope --input texts --output stale
+touch stale/rope-text2-decoder-layer1.png stale/rope-text1-decoder-layer1.png stale/mine-text1-decoder.npy stale/mine.png
+mkdir stale/rope-text9-decoder.npy
+printf "?s='abc\n" >single
+does 0 heatmap rope --input single --output stale
+[ "$(cd stale && echo *)" = "heatmap.html heatmap.json mine-text1-decoder.npy mine.png rope-text1-decoder-layer1.svg rope-text1-decoder.npy rope-text9-decoder.npy" ] ||
+    complain "the folder has $(cd stale && echo *)"
+# A list is not believed: names that lead elsewhere, and names that heatmap does not give.
+printf x >victim-text1-decoder.npy
+printf x >stale/notes
+printf '{"files":["../victim-text1-decoder.npy","notes","mine.png",7,"-text","x-text1-decoder-layer.svg"]}' >stale/heatmap.json
+does 0 heatmap rope --input single --output stale
+[ -e victim-text1-decoder.npy ] && [ -e stale/notes ] && [ -e stale/mine.png ] || complain "a foreign file was removed"
+printf 'no JSON' >stale/heatmap.json
+does 0 heatmap rope --input single --output stale
 # A text on the command line, and its continuation.
-does 0 heatmap rope --input "?s='abc" --output one --max-new-tokens 3 --json
+does 0 heatmap rope --text "?s='abc" --output one --max-new-tokens 3 --json
 has texts 1
 has sides.0.heads.0.entropy.low null
 length=$(grep -ao "'shape': ([^)]*)" one/rope-text1-decoder.npy)
@@ -47,6 +65,14 @@ has units '"texts"'
 has sides.1.name '"roper"'
 has differences.0.entropy.count 2
 [ -s two/roper-text2-decoder.npy ] || complain "no array of the second side"
+# Two runs of one encoding are named by their folders.
+mkdir -p again/b && cp -r rope again/b/ && cp -r rope again/c
+does 0 heatmap rope again/c/ --input texts --output same --json
+has sides.0.name '"rope (rope)"'
+has sides.1.name '"rope (c)"'
+[ -s same/rope_c-text1-decoder.npy ] || complain "no array of the second side: $(echo same/*)"
+does 0 heatmap again/b/rope rope --input texts --output same --json
+has sides.0.name '"rope (b/rope)"'
 # The same run twice: no difference, and names that tell them apart.
 does 0 heatmap rope rope --input texts --output twice --json
 has sides.1.name '"rope 2"'
@@ -99,7 +125,9 @@ done
 cp out targets
 does 0 heatmap pairs --input in.de --output pair --json
 ! cmp -s out targets || complain "a translation is read as the target was"
-refuses 1 "--input has 2 lines and --target 1, wanted as many" heatmap pairs --input in.de --target "the dog"
+refuses 1 "--input has 2 lines and --target-text 1, wanted as many" heatmap pairs --input in.de --target-text "the dog"
+does 0 heatmap pairs --text "der Hund ruft" --target-text "the dog calls" --output given --json
+has texts 1
 refuses 1 "--max-new-tokens: the model has an encoder" heatmap pairs --input in.de --max-new-tokens 3
 
 # What is wrong.
@@ -109,8 +137,13 @@ refuses 1 '--arms: rope is a run, wanted a comparison' heatmap rope --arms rope,
 refuses 1 'wanted one comparison, or two runs' heatmap rope both --input texts
 refuses 1 'prefix has task prefix, wanted index' heatmap rope prefix --input texts
 refuses 1 "cannot open absent/config.json" heatmap absent --input texts
-refuses 1 "--target: the model is a decoder alone" heatmap rope --input abc --target abc
-refuses 1 "--input: '!' at position 3" heatmap rope --input "ab!"
+refuses 1 "--target: the model is a decoder alone" heatmap rope --text abc --target-text abc
+refuses 1 "--text: '!' at position 3" heatmap rope --text "ab!"
+refuses 1 "--input: there is no file captions.de; a text is given with --text" heatmap rope --input captions.de
+refuses 1 "--target: there is no file captions.en; a text is given with --target-text" heatmap rope --input texts --target captions.en
+refuses 2 "heatmap wants --input FILE or --text TEXT" heatmap rope
+refuses 2 "--input and --text are both given: wanted one" heatmap rope --input texts --text abc
+refuses 2 "--target and --target-text are both given: wanted one" heatmap rope --text abc --target texts --target-text abc
 printf 'abc\nab!\n' >bad
 refuses 1 "bad:2: '!' at position 3" heatmap rope --input bad
 printf 'abc\n\n' >bad

@@ -145,16 +145,18 @@ changes "$generate --temperature 5" "--stop c"
 changes "$generate" "--json"
 keeps "$generate --temperature 5 --threads 1" "--threads 2"
 differs --prompt "generate run --prompt ?s='abc" "generate run --prompt ?s='abd"
-heat="heatmap run --input ?s='abc --output heat"
+heat="heatmap run --text ?s='abc --output heat"
 changes "$heat" "--json"
 changes "$heat --json" "--max-new-tokens 5" "--max-new-tokens 9"
 changes "$heat --json" "--checkpoint best"
 keeps "$heat --json --threads 1" "--threads 2"
-differs --input "heatmap run --input ?s='abc --output heat --json" "heatmap run --input ?s='abd --output heat --json"
-differs --output "heatmap run --input abc --output heat" "heatmap run --input abc --output other"
+differs --text "heatmap run --text ?s='abc --output heat --json" "heatmap run --text ?s='abd --output heat --json"
+differs --output "heatmap run --text abc --output heat" "heatmap run --text abc --output other"
 printf 'abc\nabd\n' >two.txt
+printf 'abc\n' >one.txt
+differs --input "heatmap run --input one.txt --output heat --json" "heatmap run --input two.txt --output heat --json"
 differs --shown "heatmap run --input two.txt --output heat --shown 1" "heatmap run --input two.txt --output heat --shown 2"
-elsewhere heatmap --target --arms # heatmap.sh
+elsewhere heatmap --target --target-text --arms # heatmap.sh
 
 differs --max-new-tokens "generate run --prompt a --max-new-tokens 3" "generate run --prompt a --max-new-tokens 4"
 

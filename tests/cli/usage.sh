@@ -57,7 +57,7 @@ refuses 2 '"hidden_size" is "wide", wanted a whole number' train index --set hid
 refuses 2 '"nonsense" is not key=value' train index --set nonsense
 refuses 2 'the configuration has task prefix, wanted index' train index --set task=prefix
 refuses 2 'generate wants --prompt TEXT' generate absent
-refuses 2 'heatmap wants --input TEXT|FILE' heatmap absent
+refuses 2 'heatmap wants --input FILE or --text TEXT' heatmap absent
 refuses 2 'heatmap got the argument "three", wanted DIR [DIR] alone' heatmap one two three --input x
 refuses 2 '--shown is "0", wanted a whole number from 1 to 1000' heatmap absent --input x --shown 0
 
