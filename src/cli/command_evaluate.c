@@ -123,9 +123,11 @@ static enum exit_status run(const struct invocation *invocation)
     const struct evaluate_options *options = invocation->options;
     rotary_error error = {0};
     struct loaded_model model;
-    rotary_status status =
-        plan_load(invocation->operands.items[0], (enum checkpoint_kind)options->checkpoint.value,
-                  &invocation->common, &model, &error);
+    const struct plan_load_call load = {.folder = invocation->operands.items[0],
+                                        .need = TASK_HELD_OUT,
+                                        .checkpoint = (enum checkpoint_kind)options->checkpoint.value,
+                                        .common = &invocation->common};
+    rotary_status status = plan_load_for(&load, &model, &error);
     if (status != ROTARY_OK)
         return command_fail(&error);
     if (check_options(invocation, model.task, &error) != ROTARY_OK) {

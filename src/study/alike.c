@@ -23,7 +23,7 @@ static bool may_differ(const char *key)
 {
     static const char *const keys[] = {"format",           "seed",         "log_every",
                                        "checkpoint_every", RUN_VOCABULARY, RUN_SOURCE_VOCABULARY,
-                                       RUN_SPECIAL_TOKENS};
+                                       RUN_SPECIAL_TOKENS, "vocab_size",   "source_vocab_size"};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         if (strcmp(key, keys[i]) == 0)
             return true;
@@ -91,7 +91,9 @@ static bool compare_key(struct differences *differences, const struct record *re
     const json_t *first = json_object_get(records[0].config, key);
     for (int i = 1; i < count; i++) {
         const json_t *value = json_object_get(records[i].config, key);
-        if ((first || value) && !json_equal(first, value)) {
+        const bool unknown =
+            (!first || !value) && strcmp(key, RUN_CORPUS) == 0; /* an earlier version's run */
+        if ((first || value) && !unknown && !json_equal(first, value)) {
             add(differences, key, first, records[0].folder, value, records[i].folder);
             return true;
         }

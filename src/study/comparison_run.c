@@ -5,8 +5,10 @@
 #include "file/file.h"
 #include "study/collection.h"
 #include "study/comparison_description.h"
+#include "train/corpus_record.h"
 #include "train/folder.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static rotary_status check_call(const struct compare_call *call, rotary_error *error)
@@ -171,6 +173,28 @@ static rotary_status train_plan(const struct compare_call *call, struct comparis
     return status == ROTARY_OK ? record_look(call, plan, error) : status;
 }
 
+/* Checks that the runs that are there were trained on the corpus of today. */
+static rotary_status check_corpora(const struct comparison_file *file, const char *folder,
+                                   rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; i < file->arm_count * file->seed_count && status == ROTARY_OK; i++) {
+        char name[FILE_PATH_BYTES], run[FILE_PATH_BYTES], config[FILE_PATH_BYTES];
+        snprintf(name, sizeof name, "%s-%lld", file->arms[i / file->seed_count].name,
+                 (long long)file->seeds[i % file->seed_count]);
+        status = file_path(run, folder, name, error);
+        if (status == ROTARY_OK)
+            status = file_path(config, run, FOLDER_CONFIG, error);
+        if (status != ROTARY_OK || !file_exists(config))
+            continue;
+        struct run_config recorded;
+        status = run_read_config(run, &recorded, error);
+        if (status == ROTARY_OK)
+            status = corpus_check(run, &recorded.task, true, error);
+    }
+    return status;
+}
+
 /* Refuses what it can before there is a folder. */
 static rotary_status check_plan(const struct compare_call *call, rotary_error *error)
 {
@@ -178,6 +202,8 @@ static rotary_status check_plan(const struct compare_call *call, rotary_error *e
     rotary_status status = check_call(call, error);
     if (status == ROTARY_OK)
         status = comparison_plan_create(&plan, &call->plan, error);
+    if (status == ROTARY_OK)
+        status = check_corpora(&plan.file, call->plan.folder, error);
     if (status == ROTARY_OK)
         status = comparison_plan_settle(&plan, error);
     comparison_plan_free(&plan);

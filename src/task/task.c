@@ -204,6 +204,14 @@ bool task_has_examples(const struct task_config *config)
     return kinds[config->task]->examples != NULL;
 }
 
+rotary_status task_text_hash(const struct task_config *config, enum task_split split, uint64_t *hash,
+                             rotary_error *error)
+{
+    const struct kind *kind = kinds[config->task];
+    *hash = 0;
+    return kind->text_hash ? kind->text_hash(config, split, hash, error) : ROTARY_OK;
+}
+
 int64_t task_examples(const struct task *task, enum task_split split)
 {
     return task->kind->examples ? task->kind->examples(task, split) : 0;

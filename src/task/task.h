@@ -49,6 +49,7 @@ void task_settings(struct task_config *config, struct settings settings[TASK_SET
 /* What a task is created for. Each has what the next one has. */
 enum task_need {
     TASK_DATA,       /* all of it: rows, problems, examples */
+    TASK_HELD_OUT,   /* examples of validation and test; training files are not read if there is a folder */
     TASK_TOKENIZERS, /* tokenizers, and sizes */
     TASK_SIZES,      /* shape, sizes of vocabularies, whether there are problems: no vocabulary is trained */
 };
@@ -126,6 +127,10 @@ struct task_example {
 };
 /* Whether the task of `config` has a finite corpus. */
 bool task_has_examples(const struct task_config *config);
+/* A hash of the lines of a split, which it reads or makes up anew: FNV-1a of 64 bits. 0: the task has no such
+ * text. */
+ROTARY_CHECKED rotary_status task_text_hash(const struct task_config *config, enum task_split split,
+                                            uint64_t *hash, rotary_error *error);
 /* The number of examples of a split; 0: there is none, or it has no end. */
 int64_t task_examples(const struct task *task, enum task_split split);
 /* Example `index` of a split, which lives as long as the task. */

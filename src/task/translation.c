@@ -104,7 +104,8 @@ static rotary_status read_splits(struct task *task, rotary_error *error)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a corpus");
     task->data = translation;
     rotary_status status = ROTARY_OK;
-    for (int split = 0; split < TASK_SPLITS && status == ROTARY_OK; split++)
+    int split = task->request.need == TASK_HELD_OUT ? TASK_VALIDATION : TASK_TRAINING;
+    for (; split < TASK_SPLITS && status == ROTARY_OK; split++)
         status = corpus_split_create(&translation->splits[split], task, (enum task_split)split, error);
     return status;
 }
@@ -116,7 +117,7 @@ static rotary_status create(struct task *task, rotary_error *error)
     task->lowercase =
         ((const struct translation_options *)task_options(&task->config, TASK_TRANSLATION))->lowercase;
     rotary_status status = translation_vocabularies(task, error);
-    if (status == ROTARY_OK && task->request.need == TASK_DATA)
+    if (status == ROTARY_OK && task->request.need <= TASK_HELD_OUT)
         status = read_splits(task, error);
     return status;
 }
@@ -176,6 +177,12 @@ static struct task_counts counts(const struct task *task, enum task_split split)
     return split_of(task, split)->counts;
 }
 
+static rotary_status text_hash(const struct task_config *config, enum task_split split, uint64_t *hash,
+                               rotary_error *error)
+{
+    return parallel_text_hash(task_options(config, TASK_TRANSLATION), split, hash, error);
+}
+
 static int32_t padding_of(const struct tokenizer *tokenizer)
 {
     const int32_t padding = tokenizer_special(tokenizer).padding;
@@ -212,4 +219,5 @@ const struct kind kind_translation = {
     .examples = examples,
     .example = example,
     .counts = counts,
+    .text_hash = text_hash,
 };

@@ -53,6 +53,9 @@ ROTARY_CHECKED rotary_status parallel_text_read(struct parallel_text *text,
  * corpus. */
 ROTARY_CHECKED rotary_status parallel_text_find(const struct translation_options *options,
                                                 rotary_error *error);
+/* A hash of all lines of a split. */
+ROTARY_CHECKED rotary_status parallel_text_hash(const struct translation_options *options,
+                                                enum task_split split, uint64_t *hash, rotary_error *error);
 void parallel_text_free(struct parallel_text *text); /* zeroed ones too */
 
 /* The sequences of one side of a split's examples, one after another. */

@@ -96,6 +96,24 @@ rotary_status parallel_text_find(const struct translation_options *options, rota
     return ROTARY_OK;
 }
 
+rotary_status parallel_text_hash(const struct translation_options *options, enum task_split split,
+                                 uint64_t *hash, rotary_error *error)
+{
+    struct parallel_text text = {.paths = {""}};
+    rotary_status status = parallel_text_read(&text, options, split, error);
+    if (status != ROTARY_OK)
+        return status;
+    uint64_t sides[TRANSLATION_SIDES];
+    for (int side = 0; side < TRANSLATION_SIDES; side++) {
+        const struct text_lines *lines =
+            &text.sides[side]; /* one after another, each with a zero behind it */
+        sides[side] = rotary_hash(lines->bytes, (uint64_t)lines->begins[lines->count]);
+    }
+    *hash = rotary_hash(sides, sizeof sides);
+    parallel_text_free(&text);
+    return ROTARY_OK;
+}
+
 void parallel_text_free(struct parallel_text *text)
 {
     for (int side = 0; side < TRANSLATION_SIDES; side++)

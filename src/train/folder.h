@@ -18,10 +18,11 @@
 
 enum { RUN_FORMAT = 2 }; /* "format" in config.json and in checkpoints; other numbers are refused */
 
-/* Keys of config.json beside "format" and the settings: train/vocabulary.h. */
+/* Keys of config.json beside "format" and the settings: train/vocabulary.h, train/corpus_record.h. */
 #define RUN_VOCABULARY        "vocabulary"
 #define RUN_SOURCE_VOCABULARY "source_vocabulary"
 #define RUN_SPECIAL_TOKENS    "special_tokens"
+#define RUN_CORPUS            "corpus"
 
 enum folder_state {
     FOLDER_EMPTY,      /* no file of a run, or no folder yet */

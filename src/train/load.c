@@ -4,6 +4,7 @@
  */
 #include "file/memory.h"
 #include "train/checkpoint.h"
+#include "train/corpus_record.h"
 #include "train/train.h"
 
 static rotary_status create_model(const struct train_load_call *call, struct trained_model *model,
@@ -32,6 +33,8 @@ rotary_status train_load(const struct train_load_call *call, struct trained_mode
 {
     struct trained_model loaded;
     rotary_status status = run_read_config(call->folder, &loaded.config, error);
+    if (status == ROTARY_OK && call->need <= TASK_HELD_OUT)
+        status = corpus_check(call->folder, &loaded.config.task, call->need == TASK_DATA, error);
     if (status == ROTARY_OK)
         status = task_create(&loaded.task, &loaded.config.task,
                              &(struct task_request){.folder = call->folder, .need = call->need}, error);

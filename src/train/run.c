@@ -6,6 +6,7 @@
 #include "model/config_check.h"
 #include "model/contradictions.h"
 #include "score/measure.h"
+#include "train/corpus_record.h"
 #include "train/folder.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
@@ -394,7 +395,8 @@ rotary_status run_read_config(const char *folder, struct run_config *config, rot
     if (status != ROTARY_OK)
         return status;
     status = file_check_format(path, object, RUN_FORMAT, error);
-    json_object_del(object, "format"); /* not a setting, nor is the vocabulary */
+    json_object_del(object, "format"); /* not a setting, nor are the corpus and the vocabulary */
+    json_object_del(object, RUN_CORPUS);
     json_t *vocabulary = vocabulary_take(object);
     struct run_config read;
     if (status == ROTARY_OK)
@@ -426,6 +428,8 @@ rotary_status run_write_config(const char *folder, const struct run_config *conf
         status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write %s", path);
     else
         status = vocabulary_write(object, task, error);
+    if (status == ROTARY_OK)
+        status = corpus_write(object, &config->task, error);
     if (status == ROTARY_OK)
         status =
             task_save(task, folder, error); /* before config.json, which makes the folder that of a run */

@@ -3,7 +3,8 @@
  * A run: one model, trained on one task from one seed, in one folder.
  *
  *     config.json            the complete configuration, a flat object; presets have the same keys; and the
- *                            vocabulary (train/vocabulary.h)
+ *                            vocabulary (train/vocabulary.h) and hashes of the corpus
+ *                            (train/corpus_record.h)
  *     metrics.jsonl          one JSON object per line, see below
  *     model.safetensors      the parameters by name, in f32
  *     optimizer.safetensors  the optimizer state: moments and step; with the model, all that resuming needs

@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "file/file.h"
 #include "train/average.h"
+#include "train/corpus_record.h"
 #include "train/folder.h"
 #include "train/metrics.h"
 #include "train/trainer.h"
@@ -496,9 +497,13 @@ static rotary_status find_state(struct session *session, struct checkpoint *chec
 /* Allocates everything, before anything in the folder changes. */
 static rotary_status set_up(struct session *session, const struct checkpoint *checkpoint, rotary_error *error)
 {
-    rotary_status status =
-        trainer_create(&session->trainer, &session->config, session->resumes ? session->call->folder : NULL,
-                       session->call->backend, error);
+    rotary_status status = session->resumes
+                               ? corpus_check(session->call->folder, &session->config.task, true, error)
+                               : ROTARY_OK;
+    if (status == ROTARY_OK)
+        status =
+            trainer_create(&session->trainer, &session->config,
+                           session->resumes ? session->call->folder : NULL, session->call->backend, error);
     if (status == ROTARY_OK && checkpoint->model)
         status = checkpoint_load(checkpoint, transformer_parameters(session->trainer.transformer), error);
     return status;

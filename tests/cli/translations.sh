@@ -93,6 +93,19 @@ small="--set translation_data=. --set translation_test=test --set hidden_size=16
     grep -q "No paired bootstrap over sentences: .*test.en" all/report.html || complain "the page does not say what is wrong"
     mv kept.en test.en
 
+    # Other text than that of the runs is refused, but that of training is not needed to evaluate.
+    mv train.en kept.en
+    does 0 evaluate run --split test
+    { sed 1d kept.en && echo "EIN ANDERES"; } >train.en
+    does 0 evaluate run --split test
+    refuses 1 "the training text of the task translation has the hash" train translation --resume --out run --set epochs=9
+    refuses 1 "in all/sinusoidal-1/config.json: wanted the lines that the run began with" compare translation $small --set epochs=2 --set average_checkpoints=1 --positions sinusoidal,rope,roper --runs 3 --out all
+    mv kept.en train.en
+    mv val.en kept.en
+    sed 's/^./X/' kept.en >val.en
+    refuses 1 "the validation text of the task translation has the hash" evaluate run
+    mv kept.en val.en
+
     # A sweep chooses by the validation set: the test set judges.
     does 0 compare translation $small --set epochs=4 --sweep learning_rate=0.01,0.02 --sweep-runs 1 --positions rope --runs 2 --out swept
     tail -n 1 "swept/sweep/rope,learning_rate=0.02-1000001/metrics.jsonl" >last.json

@@ -91,6 +91,15 @@ static void check_differences(const char *place)
                 (const char *const[3]){"learning_rate (", ", in dropout (0.25 in ", "rope-1, 0.0 in "});
 
     make_runs(place);
+    set(1, "vocab_size", json_integer(77));
+    set(1, "source_vocab_size", json_integer(78));
+    check_alike("other vocabularies", (const char *const[3]){NULL});
+    set(0, "corpus", json_pack("{s:s}", "test", "00ff"));
+    check_alike("a corpus that others have not recorded", (const char *const[3]){NULL});
+    set(4, "corpus", json_pack("{s:s}", "test", "00fe"));
+    check_alike("another corpus", (const char *const[3]){"corpus ({\"test\":\"00ff\"} in ", "\"00fe\"} in "});
+
+    make_runs(place);
     set(5, "steps", json_integer(599));
     check_alike("other steps", (const char *const[3]){"steps (600 in ", "599 in "});
     make_runs(place);

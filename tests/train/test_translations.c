@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "score/bleu.h"
+#include "train/corpus_record.h"
 #include "train/trainer.h"
 
 #include <signal.h>
@@ -253,6 +254,69 @@ static void test_killed(const struct run_config *config, const char *complete)
     free(resumed);
 }
 
+/* ---- another corpus ---- */
+
+static void check_corpus(const struct run_config *config, const char *folder, bool training,
+                         const char *words)
+{
+    rotary_error error = {0};
+    CHECK_INT(corpus_check(folder, &config->task, training, &error),
+              words ? ROTARY_INVALID_ARGUMENT : ROTARY_OK);
+    if (words)
+        CHECK_WORDS(error.message, words);
+}
+
+/* Resumes a run for more steps. */
+static rotary_status resume(const struct run_config *config, const char *folder, struct backend *backend,
+                            rotary_error *error)
+{
+    struct run_config more = *config;
+    struct train_result result;
+    more.train.steps += 40; /* of which no checkpoint is averaged that is gone */
+    const struct train_call call = {.config = &more, .backend = backend, .folder = folder, .resume = true};
+    return train(&call, &result, error);
+}
+
+/* A line more, for each split and side; then the same lines that end otherwise. */
+static void test_changed(const struct run_config *config, const char *folder, struct backend *backend)
+{
+    static const char *const files[] = {"train.de", "train.en", "val.de", "val.en", "test.de", "test.en"},
+                             *const splits[] = {"training", "validation", "test"};
+    rotary_error error = {0};
+    check_corpus(config, folder, true, NULL);
+    for (int i = 0; i < 6; i++) {
+        size_t bytes;
+        char *text = read_file(corpus, files[i], &bytes), words[64];
+        snprintf(words, sizeof words, "the %s text of the task translation|config.json", splits[i / 2]);
+        check_about("%s", files[i]);
+        text[bytes - 2] ^= 1;
+        write_file(corpus, files[i], text, bytes);
+        check_corpus(config, folder, true, words);
+        check_corpus(config, folder, false, i / 2 == TASK_TRAINING ? NULL : words);
+        CHECK_INT(resume(config, folder, backend, &error), ROTARY_INVALID_ARGUMENT);
+        CHECK_WORDS(error.message, words);
+        text[bytes - 2] ^= 1;
+        write_file(corpus, files[i], text, bytes - 1); /* without the last newline */
+        check_corpus(config, folder, true, NULL);
+        write_file(corpus, files[i], text, bytes);
+        free(text);
+    }
+    check_about("%s", "");
+    /* A run of an earlier version has no hashes. */
+    const char *old = new_folder("old");
+    size_t bytes;
+    char *text = read_file(folder, "config.json", &bytes);
+    json_t *object = json_loadb(text, bytes, 0, NULL);
+    CHECK_INT((int64_t)json_object_size(json_object_get(object, "corpus")), TASK_SPLITS);
+    json_object_del(object, "corpus");
+    char *without = json_dumps(object, 0);
+    write_file(old, "config.json", without, strlen(without));
+    check_corpus(config, old, true, NULL);
+    json_decref(object);
+    free(without);
+    free(text);
+}
+
 int main(void)
 {
     snprintf(corpus, sizeof corpus, "%s", new_folder("corpus"));
@@ -267,6 +331,7 @@ int main(void)
     struct backend backend;
     if (CHECK_INT(backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, NULL), ROTARY_OK)) {
         test_last_evaluation(folder, &backend);
+        test_changed(&config, folder, &backend);
         backend_destroy(&backend);
     }
     return check_report();
