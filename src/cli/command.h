@@ -33,6 +33,7 @@ struct configuration_options {
     struct option_list assignments;
 };
 
+struct piece_store;
 struct invocation {
     const struct command *command;
     const struct command *const *commands; /* of the program, NULL-terminated, in the order of the help */
@@ -41,6 +42,7 @@ struct invocation {
     struct operands operands;       /* as many as the command takes */
     const char *command_line;       /* quoted for a shell */
     const atomic_bool *interrupted; /* a signal asked to stop; of a resumable command */
+    struct piece_store *pieces;     /* vocabularies that the command has trained (task/piece_store.h) */
 };
 
 enum { COMMAND_SHARED_TABLES = 4 };

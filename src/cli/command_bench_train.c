@@ -55,7 +55,8 @@ static rotary_status plan_configs(const struct invocation *invocation, struct be
                                    .preset = configuration->preset ? configuration->preset : "paper",
                                    .position = options->position ? position_names[positions[0]] : NULL,
                                    .assignments = &configuration->assignments,
-                                   .common = &invocation->common};
+                                   .common = &invocation->common,
+                                   .pieces = invocation->pieces};
     if (status == ROTARY_OK)
         status = plan_config(&request, &config, error);
     for (int i = 0; i < count && status == ROTARY_OK; i++) {

@@ -62,7 +62,8 @@ static rotary_status plan(const struct invocation *invocation, struct data_plan 
     struct plan_request request = {.task = invocation->operands.items[0],
                                    .preset = options->configuration.preset,
                                    .assignments = &options->configuration.assignments,
-                                   .common = &invocation->common};
+                                   .common = &invocation->common,
+                                   .pieces = invocation->pieces};
     struct run_config recorded;
     plan->request = (struct data_request){.config = &plan->config,
                                           .split = (enum data_split)options->split.value,

@@ -80,7 +80,8 @@ static rotary_status plan(const struct invocation *invocation, struct train_plan
                                    .position = options->position,
                                    .steps = options->steps,
                                    .assignments = &options->configuration.assignments,
-                                   .common = &invocation->common};
+                                   .common = &invocation->common,
+                                   .pieces = invocation->pieces};
     struct run_config recorded;
     rotary_status status = plan_draft(&request, &plan->config, error);
     if (status != ROTARY_OK)

@@ -5,6 +5,7 @@
  */
 #include "base/fail.h"
 #include "cli/help.h"
+#include "task/piece_store.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -187,20 +188,23 @@ static enum exit_status run_command(const struct command *command, int words, in
 {
     char *line = join(count, arguments), *options = calloc(1, command->options_size + 1);
     const char **operands = calloc((size_t)count + 1, sizeof *operands);
+    struct piece_store *pieces = NULL;
     enum exit_status status;
-    if (line && options && operands) {
+    if (line && options && operands && piece_store_create(&pieces, NULL) == ROTARY_OK) {
         struct invocation invocation = {.command = command,
                                         .options = options,
                                         .commands = commands,
                                         .operands = {.items = operands},
                                         .command_line = line,
-                                        .interrupted = &interrupted};
+                                        .interrupted = &interrupted,
+                                        .pieces = pieces};
         status = read_and_run(&invocation, options, count - words, arguments + words);
     } else {
         rotary_error error;
         (void)rotary_fail(&error, ROTARY_OUT_OF_MEMORY, "no memory for the command line");
         status = command_fail(&error);
     }
+    piece_store_destroy(pieces);
     free(operands);
     free(options);
     free(line);

@@ -124,6 +124,7 @@ rotary_status plan_draft(const struct plan_request *request, struct run_config *
         *config = *request->base;
     else
         run_config_default(config);
+    config->task.pieces = request->pieces;
     const char *preset = request->preset ? request->preset : request->base ? NULL : PLAN_PRESET;
     if (preset)
         status = apply_preset(request->task, preset, config, error);

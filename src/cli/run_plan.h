@@ -18,6 +18,7 @@ struct plan_request {
     struct option_integer steps;
     const struct option_list *assignments;
     const struct common_options *common;
+    struct piece_store *pieces; /* borrowed by the configuration; NULL: none */
 };
 
 #define PLAN_PRESET "quick"

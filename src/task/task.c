@@ -124,9 +124,10 @@ void task_destroy(struct task *task)
         return;
     if (task->kind->destroy)
         task->kind->destroy(task);
-    if (task->source_tokenizer != task->tokenizer)
+    if (task->source_tokenizer != task->tokenizer && !task->borrows_tokenizers)
         tokenizer_destroy(task->source_tokenizer);
-    tokenizer_destroy(task->tokenizer);
+    if (!task->borrows_tokenizers)
+        tokenizer_destroy(task->tokenizer);
     free(task);
 }
 

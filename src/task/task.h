@@ -30,11 +30,15 @@ union task_options {
     double alignment;
 };
 
+struct piece_store;
 struct task_config {
     int task;                /* enum task_kind; JSON key "task" */
     int64_t sequence_length; /* tokens per sequence that the model reads */
     int64_t problems;        /* problems per evaluation */
     union task_options options[TASK_KINDS];
+    struct piece_store
+        *pieces; /* no setting: borrowed by the tasks that are made, where they find vocabularies
+                  * that were trained before (task/piece_store.h). NULL: each trains its own */
 };
 void task_config_default(struct task_config *config);
 /* The key because of whose value the setting `key` does nothing, and what is wanted in its place: "task" for

@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "file/file.h"
+#include "task/piece_store.h"
 #include "task/translation.h"
 #include "task/vocabulary_files.h"
 #include "text/sentencepiece.h"
@@ -92,9 +93,11 @@ static void free_prepared(struct prepared *prepared)
     free(prepared->begins);
 }
 
-static rotary_status make_pieces(const struct translation_options *options, const struct prepared *prepared,
-                                 struct tokenizer **tokenizer, rotary_error *error)
+static rotary_status make_pieces(struct task *task, const struct translation_options *options,
+                                 const struct prepared *prepared, struct tokenizer **tokenizer,
+                                 rotary_error *error)
 {
+    struct piece_store *store = task->config.pieces;
     struct sentencepiece_config config;
     sentencepiece_defaults(&config);
     config.model = (enum sentencepiece_model)options->model;
@@ -107,19 +110,24 @@ static rotary_status make_pieces(const struct translation_options *options, cons
     for (int64_t i = 0; i < prepared->count; i++)
         lines[i] = (struct text_line){prepared->text.bytes + prepared->begins[i],
                                       prepared->begins[i + 1] - prepared->begins[i] - 1};
-    rotary_status status = sentencepiece_train(tokenizer, &config, lines, prepared->count, NULL, error);
+    rotary_status status = store
+                               ? piece_store_train(store, tokenizer, &config, lines, prepared->count, error)
+                               : sentencepiece_train(tokenizer, &config, lines, prepared->count, NULL, error);
+    task->borrows_tokenizers = store != NULL;
     free(lines);
     return status;
 }
 
-/* The vocabulary of sides first ... last of the training text. */
-static rotary_status make(const struct translation_options *options, const struct parallel_text *text,
-                          int first, int last, struct tokenizer **tokenizer, rotary_error *error)
+/* The vocabulary of sides first ... TRANSLATION_SIDES - 1 of the training text, or of the first alone. */
+static rotary_status make(struct task *task, const struct parallel_text *text, int first, bool both,
+                          struct tokenizer **tokenizer, rotary_error *error)
 {
+    const struct translation_options *options = task_options(&task->config, TASK_TRANSLATION);
+    const int last = both ? TRANSLATION_SIDES - 1 : first;
     struct prepared prepared = {0};
     rotary_status status = prepare(&prepared, options, text, first, last, error);
     if (status == ROTARY_OK && options->tokenizer == TRANSLATION_SENTENCEPIECE)
-        status = make_pieces(options, &prepared, tokenizer, error);
+        status = make_pieces(task, options, &prepared, tokenizer, error);
     else if (status == ROTARY_OK)
         status = words_and_punctuation_create(tokenizer, prepared.text.bytes ? prepared.text.bytes : "",
                                               prepared.text.count, options->min_frequency, error);
@@ -135,10 +143,10 @@ static rotary_status make_all(struct task *task, const struct translation_option
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a corpus");
     rotary_status status = parallel_text_read(text, options, TASK_TRAINING, error);
     if (status == ROTARY_OK)
-        status = make(options, text, options->shared_vocabulary ? TRANSLATION_SOURCE : TRANSLATION_TARGET,
-                      TRANSLATION_TARGET, &task->tokenizer, error);
+        status = make(task, text, options->shared_vocabulary ? TRANSLATION_SOURCE : TRANSLATION_TARGET,
+                      options->shared_vocabulary, &task->tokenizer, error);
     if (status == ROTARY_OK && !options->shared_vocabulary)
-        status = make(options, text, TRANSLATION_SOURCE, TRANSLATION_SOURCE, &task->source_tokenizer, error);
+        status = make(task, text, TRANSLATION_SOURCE, false, &task->source_tokenizer, error);
     parallel_text_free(text);
     free(text);
     return status;

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * SentencePiece models that this process has trained. Training takes seconds, and a command makes its task
+ * several times: to count the steps of an epoch, to measure a step, and for every run of a comparison.
+ */
+#ifndef ROTARY_TASK_PIECE_STORE_H
+#define ROTARY_TASK_PIECE_STORE_H
+
+#include "text/sentencepiece.h"
+
+struct piece_store;
+
+ROTARY_CHECKED rotary_status piece_store_create(struct piece_store **store, rotary_error *error);
+void piece_store_destroy(struct piece_store *store); /* NULL is allowed */
+
+/* As sentencepiece_train, without counts: the tokenizer of an earlier call with the same configuration and
+ * lines (by number and a hash of 64 bits), or else a new one. It belongs to the store. Any number of threads
+ * may call this; one trains at a time, so that two that want the same do not both train it. */
+ROTARY_CHECKED rotary_status piece_store_train(struct piece_store *store, struct tokenizer **tokenizer,
+                                               const struct sentencepiece_config *config,
+                                               const struct text_line *lines, int64_t count,
+                                               rotary_error *error);
+
+#endif
