@@ -50,8 +50,9 @@ void english_possessive(char form[FORM_BYTES], const char *noun)
 
 const char *english_article(const char *next)
 {
-    const bool silent = strncmp(next, "hon", 3) == 0; /* honest */
-    return (is_vowel(next[0]) || silent) && strncmp(next, "uni", 3) != 0 ? "an" : "a";
+    const bool silent = strncmp(next, "hon", 3) == 0;                                    /* honest */
+    const bool consonant = strncmp(next, "uni", 3) == 0 || strncmp(next, "use", 3) == 0; /* uniform, useful */
+    return (is_vowel(next[0]) || silent) && !consonant ? "an" : "a";
 }
 
 /* ---- verbs ---- */

@@ -140,7 +140,7 @@ static bool is_determiner(const char *word)
             return true;
     for (size_t i = 0; i < sizeof stems / sizeof *stems; i++)
         if (strncmp(word, stems[i], strlen(stems[i])) == 0 && strlen(word) <= strlen(stems[i]) + 2 &&
-            strcmp(word, "einig") != 0)
+            strcmp(word, "einig") != 0 && strcmp(word, "allein") != 0)
             return true;
     return false;
 }
@@ -243,8 +243,12 @@ static int check_english(char *words[WORDS], int count)
     for (int i = 0; i + 1 < count; i++) {
         for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
             CHECK(strcmp(words[i], wrong[k].pronoun) != 0 || strcmp(words[i + 1], wrong[k].wrong) != 0);
-        const bool vowel = strchr("aeiou", tolower((unsigned char)words[i + 1][0])) != NULL ||
-                           strcmp(words[i + 1], "honest") == 0 || strcmp(words[i + 1], "hour") == 0;
+        static const char *const consonants[] = {"university", "universities", "uniform", "useful",
+                                                 "useless"};
+        bool vowel = strchr("aeiou", tolower((unsigned char)words[i + 1][0])) != NULL ||
+                     strcmp(words[i + 1], "honest") == 0 || strcmp(words[i + 1], "hour") == 0;
+        for (size_t k = 0; k < sizeof consonants / sizeof *consonants; k++)
+            vowel = vowel && strcmp(words[i + 1], consonants[k]) != 0;
         if (strcmp(words[i], "a") == 0 || strcmp(words[i], "A") == 0)
             CHECK(!vowel);
         if (strcmp(words[i], "an") == 0 || strcmp(words[i], "An") == 0)
