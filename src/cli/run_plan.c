@@ -100,10 +100,8 @@ static rotary_status apply_options(const struct plan_request *request, struct ru
     rotary_status status = ROTARY_OK;
     if (request->position)
         status = apply(config, "--position", "position", json_string(request->position), error);
-    if (request->steps.given) {
+    if (request->steps.given)
         config->train.steps = request->steps.value;
-        config->train.epochs = 0;
-    }
     if (common->seed.given)
         config->train.seed = common->seed.value;
     if (common->precision.given)
@@ -112,6 +110,8 @@ static rotary_status apply_options(const struct plan_request *request, struct ru
     run_settings(config, settings);
     for (int i = 0; i < request->assignments->count && status == ROTARY_OK; i++)
         status = settings_assign(settings, RUN_SETTINGS, request->assignments->items[i], error);
+    if (request->steps.given) /* a number of steps instead of epochs, whoever gave these */
+        config->train.epochs = 0;
     return status;
 }
 

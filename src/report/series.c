@@ -43,15 +43,18 @@ static double evaluation_value(const struct record_evaluation *evaluation, enum 
                                 : (double)NAN;
 }
 
+/* Of the run's own weights, not of averaged ones; of several at one step the last. */
 static void copy_evaluations(struct series_curve *curve, const struct record *record, enum series_kind kind)
 {
     for (int64_t i = 0; i < record->evaluation_count; i++) {
         const struct record_evaluation *evaluation = &record->evaluations[i];
         double value = evaluation_value(evaluation, kind);
-        if (isnan(value) && kind != SERIES_VALIDATION_LOSS)
+        if (evaluation->averaged || (isnan(value) && kind != SERIES_VALIDATION_LOSS))
             continue;
-        curve->points[curve->count++] =
-            (struct series_point){.step = (double)evaluation->step, .value = value};
+        const double step = (double)evaluation->step;
+        const bool again = curve->count > 0 && curve->points[curve->count - 1].step == step;
+        curve->points[again ? curve->count - 1 : curve->count++] =
+            (struct series_point){.step = step, .value = value};
     }
 }
 

@@ -321,14 +321,24 @@ int64_t record_steps_to(const struct record *record, double fraction)
     return NOT_REACHED;
 }
 
-/* The mean height of the curve of validation losses, by trapezoids. */
+/* The mean height of the curve of validation losses, by trapezoids. Averaged weights are not on it: a run
+ * that goes on does not go on from them. */
 static double loss_area(const struct record *record)
 {
-    const struct record_evaluation *all = record->evaluations, *last = record_last_evaluation(record);
+    const struct record_evaluation *first = NULL, *before = NULL;
     double area = 0;
-    for (int64_t i = 1; i < record->evaluation_count; i++)
-        area += (all[i].loss + all[i - 1].loss) / 2 * (double)(all[i].step - all[i - 1].step);
-    return last->step > all[0].step ? area / (double)(last->step - all[0].step) : last->loss;
+    for (int64_t i = 0; i < record->evaluation_count; i++) {
+        const struct record_evaluation *here = &record->evaluations[i];
+        if (here->averaged)
+            continue;
+        if (before)
+            area += (here->loss + before->loss) / 2 * (double)(here->step - before->step);
+        first = first ? first : here;
+        before = here;
+    }
+    if (!before)
+        return (double)NAN;
+    return before->step > first->step ? area / (double)(before->step - first->step) : before->loss;
 }
 
 enum scoring record_scoring(const struct record *record)

@@ -30,6 +30,7 @@ struct session {
     struct checkpoint_best best;   /* the lowest validation loss so far */
     int64_t first_step;            /* steps done before this call */
     int64_t saved_step;            /* of the checkpoint in the folder; -1: none */
+    bool evaluated_all;            /* this call made the last evaluation of the run */
     double start;                  /* time at which the first step began, for seconds_left */
     double stepping;               /* seconds spent in steps since the last line of metrics */
     int64_t tokens;                /* trained on since the last line of metrics */
@@ -287,16 +288,28 @@ static rotary_status evaluate(struct session *session, bool averaged, struct eva
     status = averaged ? ROTARY_OK : keep_best(session, evaluation->loss, error);
     if (status == ROTARY_OK)
         status = metrics_write_evaluation(&session->metrics, session->state.step, evaluation, error);
+    session->evaluated_all = last;
     return status;
 }
 
 /* ---- the loop ---- */
 
+/* Whether this step, which is the last one now, was evaluated when it was not: without the test set. */
+static bool lacks_test(const struct session *session)
+{
+    const struct evaluation *last = &session->metrics.evaluation;
+    return !session->evaluated_all && session->config.train.average_checkpoints == 0 &&
+           session->state.step == session->config.train.steps &&
+           session->metrics.evaluated == session->state.step && last->translated > 0 &&
+           last->test.translated == 0;
+}
+
 static bool evaluation_is_due(const struct session *session)
 {
     const struct train_config *train = &session->config.train;
     int64_t step = session->state.step;
-    return step > session->metrics.evaluated && (step == train->steps || is_due(step, train->evaluate_every));
+    return lacks_test(session) || (step > session->metrics.evaluated &&
+                                   (step == train->steps || is_due(step, train->evaluate_every)));
 }
 
 static rotary_status stop(struct session *session, rotary_error *error)

@@ -140,7 +140,11 @@ static rotary_status refuse_unless_default(const struct run_config *config, cons
     char value[VALUE_BYTES], other_value[VALUE_BYTES];
     write_value(object, key, value);
     write_value(object, other, other_value);
-    if (!is_default(object, key))
+    if (strcmp(key, "steps") == 0 && has_epochs(config)) /* what was set is gone: epochs say what it is */
+        status =
+            rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s does nothing with %s %s: wanted %s, or no %s",
+                        key, other, other_value, wanted, key);
+    else if (!is_default(object, key))
         status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                              "%s is %s, which does nothing with %s %s: wanted %s, or no %s", key, value,
                              other, other_value, wanted, key);

@@ -107,6 +107,19 @@ static void check_series(const char *folder)
     CHECK_INT(series.curves[0].count, 60); /* fewer lines than bins: one point each */
     CHECK_NEAR(series.curves[0].points[7].value, collection.records[0].points[7].loss, 0);
     series_free(&series);
+
+    check_about("a run that averaged its weights at its third evaluation, and one evaluated twice at a step");
+    struct record *records = collection.records;
+    const int64_t evaluations = records[0].evaluation_count;
+    records[0].evaluations[2].averaged = true;
+    records[0].evaluations[2].step = records[0].evaluations[1].step;
+    records[1].evaluations[2].step = records[1].evaluations[1].step;
+    CHECK_INT(series_create(&series, &collection, SERIES_VALIDATION_LOSS, &error), ROTARY_OK);
+    CHECK_INT(series.curves[0].count, evaluations - 1);
+    CHECK_INT(series.curves[1].count, evaluations - 1);
+    CHECK_NEAR(series.curves[0].points[1].value, records[0].evaluations[1].loss, 0);
+    CHECK_NEAR(series.curves[1].points[1].value, records[1].evaluations[2].loss, 0);
+    series_free(&series);
     collection_free(&collection);
 
     check_about("series of many losses");

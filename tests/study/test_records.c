@@ -40,6 +40,10 @@ static const char averaged[] =
     "\"bleu\":26.5,\"translated\":1014,\"signature\":\"s\",\"test\":{\"bleu\":27.25,\"translated\":1000,"
     "\"loss\":2.0,\"accuracy\":0.5},\"checkpoint\":\"average\"}}\n";
 
+static const char continued[] =
+    "{\"step\":40,\"evaluation\":{\"correct\":0,\"problems\":0,\"loss\":2.0,\"accuracy\":0.5,\"seconds\":1,"
+    "\"bleu\":25.5,\"translated\":100,\"signature\":\"s\"}}\n";
+
 /* A run that averages its checkpoints is finished when their mean was evaluated, and judged by that: by BLEU
  * of the test set. */
 static void check_translations(void)
@@ -64,6 +68,13 @@ static void check_translations(void)
     CHECK_NEAR(record_measure(&record, MEASURE_BLEU), 27.25, 0);
     CHECK_NEAR(record_measure(&record, MEASURE_VALIDATION_LOSS), 2.125, 0);
     CHECK_NEAR(record_last_evaluation(&record)->bleu, 26.5, 0);
+    CHECK_NEAR(record_measure(&record, MEASURE_VALIDATION_LOSS_AREA), 2.375, 1e-12);
+    record_free(&record);
+    /* It goes on from its own weights: the curve does not touch the mean's loss. */
+    snprintf(text, sizeof text, "%s%s%s", translations, averaged, continued);
+    scratch_write(synthetic_path(folder, "metrics.jsonl"), text, strlen(text));
+    CHECK_INT(record_read(&record, folder, NULL), ROTARY_OK);
+    CHECK_NEAR(record_measure(&record, MEASURE_VALIDATION_LOSS_AREA), 66.25 / 30, 1e-12);
     record_free(&record);
 }
 

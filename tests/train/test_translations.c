@@ -254,6 +254,31 @@ static void test_killed(const struct run_config *config, const char *complete)
     free(resumed);
 }
 
+/* A run that is killed after an evaluation, which has no test set, and shall then have no more steps, is
+ * evaluated on it all the same, once. */
+static void test_shortened(const struct run_config *config)
+{
+    struct run_config run = *config;
+    const char *folder = new_folder("shortened");
+    run.train.average_checkpoints = 0;
+    train_in_child(&run, folder, 1, 12);
+    run.train.epochs = 0;
+    run.train.steps = 10;
+    for (int time = 0; time < 2; time++) {
+        train_in_child(&run, folder, 1, 0);
+        json_t *line = last_line(folder), *evaluation = json_object_get(line, "evaluation");
+        CHECK_INT((int64_t)number(line, "step"), 10);
+        CHECK_INT((int64_t)number(evaluation, "translated"), VALIDATION);
+        CHECK_INT((int64_t)number(json_object_get(evaluation, "test"), "translated"), TEST);
+        json_decref(line);
+        char *lines = timeless_metrics(folder), *first = strstr(lines, "\"evaluation\"");
+        CHECK(first && strstr(first + 1, "\"evaluation\""));
+        CHECK(first && !strstr(strstr(first + 1, "\"evaluation\"") + 1, "\"evaluation\""));
+        free(lines);
+    }
+    CHECK(has_file(folder, "translations.txt"));
+}
+
 /* ---- another corpus ---- */
 
 static void check_corpus(const struct run_config *config, const char *folder, bool training,
@@ -328,6 +353,7 @@ int main(void)
     char folder[512];
     snprintf(folder, sizeof folder, "%s", new_folder("complete"));
     test_killed(&config, folder);
+    test_shortened(&config);
     struct backend backend;
     if (CHECK_INT(backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, NULL), ROTARY_OK)) {
         test_last_evaluation(folder, &backend);

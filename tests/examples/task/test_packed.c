@@ -263,7 +263,7 @@ static void test_unused(const struct run_config *config)
     check_use(&run, "batch_size", NULL);
     check_use(&run, "steps", NULL);
     run.train.epochs = 2;
-    check_use(&run, "steps", "steps is 60|epochs 2: wanted epochs 0");
+    check_use(&run, "steps", "steps does nothing with epochs 2: wanted epochs 0");
     check_use(&run, "epochs", NULL);
     check_use(&run, "validation_sequences", "validation_sequences is 2|task lines");
     tiny_config(&run);
