@@ -4,6 +4,9 @@
  * item sums a few neighbouring tiles over one group of rows, chunk by chunk; each tile of a chunk is one
  * GEMM. With more than one group, each sums into a partial gradient of its own, and these are added in order.
  *
+ * In f32 on AVX-512 our own kernel is the GEMM, and sums the columns of `a` too. oneDNN 2 transposes `a` into
+ * a copy first; both sum in the same order.
+ *
  * In bf16 our own loops transpose a chunk of `a` and pack a chunk of `b` in VNNI layout: with both left to
  * oneDNN they take as long as the matmul. The columns of `a` are summed just before, which brings the chunk
  * into the cache for the transposition; a separate pass would read all of `a` from memory again.
@@ -30,6 +33,7 @@ struct run {
     struct matrix a, b;
     float *gradient, *sums;
     bool vnni;
+    bool own;                                 /* in f32 by our own kernel */
     int64_t a_tiles, a_tile, b_tiles, b_tile; /* number of tiles, columns of a tile */
     int64_t groups, group_rows;
     /* [last tile of a][last tile of b][last chunk of rows][adding to the tile] */
@@ -59,14 +63,19 @@ static void choose_tiles(struct run *run)
     run->groups = divide_up(run->a.rows, run->group_rows);
 }
 
-/* A worker's workspace: a chunk of a, a chunk of b, the tiles of an item, column sums. */
+/* A worker's workspace: a chunk of a, a chunk of b (f32: the kernel's workspace), the tiles of an item,
+ * column sums. */
 static size_t a_bytes(const struct run *run)
 {
+    if (run->own)
+        return matmul_bytes(CHUNK_ROWS * (run->b_tile + LAYER_PRODUCT_PADDING), ROTARY_F32);
     return matmul_bytes(CHUNK_ROWS * run->a_tile, run->a.dtype);
 }
 
 static size_t b_bytes(const struct run *run)
 {
+    if (run->own)
+        return 0;
     return matmul_vnni_bytes(CHUNK_ROWS, run->b_tile, run->b.dtype);
 }
 
@@ -129,19 +138,71 @@ static float *partial_sums_of(const struct run *run, int64_t group)
     return partial_of(run, run->groups) + group * run->a.columns;
 }
 
-/* Sums a chunk of rows from zero and then adds the result: rounding errors grow with the number of chunks,
- * not of rows. */
-static void sum_columns(const struct run *run, const struct item *item, struct matrix a, float *memory,
-                        bool adding)
+/* Adds the column sums of a chunk, which began at zero: rounding errors grow with the number of chunks, not
+ * of rows. */
+static void add_sums(const struct run *run, const struct item *item, const float *sums, int64_t columns,
+                     bool adding)
 {
     float *to = (run->groups == 1 ? run->sums : partial_sums_of(run, item->first / run->group_rows)) +
                 item->a_tile * run->a_tile;
-    memset(memory, 0, (size_t)a.columns * sizeof(float));
-    run->matmul->kernels->column_sums(memory, a.dtype, a.data, a.rows, a.columns, a.stride);
-    copy_or_add(to, a.columns, memory, 1, a.columns, adding || run->groups == 1);
+    copy_or_add(to, columns, sums, 1, columns, adding || run->groups == 1);
 }
 
-/* Adds a chunk of rows to the tiles of an item. All of them read the same transposed chunk of `a`. */
+static void sum_columns(const struct run *run, const struct item *item, struct matrix a, float *memory,
+                        bool adding)
+{
+    memset(memory, 0, (size_t)a.columns * sizeof(float));
+    run->matmul->kernels->column_sums(memory, a.dtype, a.data, a.rows, a.columns, a.stride);
+    add_sums(run, item, memory, a.columns, adding);
+}
+
+/* Where a worker sums columns: behind the tiles of an item. */
+static float *sums_memory(const struct run *run, int worker)
+{
+    return (float *)(void *)(matmul_workspace(run->matmul, worker) + a_bytes(run) + b_bytes(run) +
+                             ITEM_B_TILES * tile_bytes(run));
+}
+
+static struct matrix a_block_of(const struct run *run, const struct item *item, int64_t row, int64_t rows)
+{
+    return matrix_block(run->a, row, rows, item->a_tile * run->a_tile,
+                        a_tile_width(run, item->a_tile == run->a_tiles - 1));
+}
+
+static struct matrix b_block_of(const struct run *run, int64_t tile, int64_t row, int64_t rows)
+{
+    return matrix_block(run->b, row, rows, tile * run->b_tile, b_tile_width(run, tile == run->b_tiles - 1));
+}
+
+/* Adds a chunk of rows to the tiles of an item, by our own kernel. */
+static void sum_own_chunk(const struct run *run, const struct item *item, int worker, int64_t row,
+                          bool adding)
+{
+    unsigned char *memory = matmul_workspace(run->matmul, worker),
+                  *tile = memory + a_bytes(run) + b_bytes(run);
+    int64_t rows = min_i64(CHUNK_ROWS, item->end - row);
+    struct matrix a = a_block_of(run, item, row, rows);
+    float *sums = run->sums && item->first_b == 0 ? sums_memory(run, worker) : NULL;
+    for (int64_t i = item->first_b; i < item->end_b; i++, tile += tile_bytes(run)) {
+        struct matrix b = b_block_of(run, i, row, rows);
+        const struct layer_product product = {.rows = rows,
+                                              .a = a.data,
+                                              .b = b.data,
+                                              .a_columns = a.columns,
+                                              .b_columns = b.columns,
+                                              .a_stride = a.stride,
+                                              .b_stride = b.stride,
+                                              .to = (float *)(void *)tile,
+                                              .adding = adding,
+                                              .a_sums = i == 0 ? sums : NULL,
+                                              .workspace = (float *)(void *)memory};
+        run->matmul->kernels->add_product(&product);
+    }
+    if (sums)
+        add_sums(run, item, sums, a.columns, adding);
+}
+
+/* The same by GEMMs. All tiles of the item read the same transposed chunk of `a`. */
 static int sum_chunk(const struct run *run, const struct item *item, int worker, int64_t row, bool adding)
 {
     const struct matmul *matmul = run->matmul;
@@ -149,16 +210,13 @@ static int sum_chunk(const struct run *run, const struct item *item, int worker,
     unsigned char *b_memory = memory + a_bytes(run), *tile = b_memory + b_bytes(run);
     int64_t rows = min_i64(CHUNK_ROWS, item->end - row), planned = matmul_planned_rows(rows);
     bool last_a = item->a_tile == run->a_tiles - 1;
-    struct matrix a_block =
-        matrix_block(run->a, row, rows, item->a_tile * run->a_tile, a_tile_width(run, last_a));
+    struct matrix a_block = a_block_of(run, item, row, rows);
     if (run->sums && item->first_b == 0)
-        sum_columns(run, item, a_block, (float *)(void *)(tile + ITEM_B_TILES * tile_bytes(run)), adding);
+        sum_columns(run, item, a_block, sums_memory(run, worker), adding);
     const void *a = prepare_a(run, a_block, planned, memory);
     for (int64_t i = item->first_b; i < item->end_b; i++, tile += tile_bytes(run)) {
         bool last_b = i == run->b_tiles - 1;
-        const void *b =
-            prepare_b(run, matrix_block(run->b, row, rows, i * run->b_tile, b_tile_width(run, last_b)),
-                      planned, b_memory);
+        const void *b = prepare_b(run, b_block_of(run, i, row, rows), planned, b_memory);
         const struct gemm_operands operands = {.source = a, .weights = b, .destination = tile};
         int status =
             gemm_run(matmul->gemms, run->gemms[last_a][last_b][rows < CHUNK_ROWS][adding], worker, &operands);
@@ -178,7 +236,11 @@ static void sum_item(void *argument, int64_t index, int worker)
     item.end = min_i64(item.first + run->group_rows, run->a.rows);
     item.end_b = min_i64(item.first_b + ITEM_B_TILES, run->b_tiles);
     for (int64_t row = item.first; row < item.end; row += CHUNK_ROWS) {
-        int status = sum_chunk(run, &item, worker, row, row > item.first);
+        int status = 0;
+        if (run->own)
+            sum_own_chunk(run, &item, worker, row, row > item.first);
+        else
+            status = sum_chunk(run, &item, worker, row, row > item.first);
         if (status != 0)
             run->status = status;
     }
@@ -279,14 +341,15 @@ rotary_status matmul_gradient(struct matmul *matmul, const struct backend_weight
                       .b = b,
                       .gradient = call->gradient,
                       .sums = call->sums,
-                      .vnni = matmul->vnni && a.dtype == ROTARY_BF16};
+                      .vnni = matmul->vnni && a.dtype == ROTARY_BF16,
+                      .own = matmul->kernels->add_product && a.dtype == ROTARY_F32};
     if (!run.gradient)
         return sum_all_columns(&run, error);
     choose_tiles(&run);
     rotary_status reserved = reserve(&run, error);
     if (reserved != ROTARY_OK)
         return reserved;
-    int status = find_gemms(&run);
+    int status = run.own ? 0 : find_gemms(&run);
     if (status == 0) {
         int64_t items = run.groups * run.a_tiles * divide_up(run.b_tiles, ITEM_B_TILES);
         rotary_parallel_for(matmul->threads, items, sum_item, &run);

@@ -101,6 +101,19 @@ struct layer_adam {
 /* pack_vnni pads rows and columns to multiples of these. */
 enum { LAYER_VNNI_ROWS = 32, LAYER_VNNI_COLUMNS = 64 };
 
+/* to[a_columns, b_columns] (+)= a^T b, summed over the rows from the first to the last. */
+struct layer_product {
+    int64_t rows;
+    const float *a, *b;
+    int64_t a_columns, b_columns, a_stride, b_stride;
+    float *to; /* contiguous */
+    bool adding;
+    float *a_sums;    /* [a_columns] = sums of the rows of `a`, as column_sums adds them to zero; NULL: not
+                         wanted */
+    float *workspace; /* [rows, b_columns + LAYER_PRODUCT_PADDING] */
+};
+enum { LAYER_PRODUCT_PADDING = 96 };
+
 enum layer_activation { LAYER_RELU, LAYER_GELU, LAYER_SILU };
 
 struct layer_kernels {
@@ -143,6 +156,8 @@ struct layer_kernels {
     /* Copies contiguous rows of row_bytes to rows to_stride bytes apart, with non-temporal stores (past the
      * caches) where alignment allows. */
     void (*copy_nontemporal)(void *to, int64_t to_stride, const void *from, int64_t rows, int64_t row_bytes);
+    /* NULL but for AVX-512: oneDNN is faster. */
+    void (*add_product)(const struct layer_product *work);
     void (*adam)(const struct layer_adam *work);
     double (*sum_of_squares)(const float *in, int64_t count);
 };

@@ -24,6 +24,9 @@ const struct layer_kernels ROTARY_KERNEL(layer_kernels) = {
     .transpose = ROTARY_KERNEL(layer_transpose),
     .pack_vnni = ROTARY_KERNEL(layer_pack_vnni),
     .copy_nontemporal = ROTARY_KERNEL(layer_copy_nontemporal),
+#if LANES == 16
+    .add_product = ROTARY_KERNEL(layer_add_product),
+#endif
     .adam = ROTARY_KERNEL(layer_adam),
     .sum_of_squares = ROTARY_KERNEL(layer_sum_of_squares),
 };
