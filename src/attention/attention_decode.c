@@ -105,11 +105,11 @@ static struct attention_tables tables_of(const struct decode *decode, int64_t se
 }
 
 /* The problem of one sequence: query m has position length + m, key n position first + n. */
-static rotary_attention_problem problem_of(const struct decode *decode, int64_t sequence)
+static rotary_attention_problem problem_of(const struct decode *decode, const struct attention_tables *tables,
+                                           int64_t sequence)
 {
     const rotary_attention *attention = decode->attention;
     const rotary_attention_decode_call *call = decode->call;
-    struct attention_tables tables = tables_of(decode, sequence);
     rotary_attention_problem problem = decode->problem;
     problem.queries = call->queries;
     problem.keys = call->lengths[sequence] + decode->new_keys;
@@ -129,9 +129,23 @@ static rotary_attention_problem problem_of(const struct decode *decode, int64_t 
         problem.bias.data += first;
     problem.distance_bias = call->distance_bias;
     rotary_attention_use_terms(attention, &problem);
-    problem.query_rotation = rotary_attention_rotation_at(attention, &tables, ROTARY_ROLE_QUERY, 0);
-    problem.output_rotation = rotary_attention_rotation_at(attention, &tables, ROTARY_ROLE_VALUE, 0);
+    problem.query_rotation = rotary_attention_rotation_at(attention, tables, ROTARY_ROLE_QUERY, 0);
+    problem.output_rotation = rotary_attention_rotation_at(attention, tables, ROTARY_ROLE_VALUE, 0);
     return problem;
+}
+
+/* What the steps of one sequence share. */
+struct sequence {
+    int64_t index;
+    struct attention_tables tables;
+    rotary_attention_problem problem;
+};
+
+static struct sequence sequence_of(const struct decode *decode, int64_t index)
+{
+    struct sequence sequence = {.index = index, .tables = tables_of(decode, index)};
+    sequence.problem = problem_of(decode, &sequence.tables, index);
+    return sequence;
 }
 
 static void fill(void *argument, int64_t sequence, int worker)
@@ -142,44 +156,57 @@ static void fill(void *argument, int64_t sequence, int worker)
     rotary_attention_fill_rows(decode->attention, &tables, 0, decode->call->queries);
 }
 
-/* Appends the new keys and values of one head of one sequence, rotated, to the caches. */
+/* Appends the new keys and values of heads begin ... end - 1 of one sequence, rotated, to the caches. */
+static void append_heads(const struct decode *decode, const struct attention_tables *tables, int64_t sequence,
+                         int64_t begin, int64_t end)
+{
+    const rotary_attention *attention = decode->attention;
+    const rotary_attention_decode_call *call = decode->call;
+    const rotary_attention_problem *problem = &decode->problem;
+    struct rotary_attention_rotation key_rotation =
+        rotary_attention_rotation_at(attention, tables, ROTARY_ROLE_KEY, 0);
+    struct rotary_attention_rotation value_rotation =
+        rotary_attention_rotation_at(attention, tables, ROTARY_ROLE_VALUE, 0);
+    for (int64_t token = 0; token < decode->new_keys; token++) {
+        int64_t row = (call->lengths[sequence] + token) % call->capacity;
+        for (int64_t head = begin; head < end; head++) {
+            attention->kernels->rotate(problem, &key_rotation, token,
+                                       mutable_vector_at(problem, call->key_cache, sequence, row, head),
+                                       vector_at(problem, call->key, sequence, token, head));
+            attention->kernels->rotate(problem, &value_rotation, token,
+                                       mutable_vector_at(problem, call->value_cache, sequence, row, head),
+                                       vector_at(problem, call->value, sequence, token, head));
+        }
+    }
+}
+
 static void append(void *argument, int64_t index, int worker)
 {
     (void)worker;
     const struct decode *decode = argument;
-    const rotary_attention *attention = decode->attention;
-    const rotary_attention_decode_call *call = decode->call;
-    int64_t sequence = index / attention->key_value_heads, head = index % attention->key_value_heads;
-    int64_t length = call->lengths[sequence];
+    int64_t heads = decode->attention->key_value_heads, sequence = index / heads, head = index % heads;
     struct attention_tables tables = tables_of(decode, sequence);
-    struct rotary_attention_rotation key_rotation =
-        rotary_attention_rotation_at(attention, &tables, ROTARY_ROLE_KEY, 0);
-    struct rotary_attention_rotation value_rotation =
-        rotary_attention_rotation_at(attention, &tables, ROTARY_ROLE_VALUE, 0);
-    const rotary_attention_problem *problem = &decode->problem;
-    for (int64_t token = 0; token < decode->new_keys; token++) {
-        int64_t row = (length + token) % call->capacity;
-        attention->kernels->rotate(problem, &key_rotation, token,
-                                   mutable_vector_at(problem, call->key_cache, sequence, row, head),
-                                   vector_at(problem, call->key, sequence, token, head));
-        attention->kernels->rotate(problem, &value_rotation, token,
-                                   mutable_vector_at(problem, call->value_cache, sequence, row, head),
-                                   vector_at(problem, call->value, sequence, token, head));
-    }
+    append_heads(decode, &tables, sequence, head, head + 1);
 }
 
 /* Prepares the attention of the few queries of one sequence: tables, caches, rotated queries. */
-static void prepare(void *argument, int64_t sequence, int worker)
+static void prepare_sequence(const struct decode *decode, const struct sequence *sequence)
 {
-    const struct decode *decode = argument;
     const rotary_attention *attention = decode->attention;
-    fill(argument, sequence, worker);
-    rotary_attention_problem problem = problem_of(decode, sequence);
-    rotary_attention_work work = {.sequence = sequence};
-    for (; work.key_value_head < attention->key_value_heads; work.key_value_head++) {
-        append(argument, sequence * attention->key_value_heads + work.key_value_head, worker);
-        attention->kernels->decode_queries(&problem, &work, decode->query + sequence * decode->query_floats);
-    }
+    rotary_attention_fill_rows(attention, &sequence->tables, 0, decode->call->queries);
+    append_heads(decode, &sequence->tables, sequence->index, 0, attention->key_value_heads);
+    rotary_attention_work work = {.sequence = sequence->index};
+    for (; work.key_value_head < attention->key_value_heads; work.key_value_head++)
+        attention->kernels->decode_queries(&sequence->problem, &work,
+                                           decode->query + sequence->index * decode->query_floats);
+}
+
+static void prepare(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    const struct decode *decode = argument;
+    struct sequence sequence = sequence_of(decode, index);
+    prepare_sequence(decode, &sequence);
 }
 
 static float *part_of(const struct decode *decode, int64_t sequence, int64_t part)
@@ -187,21 +214,32 @@ static float *part_of(const struct decode *decode, int64_t sequence, int64_t par
     return decode->part + (sequence * decode->parts + part) * decode->part_floats;
 }
 
+static void attend_keys(const struct decode *decode, const struct sequence *sequence, int64_t part,
+                        int worker)
+{
+    const rotary_attention_problem *problem = &sequence->problem;
+    rotary_attention_work work = {.sequence = sequence->index,
+                                  .key_begin = part * decode->part_keys,
+                                  .key_end = min_i64((part + 1) * decode->part_keys, problem->keys)};
+    if (work.key_begin >= problem->keys)
+        return;
+    struct rotary_arena scratch = rotary_attention_scratch_of(&decode->scratch, worker);
+    decode->attention->kernels->decode(problem, &work, decode->query + work.sequence * decode->query_floats,
+                                       part_of(decode, work.sequence, part), &scratch);
+}
+
 static void attend_part(void *argument, int64_t index, int worker)
 {
     const struct decode *decode = argument;
-    int64_t sequence = index / decode->parts, part = index % decode->parts;
-    rotary_attention_problem problem = problem_of(decode, sequence);
-    rotary_attention_work work = {.sequence = sequence,
-                                  .key_begin = part * decode->part_keys,
-                                  .key_end = (part + 1) * decode->part_keys};
-    if (work.key_begin >= problem.keys)
-        return;
-    if (work.key_end > problem.keys)
-        work.key_end = problem.keys;
-    struct rotary_arena scratch = rotary_attention_scratch_of(&decode->scratch, worker);
-    decode->attention->kernels->decode(&problem, &work, decode->query + sequence * decode->query_floats,
-                                       part_of(decode, sequence, part), &scratch);
+    struct sequence sequence = sequence_of(decode, index / decode->parts);
+    attend_keys(decode, &sequence, index % decode->parts, worker);
+}
+
+static void join_head(const struct decode *decode, const struct sequence *sequence, int64_t head)
+{
+    rotary_attention_work work = {.sequence = sequence->index, .key_value_head = head};
+    decode->attention->kernels->decode_join(&sequence->problem, &work, part_of(decode, work.sequence, 0),
+                                            divide_up(sequence->problem.keys, decode->part_keys));
 }
 
 static void join_parts(void *argument, int64_t index, int worker)
@@ -209,28 +247,27 @@ static void join_parts(void *argument, int64_t index, int worker)
     (void)worker;
     const struct decode *decode = argument;
     int64_t heads = decode->attention->key_value_heads;
-    rotary_attention_work work = {.sequence = index / heads, .key_value_head = index % heads};
-    rotary_attention_problem problem = problem_of(decode, work.sequence);
-    decode->attention->kernels->decode_join(&problem, &work, part_of(decode, work.sequence, 0),
-                                            (problem.keys + decode->part_keys - 1) / decode->part_keys);
+    struct sequence sequence = sequence_of(decode, index / heads);
+    join_head(decode, &sequence, index % heads);
 }
 
 /* A sequence whose cache is one part: no step waits for other sequences. */
-static void attend_single_part(void *argument, int64_t sequence, int worker)
+static void attend_single_part(void *argument, int64_t index, int worker)
 {
     const struct decode *decode = argument;
-    int64_t heads = decode->attention->key_value_heads;
-    prepare(argument, sequence, worker);
-    attend_part(argument, sequence, worker);
-    for (int64_t head = 0; head < heads; head++)
-        join_parts(argument, sequence * heads + head, worker);
+    struct sequence sequence = sequence_of(decode, index);
+    prepare_sequence(decode, &sequence);
+    attend_keys(decode, &sequence, 0, worker);
+    for (int64_t head = 0; head < decode->attention->key_value_heads; head++)
+        join_head(decode, &sequence, head);
 }
 
 static void attend_query_block(void *argument, int64_t index, int worker)
 {
     const struct decode *decode = argument;
     int64_t key_value_heads = decode->attention->key_value_heads, head = index / decode->query_blocks;
-    rotary_attention_problem problem = problem_of(decode, head / key_value_heads);
+    const struct sequence sequence = sequence_of(decode, head / key_value_heads);
+    const rotary_attention_problem problem = sequence.problem;
     rotary_attention_work work = {
         .sequence = head / key_value_heads,
         .key_value_head = head % key_value_heads,

@@ -7,7 +7,7 @@
 #include "base/integer.h"
 #include "base/threads.h"
 
-enum { ITEM_ROWS = 64, FEW_ROWS = 4 }; /* of a work item of the one, of the other */
+enum { ITEM_ROWS = 64 }; /* of a work item of cross-entropy */
 
 struct softmax {
     const struct layer_kernels *kernels;
@@ -18,6 +18,7 @@ struct softmax {
 struct top_classes {
     const struct layer_kernels *kernels;
     const struct backend_top_classes *call;
+    float *maximum, *sum; /* [rows] */
 };
 
 static void softmax_item(void *argument, int64_t index, int worker)
@@ -70,29 +71,39 @@ rotary_status cpu_add_sums(const struct backend *backend, const struct backend_a
     return ROTARY_OK;
 }
 
-static void top_classes_item(void *argument, int64_t index, int worker)
+static void choose_from_tile(void *context, const struct matmul_tile *tile)
 {
-    (void)worker;
-    const struct top_classes *all = argument;
+    const struct top_classes *all = context;
     const struct backend_top_classes *call = all->call;
-    int64_t first = index * FEW_ROWS;
-    const struct layer_top_classes item = {.rows = min_i64(call->logits.rows - first, FEW_ROWS),
-                                           .classes = call->logits.columns,
+    const struct layer_top_classes work = {.rows = tile->rows,
+                                           .classes = tile->all_columns,
+                                           .first = tile->column,
+                                           .columns = tile->columns,
                                            .count = call->count,
-                                           .logits = matrix_rows(call->logits, first, 1).data,
-                                           .logits_stride = call->logits.stride,
+                                           .logits = tile->data,
+                                           .logits_stride = tile->columns,
                                            .excluded = call->excluded,
                                            .excluded_count = call->excluded_count,
-                                           .log_probabilities = call->log_probabilities + first * call->count,
-                                           .chosen = call->chosen + first * call->count};
-    all->kernels->top_classes(&item);
+                                           .maximum = all->maximum + tile->row,
+                                           .sum = all->sum + tile->row,
+                                           .log_probabilities =
+                                               call->log_probabilities + tile->row * call->count,
+                                           .chosen = call->chosen + tile->row * call->count};
+    all->kernels->top_classes(&work);
 }
 
 rotary_status cpu_top_classes(const struct backend *backend, const struct backend_top_classes *call,
                               rotary_error *error)
 {
-    (void)error;
-    struct top_classes all = {.kernels = cpu_of(backend)->kernels, .call = call};
-    rotary_parallel_for(backend->threads, divide_up(call->logits.rows, FEW_ROWS), top_classes_item, &all);
-    return ROTARY_OK;
+    struct cpu *cpu = cpu_of(backend);
+    int64_t rows = call->in.rows;
+    void *memory;
+    rotary_status status = cpu_scratch(backend, &memory, 2 * rows, sizeof(float), error);
+    if (status != ROTARY_OK)
+        return status;
+    struct top_classes all = {.kernels = cpu->kernels, .call = call, .maximum = memory};
+    all.sum = all.maximum + rows;
+    const struct backend_matmul matmul = {
+        .out = {.dtype = ROTARY_F32}, .in = call->in, .weight = call->weight, .bias = call->bias};
+    return matmul_consume(cpu->matmul, &matmul, choose_from_tile, &all, error);
 }

@@ -17,7 +17,9 @@ enum {
     MAX_BLOCK_ELEMENTS = 1 << 18, /* a block of rows stays in the L2 cache beside a panel */
     MIN_BLOCK_ROWS = 128,         /* takes precedence over MAX_BLOCK_ELEMENTS */
     MAX_BLOCK_ROWS = 512,
-    MIN_BLOCKS = 32,             /* where there are enough rows: work for many threads */
+    MIN_BLOCKS = 32,    /* where there are enough rows: work for many threads */
+    CONSUMED_ROWS = 64, /* at most, of a tile that is consumed */
+    CONSUMED_MULTIPLE = 8,
     NONTEMPORAL_BYTES = 1 << 21, /* a larger result does not stay in a cache until it is read */
 };
 
@@ -119,11 +121,13 @@ struct matrix matmul_contiguous(struct matrix m, int64_t rows, void *memory)
 /* ---- out = epilogue(in weight + bias). ---- */
 
 struct run {
-    const struct matmul *matmul;
+    struct matmul *matmul;
     struct backend_matmul call;
     const struct gemm *gemms[2][2]; /* [last block of rows][last panel] */
     int64_t blocks, block_rows;
-    bool nontemporal; /* results are stored past the caches */
+    bool nontemporal;         /* results are stored past the caches */
+    matmul_consumer *consume; /* instead of storing them; NULL: they are stored */
+    void *context;
     _Atomic int status;
 };
 
@@ -141,37 +145,67 @@ static int64_t last_block_rows(int64_t rows, rotary_dtype dtype)
     return rows == 1 && dtype == ROTARY_BF16 ? 2 : matmul_planned_rows(rows);
 }
 
+/* Shows a tile to its consumer, or copies it to the output unless it was computed there. */
+static void store_tile(const struct run *run, struct matrix tile, int64_t row, int64_t column)
+{
+    struct matrix all = run->call.out;
+    if (run->consume) {
+        const struct matmul_tile shown = {.row = row,
+                                          .rows = tile.rows,
+                                          .column = column,
+                                          .columns = tile.columns,
+                                          .all_columns = run->call.weight->config.columns,
+                                          .data = tile.data};
+        run->consume(run->context, &shown);
+        return;
+    }
+    struct matrix out = matrix_block(all, row, tile.rows, column, tile.columns);
+    int64_t size = (int64_t)rotary_dtype_size(out.dtype);
+    if (tile.data == out.data)
+        return;
+    if (run->nontemporal)
+        run->matmul->kernels->copy_nontemporal(out.data, out.stride * size, tile.data, tile.rows,
+                                               tile.columns * size);
+    else
+        copy(out, tile);
+}
+
+/* Where a GEMM of `planned` rows, of which `rows` are wanted, stores a tile: in the output, if it can. */
+static void *tile_memory(const struct run *run, struct matrix tile, int64_t row, int64_t column,
+                         int64_t planned)
+{
+    if (run->consume || planned != tile.rows)
+        return tile.data;
+    struct matrix out = matrix_block(run->call.out, row, tile.rows, column, tile.columns);
+    return matrix_is_contiguous(out) ? out.data : tile.data;
+}
+
 static void run_block(void *argument, int64_t block, int worker)
 {
     struct run *run = argument;
     const struct packed_weight *weight = run->call.weight;
-    int64_t size = (int64_t)rotary_dtype_size(run->call.out.dtype);
     int64_t row = block * run->block_rows, rows = min_i64(run->block_rows, run->call.in.rows - row);
     unsigned char *memory = matmul_workspace(run->matmul, worker);
     int64_t planned = block == run->blocks - 1 ? last_block_rows(rows, run->call.in.dtype) : rows;
     struct matrix in = matmul_contiguous(matrix_rows(run->call.in, row, rows), planned, memory);
-    memory += matmul_bytes(run->block_rows * run->call.in.columns, run->call.in.dtype);
+    memory +=
+        matmul_bytes(round_up(run->block_rows, ROWS_MULTIPLE) * run->call.in.columns, run->call.in.dtype);
     for (int i = 0; i < weight->count; i++) {
         int64_t column = i * weight->panel_columns;
         bool last_panel = i == weight->count - 1;
-        struct matrix out =
-            matrix_block(run->call.out, row, rows, column, packed_weight_panel_columns(weight, last_panel));
-        void *to = matrix_is_contiguous(out) && planned == rows ? out.data : memory;
+        struct matrix tile =
+            matrix_of(memory, run->call.out.dtype, rows, packed_weight_panel_columns(weight, last_panel));
+        tile.data = tile_memory(run, tile, row, column, planned);
         const struct gemm_operands operands = {.source = in.data,
                                                .weights = packed_weight_panel(weight, i),
                                                .panel = weight->panels ? weight->panels[i] : NULL,
                                                .bias = run->call.bias ? run->call.bias + column : NULL,
-                                               .destination = to};
+                                               .destination = tile.data};
         int status =
             gemm_run(run->matmul->gemms, run->gemms[block == run->blocks - 1][last_panel], worker, &operands);
         if (status != 0)
             run->status = status;
-        if (to == out.data)
-            continue;
-        if (run->nontemporal)
-            run->matmul->kernels->copy_nontemporal(out.data, out.stride * size, to, rows, out.columns * size);
-        else
-            copy(out, matrix_of(to, out.dtype, rows, out.columns));
+        store_tile(run, tile, row, column);
     }
 }
 
@@ -204,6 +238,27 @@ static int find_gemms(struct run *run)
     return status;
 }
 
+static rotary_status run_all(struct run *run, rotary_error *error)
+{
+    struct matmul *matmul = run->matmul;
+    struct matrix in = run->call.in, out = run->call.out;
+    int64_t rows = round_up(run->block_rows, ROWS_MULTIPLE); /* at most, of a GEMM */
+    run->blocks = divide_up(in.rows, run->block_rows);
+    rotary_status status =
+        matmul_reserve_workspace(matmul,
+                                 matmul_bytes(rows * in.columns, in.dtype) +
+                                     matmul_bytes(rows * run->call.weight->panel_columns, out.dtype),
+                                 error);
+    if (status != ROTARY_OK)
+        return status;
+    int failure = find_gemms(run);
+    if (failure == 0) {
+        rotary_parallel_for(matmul->threads, run->blocks, run_block, run);
+        failure = run->status;
+    }
+    return failure == 0 ? ROTARY_OK : gemm_fail(error, failure, "a matmul");
+}
+
 rotary_status matmul_run(struct matmul *matmul, const struct backend_matmul *call, rotary_error *error)
 {
     struct matrix in = call->in, out = call->out;
@@ -213,18 +268,25 @@ rotary_status matmul_run(struct matmul *matmul, const struct backend_matmul *cal
                       .call = *call,
                       .nontemporal = matmul_bytes(out.rows * out.columns, out.dtype) >= NONTEMPORAL_BYTES,
                       .block_rows = choose_block_rows(in.rows, call->weight->config.inner)};
-    run.blocks = divide_up(in.rows, run.block_rows);
-    rotary_status status =
-        matmul_reserve_workspace(matmul,
-                                 matmul_bytes(run.block_rows * in.columns, in.dtype) +
-                                     matmul_bytes(run.block_rows * call->weight->panel_columns, out.dtype),
-                                 error);
-    if (status != ROTARY_OK)
-        return status;
-    int failure = find_gemms(&run);
-    if (failure == 0) {
-        rotary_parallel_for(matmul->threads, run.blocks, run_block, &run);
-        failure = run.status;
-    }
-    return failure == 0 ? ROTARY_OK : gemm_fail(error, failure, "a matmul");
+    return run_all(&run, error);
+}
+
+/* Each block of rows reads the whole weight, which a cache does not hold: blocks are few, but equal ones. */
+static int64_t choose_consumed_rows(int64_t rows)
+{
+    int64_t blocks = 2 * divide_up(rows, 2 * CONSUMED_ROWS);
+    return round_up(divide_up(rows, blocks), CONSUMED_MULTIPLE);
+}
+
+rotary_status matmul_consume(struct matmul *matmul, const struct backend_matmul *call,
+                             matmul_consumer *consume, void *context, rotary_error *error)
+{
+    if (call->in.rows == 0)
+        return ROTARY_OK;
+    struct run run = {.matmul = matmul,
+                      .call = *call,
+                      .consume = consume,
+                      .context = context,
+                      .block_rows = choose_consumed_rows(call->in.rows)};
+    return run_all(&run, error);
 }

@@ -43,6 +43,19 @@ ROTARY_CHECKED rotary_status matmul_run(struct matmul *matmul, const struct back
 ROTARY_CHECKED rotary_status matmul_gradient(struct matmul *matmul,
                                              const struct backend_weight_gradient *call, rotary_error *error);
 
+/* A block of rows and a panel of columns of in weight + bias: f32, and contiguous. */
+struct matmul_tile {
+    int64_t row, rows, column, columns;
+    int64_t all_columns; /* of the weight */
+    const float *data;   /* [rows, columns] */
+};
+/* Is shown all tiles: those of the same rows by one thread, in the order of their columns. */
+typedef void matmul_consumer(void *context, const struct matmul_tile *tile);
+/* A matmul whose result is consumed while it is in the cache of the thread that computes it. `out` has the
+ * type f32 and no data. */
+ROTARY_CHECKED rotary_status matmul_consume(struct matmul *matmul, const struct backend_matmul *call,
+                                            matmul_consumer *consume, void *context, rotary_error *error);
+
 /* How many planned GEMMs run oneDNN's reference implementation, which is very slow. */
 int64_t matmul_reference_gemms(const struct matmul *matmul);
 /* How many are planned: of a weight, few for any numbers of rows. */

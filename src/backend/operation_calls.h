@@ -213,10 +213,13 @@ struct backend_cross_entropy {
 };
 
 /* The `count` most probable classes of each row, the most probable first, of equally probable ones the first,
- * and log p of them with p = softmax(logits). Excluded classes are not among them, but in the sum of the
- * softmax. All arrays are the host's: this waits for the backend. */
+ * and log p of them with p = softmax(in weight + bias). Excluded classes are not among them, but in the sum
+ * of the softmax. Logits need not exist as a whole. The arrays from `excluded` on are the host's: this waits
+ * for the backend. */
 struct backend_top_classes {
-    struct matrix logits;    /* f32 [rows, classes] */
+    struct matrix in; /* [rows, inner], in the type of the weight, whose columns are the classes */
+    const struct packed_weight *weight;
+    const float *bias;       /* [classes] f32; NULL: none */
     int64_t count;           /* 1 ... classes - excluded_count */
     const int32_t *excluded; /* [excluded_count], all different */
     int64_t excluded_count;

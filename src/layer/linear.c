@@ -192,6 +192,25 @@ rotary_status linear_forward(struct linear *linear, const struct parameters *par
     return status;
 }
 
+rotary_status linear_top_classes(struct linear *linear, const struct parameters *parameters, struct matrix in,
+                                 const struct backend_top_classes *given, rotary_error *error)
+{
+    struct backend_top_classes call = *given;
+    const struct matrix out = {.rows = in.rows, .columns = linear->outputs};
+    rotary_status status = check_shapes(linear, in, out, error);
+    if (status == ROTARY_OK)
+        status = pack(linear, &linear->forward, parameters, error);
+    if (status != ROTARY_OK)
+        return status;
+    double begin = profile_begin(linear->backend->profile);
+    call.in = in;
+    call.weight = linear->forward.weight;
+    call.bias = parameter_value(parameters, linear->bias);
+    status = linear->backend->operations->top_classes(linear->backend, &call, error);
+    record_profile(linear, begin, "most probable", in.rows);
+    return status;
+}
+
 rotary_status linear_backward(struct linear *linear, struct parameters *parameters, struct matrix d_in,
                               struct matrix d_out, struct matrix in, rotary_error *error)
 {

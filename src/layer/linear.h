@@ -33,7 +33,7 @@ size_t linear_bytes(const struct linear *linear);
 
 int64_t linear_outputs(const struct linear *linear);
 
-/* Both passes pack the weight for their matmul first, if its version is not the packed one.
+/* All passes pack the weight for their matmul first, if its version is not the packed one.
  *
  * out[rows, outputs] = epilogue(in[rows, inputs] W^T + b). in has the storage type, out that type or f32;
  * rows may be fewer than configured. The first call with a new number of rows may allocate; later ones do
@@ -41,6 +41,12 @@ int64_t linear_outputs(const struct linear *linear);
 ROTARY_CHECKED rotary_status linear_forward(struct linear *linear, const struct parameters *parameters,
                                             struct matrix out, struct matrix in,
                                             enum matmul_epilogue epilogue, rotary_error *error);
+
+/* The most probable classes of each row of in W^T + b, on the host. `call` has all members but input, weight
+ * and bias. */
+ROTARY_CHECKED rotary_status linear_top_classes(struct linear *linear, const struct parameters *parameters,
+                                                struct matrix in, const struct backend_top_classes *call,
+                                                rotary_error *error);
 
 /* d_in = d_out W (skipped if d_in.data is NULL); d_weight += d_out^T in; d_bias += column sums of d_out. The
  * matrices have the storage type. d_out is the gradient of in W^T + b, before the epilogue. */

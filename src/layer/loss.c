@@ -11,7 +11,6 @@
 enum {
     MAX_LOGITS = 1 << 25, /* elements of a block, unless those are fewer than MIN_ROWS rows */
     MIN_ROWS = 256,
-    CACHED_ROWS = 128,    /* of logits that are still in the cache when the most probable are chosen */
     STRIDE_MULTIPLE = 32, /* rows of logits start on a cache line in either type */
 };
 
@@ -196,25 +195,7 @@ rotary_status loss_logits(struct loss *loss, const struct parameters *parameters
 }
 
 rotary_status loss_top_classes(struct loss *loss, const struct parameters *parameters, struct matrix hidden,
-                               const struct backend_top_classes *given, rotary_error *error)
+                               const struct backend_top_classes *call, rotary_error *error)
 {
-    const struct backend *backend = loss->backend;
-    int64_t most = min_i64(loss->block_rows, CACHED_ROWS);
-    rotary_status status = ROTARY_OK;
-    for (int64_t first = 0; first < hidden.rows && status == ROTARY_OK; first += most) {
-        struct backend_top_classes call = *given;
-        int64_t rows = min_i64(hidden.rows - first, most);
-        call.logits = matrix_of(loss->logits, ROTARY_F32, rows, loss->classes);
-        call.logits.stride = loss->stride;
-        call.log_probabilities += first * call.count;
-        call.chosen += first * call.count;
-        status = linear_forward(loss->output, parameters, call.logits, matrix_rows(hidden, first, rows),
-                                MATMUL_EPILOGUE_NONE, error);
-        double begin = profile_begin(backend->profile);
-        if (status == ROTARY_OK)
-            status = backend->operations->top_classes(backend, &call, error);
-        profile_end(backend->profile, begin, "most probable tokens", "decoding", 0.0,
-                    (double)(rows * loss->stride) * sizeof(float));
-    }
-    return status;
+    return linear_top_classes(loss->output, parameters, hidden, call, error);
 }

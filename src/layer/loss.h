@@ -40,7 +40,7 @@ ROTARY_CHECKED rotary_status loss_run(struct loss *loss, struct parameters *para
 /* The output projection alone: logits [hidden.rows, classes] on the host. */
 ROTARY_CHECKED rotary_status loss_logits(struct loss *loss, const struct parameters *parameters,
                                          struct matrix hidden, float *logits, rotary_error *error);
-/* The most probable classes of each row, on the host. `call` has all members but the logits. */
+/* The most probable classes of each row, on the host. `call` has all members but input, weight and bias. */
 ROTARY_CHECKED rotary_status loss_top_classes(struct loss *loss, const struct parameters *parameters,
                                               struct matrix hidden, const struct backend_top_classes *call,
                                               rotary_error *error);

@@ -30,11 +30,13 @@ struct searcher {
     int32_t excluded[MAX_EXCLUDED]; /* tokens that are never an output's */
     int64_t excluded_count;
     int64_t candidates;
+    /* Of all groups: the first has the most sources, and the longest. */
+    struct transformer_cache *cache;
+    int64_t cached; /* sequences */
 };
 
 struct group {
     struct searcher *searcher;
-    struct transformer_cache *cache;
     const int64_t *sources; /* [count] */
     int64_t count, unfinished, source_time;
     struct beam_config beam;
@@ -151,7 +153,7 @@ static rotary_status run_tokens(struct group *group, rotary_error *error)
                                                  .counts = group->counts,
                                                  .logits = all ? group->logits : NULL,
                                                  .top_classes = all ? NULL : &top_classes};
-    return transformer_decode(searcher->transformer, group->cache, &call, error);
+    return transformer_decode(searcher->transformer, searcher->cache, &call, error);
 }
 
 /* A diverged model has no probabilities. */
@@ -230,16 +232,17 @@ static void leave_all(struct group *group)
 /* Moves keys and values to where the hypotheses are now, if any has moved. */
 static rotary_status move_sequences(struct group *group, rotary_error *error)
 {
+    struct searcher *searcher = group->searcher;
     int64_t size = group->beam.size;
     bool moved = false;
-    for (int64_t row = 0; row < group->count * size; row++) {
-        int64_t place = row / size, before = group->places[place];
-        bool is_left = place >= group->unfinished;
-        group->moves[row] =
-            is_left ? (int32_t)row : (int32_t)(before * size) + group->parents[before * size + row % size];
+    for (int64_t row = 0; row < searcher->cached; row++)
+        group->moves[row] = (int32_t)row;
+    for (int64_t row = 0; row < group->unfinished * size; row++) {
+        int64_t before = group->places[row / size];
+        group->moves[row] = (int32_t)(before * size) + group->parents[before * size + row % size];
         moved = moved || group->moves[row] != row;
     }
-    return moved ? transformer_cache_reorder(group->searcher->transformer, group->cache, group->moves, error)
+    return moved ? transformer_cache_reorder(searcher->transformer, searcher->cache, group->moves, error)
                  : ROTARY_OK;
 }
 
@@ -280,7 +283,7 @@ static void carve(struct group *group)
     group->source_lengths = rotary_arena_push(arena, count, sizeof *group->source_lengths);
     group->inputs = rotary_arena_push(arena, rows, sizeof *group->inputs);
     group->parents = rotary_arena_push(arena, rows, sizeof *group->parents);
-    group->moves = rotary_arena_push(arena, rows, sizeof *group->moves);
+    group->moves = rotary_arena_push(arena, searcher->cached, sizeof *group->moves);
     group->counts = rotary_arena_push(arena, rows, sizeof *group->counts);
     int64_t all = draws_from_all(searcher->config) ? searcher->transformer->config.vocab_size : 0;
     group->logits = rotary_arena_push(arena, rows * all, sizeof *group->logits);
@@ -305,7 +308,20 @@ static rotary_status read_sources(struct group *group, rotary_error *error)
                                             .time = group->source_time,
                                             .tokens = group->source_tokens,
                                             .lengths = group->source_lengths};
-    return transformer_cache_source(searcher->transformer, group->cache, &sources, error);
+    return transformer_cache_source(searcher->transformer, searcher->cache, &sources, error);
+}
+
+/* The cache of the first group. */
+static rotary_status create_cache(struct searcher *searcher, const struct group *group, rotary_error *error)
+{
+    if (searcher->cache)
+        return ROTARY_OK;
+    const struct transformer_cache_shape shape = {.batch = group->count * group->beam.size,
+                                                  .capacity = group->beam.capacity,
+                                                  .beams = group->beam.size,
+                                                  .source_time = group->source_time};
+    searcher->cached = shape.batch;
+    return transformer_cache_create(&searcher->cache, searcher->transformer, &shape, error);
 }
 
 static rotary_status create(struct group *group, rotary_error *error)
@@ -316,17 +332,15 @@ static rotary_status create(struct group *group, rotary_error *error)
         int64_t length = searcher->call->lengths[group->sources[i]];
         group->beam.capacity = max_i64(group->beam.capacity, max_length(config, length));
     }
-    carve(group);
-    rotary_status status = rotary_arena_allocate(&group->arena, "a search", error);
+    rotary_status status = create_cache(searcher, group, error);
     if (status != ROTARY_OK)
         return status;
     carve(group);
-    const struct transformer_cache_shape shape = {.batch = group->count * config->beams,
-                                                  .capacity = group->beam.capacity,
-                                                  .beams = config->beams,
-                                                  .source_time = group->source_time};
-    status = transformer_cache_create(&group->cache, searcher->transformer, &shape, error);
-    return status == ROTARY_OK ? read_sources(group, error) : status;
+    status = rotary_arena_allocate(&group->arena, "a search", error);
+    if (status != ROTARY_OK)
+        return status;
+    carve(group);
+    return read_sources(group, error);
 }
 
 static rotary_status run_group(struct group *group, rotary_error *error)
@@ -335,7 +349,6 @@ static rotary_status run_group(struct group *group, rotary_error *error)
     group->unfinished = group->count;
     while (status == ROTARY_OK && group->unfinished > 0)
         status = step(group, error);
-    transformer_cache_destroy(group->cache);
     rotary_arena_free(&group->arena);
     return status;
 }
@@ -492,6 +505,7 @@ rotary_status search(struct transformer *transformer, const struct search_config
     } else
         status =
             rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld sources", (long long)call->count);
+    transformer_cache_destroy(searcher.cache);
     free(lengths);
     free(searcher.order);
     return status;

@@ -119,7 +119,7 @@ struct transformer_decode_call {
     /* Of the last new token of each sequence, undefined where there is none; on the host: logits, f32 [batch,
      * vocab_size], or else the most probable tokens. */
     float *logits;                                 /* NULL: not wanted */
-    const struct backend_top_classes *top_classes; /* all members but its logits */
+    const struct backend_top_classes *top_classes; /* all members but input, weight, bias */
 };
 /* Runs the new tokens and appends their keys and values to the cache. Nothing is computed for tokens that are
  * not there. */

@@ -72,15 +72,27 @@ static bool is_left(const struct backend_top_classes *call, const int32_t *chose
     return true;
 }
 
+static double logit(const struct backend_top_classes *call, int64_t row, int64_t one)
+{
+    double sum = call->bias ? (double)call->bias[one] : 0.0;
+    for (int64_t i = 0; i < call->in.columns; i++)
+        sum += reference_get(call->in, row, i) * reference_get(call->weight->weight, i, one);
+    return sum;
+}
+
 /* The most probable class that is left. */
 static int32_t choose(const struct backend_top_classes *call, int64_t row, const int32_t *chosen,
                       int64_t count)
 {
     int32_t best = -1;
-    for (int32_t i = 0; i < call->logits.columns; i++)
-        if (is_left(call, chosen, count, i) &&
-            (best < 0 || reference_get(call->logits, row, i) > reference_get(call->logits, row, best)))
-            best = i;
+    double most = 0.0;
+    for (int32_t i = 0; i < call->weight->weight.columns; i++) {
+        double value = logit(call, row, i);
+        if (!is_left(call, chosen, count, i) || (best >= 0 && !(value > most)))
+            continue;
+        best = i;
+        most = value;
+    }
     return best;
 }
 
@@ -88,19 +100,20 @@ rotary_status reference_top_classes(const struct backend *backend, const struct 
                                     rotary_error *error)
 {
     (void)error;
-    reference_check_matrix(backend, call->logits, "logits");
+    int64_t classes = call->weight->weight.columns;
+    reference_check_matrix(backend, call->in, "input of the output projection");
+    reference_check_array(backend, call->bias, classes, sizeof(float), "bias");
     reference_check_host(backend, call->excluded, "excluded classes");
     reference_check_host(backend, call->log_probabilities, "log-probabilities");
     reference_check_host(backend, call->chosen, "the most probable classes");
-    for (int64_t row = 0; row < call->logits.rows; row++) {
+    for (int64_t row = 0; row < call->in.rows; row++) {
         double sum = 0.0;
-        for (int64_t i = 0; i < call->logits.columns; i++)
-            sum += exp(reference_get(call->logits, row, i));
+        for (int64_t i = 0; i < classes; i++)
+            sum += exp(logit(call, row, i));
         int32_t *chosen = call->chosen + row * call->count;
         for (int64_t i = 0; i < call->count; i++) {
             chosen[i] = choose(call, row, chosen, i);
-            call->log_probabilities[row * call->count + i] =
-                (float)(reference_get(call->logits, row, chosen[i]) - log(sum));
+            call->log_probabilities[row * call->count + i] = (float)(logit(call, row, chosen[i]) - log(sum));
         }
     }
     return ROTARY_OK;

@@ -394,24 +394,38 @@ static void test_loss(struct pair *pair)
     pair_clear(pair);
 }
 
-static void test_top_classes(struct pair *pair)
+/* The classes of several panels of a weight, with a bias and without. */
+static void test_top_classes(struct pair *pair, bool with_bias)
 {
-    enum { COUNT = 3 };
+    enum { COUNT = 3, CLASSES = 1100, INNER = 33 };
     static const int32_t excluded[] = {5, 0};
-    const struct tensor *logits = pair_floats(pair, ROWS, WIDTH);
-    float values[SIDES][ROWS * COUNT];
-    int32_t chosen[SIDES][ROWS * COUNT];
-    for (int i = 0; i < SIDES; i++)
+    static float values[SIDES][ROWS * COUNT];
+    static int32_t chosen[SIDES][ROWS * COUNT];
+    const struct tensor *in = pair_storage(pair, ROWS, INNER), *source = pair_floats(pair, CLASSES, INNER),
+                        *bias = with_bias ? pair_floats(pair, 1, CLASSES) : NULL;
+    for (int i = 0; i < SIDES; i++) {
+        const struct backend *backend = &pair->backends[i];
+        const struct packed_weight_config config = {
+            .dtype = backend->storage, .inner = INNER, .columns = CLASSES, .transposed = true};
+        struct packed_weight *weight = NULL;
+        if (!CHECK_INT(backend->operations->packed_weight_create(backend, &weight, &config, NULL), ROTARY_OK))
+            return;
+        RUN(pair, (enum side)i, pack_weight, {.weight = weight, .source = floats_on(source, (enum side)i)});
         RUN(pair, (enum side)i, top_classes,
-            {.logits = on(logits, (enum side)i),
+            {.in = on(in, (enum side)i),
+             .weight = weight,
+             .bias = floats_on(bias, (enum side)i),
              .count = COUNT,
              .excluded = excluded,
              .excluded_count = 2,
              .log_probabilities = values[i],
              .chosen = chosen[i]});
+        backend->operations->packed_weight_destroy(backend, weight);
+    }
     for (int i = 0; i < ROWS * COUNT; i++) {
+        double wanted = (double)values[SIDE_REFERENCE][i];
         CHECK_INT(chosen[SIDE_CPU][i], chosen[SIDE_REFERENCE][i]);
-        CHECK_NEAR((double)values[SIDE_CPU][i], (double)values[SIDE_REFERENCE][i], 1e-5);
+        CHECK_NEAR((double)values[SIDE_CPU][i], wanted, 1e-5 * (1.0 - wanted));
     }
     pair_clear(pair);
 }
@@ -535,7 +549,8 @@ static void test_all(rotary_isa isa, rotary_dtype storage)
     test_embedding(&pair, false);
     test_embedding(&pair, true);
     test_rows(&pair);
-    test_top_classes(&pair);
+    test_top_classes(&pair, false);
+    test_top_classes(&pair, true);
     test_loss(&pair);
     test_update(&pair, false, 1.0);
     test_update(&pair, true, 0.0);

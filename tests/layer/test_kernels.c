@@ -210,11 +210,11 @@ static void test_cross_entropy(rotary_dtype storage, int64_t classes, float smoo
     CHECK(work[1].correct >= 2);
 }
 
-/* The largest, equal ones and excluded ones, wherever in a block they are. */
-static void test_top_classes(int64_t classes, int64_t count, int64_t excluded)
+/* The largest, equal ones and excluded ones, wherever in a block they are, in calls of some columns. */
+static void test_top_classes(int64_t classes, int64_t columns, int64_t count, int64_t excluded)
 {
     enum { CLASSES = 1500, MOST = 10 };
-    static float logits[ROWS * (CLASSES + GAP)], values[2][ROWS * MOST];
+    static float logits[ROWS * (CLASSES + GAP)], values[2][ROWS * MOST], maximum[ROWS], sum[ROWS];
     static int32_t chosen[2][ROWS * MOST];
     const int32_t ids[] = {(int32_t)classes - 1, 0};
     int64_t stride = classes + GAP;
@@ -227,17 +227,23 @@ static void test_top_classes(int64_t classes, int64_t count, int64_t excluded)
         logits[4 * stride + i] = i < classes / 2 ? -INFINITY : -60.0f; /* hardly any is possible */
     }
     for (int i = 0; i < 2; i++) {
-        const struct layer_top_classes work = {.rows = ROWS,
-                                               .classes = classes,
-                                               .count = count,
-                                               .logits = logits,
-                                               .logits_stride = stride,
-                                               .excluded = ids,
-                                               .excluded_count = excluded,
-                                               .log_probabilities = values[i],
-                                               .chosen = chosen[i]};
+        struct layer_top_classes work = {.rows = ROWS,
+                                         .classes = classes,
+                                         .count = count,
+                                         .logits_stride = stride,
+                                         .excluded = ids,
+                                         .excluded_count = excluded,
+                                         .maximum = maximum,
+                                         .sum = sum,
+                                         .log_probabilities = values[i],
+                                         .chosen = chosen[i]};
         values[i][ROWS * count] = 17.0f;
-        kernels[i]->top_classes(&work);
+        for (; work.first < classes; work.first += work.columns) {
+            int64_t left = classes - work.first;
+            work.columns = i == 0 || left < columns ? left : columns;
+            work.logits = logits + work.first;
+            kernels[i]->top_classes(&work);
+        }
         CHECK(values[i][ROWS * count] == 17.0f);
     }
     for (int64_t i = 0; i < ROWS * count; i++) {
@@ -390,8 +396,16 @@ static void test_not_numbers(void)
     CHECK(isnan(work.loss));
     const float some[] = {1.0f, (float)NAN, 3.0f};
     int32_t chosen[3];
-    const struct layer_top_classes most = {
-        .rows = 1, .classes = 3, .count = 3, .logits = some, .log_probabilities = out, .chosen = chosen};
+    float state[2];
+    const struct layer_top_classes most = {.rows = 1,
+                                           .classes = 3,
+                                           .columns = 3,
+                                           .count = 3,
+                                           .logits = some,
+                                           .maximum = state,
+                                           .sum = state + 1,
+                                           .log_probabilities = out,
+                                           .chosen = chosen};
     kernels[1]->top_classes(&most);
     CHECK(isnan(out[0]) && chosen[0] == 2 && chosen[1] == 0 && chosen[2] == 1);
 }
@@ -434,7 +448,12 @@ int main(void)
         test_not_numbers();
         const int64_t classes[] = {13, 16, 127, 128, 129, 256, 1499};
         for (int i = 0; i < 7 * 3 * 2; i++)
-            test_top_classes(classes[i % 7], i / 7 % 3 == 0 ? 1 : i / 7 % 3 == 1 ? 4 : 9, i / 21 * 2);
+            for (int64_t columns = 2048; columns > 1; columns /= 5)
+                test_top_classes(classes[i % 7], columns,
+                                 i / 7 % 3 == 0   ? 1
+                                 : i / 7 % 3 == 1 ? 4
+                                                  : 9,
+                                 i / 21 * 2);
         const int64_t sides[] = {1, 2, 31, 32, 33, 64, 70, 96, 99};
         for (int i = 0; i < 81; i++)
             test_reorders(sides[i / 9], sides[i % 9]);

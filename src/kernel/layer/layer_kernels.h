@@ -78,13 +78,17 @@ struct layer_cross_entropy {
 
 /* The `count` largest logits of each row as log-probabilities, the largest first, of equal ones the first:
  *     log_probabilities = logit - log(sum exp(logits)),   chosen = its class
- * Excluded classes are not among them, but in the sum. classes - excluded_count >= count >= 1. */
+ * Excluded classes are not among them, but in the sum. classes - excluded_count >= count >= 1.
+ * A call has the logits of `columns` classes from `first` on: those of a row come in their order, and its
+ * results are there after the call that ends it, first + columns == classes. The members from `maximum` on
+ * are the state between calls, which the call with first 0 begins. */
 struct layer_top_classes {
-    int64_t rows, classes, count;
-    const float *logits;
+    int64_t rows, classes, first, columns, count;
+    const float *logits; /* [rows, columns] */
     int64_t logits_stride;
     const int32_t *excluded; /* [excluded_count], all different */
     int64_t excluded_count;
+    float *maximum, *sum;     /* [rows] of the logits so far, and of exp(logit - maximum) */
     float *log_probabilities; /* [rows, count] */
     int32_t *chosen;          /* [rows, count] */
 };
