@@ -41,7 +41,7 @@ struct invocation {
     const void *options;            /* the command's own struct */
     struct operands operands;       /* as many as the command takes */
     const char *command_line;       /* quoted for a shell */
-    const atomic_bool *interrupted; /* a signal asked to stop; of a resumable command */
+    const atomic_bool *interrupted; /* a signal asked to stop; of a command with `stopping` */
     struct piece_store *pieces;     /* vocabularies that the command has trained (task/piece_store.h) */
 };
 
@@ -58,7 +58,9 @@ struct command {
     int option_count;
     size_t options_size;            /* of its own struct */
     int min_operands, max_operands; /* max -1: any number */
-    bool resumable; /* SIGINT (Ctrl-C), SIGTERM and SIGHUP ask it to save and stop; others end at once */
+    /* What it says when SIGINT (Ctrl-C) asks it to stop, as SIGTERM and SIGHUP do; NULL: they end it at once.
+     */
+    const char *stopping;
     enum exit_status (*run)(const struct invocation *invocation);
     const struct bench *bench;          /* of a benchmark of the library (cli/bench.h) */
     const struct command *const *below; /* NULL-terminated: it is a group of these; NULL: it is none */

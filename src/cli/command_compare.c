@@ -185,6 +185,6 @@ const struct command command_compare = {
     .options_size = sizeof(struct compare_options),
     .min_operands = 1,
     .max_operands = 1,
-    .resumable = true,
+    .stopping = "stopping as soon as all is saved",
     .run = run,
 };

@@ -142,5 +142,6 @@ const struct command command_tokenize_decode = {
                "shows what a tokenizer keeps of a text",
     .min_operands = 1,
     .max_operands = 1,
+    .stopping = "stopping after a whole line",
     .run = run,
 };

@@ -148,5 +148,6 @@ const struct command command_tokenize_encode = {
     .options_size = sizeof(struct encode_options),
     .min_operands = 1,
     .max_operands = 1,
+    .stopping = "stopping after a whole line",
     .run = run,
 };

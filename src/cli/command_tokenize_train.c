@@ -138,6 +138,15 @@ static rotary_status check_options(const struct tokenize_options *options, rotar
     return status == ROTARY_OK ? folder_refuse_any(options->model, error) : status;
 }
 
+/* Before any text is read. */
+static rotary_status check_files(const struct tokenize_options *options, rotary_error *error)
+{
+    rotary_status status = file_check_writable(options->model, error);
+    for (int i = 0; status == ROTARY_OK && i < options->input.count; i++)
+        status = file_check_readable(options->input.items[i], error);
+    return status;
+}
+
 static rotary_status train_words(struct tokenizer **tokenizer, const struct tokenize_options *options,
                                  const struct corpus *corpus, rotary_error *error)
 {
@@ -244,7 +253,9 @@ static enum exit_status run(const struct invocation *invocation)
     if (check_options(invocation->options, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
     progress_start(&progress);
-    rotary_status status = train_and_save(invocation, &corpus, &progress, &error);
+    rotary_status status = check_files(invocation->options, &error);
+    if (status == ROTARY_OK)
+        status = train_and_save(invocation, &corpus, &progress, &error);
     progress_end(&progress);
     free_corpus(&corpus);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);

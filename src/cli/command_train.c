@@ -257,6 +257,6 @@ const struct command command_train = {
     .options_size = sizeof(struct train_options),
     .min_operands = 1,
     .max_operands = 1,
-    .resumable = true,
+    .stopping = "stopping as soon as all is saved",
     .run = run,
 };

@@ -10,10 +10,13 @@
 #include "cli/result.h"
 #include "cli/run_plan.h"
 #include "cli/translator.h"
+#include "study/comparison_file.h"
+#include "study/run_list.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum {
@@ -24,7 +27,8 @@ enum {
     MAX_LENGTH = 1 << 20,
     LINES_AT_ONCE = 2048,     /* lines that are sorted by length together, if there are as many already */
     TOKENS_AT_ONCE = 1 << 23, /* or fewer, for their translations */
-    WAIT_MILLISECONDS = 100
+    WAIT_MILLISECONDS = 100,
+    NAMES_BYTES = 128, /* of the names of runs in a message */
 };
 
 struct translate_options {
@@ -145,8 +149,10 @@ static struct search_config plan_search(const struct invocation *invocation, con
 
 /* ---- Output. ---- */
 
+/* A member that cannot be made prints nothing: what is there stays valid. */
 static rotary_status print_json_line(const struct translation_batch *batch, int64_t line, rotary_error *error)
 {
+    int64_t number = batch->sources[line].number;
     json_t *outputs = json_array();
     rotary_status status = ROTARY_OK;
     for (int64_t i = 0; status == ROTARY_OK && i < batch->search.n_best; i++) {
@@ -162,19 +168,18 @@ static rotary_status print_json_line(const struct translation_batch *batch, int6
         json_decref(outputs);
         return status;
     }
-    return result_print_json_member(
-        json_pack("{s:I, s:o}", "line", (json_int_t)batch->sources[line].number, "translations", outputs),
-        error);
+    json_t *object = json_pack("{s:I, s:o}", "line", (json_int_t)number, "translations", outputs);
+    if (object)
+        fputs(number > 1 ? ",\n" : "\n", stdout);
+    return result_print_json_member(object, error);
 }
 
 static rotary_status print_line(const struct invocation *invocation, const struct translation_batch *batch,
                                 int64_t line, rotary_error *error)
 {
     const struct translate_options *options = invocation->options;
-    if (invocation->common.json) {
-        fputs(batch->sources[line].number > 1 ? ",\n" : "\n", stdout);
+    if (invocation->common.json)
         return print_json_line(batch, line, error);
-    }
     rotary_status status = ROTARY_OK;
     for (int64_t i = 0; status == ROTARY_OK && i < batch->search.n_best; i++) {
         char *text;
@@ -279,12 +284,13 @@ static rotary_status run_filter(struct filter *filter, rotary_error *error)
     if (status != ROTARY_OK)
         return status;
     status = translation_batch_create(&filter->batch, lines, error);
-    if (status == ROTARY_OK && json)
+    bool begun = status == ROTARY_OK && json;
+    if (begun)
         printf("{\"translations\":[");
     while (status == ROTARY_OK && !filter->ended)
         status = translate_batch(filter, error);
-    if (status == ROTARY_OK && json)
-        printf("],\"lines\":%lld}\n", (long long)filter->reader.number);
+    if (begun) /* also of lines that were not all translated */
+        printf("],\"lines\":%lld}\n", (long long)filter->lines);
     progress_end(&filter->progress);
     translation_batch_free(&filter->batch);
     text_reader_close(&filter->reader);
@@ -310,6 +316,39 @@ static rotary_status translate(const struct invocation *invocation, const struct
     return run_filter(&filter, error);
 }
 
+/* "rope-1, roper-1, rope-2": the runs of a comparison, as many as there is room for. */
+static void name_runs(const struct comparison_file *file, char *text, size_t bytes)
+{
+    size_t used = 0;
+    text[0] = 0;
+    for (int i = 0; i < file->seed_count * file->arm_count; i++) {
+        char name[RUN_NAME_BYTES + 2];
+        int length =
+            snprintf(name, sizeof name, "%s%s-%lld", i > 0 ? ", " : "", file->arms[i % file->arm_count].name,
+                     (long long)file->seeds[i / file->arm_count]);
+        if (used + (size_t)length >= bytes)
+            return;
+        memcpy(text + used, name, (size_t)length + 1);
+        used += (size_t)length;
+    }
+}
+
+/* The folder of a comparison has runs, and is none. */
+static rotary_status refuse_comparison(const char *folder, rotary_error *error)
+{
+    struct comparison_file file;
+    char runs[NAMES_BYTES];
+    if (!comparison_file_exists(folder))
+        return ROTARY_OK;
+    rotary_status status = comparison_file_read(&file, folder, error);
+    if (status != ROTARY_OK)
+        return status;
+    name_runs(&file, runs, sizeof runs);
+    comparison_file_free(&file);
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "%.200s is the folder of a comparison, wanted one of its runs: %s", folder, runs);
+}
+
 static enum exit_status run(const struct invocation *invocation)
 {
     const struct translate_options *options = invocation->options;
@@ -325,11 +364,15 @@ static enum exit_status run(const struct invocation *invocation)
         /* A step reads a token of each hypothesis; weights of attention are of a whole translation. */
         .time = options->copy_unknown ? 0 : beams_of(options)};
     struct loaded_model model;
-    rotary_status status = plan_load_for(&call, &model, &error);
+    rotary_status status = refuse_comparison(call.folder, &error);
+    if (status == ROTARY_OK)
+        status = plan_load_for(&call, &model, &error);
     if (status != ROTARY_OK)
         return command_fail(&error);
     status = translate(invocation, &model, &error);
     plan_unload(&model);
+    if (ferror(stdout))
+        return EXIT_FAILED; /* main says why */
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
 
@@ -348,6 +391,6 @@ const struct command command_translate = {
     .options_size = sizeof(struct translate_options),
     .min_operands = 1,
     .max_operands = 1,
-    .resumable = true,
+    .stopping = "stopping; the lines that are translated come out",
     .run = run,
 };

@@ -45,13 +45,14 @@ static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
 enum { STOP_SIGNALS = sizeof stop_signals / sizeof stop_signals[0] };
 
 /* The only global variables: a signal handler cannot be given anything. */
+enum { MESSAGE_BYTES = 160 };
+static char stop_message[MESSAGE_BYTES]; /* written before signals are caught */
 static atomic_bool interrupted;
 static volatile sig_atomic_t first_signal; /* 0: none yet */
 
 /* The first signal asks to stop and removes the handler of all of them; the second one ends the program. */
 static void handle_signal(int signal)
 {
-    static const char message[] = "\nrotary: stopping as soon as all is saved; again to stop at once\n";
     first_signal = signal;
     atomic_store(&interrupted, true);
     for (int i = 0; i < STOP_SIGNALS; i++) {
@@ -62,11 +63,12 @@ static void handle_signal(int signal)
         }
     }
     if (signal == SIGINT)
-        (void)!write(STDERR_FILENO, message, sizeof message - 1);
+        (void)!write(STDERR_FILENO, stop_message, strlen(stop_message));
 }
 
-static void catch_signals(void)
+static void catch_signals(const char *stopping)
 {
+    snprintf(stop_message, sizeof stop_message, "\nrotary: %s; again to stop at once\n", stopping);
     struct sigaction action = {.sa_handler = handle_signal, .sa_flags = SA_RESTART}, before;
     sigemptyset(&action.sa_mask);
     for (int i = 0; i < STOP_SIGNALS; i++)
@@ -176,8 +178,8 @@ static enum exit_status read_and_run(struct invocation *invocation, void *option
         status = check_environment(&error);
     if (status != ROTARY_OK)
         return refuse_usage(command, about, &error);
-    if (command->resumable)
-        catch_signals();
+    if (command->stopping)
+        catch_signals(command->stopping);
     enum exit_status exit_status = command->run(invocation);
     return exit_status == EXIT_INTERRUPTED ? (enum exit_status)(EXIT_SIGNAL + first_signal) : exit_status;
 }

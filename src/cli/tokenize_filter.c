@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 
+enum { WAIT_MILLISECONDS = 100 };
+
 static rotary_status run_line(const struct tokenize_filter *filter, void *context,
                               const struct text_reader *reader, const struct text_line *line,
                               rotary_error *error)
@@ -18,37 +20,52 @@ static rotary_status run_line(const struct tokenize_filter *filter, void *contex
                        reason.message);
 }
 
-/* Ends early if nothing can be printed any more. */
-static rotary_status run_lines(const struct tokenize_filter *filter, void *context, bool json,
-                               struct text_reader *reader, rotary_error *error)
+/* Takes the next line, for which it waits until it is interrupted. */
+static rotary_status next_line(struct text_reader *reader, const atomic_bool *interrupted,
+                               struct text_line *line, rotary_error *error)
 {
+    bool stops = atomic_load_explicit(interrupted, memory_order_relaxed);
+    while (!stops && !text_reader_is_ready(reader, WAIT_MILLISECONDS))
+        stops = atomic_load_explicit(interrupted, memory_order_relaxed);
+    if (stops)
+        return rotary_fail(error, ROTARY_INTERRUPTED, "interrupted after line %lld",
+                           (long long)reader->number);
+    return text_reader_next(reader, line, error);
+}
+
+/* Ends early if nothing can be printed any more. What is printed as JSON is valid however it ends. */
+static rotary_status run_lines(const struct tokenize_filter *filter, const struct invocation *invocation,
+                               void *context, struct text_reader *reader, rotary_error *error)
+{
+    bool json = invocation->common.json;
+    int64_t lines = 0;
+    rotary_status status = ROTARY_OK;
     reader->raw = true; /* as SentencePiece's own programs have it */
     if (json)
         printf("{\"%s\":[", filter->key);
     while (!ferror(stdout)) {
         struct text_line line;
-        rotary_status status = text_reader_next(reader, &line, error);
+        status = next_line(reader, invocation->interrupted, &line, error);
         if (status == ROTARY_OK && line.bytes)
             status = run_line(filter, context, reader, &line, error);
-        if (status != ROTARY_OK)
-            return status;
-        if (!line.bytes)
+        if (status != ROTARY_OK || !line.bytes)
             break;
         if (json)
-            fputs(reader->number > 1 ? ",\n" : "\n", stdout);
+            fputs(lines > 0 ? ",\n" : "\n", stdout);
         filter->print(context, json);
         if (!json)
             putchar('\n');
+        lines++;
         if (!text_reader_is_ahead(reader))
             fflush(stdout); /* before it waits for more */
     }
     if (!json)
-        return ROTARY_OK;
-    printf("],\"lines\":%lld", (long long)reader->number);
+        return status;
+    printf("],\"lines\":%lld", (long long)lines);
     if (filter->print_totals)
         filter->print_totals(context);
     puts("}");
-    return ROTARY_OK;
+    return status;
 }
 
 enum exit_status tokenize_filter_run(const struct invocation *invocation,
@@ -64,7 +81,7 @@ enum exit_status tokenize_filter_run(const struct invocation *invocation,
     if (status == ROTARY_OK)
         status = text_reader_open(&reader, NULL, &error);
     if (status == ROTARY_OK)
-        status = run_lines(filter, context, invocation->common.json, &reader, &error);
+        status = run_lines(filter, invocation, context, &reader, &error);
     text_reader_close(&reader);
     tokenizer_destroy(tokenizer);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);

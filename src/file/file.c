@@ -290,6 +290,30 @@ rotary_status file_check_output(const char *output, const char *const *inputs, i
     return ROTARY_OK;
 }
 
+rotary_status file_check_readable(const char *path, rotary_error *error)
+{
+    struct stat about;
+    if (stat(path, &about) != 0 || access(path, R_OK) != 0)
+        return fail_system(error, "open", path);
+    if (S_ISDIR(about.st_mode))
+        return rotary_fail(error, ROTARY_IO_ERROR, "%s is a folder, wanted a file", path);
+    return ROTARY_OK;
+}
+
+rotary_status file_check_writable(const char *path, rotary_error *error)
+{
+    const char *slash = strrchr(path, '/');
+    char folder[PATH_MAX] = ".";
+    struct stat about;
+    if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
+        return rotary_fail(error, ROTARY_IO_ERROR, "%s is a folder, wanted a file", path);
+    if (slash)
+        snprintf(folder, sizeof folder, "%.*s", slash > path ? (int)(slash - path) : 1, path);
+    if (access(folder, W_OK | X_OK) != 0)
+        return fail_system(error, "write to the folder", folder);
+    return ROTARY_OK;
+}
+
 rotary_status file_make_folder(const char *path, rotary_error *error)
 {
     char made[PATH_MAX];

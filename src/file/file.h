@@ -58,6 +58,10 @@ bool file_same(const char *a, const char *b);
  * which some may be NULL. */
 ROTARY_CHECKED rotary_status file_check_output(const char *output, const char *const *inputs, int count,
                                                rotary_error *error);
+/* Whether a file may be read, before much is done with it, and whether one may be made: it is no folder, and
+ * its own folder is there and may be written to. Opening it may still fail. */
+ROTARY_CHECKED rotary_status file_check_readable(const char *path, rotary_error *error);
+ROTARY_CHECKED rotary_status file_check_writable(const char *path, rotary_error *error);
 /* Renames and syncs the folder. */
 ROTARY_CHECKED rotary_status file_rename(const char *from, const char *to, rotary_error *error);
 

@@ -103,6 +103,22 @@ read -r answer <&4
 exec 3>&- 4<&-
 wait
 
+# One that is interrupted while it waits, or reads a bad line, leaves valid JSON.
+"$rotary" tokenize encode $model --json <to >out 2>err &
+process=$!
+exec 3>to
+echo "ba" >&3
+sleep 0.5
+kill -INT $process
+wait $process
+[ $? = 130 ] || complain "interrupted while waiting: another exit status"
+exec 3>&-
+has lines 1
+grep -q 'stopping after a whole line' err || complain "a signal: another message"
+printf 'ba\nmi \377\n' >wrong
+filter 1 encode $model --json <wrong
+has lines 1
+
 # A reader that wants no more ends it.
 yes balo | "$rotary" tokenize encode $model 2>err | head -n 3 >out
 [ "$(wc -l <out)" = 3 ] || complain "three lines are not three"
@@ -127,6 +143,12 @@ refuses 1 nothing tokenize train --input nothing --model no.json --type words
 refuses 1 "cannot open nothing" tokenize encode nothing
 refuses 1 "text, line 1, column" tokenize encode text
 refuses 1 no-folder tokenize train --input text --type words --model no-folder/a.json
+# Files are looked at before a text is read: the first one here has a line that is too long.
+mkdir folder
+refuses 1 "cannot open nothing" tokenize train --input long --input nothing --model no.json --type words
+refuses 1 "folder is a folder, wanted a file" tokenize train --input long --input folder --model no.json --type words
+refuses 1 "folder is a folder, wanted a file" tokenize train --input long --type words --model folder
+refuses 1 "cannot write to the folder no-folder" tokenize train --input long --type words --model no-folder/a.json
 [ ! -e no.json ] || complain "a tokenizer is written of a text that is refused"
 printf '{"format": 1, "tokenizer": "bytes"}' >bytes.json
 printf '{"format": 1, "tokenizer": "characters", "bytes": [97, 32]}' >characters.json

@@ -147,6 +147,30 @@ kill -INT $process
 wait $process
 [ $? = 130 ] || complain "interrupted while waiting: another exit status"
 exec 3>&- 4<&-
+grep -q 'stopping; the lines that are translated come out' err || complain "a signal: another message"
+
+# JSON is valid however it ends.
+"$rotary" translate run --json <to >out 2>err &
+process=$!
+exec 3>to
+echo 'wort3 wort7 wort1 Ada' >&3
+sleep 0.5
+kill -INT $process
+wait $process
+[ $? = 130 ] || complain "JSON, interrupted while waiting: another exit status"
+exec 3>&-
+"$json_get" lines <out >/dev/null || complain "JSON is cut off when a signal ends it"
+printf 'wort3 wort7 wort1 Ada\nwort1 \377\n' >lines
+"$rotary" translate run --json <lines >out 2>err
+has lines 1
+
+# A result that cannot be written is one message.
+if [ -c /dev/full ]; then
+    echo 'wort3' | "$rotary" translate run >/dev/full 2>err
+    [ $? = 1 ] || complain "a full device: exit status"
+    [ "$(wc -l <err)" = 1 ] || complain "a full device: $(wc -l <err) messages"
+    grep -q 'cannot write the result' err || complain "a full device: another message"
+fi
 
 # ---- refusals ----
 

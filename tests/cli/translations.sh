@@ -65,6 +65,7 @@ small="--set translation_data=. --set translation_test=test --set hidden_size=16
     says ",bleu,"
     grep -q "steps_to_90\|exact_match" out && complain "translations are compared by exact match"
     grep -q "BLEU, test" all/report.html || complain "the page has no BLEU"
+    refuses 1 "all is the folder of a comparison, wanted one of its runs: sinusoidal-1, rope-1, roper-1, sinusoidal-2" translate all
 
     # The paired bootstrap over sentences, of every pair and of their mean, and translations side by side.
     does 0 report all --json
