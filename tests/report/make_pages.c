@@ -8,11 +8,13 @@
  *     empty.html       a comparison that has not begun
  *     single.html      one run
  *     varied.html      values of two keys, each with every other, after an earlier look
+ *     translated.html  three arms that translated, beside a page of heatmaps
  *     hostile.html     records full of markup and control characters
  */
 #include "report/report.h"
 #include "study/made_runs.h"
 #include "study/synthetic.h"
+#include "study/translated_runs.h"
 #include "support/check.h"
 #include "support/scratch.h"
 
@@ -55,6 +57,17 @@ static void make_varied(const char *output)
     write_page(output, "varied.html", &collection);
 }
 
+static void make_translated(const char *output)
+{
+    const char *folder = scratch_path("translated");
+    translated_write(folder);
+    struct collection collection = translated_read(folder);
+    CHECK(collection.sentences && !collection.sentences->fault);
+    synthetic_write(synthetic_path(output, "heatmap"), "heatmap.html", "");
+    write_page(output, "translated.html", &collection);
+    scratch_remove(synthetic_path(output, "heatmap"));
+}
+
 int main(int count, char **arguments)
 {
     if (count != 2) {
@@ -90,6 +103,7 @@ int main(int count, char **arguments)
     make(output, "many.html", folder);
 
     make_varied(output);
+    make_translated(output);
 
     struct synthetic_run hostile = {
         .task = "<script>alert('task')</script>",

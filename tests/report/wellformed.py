@@ -12,7 +12,7 @@ VOID = {"meta", "link"}
 ELEMENTS = VOID | {
     "html", "head", "title", "style", "body", "main", "p", "h1", "h2", "h3", "div", "section", "span", "small", "b",
     "code", "pre", "figure", "figcaption", "svg", "path", "line", "text", "table", "caption", "thead", "tbody", "tr",
-    "th", "td", "details", "summary", "ul", "li", "footer",
+    "th", "td", "details", "summary", "ul", "li", "footer", "a",
 }
 ATTRIBUTES = {
     "lang", "charset", "name", "content", "rel", "href", "class", "role", "aria-label", "scope", "viewbox", "d", "x", "y",
@@ -42,7 +42,7 @@ class Page(html.parser.HTMLParser):
         for key, value in attributes:
             if key not in self.attributes:
                 self.fault("<%s %s=...> has no place here" % (tag, key))
-            if key == "href" and value != "data:,":
+            if key == "href" and value != "data:," and (tag, value) != ("a", "heatmap/heatmap.html"):
                 self.fault("a link to %s" % value)
         if tag not in VOID:
             self.stack.append(tag)

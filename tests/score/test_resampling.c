@@ -128,7 +128,7 @@ static void test_mean_difference(void)
 {
     enum { SAMPLES = 80 };
     double scores[4 * SAMPLES];
-    static const double corpus[] = {30, 31, 32, 35};
+    static const double corpus[] = {30, 39, 32, 43};
     static const int arms[] = {1, 3}, baselines[] = {0, 2};
     for (int i = 0; i < SAMPLES; i++) {
         int place = i * 37 % SAMPLES; /* the samples are not in order of their differences */
@@ -141,13 +141,13 @@ static void test_mean_difference(void)
     const struct resampled_pairs both = {scores, corpus, 2, arms, baselines},
                                  first = {scores, corpus, 1, arms, baselines};
     CHECK_INT(resample_difference_of(&both, SAMPLES, &found, NULL), ROTARY_OK);
-    CHECK_NEAR(found.mean, 2, 1e-12);             /* of 1 and 3 */
+    CHECK_NEAR(found.mean, 10, 1e-12);            /* of 9 and 11 */
     CHECK_NEAR(found.low, 0.25 * 2 - 2, 1e-12);   /* two of 80 lie below */
     CHECK_NEAR(found.high, 0.25 * 77 - 2, 1e-12); /* and two above */
-    /* As far from 2 as 2 is from 0: 0.25 place - 2 <= 0 or >= 4: places 0 ... 8 and 24 ... 79. */
-    CHECK_NEAR(found.p, 66.0 / 81, 1e-12);
+    /* As far from 10 as 10 is from 0: 0.25 place - 2 <= 0, places 0 ... 8; none is 20. */
+    CHECK_NEAR(found.p, 10.0 / 81, 1e-12);
     CHECK_INT(resample_difference_of(&first, SAMPLES, &found, NULL), ROTARY_OK);
-    CHECK_NEAR(found.mean, 1, 1e-12);
+    CHECK_NEAR(found.mean, 9, 1e-12);
     CHECK_NEAR(found.low, 0.25, 1e-12);
     CHECK_NEAR(found.high, 9.625, 1e-12);
     /* A system against itself differs in no sample: p is 1. */

@@ -4,8 +4,8 @@
  * here from the texts that were written; which runs and sentences are shown; and what is said of runs whose
  * translations are not those of their records.
  */
-#include "study/collection.h"
 #include "study/synthetic.h"
+#include "study/translated_runs.h"
 #include "support/check.h"
 #include "support/scratch.h"
 
@@ -15,134 +15,44 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LINES = 40, WORDS = 9, RUNS = 7, TEXT_BYTES = 8192, ARMS = 3 };
+static struct translated_text translations[TRANSLATED_RUNS];
 
-/* In the order in which they are given: seeds are not. Of `wrong` in 100 words each is another. */
-static const struct {
-    const char *arm;
-    int seed, wrong;
-} runs[RUNS] = {{"sinusoidal", 3, 30}, {"rope", 1, 18},       {"sinusoidal", 1, 26}, {"rope", 3, 25},
-                {"rope", 2, 33},       {"sinusoidal", 2, 31}, {"roper", 2, 31}};
-
-struct texts {
-    char text[TEXT_BYTES];
-    struct text_line lines[LINES];
-};
-static struct texts references, translations[RUNS];
-
-/* Line `line` has 4 to 12 words; word `word` of it is another where `wrong` says so. */
-static void make_text(struct texts *texts, int seed, int wrong)
+static struct collection read_all(void)
 {
-    static const char *const words[] = {"The", "dog", "calls", "a", "Big", "tree", "and", "falls"};
-    char *next = texts->text;
-    unsigned state = (unsigned)seed * 7919u + 1;
-    for (int line = 0; line < LINES; line++) {
-        char *begin = next;
-        const int count = 4 + line * 7 % WORDS;
-        for (int word = 0; word < count; word++) {
-            state = state * 1103515245u + 12345u;
-            bool is_wrong = (int)(state >> 16) % 100 < wrong;
-            next += sprintf(next, "%s%s", word ? " " : "", is_wrong ? "x" : words[(line * 5 + word * 3) % 8]);
-        }
-        texts->lines[line] = (struct text_line){begin, next - begin};
-        *next++ = '\n';
-    }
-    *next = '\0';
-}
-
-static struct bleu_config lower_case(void)
-{
-    struct bleu_config config;
-    bleu_config_default(&config);
-    config.lowercase = true;
-    return config;
-}
-
-static void count_rows(const struct texts *texts, int64_t *rows)
-{
-    const struct bleu_config config = lower_case();
-    const struct text_line *const all[] = {references.lines};
-    const struct segment_corpus corpus = {LINES, texts->lines, 1, all};
-    CHECK_INT(bleu_count(&config, &corpus, rows, NULL), ROTARY_OK);
-}
-
-static double score_of(const struct texts *texts)
-{
-    int64_t rows[LINES * BLEU_STATISTICS], sums[BLEU_STATISTICS];
-    const struct bleu_config config = lower_case();
-    count_rows(texts, rows);
-    segments_sum(rows, LINES, BLEU_STATISTICS, sums);
-    return bleu_of(&config, sums).score;
-}
-
-static const char *folder_of(int run)
-{
-    static char name[64];
-    snprintf(name, sizeof name, "%s-%d", runs[run].arm, runs[run].seed);
-    return scratch_path(name);
-}
-
-static void write_run(int run, double bleu)
-{
-    char text[2048];
-    snprintf(text, sizeof text,
-             "{\"format\":2,\"task\":\"translation\",\"position\":\"%s\",\"seed\":%d,\"steps\":9,\"hidden_"
-             "size\":8,"
-             "\"translation_data\":\"%s\",\"translation_test\":\"test\",\"translation_lowercase\":true}",
-             runs[run].arm, runs[run].seed, scratch_folder());
-    synthetic_write(folder_of(run), "config.json", text);
-    snprintf(text, sizeof text,
-             "{\"step\":9,\"evaluation\":{\"correct\":0,\"problems\":0,\"loss\":2.5,\"accuracy\":0.4,"
-             "\"seconds\":1,"
-             "\"bleu\":21.5,\"translated\":10,\"signature\":\"nrefs:1|case:lc\",\"test\":{\"bleu\":%.15g,"
-             "\"translated\":%d}}}\n",
-             bleu, LINES);
-    synthetic_write(folder_of(run), "metrics.jsonl", text);
-    synthetic_write(folder_of(run), "translations.txt", translations[run].text);
+    struct collection collection = translated_read(scratch_folder());
+    if (!CHECK(collection.sentences != NULL))
+        exit(check_report());
+    return collection;
 }
 
 static void write_all(void)
 {
-    make_text(&references, 0, 0);
-    synthetic_write(scratch_folder(), "test.en", references.text);
-    synthetic_write(scratch_folder(), "test.de", references.text);
-    for (int i = 0; i < RUNS; i++) {
-        make_text(&translations[i], 10 + i, runs[i].wrong);
-        write_run(i, score_of(&translations[i]));
-    }
+    translated_write(scratch_folder());
+    for (int i = 0; i < TRANSLATED_RUNS; i++)
+        translated_of(&translations[i], i);
 }
 
-static struct collection read_all(void)
+static const char *folder_of(int run)
 {
-    char paths[RUNS][4096];
-    const char *folders[RUNS];
-    struct collection collection = {0};
-    for (int i = 0; i < RUNS; i++) {
-        snprintf(paths[i], sizeof paths[i], "%s", folder_of(i));
-        folders[i] = paths[i];
-    }
-    CHECK_INT(collection_read(&collection, folders, RUNS, NULL), ROTARY_OK);
-    CHECK_INT(collection_read_sentences(&collection, NULL), ROTARY_OK);
-    if (!CHECK(collection.sentences != NULL))
-        exit(check_report());
-    return collection;
+    return translated_folder(scratch_folder(), run);
 }
 
 /* ---- the bootstrap ---- */
 
 static double *sampled_scores(void)
 {
-    static int64_t rows[RUNS][LINES * BLEU_STATISTICS];
-    const int64_t *systems[RUNS];
+    static int64_t rows[TRANSLATED_RUNS][TRANSLATED_LINES * BLEU_STATISTICS];
+    const int64_t *systems[TRANSLATED_RUNS];
     static struct bleu_config config;
-    config = lower_case();
-    for (int i = 0; i < RUNS; i++) {
-        count_rows(&translations[i], rows[i]);
+    bleu_config_default(&config);
+    config.lowercase = true;
+    for (int i = 0; i < TRANSLATED_RUNS; i++) {
+        translated_rows(&translations[i], rows[i]);
         systems[i] = rows[i];
     }
     const struct resampling resampling = {.metric = bleu_metric(&config),
-                                          .segments = LINES,
-                                          .systems = RUNS,
+                                          .segments = TRANSLATED_LINES,
+                                          .systems = TRANSLATED_RUNS,
                                           .rows = systems,
                                           .samples = SENTENCE_SAMPLES,
                                           .seed = SENTENCE_SEED};
@@ -163,7 +73,7 @@ static void check_difference(const struct resampled_difference *found, const dou
 {
     double values[SENTENCE_SAMPLES] = {0}, mean = 0;
     for (int i = 0; i < count; i++) {
-        mean += score_of(&translations[arms[i]]) - score_of(&translations[baselines[i]]);
+        mean += translated_bleu(&translations[arms[i]]) - translated_bleu(&translations[baselines[i]]);
         for (int j = 0; j < SENTENCE_SAMPLES; j++)
             values[j] +=
                 (scores[arms[i] * SENTENCE_SAMPLES + j] - scores[baselines[i] * SENTENCE_SAMPLES + j]);
@@ -187,7 +97,7 @@ static void check_bootstrap(void)
     struct collection collection = read_all();
     const struct sentence_scores *sentences = collection.sentences;
     CHECK(sentences->fault == NULL && collection.comparison->sentences == sentences);
-    CHECK_INT(sentences->count, LINES);
+    CHECK_INT(sentences->count, TRANSLATED_LINES);
     CHECK_TEXT(sentences->split, "test");
     CHECK(strstr(sentences->signature, "nrefs:1|bs:1000|seed:1|case:lc|eff:no|tok:13a") != NULL);
     double *scores = sampled_scores();
@@ -218,7 +128,7 @@ static void check_shown(void)
     struct collection collection = read_all();
     const struct sentence_scores *sentences = collection.sentences;
     const struct comparison *comparison = collection.comparison;
-    for (int i = 0; i < ARMS; i++) {
+    for (int i = 0; i < TRANSLATED_ARMS; i++) {
         int lower = 0, higher = 0;
         const struct sentence_run *shown = &sentences->runs[sentences->shown[i]];
         for (int j = 0; j < comparison->arms[i].run_count; j++) {
@@ -237,21 +147,21 @@ static void check_shown(void)
     double least = 100;
     int differing = 0;
     int64_t shortest = 1000, longest = 0;
-    bool chosen[LINES] = {false};
+    bool chosen[TRANSLATED_LINES] = {false};
     for (int i = 0; i < SENTENCE_SHOWN; i++) {
         const struct sentence_choice *choice = &sentences->choices[i];
         CHECK(i == 0 || choice->line > sentences->choices[i - 1].line);
         chosen[choice->line] = true;
         differing += choice->differs;
-        const int64_t length = references.lines[choice->line].count;
+        const int64_t length = text_lines_at(&sentences->text.source, choice->line).count;
         shortest = length < shortest && !choice->differs ? length : shortest;
         longest = length > longest && !choice->differs ? length : longest;
     }
     CHECK_INT(differing, SENTENCE_SHOWN / 2);
-    double spreads[LINES];
-    for (int line = 0; line < LINES; line++) {
+    double spreads[TRANSLATED_LINES];
+    for (int line = 0; line < TRANSLATED_LINES; line++) {
         double low = 100, high = 0;
-        for (int i = 0; i < ARMS; i++) {
+        for (int i = 0; i < TRANSLATED_ARMS; i++) {
             const double bleu = sentence_bleu(sentences, sentences->shown[i], line);
             low = fmin(low, bleu);
             high = fmax(high, bleu);
@@ -261,7 +171,7 @@ static void check_shown(void)
     for (int i = 0; i < SENTENCE_SHOWN; i++)
         if (sentences->choices[i].differs)
             least = fmin(least, spreads[sentences->choices[i].line]);
-    for (int line = 0; line < LINES; line++)
+    for (int line = 0; line < TRANSLATED_LINES; line++)
         CHECK(chosen[line] || spreads[line] <= least);
     CHECK(shortest < 25 && longest > 40);
     check_about("%s", "");
@@ -283,8 +193,8 @@ static void check_fault(const char *wanted)
 
 static void check_faults(void)
 {
-    struct texts other;
-    make_text(&other, 99, 20);
+    struct translated_text other;
+    translated_text(&other, 99, 20);
     synthetic_write(folder_of(3), "translations.txt", other.text);
     check_fault("rope-3/translations.txt is ");
     check_fault("it, or the test set, has changed since");
@@ -294,8 +204,8 @@ static void check_faults(void)
     check_fault("has 39 lines, wanted 40, as many as the test set");
     CHECK_INT(unlink(synthetic_path(folder_of(3), "translations.txt")), 0);
     check_fault("rope-3/translations.txt");
-    write_run(3, score_of(&translations[3]));
-    make_text(&other, 5, 10);
+    translated_write_run(scratch_folder(), 3);
+    translated_text(&other, 5, 10);
     synthetic_write(scratch_folder(), "test.en", other.text);
     check_fault("has changed since");
     CHECK_INT(unlink(scratch_path("test.en")), 0);
