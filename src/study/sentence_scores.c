@@ -339,7 +339,7 @@ void sentence_scores_destroy(struct sentence_scores *scores)
 {
     if (!scores)
         return;
-    clear(scores, scores->comparison);
     free(scores->fault);
+    clear(scores, scores->comparison);
     free(scores);
 }
