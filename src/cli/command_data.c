@@ -26,7 +26,7 @@ static const struct setting data_table[] = {
     {"--run", SETTING_TEXT, MEMBER(run), .metavar = "DIR",
      .help = "take configuration and seed from the run in DIR (default: from the preset)"},
     {"--split", SETTING_CHOICE, MEMBER(split), .metavar = "NAME", .choices = data_split_names,
-     .help = "training, validation or problems (default: training)"},
+     .help = "training, validation, test or problems (default: training)"},
     {"--step", SETTING_INTEGER, MEMBER(step), .metavar = "N", .min = 1, .max = 4294967295.0,
      .help = "of training data, counted from 1 (default: 1)"},
     {"--rows", SETTING_INTEGER, MEMBER(rows), .metavar = "N", .min = 1, .max = MAX_ROWS,

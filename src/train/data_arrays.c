@@ -2,12 +2,13 @@
 #include "train/data_arrays.h"
 
 #include "base/fail.h"
+#include "base/integer.h"
 #include "file/memory.h"
 #include "train/trainer.h"
 
 #include <string.h>
 
-const char *const data_split_names[] = {"training", "validation", "problems", NULL};
+const char *const data_split_names[] = {"training", "validation", "test", "problems", NULL};
 
 const int32_t *data_arrays_row(const struct data_arrays *data, enum data_array array, int64_t row)
 {
@@ -19,7 +20,7 @@ static void carve(struct data_arrays *data, const struct task *task, struct task
 {
     data->values =
         rotary_arena_push(&data->arena, data->rows, (size_t)(data->arrays * data->time) * sizeof(int32_t));
-    if (data->split != DATA_PROBLEMS)
+    if (data->split == DATA_TRAINING || data->split == DATA_VALIDATION)
         task_batch_carve(batch, task, data->rows, &data->arena);
 }
 
@@ -43,6 +44,23 @@ static void copy_rows(const struct data_arrays *data, const struct task_batch *b
     memcpy(data->values + count, batch->classes, (size_t)count * sizeof(int32_t));
     for (int64_t i = 0; i < count; i++)
         data->values[2 * count + i] = batch->classes[i] != BATCH_IGNORED;
+}
+
+/* The first rows of the test set. */
+static void fill_test(const struct data_arrays *data, const struct task *task)
+{
+    const int64_t count = data->rows * data->time;
+    for (int64_t i = 0; i < count; i++) {
+        const struct task_example example = task_example(task, TASK_TEST, i / data->time);
+        const int64_t place = i % data->time;
+        const bool there = place < example.target_count;
+        data->values[i] = there ? example.target[place] : BATCH_IGNORED;
+        data->values[count + i] = there ? example.target[place + 1] : BATCH_IGNORED;
+        data->values[2 * count + i] = there;
+        if (data->arrays > DATA_SOURCE)
+            data->values[3 * count + i] =
+                place < example.source_count ? example.source[place] : BATCH_IGNORED;
+    }
 }
 
 static rotary_status encode(const struct data_arrays *data, const struct task *task, const char *text,
@@ -96,14 +114,24 @@ static rotary_status size(struct data_arrays *data, const struct task *task,
                           const struct data_request *request, struct task_place *first, rotary_error *error)
 {
     const struct train_config *train = &request->config->train;
+    const int64_t tested = task_examples(task, TASK_TEST);
     const int64_t rows[] = {[DATA_TRAINING] = find_step(task, request, first),
                             [DATA_VALIDATION] = train->validation_sequences,
+                            [DATA_TEST] = min_i64(train->validation_sequences, tested),
                             [DATA_PROBLEMS] = request->config->task.problems};
     data->rows = request->rows > 0 ? request->rows : rows[data->split];
     if (data->split == DATA_PROBLEMS && !task_has_problems(task))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "task %s has no problems: wanted training or validation data",
                            task_names[request->config->task.task]);
+    if (data->split == DATA_TEST && tested == 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "task %s has no test set: wanted training or validation data",
+                           task_names[request->config->task.task]);
+    if (data->split == DATA_TEST && data->rows > tested)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%lld rows of test data: wanted at most %lld, as many as task %s has",
+                           (long long)data->rows, (long long)tested, task_names[request->config->task.task]);
     if (data->split == DATA_TRAINING && data->rows > rows[DATA_TRAINING])
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%lld rows of a training step: wanted at most %lld, as many as it has",
@@ -138,6 +166,8 @@ rotary_status data_arrays_create(struct data_arrays *data, const struct task *ta
     carve(data, task, &batch);
     if (data->split == DATA_PROBLEMS) {
         status = fill_problems(data, task, seed, error);
+    } else if (data->split == DATA_TEST) {
+        fill_test(data, task);
     } else {
         (void)batch_fill(&batch, 1, &first);
         copy_rows(data, &batch);

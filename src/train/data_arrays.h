@@ -9,10 +9,10 @@
 #include "task/task.h"
 #include "train/run.h"
 
-enum data_split { DATA_TRAINING, DATA_VALIDATION, DATA_PROBLEMS };
+enum data_split { DATA_TRAINING, DATA_VALIDATION, DATA_TEST, DATA_PROBLEMS };
 extern const char *const data_split_names[]; /* NULL-terminated, in the order of data_split */
 
-/* Of training and validation rows, three arrays:
+/* Of training, validation and test rows, three arrays:
  *     tokens   what the model reads
  *     targets  what it is to predict there: the next token; BATCH_IGNORED where nothing is to be learned
  *     mask     1 where the target counts in the loss, else 0
@@ -38,7 +38,7 @@ struct data_request {
 
 /* Makes the arrays, which data_arrays_free frees; `task` is that of the configuration. Row r of a step is row
  * r % batch_size of its micro-batch r / batch_size. ROTARY_INVALID_ARGUMENT for more rows than the step has,
- * and for problems of a task without any. */
+ * and for problems or a test set of a task without any. */
 ROTARY_CHECKED rotary_status data_arrays_create(struct data_arrays *data, const struct task *task,
                                                 const struct data_request *request, rotary_error *error);
 void data_arrays_free(struct data_arrays *data);

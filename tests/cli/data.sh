@@ -126,6 +126,7 @@ done
     does 0 data index $tiny --output batch.npy --json
     has output '"batch.npy"'
     refuses 2 "3 rows of a training step: wanted at most 2" data index $tiny --rows 3
+    refuses 2 "task prefix has no test set: wanted training or validation data" data prefix $tiny_prefix --split test
     refuses 2 "task prefix has no problems" data prefix $tiny_prefix --split problems
     refuses 2 "--step with --split validation" data index --split validation --step 3
     refuses 2 '--step is "0"' data index --step 0
@@ -164,6 +165,17 @@ made="--set translation_pairs=200 --set translation_held_out=20 --set average_ch
     says "validation: 3 of 3 pairs used; 1 with an empty side and 0 too long, kept or cut; "
     does 0 data translation $mine --rows 2 --output pairs.npy
     says "pairs.npy: int32 [4, 2, 48]: tokens, targets, mask, source of translation, seed 1, training step 1"
+    printf 'Hund der\n' >>pairs/test.de
+    printf 'dog the\n' >>pairs/test.en
+    does 0 data translation $mine --split test
+    says "translation, seed 1, test: 4 rows of 48 tokens"
+    says "  source   hund der </s>"
+    says "  tokens   <s> dog the"
+    says "  targets   0:dog 1:the 2:</s>"
+    does 0 data translation $mine --split test --rows 4 --json
+    has mask.3.2 1
+    has mask.3.3 0
+    refuses 2 "5 rows of test data: wanted at most 4, as many as task translation has" data translation $mine --split test --rows 5
     does 0 train translation $mine --set hidden_size=16 --set num_attention_heads=2 --set intermediate_size=16 --steps 1 --out told
     grep -q '^2 of 3 pairs to train on, .*; left out: 1 with an empty side, 0 too long$' err || complain "train does not say what it leaves out"
     printf 'one more\n' >>pairs/val.en
