@@ -208,7 +208,7 @@ struct backend_cross_entropy {
     struct matrix logits;   /* f32 [rows, classes]; overwritten */
     const int32_t *targets; /* [rows] */
     float gradient_scale, smoothing;
-    struct matrix gradient; /* storage type; data NULL: not wanted */
+    struct matrix gradient; /* storage type; data NULL: not wanted; in f32 it may be the logits */
     struct loss_sums *sums;
 };
 

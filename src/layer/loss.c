@@ -22,7 +22,7 @@ struct loss {
     bool training;
     struct rotary_arena arena;
     float *logits;          /* [block_rows, stride] */
-    void *d_logits;         /* [block_rows, stride], storage type */
+    void *d_logits;         /* [block_rows, stride], storage type; in f32 the logits themselves */
     struct loss_sums *sums; /* of a call */
 };
 
@@ -35,7 +35,8 @@ static int64_t choose_block_rows(int64_t rows, int64_t stride)
 static void carve(struct loss *loss)
 {
     loss->logits = rotary_arena_push(&loss->arena, loss->block_rows * loss->stride, sizeof(float));
-    if (loss->training)
+    loss->d_logits = loss->logits;
+    if (loss->training && loss->backend->storage != ROTARY_F32)
         loss->d_logits = rotary_arena_push(&loss->arena, loss->block_rows * loss->stride,
                                            rotary_dtype_size(loss->backend->storage));
     loss->sums = rotary_arena_push(&loss->arena, 1, sizeof *loss->sums);

@@ -34,6 +34,7 @@ INLINE void write_gradient(const struct layer_cross_entropy *work, rotary_dtype 
 {
     void *gradient = mutable_row(storage, work->gradient, row, work->gradient_stride);
     int32_t target = work->targets[row];
+    float at_target = target < 0 ? 0.0f : exponentials[target]; /* the gradient may overwrite it */
     vfloat scale = v_set(target < 0 ? 0.0f : work->gradient_scale / total);
     float uniform = target < 0 ? 0.0f : work->gradient_scale * work->smoothing / (float)work->classes;
     for (int64_t i = 0; i < work->classes; i += LANES) {
@@ -42,7 +43,7 @@ INLINE void write_gradient(const struct layer_cross_entropy *work, rotary_dtype 
         store(storage, gradient, i, target < 0 ? (vfloat){0} : v_fma(e, scale, v_set(-uniform)), lanes);
     }
     if (target >= 0) {
-        float d = work->gradient_scale * (exponentials[target] / total - (1.0f - work->smoothing)) - uniform;
+        float d = work->gradient_scale * (at_target / total - (1.0f - work->smoothing)) - uniform;
         store(storage, gradient, target, v_set(d), 1);
     }
 }

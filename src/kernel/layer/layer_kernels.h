@@ -69,7 +69,7 @@ struct layer_cross_entropy {
     const int32_t *targets;
     float gradient_scale, smoothing;
     rotary_dtype storage;
-    void *gradient; /* storage type; NULL: not wanted */
+    void *gradient; /* storage type; NULL: not wanted; in f32 it may be the logits */
     int64_t gradient_stride;
     double loss;
     int64_t counted; /* rows that are not ignored */
