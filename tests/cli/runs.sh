@@ -199,7 +199,7 @@ refuses 1 "both holds a comparison" train index $tiny --steps 1 --out both
     small="--set hidden_size=16 --set num_hidden_layers=1 --set vocab_size=50 --set source_vocab_size=50"
     does 0 bench translate $small --sentences 7 --source-tokens 4 --tokens 3 --beams 2 --batch-size 3 --profile
     says "7 sentences, 3 tokens of each, 2 beams"
-    says "most probable tokens"
+    says "output, most probable"
     does 0 bench translate $small --sentences 7 --source-tokens 4 --tokens 3 --json
     has sentences 7
     has beams 5
