@@ -205,12 +205,11 @@ rotary_status file_replace(const char *path, const void *bytes, size_t count, ro
     return file_replace_parts(path, &part, 1, error);
 }
 
-/* The folder that holds `path`. */
-static rotary_status folder_of(const char *path, char folder[PATH_MAX], rotary_error *error)
+rotary_status file_folder_of(const char *path, char folder[FILE_PATH_BYTES], rotary_error *error)
 {
     const char *slash = strrchr(path, '/');
     size_t length = slash == path ? 1 : (size_t)(slash ? slash - path : 0);
-    if (length >= PATH_MAX)
+    if (length >= FILE_PATH_BYTES)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "a path of %zu bytes is too long: %.64s...",
                            strlen(path), path);
     memcpy(folder, slash ? path : ".", slash ? length : 1);
@@ -221,8 +220,8 @@ static rotary_status folder_of(const char *path, char folder[PATH_MAX], rotary_e
 /* Syncs the folder that holds `path`, so that the name itself survives a crash. */
 static rotary_status sync_folder_of(const char *path, rotary_error *error)
 {
-    char folder[PATH_MAX];
-    rotary_status status = folder_of(path, folder, error);
+    char folder[FILE_PATH_BYTES];
+    rotary_status status = file_folder_of(path, folder, error);
     if (status != ROTARY_OK)
         return status;
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -267,13 +266,13 @@ static bool same_inode(const char *a, const char *b)
 
 bool file_same(const char *a, const char *b)
 {
-    char folders[2][PATH_MAX];
+    char folders[2][FILE_PATH_BYTES];
     if (file_exists(a) || file_exists(b))
         return same_inode(a, b);
     const char *names[] = {strrchr(a, '/'), strrchr(b, '/')};
     bool same = strcmp(names[0] ? names[0] + 1 : a, names[1] ? names[1] + 1 : b) == 0;
-    return same && folder_of(a, folders[0], NULL) == ROTARY_OK &&
-           folder_of(b, folders[1], NULL) == ROTARY_OK && same_inode(folders[0], folders[1]);
+    return same && file_folder_of(a, folders[0], NULL) == ROTARY_OK &&
+           file_folder_of(b, folders[1], NULL) == ROTARY_OK && same_inode(folders[0], folders[1]);
 }
 
 rotary_status file_check_output(const char *output, const char *const *inputs, int count, rotary_error *error)
@@ -302,16 +301,14 @@ rotary_status file_check_readable(const char *path, rotary_error *error)
 
 rotary_status file_check_writable(const char *path, rotary_error *error)
 {
-    const char *slash = strrchr(path, '/');
-    char folder[PATH_MAX] = ".";
+    char folder[FILE_PATH_BYTES];
     struct stat about;
     if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
         return rotary_fail(error, ROTARY_IO_ERROR, "%s is a folder, wanted a file", path);
-    if (slash)
-        snprintf(folder, sizeof folder, "%.*s", slash > path ? (int)(slash - path) : 1, path);
-    if (access(folder, W_OK | X_OK) != 0)
-        return fail_system(error, "write to the folder", folder);
-    return ROTARY_OK;
+    rotary_status status = file_folder_of(path, folder, error);
+    if (status == ROTARY_OK && access(folder, W_OK | X_OK) != 0)
+        status = fail_system(error, "write to the folder", folder);
+    return status;
 }
 
 rotary_status file_make_folder(const char *path, rotary_error *error)

@@ -14,6 +14,10 @@
 enum { FILE_PATH_BYTES = 4096 };
 ROTARY_CHECKED rotary_status file_path(char path[FILE_PATH_BYTES], const char *folder, const char *name,
                                        rotary_error *error);
+/* The folder that holds `path`, "." if it names none. ROTARY_INVALID_ARGUMENT if that has FILE_PATH_BYTES or
+ * more. */
+ROTARY_CHECKED rotary_status file_folder_of(const char *path, char folder[FILE_PATH_BYTES],
+                                            rotary_error *error);
 
 /* Reads all of `path`, a file or a pipe (file/input.h); the caller frees *bytes, which are followed by a zero
  * byte. More than `max` bytes are ROTARY_BAD_FILE, of a file before any is read. */

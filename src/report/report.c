@@ -6,9 +6,7 @@
 #include "report/page.h"
 #include "study/sweep_text.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void free_page(struct page *page)
 {
@@ -64,9 +62,9 @@ static rotary_status look_beside(struct page *page, const char *path, char folde
                                  rotary_error *error)
 {
     char heatmap[FILE_PATH_BYTES], description[FILE_PATH_BYTES];
-    const char *slash = strrchr(path, '/');
-    snprintf(folder, FILE_PATH_BYTES, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
-    rotary_status status = file_path(heatmap, folder, PAGE_HEATMAP, error);
+    rotary_status status = file_folder_of(path, folder, error);
+    if (status == ROTARY_OK)
+        status = file_path(heatmap, folder, PAGE_HEATMAP, error);
     if (status == ROTARY_OK)
         status = file_path(description, folder, "compare.json", error);
     if (status != ROTARY_OK)
