@@ -156,11 +156,15 @@ static void sum_columns(const struct run *run, const struct item *item, struct m
     add_sums(run, item, memory, a.columns, adding);
 }
 
-/* Where a worker sums columns: behind the tiles of an item. */
+/* Where a worker sums the tiles of an item, and behind them the columns. */
+static unsigned char *tiles_memory(const struct run *run, int worker)
+{
+    return matmul_workspace(run->matmul, worker) + a_bytes(run) + b_bytes(run);
+}
+
 static float *sums_memory(const struct run *run, int worker)
 {
-    return (float *)(void *)(matmul_workspace(run->matmul, worker) + a_bytes(run) + b_bytes(run) +
-                             ITEM_B_TILES * tile_bytes(run));
+    return (float *)(void *)(tiles_memory(run, worker) + ITEM_B_TILES * tile_bytes(run));
 }
 
 static struct matrix a_block_of(const struct run *run, const struct item *item, int64_t row, int64_t rows)
@@ -178,8 +182,7 @@ static struct matrix b_block_of(const struct run *run, int64_t tile, int64_t row
 static void sum_own_chunk(const struct run *run, const struct item *item, int worker, int64_t row,
                           bool adding)
 {
-    unsigned char *memory = matmul_workspace(run->matmul, worker),
-                  *tile = memory + a_bytes(run) + b_bytes(run);
+    unsigned char *memory = matmul_workspace(run->matmul, worker), *tile = tiles_memory(run, worker);
     int64_t rows = min_i64(CHUNK_ROWS, item->end - row);
     struct matrix a = a_block_of(run, item, row, rows);
     float *sums = run->sums && item->first_b == 0 ? sums_memory(run, worker) : NULL;
@@ -207,7 +210,7 @@ static int sum_chunk(const struct run *run, const struct item *item, int worker,
 {
     const struct matmul *matmul = run->matmul;
     unsigned char *memory = matmul_workspace(matmul, worker);
-    unsigned char *b_memory = memory + a_bytes(run), *tile = b_memory + b_bytes(run);
+    unsigned char *b_memory = memory + a_bytes(run), *tile = tiles_memory(run, worker);
     int64_t rows = min_i64(CHUNK_ROWS, item->end - row), planned = matmul_planned_rows(rows);
     bool last_a = item->a_tile == run->a_tiles - 1;
     struct matrix a_block = a_block_of(run, item, row, rows);
@@ -247,7 +250,7 @@ static void sum_item(void *argument, int64_t index, int worker)
     int64_t stride = run->b.columns;
     float *gradient =
         (run->groups == 1 ? run->gradient : partial_of(run, group)) + item.a_tile * run->a_tile * stride;
-    unsigned char *tile = matmul_workspace(run->matmul, worker) + a_bytes(run) + b_bytes(run);
+    unsigned char *tile = tiles_memory(run, worker);
     for (int64_t i = item.first_b; i < item.end_b; i++, tile += tile_bytes(run))
         copy_or_add(gradient + i * run->b_tile, stride, (const float *)(const void *)tile,
                     a_tile_width(run, item.a_tile == run->a_tiles - 1),

@@ -173,12 +173,18 @@ static rotary_status pack(const struct linear *linear, struct packed *packed,
     return status;
 }
 
+/* Before a pass from `in` to `out`. */
+static rotary_status prepare_forward(struct linear *linear, const struct parameters *parameters,
+                                     struct matrix out, struct matrix in, rotary_error *error)
+{
+    rotary_status status = check_shapes(linear, in, out, error);
+    return status == ROTARY_OK ? pack(linear, &linear->forward, parameters, error) : status;
+}
+
 rotary_status linear_forward(struct linear *linear, const struct parameters *parameters, struct matrix out,
                              struct matrix in, enum matmul_epilogue epilogue, rotary_error *error)
 {
-    rotary_status status = check_shapes(linear, in, out, error);
-    if (status == ROTARY_OK)
-        status = pack(linear, &linear->forward, parameters, error);
+    rotary_status status = prepare_forward(linear, parameters, out, in, error);
     if (status != ROTARY_OK)
         return status;
     double begin = profile_begin(linear->backend->profile);
@@ -197,9 +203,7 @@ rotary_status linear_top_classes(struct linear *linear, const struct parameters 
 {
     struct backend_top_classes call = *given;
     const struct matrix out = {.rows = in.rows, .columns = linear->outputs};
-    rotary_status status = check_shapes(linear, in, out, error);
-    if (status == ROTARY_OK)
-        status = pack(linear, &linear->forward, parameters, error);
+    rotary_status status = prepare_forward(linear, parameters, out, in, error);
     if (status != ROTARY_OK)
         return status;
     double begin = profile_begin(linear->backend->profile);

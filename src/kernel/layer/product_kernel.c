@@ -88,12 +88,12 @@ static void copy_b(float *panels, const struct layer_product *work)
         for (int64_t column = 0; column < work->b_columns; column += PANEL) {
             float *to = panels + column * work->rows + row * PANEL;
             int64_t columns = min_i64(PANEL, work->b_columns - column);
-            if (columns < PANEL)
-                memset(to, 0, PANEL * sizeof(float));
-            if (columns < PANEL)
-                memcpy(to, from + column, (size_t)columns * sizeof(float));
-            else
+            if (columns == PANEL) {
                 memcpy(to, from + column, PANEL * sizeof(float));
+            } else {
+                memset(to, 0, PANEL * sizeof(float));
+                memcpy(to, from + column, (size_t)columns * sizeof(float));
+            }
         }
     }
 }
