@@ -118,10 +118,11 @@ static struct rotary_random random_of(uint64_t seed, uint32_t stream, uint32_t s
 
 void generated_fill(const struct task *task, const struct task_place *place, const struct task_row *row)
 {
+    const bool held_out = place->split != TASK_TRAINING;
     struct rotary_random random =
-        place->validation ? random_of(place->seed, ROTARY_STREAM_EVALUATE, VALIDATION_SEQUENCES, place->row)
-                          : random_of(place->seed, ROTARY_STREAM_TASK, place->step, place->row);
-    fill_sequence(task, random, place->validation, row->scratch);
+        held_out ? random_of(place->seed, ROTARY_STREAM_EVALUATE, VALIDATION_SEQUENCES, place->row)
+                 : random_of(place->seed, ROTARY_STREAM_TASK, place->step, place->row);
+    fill_sequence(task, random, held_out, row->scratch);
     /* Targets are the sequence shifted by one token. */
     size_t bytes = (size_t)task->config.sequence_length * sizeof(int32_t);
     memcpy(row->tokens, row->scratch, bytes);

@@ -99,9 +99,12 @@ struct task_shape {
 };
 struct task_shape task_shape(const struct task *task);
 
+enum task_split { TASK_TRAINING, TASK_VALIDATION, TASK_TEST, TASK_SPLITS };
+extern const char *const task_split_names[]; /* NULL-terminated, in the order of task_split */
 /* Which row of the data. */
 struct task_place {
-    bool validation; /* row `row` of the validation data; else of training step `step` */
+    enum task_split split; /* of TASK_TRAINING row `row` of step `step`, of others row `row` of the split.
+                            * Only finite corpora have a test set */
     uint64_t seed;
     uint32_t step;   /* counted from 1 */
     int64_t row;     /* counted from 0 */
@@ -120,8 +123,6 @@ struct task_row {
 void task_fill(const struct task *task, const struct task_place *place, const struct task_row *row);
 
 /* The examples of a finite corpus, in its own order. */
-enum task_split { TASK_TRAINING, TASK_VALIDATION, TASK_TEST, TASK_SPLITS };
-extern const char *const task_split_names[]; /* NULL-terminated, in the order of task_split */
 struct task_example {
     const int32_t *source, *target;    /* source ends with its end token; target begins and ends so */
     int64_t source_count;              /* tokens that the encoder reads; 0: there is none */

@@ -191,10 +191,10 @@ static int32_t padding_of(const struct tokenizer *tokenizer)
 
 static void fill(const struct task *task, const struct task_place *place, const struct task_row *row)
 {
-    const enum task_split split = place->validation ? TASK_VALIDATION : TASK_TRAINING;
-    const int64_t count = examples(task, split);
+    const int64_t count = examples(task, place->split);
     const struct task_example filled = example(
-        task, split, place->validation ? place->row % count : corpus_training_example(place, count).index);
+        task, place->split,
+        place->split == TASK_TRAINING ? corpus_training_example(place, count).index : place->row % count);
     const int32_t padding = padding_of(task->tokenizer), source_padding = padding_of(task->source_tokenizer);
     for (int64_t i = 0; i < task->shape.time; i++) {
         row->tokens[i] = i < filled.target_count ? filled.target[i] : padding;

@@ -20,7 +20,7 @@ static void carve(struct data_arrays *data, const struct task *task, struct task
 {
     data->values =
         rotary_arena_push(&data->arena, data->rows, (size_t)(data->arrays * data->time) * sizeof(int32_t));
-    if (data->split == DATA_TRAINING || data->split == DATA_VALIDATION)
+    if (data->split != DATA_PROBLEMS)
         task_batch_carve(batch, task, data->rows, &data->arena);
 }
 
@@ -44,23 +44,6 @@ static void copy_rows(const struct data_arrays *data, const struct task_batch *b
     memcpy(data->values + count, batch->classes, (size_t)count * sizeof(int32_t));
     for (int64_t i = 0; i < count; i++)
         data->values[2 * count + i] = batch->classes[i] != BATCH_IGNORED;
-}
-
-/* The first rows of the test set. */
-static void fill_test(const struct data_arrays *data, const struct task *task)
-{
-    const int64_t count = data->rows * data->time;
-    for (int64_t i = 0; i < count; i++) {
-        const struct task_example example = task_example(task, TASK_TEST, i / data->time);
-        const int64_t place = i % data->time;
-        const bool there = place < example.target_count;
-        data->values[i] = there ? example.target[place] : BATCH_IGNORED;
-        data->values[count + i] = there ? example.target[place + 1] : BATCH_IGNORED;
-        data->values[2 * count + i] = there;
-        if (data->arrays > DATA_SOURCE)
-            data->values[3 * count + i] =
-                place < example.source_count ? example.source[place] : BATCH_IGNORED;
-    }
 }
 
 static rotary_status encode(const struct data_arrays *data, const struct task *task, const char *text,
@@ -154,6 +137,8 @@ rotary_status data_arrays_create(struct data_arrays *data, const struct task *ta
     struct task_batch batch;
     const uint64_t seed = (uint64_t)request->config->train.seed;
     struct task_place first = validation_place(seed, 0);
+    if (request->split == DATA_TEST)
+        first.split = TASK_TEST;
     rotary_status status = size(data, task, request, &first, error);
     if (status != ROTARY_OK)
         return status;
@@ -166,8 +151,6 @@ rotary_status data_arrays_create(struct data_arrays *data, const struct task *ta
     carve(data, task, &batch);
     if (data->split == DATA_PROBLEMS) {
         status = fill_problems(data, task, seed, error);
-    } else if (data->split == DATA_TEST) {
-        fill_test(data, task);
     } else {
         (void)batch_fill(&batch, 1, &first);
         copy_rows(data, &batch);

@@ -10,7 +10,7 @@ struct task_place training_place(uint64_t seed, int64_t step)
 
 struct task_place validation_place(uint64_t seed, int64_t row)
 {
-    return (struct task_place){.validation = true, .seed = seed, .row = row};
+    return (struct task_place){.split = TASK_VALIDATION, .seed = seed, .row = row};
 }
 
 struct fill_job {

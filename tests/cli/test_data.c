@@ -103,7 +103,7 @@ static void test_validation(const struct run_config *config, const char *folder)
     CHECK(task_create(&task, &config->task, NULL, NULL) == ROTARY_OK);
     for (int row = 0; row < 5; row++) {
         const struct task_place place = {
-            .validation = true, .seed = (uint64_t)config->train.seed, .row = row};
+            .split = TASK_VALIDATION, .seed = (uint64_t)config->train.seed, .row = row};
         const struct task_row memory = {
             .tokens = tokens + 48 * row, .classes = classes + 48 * row, .scratch = scratch};
         task_fill(task, &place, &memory);

@@ -183,7 +183,7 @@ static void test_rows(void)
             task_example(task, TASK_TRAINING, permutation_at(3, (uint64_t)(ordinal / 4), 4, ordinal % 4));
         check_row(task, &row, &wanted);
         const struct row validated =
-            row_at(task, &(struct task_place){.validation = true, .seed = 3, .row = ordinal});
+            row_at(task, &(struct task_place){.split = TASK_VALIDATION, .seed = 3, .row = ordinal});
         const struct task_example held_out = task_example(task, TASK_VALIDATION, ordinal % 2);
         check_row(task, &validated, &held_out);
     }

@@ -75,8 +75,10 @@ static inline void text_of(const struct task *task, uint64_t seed, int64_t step,
                            char text[TEXT_TOKENS + 1])
 {
     int32_t tokens[TEXT_TOKENS];
-    const struct task_place place = {
-        .validation = step < 0, .seed = seed, .step = (uint32_t)step, .row = row};
+    const struct task_place place = {.split = step < 0 ? TASK_VALIDATION : TASK_TRAINING,
+                                     .seed = seed,
+                                     .step = (uint32_t)step,
+                                     .row = row};
     sequence_of(task, &place, tokens);
     for (int64_t i = 0; i < count; i++) {
         if (tokens[i] < 0 || tokens[i] >= tokenizer_size(task_tokenizer(task)))

@@ -86,10 +86,10 @@ static struct task_example example(const struct task *task, enum task_split spli
 
 static void fill(const struct task *task, const struct task_place *place, const struct task_row *row)
 {
-    const enum task_split split = place->validation ? TASK_VALIDATION : TASK_TRAINING;
-    const int64_t count = examples(task, split);
+    const int64_t count = examples(task, place->split);
     const struct task_example line = example(
-        task, split, place->validation ? place->row % count : corpus_training_example(place, count).index);
+        task, place->split,
+        place->split == TASK_TRAINING ? corpus_training_example(place, count).index : place->row % count);
     for (int64_t i = 0; i < task->shape.time; i++) {
         row->tokens[i] = i < line.target_count ? line.target[i] : tokenizer_special(task->tokenizer).padding;
         row->classes[i] = i < line.target_count ? line.target[i + 1] : BATCH_IGNORED;

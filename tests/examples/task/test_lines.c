@@ -109,7 +109,8 @@ static void test_epochs(void)
         CHECK(i == 0 || strcmp(first[0][i - 1], first[0][i]) != 0);
     }
     for (int64_t i = 0; i < HELD_OUT; i++) {
-        const struct row row = row_at(task, &(struct task_place){.validation = true, .seed = 1, .row = i});
+        const struct row row =
+            row_at(task, &(struct task_place){.split = TASK_VALIDATION, .seed = 1, .row = i});
         read_row(task, &row, line[i]);
         CHECK(bsearch(line[i], first[0], TRAINED, TIME + 1, compare) == NULL);
     }
@@ -119,7 +120,7 @@ static void test_epochs(void)
     /* A line that does not fit is cut, and does not end. */
     config.task.sequence_length = 16;
     task = task_of(&config);
-    const struct row row = row_at(task, &(struct task_place){.validation = true, .row = 2});
+    const struct row row = row_at(task, &(struct task_place){.split = TASK_VALIDATION, .row = 2});
     CHECK_INT(row.length, 16);
     CHECK_INT(row.tokens[15], ' ');
     CHECK_INT(row.classes[14], ' ');
