@@ -322,10 +322,9 @@ static void name_runs(const struct comparison_file *file, char *text, size_t byt
     size_t used = 0;
     text[0] = 0;
     for (int i = 0; i < file->seed_count * file->arm_count; i++) {
-        char name[RUN_NAME_BYTES + 2];
-        int length =
-            snprintf(name, sizeof name, "%s%s-%lld", i > 0 ? ", " : "", file->arms[i % file->arm_count].name,
-                     (long long)file->seeds[i / file->arm_count]);
+        char run[RUN_NAME_BYTES], name[RUN_NAME_BYTES + 2];
+        run_name(run, file->arms[i % file->arm_count].name, file->seeds[i / file->arm_count]);
+        int length = snprintf(name, sizeof name, "%s%s", i > 0 ? ", " : "", run);
         if (used + (size_t)length >= bytes)
             return;
         memcpy(text + used, name, (size_t)length + 1);

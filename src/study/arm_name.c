@@ -4,6 +4,7 @@
 #include "file/file.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,4 +34,10 @@ bool arm_name_add(char name[ARM_NAME_BYTES], const char *key, const json_t *valu
     bool added = text && append(name, text);
     free(text);
     return added;
+}
+
+const char *run_name(char name[RUN_NAME_BYTES], const char *arm, int64_t seed)
+{
+    snprintf(name, RUN_NAME_BYTES, "%s-%lld", arm, (long long)seed);
+    return name;
 }

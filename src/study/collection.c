@@ -54,10 +54,9 @@ static void raise_steps(struct record *record, int64_t steps)
 static rotary_status read_run(struct collection *collection, const char *folder, int index, int64_t seed,
                               rotary_error *error)
 {
-    char name[FILE_PATH_BYTES], path[FILE_PATH_BYTES], config[FILE_PATH_BYTES];
+    char name[RUN_NAME_BYTES], path[FILE_PATH_BYTES], config[FILE_PATH_BYTES];
     const char *arm = collection->file.arms[index].name;
-    snprintf(name, sizeof name, "%s-%lld", arm, (long long)seed);
-    rotary_status status = file_path(path, folder, name, error);
+    rotary_status status = file_path(path, folder, run_name(name, arm, seed), error);
     if (status == ROTARY_OK)
         status = file_path(config, path, FOLDER_CONFIG, error);
     bool found = false;

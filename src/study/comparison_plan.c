@@ -18,9 +18,8 @@ static rotary_status no_memory(rotary_error *error)
 /* Whether the run's folder is there. */
 static bool has_begun(const struct comparison_plan *plan, const char *arm, int64_t seed)
 {
-    char name[FILE_PATH_BYTES / 2], folder[FILE_PATH_BYTES], path[FILE_PATH_BYTES];
-    snprintf(name, sizeof name, "%s-%lld", arm, (long long)seed);
-    return file_path(folder, plan->call->folder, name, NULL) == ROTARY_OK &&
+    char name[RUN_NAME_BYTES], folder[FILE_PATH_BYTES], path[FILE_PATH_BYTES];
+    return file_path(folder, plan->call->folder, run_name(name, arm, seed), NULL) == ROTARY_OK &&
            file_path(path, folder, FOLDER_CONFIG, NULL) == ROTARY_OK && file_exists(path);
 }
 

@@ -25,7 +25,7 @@ rotary_status run_list_create(struct run_list *list, const char *folder, const s
             struct listed_run *run = &list->runs[list->count++];
             *run =
                 (struct listed_run){.arm = arms->items[arm].name, .config = &configs[arm], .seed = seeds[i]};
-            snprintf(run->name, sizeof run->name, "%s-%lld", run->arm, (long long)run->seed);
+            run_name(run->name, run->arm, run->seed);
         }
     return ROTARY_OK;
 }

@@ -9,8 +9,6 @@
 #include "study/estimate.h"
 #include "train/train.h"
 
-enum { RUN_NAME_BYTES = ARM_NAME_BYTES + 24 };
-
 struct listed_run {
     const char *arm;                 /* its name; borrowed from the arms */
     const struct run_config *config; /* the arm's, checked; borrowed. The seed is the run's own: */

@@ -127,8 +127,7 @@ static rotary_status read_tried(const struct sweep_call *call, const struct arm 
     for (int i = 0; status == ROTARY_OK && i < candidates * runs; i++) {
         char name[RUN_NAME_BYTES], path[FILE_PATH_BYTES];
         names[i / runs] = tried[i / runs].name;
-        snprintf(name, sizeof name, "%s-%d", names[i / runs], SWEEP_SEED + i % runs);
-        status = file_path(path, folder, name, error);
+        status = file_path(path, folder, run_name(name, names[i / runs], SWEEP_SEED + i % runs), error);
         if (status == ROTARY_OK)
             status = record_read(&records[i], path, error);
         if (status != ROTARY_OK)
