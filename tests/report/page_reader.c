@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/page_reader.h"
 
+#include "file/file.h"
+#include "report/report.h"
 #include "support/check.h"
+#include "support/scratch.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -13,6 +16,17 @@ static const struct {
     const char *entity, *text;
 } entities[] = {{"&lt;", "<"},  {"&gt;", ">"}, {"&amp;", "&"}, {"&quot;", "\""},
                 {"&#39;", "'"}, {"−", "-"},    {"–", "-"}};
+
+char *page_of(const struct collection *collection)
+{
+    rotary_error error = {0};
+    char *text = NULL;
+    size_t count;
+    const char *path = scratch_path("page.html");
+    CHECK_INT(report_write(collection, path, &error), ROTARY_OK);
+    CHECK_INT(file_read(path, 1 << 24, &text, &count, &error), ROTARY_OK);
+    return text;
+}
 
 /* Copies what is between begin and end, without elements. */
 static void decode(char text[PAGE_TEXT_BYTES], const char *begin, const char *end)

@@ -5,9 +5,14 @@
 #ifndef TESTS_REPORT_PAGE_READER_H
 #define TESTS_REPORT_PAGE_READER_H
 
+#include "study/collection.h"
+
 #include <stdbool.h>
 
 enum { PAGE_TEXT_BYTES = 512, PAGE_POINTS = 512 };
+
+/* Writes the page of a collection in the scratch folder and reads it; the caller frees the text. */
+char *page_of(const struct collection *collection);
 
 /* The text of the first cell of table `head` (its caption, or the summary above it; its beginning is enough)
  * in the column of that heading, in the row whose first cells are `first` and, unless NULL, `second`. What is

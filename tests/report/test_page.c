@@ -20,17 +20,6 @@
 /* Coordinates have one decimal, and so have those of the ticks that give their scale. */
 static const double pixel = 0.3;
 
-static char *page_of(const struct collection *collection)
-{
-    rotary_error error = {0};
-    char *text = NULL;
-    size_t count;
-    const char *path = scratch_path("page.html");
-    CHECK_INT(report_write(collection, path, &error), ROTARY_OK);
-    CHECK_INT(file_read(path, 1 << 24, &text, &count, &error), ROTARY_OK);
-    return text;
-}
-
 /* ---- tables ---- */
 
 /* How the tables name a measure. */

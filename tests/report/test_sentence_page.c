@@ -19,17 +19,6 @@
 
 static const double rounding = 0.00501;
 
-static char *page_of(const struct collection *collection)
-{
-    rotary_error error = {0};
-    char *text = NULL;
-    size_t count;
-    const char *path = scratch_path("page.html");
-    CHECK_INT(report_write(collection, path, &error), ROTARY_OK);
-    CHECK_INT(file_read(path, 1 << 24, &text, &count, &error), ROTARY_OK);
-    return text;
-}
-
 static void check_row(const char *page, const char *name, const char *seed,
                       const struct resampled_difference *wanted)
 {

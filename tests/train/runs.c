@@ -20,6 +20,14 @@ void set_option(struct run_config *config, const char *assignment)
     CHECK(settings_assign(settings, RUN_SETTINGS, assignment, NULL) == ROTARY_OK);
 }
 
+void tiny_model(struct run_config *config, int64_t layers)
+{
+    config->model.hidden_size = 16;
+    config->model.num_hidden_layers = layers;
+    config->model.num_attention_heads = 2;
+    config->model.intermediate_size = 32;
+}
+
 void tiny_config(struct run_config *config)
 {
     run_config_default(config);
@@ -27,10 +35,7 @@ void tiny_config(struct run_config *config)
     config->task.sequence_length = 48;
     config->task.problems = 4;
     set_option(config, "index_letters=5");
-    config->model.hidden_size = 16;
-    config->model.num_hidden_layers = 1;
-    config->model.num_attention_heads = 2;
-    config->model.intermediate_size = 32;
+    tiny_model(config, 1);
     config->model.dropout = 0.1;
     config->train.steps = 60;
     config->train.batch_size = 2;

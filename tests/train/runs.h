@@ -11,6 +11,9 @@
  * accumulated per step, dropout; 60 steps, a checkpoint every 5. Checked. */
 void tiny_config(struct run_config *config);
 
+/* Sets the shape of a model that trains in seconds: width 16. */
+void tiny_model(struct run_config *config, int64_t layers);
+
 /* Sets a key of the configuration: "index_letters=5". */
 void set_option(struct run_config *config, const char *assignment);
 

@@ -23,10 +23,7 @@ static void sentences_config(struct run_config *config)
     set_option(config, "translation_held_out=10");
     set_option(config, "architecture=encoder_decoder");
     config->task.sequence_length = 32;
-    config->model.hidden_size = 16;
-    config->model.num_hidden_layers = 2;
-    config->model.num_attention_heads = 2;
-    config->model.intermediate_size = 32;
+    tiny_model(config, 2);
     config->model.label_smoothing = 0.1;
     config->train.epochs = 4;
     config->train.batch_size = ROWS;
