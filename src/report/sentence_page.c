@@ -13,13 +13,6 @@
 
 enum { DECIMALS = 2 };
 
-/* What the page has to show; NULL: nothing. */
-static const struct sentence_scores *scores_of(const struct comparison *comparison)
-{
-    const struct sentence_scores *scores = comparison->sentences;
-    return scores && !scores->fault && scores->count ? scores : NULL;
-}
-
 static void write_difference(FILE *stream, const struct resampled_difference *difference)
 {
     char number[HTML_NUMBER_BYTES];
@@ -36,7 +29,7 @@ static void write_p(FILE *stream, double p)
 
 void sentences_card(FILE *stream, const struct comparison *comparison, const struct contrast *contrast)
 {
-    const struct sentence_scores *scores = scores_of(comparison);
+    const struct sentence_scores *scores = sentences_scores(comparison);
     if (!scores || contrast->pair_count == 0)
         return;
     const struct resampled_difference *mean = &scores->contrasts[contrast - comparison->contrasts].mean;
@@ -91,7 +84,7 @@ static void write_fault(FILE *stream, const char *fault)
 
 void sentences_table(FILE *stream, const struct comparison *comparison)
 {
-    const struct sentence_scores *scores = scores_of(comparison);
+    const struct sentence_scores *scores = sentences_scores(comparison);
     const char *signature = sentences_signature(comparison);
     char count[HTML_NUMBER_BYTES];
     if (signature) {
@@ -175,7 +168,7 @@ static void write_shown(FILE *stream, const struct comparison *comparison)
 
 void sentences_samples(FILE *stream, const struct comparison *comparison)
 {
-    const struct sentence_scores *scores = scores_of(comparison);
+    const struct sentence_scores *scores = sentences_scores(comparison);
     bool differs = false;
     if (!scores)
         return;

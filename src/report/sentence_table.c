@@ -8,6 +8,12 @@
 #include <math.h>
 #include <string.h>
 
+const struct sentence_scores *sentences_scores(const struct comparison *comparison)
+{
+    const struct sentence_scores *scores = comparison->sentences;
+    return scores && !scores->fault && scores->count ? scores : NULL;
+}
+
 const char *sentences_signature(const struct comparison *comparison)
 {
     for (int i = 0; i < comparison->record_count; i++)
@@ -41,13 +47,13 @@ static void write_contrast(FILE *stream, const struct comparison *comparison, in
 
 void sentences_text(FILE *stream, const struct comparison *comparison)
 {
-    const struct sentence_scores *scores = comparison->sentences;
+    const struct sentence_scores *scores = sentences_scores(comparison);
     const char *signature = sentences_signature(comparison);
     if (signature)
         fprintf(stream, "BLEU|%s\n", signature);
-    if (scores && scores->fault)
-        fprintf(stream, "no paired bootstrap over sentences: %s\n", scores->fault);
-    if (!scores || scores->fault || scores->count == 0 || comparison->contrast_count == 0)
+    if (comparison->sentences && comparison->sentences->fault)
+        fprintf(stream, "no paired bootstrap over sentences: %s\n", comparison->sentences->fault);
+    if (!scores || comparison->contrast_count == 0)
         return;
     fprintf(
         stream,
@@ -76,8 +82,8 @@ json_t *sentences_json(const struct comparison *comparison)
 
 json_t *sentences_contrast_json(const struct comparison *comparison, int index)
 {
-    const struct sentence_scores *scores = comparison->sentences;
-    if (!scores || scores->fault || !comparison->contrasts[index].pair_count)
+    const struct sentence_scores *scores = sentences_scores(comparison);
+    if (!scores || !comparison->contrasts[index].pair_count)
         return json_null();
     const struct sentence_contrast *found = &scores->contrasts[index];
     json_t *pairs = json_array();

@@ -11,6 +11,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
+/* What there is to show of sentences; NULL: nothing, or a fault instead. */
+const struct sentence_scores *sentences_scores(const struct comparison *comparison);
 /* How the BLEU of the comparison's runs was computed: the signature of the first that has one; NULL: none
  * has. */
 const char *sentences_signature(const struct comparison *comparison);
