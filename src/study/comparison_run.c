@@ -173,24 +173,35 @@ static rotary_status train_plan(const struct compare_call *call, struct comparis
     return status == ROTARY_OK ? record_look(call, plan, error) : status;
 }
 
+/* Checks the corpus of a run that is there. `corpus` is that of its arm, read with the first run: it can take
+ * a second. */
+static rotary_status check_corpus(struct corpus *corpus, const char *folder, const char *arm, int64_t seed,
+                                  rotary_error *error)
+{
+    char name[RUN_NAME_BYTES], run[FILE_PATH_BYTES], config[FILE_PATH_BYTES];
+    rotary_status status = file_path(run, folder, run_name(name, arm, seed), error);
+    if (status == ROTARY_OK)
+        status = file_path(config, run, FOLDER_CONFIG, error);
+    if (status != ROTARY_OK || !file_exists(config))
+        return status;
+    struct run_config recorded;
+    if (!corpus->read) {
+        status = run_read_config(run, &recorded, error);
+        if (status == ROTARY_OK)
+            status = corpus_read(corpus, &recorded.task, TASK_TRAINING, error);
+    }
+    return status == ROTARY_OK ? corpus_check(corpus, run, error) : status;
+}
+
 /* Checks that the runs that are there were trained on the corpus of today. */
 static rotary_status check_corpora(const struct comparison_file *file, const char *folder,
                                    rotary_error *error)
 {
     rotary_status status = ROTARY_OK;
-    for (int i = 0; i < file->arm_count * file->seed_count && status == ROTARY_OK; i++) {
-        char name[FILE_PATH_BYTES], run[FILE_PATH_BYTES], config[FILE_PATH_BYTES];
-        snprintf(name, sizeof name, "%s-%lld", file->arms[i / file->seed_count].name,
-                 (long long)file->seeds[i % file->seed_count]);
-        status = file_path(run, folder, name, error);
-        if (status == ROTARY_OK)
-            status = file_path(config, run, FOLDER_CONFIG, error);
-        if (status != ROTARY_OK || !file_exists(config))
-            continue;
-        struct run_config recorded;
-        status = run_read_config(run, &recorded, error);
-        if (status == ROTARY_OK)
-            status = corpus_check(run, &recorded.task, true, error);
+    for (int arm = 0; arm < file->arm_count; arm++) {
+        struct corpus corpus = {0};
+        for (int i = 0; i < file->seed_count && status == ROTARY_OK; i++)
+            status = check_corpus(&corpus, folder, file->arms[arm].name, file->seeds[i], error);
     }
     return status;
 }

@@ -9,56 +9,52 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HASH_BYTES = 17 };
-
-/* The hash of a split as config.json has it; empty: there is no text. */
-static rotary_status hash_text(const struct task_config *config, enum task_split split, char text[HASH_BYTES],
-                               rotary_error *error)
+rotary_status corpus_read(struct corpus *corpus, const struct task_config *config, enum task_split first,
+                          rotary_error *error)
 {
-    uint64_t hash;
-    rotary_status status = task_text_hash(config, split, &hash, error);
-    text[0] = '\0';
-    if (status == ROTARY_OK && hash != 0)
-        snprintf(text, HASH_BYTES, "%016" PRIx64, hash);
-    return status;
+    *corpus = (struct corpus){.task = task_names[config->task], .first = first};
+    for (int split = first; split < TASK_SPLITS; split++) {
+        uint64_t hash;
+        rotary_status status = task_text_hash(config, (enum task_split)split, &hash, error);
+        if (status != ROTARY_OK)
+            return status;
+        if (hash != 0)
+            snprintf(corpus->hashes[split], CORPUS_HASH_BYTES, "%016" PRIx64, hash);
+    }
+    corpus->read = true;
+    return ROTARY_OK;
 }
 
-rotary_status corpus_write(json_t *object, const struct task_config *config, rotary_error *error)
+rotary_status corpus_write(json_t *object, const struct corpus *corpus, rotary_error *error)
 {
     json_t *hashes = json_object();
-    rotary_status status = ROTARY_OK;
     bool complete = hashes != NULL;
-    for (int split = 0; split < TASK_SPLITS && status == ROTARY_OK; split++) {
-        char text[HASH_BYTES];
-        status = hash_text(config, (enum task_split)split, text, error);
-        if (status == ROTARY_OK && text[0])
-            complete &= json_object_set_new(hashes, task_split_names[split], json_string(text)) == 0;
-    }
+    for (int split = 0; split < TASK_SPLITS; split++)
+        if (corpus->hashes[split][0])
+            complete &=
+                json_object_set_new(hashes, task_split_names[split], json_string(corpus->hashes[split])) == 0;
     if (json_object_size(hashes) > 0)
         complete &= json_object_set(object, RUN_CORPUS, hashes) == 0;
     json_decref(hashes);
-    if (status == ROTARY_OK && !complete)
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the hashes of a corpus");
-    return status;
+    return complete ? ROTARY_OK
+                    : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the hashes of a corpus");
 }
 
-static rotary_status check_split(const struct task_config *config, enum task_split split,
-                                 const json_t *recorded, const char *path, rotary_error *error)
+static rotary_status check_split(const struct corpus *corpus, int split, const json_t *recorded,
+                                 const char *path, rotary_error *error)
 {
-    char text[HASH_BYTES];
-    rotary_status status = hash_text(config, split, text, error);
-    const char *name = task_split_names[split], *before = json_string_value(json_object_get(recorded, name));
-    if (status != ROTARY_OK || (before && strcmp(before, text) == 0))
-        return status;
+    const char *name = task_split_names[split], *hash = corpus->hashes[split],
+               *before = json_string_value(json_object_get(recorded, name));
+    if (before && strcmp(before, hash) == 0)
+        return ROTARY_OK;
     return rotary_fail(
         error, ROTARY_INVALID_ARGUMENT,
         "the %s text of the task %s has the hash %s, and %.16s in %s: wanted the lines that the "
         "run began with",
-        name, task_names[config->task], text, before ? before : "none", path);
+        name, corpus->task, hash, before ? before : "none", path);
 }
 
-rotary_status corpus_check(const char *folder, const struct task_config *config, bool training,
-                           rotary_error *error)
+rotary_status corpus_check(const struct corpus *corpus, const char *folder, rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
     json_t *object;
@@ -68,9 +64,16 @@ rotary_status corpus_check(const char *folder, const struct task_config *config,
     if (status != ROTARY_OK)
         return status;
     const json_t *recorded = json_object_get(object, RUN_CORPUS);
-    for (int split = training ? TASK_TRAINING : TASK_VALIDATION; split < TASK_SPLITS; split++)
-        if (recorded && status == ROTARY_OK)
-            status = check_split(config, (enum task_split)split, recorded, path, error);
+    for (int split = corpus->first; recorded && split < TASK_SPLITS && status == ROTARY_OK; split++)
+        status = check_split(corpus, split, recorded, path, error);
     json_decref(object);
     return status;
+}
+
+rotary_status corpus_check_config(const struct task_config *config, enum task_split first, const char *folder,
+                                  rotary_error *error)
+{
+    struct corpus corpus;
+    rotary_status status = corpus_read(&corpus, config, first, error);
+    return status == ROTARY_OK ? corpus_check(&corpus, folder, error) : status;
 }

@@ -24,8 +24,10 @@ static rotary_status check_budget(const struct run_config *config, const struct 
                                   rotary_error *error)
 {
     const int64_t tokens = config->train.batch_tokens;
+    if (tokens == 0)
+        return ROTARY_OK;
     const struct longest_example longest = examples_longest(task);
-    if (tokens == 0 || longest.tokens <= tokens)
+    if (longest.tokens <= tokens)
         return ROTARY_OK;
     const struct task_example example = task_example(task, TASK_TRAINING, longest.index);
     return rotary_fail(

@@ -34,7 +34,9 @@ rotary_status train_load(const struct train_load_call *call, struct trained_mode
     struct trained_model loaded;
     rotary_status status = run_read_config(call->folder, &loaded.config, error);
     if (status == ROTARY_OK && call->need <= TASK_HELD_OUT)
-        status = corpus_check(call->folder, &loaded.config.task, call->need == TASK_DATA, error);
+        status = corpus_check_config(&loaded.config.task,
+                                     call->need == TASK_DATA ? TASK_TRAINING : TASK_VALIDATION, call->folder,
+                                     error);
     if (status == ROTARY_OK)
         status = task_create(&loaded.task, &loaded.config.task,
                              &(struct task_request){.folder = call->folder, .need = call->need}, error);

@@ -412,6 +412,13 @@ rotary_status run_read_config(const char *folder, struct run_config *config, rot
     return fail_in_file(path, status, error);
 }
 
+static rotary_status write_corpus(json_t *object, const struct task_config *config, rotary_error *error)
+{
+    struct corpus corpus;
+    rotary_status status = corpus_read(&corpus, config, TASK_TRAINING, error);
+    return status == ROTARY_OK ? corpus_write(object, &corpus, error) : status;
+}
+
 rotary_status run_write_config(const char *folder, const struct run_config *config, const struct task *task,
                                rotary_error *error)
 {
@@ -429,7 +436,7 @@ rotary_status run_write_config(const char *folder, const struct run_config *conf
     else
         status = vocabulary_write(object, task, error);
     if (status == ROTARY_OK)
-        status = corpus_write(object, &config->task, error);
+        status = write_corpus(object, &config->task, error);
     if (status == ROTARY_OK)
         status =
             task_save(task, folder, error); /* before config.json, which makes the folder that of a run */

@@ -510,13 +510,11 @@ static rotary_status find_state(struct session *session, struct checkpoint *chec
 /* Allocates everything, before anything in the folder changes. */
 static rotary_status set_up(struct session *session, const struct checkpoint *checkpoint, rotary_error *error)
 {
-    rotary_status status = session->resumes
-                               ? corpus_check(session->call->folder, &session->config.task, true, error)
-                               : ROTARY_OK;
+    const char *resumed = session->resumes ? session->call->folder : NULL;
+    rotary_status status =
+        resumed ? corpus_check_config(&session->config.task, TASK_TRAINING, resumed, error) : ROTARY_OK;
     if (status == ROTARY_OK)
-        status =
-            trainer_create(&session->trainer, &session->config,
-                           session->resumes ? session->call->folder : NULL, session->call->backend, error);
+        status = trainer_create(&session->trainer, &session->config, resumed, session->call->backend, error);
     if (status == ROTARY_OK && checkpoint->model)
         status = checkpoint_load(checkpoint, transformer_parameters(session->trainer.transformer), error);
     return status;

@@ -61,10 +61,7 @@ static void translation_config(struct run_config *config)
     set_option(config, "architecture=encoder_decoder");
     config->task.sequence_length = 16;
     config->task.problems = 4;
-    config->model.hidden_size = 16;
-    config->model.num_hidden_layers = 1;
-    config->model.num_attention_heads = 2;
-    config->model.intermediate_size = 32;
+    tiny_model(config, 1);
     config->model.dropout = 0.1;
     config->train.epochs = 9;
     config->train.batch_tokens = 24;
@@ -285,7 +282,7 @@ static void check_corpus(const struct run_config *config, const char *folder, bo
                          const char *words)
 {
     rotary_error error = {0};
-    CHECK_INT(corpus_check(folder, &config->task, training, &error),
+    CHECK_INT(corpus_check_config(&config->task, training ? TASK_TRAINING : TASK_VALIDATION, folder, &error),
               words ? ROTARY_INVALID_ARGUMENT : ROTARY_OK);
     if (words)
         CHECK_WORDS(error.message, words);
