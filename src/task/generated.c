@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -141,4 +142,10 @@ void generated_problem(const struct task *task, uint64_t seed, int64_t index, st
 struct problem_size generated_size(const struct task *task)
 {
     return task->kind->generator->size(&task->config);
+}
+
+void generated_answer(const char *generated, char answer[TASK_TEXT_BYTES])
+{
+    const char *end = strchr(generated, '#');
+    snprintf(answer, TASK_TEXT_BYTES, "%.*s", end ? (int)(end - generated) : 0, generated);
 }

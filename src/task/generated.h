@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tasks that make up their data at random, in characters. Some have problems (addition, index): their rows
- * are examples one after another. Others have sequences without problems (prefix). One problem or sequence in
- * 64, chosen by its identity, is held out from training.
+ * Tasks that make up their data at random, in characters. Most have problems (addition, index, copy):
+ * their rows are examples one after another. Others have sequences without problems (prefix). One problem or
+ * sequence in 64, chosen by its identity, is held out from training.
  */
 #ifndef ROTARY_TASK_GENERATED_H
 #define ROTARY_TASK_GENERATED_H
@@ -40,9 +40,13 @@ rotary_status generated_create(struct task *task, rotary_error *error);
 void generated_fill(const struct task *task, const struct task_place *place, const struct task_row *row);
 void generated_problem(const struct task *task, uint64_t seed, int64_t index, struct problem *problem);
 struct problem_size generated_size(const struct task *task);
+/* Of kinds whose completion is the answer and the #: the text before the #. */
+void generated_answer(const char *generated, char answer[TASK_TEXT_BYTES]);
 
 /* The example for given operands, as random_example() makes it from random ones. */
 void addition_example(uint64_t left, uint64_t right, struct example *example);
 void index_example(const char *string, int64_t index, struct example *example);
+void copy_example(const char *string, struct example *example);
+void reverse_example(const char *string, struct example *example);
 
 #endif

@@ -97,6 +97,12 @@ static bool is_supported(const struct run_config *config)
     return run_config_check(&checked, NULL) != ROTARY_UNSUPPORTED;
 }
 
+/* Whether a paper has an experiment on the task that a preset repeats. */
+static bool is_published(enum task_kind task)
+{
+    return task != TASK_COPY && task != TASK_PASSKEY && task != TASK_REVERSE;
+}
+
 /* presets/<task>/<name>.json */
 static void check_preset(const char *path, const char *task)
 {
@@ -155,7 +161,7 @@ int main(void)
             check_about("%s", found.gl_pathv[i]);
             check_preset(found.gl_pathv[i], task_names[task]);
         }
-        CHECK(quick && paper);
+        CHECK(quick && paper == is_published((enum task_kind)task));
         globfree(&found);
     }
     return check_report();

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 enum { WORDS = 40000, WORD_BYTES = 48 };
-enum { MADE_UP = TASK_PREFIX + 1 }; /* the tasks that make up their data in characters */
+enum { MADE_UP = TASK_TRANSLATION }; /* the tasks before it make up their data in characters */
 
 /* A set of short texts. */
 struct words {
@@ -30,15 +30,19 @@ static void add(struct words *words, const char *from, size_t length)
     words->word[words->count++][length] = '\0';
 }
 
-/* Adds what identifies the problems of a sequence: "a+b", the string, or the sequence itself. */
+/* Adds what identifies the problems of a sequence: "a+b", the string, the key, or the sequence itself. */
 static void add_sequence(struct words *words, enum task_kind kind, const char *text)
 {
     if (kind == TASK_PREFIX) {
         add(words, text, strlen(text));
         return;
     }
-    const char *opening = kind == TASK_ADDITION ? "?d=" : "?s='",
-               *closing = kind == TASK_ADDITION ? ";" : "'";
+    const char *opening = kind == TASK_ADDITION  ? "?d="
+                          : kind == TASK_PASSKEY ? "the key is "
+                                                 : "?s='",
+               *closing = kind == TASK_ADDITION  ? ";"
+                          : kind == TASK_PASSKEY ? "."
+                                                 : "'";
     for (const char *at = strstr(text, opening); at; at = strstr(at, opening)) {
         at += strlen(opening);
         size_t length = strcspn(at, closing);
@@ -66,10 +70,15 @@ static void mirror(const char *sum, char mirrored[WORD_BYTES])
 /* Configurations with so few problems that nearly all of both splits occur, so that any leak shows. */
 static void test_disjoint(void)
 {
-    struct task_config small[MADE_UP] = {config_of(TASK_ADDITION), config_of(TASK_INDEX),
-                                         config_of(TASK_PREFIX)};
+    struct task_config small[MADE_UP];
+    for (int kind = 0; kind < MADE_UP; kind++)
+        small[kind] = config_of((enum task_kind)kind);
     set_option(&small[TASK_ADDITION], "addition_digits", 2);
+    set_option(&small[TASK_COPY], "copy_letters", 3);
     set_option(&small[TASK_INDEX], "index_letters", 2);
+    set_option(&small[TASK_PASSKEY], "passkey_sentences", 1);
+    set_option(&small[TASK_PASSKEY], "passkey_digits", 3);
+    set_option(&small[TASK_REVERSE], "reverse_letters", 3);
     small[TASK_PREFIX].sequence_length = 16;
     set_option(&small[TASK_PREFIX], "prefix_letters", 2);
     set_option(&small[TASK_PREFIX], "prefix_random", 2);
@@ -80,7 +89,9 @@ static void test_disjoint(void)
         struct task *task = task_of(&small[kind]);
         const int64_t tokens = small[kind].sequence_length + 1;
         char text[TEXT_TOKENS + 1];
-        const int64_t sequences = kind == TASK_PREFIX ? 20000 : kind == TASK_INDEX ? 600 : 3000;
+        const int64_t sequences = kind == TASK_PREFIX                             ? 20000
+                                  : kind == TASK_ADDITION || kind == TASK_PASSKEY ? 3000
+                                                                                  : 600;
         for (int64_t row = 0; row < sequences; row++) {
             text_of(task, 1, row / 100, row % 100, tokens, text);
             add_sequence(&trained, (enum task_kind)kind, text);
@@ -232,9 +243,10 @@ static void test_pinned(void)
 {
     static const struct {
         int64_t trained, held_out;
-    } hashes[MADE_UP] = {{-1660580603204249819, 4043536037949188594},
-                         {4120088651489951605, -383797130693625939},
-                         {-6846964814225062047, 1223251363974842202}};
+    } hashes[MADE_UP] = {
+        [TASK_ADDITION] = {-1660580603204249819, 4043536037949188594}, [TASK_COPY] = {-2647292367874097518, -9073913206219685128},
+        [TASK_INDEX] = {4120088651489951605, -383797130693625939},     [TASK_PASSKEY] = {7565028587281597360, -922061902989102073},
+        [TASK_PREFIX] = {-6846964814225062047, 1223251363974842202},   [TASK_REVERSE] = {4893027997579695909, -9147018478911265567}};
     for (int kind = 0; kind < MADE_UP; kind++) {
         struct task_config config = config_of((enum task_kind)kind);
         struct task *task = task_of(&config);

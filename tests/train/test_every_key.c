@@ -34,10 +34,14 @@ static const struct change changes[] = {
     {.key = "sequence_length", .value = "40"},
     {.key = "problems", .value = "3", .no_effect = true},
     {.key = "addition_digits", .value = "3", .context = "task=addition;sequence_length=128"},
+    {.key = "copy_letters", .value = "7", .context = "task=copy"},
     {.key = "index_letters", .value = "6"},
+    {.key = "passkey_sentences", .value = "2", .context = "task=passkey;sequence_length=96"},
+    {.key = "passkey_digits", .value = "4", .context = "task=passkey;sequence_length=96"},
     {.key = "prefix_letters", .value = "5", .context = "task=prefix"},
     {.key = "prefix_random", .value = "3", .context = "task=prefix"},
     {.key = "prefix_substring", .value = "7", .context = "task=prefix"},
+    {.key = "reverse_letters", .value = "7", .context = "task=reverse"},
     {.key = "translation_data", .elsewhere = true},
     {.key = "translation_pairs", .elsewhere = true},
     {.key = "translation_held_out", .elsewhere = true},
@@ -126,7 +130,7 @@ static const char base[] =
     "num_hidden_layers=2;num_attention_heads=2;intermediate_size=24;dropout=0.1;attention_dropout=0.1;"
     "label_smoothing=0.1;batch_size=2;gradient_accumulation_steps=2;optimizer=adamw;learning_rate=0.01;"
     "minimum_learning_rate=0.001;schedule=cosine;warmup_steps=1;weight_decay=0.1;max_grad_norm=0.3;"
-    "precision=f32;prefix_substring=6;steps=8";
+    "precision=f32;prefix_substring=6;copy_letters=6;reverse_letters=6;passkey_sentences=1;steps=8";
 
 /* The files of TRANSLATES, in the current folder: splits of ten pairs. */
 static void write_pairs(void)

@@ -9,8 +9,11 @@ struct kind; /* task/kind.h */
 
 #define ROTARY_TASKS(TASK)                                                                                   \
     TASK(ADDITION, addition)                                                                                 \
+    TASK(COPY, copy)                                                                                         \
     TASK(INDEX, index)                                                                                       \
+    TASK(PASSKEY, passkey)                                                                                   \
     TASK(PREFIX, prefix)                                                                                     \
+    TASK(REVERSE, reverse)                                                                                   \
     TASK(TRANSLATION, translation)                                                                           \
     TASK(LINES, lines)
 
