@@ -18,11 +18,12 @@ static const int64_t max_seed = ((int64_t)1 << 53) - 1; /* as the configuration 
 #define MEMBER(member) offsetof(struct design_options, member)
 const struct setting design_options[DESIGN_ROWS] = {
     {"--positions", SETTING_TEXT, MEMBER(positions), .metavar = "A,B,...",
-     .help = "position encodings, the first being the baseline: {positions} (default: rope,roper; with "
-             "--vary, the configuration's)"},
+     .help =
+         "position encodings, the first being the baseline: {positions}; or all, for those not listed before "
+         "(default: rope,roper; with --vary, the configuration's)"},
     {"--vary", SETTING_LIST, MEMBER(vary), .metavar = "KEY=A,B,...",
      .help = "values of any key of the configuration, the first being the baseline; given again, every "
-             "combination is trained"},
+             "combination is trained; all: every name that the key may have"},
     {"--runs", SETTING_INTEGER, MEMBER(runs), .metavar = "N", .min = 1, .max = MAX_SEEDS,
      .help = "seeds of each arm, from --seed on (default: 5 for the preset quick, 10 for others)"},
     {"--seeds", SETTING_TEXT, MEMBER(seeds), .metavar = "A,B,...",

@@ -102,6 +102,16 @@ static size_t value_length(const char *text)
     return length;
 }
 
+static const struct setting *setting_of(const char *key)
+{
+    struct run_config config;
+    struct settings settings[RUN_SETTINGS];
+    void *member;
+    run_config_default(&config);
+    run_settings(&config, settings);
+    return settings_find(settings, RUN_SETTINGS, key, strlen(key), &member);
+}
+
 /* The value as the configuration writes it, so that 1 and 1.0 are one value. */
 static rotary_status read_value(const struct arm_axis *axis, const char *text, json_t **value,
                                 rotary_error *error)
@@ -110,9 +120,7 @@ static rotary_status read_value(const struct arm_axis *axis, const char *text, j
     run_config_default(&config);
     struct settings settings[RUN_SETTINGS];
     run_settings(&config, settings);
-    void *member;
-    const struct setting *setting =
-        settings_find(settings, RUN_SETTINGS, axis->key, strlen(axis->key), &member);
+    const struct setting *setting = setting_of(axis->key);
     json_t *object = json_pack("{s:o}", axis->key, setting ? settings_parse(setting, text) : json_null());
     if (!object)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s: key and values are not UTF-8 text",
@@ -128,22 +136,50 @@ static rotary_status read_value(const struct arm_axis *axis, const char *text, j
     return ROTARY_OK;
 }
 
+static bool has_value(const json_t *values, const json_t *value)
+{
+    for (size_t i = 0; i < json_array_size(values); i++)
+        if (json_equal(json_array_get(values, i), value))
+            return true;
+    return false;
+}
+
+/* Adds a value; one that is there already is refused or, if `known` is allowed, left. */
+static rotary_status add_value(const struct arm_axis *axis, const char *text, bool known, json_t *values,
+                               rotary_error *error)
+{
+    json_t *value = NULL;
+    rotary_status status = read_value(axis, text, &value, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (!has_value(values, value))
+        return json_array_append_new(values, value) == 0 ? ROTARY_OK : no_memory(error);
+    json_decref(value);
+    return known ? ROTARY_OK
+                 : rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s names %.80s twice", axis->option, text);
+}
+
+static rotary_status add_values(const struct arm_axis *axis, const char *text, json_t *values,
+                                rotary_error *error)
+{
+    const struct setting *setting = setting_of(axis->key);
+    rotary_status status = ROTARY_OK;
+    if (!setting || setting->type != SETTING_CHOICE || strcmp(text, "all") != 0)
+        return add_value(axis, text, false, values, error);
+    for (int i = 0; setting->choices[i] && status == ROTARY_OK; i++)
+        status = add_value(axis, setting->choices[i], true, values, error);
+    return status;
+}
+
 static rotary_status read_values(const struct arm_axis *axis, json_t *values, rotary_error *error)
 {
     for (const char *next = axis->values;; next++) {
         size_t length = value_length(next);
         char *text = strndup(next, length);
-        json_t *value = NULL;
         if (!text)
             return no_memory(error);
-        rotary_status status = read_value(axis, text, &value, error);
-        for (size_t i = 0; status == ROTARY_OK && i < json_array_size(values); i++)
-            if (json_equal(json_array_get(values, i), value))
-                status =
-                    rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s names %.80s twice", axis->option, text);
+        rotary_status status = add_values(axis, text, values, error);
         free(text);
-        if (json_array_append_new(values, value) != 0 && status == ROTARY_OK)
-            status = no_memory(error);
         if (status != ROTARY_OK)
             return status;
         next += length;

@@ -40,6 +40,11 @@ static void check_names(void)
         {{"bias=true,false", "rope_theta=1e2,1e4", "norm=rms_norm"},
          "bias=true,rope_theta=1e2,norm=rms_norm bias=true,rope_theta=1e4,norm=rms_norm "
          "bias=false,rope_theta=1e2,norm=rms_norm bias=false,rope_theta=1e4,norm=rms_norm "},
+        {{"position=all"}, "none learned sinusoidal rope roper "},
+        {{"position=rope,all"}, "rope none learned sinusoidal roper "},
+        {{"norm=all", "bias=true,false"},
+         "norm=layer_norm,bias=true norm=layer_norm,bias=false norm=rms_norm,bias=true "
+         "norm=rms_norm,bias=false "},
         {{"hidden_size=64,128"}, "hidden_size=64 hidden_size=128 "},
         {{"layer_types=[\"full_attention\",\"sliding_attention\"],null"},
          "layer_types=[full_attention,sliding_attention] layer_types=null "},
@@ -68,6 +73,8 @@ static void check_refused(void)
         {{"positon=rope"}, "--vary: there is no key \"positon\"; did you mean \"position\"?"},
         {{"position=rope,ropper"}, "did you mean \"roper\"?"},
         {{"position=rope,rope"}, "--vary names rope twice"},
+        {{"position=all,rope"}, "--vary names rope twice"},
+        {{"hidden_size=all"}, "\"hidden_size\""},
         {{"value_fraction=1,1.0"}, "--vary names 1.0 twice"},
         {{"value_fraction=1,"}, "\"value_fraction\" is"},
         {{"value_fraction=1,2"}, "\"value_fraction\" is 2"},
