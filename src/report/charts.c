@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/charts.h"
 
+#include "report/chart_names.h"
 #include "report/html.h"
 #include "report/svg.h"
 
@@ -8,7 +9,6 @@
 #include <string.h>
 
 enum { CURVES_HEIGHT = 370, ROW_HEIGHT = 52, ROWS_BELOW = 48 };
-static const double letter_width = 8.2, label_distance = 16;
 
 /* The range of the finite values given so far. */
 struct range {
@@ -23,63 +23,6 @@ static void widen(struct range *range, double value)
         return;
     range->low = fmin(range->low, value);
     range->high = fmax(range->high, value);
-}
-
-/* Longer names are cut. */
-enum { NAME_LETTERS = 14, NAME_END = 5, NAME_BYTES = 128 };
-
-static bool is_key_letter(char letter)
-{
-    return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') || letter == '_';
-}
-
-/* An arm's name as a label: without keys, "roper,0.5" for "roper,value_fraction=0.5", as the page says
- * elsewhere what varies; the middle of a long one is cut out, between two UTF-8 characters. */
-static void label_of(char label[NAME_BYTES], const struct comparison *comparison, int arm)
-{
-    const char *name = comparison->arms[arm].name;
-    size_t length = 0;
-    while (*name && length + 1 < NAME_BYTES) {
-        const char *end = name;
-        while (is_key_letter(*end))
-            end++;
-        bool starts = length == 0 || label[length - 1] == ',';
-        if (starts && end > name && *end == '=')
-            name = end + 1;
-        if (*name)
-            label[length++] = *name++;
-    }
-    label[length] = 0;
-    if (length <= NAME_LETTERS)
-        return;
-    size_t kept = NAME_LETTERS - NAME_END - 1, rest = length - NAME_END;
-    while (kept > 0 && ((unsigned char)label[kept] & 0xc0) == 0x80)
-        kept--;
-    while (((unsigned char)label[rest] & 0xc0) == 0x80)
-        rest++;
-    char tail[NAME_END + 1];
-    snprintf(tail, sizeof tail, "%s", label + rest);
-    snprintf(label + kept, NAME_BYTES - kept, "…%s", tail);
-}
-
-static double name_width(const struct comparison *comparison)
-{
-    size_t longest = 0;
-    for (int i = 0; i < comparison->arm_count; i++) {
-        char label[NAME_BYTES];
-        label_of(label, comparison, i);
-        size_t length = strlen(label);
-        longest = length > longest ? length : longest;
-    }
-    return letter_width * (double)(longest > NAME_LETTERS ? NAME_LETTERS + 2 : longest);
-}
-
-static void draw_name(FILE *stream, const struct comparison *comparison, int arm, double x, double y)
-{
-    char text[NAME_BYTES], class[16];
-    label_of(text, comparison, arm);
-    snprintf(class, sizeof class, "label %s", svg_arm_class(arm));
-    svg_text(stream, class, "start", x, y + 4.5, text);
 }
 
 bool chart_has_curves(const struct series *series)
@@ -159,33 +102,18 @@ static const struct series_curve *representative_curve(const struct series *seri
     return representative;
 }
 
-/* Writes names at the ends of curves, moved apart where they would overlap. */
-static void draw_names(FILE *stream, const struct comparison *comparison, const struct series *series,
-                       struct svg_frame frame, struct svg_scale up)
+struct curve_ends {
+    const struct series *series;
+    struct svg_scale up;
+};
+
+/* The end of an arm's curve. */
+static struct chart_end curve_end(const void *argument, int arm)
 {
-    double below = -(double)INFINITY;
-    double highest = frame.bottom - 6 - label_distance * (comparison->arm_count - 1);
-    for (int placed = 0; placed < comparison->arm_count; placed++) {
-        /* Names are placed from top to bottom: this is the curve with `placed` ends above its own. */
-        for (int i = 0; i < comparison->arm_count; i++) {
-            const struct series_curve *curve = representative_curve(series, i);
-            if (!curve)
-                continue;
-            double y = svg_place(up, curve->points[curve->count - 1].value);
-            int above = 0;
-            for (int j = 0; j < comparison->arm_count; j++) {
-                const struct series_curve *other = representative_curve(series, j);
-                double other_y =
-                    other ? svg_place(up, other->points[other->count - 1].value) : (double)INFINITY;
-                above += other_y < y || (other_y == y && j < i);
-            }
-            if (above != placed || !isfinite(y))
-                continue;
-            y = fmin(fmax(y, below), highest + label_distance * placed);
-            below = y + label_distance;
-            draw_name(stream, comparison, i, frame.right + 8, y);
-        }
-    }
+    const struct curve_ends *ends = argument;
+    const struct series_curve *curve = representative_curve(ends->series, arm);
+    const double y = curve ? svg_place(ends->up, curve->points[curve->count - 1].value) : (double)NAN;
+    return (struct chart_end){.y = y, .x = (double)NAN};
 }
 
 static const char *curves_name(enum series_kind kind)
@@ -208,7 +136,7 @@ void chart_curves(FILE *stream, const struct comparison *comparison, const struc
 {
     struct range range = range_of_curves(series, kind, steps);
     struct svg_frame frame = {.left = 50,
-                              .right = SVG_WIDTH - 14 - name_width(comparison),
+                              .right = SVG_WIDTH - 14 - chart_name_width(comparison),
                               .top = 34,
                               .bottom = CURVES_HEIGHT - 46};
     struct svg_scale across = {0, (double)(steps > 0 ? steps : 1), frame.left, frame.right};
@@ -228,7 +156,11 @@ void chart_curves(FILE *stream, const struct comparison *comparison, const struc
         draw_curve(stream, comparison, curve, representative_curve(series, curve->arm) == curve, across, up);
     }
     fprintf(stream, "</svg>\n");
-    draw_names(stream, comparison, series, frame, up);
+    chart_names(&(struct chart_names){.stream = stream,
+                                      .comparison = comparison,
+                                      .frame = frame,
+                                      .end_of = curve_end,
+                                      .argument = &(struct curve_ends){series, up}});
     svg_end(stream);
 }
 
@@ -244,7 +176,7 @@ struct row_chart {
 static struct row_chart row_chart_of(FILE *stream, const struct comparison *comparison, enum measure measure,
                                      struct range range, int rows, double top)
 {
-    struct svg_frame frame = {.left = 18 + name_width(comparison),
+    struct svg_frame frame = {.left = 18 + chart_name_width(comparison),
                               .right = SVG_WIDTH - 22,
                               .top = top,
                               .bottom = top + rows * ROW_HEIGHT};
@@ -323,7 +255,7 @@ void chart_scores(FILE *stream, const struct comparison *comparison, enum measur
     svg_begin(stream, (int)chart.frame.bottom + ROWS_BELOW, scores_name(measure));
     svg_axis_below(stream, chart.frame, chart.across, scores_name(measure));
     for (int i = 0; i < comparison->arm_count; i++) {
-        draw_name(stream, comparison, i, 2, row_y(&chart, i));
+        chart_name(stream, comparison, i, 2, row_y(&chart, i));
         draw_scores(&chart, i);
     }
     svg_end(stream);
@@ -392,8 +324,8 @@ static void draw_zero(const struct row_chart *chart, struct range range)
     svg_line(chart->stream, "zero", zero, top - 8, zero, chart->frame.bottom);
     bool higher = measure_descriptions[chart->measure].better == HIGHER_IS_BETTER;
     bool right_side = higher ? range.high >= -range.low : range.high > -range.low;
-    char text[NAME_BYTES + 64], words[NAME_BYTES + 32], baseline[NAME_BYTES];
-    label_of(baseline, comparison, 0);
+    char text[CHART_LABEL_BYTES + 64], words[CHART_LABEL_BYTES + 32], baseline[CHART_LABEL_BYTES];
+    chart_label(baseline, comparison, 0);
     snprintf(words, sizeof words, has_one_baseline(comparison) ? "%s than %s" : "%s",
              right_side == higher ? "better" : "worse", baseline);
     snprintf(text, sizeof text, right_side ? "%s →" : "← %s", words);
@@ -407,9 +339,9 @@ static void draw_contrast_name(const struct row_chart *chart, int row)
     const struct contrast *contrast = &chart->comparison->contrasts[row];
     bool one = has_one_baseline(chart->comparison);
     double y = row_y(chart, row);
-    draw_name(chart->stream, chart->comparison, contrast->arm, 2, one ? y : y - 9);
+    chart_name(chart->stream, chart->comparison, contrast->arm, 2, one ? y : y - 9);
     if (!one)
-        draw_name(chart->stream, chart->comparison, contrast->baseline, 2, y + 9);
+        chart_name(chart->stream, chart->comparison, contrast->baseline, 2, y + 9);
 }
 
 static const char *differences_name(enum measure measure)

@@ -2,6 +2,7 @@
 #include "report/comparison_table.h"
 
 #include "base/fail.h"
+#include "report/cost.h"
 #include "report/findings.h"
 #include "report/sentences.h"
 
@@ -87,8 +88,8 @@ static json_t *arm_json(const struct comparison *comparison, const struct compar
         append(&diverged, diverged_json(comparison, arm, i));
     for (int i = 0; i < comparison->measure_count; i++)
         put(&measures, measure_names[comparison->measures[i]], statistics_json(arm, comparison->measures[i]));
-    return json_pack("{s:s, s:o, s:o, s:o}", "name", arm->name, "runs", runs, "diverged", diverged,
-                     "measures", measures);
+    return json_pack("{s:s, s:o, s:o, s:o, s:o}", "name", arm->name, "runs", runs, "diverged", diverged,
+                     "measures", measures, "cost", cost_json(arm));
 }
 
 /* ---- contrasts ---- */

@@ -2,6 +2,7 @@
 #include "report/comparison_table.h"
 
 #include "file/print.h"
+#include "report/cost.h"
 #include "report/findings.h"
 #include "report/sentences.h"
 
@@ -222,6 +223,8 @@ rotary_status comparison_text(const struct comparison *comparison, char **text, 
                 fputc('\n', print.stream);
             write_table(print.stream, comparison, i);
         }
+        if (cost_is_known(comparison))
+            cost_text(print.stream, comparison);
         status = print_end(&print, error);
         if (status == ROTARY_OK)
             replace_controls(print.text);

@@ -2,6 +2,7 @@
 #include "report/page.h"
 
 #include "report/charts.h"
+#include "report/cost.h"
 #include "report/html.h"
 #include "report/sentences.h"
 #include "report/svg.h"
@@ -227,6 +228,16 @@ static bool has_several_scores(const struct comparison *comparison)
     return runs > 1;
 }
 
+static void write_costs(FILE *stream, const struct comparison *comparison)
+{
+    open_figure(stream, "Score and time");
+    chart_cost(stream, comparison, COST_TIME);
+    close_figure(stream, "The mean score, and the time of a step beside that of the first arm.");
+    open_figure(stream, "Score and parameters");
+    chart_cost(stream, comparison, COST_PARAMETERS);
+    close_figure(stream, "The mean score, and the numbers of the model that are trained.");
+}
+
 static void write_charts(FILE *stream, const struct page *page)
 {
     const struct comparison *comparison = page->collection->comparison;
@@ -251,6 +262,8 @@ static void write_charts(FILE *stream, const struct page *page)
         close_figure(stream, "One mark per seed: what the arm has minus what its baseline has. Below: their "
                              "mean and its interval.");
     }
+    if (cost_is_known(comparison))
+        write_costs(stream, comparison);
     if (comparison->scoring != SCORING_LOSS)
         write_validation(stream, page);
     write_curves(stream, page, &page->training, SERIES_TRAINING_LOSS, "Training loss",
@@ -268,6 +281,8 @@ static void write_numbers(FILE *stream, const struct collection *collection)
         page_differences(stream, comparison);
         page_pairs(stream, comparison);
     }
+    if (cost_is_known(comparison))
+        cost_table(stream, comparison);
     sentences_table(stream, comparison);
     page_runs(stream, collection);
 }

@@ -357,6 +357,34 @@ static rotary_status contrast_arms(struct comparison *comparison, bool all_pairs
     return status == ROTARY_OK ? finish_contrasts(comparison, error) : status;
 }
 
+/* Sets what the arm costs beside the first. */
+static rotary_status find_cost(const struct comparison *comparison, int index, rotary_error *error)
+{
+    struct comparison_arm *arm = &comparison->arms[index];
+    const struct contrast *contrast = comparison_contrast(comparison, index);
+    const struct record *records = comparison->records;
+    struct statistics statistics;
+    if (arm->run_count > 0)
+        arm->cost.parameters = records[arm->runs[0]].parameters;
+    arm->cost.time = 1;
+    if (!contrast)
+        return ROTARY_OK;
+    double *times = malloc(((size_t)contrast->pair_count + 1) * sizeof *times);
+    int count = 0;
+    if (!times)
+        return no_memory(error);
+    for (int i = 0; i < contrast->pair_count; i++) {
+        double time = records[contrast->pairs[i].baseline].tokens_per_second /
+                      records[contrast->pairs[i].arm].tokens_per_second;
+        if (isfinite(time))
+            times[count++] = time;
+    }
+    statistics_of(&statistics, times, count, LOWER_IS_BETTER);
+    arm->cost.time = statistics.median;
+    free(times);
+    return ROTARY_OK;
+}
+
 static rotary_status fill(struct comparison *comparison, const struct comparison_request *request,
                           rotary_error *error)
 {
@@ -382,6 +410,8 @@ static rotary_status fill(struct comparison *comparison, const struct comparison
         status = summarize(&comparison->arms[i], comparison, request->record_count, error);
     if (status == ROTARY_OK)
         status = contrast_arms(comparison, request->all_pairs, error);
+    for (int i = 0; status == ROTARY_OK && i < comparison->arm_count; i++)
+        status = find_cost(comparison, i, error);
     return status;
 }
 

@@ -15,6 +15,14 @@
 /* The probability that a comparison shows a difference where there is none. */
 extern const double comparison_alpha;
 
+/* What an arm costs. */
+struct arm_cost {
+    int64_t parameters; /* of a model; 0: not recorded */
+    /* Time of a token in training, that of the first arm being 1: the median over the seeds that both have
+     * finished, from what the runs logged. NaN: none says. */
+    double time;
+};
+
 struct comparison_arm {
     const char *name; /* "roper", or "value_fraction=0.5"; borrowed */
     int run_count;    /* finished and not diverged */
@@ -26,6 +34,7 @@ struct comparison_arm {
                              NOT_REACHED for a run that diverged */
     int *runs;            /* index into the records */
     struct statistics statistics[MEASURES];
+    struct arm_cost cost;
     struct reached reached; /* 90% exact match; of run_count + diverged_count runs */
 };
 

@@ -110,6 +110,8 @@ static rotary_status add_point(struct record *record, const struct line *line, i
 {
     struct record_point point = {.step = step};
     rotary_status status = read_real(line, line->object, "loss", &point.loss, error);
+    const json_t *speed = json_object_get(line->object, "tokens_per_second");
+    point.tokens_per_second = json_is_number(speed) ? json_number_value(speed) : (double)NAN;
     if (status != ROTARY_OK)
         return status;
     struct record_point *points = grow(record->points, record->point_count, sizeof *points);
@@ -240,6 +242,23 @@ static rotary_status read_metrics(struct record *record, const char *path, rotar
     return status;
 }
 
+/* Sets the median of the lines' tokens_per_second. */
+static rotary_status find_speed(struct record *record, rotary_error *error)
+{
+    double *speeds = malloc(((size_t)record->point_count + 1) * sizeof *speeds);
+    int count = 0;
+    if (!speeds)
+        return no_memory(record->folder, error);
+    for (int64_t i = 0; i < record->point_count; i++)
+        if (record->points[i].tokens_per_second > 0)
+            speeds[count++] = record->points[i].tokens_per_second;
+    struct statistics statistics;
+    statistics_of(&statistics, speeds, count, HIGHER_IS_BETTER);
+    record->tokens_per_second = statistics.median;
+    free(speeds);
+    return ROTARY_OK;
+}
+
 static rotary_status read_config(struct record *record, const char *path, rotary_error *error)
 {
     rotary_status status = file_read_json(path, &record->config, error);
@@ -250,6 +269,8 @@ static rotary_status read_config(struct record *record, const char *path, rotary
         return status;
     json_object_del(record->config, RUN_VOCABULARY); /* these follow from the task */
     json_object_del(record->config, RUN_SPECIAL_TOKENS);
+    record->parameters = json_integer_value(json_object_get(record->config, RUN_PARAMETERS));
+    json_object_del(record->config, RUN_PARAMETERS);
     record->task = json_string_value(json_object_get(record->config, "task"));
     record->position = json_string_value(json_object_get(record->config, "position"));
     const json_t *seed = json_object_get(record->config, "seed"),
@@ -281,6 +302,8 @@ rotary_status record_read(struct record *record, const char *folder, rotary_erro
         status = no_memory(folder, error);
     if (status == ROTARY_OK && file_exists(metrics))
         status = read_metrics(record, metrics, error);
+    if (status == ROTARY_OK)
+        status = find_speed(record, error);
     if (status != ROTARY_OK)
         record_free(record);
     return status;

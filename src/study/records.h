@@ -14,6 +14,7 @@
 struct record_point {
     int64_t step;
     double loss;
+    double tokens_per_second; /* NaN: the line does not say */
 };
 
 struct record_evaluation {
@@ -38,6 +39,8 @@ struct record {
                                     of other keys names it otherwise */
     int64_t seed, steps;         /* steps: as configured */
     bool averages;               /* at its end it evaluates the mean of its last checkpoints */
+    int64_t parameters;          /* of the model; 0: not recorded */
+    double tokens_per_second;    /* median over its lines; NaN: none says */
     int64_t done;                /* the last step that has a line; 0: none yet */
     int64_t diverged;            /* the step at which training diverged and ended; 0: it did not */
     struct record_point *points;

@@ -23,6 +23,7 @@ enum { RUN_FORMAT = 2 }; /* "format" in config.json and in checkpoints; other nu
 #define RUN_SOURCE_VOCABULARY "source_vocabulary"
 #define RUN_SPECIAL_TOKENS    "special_tokens"
 #define RUN_CORPUS            "corpus"
+#define RUN_PARAMETERS        "parameters" /* how many numbers the model has that are trained */
 
 enum folder_state {
     FOLDER_EMPTY,      /* no file of a run, or no folder yet */

@@ -395,7 +395,8 @@ rotary_status run_read_config(const char *folder, struct run_config *config, rot
     if (status != ROTARY_OK)
         return status;
     status = file_check_format(path, object, RUN_FORMAT, error);
-    json_object_del(object, "format"); /* not a setting, nor are the corpus and the vocabulary */
+    json_object_del(object, "format"); /* not a setting, nor are the following */
+    json_object_del(object, RUN_PARAMETERS);
     json_object_del(object, RUN_CORPUS);
     json_t *vocabulary = vocabulary_take(object);
     struct run_config read;
@@ -420,7 +421,7 @@ static rotary_status write_corpus(json_t *object, const struct task_config *conf
 }
 
 rotary_status run_write_config(const char *folder, const struct run_config *config, const struct task *task,
-                               rotary_error *error)
+                               int64_t parameters, rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
     rotary_status status = file_path(path, folder, FOLDER_CONFIG, error);
@@ -430,7 +431,7 @@ rotary_status run_write_config(const char *folder, const struct run_config *conf
     status = run_config_to_json(config, &settings, error);
     if (status != ROTARY_OK)
         return status;
-    json_t *object = json_pack("{s:i}", "format", RUN_FORMAT);
+    json_t *object = json_pack("{s:i, s:I}", "format", RUN_FORMAT, RUN_PARAMETERS, (json_int_t)parameters);
     if (!object || json_object_update(object, settings) != 0)
         status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write %s", path);
     else

@@ -112,8 +112,10 @@ void run_config_keep_fixed(struct run_config *config);
  * vocabulary that is not the task's. */
 ROTARY_CHECKED rotary_status run_read_config(const char *folder, struct run_config *config,
                                              rotary_error *error);
-/* Writes config.json and the vocabularies of `task`, which is that of the configuration. */
+/* Writes config.json and the vocabularies of `task`, which is that of the configuration. parameters: numbers
+ * of the model that are trained. */
 ROTARY_CHECKED rotary_status run_write_config(const char *folder, const struct run_config *config,
-                                              const struct task *task, rotary_error *error);
+                                              const struct task *task, int64_t parameters,
+                                              rotary_error *error);
 
 #endif

@@ -535,7 +535,9 @@ static rotary_status begin_and_run(struct session *session, rotary_error *error)
         status = set_up(session, &checkpoint, error);
     checkpoint_close(&checkpoint);
     if (status == ROTARY_OK && session->writes_config)
-        status = run_write_config(folder, &session->config, session->trainer.task, error);
+        status =
+            run_write_config(folder, &session->config, session->trainer.task,
+                             parameters_total(transformer_parameters(session->trainer.transformer)), error);
     if (status != ROTARY_OK || finished)
         return status;
     if (session->call->begin)

@@ -102,6 +102,11 @@ static void add_samples(struct record *record, const struct made_run *run)
     }
 }
 
+int64_t made_parameters(const char *arm)
+{
+    return 1000 * (int64_t)strlen(arm) + arm[0];
+}
+
 static void make(struct record *record, const struct made_run *run, int at, const char *primary_measure)
 {
     char folder[128];
@@ -113,7 +118,10 @@ static void make(struct record *record, const struct made_run *run, int at, cons
                               .done = run->diverged ? run->diverged
                                       : run->done   ? run->done
                                                     : MADE_STEPS,
-                              .diverged = run->diverged};
+                              .diverged = run->diverged,
+                              .parameters = made_parameters(run->arm),
+                              .tokens_per_second = 60 + 10 * (double)strlen(run->arm) +
+                                                   (double)(run->arm[0] - 'n') * (double)run->seed};
     record->config =
         must(json_pack("{s:s, s:s, s:I, s:i}", "task",
                        run->bleu > 0.0 ? "translation"

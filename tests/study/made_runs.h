@@ -25,6 +25,8 @@ struct made_run {
  * order. */
 enum { MADE_EXAMPLE = 15, MADE_EXAMPLE_PAIRS = 4 };
 extern const struct made_run made_example[MADE_EXAMPLE];
+/* The parameters of an arm's models, which differ. */
+int64_t made_parameters(const char *arm);
 /* The same without problems. */
 void made_example_without_problems(struct made_run runs[MADE_EXAMPLE]);
 

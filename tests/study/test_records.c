@@ -13,15 +13,15 @@
 #include <sys/stat.h>
 
 static const char config[] =
-    "{\"format\":2,\"task\":\"index\",\"position\":\"rope\",\"seed\":3,\"steps\":30}";
+    "{\"format\":2,\"parameters\":1234,\"task\":\"index\",\"position\":\"rope\",\"seed\":3,\"steps\":30}";
 static const char metrics[] =
     "{\"step\":10,\"loss\":2.5,\"learning_rate\":0.001,\"gradient_norm\":0.7,\"tokens_per_second\":9}\n"
-    "{\"step\":20,\"loss\":1.5,\"learning_rate\":0.001,\"gradient_norm\":0.7,\"tokens_per_second\":9}\n"
+    "{\"step\":20,\"loss\":1.5,\"learning_rate\":0.001,\"gradient_norm\":0.7,\"tokens_per_second\":4}\n"
     "{\"step\":20,\"evaluation\":{\"correct\":115,\"problems\":128,\"loss\":1.4,\"accuracy\":0.9,\"seconds\":"
     "1}"
     ","
     "\"samples\":[{\"prompt\":\"a\",\"answer\":\"b\",\"generated\":\"c\",\"correct\":false}]}\n"
-    "{\"step\":30,\"loss\":1.25,\"learning_rate\":0.001,\"gradient_norm\":0.7,\"tokens_per_second\":9}\n"
+    "{\"step\":30,\"loss\":1.25,\"learning_rate\":0.001,\"gradient_norm\":0.7,\"tokens_per_second\":5}\n"
     "{\"step\":30,\"evaluation\":{\"correct\":116,\"problems\":128,\"loss\":1.3,\"accuracy\":0.9,\"seconds\":"
     "1}"
     ","
@@ -89,6 +89,9 @@ static void check_record(const char *folder)
     synthetic_write(folder, "config.json", config);
     CHECK_INT(record_read(&record, folder, &error), ROTARY_OK);
     CHECK_INT(record.done, 0);
+    CHECK_INT(record.parameters, 1234);
+    CHECK(json_object_get(record.config, "parameters") == NULL);
+    CHECK(isnan(record.tokens_per_second));
     CHECK(!record_finished(&record) && record_last_evaluation(&record) == NULL);
     record_free(&record);
 
@@ -101,6 +104,7 @@ static void check_record(const char *folder)
     CHECK_INT(record.steps, 30);
     CHECK_INT(record.done, 30);
     CHECK_INT(record.point_count, 3);
+    CHECK_NEAR(record.tokens_per_second, 5, 0); /* the median of 9, 4 and 5 */
     CHECK_NEAR(record.points[1].loss, 1.5, 0);
     CHECK_INT(record.evaluation_count, 2);
     CHECK_INT(record_last_evaluation(&record)->correct, 116);

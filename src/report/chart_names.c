@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/chart_names.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Longer names are cut. */
+enum { NAME_LETTERS = 14, NAME_END = 5 };
+static const double letter_width = 8.2, label_distance = 16;
+
+static bool is_key_letter(char letter)
+{
+    return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') || letter == '_';
+}
+
+void chart_label(char label[CHART_LABEL_BYTES], const struct comparison *comparison, int arm)
+{
+    const char *name = comparison->arms[arm].name;
+    size_t length = 0;
+    while (*name && length + 1 < CHART_LABEL_BYTES) {
+        const char *end = name;
+        while (is_key_letter(*end))
+            end++;
+        bool starts = length == 0 || label[length - 1] == ',';
+        if (starts && end > name && *end == '=')
+            name = end + 1;
+        if (*name)
+            label[length++] = *name++;
+    }
+    label[length] = 0;
+    if (length <= NAME_LETTERS)
+        return;
+    size_t kept = NAME_LETTERS - NAME_END - 1, rest = length - NAME_END;
+    while (kept > 0 && ((unsigned char)label[kept] & 0xc0) == 0x80)
+        kept--;
+    while (((unsigned char)label[rest] & 0xc0) == 0x80)
+        rest++;
+    char tail[NAME_END + 1];
+    snprintf(tail, sizeof tail, "%s", label + rest);
+    snprintf(label + kept, CHART_LABEL_BYTES - kept, "…%s", tail);
+}
+
+double chart_name_width(const struct comparison *comparison)
+{
+    size_t longest = 0;
+    for (int i = 0; i < comparison->arm_count; i++) {
+        char label[CHART_LABEL_BYTES];
+        chart_label(label, comparison, i);
+        size_t length = strlen(label);
+        longest = length > longest ? length : longest;
+    }
+    return letter_width * (double)(longest > NAME_LETTERS ? NAME_LETTERS + 2 : longest);
+}
+
+void chart_name(FILE *stream, const struct comparison *comparison, int arm, double x, double y)
+{
+    char text[CHART_LABEL_BYTES], class[16];
+    chart_label(text, comparison, arm);
+    snprintf(class, sizeof class, "label %s", svg_arm_class(arm));
+    svg_text(stream, class, "start", x, y + 4.5, text);
+}
+
+double chart_names_height(const struct comparison *comparison)
+{
+    return label_distance * comparison->arm_count;
+}
+
+/* Ends above that of the arm; of equal ones the first is above. */
+static int ends_above(const struct chart_names *names, int arm)
+{
+    const double y = names->end_of(names->argument, arm).y;
+    int above = 0;
+    for (int i = 0; i < names->comparison->arm_count; i++) {
+        const double other = names->end_of(names->argument, i).y;
+        above += other < y || (other == y && i < arm);
+    }
+    return above;
+}
+
+void chart_names(const struct chart_names *names)
+{
+    const int arms = names->comparison->arm_count;
+    const double x = names->frame.right + 8, highest = names->frame.bottom - 6 - label_distance * (arms - 1);
+    double below = -(double)INFINITY;
+    for (int placed = 0; placed < arms; placed++)
+        for (int arm = 0; arm < arms; arm++) {
+            const struct chart_end end = names->end_of(names->argument, arm);
+            if (!isfinite(end.y) || ends_above(names, arm) != placed)
+                continue;
+            const double y = fmin(fmax(end.y, below), highest + label_distance * placed);
+            below = y + label_distance;
+            if (isfinite(end.x))
+                svg_line(names->stream, "leader", end.x, end.y, x - 3, y);
+            chart_name(names->stream, names->comparison, arm, x, y);
+        }
+}
