@@ -32,6 +32,7 @@ SIMPLE = {
     "parallel_residual": "no", "query_key_norm": "none", "pairing": "half", "dropout": 0.0, "attention_dropout": 0.0,
     "rope_scaling": None, "rope_parameters": None, "layer_types": None, "sliding_window": 0, "no_rope_layers": None,
 }
+POSITIONS = ("none", "learned", "sinusoidal", "rope", "roper")
 
 
 # ---- files ----
@@ -96,6 +97,8 @@ class Model:
         for key, value in SIMPLE.items():
             if config.get(key, value) != value:
                 sys.exit(f"this model has no {key} {config[key]}, only {value}")
+        if config["position"] not in POSITIONS:
+            sys.exit(f"this model has no position {config['position']}, only {', '.join(POSITIONS)}")
         self.config, self.weights = config, weights
 
     def linear(self, name, x):

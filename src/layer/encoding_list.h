@@ -11,6 +11,7 @@
     ENCODING(LEARNED, learned)                                                                               \
     ENCODING(SINUSOIDAL, sinusoidal)                                                                         \
     ENCODING(ROPE, rope)                                                                                     \
-    ENCODING(ROPER, roper)
+    ENCODING(ROPER, roper)                                                                                   \
+    ENCODING(ALIBI, alibi)
 
 #endif

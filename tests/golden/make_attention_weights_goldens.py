@@ -11,6 +11,7 @@ parameters come from the C code. Parameters are 0.3 sin(0.7 i + 0.05 i^2 + lengt
 import json
 import math
 import torch
+from distance_bias import bias as distance_bias
 
 torch.set_default_dtype(torch.float64)
 VOCABULARY, WIDTH, HEADS, HEAD_DIM, HIDDEN, LAYERS, TIME, SOURCE = 11, 32, 4, 8, 40, 2, 12, 9
@@ -30,6 +31,8 @@ CASES = [
     {"position": "rope", "architecture": "encoder_decoder", "num_key_value_heads": 2},
     {"position": "rope", "architecture": "encoder_decoder", "cross_rotary": True},
     {"position": "roper", "architecture": "encoder_decoder", "norm_position": "post", "cross_rotary": True},
+    {"position": "alibi", "num_key_value_heads": 2, "sliding_window": 5},
+    {"position": "alibi", "architecture": "encoder_decoder", "norm_position": "post"},
 ]
 
 
@@ -74,6 +77,8 @@ def attend(case, name, q, k, v, causal, rotary):
         v = rotate(v, case, 1)
     k, v = (t.repeat_interleave(HEADS // t.shape[0], 0) for t in (k, v))
     scores = q @ k.transpose(-1, -2) / math.sqrt(HEAD_DIM)
+    if not name.endswith("cross_attention"):
+        scores = scores + distance_bias(case["position"], HEADS, q.shape[1], k.shape[1])
     if causal:
         distance = torch.arange(q.shape[1])[:, None] - torch.arange(k.shape[1])
         hidden = (distance < 0) | (distance >= case.get("sliding_window", 1 << 30))

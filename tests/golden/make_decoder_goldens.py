@@ -11,6 +11,7 @@ name), which both sides can compute.
 import json
 import math
 import torch
+from distance_bias import bias as distance_bias
 
 torch.set_default_dtype(torch.float64)
 VOCABULARY, WIDTH, HEADS, HEAD_DIM, HIDDEN, LAYERS, BATCH, TIME, POSITIONS = 13, 32, 4, 8, 40, 2, 3, 7, 16
@@ -36,6 +37,8 @@ CASES = [
     ("rope", "pre", "layer_norm", "gelu", 1, 0, 4, 0.5, 1.0, "half", 0,
      '{"parallel_residual": "one_norm", "mlp_bias": false}'),
     ("rope", "pre", "rms_norm", "swiglu", 0, 1, 2, 1.0, 1.0, "half", 0, '{"attention_bias": true}'),
+    ("alibi", "pre", "layer_norm", "relu", 1, 0, 4, 1.0, 1.0, "half", 0, "{}"),
+    ("alibi", "post", "rms_norm", "swiglu", 1, 1, 2, 1.0, 1.0, "half", 0, "{}"),
 ]
 
 
@@ -93,7 +96,7 @@ def run(case):
         if position == "roper":
             v = rotate(v, value_fraction, pairing, 1)
         k, v = (t.repeat_interleave(HEADS // kv_heads, 1) for t in (k, v))
-        scores = q @ k.transpose(-1, -2) / math.sqrt(HEAD_DIM)
+        scores = q @ k.transpose(-1, -2) / math.sqrt(HEAD_DIM) + distance_bias(position, HEADS, TIME, TIME)
         scores = scores.masked_fill(torch.ones(TIME, TIME, dtype=torch.bool).triu(1), -math.inf)
         o = torch.softmax(scores, -1) @ v
         if position == "roper":

@@ -3,8 +3,8 @@
 """Losses and gradients of small encoder-decoders by PyTorch's autograd in double precision, for every combination of
 norm position, tying and encoding.
 
-Writes tests/model/transformer_goldens.h (pre and post) and transformer_norm_goldens.h (the other norm positions). The
-model is written here from the formulas, attention with its full matrix of scores; only the names of the parameters come
+Writes tests/model/transformer_goldens.h (pre and post), transformer_norm_goldens.h (the other norm positions) and
+transformer_bias_goldens.h (encodings by a bias, pre and post). The model is written here from the formulas, attention with its full matrix of scores; only the names of the parameters come
 from the C code. Parameters are 0.3 sin(0.7 i + 0.05 i^2 + length of the name), which both sides can compute.
 
     /usr/bin/python3 tests/golden/make_transformer_goldens.py tests/model
@@ -14,6 +14,7 @@ import math
 import os
 import sys
 import torch
+from distance_bias import bias as distance_bias
 
 torch.set_default_dtype(torch.float64)
 WIDTH, HEADS, HEAD_DIM, HIDDEN, LAYERS, ENCODER_LAYERS, POSITIONS = 32, 4, 8, 40, 2, 1, 16
@@ -21,7 +22,11 @@ BATCH, TIME, SOURCE_TIME, VOCABULARY, SOURCE_VOCABULARY = 3, 7, 5, 13, 11
 LENGTHS, SOURCE_LENGTHS = (7, 4, 1), (5, 2, 4)
 ENCODINGS = ("none", "learned", "sinusoidal", "rope", "roper")
 TYING = ("none", "target", "all")
-FILES = {"transformer_goldens.h": ("pre", "post"), "transformer_norm_goldens.h": ("both", "output", "none")}
+BIASES = ("alibi",)
+FILES = {"transformer_goldens.h": itertools.product(("pre", "post"), TYING, ENCODINGS),
+         "transformer_norm_goldens.h": itertools.product(("both", "output", "none"), TYING, ENCODINGS),
+         "transformer_bias_goldens.h": ((norm, tying, position) for position, norm, tying in
+                                        itertools.product(BIASES, ("pre", "post"), TYING))}
 
 
 def case_of(number, norm_position, tying, position):
@@ -83,11 +88,11 @@ class Model:
             q, k = self.norm(q, name + ".query_norm"), self.norm(k, name + ".key_norm")
         return (t.transpose(1, 2) for t in (q, k, v))
 
-    def attend(self, q, k, v, visible, name):
-        """visible [B, 1 or T, S]."""
+    def attend(self, q, k, v, visible, bias=0.0):
+        """visible [B, 1 or T, S], bias [H, T, S]."""
         k, v = (t.repeat_interleave(HEADS // self.case["kv_heads"], 1) for t in (k, v))
-        scores = (q @ k.transpose(-1, -2) / math.sqrt(HEAD_DIM)).masked_fill(~visible[:, None], -math.inf)
-        return torch.softmax(scores, -1) @ v
+        scores = q @ k.transpose(-1, -2) / math.sqrt(HEAD_DIM) + bias
+        return torch.softmax(scores.masked_fill(~visible[:, None], -math.inf), -1) @ v
 
     def rotated(self, x, direction=1, fraction=None):
         return rotate(x, self.case["fraction"] if fraction is None else fraction, self.case["pairing"], direction)
@@ -101,7 +106,8 @@ class Model:
         values = self.case["position"] == "roper"
         if self.case["position"] in ("rope", "roper"):
             q, k = self.rotated(q), self.rotated(k)
-        o = self.attend(q, k, self.rotated(v, 1, 1.0) if values else v, visible, name)
+        bias = distance_bias(self.case["position"], HEADS, x.shape[1], x.shape[1])
+        o = self.attend(q, k, self.rotated(v, 1, 1.0) if values else v, visible, bias)
         return self.output(self.rotated(o, -1, 1.0) if values else o, name)
 
     def cross_attention(self, x, name, visible, source):
@@ -110,7 +116,7 @@ class Model:
         q, k, v = self.heads(q, *self.linear(source, name + ".key_value", 2 * columns).split(columns, -1), name)
         if self.case["cross_rotary"]:
             q, k = self.rotated(q), self.rotated(k)
-        return self.output(self.attend(q, k, v, visible, name), name)
+        return self.output(self.attend(q, k, v, visible), name)
 
     def feed_forward(self, x, name):
         if self.case["act"] == "swiglu":
@@ -184,12 +190,12 @@ def print_case(out, name, numbered, gradients):
 
 def main():
     number = 0
-    for file, norm_positions in FILES.items():
+    for file, cases in FILES.items():
         stem, numbered, table = file.removesuffix("_goldens.h"), {}, []
         with open(os.path.join(sys.argv[1], file), "w", encoding="ascii") as out:
             print("/* SPDX-License-Identifier: Apache-2.0\n *\n * Made by tests/golden/make_transformer_goldens.py: do not "
                   "edit. Of each gradient its dot product with\n * cos(0.9 i + 0.5).\n */", file=out)
-            for norm_position, tying, position in itertools.product(norm_positions, TYING, ENCODINGS):
+            for norm_position, tying, position in cases:
                 case = case_of(number, norm_position, tying, position)
                 loss, gradients = run(case)
                 print_case(out, f"{stem}_{number}", numbered, gradients)

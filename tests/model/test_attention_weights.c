@@ -119,6 +119,7 @@ static const struct example examples[] = {
     {"{\"position\": \"sinusoidal\"}", {0}},
     {"{\"position\": \"rope\"}", {0}},
     {"{\"position\": \"roper\"}", {0}},
+    {"{\"position\": \"alibi\"}", {0}},
     {"{\"position\": \"rope\", \"num_key_value_heads\": 2, \"pairing\": \"interleaved\"}", {0}},
     {"{\"position\": \"roper\", \"num_key_value_heads\": 1, \"value_fraction\": 0.5}", {0}},
     {"{\"position\": \"rope\", \"query_key_norm\": \"head\", \"norm\": \"rms_norm\"}", {0}},
@@ -127,6 +128,7 @@ static const struct example examples[] = {
     {"{\"position\": \"roper\", \"sliding_window\": 5, \"rope_local_base_freq\": 100, \"layer_types\": "
      "[\"full_attention\", \"sliding_attention\", \"full_attention\"]}",
      {0, WINDOW, 0}},
+    {"{\"position\": \"alibi\", \"sliding_window\": 5}", {WINDOW, WINDOW, WINDOW}},
     {"{\"position\": \"rope\", \"no_rope_layers\": [1, 0, 1]}", {0}},
     /* Magnitudes of queries and keys, and a factor of the scores. */
     {"{\"position\": \"rope\", \"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 4, "
@@ -164,6 +166,7 @@ static void test_example(const struct backend *backend, const struct example *ex
 static const char *const pairs[] = {
     "{\"position\": \"none\"}",
     "{\"position\": \"sinusoidal\", \"num_key_value_heads\": 2}",
+    "{\"position\": \"alibi\", \"num_key_value_heads\": 2}",
     "{\"position\": \"rope\"}",
     "{\"position\": \"rope\", \"cross_rotary\": true, \"pairing\": \"interleaved\"}",
     "{\"position\": \"roper\", \"cross_rotary\": true, \"num_key_value_heads\": 1}",

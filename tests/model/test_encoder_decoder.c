@@ -17,18 +17,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "transformer_bias_goldens.h"
 #include "transformer_goldens.h"
 #include "transformer_norm_goldens.h"
 
 enum {
     FIRST_CASES = sizeof transformer_cases / sizeof *transformer_cases,
     NORM_CASES = sizeof transformer_norm_cases / sizeof *transformer_norm_cases,
-    CASES = FIRST_CASES + NORM_CASES
+    BIAS_CASES = sizeof transformer_bias_cases / sizeof *transformer_bias_cases,
+    CASES = FIRST_CASES + NORM_CASES + BIAS_CASES
 };
 
 static const struct golden_case *case_at(int64_t index)
 {
-    return index < FIRST_CASES ? &transformer_cases[index] : &transformer_norm_cases[index - FIRST_CASES];
+    if (index < FIRST_CASES)
+        return &transformer_cases[index];
+    index -= FIRST_CASES;
+    return index < NORM_CASES ? &transformer_norm_cases[index] : &transformer_bias_cases[index - NORM_CASES];
 }
 
 static void about(const struct backend *backend, const struct golden_case *golden, const char *what)
@@ -251,6 +256,9 @@ static double part_bytes(const struct transformer_config *config, const struct e
         const rotary_rope *rope = i % 2 ? plans[i / 2].value_rope : plans[i / 2].rope;
         bytes += rope ? positions * 2.0 * (double)rotary_rope_pairs(rope) * sizeof(float) : 0.0;
     }
+    const rotary_attention_distance_bias *bias = &part->plans.distance_bias.call;
+    if (bias->data)
+        bytes += (double)(config->num_attention_heads * bias->distances) * sizeof(float);
     return bytes +
            (part->embedding.sinusoids ? positions * (double)config->hidden_size * sizeof(float) : 0.0);
 }

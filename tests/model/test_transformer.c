@@ -258,6 +258,9 @@ static void test_bytes(const struct backend *backend)
             const rotary_rope *rope = i % 2 ? plans[i / 2].value_rope : plans[i / 2].rope;
             allocated += rope ? positions * (double)rotary_rope_span(rope).dim * sizeof(float) : 0.0;
         }
+        const rotary_attention_distance_bias *bias = &transformer->decoder.plans.distance_bias.call;
+        if (bias->data)
+            allocated += (double)(config.num_attention_heads * bias->distances) * sizeof(float);
         if (transformer->decoder.embedding.sinusoids)
             allocated += positions * (double)config.hidden_size * sizeof(float);
         check_about("%s", cases[c].position);

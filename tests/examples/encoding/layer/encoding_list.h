@@ -11,6 +11,7 @@
     ENCODING(SINUSOIDAL, sinusoidal)                                                                         \
     ENCODING(ROPE, rope)                                                                                     \
     ENCODING(ROPER, roper)                                                                                   \
-    ENCODING(ALIBI, alibi)
+    ENCODING(ALIBI, alibi)                                                                  \
+    ENCODING(GAUSSIAN, gaussian)
 
 #endif

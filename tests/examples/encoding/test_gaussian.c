@@ -19,8 +19,7 @@
 
 enum { HEADS = 3, DIM = 8, TIME = 9, BATCH = 2, VOCABULARY = 11, ROWS = BATCH * TIME };
 
-/* The slopes of 3 heads: those of 2, and the first of 4. */
-static const double slopes[HEADS] = {0x1p-4, 0x1p-8, 0x1p-2};
+static const double widths[HEADS] = {1, 2, 4};
 
 static struct transformer *create(const struct backend *backend, const char *position)
 {
@@ -47,8 +46,8 @@ static struct transformer *create(const struct backend *backend, const char *pos
 /* The list has one name more, and configurations know it. */
 static void test_name(void)
 {
-    CHECK_INT(POSITIONS, POSITION_ALIBI + 1);
-    CHECK_TEXT(position_names[POSITION_ALIBI], "alibi");
+    CHECK_INT(POSITIONS, POSITION_GAUSSIAN + 1);
+    CHECK_TEXT(position_names[POSITION_GAUSSIAN], "gaussian");
     CHECK(!position_names[POSITIONS]);
     CHECK_TEXT(position_names[POSITION_ROPER], "roper");
 }
@@ -76,7 +75,7 @@ static void attend(int64_t sequence, int64_t head, int64_t m, double output[DIM]
         for (int i = 0; i < DIM; i++)
             dot += (double)tensors.query[((sequence * TIME + m) * HEADS + head) * DIM + i] *
                    (double)tensors.key[(sequence * TIME + n) * DIM + i];
-        scores[n] = dot / sqrt(DIM) - slopes[head] * (double)(m - n);
+        scores[n] = dot / sqrt(DIM) - pow((double)(m - n) / widths[head], 2) / 2;
         max = fmax(max, scores[n]);
     }
     memset(output, 0, DIM * sizeof *output);
@@ -87,10 +86,10 @@ static void attend(int64_t sequence, int64_t head, int64_t m, double output[DIM]
             output[i] += scores[n] / sum * (double)tensors.value[(sequence * TIME + n) * DIM + i];
 }
 
-/* The plans and the bias of a model compute ALiBi's formula. */
+/* The plans and the bias of a model compute the formula. */
 static void test_formula(const struct backend *backend)
 {
-    struct transformer *transformer = create(backend, "alibi");
+    struct transformer *transformer = create(backend, "gaussian");
     const struct attention_plans *plans = &transformer->decoder.plans;
     fill_tensors();
     const rotary_attention_shape shape = {.batch = BATCH, .queries = TIME, .keys = TIME};
@@ -139,7 +138,7 @@ static double run(struct transformer *transformer, bool backward)
 /* Along the gradient the loss rises by the gradient's length. */
 static void test_gradient(const struct backend *backend)
 {
-    struct transformer *transformer = create(backend, "alibi");
+    struct transformer *transformer = create(backend, "gaussian");
     struct parameters *parameters = transformer_parameters(transformer);
     rotary_error error = {0};
     CHECK_INT(parameters_clear_statistics(parameters, &error), ROTARY_OK);
@@ -166,7 +165,7 @@ static void test_gradient(const struct backend *backend)
 
 static void test_training(const struct backend *backend)
 {
-    struct transformer *transformer = create(backend, "alibi"), *none = create(backend, "none");
+    struct transformer *transformer = create(backend, "gaussian"), *none = create(backend, "none");
     struct parameters *parameters = transformer_parameters(transformer);
     const struct optimizer optimizer = {
         .kind = OPTIMIZER_ADAM, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .max_grad_norm = 1.0};
@@ -188,7 +187,7 @@ static void test_training(const struct backend *backend)
 /* Decoding gives the logits of the forward pass, and there is no bias beyond the model's positions. */
 static void test_decode(const struct backend *backend)
 {
-    struct transformer *transformer = create(backend, "alibi");
+    struct transformer *transformer = create(backend, "gaussian");
     static float logits[ROWS * VOCABULARY];
     const struct batch batch = {.input = {.batch = BATCH, .time = TIME, .tokens = tokens}};
     struct transformer_cache *cache = NULL;
@@ -219,7 +218,7 @@ static void test_decode(const struct backend *backend)
 /* The bias is in the weights that are shown of a model too: attention's own output is what they give. */
 static void test_weights(const struct backend *backend)
 {
-    struct transformer *transformer = create(backend, "alibi");
+    struct transformer *transformer = create(backend, "gaussian");
     struct attention_weights weights[ATTENTION_KINDS];
     const struct attention_weights_call call = {.tokens = tokens, .count = TIME};
     rotary_error error = {0};
