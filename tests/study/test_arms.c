@@ -27,6 +27,17 @@ static rotary_status make(struct arms *arms, const char *const axes[MAX_AXES], r
     return status;
 }
 
+/* Every encoding, whatever their number. */
+static void check_all_positions(void)
+{
+    struct arms arms;
+    CHECK_INT(make(&arms, (const char *const[MAX_AXES]){"position=all"}, NULL), ROTARY_OK);
+    if (CHECK_INT(arms.count, POSITIONS))
+        for (int i = 0; i < POSITIONS; i++)
+            CHECK_TEXT(arms.items[i].name, position_names[i]);
+    arms_free(&arms);
+}
+
 static void check_names(void)
 {
     static const struct {
@@ -40,8 +51,11 @@ static void check_names(void)
         {{"bias=true,false", "rope_theta=1e2,1e4", "norm=rms_norm"},
          "bias=true,rope_theta=1e2,norm=rms_norm bias=true,rope_theta=1e4,norm=rms_norm "
          "bias=false,rope_theta=1e2,norm=rms_norm bias=false,rope_theta=1e4,norm=rms_norm "},
-        {{"position=all"}, "none learned sinusoidal rope roper "},
-        {{"position=rope,all"}, "rope none learned sinusoidal roper "},
+        {{"norm_position=all"},
+         "norm_position=pre norm_position=post norm_position=both norm_position=output "
+         "norm_position=none "},
+        {{"norm_position=both,all"},
+         "norm_position=both norm_position=pre norm_position=post norm_position=output norm_position=none "},
         {{"norm=all", "bias=true,false"},
          "norm=layer_norm,bias=true norm=layer_norm,bias=false norm=rms_norm,bias=true "
          "norm=rms_norm,bias=false "},
@@ -156,6 +170,7 @@ static void check_configs(void)
 int main(void)
 {
     check_names();
+    check_all_positions();
     check_refused();
     check_configs();
     return check_report();
