@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "task/task.h"
 #include "train/folder.h"
 
 #include <stdio.h>
@@ -27,7 +28,7 @@ static bool may_differ(const char *key)
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         if (strcmp(key, keys[i]) == 0)
             return true;
-    return false;
+    return task_is_location(key);
 }
 
 static rotary_status begin(struct differences *differences, rotary_error *error)
@@ -144,6 +145,10 @@ static void compare_run(struct differences *differences, const struct record *ru
         if (got && value && !may_differ(key) && !unfinished && !json_equal(value, got))
             add(differences, key, value, where, got, run->folder);
     }
+    const json_t *corpus = json_object_get(run->config, RUN_CORPUS),
+                 *of_first = json_object_get(first->config, RUN_CORPUS);
+    if (corpus && of_first && !json_equal(corpus, of_first))
+        add(differences, RUN_CORPUS, of_first, first->folder, corpus, run->folder);
 }
 
 rotary_status alike_comparison(char **text, const struct comparison_file *file, const struct record *records,

@@ -55,6 +55,8 @@ struct kind {
     struct task_counts (*counts)(const struct task *task, enum task_split split);
     rotary_status (*text_hash)(const struct task_config *config, enum task_split split, uint64_t *hash,
                                rotary_error *error);
+    /* The setting that says where its text lies; NULL: none does. */
+    const char *location;
 
     /* NULL for a kind without problems, as are the next two. */
     void (*problem)(const struct task *task, uint64_t seed, int64_t index, struct problem *problem);

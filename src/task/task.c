@@ -213,6 +213,14 @@ rotary_status task_text_hash(const struct task_config *config, enum task_split s
     return kind->text_hash ? kind->text_hash(config, split, hash, error) : ROTARY_OK;
 }
 
+bool task_is_location(const char *key)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (kinds[i]->location && strcmp(key, kinds[i]->location) == 0)
+            return true;
+    return false;
+}
+
 int64_t task_examples(const struct task *task, enum task_split split)
 {
     return task->kind->examples ? task->kind->examples(task, split) : 0;

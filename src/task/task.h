@@ -136,6 +136,8 @@ bool task_has_examples(const struct task_config *config);
  * text. */
 ROTARY_CHECKED rotary_status task_text_hash(const struct task_config *config, enum task_split split,
                                             uint64_t *hash, rotary_error *error);
+/* Whether a key of the configuration says no more than where a corpus lies: what its text is, hashes say. */
+bool task_is_location(const char *key);
 /* The number of examples of a split; 0: there is none, or it has no end. */
 int64_t task_examples(const struct task *task, enum task_split split);
 /* Example `index` of a split, which lives as long as the task. */

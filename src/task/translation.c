@@ -220,4 +220,5 @@ const struct kind kind_translation = {
     .example = example,
     .counts = counts,
     .text_hash = text_hash,
+    .location = "translation_data",
 };

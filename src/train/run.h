@@ -93,8 +93,8 @@ ROTARY_CHECKED rotary_status run_config_to_json(const struct run_config *config,
 ROTARY_CHECKED rotary_status run_config_from_json(struct run_config *config, const json_t *object,
                                                   const char *where, rotary_error *error);
 /* Checks that a run of configuration `recorded`, found in `where`, may resume with `config`: the two may
- * differ in steps, epochs, log_every, evaluate_every and checkpoint_every alone. Else
- * ROTARY_INVALID_ARGUMENT; the message has the key and both values. */
+ * differ in steps, epochs, log_every, evaluate_every, checkpoint_every and where a corpus lies
+ * (task_is_location) alone. Else ROTARY_INVALID_ARGUMENT; the message has the key and both values. */
 ROTARY_CHECKED rotary_status run_config_check_same(const struct run_config *config,
                                                    const struct run_config *recorded, const char *where,
                                                    rotary_error *error);
@@ -105,6 +105,8 @@ ROTARY_CHECKED rotary_status run_config_check_same(const struct run_config *conf
 ROTARY_CHECKED rotary_status run_config_check_steps(const struct run_config *config,
                                                     const struct run_config *recorded, const char *where,
                                                     rotary_error *error);
+/* Whether all keys are the same; false without memory. */
+bool run_config_equal(const struct run_config *a, const struct run_config *b);
 /* Keeps the keys that are fixed for a run: sets those that may change to their defaults. */
 void run_config_keep_fixed(struct run_config *config);
 

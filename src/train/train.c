@@ -21,7 +21,7 @@ struct session {
     struct run_config config; /* the call's, with `auto` precision resolved */
     int lock;
     bool resumes;       /* the folder has a run */
-    bool writes_config; /* config.json is missing, or its steps or intervals change */
+    bool writes_config; /* config.json is missing, or keys change that may */
     struct trainer trainer;
     struct evaluation_sample samples[SAMPLES];
     struct metrics metrics;
@@ -61,14 +61,6 @@ static rotary_status resolve_precision(struct session *session, rotary_error *er
     return ROTARY_OK;
 }
 
-/* Whether one of the keys that may change did. */
-static bool plan_changed(const struct train_config *train, const struct train_config *recorded)
-{
-    return train->steps != recorded->steps || train->epochs != recorded->epochs ||
-           train->log_every != recorded->log_every || train->evaluate_every != recorded->evaluate_every ||
-           train->checkpoint_every != recorded->checkpoint_every;
-}
-
 /* Locks the folder and checks that this call may train in it. */
 static rotary_status enter_folder(struct session *session, rotary_error *error)
 {
@@ -101,7 +93,7 @@ static rotary_status enter_folder(struct session *session, rotary_error *error)
     if (status == ROTARY_OK)
         status = run_config_check_steps(&session->config, &recorded, path, error);
     if (status == ROTARY_OK)
-        session->writes_config = plan_changed(&session->config.train, &recorded.train);
+        session->writes_config = !run_config_equal(&session->config, &recorded);
     return status;
 }
 
@@ -534,7 +526,7 @@ static rotary_status begin_and_run(struct session *session, rotary_error *error)
     if (status == ROTARY_OK && !finished)
         status = set_up(session, &checkpoint, error);
     checkpoint_close(&checkpoint);
-    if (status == ROTARY_OK && session->writes_config)
+    if (status == ROTARY_OK && !finished && session->writes_config)
         status =
             run_write_config(folder, &session->config, session->trainer.task,
                              parameters_total(transformer_parameters(session->trainer.transformer)), error);

@@ -198,8 +198,12 @@ static void test_refused(void)
     CHECK_INT(again.evaluation.correct, result.evaluation.correct);
     CHECK_INT(again.evaluation.problems, 4);
 
-    call_train(&config, folder, false, ROTARY_INVALID_ARGUMENT, "holds a run already");
     struct run_config other = config;
+    other.train.log_every = 7; /* there is nothing left to log */
+    CHECK_INT(call_train(&other, folder, true, ROTARY_OK, "").steps_done, 10);
+
+    call_train(&config, folder, false, ROTARY_INVALID_ARGUMENT, "holds a run already");
+    other = config;
     other.train.seed = 2;
     call_train(&other, folder, true, ROTARY_INVALID_ARGUMENT, "seed is 1 in ");
     other = config;

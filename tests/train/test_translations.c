@@ -339,6 +339,29 @@ static void test_changed(const struct run_config *config, const char *folder, st
     free(text);
 }
 
+/* The same text in another folder: the run goes on, and its configuration has the new folder. */
+static void test_moved(const struct run_config *config, const char *folder, struct backend *backend)
+{
+    static const char *const files[] = {"train.de", "train.en", "val.de", "val.en", "test.de", "test.en"};
+    struct run_config moved = *config, recorded;
+    char data[600];
+    rotary_error error = {0};
+    const char *to = new_folder("moved");
+    for (int i = 0; i < 6; i++)
+        copy_file(corpus, files[i], to, files[i]);
+    snprintf(data, sizeof data, "translation_data=%s", to);
+    set_option(&moved, data);
+    CHECK_INT(resume(&moved, folder, backend, &error), ROTARY_OK);
+    if (CHECK_INT(run_read_config(folder, &recorded, &error), ROTARY_OK))
+        CHECK(!run_config_equal(&recorded, config));
+    moved.train.steps += 40;
+    CHECK(run_config_equal(&recorded, &moved));
+    write_file(to, files[0], "Eins.\n", 6);
+    write_file(to, files[1], "One.\n", 5);
+    CHECK_INT(resume(&moved, folder, backend, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_WORDS(error.message, "the training text of the task translation");
+}
+
 int main(void)
 {
     snprintf(corpus, sizeof corpus, "%s", new_folder("corpus"));
@@ -355,6 +378,7 @@ int main(void)
     if (CHECK_INT(backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, NULL), ROTARY_OK)) {
         test_last_evaluation(folder, &backend);
         test_changed(&config, folder, &backend);
+        test_moved(&config, folder, &backend);
         backend_destroy(&backend);
     }
     return check_report();
