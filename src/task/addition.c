@@ -130,6 +130,7 @@ const struct kind kind_addition = {
     .create = generated_create,
     .fill = generated_fill,
     .problem = generated_problem,
+    .long_prompt = generated_long_prompt,
     .size = generated_size,
     .answer = answer,
     .generator = &generator,

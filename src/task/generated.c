@@ -12,7 +12,7 @@ enum {
 };
 
 /* `step` in the random keys of the evaluation stream, which training does not use. */
-enum { VALIDATION_SEQUENCES, EVALUATION_PROBLEMS };
+enum { VALIDATION_SEQUENCES, EVALUATION_PROBLEMS, SURROUNDINGS };
 
 /* Whether the problem or sequence of this identity is held out from training. The low bits of the hash depend
  * on the low bits of the text's bytes alone; the upper half, folded in, depends on all of them. */
@@ -85,8 +85,7 @@ static struct rotary_random sample_split(const struct task *task, struct rotary_
     return before;
 }
 
-/* Appends `text` as far as there is room. */
-static void append(const struct task *task, const char *text, struct token_list *list)
+void generated_append(const struct task *task, const char *text, struct token_list *list)
 {
     /* This cannot fail: the alphabet has every character of the task's text. */
     (void)!tokenizer_encode(task->tokenizer, text, (int64_t)strlen(text), list, NULL);
@@ -105,8 +104,8 @@ static void fill_sequence(const struct task *task, struct rotary_random random, 
     struct token_list list = {.tokens = tokens, .capacity = count};
     while (list.count < count) {
         sample_split(task, &random, held_out, &example);
-        append(task, example.prompt, &list);
-        append(task, example.completion, &list);
+        generated_append(task, example.prompt, &list);
+        generated_append(task, example.completion, &list);
     }
 }
 
@@ -137,6 +136,37 @@ void generated_problem(const struct task *task, uint64_t seed, int64_t index, st
     sample_split(task, &random, true, &example);
     memcpy(problem->prompt, example.prompt, sizeof problem->prompt);
     task->kind->answer(example.completion, problem->answer);
+}
+
+/* Examples of training, so that none of them is the problem itself, as long as they fit `room`. */
+static void append_examples(const struct task *task, struct rotary_random *random, int64_t room,
+                            struct token_list *list)
+{
+    for (;;) {
+        struct example example;
+        sample_split(task, random, false, &example);
+        room -= (int64_t)(strlen(example.prompt) + strlen(example.completion));
+        if (room < 0)
+            return;
+        generated_append(task, example.prompt, list);
+        generated_append(task, example.completion, list);
+    }
+}
+
+void generated_long_prompt(const struct task *task, uint64_t seed, int64_t index, struct token_list *prompt)
+{
+    const struct generator *generator = task->kind->generator;
+    struct rotary_random random = random_of(seed, ROTARY_STREAM_EVALUATE, EVALUATION_PROBLEMS, index),
+                         around = random_of(seed, ROTARY_STREAM_EVALUATE, SURROUNDINGS, index);
+    struct example example;
+    sample_split(task, &random, true, &example);
+    const int64_t room = task->config.sequence_length - generator->size(&task->config).completion;
+    if (generator->long_prompt) {
+        generator->long_prompt(task, &example, &around, room, prompt);
+        return;
+    }
+    append_examples(task, &around, room - (int64_t)strlen(example.prompt), prompt);
+    generated_append(task, example.prompt, prompt);
 }
 
 struct problem_size generated_size(const struct task *task)

@@ -29,6 +29,12 @@ struct generator {
                            struct example *example);
     struct problem_size (*size)(const struct task_config *config);
 
+    /* Appends to `prompt` the example's prompt in another form, of the same answer: as long as it can be
+     * within `room` tokens, which the longest prompt does not exceed. NULL: a long prompt is other examples
+     * and then the example's. */
+    void (*long_prompt)(const struct task *task, const struct example *example, struct rotary_random *random,
+                        int64_t room, struct token_list *prompt);
+
     /* NULL for a kind with problems. Writes the first `count` tokens of a random sequence and returns its
      * identity, which is the same for every count of at least GENERATED_OPENING_TOKENS. */
     uint64_t (*random_sequence)(const struct task_config *config, struct rotary_random *random, int64_t count,
@@ -39,7 +45,10 @@ struct generator {
 rotary_status generated_create(struct task *task, rotary_error *error);
 void generated_fill(const struct task *task, const struct task_place *place, const struct task_row *row);
 void generated_problem(const struct task *task, uint64_t seed, int64_t index, struct problem *problem);
+void generated_long_prompt(const struct task *task, uint64_t seed, int64_t index, struct token_list *prompt);
 struct problem_size generated_size(const struct task *task);
+/* Appends a text of the task, a token each character, as far as there is room. */
+void generated_append(const struct task *task, const char *text, struct token_list *list);
 /* Of kinds whose completion is the answer and the #: the text before the #. */
 void generated_answer(const char *generated, char answer[TASK_TEXT_BYTES]);
 

@@ -65,6 +65,7 @@ const struct kind kind_index = {
     .create = generated_create,
     .fill = generated_fill,
     .problem = generated_problem,
+    .long_prompt = generated_long_prompt,
     .size = generated_size,
     .answer = generated_answer,
     .generator = &generator,

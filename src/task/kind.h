@@ -58,8 +58,9 @@ struct kind {
     /* The setting that says where its text lies; NULL: none does. */
     const char *location;
 
-    /* NULL for a kind without problems, as are the next two. */
+    /* NULL for a kind without problems, as are the next three. */
     void (*problem)(const struct task *task, uint64_t seed, int64_t index, struct problem *problem);
+    void (*long_prompt)(const struct task *task, uint64_t seed, int64_t index, struct token_list *prompt);
     struct problem_size (*size)(const struct task *task);
     /* The answer within `generated`; empty if generation stopped before its end. */
     void (*answer)(const char *generated, char answer[TASK_TEXT_BYTES]);

@@ -38,13 +38,21 @@ enum { SENTENCES = sizeof sentences / sizeof *sentences, LONGEST_SENTENCE = 20 }
 
 static const char question[] = "what is the key? ";
 
+enum { KEY_SENTENCE_BYTES = 64 };
+
+/* Writes the sentence with a key of so many digits and returns its length. */
+static int64_t write_key(char sentence[KEY_SENTENCE_BYTES], const char *key, size_t digits)
+{
+    return snprintf(sentence, KEY_SENTENCE_BYTES, "the key is %.*s. ", (int)digits, key);
+}
+
 /* Inserts the sentence with the key before sentence `place` of a text of other sentences. */
 static void insert_key(char text[TASK_TEXT_BYTES], const char *key, uint32_t place)
 {
-    char sentence[sizeof "the key is . " + MAX_DIGITS], *at = text;
+    char sentence[KEY_SENTENCE_BYTES], *at = text;
     for (; place > 0; place--)
         at = strchr(at, '.') + strlen(". ");
-    const size_t length = (size_t)snprintf(sentence, sizeof sentence, "the key is %.*s. ", MAX_DIGITS, key);
+    const size_t length = (size_t)write_key(sentence, key, strlen(key));
     memmove(at + length, at, strlen(at) + 1);
     memcpy(at, sentence, length);
 }
@@ -74,6 +82,28 @@ static void random_example(const struct task_config *config, struct rotary_rando
     example->identity = rotary_hash(key, strlen(key));
 }
 
+/* So many sentences as fit. That of the key comes before one of them, or the end, that is at a random place
+ * of the text. */
+static void long_prompt(const struct task *task, const struct example *example, struct rotary_random *random,
+                        int64_t room, struct token_list *prompt)
+{
+    char key[KEY_SENTENCE_BYTES];
+    room -=
+        write_key(key, example->completion, strcspn(example->completion, "#")) + (int64_t)strlen(question);
+    const int64_t place = rotary_random_below(random, (uint32_t)room + 1);
+    bool hidden = false;
+    for (int64_t used = 0; used <= room;) {
+        const char *sentence = sentences[rotary_random_below(random, SENTENCES)];
+        used += (int64_t)strlen(sentence);
+        if (used > place && !hidden)
+            generated_append(task, key, prompt);
+        hidden = used > place;
+        if (used <= room)
+            generated_append(task, sentence, prompt);
+    }
+    generated_append(task, question, prompt);
+}
+
 static struct problem_size size(const struct task_config *config)
 {
     const struct passkey_options *options = task_options(config, TASK_PASSKEY);
@@ -93,6 +123,7 @@ static void alphabet(const struct task_config *config, char alphabet[GENERATED_A
 static const struct generator generator = {
     .alphabet = alphabet,
     .random_example = random_example,
+    .long_prompt = long_prompt,
     .size = size,
 };
 
@@ -104,6 +135,7 @@ const struct kind kind_passkey = {
     .create = generated_create,
     .fill = generated_fill,
     .problem = generated_problem,
+    .long_prompt = generated_long_prompt,
     .size = generated_size,
     .answer = generated_answer,
     .generator = &generator,

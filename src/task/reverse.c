@@ -69,6 +69,7 @@ const struct kind kind_reverse = {
     .create = generated_create,
     .fill = generated_fill,
     .problem = generated_problem,
+    .long_prompt = generated_long_prompt,
     .size = generated_size,
     .answer = generated_answer,
     .generator = &generator,

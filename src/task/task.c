@@ -263,6 +263,11 @@ void task_problem(const struct task *task, uint64_t seed, int64_t index, struct 
     task->kind->problem(task, seed, index, problem);
 }
 
+void task_long_prompt(const struct task *task, uint64_t seed, int64_t index, struct token_list *prompt)
+{
+    task->kind->long_prompt(task, seed, index, prompt);
+}
+
 bool task_score(const struct task *task, const struct problem *problem, const char *generated,
                 char answer[TASK_TEXT_BYTES])
 {

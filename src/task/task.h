@@ -171,6 +171,11 @@ bool task_has_problems(const struct task *task);
 /* The size of the longest problem. */
 struct problem_size task_problem_size(const struct task *task);
 void task_problem(const struct task *task, uint64_t seed, int64_t index, struct problem *problem);
+/* The prompt of the same problem, last in a sequence of sequence_length tokens: after other problems with
+ * their answers, which are training's, or as a longer problem with the same answer where the task has those.
+ * Appended to `prompt`, which has room for sequence_length tokens; the longest completion still fits after
+ * it. */
+void task_long_prompt(const struct task *task, uint64_t seed, int64_t index, struct token_list *prompt);
 /* Copies the answer within the text generated for a prompt to `answer`; empty if there is none. Returns
  * whether it is that of the problem, by exact match. */
 bool task_score(const struct task *task, const struct problem *problem, const char *generated,
