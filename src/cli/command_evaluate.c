@@ -4,6 +4,7 @@
  */
 #include "base/fail.h"
 #include "cli/command.h"
+#include "cli/evaluated_lengths.h"
 #include "cli/result.h"
 #include "cli/run_plan.h"
 #include "layer/encoding.h"
@@ -17,6 +18,7 @@ enum { MAX_PROBLEMS = 1 << 16 };
 struct evaluate_options {
     struct option_integer problems, show, checkpoint, split;
     struct option_real temperature;
+    const char *lengths, *scaling;
 };
 
 static const char *const evaluated_splits[] = {"validation", "test", NULL};
@@ -31,7 +33,18 @@ static const struct setting evaluate_table[] = {
      .help = "validation or test, of a task with files of its own (default: validation)"},
     {"--show", SETTING_INTEGER, MEMBER(show), .metavar = "N", .min = 0, .max = MAX_PROBLEMS,
      .help = "show the first N problems with the model's answers (default: 0)"},
+    {"--evaluate-lengths", SETTING_TEXT, MEMBER(lengths), .metavar = "N,N,...",
+     .help = "score sequences of so many tokens too, in which a problem stands last: shorter or longer ones "
+             "than the model was trained on"},
+    {"--evaluate-scaling", SETTING_TEXT, MEMBER(scaling), .metavar = "A,B,...",
+     .help = "with --evaluate-lengths, how rotations are scaled by length / trained length: none, linear, "
+             "ntk, dynamic, yarn or llama3 (default: none)"},
 };
+
+static enum checkpoint_kind checkpoint_of(const struct evaluate_options *options)
+{
+    return (enum checkpoint_kind)options->checkpoint.value;
+}
 
 static void print_samples(const struct evaluation *evaluation)
 {
@@ -49,47 +62,89 @@ static void print_samples(const struct evaluation *evaluation)
     }
 }
 
+/* The scores of a model. */
+struct scores {
+    uint64_t data_seed;
+    struct evaluation evaluation;
+    struct evaluated_lengths lengths; /* count 0: none were asked for */
+};
+
 /* What was scored, and on which data. */
 static json_t *result_json(const struct invocation *invocation, const struct loaded_model *model,
-                           uint64_t data_seed, const struct evaluation *evaluation)
+                           const struct scores *scores)
 {
     const struct evaluate_options *options = invocation->options;
-    return json_pack("{s:s, s:s, s:s, s:I, s:s, s:s, s:I, s:I, s:o}", "folder", invocation->operands.items[0],
-                     "checkpoint", checkpoint_names[options->checkpoint.value], "split",
-                     evaluated_splits[options->split.value], "step", (json_int_t)model->step, "task",
-                     task_names[model->config.task.task], "position",
-                     position_names[model->config.model.position], "seed",
-                     (json_int_t)model->config.train.seed, "data_seed", (json_int_t)data_seed, "evaluation",
-                     result_evaluation_json(evaluation));
+    json_t *object = json_pack(
+        "{s:s, s:s, s:s, s:I, s:s, s:s, s:I, s:I, s:o}", "folder", invocation->operands.items[0],
+        "checkpoint", checkpoint_names[options->checkpoint.value], "split",
+        evaluated_splits[options->split.value], "step", (json_int_t)model->step, "task",
+        task_names[model->config.task.task], "position", position_names[model->config.model.position], "seed",
+        (json_int_t)model->config.train.seed, "data_seed", (json_int_t)scores->data_seed, "evaluation",
+        result_evaluation_json(&scores->evaluation));
+    if (object && scores->lengths.count > 0)
+        json_object_set_new(object, "lengths", evaluated_lengths_json(&scores->lengths));
+    return object;
 }
 
 static rotary_status print_result(const struct invocation *invocation, const struct loaded_model *model,
-                                  uint64_t data_seed, const struct evaluation *evaluation,
-                                  rotary_error *error)
+                                  const struct scores *scores, rotary_error *error)
 {
     if (invocation->common.json)
-        return result_print_json(result_json(invocation, model, data_seed, evaluation), error);
-    print_samples(evaluation);
+        return result_print_json(result_json(invocation, model, scores), error);
+    print_samples(&scores->evaluation);
     printf("%s, %s, step %lld: ", task_names[model->config.task.task],
            position_names[model->config.model.position], (long long)model->step);
-    result_print_evaluation(evaluation);
+    result_print_evaluation(&scores->evaluation);
+    if (scores->lengths.count > 0)
+        evaluated_lengths_print(&scores->lengths, model->config.task.sequence_length);
     return ROTARY_OK;
 }
 
 static rotary_status evaluate(const struct invocation *invocation, const struct loaded_model *model,
-                              struct evaluation *evaluation, rotary_error *error)
+                              struct scores *scores, rotary_error *error)
 {
     const struct evaluate_options *options = invocation->options;
     const struct option_integer *seed = &invocation->common.seed;
     const int64_t problems =
         task_scoring(model->task) == SCORING_BLEU ? INT64_MAX : model->config.task.problems;
-    struct evaluation_config how = {.seed = (uint64_t)(seed->given ? seed->value : model->config.train.seed),
+    scores->data_seed = (uint64_t)(seed->given ? seed->value : model->config.train.seed);
+    struct evaluation_config how = {.seed = scores->data_seed,
                                     .problems = options->problems.given ? options->problems.value : problems,
                                     .test = options->split.value == 1,
                                     .validation_sequences = model->config.train.validation_sequences,
                                     .temperature = (float)options->temperature.value};
-    rotary_status status = evaluation_run(model->task, model->transformer, &how, evaluation, error);
-    return status == ROTARY_OK ? print_result(invocation, model, how.seed, evaluation, error) : status;
+    const struct length_call call = {.folder = invocation->operands.items[0],
+                                     .checkpoint = checkpoint_of(options),
+                                     .config = &model->config,
+                                     .backend = &model->backend,
+                                     .evaluation = &how};
+    rotary_status status = evaluation_run(model->task, model->transformer, &how, &scores->evaluation, error);
+    if (status == ROTARY_OK)
+        status = evaluated_lengths_run(&scores->lengths, &call, error);
+    return status == ROTARY_OK ? print_result(invocation, model, scores, error) : status;
+}
+
+/* Reads the lengths, and checks that the run can be asked for them. */
+static rotary_status read_lengths(const struct evaluate_options *options, const struct run_config *config,
+                                  struct evaluated_lengths *lengths, rotary_error *error)
+{
+    if (!options->lengths)
+        return options->scaling ? rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                                              "--evaluate-scaling is about --evaluate-lengths: give both")
+                                : ROTARY_OK;
+    rotary_status status = evaluated_lengths_read(lengths, options->lengths, options->scaling, error);
+    for (int i = 0; status == ROTARY_OK && i < lengths->count; i++) {
+        rotary_error inner = {0};
+        status = length_check(config, lengths->scores[i].scaling, &inner);
+        if (status != ROTARY_OK)
+            return rotary_fail(error, status, "--evaluate-lengths: %s", inner.message);
+    }
+    if (status == ROTARY_OK && options->temperature.given)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "--temperature with --evaluate-lengths, which generates greedily: wanted one of the "
+            "two");
+    return status;
 }
 
 /* Options about problems need a task that has some. */
@@ -125,23 +180,24 @@ static enum exit_status run(const struct invocation *invocation)
     struct loaded_model model;
     const struct plan_load_call load = {.folder = invocation->operands.items[0],
                                         .need = TASK_HELD_OUT,
-                                        .checkpoint = (enum checkpoint_kind)options->checkpoint.value,
+                                        .checkpoint = checkpoint_of(options),
                                         .common = &invocation->common};
     rotary_status status = plan_load_for(&load, &model, &error);
     if (status != ROTARY_OK)
         return command_fail(&error);
-    if (check_options(invocation, model.task, &error) != ROTARY_OK) {
+    struct scores scores = {.evaluation = {.sample_count = options->show.value}};
+    if (check_options(invocation, model.task, &error) != ROTARY_OK ||
+        read_lengths(options, &model.config, &scores.lengths, &error) != ROTARY_OK) {
         plan_unload(&model);
         return command_refuse(invocation, &error);
     }
-    struct evaluation evaluation = {.sample_count = options->show.value};
-    evaluation.samples = calloc((size_t)options->show.value + 1, sizeof *evaluation.samples);
-    if (evaluation.samples)
-        status = evaluate(invocation, &model, &evaluation, &error);
+    scores.evaluation.samples = calloc((size_t)options->show.value + 1, sizeof *scores.evaluation.samples);
+    if (scores.evaluation.samples)
+        status = evaluate(invocation, &model, &scores, &error);
     else
         status = rotary_fail(&error, ROTARY_OUT_OF_MEMORY, "no memory to show %lld problems",
                              (long long)options->show.value);
-    free(evaluation.samples);
+    free(scores.evaluation.samples);
     plan_unload(&model);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
@@ -153,7 +209,9 @@ const struct command command_evaluate = {
     .more = "DIR is a run's folder. Problems and validation sequences are those of the run's seed, which "
             "were not trained on; --seed draws others. Translations are made greedily, and scored by BLEU. "
             "The interval is Wilson's: what other problems would "
-            "change, not what another seed of training would.",
+            "change, not what another seed of training would. At other lengths other problems stand before "
+            "one, or its text is longer (passkey); what a model cannot compute, such as positions beyond a "
+            "learned table, is \"-\".",
     .example = "rotary evaluate runs/mine --show 5\n"
                "solves the problems and shows the first five with the model's answers",
     .shared = {{temperature_option, 1, MEMBER(temperature)}, {checkpoint_option, 1, MEMBER(checkpoint)}},

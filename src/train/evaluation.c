@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/integer.h"
 #include "model/generation.h"
 #include "score/token_scores.h"
 #include "train/packed_batch.h"
@@ -70,34 +71,48 @@ static void score_problems(const struct task *task, const struct workspace *work
     }
 }
 
+/* Makes problem i and its prompt. */
+static rotary_status prepare_problem(const struct task *task, const struct evaluation_config *config,
+                                     struct workspace *workspace, int64_t i, rotary_error *error)
+{
+    struct problem *problem = &workspace->problems[i];
+    struct token_list prompt = {.tokens = workspace->prompt_tokens + i * workspace->size.prompt,
+                                .capacity = workspace->size.prompt};
+    rotary_status status = ROTARY_OK;
+    task_problem(task, config->seed, i, problem);
+    if (config->last)
+        task_long_prompt(task, config->seed, i, &prompt);
+    else
+        status = tokenizer_encode(task_tokenizer(task), problem->prompt, (int64_t)strlen(problem->prompt),
+                                  &prompt, error);
+    workspace->lengths[i] = prompt.count;
+    workspace->prompts[i] = prompt.tokens;
+    workspace->outputs[i] = workspace->generated_tokens + i * workspace->size.completion;
+    return status;
+}
+
 static rotary_status solve_problems(const struct task *task, struct transformer *transformer,
                                     const struct evaluation_config *config, struct workspace *workspace,
                                     struct evaluation *evaluation, rotary_error *error)
 {
-    for (int64_t i = 0; i < evaluation->problems; i++) {
-        task_problem(task, config->seed, i, &workspace->problems[i]);
-        int32_t *prompt = workspace->prompt_tokens + i * workspace->size.prompt;
-        const char *text = workspace->problems[i].prompt;
-        struct token_list list = {.tokens = prompt, .capacity = workspace->size.prompt};
-        rotary_status status =
-            tokenizer_encode(task_tokenizer(task), text, (int64_t)strlen(text), &list, error);
-        if (status != ROTARY_OK)
-            return status;
-        workspace->lengths[i] = list.count;
-        workspace->prompts[i] = prompt;
-        workspace->outputs[i] = workspace->generated_tokens + i * workspace->size.completion;
-    }
+    rotary_status status = ROTARY_OK;
+    for (int64_t i = 0; status == ROTARY_OK && i < evaluation->problems; i++)
+        status = prepare_problem(task, config, workspace, i, error);
     const struct generate_config generation = {.max_new_tokens = workspace->size.completion,
                                                .stop = task_stop(task),
                                                .temperature = config->temperature,
                                                .seed = config->seed};
-    const struct generate_call call = {.count = evaluation->problems,
-                                       .prompts = workspace->prompts,
-                                       .lengths = workspace->lengths,
-                                       .outputs = workspace->outputs,
-                                       .generated = workspace->generated,
-                                       .interrupted = config->interrupted};
-    rotary_status status = generate(transformer, &generation, &call, error);
+    /* Long prompts by as many at once as the model has sequences, which bounds the KV cache. */
+    const int64_t group = config->last ? transformer_max_batch(transformer) : evaluation->problems;
+    for (int64_t first = 0; status == ROTARY_OK && first < evaluation->problems; first += group) {
+        const struct generate_call call = {.count = min_i64(group, evaluation->problems - first),
+                                           .prompts = workspace->prompts + first,
+                                           .lengths = workspace->lengths + first,
+                                           .outputs = workspace->outputs + first,
+                                           .generated = workspace->generated + first,
+                                           .interrupted = config->interrupted};
+        status = generate(transformer, &generation, &call, error);
+    }
     if (status == ROTARY_OK)
         score_problems(task, workspace, evaluation);
     return status;
@@ -203,6 +218,8 @@ rotary_status evaluation_run(const struct task *task, struct transformer *transf
     }
     if (task_has_problems(task)) {
         workspace.size = task_problem_size(task);
+        if (config->last)
+            workspace.size.prompt = task_configuration(task)->sequence_length;
         result.problems = config->problems;
         result.sample_count =
             evaluation->sample_count < result.problems ? evaluation->sample_count : result.problems;

@@ -7,8 +7,9 @@
 #include "train/corpus_record.h"
 #include "train/train.h"
 
-static rotary_status create_model(const struct train_load_call *call, struct trained_model *model,
-                                  rotary_error *error)
+/* `recorded` is the configuration of the folder. */
+static rotary_status create_model(const struct train_load_call *call, const struct run_config *recorded,
+                                  struct trained_model *model, rotary_error *error)
 {
     const struct backend *backend = call->backend;
     const struct run_config *config = &model->config;
@@ -22,7 +23,7 @@ static rotary_status create_model(const struct train_load_call *call, struct tra
                                     (uint64_t)config->train.seed, error);
     if (status != ROTARY_OK)
         return status;
-    status = checkpoint_load_model(call->folder, call->checkpoint, config,
+    status = checkpoint_load_model(call->folder, call->checkpoint, recorded,
                                    transformer_parameters(model->transformer), &model->step, error);
     if (status != ROTARY_OK)
         transformer_destroy(model->transformer);
@@ -31,8 +32,11 @@ static rotary_status create_model(const struct train_load_call *call, struct tra
 
 rotary_status train_load(const struct train_load_call *call, struct trained_model *model, rotary_error *error)
 {
+    struct run_config recorded;
     struct trained_model loaded;
-    rotary_status status = run_read_config(call->folder, &loaded.config, error);
+    rotary_status status = run_read_config(call->folder, &recorded, error);
+    if (status == ROTARY_OK)
+        loaded.config = call->other ? *call->other : recorded;
     if (status == ROTARY_OK && call->need <= TASK_HELD_OUT)
         status = corpus_check_config(&loaded.config.task,
                                      call->need == TASK_DATA ? TASK_TRAINING : TASK_VALIDATION, call->folder,
@@ -42,7 +46,7 @@ rotary_status train_load(const struct train_load_call *call, struct trained_mode
                              &(struct task_request){.folder = call->folder, .need = call->need}, error);
     if (status != ROTARY_OK)
         return status;
-    status = create_model(call, &loaded, error);
+    status = create_model(call, &recorded, &loaded, error);
     if (status == ROTARY_OK)
         *model = loaded;
     else

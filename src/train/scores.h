@@ -40,6 +40,8 @@ struct evaluation_config {
                                      * translations the first so many of the split */
     int64_t validation_sequences;   /* sequences of the validation loss; ignored for a finite corpus, whose
                                      * split is taken as a whole */
+    bool last;                      /* a problem stands last in a sequence of the task's sequence_length
+                                     * (task_long_prompt); else alone at the start of one */
     bool test;                      /* the test set of a finite corpus; else its validation set */
     const char *translations;       /* the file that is replaced by the translations; NULL: none */
     float temperature;              /* 0: greedy */

@@ -77,6 +77,8 @@ struct train_load_call {
     enum checkpoint_kind checkpoint;
     const struct backend *backend;    /* borrowed by the model */
     struct transformer_limits limits; /* the largest batch it will compute */
+    const struct run_config *other;   /* what task and model are made by, with the same parameters; NULL: the
+                                       * folder's configuration */
 };
 /* Loads a folder's trained model for inference. */
 ROTARY_CHECKED rotary_status train_load(const struct train_load_call *call, struct trained_model *model,

@@ -68,6 +68,36 @@ for option in "--problems 5" "--show 1" "--temperature 1"; do
     refuses 2 "${option% *}: task prefix has no problems" evaluate prefix $option
 done
 
+# Other lengths: the same problems after others. The model is tiny, so it solves none.
+does 0 evaluate whole --evaluate-lengths 64,200 --evaluate-scaling none,linear --json
+has lengths.0.length 64
+has lengths.0.scaling '"none"'
+has lengths.0.factor 1.0
+has lengths.0.evaluation.problems 4
+has lengths.3.length 200
+has lengths.3.scaling '"linear"'
+has lengths.3.factor 3.125
+does 0 evaluate whole --evaluate-lengths 200 --evaluate-scaling linear,yarn
+says "  tokens  scaling   factor   correct      95% interval    loss"
+says "     200  yarn       3.125      0.0%    0.0 to   49.0%  "
+# shellcheck disable=SC2086
+does 0 train index --position learned $tiny --steps 1 --out learned
+does 0 evaluate learned --evaluate-lengths 65
+says "      65  none       1.016         -                 -       -"
+does 0 evaluate learned --evaluate-lengths 64 --evaluate-scaling none,yarn --json
+has lengths.1.evaluation null
+does 0 evaluate prefix --evaluate-lengths 300
+says "     300  none       4.688         -                 -  "
+for numbers in "" 12 64, 64,x 64,64 64-96 1048577 -64; do
+    refuses 2 "--evaluate-lengths is \"$numbers\", wanted numbers of tokens" evaluate whole --evaluate-lengths "$numbers"
+done
+refuses 2 '--evaluate-scaling is "lineer", wanted none, linear, ntk, dynamic, yarn or llama3, each once, separated by commas; did you mean "linear"?' \
+    evaluate whole --evaluate-lengths 64 --evaluate-scaling lineer
+refuses 2 '--evaluate-scaling is "yarn,yarn"' evaluate whole --evaluate-lengths 64 --evaluate-scaling yarn,yarn
+refuses 2 "--evaluate-scaling is about --evaluate-lengths" evaluate whole --evaluate-scaling yarn
+refuses 2 "--temperature with --evaluate-lengths" evaluate whole --evaluate-lengths 64 --temperature 1
+refuses 1 "sequence_length 32 is too short for task index" evaluate whole --evaluate-lengths 32
+
 # Label smoothing changes the gradient; a loss that is logged leaves it out.
 # shellcheck disable=SC2086
 {

@@ -115,6 +115,23 @@ static void test_shortest(void)
     task_destroy(task);
 }
 
+/* Where there are few problems, those before one are others all the same. */
+static void test_not_itself(void)
+{
+    struct task_config config = config_of(TASK_INDEX);
+    config.sequence_length = LONGEST;
+    set_option(&config, "index_letters", 2);
+    struct task *task = task_of(&config);
+    for (int64_t i = 0; i < PROBLEMS; i++) {
+        char text[LONGEST + 1];
+        struct problem problem;
+        task_problem(task, 7, i, &problem);
+        long_prompt(task, 7, i, text);
+        check_examples(task, text, &problem);
+    }
+    task_destroy(task);
+}
+
 int main(void)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -123,5 +140,6 @@ int main(void)
         test_lengths(kinds[i], LONGEST);
     }
     test_shortest();
+    test_not_itself();
     return check_report();
 }

@@ -16,9 +16,29 @@ static struct {
     struct generate_config received; /* configuration of the last call of generate */
     int64_t prompts, sequences;      /* in all calls */
     int64_t batches;                 /* of the sequences */
+    int64_t groups;                  /* calls of generate */
+    bool last;                       /* problems stand last in sequences */
 } stub;
 
 enum { LENGTH = 256, SEED = 6, MAX_BATCH = 2 };
+
+/* The prompt of problem i, and what stands before it. */
+static void check_prompt(int64_t i, const int32_t *tokens, int64_t count, char prompt[TASK_TEXT_BYTES])
+{
+    struct problem problem;
+    int32_t expected[LENGTH];
+    struct token_list list = {.tokens = expected, .capacity = LENGTH};
+    task_problem(stub.task, SEED, i, &problem);
+    const int64_t own = (int64_t)strlen(problem.prompt);
+    if (stub.last)
+        task_long_prompt(stub.task, SEED, i, &list);
+    else
+        CHECK_INT(tokenizer_encode(task_tokenizer(stub.task), problem.prompt, own, &list, NULL), ROTARY_OK);
+    CHECK_INT(count, list.count);
+    CHECK(memcmp(tokens, expected, (size_t)list.count * sizeof *tokens) == 0);
+    tokenizer_decode(task_tokenizer(stub.task), tokens + count - own, own, prompt, TASK_TEXT_BYTES);
+    CHECK_TEXT(prompt, problem.prompt);
+}
 
 /* The answer to problem i: correct, wrong, unfinished, or without its first quote. */
 static void stub_answer(int64_t i, const char *prompt, char generated[TASK_TEXT_BYTES])
@@ -51,13 +71,13 @@ rotary_status generate(struct transformer *transformer, const struct generate_co
     if (stub.status != ROTARY_OK)
         return rotary_fail(error, stub.status, "the stub fails");
     const struct tokenizer *tokenizer = task_tokenizer(stub.task);
+    stub.groups++;
+    CHECK(call->count <= MAX_BATCH || !stub.last);
     for (int64_t i = 0; i < call->count; i++, stub.prompts++) {
         char prompt[TASK_TEXT_BYTES], text[TASK_TEXT_BYTES];
-        tokenizer_decode(tokenizer, call->prompts[i], call->lengths[i], prompt, sizeof prompt);
-        struct problem problem;
-        task_problem(stub.task, SEED, i, &problem);
-        CHECK_TEXT(prompt, problem.prompt);
-        stub_answer(i, prompt, text);
+        const int64_t problem = stub.last ? stub.prompts : i;
+        check_prompt(problem, call->prompts[i], call->lengths[i], prompt);
+        stub_answer(problem, prompt, text);
         int64_t length = (int64_t)strlen(text);
         struct token_list list = {.tokens = call->outputs[i], .capacity = config->max_new_tokens};
         CHECK_INT(tokenizer_encode(tokenizer, text, length, &list, NULL), ROTARY_OK);
@@ -188,6 +208,23 @@ static void test_problems(void)
     task_destroy(task);
 }
 
+/* Problems that stand last in sequences: as many at once as the transformer has sequences. */
+static void test_last(void)
+{
+    struct task *task = short_task(TASK_INDEX);
+    prepare(task);
+    stub.last = true;
+    struct evaluation evaluation = {0};
+    const struct evaluation_config config = {
+        .seed = SEED, .problems = 25, .validation_sequences = 3, .last = true};
+    CHECK_INT(evaluation_run(task, NULL, &config, &evaluation, NULL), ROTARY_OK);
+    CHECK_INT(stub.prompts, 25);
+    CHECK_INT(stub.groups, 13);
+    CHECK_INT(evaluation.correct, 7);
+    CHECK_NEAR(evaluation.loss, 4.0, 1e-12);
+    task_destroy(task);
+}
+
 static void test_without_problems(void)
 {
     struct task *task = short_task(TASK_PREFIX);
@@ -230,6 +267,7 @@ static void test_failure(void)
 int main(void)
 {
     test_problems();
+    test_last();
     test_without_problems();
     test_failure();
     return check_report();

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Scores of a trained model on sequences of another length than it was trained on: problems that stand last
+ * in such sequences (task_long_prompt), and the loss of such validation sequences. A rotation can be scaled
+ * for a longer one, as models of long context are.
+ */
+#ifndef ROTARY_TRAIN_LENGTH_EVALUATION_H
+#define ROTARY_TRAIN_LENGTH_EVALUATION_H
+
+#include "train/checkpoint.h"
+#include "train/scores.h"
+
+/* The scalings that a factor alone describes: length / trained length, with the trained length as the context
+ * before scaling (rotary_scaling in include/rotary/rope.h). Llama 3's has its default ramp, 1 to 4. */
+enum length_scaling {
+    LENGTH_SCALING_NONE,
+    LENGTH_SCALING_LINEAR,
+    LENGTH_SCALING_NTK,
+    LENGTH_SCALING_DYNAMIC,
+    LENGTH_SCALING_YARN,
+    LENGTH_SCALING_LLAMA3,
+    LENGTH_SCALINGS,
+};
+extern const char *const length_scaling_names[]; /* NULL-terminated, in the order of the enum: "none", ... */
+
+struct length_call {
+    const char *folder; /* of the run */
+    enum checkpoint_kind checkpoint;
+    const struct run_config *config; /* the run's */
+    const struct backend *backend;
+    const struct evaluation_config *evaluation; /* but for `last` */
+    int64_t length;                             /* tokens of a sequence */
+    enum length_scaling scaling;
+};
+
+/* The factor of a scaling: 1 for sequences that are not longer than those of training. */
+double length_factor(const struct length_call *call);
+/* Whether the model computes sequences of this length: not beyond the end of a learned table of positions.
+ * With a scaling: whether it rotates, too. */
+bool length_is_possible(const struct length_call *call);
+/* ROTARY_INVALID_ARGUMENT for a task with a corpus, whose sequences are as long as they are, and for a
+ * scaling of a model that was trained with rope_scaling or rope_parameters. */
+ROTARY_CHECKED rotary_status length_check(const struct run_config *config, enum length_scaling scaling,
+                                          rotary_error *error);
+/* Scores the model, which must be possible. Checks the same, and that no problem of the task is longer.
+ * evaluation->sample_count problems are recorded, as evaluation_run does. */
+ROTARY_CHECKED rotary_status length_evaluate(const struct length_call *call, struct evaluation *evaluation,
+                                             rotary_error *error);
+
+#endif
