@@ -6,6 +6,7 @@
 #include "base/threads.h"
 #include "cli/command.h"
 #include "cli/comparison_design.h"
+#include "cli/evaluated_lengths.h"
 #include "cli/result.h"
 #include "cli/watch.h"
 #include "file/file.h"
@@ -24,6 +25,7 @@ struct compare_options {
     struct option_integer steps;
     const char *jobs, *out;
     bool all_pairs;
+    struct length_options lengths;
 };
 
 #define MEMBER(member) offsetof(struct compare_options, member)
@@ -44,6 +46,8 @@ struct compare_plan {
     struct comparison_design design;
     struct backend backend;
     int jobs; /* as run_list_call.jobs */
+    struct length_wanted lengths[MAX_WANTED];
+    int length_count;
 };
 
 static rotary_status read_jobs(const char *text, int *jobs, rotary_error *error)
@@ -78,7 +82,11 @@ static rotary_status plan(const struct invocation *invocation, struct compare_pl
         status = design_create(&plan->design, &options->design, &request, plan->folder, error);
     if (status != ROTARY_OK)
         return status;
-    status = plan_backend(&invocation->common, plan->design.config.train.precision, &plan->backend, error);
+    status = length_options_read(&options->lengths, &plan->design.config, false, plan->lengths,
+                                 &plan->length_count, error);
+    if (status == ROTARY_OK)
+        status =
+            plan_backend(&invocation->common, plan->design.config.train.precision, &plan->backend, error);
     if (status != ROTARY_OK)
         design_free(&plan->design);
     return status;
@@ -90,6 +98,31 @@ static void begin(void *argument)
     char text[DESIGN_POWER_BYTES];
     if (design_power(watch->design, text))
         progress_note(&watch->progress, "%s", text);
+}
+
+static void show_scored(void *argument, const char *run, int number, int runs)
+{
+    progress_show(argument, "other lengths, %s (%d of %d)", run, number, runs);
+}
+
+/* Scores the runs at the lengths that were asked for. */
+static rotary_status score_lengths(const struct invocation *invocation, const struct compare_plan *made,
+                                   rotary_error *error)
+{
+    struct progress progress;
+    if (made->length_count == 0)
+        return ROTARY_OK;
+    const struct length_run_call call = {.folder = made->folder,
+                                         .backend = &made->backend,
+                                         .wanted = made->lengths,
+                                         .count = made->length_count,
+                                         .progress = show_scored,
+                                         .argument = &progress,
+                                         .interrupted = invocation->interrupted};
+    progress_start(&progress);
+    rotary_status status = length_run(&call, error);
+    progress_end(&progress);
+    return status;
 }
 
 /* The results are read from the folder, which also has those of earlier runs. */
@@ -158,6 +191,8 @@ static enum exit_status run(const struct invocation *invocation)
         (void)rotary_fail(&error, status,
                           "stopped in run %d of %d and saved in %s; the same command resumes it", watch.run,
                           watch.runs, made.folder);
+    if (status == ROTARY_OK)
+        status = score_lengths(invocation, &made, &error);
     backend_destroy(&made.backend);
     design_free(&made.design);
     if (status == ROTARY_OK)
@@ -174,12 +209,14 @@ const struct command command_compare = {
         "weights. Prints a table of the results and the paired differences, and writes report.html. The same "
         "command resumes a comparison that was stopped, and may add seeds, arms or steps. Without "
         "--positions and --vary, --runs and --seeds, it has the arms and seeds of its folder. Runs trained "
-        "beforehand in DIR/ARM-SEED are taken over.",
+        "beforehand in DIR/ARM-SEED are taken over. With --evaluate-lengths the finished runs are scored at "
+        "these lengths too, once: reports then show them.",
     .example = "rotary compare prefix --positions rope,roper --runs 5\n"
                "trains ten small models to copy by prefix and shows whether rotating the values helped",
     .shared = {{configuration_options, 2, MEMBER(configuration)},
                {steps_option, 1, MEMBER(steps)},
-               {design_options, DESIGN_ROWS, MEMBER(design)}},
+               {design_options, DESIGN_ROWS, MEMBER(design)},
+               {length_option_rows, LENGTH_OPTION_ROWS, MEMBER(lengths)}},
     .options = compare_table,
     .option_count = sizeof compare_table / sizeof compare_table[0],
     .options_size = sizeof(struct compare_options),

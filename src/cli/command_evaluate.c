@@ -18,7 +18,7 @@ enum { MAX_PROBLEMS = 1 << 16 };
 struct evaluate_options {
     struct option_integer problems, show, checkpoint, split;
     struct option_real temperature;
-    const char *lengths, *scaling;
+    struct length_options lengths;
 };
 
 static const char *const evaluated_splits[] = {"validation", "test", NULL};
@@ -33,12 +33,6 @@ static const struct setting evaluate_table[] = {
      .help = "validation or test, of a task with files of its own (default: validation)"},
     {"--show", SETTING_INTEGER, MEMBER(show), .metavar = "N", .min = 0, .max = MAX_PROBLEMS,
      .help = "show the first N problems with the model's answers (default: 0)"},
-    {"--evaluate-lengths", SETTING_TEXT, MEMBER(lengths), .metavar = "N,N,...",
-     .help = "score sequences of so many tokens too, in which a problem stands last: shorter or longer ones "
-             "than the model was trained on"},
-    {"--evaluate-scaling", SETTING_TEXT, MEMBER(scaling), .metavar = "A,B,...",
-     .help = "with --evaluate-lengths, how rotations are scaled by length / trained length: none, linear, "
-             "ntk, dynamic, yarn or llama3 (default: none)"},
 };
 
 static enum checkpoint_kind checkpoint_of(const struct evaluate_options *options)
@@ -124,27 +118,21 @@ static rotary_status evaluate(const struct invocation *invocation, const struct 
     return status == ROTARY_OK ? print_result(invocation, model, scores, error) : status;
 }
 
-/* Reads the lengths, and checks that the run can be asked for them. */
 static rotary_status read_lengths(const struct evaluate_options *options, const struct run_config *config,
                                   struct evaluated_lengths *lengths, rotary_error *error)
 {
-    if (!options->lengths)
-        return options->scaling ? rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                                              "--evaluate-scaling is about --evaluate-lengths: give both")
-                                : ROTARY_OK;
-    rotary_status status = evaluated_lengths_read(lengths, options->lengths, options->scaling, error);
-    for (int i = 0; status == ROTARY_OK && i < lengths->count; i++) {
-        rotary_error inner = {0};
-        status = length_check(config, lengths->scores[i].scaling, &inner);
-        if (status != ROTARY_OK)
-            return rotary_fail(error, status, "--evaluate-lengths: %s", inner.message);
-    }
-    if (status == ROTARY_OK && options->temperature.given)
+    struct length_wanted wanted[MAX_WANTED];
+    int count;
+    rotary_status status = length_options_read(&options->lengths, config, true, wanted, &count, error);
+    if (status != ROTARY_OK)
+        return status;
+    evaluated_lengths_want(lengths, wanted, count);
+    if (count > 0 && options->temperature.given)
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
             "--temperature with --evaluate-lengths, which generates greedily: wanted one of the "
             "two");
-    return status;
+    return ROTARY_OK;
 }
 
 /* Options about problems need a task that has some. */
@@ -214,7 +202,9 @@ const struct command command_evaluate = {
             "learned table, is \"-\".",
     .example = "rotary evaluate runs/mine --show 5\n"
                "solves the problems and shows the first five with the model's answers",
-    .shared = {{temperature_option, 1, MEMBER(temperature)}, {checkpoint_option, 1, MEMBER(checkpoint)}},
+    .shared = {{temperature_option, 1, MEMBER(temperature)},
+               {checkpoint_option, 1, MEMBER(checkpoint)},
+               {length_option_rows, LENGTH_OPTION_ROWS, MEMBER(lengths)}},
     .options = evaluate_table,
     .option_count = sizeof evaluate_table / sizeof evaluate_table[0],
     .options_size = sizeof(struct evaluate_options),

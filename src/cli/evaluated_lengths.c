@@ -10,6 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MEMBER(member) offsetof(struct length_options, member)
+const struct setting length_option_rows[LENGTH_OPTION_ROWS] = {
+    {"--evaluate-lengths", SETTING_TEXT, MEMBER(lengths), .metavar = "N,N,...",
+     .help = "score sequences of so many tokens too, in which a problem stands last: shorter or longer ones "
+             "than a model was trained on"},
+    {"--evaluate-scaling", SETTING_TEXT, MEMBER(scalings), .metavar = "A,B,...",
+     .help = "with --evaluate-lengths, how rotations are scaled by length / trained length: none, linear, "
+             "ntk, dynamic, yarn or llama3 (default: none)"},
+};
+
 enum { MIN_LENGTH = 16, MAX_LENGTH = 1 << 20, NAME_BYTES = 32 }; /* as sequence_length */
 
 static rotary_status fail_lengths(const char *numbers, rotary_error *error)
@@ -73,23 +83,45 @@ static rotary_status read_scalings(const char *text, enum length_scaling scaling
     }
 }
 
-rotary_status evaluated_lengths_read(struct evaluated_lengths *lengths, const char *numbers,
-                                     const char *scalings, rotary_error *error)
+static rotary_status check_wanted(const struct run_config *config, int64_t length,
+                                  enum length_scaling scaling, rotary_error *error)
 {
-    int64_t tokens[MAX_LENGTHS];
-    enum length_scaling kinds[LENGTH_SCALINGS];
-    int count, kind_count;
-    rotary_status status = read_lengths(numbers, tokens, &count, error);
+    rotary_error inner = {0};
+    rotary_status status = length_check(config, length, scaling, &inner);
+    return status == ROTARY_OK ? status : rotary_fail(error, status, "--evaluate-lengths: %s", inner.message);
+}
+
+rotary_status length_options_read(const struct length_options *options, const struct run_config *config,
+                                  bool of_run, struct length_wanted wanted[MAX_WANTED], int *count,
+                                  rotary_error *error)
+{
+    int64_t lengths[MAX_LENGTHS];
+    enum length_scaling scalings[LENGTH_SCALINGS];
+    int length_count, scaling_count;
+    *count = 0;
+    if (!options->lengths && options->scalings)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "--evaluate-scaling is about --evaluate-lengths: give both");
+    if (!options->lengths)
+        return ROTARY_OK;
+    rotary_status status = read_lengths(options->lengths, lengths, &length_count, error);
     if (status == ROTARY_OK)
-        status = read_scalings(scalings ? scalings : length_scaling_names[0], kinds, &kind_count, error);
-    if (status != ROTARY_OK)
-        return status;
-    lengths->count = 0;
+        status = read_scalings(options->scalings ? options->scalings : length_scaling_names[0], scalings,
+                               &scaling_count, error);
+    for (int i = 0; status == ROTARY_OK && i < length_count * scaling_count; i++) {
+        const struct length_wanted next = {lengths[i / scaling_count], scalings[i % scaling_count]};
+        wanted[(*count)++] = next;
+        status = check_wanted(config, next.length, of_run ? next.scaling : LENGTH_SCALING_NONE, error);
+    }
+    return status;
+}
+
+void evaluated_lengths_want(struct evaluated_lengths *lengths, const struct length_wanted *wanted, int count)
+{
+    lengths->count = count;
     for (int i = 0; i < count; i++)
-        for (int j = 0; j < kind_count; j++)
-            lengths->scores[lengths->count++] =
-                (struct evaluated_length){.length = tokens[i], .scaling = kinds[j]};
-    return ROTARY_OK;
+        lengths->scores[i] =
+            (struct evaluated_length){.length = wanted[i].length, .scaling = wanted[i].scaling};
 }
 
 rotary_status evaluated_lengths_run(struct evaluated_lengths *lengths, const struct length_call *call,

@@ -6,11 +6,17 @@
 #ifndef ROTARY_CLI_EVALUATED_LENGTHS_H
 #define ROTARY_CLI_EVALUATED_LENGTHS_H
 
-#include "train/length_evaluation.h"
+#include "cli/arguments.h"
+#include "study/length_run.h"
 
-#include <jansson.h>
+enum { MAX_LENGTHS = 16, MAX_WANTED = MAX_LENGTHS * LENGTH_SCALINGS };
 
-enum { MAX_LENGTHS = 16 };
+/* The two options of a command, over struct length_options. */
+struct length_options {
+    const char *lengths, *scalings; /* NULL: not given */
+};
+enum { LENGTH_OPTION_ROWS = 2 };
+extern const struct setting length_option_rows[LENGTH_OPTION_ROWS];
 
 struct evaluated_length {
     int64_t length;
@@ -21,12 +27,18 @@ struct evaluated_length {
 };
 struct evaluated_lengths {
     int count;
-    struct evaluated_length scores[MAX_LENGTHS * LENGTH_SCALINGS]; /* by length, then by scaling, as given */
+    struct evaluated_length scores[MAX_WANTED]; /* by length, then by scaling, as given */
 };
 
-/* Reads "256,512" and "none,yarn", NULL for "none", each once: lengths and scalings of *lengths. */
-ROTARY_CHECKED rotary_status evaluated_lengths_read(struct evaluated_lengths *lengths, const char *numbers,
-                                                    const char *scalings, rotary_error *error);
+/* Reads "256,512" and "none,yarn" (not given: "none"), each once; *count is 0 without lengths. Checks that a
+ * run of the configuration can be asked for them (length_check). A comparison does not check the scalings,
+ * which some of its arms may have of their own: `of_run` is false. */
+ROTARY_CHECKED rotary_status length_options_read(const struct length_options *options,
+                                                 const struct run_config *config, bool of_run,
+                                                 struct length_wanted wanted[MAX_WANTED], int *count,
+                                                 rotary_error *error);
+/* What is to be evaluated. */
+void evaluated_lengths_want(struct evaluated_lengths *lengths, const struct length_wanted *wanted, int count);
 /* Evaluates all of them; `call` has the rest. */
 ROTARY_CHECKED rotary_status evaluated_lengths_run(struct evaluated_lengths *lengths,
                                                    const struct length_call *call, rotary_error *error);

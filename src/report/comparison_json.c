@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "report/cost.h"
 #include "report/findings.h"
+#include "report/lengths.h"
 #include "report/sentences.h"
 
 #include <math.h>
@@ -79,8 +80,9 @@ static json_t *diverged_json(const struct comparison *comparison, const struct c
                      (json_int_t)record->diverged);
 }
 
-static json_t *arm_json(const struct comparison *comparison, const struct comparison_arm *arm)
+static json_t *arm_json(const struct comparison *comparison, int index)
 {
+    const struct comparison_arm *arm = &comparison->arms[index];
     json_t *runs = json_array(), *diverged = json_array(), *measures = json_object();
     for (int i = 0; i < arm->run_count; i++)
         append(&runs, run_json(comparison, arm, i));
@@ -88,8 +90,9 @@ static json_t *arm_json(const struct comparison *comparison, const struct compar
         append(&diverged, diverged_json(comparison, arm, i));
     for (int i = 0; i < comparison->measure_count; i++)
         put(&measures, measure_names[comparison->measures[i]], statistics_json(arm, comparison->measures[i]));
-    return json_pack("{s:s, s:o, s:o, s:o, s:o}", "name", arm->name, "runs", runs, "diverged", diverged,
-                     "measures", measures, "cost", cost_json(arm));
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "name", arm->name, "runs", runs, "diverged", diverged,
+                     "measures", measures, "cost", cost_json(arm), "lengths",
+                     lengths_json(comparison, index));
 }
 
 /* ---- contrasts ---- */
@@ -137,7 +140,7 @@ rotary_status comparison_json(const struct comparison *comparison, json_t **obje
         return status;
     json_t *arms = json_array(), *contrasts = json_array(), *measures = json_array();
     for (int i = 0; i < comparison->arm_count; i++)
-        append(&arms, arm_json(comparison, &comparison->arms[i]));
+        append(&arms, arm_json(comparison, i));
     for (int i = 0; i < comparison->contrast_count; i++)
         append(&contrasts, contrast_json(comparison, i, findings.verdicts.items[i]));
     for (int i = 0; i < comparison->measure_count; i++)

@@ -4,6 +4,7 @@
 #include "file/print.h"
 #include "report/cost.h"
 #include "report/findings.h"
+#include "report/lengths.h"
 #include "report/sentences.h"
 
 #include <math.h>
@@ -225,6 +226,8 @@ rotary_status comparison_text(const struct comparison *comparison, char **text, 
         }
         if (cost_is_known(comparison))
             cost_text(print.stream, comparison);
+        if (lengths_are_known(comparison))
+            lengths_text(print.stream, comparison);
         status = print_end(&print, error);
         if (status == ROTARY_OK)
             replace_controls(print.text);

@@ -4,6 +4,7 @@
 #include "report/charts.h"
 #include "report/cost.h"
 #include "report/html.h"
+#include "report/lengths.h"
 #include "report/sentences.h"
 #include "report/svg.h"
 
@@ -264,6 +265,13 @@ static void write_charts(FILE *stream, const struct page *page)
     }
     if (cost_is_known(comparison))
         write_costs(stream, comparison);
+    if (lengths_are_known(comparison)) {
+        open_figure(stream, "Other lengths");
+        chart_lengths(stream, comparison);
+        close_figure(stream,
+                     "The mean score of a problem at the end of so many tokens, or of such sequences. "
+                     "Thin: with the rotation scaled.");
+    }
     if (comparison->scoring != SCORING_LOSS)
         write_validation(stream, page);
     write_curves(stream, page, &page->training, SERIES_TRAINING_LOSS, "Training loss",
@@ -283,6 +291,8 @@ static void write_numbers(FILE *stream, const struct collection *collection)
     }
     if (cost_is_known(comparison))
         cost_table(stream, comparison);
+    if (lengths_are_known(comparison))
+        lengths_table(stream, comparison);
     sentences_table(stream, comparison);
     page_runs(stream, collection);
 }

@@ -304,6 +304,10 @@ rotary_status record_read(struct record *record, const char *folder, rotary_erro
         status = read_metrics(record, metrics, error);
     if (status == ROTARY_OK)
         status = find_speed(record, error);
+    if (status == ROTARY_OK)
+        status = record_lengths_read(&record->lengths, folder, error);
+    if (record->lengths.step != record->done) /* the run went on since */
+        record_lengths_free(&record->lengths);
     if (status != ROTARY_OK)
         record_free(record);
     return status;
@@ -319,6 +323,7 @@ void record_free(struct record *record)
     free(record->samples);
     json_decref(record->sample_lines);
     free(record->signature);
+    record_lengths_free(&record->lengths);
     *record = (struct record){0};
 }
 

@@ -7,6 +7,7 @@
 #define ROTARY_STUDY_RECORDS_H
 
 #include "score/measure.h"
+#include "study/record_lengths.h"
 
 #include <jansson.h>
 #include <rotary/status.h>
@@ -49,8 +50,9 @@ struct record {
     int64_t evaluation_count;
     struct record_sample *samples;
     int64_t sample_count;
-    json_t *sample_lines; /* owns the samples' strings */
-    char *signature;      /* of the last BLEU (score/bleu.h); NULL: there is none */
+    json_t *sample_lines;          /* owns the samples' strings */
+    struct record_lengths lengths; /* scores of its last weights at other lengths */
+    char *signature;               /* of the last BLEU (score/bleu.h); NULL: there is none */
 };
 
 /* Reads a run's folder. A last line without a newline, which a killed run leaves, is ignored. Any other line

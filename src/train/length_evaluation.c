@@ -21,19 +21,20 @@ double length_factor(const struct length_call *call)
     return (double)max_i64(call->length, trained_length(call)) / (double)trained_length(call);
 }
 
+static bool has_own_scaling(const struct transformer_config *model)
+{
+    return model->rope_scaling[0] || model->rope_parameters[0];
+}
+
 bool length_is_possible(const struct length_call *call)
 {
     const struct transformer_config *model = &call->config->model;
     const struct position_encoding *encoding = position_encoding((enum position)model->position);
-    if (call->scaling != LENGTH_SCALING_NONE && !encoding->rotate_query_key && !encoding->rotate_value)
+    const bool rotates = encoding->rotate_query_key || encoding->rotate_value;
+    if (call->scaling != LENGTH_SCALING_NONE && (!rotates || has_own_scaling(model)))
         return false;
     return encoding->embedding != EMBEDDING_POSITION_LEARNED ||
            call->length <= model->max_position_embeddings;
-}
-
-static bool has_own_scaling(const struct transformer_config *model)
-{
-    return model->rope_scaling[0] || model->rope_parameters[0];
 }
 
 /* Writes the model's rope_scaling. */
@@ -64,7 +65,20 @@ static struct run_config config_at(const struct length_call *call)
     return config;
 }
 
-rotary_status length_check(const struct run_config *config, enum length_scaling scaling, rotary_error *error)
+/* The task at another length. */
+static rotary_status check_task(const struct run_config *config, int64_t length, rotary_error *error)
+{
+    struct task_config longer = config->task;
+    struct task *task;
+    longer.sequence_length = length;
+    rotary_status status = task_create(&task, &longer, &(struct task_request){.need = TASK_SIZES}, error);
+    if (status == ROTARY_OK)
+        task_destroy(task);
+    return status;
+}
+
+rotary_status length_check(const struct run_config *config, int64_t length, enum length_scaling scaling,
+                           rotary_error *error)
 {
     if (task_has_examples(&config->task))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
@@ -76,13 +90,13 @@ rotary_status length_check(const struct run_config *config, enum length_scaling 
                            "the scaling %s of a model that was trained with %s: wanted none",
                            length_scaling_names[scaling],
                            config->model.rope_scaling[0] ? "rope_scaling" : "rope_parameters");
-    return ROTARY_OK;
+    return check_task(config, length, error);
 }
 
 rotary_status length_evaluate(const struct length_call *call, struct evaluation *evaluation,
                               rotary_error *error)
 {
-    rotary_status status = length_check(call->config, call->scaling, error);
+    rotary_status status = length_check(call->config, call->length, call->scaling, error);
     if (status != ROTARY_OK)
         return status;
     const struct run_config config = config_at(call);

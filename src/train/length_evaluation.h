@@ -36,14 +36,15 @@ struct length_call {
 /* The factor of a scaling: 1 for sequences that are not longer than those of training. */
 double length_factor(const struct length_call *call);
 /* Whether the model computes sequences of this length: not beyond the end of a learned table of positions.
- * With a scaling: whether it rotates, too. */
+ * With a scaling: whether it rotates, too, and was trained without one. */
 bool length_is_possible(const struct length_call *call);
-/* ROTARY_INVALID_ARGUMENT for a task with a corpus, whose sequences are as long as they are, and for a
- * scaling of a model that was trained with rope_scaling or rope_parameters. */
-ROTARY_CHECKED rotary_status length_check(const struct run_config *config, enum length_scaling scaling,
-                                          rotary_error *error);
-/* Scores the model, which must be possible. Checks the same, and that no problem of the task is longer.
- * evaluation->sample_count problems are recorded, as evaluation_run does. */
+/* ROTARY_INVALID_ARGUMENT for a task with a corpus, whose sequences are as long as they are, for a length
+ * that is too short for the task's problems, and for a scaling of a model that was trained with rope_scaling
+ * or rope_parameters. */
+ROTARY_CHECKED rotary_status length_check(const struct run_config *config, int64_t length,
+                                          enum length_scaling scaling, rotary_error *error);
+/* Scores the model, which must be possible. Checks the same. evaluation->sample_count problems are recorded,
+ * as evaluation_run does. */
 ROTARY_CHECKED rotary_status length_evaluate(const struct length_call *call, struct evaluation *evaluation,
                                              rotary_error *error);
 

@@ -12,7 +12,10 @@
  *                            first of equal ones; its metadata has "validation_loss"
  *     average.safetensors    the mean of the last average_checkpoints checkpoints, at the end of a run
  *     translations.txt       of a task of translations: those of the test set, or without one of the
- * validation set, at the end of a run, one a line report.html            made by `rotary report`
+ *                            validation set, at the end of a run, one a line
+ *     lengths.json           scores at other lengths, where a comparison was asked for them
+ *                            (study/record_lengths.h)
+ *     report.html            made by `rotary report`
  *
  * Lines of metrics.jsonl, in order of time; steps are counted from 1:
  *     {"step":10,"loss":2.13,"learning_rate":0.00025,"gradient_norm":0.71,"tokens_per_second":51234.5}

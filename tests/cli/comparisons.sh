@@ -72,6 +72,35 @@ grep -q "seeds find" err && complain "the power of exact match where the loss de
     grep -q ", 2 seeds find a difference" err || complain "the power of other seeds than the folder's"
 }
 
+# Other lengths: each finished run is scored once, and again when it has other steps.
+# shellcheck disable=SC2086
+{
+    longer="compare index $tiny --positions rope,learned --runs 2 --out lengths"
+    does 0 $longer --steps 2 --evaluate-lengths 64,128 --evaluate-scaling none,yarn --json
+    has arms.0.lengths.0.length 64
+    has arms.0.lengths.3.scaling '"yarn"'
+    has arms.0.lengths.3.runs 2
+    has arms.0.lengths.3.mean 0.0
+    has arms.1.lengths.2.mean null # beyond the learned table
+    fingerprint lengths | grep -v report.html >kept
+    does 0 $longer --steps 2 --evaluate-lengths 128
+    says "tokens            64       128"
+    says "rope, yarn       0.0       0.0"
+    says "learned          0.0         -"
+    fingerprint lengths | grep -v report.html | cmp -s - kept || complain "the same lengths change a finished comparison"
+    does 0 report lengths
+    says "rope, yarn"
+    grep -q "Other lengths" lengths/report.html || complain "the page has no other lengths"
+    does 0 $longer --steps 3
+    ! grep -q "rope, yarn" out || complain "scores of other steps are shown"
+    does 0 $longer --steps 3 --evaluate-lengths 96
+    has_not=$(cat lengths/rope-1/lengths.json)
+    case $has_not in *128*) complain "scores of other steps are kept" ;; esac
+    says "tokens         96"
+    refuses 2 '--evaluate-lengths is "x", wanted numbers of tokens' $longer --evaluate-lengths x
+    refuses 2 "--evaluate-lengths: sequence_length 32 is too short for task index" $longer --evaluate-lengths 32
+}
+
 # What is wrong with such options.
 refuses 2 "--until and --runs are given" compare prefix --until 9 --runs 3
 refuses 2 "--seeds and --runs are given" compare prefix --seeds 1 --runs 3

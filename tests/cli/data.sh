@@ -96,7 +96,7 @@ refuses 2 '--evaluate-scaling is "lineer", wanted none, linear, ntk, dynamic, ya
 refuses 2 '--evaluate-scaling is "yarn,yarn"' evaluate whole --evaluate-lengths 64 --evaluate-scaling yarn,yarn
 refuses 2 "--evaluate-scaling is about --evaluate-lengths" evaluate whole --evaluate-scaling yarn
 refuses 2 "--temperature with --evaluate-lengths" evaluate whole --evaluate-lengths 64 --temperature 1
-refuses 1 "sequence_length 32 is too short for task index" evaluate whole --evaluate-lengths 32
+refuses 2 "--evaluate-lengths: sequence_length 32 is too short for task index" evaluate whole --evaluate-lengths 32
 
 # Label smoothing changes the gradient; a loss that is logged leaves it out.
 # shellcheck disable=SC2086

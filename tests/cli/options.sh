@@ -202,7 +202,7 @@ compares_otherwise "$base" "--vary rope_theta=9,99" "--vary rope_theta=9,98"
 compares_otherwise "$base" "--sweep learning_rate=1e-3" "--sweep learning_rate=2e-3"
 compares_otherwise "$tiny --steps 2 --runs 2 --positions none,rope,roper" "--all-pairs"
 three=c$runs
-elsewhere compare --until --sweep-runs # comparisons.sh
+elsewhere compare --until --sweep-runs --evaluate-lengths --evaluate-scaling # comparisons.sh
 elsewhere compare --out --threads --json --jobs # runs.sh, signals.sh, tests/study/test_compare.c
 
 # The comparison of three, and two runs that differ in one key.

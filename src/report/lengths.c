@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/lengths.h"
+
+#include "report/chart_names.h"
+#include "report/findings.h"
+#include "report/html.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_COLUMNS = 32, MAX_SCALINGS = 8, CHART_HEIGHT = 370, NAME_BYTES = 256 };
+
+/* The lengths and scalings of all runs. */
+struct found {
+    int64_t lengths[MAX_COLUMNS]; /* ascending */
+    int length_count;
+    const char *scalings[MAX_SCALINGS]; /* as they come; borrowed */
+    int scaling_count;
+};
+
+static void add_length(struct found *found, int64_t length)
+{
+    int at = 0;
+    while (at < found->length_count && found->lengths[at] < length)
+        at++;
+    if (found->length_count == MAX_COLUMNS || (at < found->length_count && found->lengths[at] == length))
+        return;
+    memmove(&found->lengths[at + 1], &found->lengths[at],
+            (size_t)(found->length_count++ - at) * sizeof *found->lengths);
+    found->lengths[at] = length;
+}
+
+static void add_scaling(struct found *found, const char *scaling)
+{
+    for (int i = 0; i < found->scaling_count; i++)
+        if (strcmp(found->scalings[i], scaling) == 0)
+            return;
+    if (found->scaling_count < MAX_SCALINGS)
+        found->scalings[found->scaling_count++] = scaling;
+}
+
+static const struct record_lengths *lengths_of(const struct comparison *comparison, int arm, int run)
+{
+    return &comparison->records[comparison->arms[arm].runs[run]].lengths;
+}
+
+static struct found find_all(const struct comparison *comparison)
+{
+    struct found found = {0};
+    for (int arm = 0; arm < comparison->arm_count; arm++)
+        for (int run = 0; run < comparison->arms[arm].run_count; run++) {
+            const struct record_lengths *lengths = lengths_of(comparison, arm, run);
+            for (int i = 0; i < lengths->count; i++) {
+                add_length(&found, lengths->items[i].length);
+                add_scaling(&found, lengths->items[i].scaling);
+            }
+        }
+    return found;
+}
+
+bool lengths_are_known(const struct comparison *comparison)
+{
+    return find_all(comparison).length_count > 0;
+}
+
+/* The score of the runs of an arm: exact match in percent, or the validation loss. */
+struct length_mean {
+    int runs;    /* that were scored, or cannot be */
+    double mean; /* NaN: none could */
+};
+
+static struct length_mean mean_of(const struct comparison *comparison, int arm, int64_t length,
+                                  const char *scaling)
+{
+    struct length_mean mean = {0};
+    double sum = 0;
+    int scored = 0;
+    for (int run = 0; run < comparison->arms[arm].run_count; run++) {
+        const struct record_length *found =
+            record_lengths_find(lengths_of(comparison, arm, run), length, scaling);
+        mean.runs += found != NULL;
+        if (!found || !found->possible)
+            continue;
+        scored++;
+        sum += found->problems > 0 ? 100.0 * (double)found->correct / (double)found->problems : found->loss;
+    }
+    mean.mean = scored > 0 ? sum / scored : (double)NAN;
+    return mean;
+}
+
+static enum measure measure_of(const struct comparison *comparison)
+{
+    return comparison->has_problems ? MEASURE_EXACT_MATCH : MEASURE_VALIDATION_LOSS;
+}
+
+/* Whether a row has something to say: without a scaling each has. */
+static bool has_row(const struct comparison *comparison, const struct found *found, int arm, int scaling)
+{
+    bool says = false;
+    for (int i = 0; i < found->length_count; i++) {
+        const struct length_mean mean = mean_of(comparison, arm, found->lengths[i], found->scalings[scaling]);
+        says = says || !isnan(mean.mean) || (mean.runs > 0 && strcmp(found->scalings[scaling], "none") == 0);
+    }
+    return says;
+}
+
+/* "rope", or "rope, yarn". */
+static const char *row_name(char name[NAME_BYTES], const struct comparison *comparison, int arm,
+                            const char *scaling)
+{
+    const bool plain = strcmp(scaling, "none") == 0;
+    snprintf(name, NAME_BYTES, "%.200s%s%.20s", comparison->arms[arm].name, plain ? "" : ", ",
+             plain ? "" : scaling);
+    return name;
+}
+
+/* Calls `write` for each row, the scalings of an arm one after another. */
+struct rows {
+    FILE *stream;
+    const struct comparison *comparison;
+    const struct found *found;
+    int name_width;
+    void (*write)(struct rows *rows, int arm, const char *scaling);
+};
+
+static void each_row(struct rows *rows)
+{
+    for (int arm = 0; arm < rows->comparison->arm_count; arm++)
+        for (int scaling = 0; scaling < rows->found->scaling_count; scaling++)
+            if (has_row(rows->comparison, rows->found, arm, scaling))
+                rows->write(rows, arm, rows->found->scalings[scaling]);
+}
+
+/* ---- text and JSON ---- */
+
+static void widen_name(struct rows *rows, int arm, const char *scaling)
+{
+    char name[NAME_BYTES];
+    const int width = (int)strlen(row_name(name, rows->comparison, arm, scaling));
+    rows->name_width = width > rows->name_width ? width : rows->name_width;
+}
+
+static void write_text(struct rows *rows, int arm, const char *scaling)
+{
+    const int decimals = measure_descriptions[measure_of(rows->comparison)].decimals;
+    char name[NAME_BYTES];
+    fprintf(rows->stream, "%-*s", rows->name_width, row_name(name, rows->comparison, arm, scaling));
+    for (int i = 0; i < rows->found->length_count; i++) {
+        const double mean = mean_of(rows->comparison, arm, rows->found->lengths[i], scaling).mean;
+        if (isnan(mean))
+            fprintf(rows->stream, "  %8s", "-");
+        else
+            fprintf(rows->stream, "  %8.*f", decimals, mean);
+    }
+    fputc('\n', rows->stream);
+}
+
+void lengths_text(FILE *stream, const struct comparison *comparison)
+{
+    const struct found found = find_all(comparison);
+    struct rows rows = {stream, comparison, &found, (int)strlen("tokens"), widen_name};
+    each_row(&rows);
+    fprintf(stream, "\nother lengths, mean %s\n", measure_descriptions[measure_of(comparison)].title);
+    fprintf(stream, "%-*s", rows.name_width, "tokens");
+    for (int i = 0; i < found.length_count; i++)
+        fprintf(stream, "  %8lld", (long long)found.lengths[i]);
+    fputc('\n', stream);
+    rows.write = write_text;
+    each_row(&rows);
+}
+
+json_t *lengths_json(const struct comparison *comparison, int arm)
+{
+    const struct found found = find_all(comparison);
+    json_t *list = json_array();
+    for (int i = 0; i < found.length_count; i++)
+        for (int j = 0; j < found.scaling_count; j++) {
+            const struct length_mean mean = mean_of(comparison, arm, found.lengths[i], found.scalings[j]);
+            if (mean.runs > 0)
+                json_array_append_new(list, json_pack("{s:I, s:s, s:i, s:o}", "length",
+                                                      (json_int_t)found.lengths[i], "scaling",
+                                                      found.scalings[j], "runs", mean.runs, "mean",
+                                                      isnan(mean.mean) ? json_null() : json_real(mean.mean)));
+        }
+    return list;
+}
+
+/* ---- on the page ---- */
+
+static void write_row(struct rows *rows, int arm, const char *scaling)
+{
+    const int decimals = measure_descriptions[measure_of(rows->comparison)].decimals;
+    char name[NAME_BYTES], number[HTML_NUMBER_BYTES];
+    fprintf(rows->stream, "<tr><th scope=\"row\" class=\"%s\">", svg_arm_class(arm));
+    html_text(rows->stream, row_name(name, rows->comparison, arm, scaling));
+    fputs("</th>", rows->stream);
+    for (int i = 0; i < rows->found->length_count; i++)
+        fprintf(rows->stream, "<td>%s</td>",
+                html_number(number, mean_of(rows->comparison, arm, rows->found->lengths[i], scaling).mean,
+                            decimals, 0));
+    fputs("</tr>\n", rows->stream);
+}
+
+void lengths_table(FILE *stream, const struct comparison *comparison)
+{
+    const struct found found = find_all(comparison);
+    char number[HTML_NUMBER_BYTES];
+    fprintf(stream,
+            "<div class=\"scroll\"><table class=\"sticky\">\n<caption>Other lengths: mean %s</caption>\n"
+            "<thead><tr><th>",
+            measure_descriptions[measure_of(comparison)].title);
+    html_text(stream, arm_heading(comparison));
+    fputs("</th>", stream);
+    for (int i = 0; i < found.length_count; i++)
+        fprintf(stream, "<th>%s</th>", html_count(number, found.lengths[i]));
+    fputs("</tr></thead>\n<tbody>\n", stream);
+    struct rows rows = {stream, comparison, &found, 0, write_row};
+    each_row(&rows);
+    fputs(
+        "</tbody></table></div>\n<p class=\"note\">Columns: tokens of a sequence. A problem stands last in "
+        "one. A name after that of the arm is how the rotation was scaled for sequences longer than those of "
+        "training.</p>\n",
+        stream);
+}
+
+struct lengths_chart {
+    FILE *stream;
+    const struct comparison *comparison;
+    const struct found *found;
+    struct svg_frame frame;
+    struct svg_scale up;
+};
+
+/* Lengths have equal distances, whatever they are. */
+static double column_x(const struct lengths_chart *chart, int column)
+{
+    const double width = chart->frame.right - chart->frame.left - 16;
+    const int last = chart->found->length_count - 1;
+    return chart->frame.left + 8 + (last > 0 ? width * column / last : width / 2);
+}
+
+static double point_y(const struct lengths_chart *chart, int arm, const char *scaling, int column)
+{
+    const double mean = mean_of(chart->comparison, arm, chart->found->lengths[column], scaling).mean;
+    return isnan(mean) ? (double)NAN : svg_place(chart->up, mean);
+}
+
+/* The last point of an arm that is not scaled. */
+static struct chart_end end_of(const void *argument, int arm)
+{
+    const struct lengths_chart *chart = argument;
+    for (int column = chart->found->length_count - 1; column >= 0; column--) {
+        const double y = point_y(chart, arm, "none", column);
+        if (isfinite(y))
+            return (struct chart_end){column_x(chart, column) + 6, y};
+    }
+    return (struct chart_end){(double)NAN, (double)NAN};
+}
+
+/* Thin where the rotation is scaled. */
+static void draw_row(const struct lengths_chart *chart, int arm, const char *scaling)
+{
+    const bool plain = strcmp(scaling, "none") == 0;
+    char name[NAME_BYTES];
+    row_name(name, chart->comparison, arm, scaling);
+    fprintf(chart->stream, "<path class=\"%s curve %s\" d=\"", svg_arm_class(arm), plain ? "bold" : "thin");
+    bool pen_down = false;
+    for (int column = 0; column < chart->found->length_count; column++) {
+        const double y = point_y(chart, arm, scaling, column);
+        if (isfinite(y))
+            fprintf(chart->stream, "%c%.1f %.1f", pen_down ? 'L' : 'M', column_x(chart, column), y);
+        pen_down = isfinite(y);
+    }
+    fputs("\"><title>", chart->stream);
+    html_text(chart->stream, name);
+    fputs("</title></path>\n", chart->stream);
+    for (int column = 0; plain && column < chart->found->length_count; column++) {
+        const double y = point_y(chart, arm, scaling, column);
+        if (isfinite(y))
+            svg_marker(chart->stream, arm, column_x(chart, column), y, 9, name);
+    }
+}
+
+static void set_scale(struct lengths_chart *chart)
+{
+    double low = (double)INFINITY, high = -(double)INFINITY;
+    for (int arm = 0; arm < chart->comparison->arm_count; arm++)
+        for (int i = 0; i < chart->found->length_count * chart->found->scaling_count; i++) {
+            const int column = i / chart->found->scaling_count, scaling = i % chart->found->scaling_count;
+            const double mean = mean_of(chart->comparison, arm, chart->found->lengths[column],
+                                        chart->found->scalings[scaling])
+                                    .mean;
+            low = fmin(low, mean); /* of NaN and a number, the number */
+            high = fmax(high, mean);
+        }
+    if (chart->comparison->has_problems || low > high) {
+        low = 0;
+        high = 100;
+    }
+    svg_round_range(&low, &high);
+    chart->up = (struct svg_scale){low, high, chart->frame.bottom, chart->frame.top};
+}
+
+static void draw_axis(const struct lengths_chart *chart)
+{
+    char number[HTML_NUMBER_BYTES];
+    for (int column = 0; column < chart->found->length_count; column++) {
+        const double x = column_x(chart, column);
+        svg_line(chart->stream, "grid", x, chart->frame.top, x, chart->frame.bottom);
+        svg_text(chart->stream, "tick", "middle", x, chart->frame.bottom + 18,
+                 html_count(number, chart->found->lengths[column]));
+    }
+    svg_text(chart->stream, "name", "middle", (chart->frame.left + chart->frame.right) / 2,
+             chart->frame.bottom + 38, "tokens of a sequence");
+}
+
+void chart_lengths(FILE *stream, const struct comparison *comparison)
+{
+    const struct found found = find_all(comparison);
+    const double height = fmax(CHART_HEIGHT, chart_names_height(comparison) + 90);
+    const char *title = measure_descriptions[measure_of(comparison)].title;
+    struct lengths_chart chart = {
+        .stream = stream,
+        .comparison = comparison,
+        .found = &found,
+        .frame = {50, SVG_WIDTH - 26 - chart_name_width(comparison), 34, height - 46},
+    };
+    set_scale(&chart);
+    svg_begin(stream, (int)height, "score by length of the sequence");
+    svg_axis_left(stream, chart.frame, chart.up, comparison->has_problems ? "%" : "", title);
+    draw_axis(&chart);
+    for (int arm = 0; arm < comparison->arm_count; arm++)
+        for (int scaling = 0; scaling < found.scaling_count; scaling++)
+            if (has_row(comparison, &found, arm, scaling))
+                draw_row(&chart, arm, found.scalings[scaling]);
+    struct svg_frame beside = chart.frame;
+    beside.right += 12;
+    chart_names(&(struct chart_names){stream, comparison, beside, end_of, &chart});
+    svg_end(stream);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What arms score on sequences of other lengths than they were trained on, where their runs say.
+ */
+#ifndef ROTARY_REPORT_LENGTHS_H
+#define ROTARY_REPORT_LENGTHS_H
+
+#include "study/comparison.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* Whether a run has such scores. */
+bool lengths_are_known(const struct comparison *comparison);
+
+/* As text: a line for each arm and scaling, a column for each length. */
+void lengths_text(FILE *stream, const struct comparison *comparison);
+/* Of an arm: [{"length", "scaling", "runs", "mean"}], mean null where it cannot compute such sequences. */
+json_t *lengths_json(const struct comparison *comparison, int arm);
+
+/* On the page: the same table, and the mean score over length for each arm. */
+void lengths_table(FILE *stream, const struct comparison *comparison);
+void chart_lengths(FILE *stream, const struct comparison *comparison);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "study/length_run.h"
+
+#include "base/fail.h"
+#include "study/collection.h"
+
+#include <stdio.h>
+
+static rotary_status score(const struct length_run_call *call, const struct record *record,
+                           const struct run_config *config, const struct length_wanted *wanted,
+                           struct record_length *scored, rotary_error *error)
+{
+    const struct evaluation_config how = {.seed = (uint64_t)config->train.seed,
+                                          .problems = config->task.problems,
+                                          .validation_sequences = config->train.validation_sequences,
+                                          .interrupted = call->interrupted};
+    const struct length_call one = {.folder = record->folder,
+                                    .checkpoint = record->averages ? CHECKPOINT_AVERAGE : CHECKPOINT_LAST,
+                                    .config = config,
+                                    .backend = call->backend,
+                                    .evaluation = &how,
+                                    .length = wanted->length,
+                                    .scaling = wanted->scaling};
+    struct evaluation evaluation = {0};
+    *scored = (struct record_length){.length = wanted->length, .possible = length_is_possible(&one)};
+    snprintf(scored->scaling, sizeof scored->scaling, "%s", length_scaling_names[wanted->scaling]);
+    if (!scored->possible)
+        return ROTARY_OK;
+    rotary_status status = length_evaluate(&one, &evaluation, error);
+    scored->correct = evaluation.correct;
+    scored->problems = evaluation.problems;
+    scored->loss = evaluation.loss;
+    return status;
+}
+
+/* Adds what is wanted and not there. */
+static rotary_status complete(const struct length_run_call *call, const struct record *record,
+                              struct record_lengths *lengths, rotary_error *error)
+{
+    struct run_config config;
+    rotary_status status = run_read_config(record->folder, &config, error);
+    for (int i = 0; status == ROTARY_OK && i < call->count; i++) {
+        struct record_length scored;
+        const struct length_wanted *wanted = &call->wanted[i];
+        if (record_lengths_find(lengths, wanted->length, length_scaling_names[wanted->scaling]))
+            continue;
+        status = score(call, record, &config, wanted, &scored, error);
+        if (status == ROTARY_OK)
+            status = record_lengths_add(lengths, &scored, error);
+    }
+    return status;
+}
+
+static rotary_status score_run(const struct length_run_call *call, const struct record *record,
+                               rotary_error *error)
+{
+    struct record_lengths lengths;
+    rotary_status status = record_lengths_read(&lengths, record->folder, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (lengths.step != record->done)
+        record_lengths_free(&lengths);
+    lengths.step = record->done;
+    const int before = lengths.count;
+    status = complete(call, record, &lengths, error);
+    if (status == ROTARY_OK && lengths.count > before)
+        status = record_lengths_write(&lengths, record->folder, error);
+    record_lengths_free(&lengths);
+    return status;
+}
+
+rotary_status length_run(const struct length_run_call *call, rotary_error *error)
+{
+    struct collection collection;
+    rotary_status status = collection_read(&collection, &call->folder, 1, error);
+    if (status != ROTARY_OK)
+        return status;
+    for (int i = 0; status == ROTARY_OK && i < collection.record_count; i++) {
+        const struct record *record = &collection.records[i];
+        if (!record_finished(record) || record->diverged)
+            continue;
+        if (call->progress)
+            call->progress(call->argument, record->folder, i + 1, collection.record_count);
+        status = score_run(call, record, error);
+    }
+    collection_free(&collection);
+    return status;
+}

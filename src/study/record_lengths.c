@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "study/record_lengths.h"
+
+#include "base/fail.h"
+#include "file/file.h"
+#include "train/folder.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static rotary_status fail_value(const char *path, const char *key, const char *wanted, rotary_error *error)
+{
+    return rotary_fail(error, ROTARY_BAD_FILE, "%s: \"%s\" is not as it should be, wanted %s", path, key,
+                       wanted);
+}
+
+static rotary_status read_count(const char *path, const json_t *object, const char *key, int64_t *count,
+                                rotary_error *error)
+{
+    const json_t *value = json_object_get(object, key);
+    if (!json_is_integer(value) || json_integer_value(value) < 0)
+        return fail_value(path, key, "a whole number of at least 0", error);
+    *count = json_integer_value(value);
+    return ROTARY_OK;
+}
+
+static rotary_status read_scores(const char *path, const json_t *object, struct record_length *length,
+                                 rotary_error *error)
+{
+    const json_t *loss = json_object_get(object, "loss");
+    rotary_status status = read_count(path, object, "correct", &length->correct, error);
+    if (status == ROTARY_OK)
+        status = read_count(path, object, "problems", &length->problems, error);
+    if (status == ROTARY_OK && length->correct > length->problems)
+        status = fail_value(path, "correct", "at most \"problems\"", error);
+    if (status == ROTARY_OK && !json_is_number(loss) && !json_is_null(loss))
+        status = fail_value(path, "loss", "a number", error);
+    length->loss = json_is_number(loss) ? json_number_value(loss) : (double)NAN;
+    return status;
+}
+
+static rotary_status read_length(const char *path, const json_t *object, struct record_length *length,
+                                 rotary_error *error)
+{
+    const char *scaling = json_string_value(json_object_get(object, "scaling"));
+    *length = (struct record_length){.possible = !json_is_null(json_object_get(object, "problems"))};
+    rotary_status status = read_count(path, object, "length", &length->length, error);
+    if (status == ROTARY_OK && (!scaling || strlen(scaling) >= sizeof length->scaling))
+        status = fail_value(path, "scaling", "the name of a scaling", error);
+    if (status != ROTARY_OK)
+        return status;
+    memcpy(length->scaling, scaling, strlen(scaling) + 1);
+    return length->possible ? read_scores(path, object, length, error) : ROTARY_OK;
+}
+
+rotary_status record_lengths_add(struct record_lengths *lengths, const struct record_length *length,
+                                 rotary_error *error)
+{
+    struct record_length *items =
+        realloc(lengths->items, (size_t)(lengths->count + 1) * sizeof *lengths->items);
+    if (!items)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the scores of a run");
+    lengths->items = items;
+    lengths->items[lengths->count++] = *length;
+    return ROTARY_OK;
+}
+
+static rotary_status read_object(const char *path, const json_t *object, struct record_lengths *lengths,
+                                 rotary_error *error)
+{
+    const json_t *list = json_object_get(object, "lengths");
+    rotary_status status = read_count(path, object, "step", &lengths->step, error);
+    if (status == ROTARY_OK && !json_is_array(list))
+        status = fail_value(path, "lengths", "a list", error);
+    for (size_t i = 0; status == ROTARY_OK && i < json_array_size(list); i++) {
+        struct record_length length;
+        status = read_length(path, json_array_get(list, i), &length, error);
+        if (status == ROTARY_OK)
+            status = record_lengths_add(lengths, &length, error);
+    }
+    return status;
+}
+
+rotary_status record_lengths_read(struct record_lengths *lengths, const char *folder, rotary_error *error)
+{
+    char path[FILE_PATH_BYTES];
+    json_t *object = NULL;
+    *lengths = (struct record_lengths){0};
+    rotary_status status = file_path(path, folder, FOLDER_LENGTHS, error);
+    if (status != ROTARY_OK || !file_exists(path))
+        return status;
+    status = file_read_json(path, &object, error);
+    if (status == ROTARY_OK)
+        status = read_object(path, object, lengths, error);
+    json_decref(object);
+    if (status != ROTARY_OK)
+        record_lengths_free(lengths);
+    return status;
+}
+
+static json_t *length_json(const struct record_length *length)
+{
+    if (!length->possible)
+        return json_pack("{s:I, s:s, s:n, s:n, s:n}", "length", (json_int_t)length->length, "scaling",
+                         length->scaling, "correct", "problems", "loss");
+    return json_pack("{s:I, s:s, s:I, s:I, s:o}", "length", (json_int_t)length->length, "scaling",
+                     length->scaling, "correct", (json_int_t)length->correct, "problems",
+                     (json_int_t)length->problems, "loss",
+                     isfinite(length->loss) ? json_real(length->loss) : json_null());
+}
+
+rotary_status record_lengths_write(const struct record_lengths *lengths, const char *folder,
+                                   rotary_error *error)
+{
+    char path[FILE_PATH_BYTES];
+    rotary_status status = file_path(path, folder, FOLDER_LENGTHS, error);
+    json_t *list = json_array();
+    for (int i = 0; i < lengths->count; i++)
+        json_array_append_new(list, length_json(&lengths->items[i]));
+    json_t *object = json_pack("{s:I, s:o}", "step", (json_int_t)lengths->step, "lengths", list);
+    if (status == ROTARY_OK)
+        status = object && (int)json_array_size(list) == lengths->count
+                     ? file_replace_json(path, object, error)
+                     : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write %s", path);
+    json_decref(object);
+    return status;
+}
+
+void record_lengths_free(struct record_lengths *lengths)
+{
+    free(lengths->items);
+    *lengths = (struct record_lengths){0};
+}
+
+const struct record_length *record_lengths_find(const struct record_lengths *lengths, int64_t length,
+                                                const char *scaling)
+{
+    for (int i = 0; i < lengths->count; i++)
+        if (lengths->items[i].length == length && strcmp(lengths->items[i].scaling, scaling) == 0)
+            return &lengths->items[i];
+    return NULL;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * lengths.json: written and read back, absent, and damaged in every key.
+ */
+#include "study/record_lengths.h"
+#include "study/synthetic.h"
+#include "support/check.h"
+#include "support/scratch.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct record_length known[] = {
+    {.length = 256, .scaling = "none", .possible = true, .correct = 12, .problems = 128, .loss = 1.25},
+    {.length = 512, .scaling = "none", .possible = true, .loss = 2.5},
+    {.length = 512, .scaling = "yarn", .possible = true, .correct = 3, .problems = 128, .loss = (double)NAN},
+    {.length = 1024, .scaling = "none"},
+};
+enum { KNOWN = sizeof known / sizeof *known };
+
+static void test_round_trip(void)
+{
+    const char *folder = scratch_path("run");
+    struct record_lengths made = {.step = 600}, read;
+    rotary_error error = {0};
+    synthetic_write(folder, "config.json", "{}");
+    CHECK_INT(record_lengths_read(&read, folder, &error), ROTARY_OK);
+    CHECK_INT(read.count, 0);
+    for (int i = 0; i < KNOWN; i++)
+        CHECK_INT(record_lengths_add(&made, &known[i], &error), ROTARY_OK);
+    CHECK_INT(record_lengths_write(&made, folder, &error), ROTARY_OK);
+    CHECK_INT(record_lengths_read(&read, folder, &error), ROTARY_OK);
+    CHECK_INT(read.step, 600);
+    CHECK_INT(read.count, KNOWN);
+    for (int i = 0; i < read.count; i++) {
+        const struct record_length *found = &read.items[i];
+        CHECK_INT(found->length, known[i].length);
+        CHECK_TEXT(found->scaling, known[i].scaling);
+        CHECK_INT(found->possible, known[i].possible);
+        CHECK_INT(found->correct, known[i].correct);
+        CHECK_INT(found->problems, known[i].problems);
+        CHECK(found->loss == known[i].loss || (isnan(found->loss) && isnan(known[i].loss)));
+        CHECK(record_lengths_find(&read, known[i].length, known[i].scaling) == found);
+    }
+    CHECK(record_lengths_find(&read, 1024, "yarn") == NULL);
+    CHECK(record_lengths_find(&read, 257, "none") == NULL);
+    record_lengths_free(&read);
+    record_lengths_free(&made);
+}
+
+static void test_damaged(void)
+{
+#define SCORES "\"correct\":1,\"problems\":2,\"loss\":1"
+    static const struct {
+        const char *text, *key;
+    } damaged[] = {
+        {"{\"lengths\":[]}", "step"},
+        {"{\"step\":-1,\"lengths\":[]}", "step"},
+        {"{\"step\":1}", "lengths"},
+        {"{\"step\":1,\"lengths\":{}}", "lengths"},
+        {"{\"step\":1,\"lengths\":[7]}", "length"},
+        {"{\"step\":1,\"lengths\":[{\"scaling\":\"none\"," SCORES "}]}", "length"},
+        {"{\"step\":1,\"lengths\":[{\"length\":64," SCORES "}]}", "scaling"},
+        {"{\"step\":1,\"lengths\":[{\"length\":64,\"scaling\":\"a name that is too long\"," SCORES "}]}",
+         "scaling"},
+        {"{\"step\":1,\"lengths\":[{\"length\":64,\"scaling\":\"none\",\"problems\":2,\"loss\":1}]}",
+         "correct"},
+        {"{\"step\":1,\"lengths\":[{\"length\":64,\"scaling\":\"none\",\"correct\":3,\"problems\":2,\"loss\":"
+         "1}]}",
+         "correct"},
+        {"{\"step\":1,\"lengths\":[{\"length\":64,\"scaling\":\"none\",\"correct\":1,\"loss\":1}]}",
+         "problems"},
+        {"{\"step\":1,\"lengths\":[{\"length\":64,\"scaling\":\"none\",\"correct\":1,\"problems\":2}]}",
+         "loss"},
+        {"[]", "lengths.json"},
+        {"{", "lengths.json"},
+    };
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        const char *folder = scratch_path("damaged");
+        struct record_lengths read;
+        rotary_error error = {0};
+        synthetic_write(folder, "lengths.json", damaged[i].text);
+        check_about("%s", damaged[i].text);
+        CHECK_INT(record_lengths_read(&read, folder, &error), ROTARY_BAD_FILE);
+        CHECK(strstr(error.message, damaged[i].key) && strstr(error.message, "lengths.json"));
+        CHECK_INT(read.count, 0);
+    }
+    check_about("%s", "");
+}
+
+/* Scores of other steps than the run has are none of its own. */
+static void test_record(void)
+{
+    const char *folder = scratch_path("600");
+    struct synthetic_run run = synthetic_quick;
+    struct record record;
+    run.position = "rope";
+    run.half = 300;
+    synthetic_run(folder, &run);
+    struct record_lengths made = {.step = run.steps};
+    CHECK_INT(record_lengths_add(&made, &known[0], NULL), ROTARY_OK);
+    CHECK_INT(record_lengths_write(&made, folder, NULL), ROTARY_OK);
+    CHECK_INT(record_read(&record, folder, NULL), ROTARY_OK);
+    CHECK_INT(record.lengths.count, 1);
+    record_free(&record);
+    made.step--;
+    CHECK_INT(record_lengths_write(&made, folder, NULL), ROTARY_OK);
+    CHECK_INT(record_read(&record, folder, NULL), ROTARY_OK);
+    CHECK_INT(record.lengths.count, 0);
+    record_free(&record);
+    record_lengths_free(&made);
+}
+
+int main(void)
+{
+    test_round_trip();
+    test_damaged();
+    test_record();
+    return check_report();
+}
