@@ -114,7 +114,7 @@ static void initialise_block(void *argument, int64_t index, int worker)
     const struct parameter *row = work->row;
     int64_t begin = index * BLOCK_ELEMENTS, end = min_i64(begin + BLOCK_ELEMENTS, work->count);
     float *value = work->host;
-    if (row->initial == INITIAL_UNIFORM)
+    if (row->initial == INITIAL_UNIFORM || row->initial == INITIAL_LOG_UNIFORM)
         rotary_random_uniforms(work->key, (uint64_t)(work->first + begin), end - begin, value + begin);
     for (int64_t j = begin; j < end; j++)
         switch (row->initial) {
@@ -129,6 +129,9 @@ static void initialise_block(void *argument, int64_t index, int worker)
             break;
         case INITIAL_UNIFORM:
             value[j] = scale_of(row, work->first + j) * (2.0f * value[j] - 1.0f);
+            break;
+        case INITIAL_LOG_UNIFORM:
+            value[j] = (float)log((double)row->scale * fmax((double)value[j], 0x1p-8));
             break;
         }
 }

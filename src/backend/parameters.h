@@ -15,8 +15,9 @@
 enum initialisation {
     INITIAL_ZERO,
     INITIAL_ONE,
-    INITIAL_NORMAL,  /* standard deviation `scale` */
-    INITIAL_UNIFORM, /* -scale ... scale */
+    INITIAL_NORMAL,      /* standard deviation `scale` */
+    INITIAL_UNIFORM,     /* -scale ... scale */
+    INITIAL_LOG_UNIFORM, /* the logarithm of a number in 0 ... scale, of at least scale / 256 */
 };
 
 /* Glorot and Bengio 2010: the bound of a uniform distribution of the elements of a matrix of these sides. */

@@ -14,16 +14,20 @@ size_t attention_workspace_bytes(const struct sublayer *sublayer, const struct a
     const struct backend_operations *operations = sublayer->backend->operations;
     static const int32_t any = 0; /* positions are not read here: only whether there are some counts */
     const int32_t *positions = config->positions ? &any : NULL;
+    rotary_attention_distance_bias bias = config->distance_bias;
+    float unread = 0;
+    if (config->learned_distance_bias) /* of its gradient too is only read whether there is one */
+        bias = (rotary_attention_distance_bias){.data = &unread, .distances = 1, .gradient = &unread};
     const rotary_attention_forward_call forward = {.struct_size = sizeof forward,
                                                    .shape = extent->shape,
                                                    .packed_sequences = extent->packed_sequences,
-                                                   .distance_bias = config->distance_bias,
+                                                   .distance_bias = bias,
                                                    .query_positions = positions,
                                                    .key_positions = positions};
     const rotary_attention_backward_call backward = {.struct_size = sizeof backward,
                                                      .shape = extent->shape,
                                                      .packed_sequences = extent->packed_sequences,
-                                                     .distance_bias = config->distance_bias,
+                                                     .distance_bias = bias,
                                                      .query_positions = positions,
                                                      .key_positions = positions};
     size_t bytes = operations->attention_forward_bytes(config->attention, &forward);

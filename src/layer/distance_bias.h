@@ -1,31 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The bias by distance that an encoding adds to scores, in the memory of a backend.
+ * The bias by distance that an encoding adds to the scores of a stack's self-attention, in the memory of a
+ * backend, and its parameters where it is learned. The layers of the stack share it (Raffel et al. 2020).
+ *
+ * A table of heads times distances is small, so it is computed on the host: learned biases cost a read and a
+ * write in each pass. What is computed is a function of the values alone, whatever the number of threads.
  */
 #ifndef ROTARY_LAYER_DISTANCE_BIAS_H
 #define ROTARY_LAYER_DISTANCE_BIAS_H
 
-#include "backend/backend.h"
 #include "layer/encoding.h"
 
 struct distance_bias {
     rotary_attention_distance_bias call; /* for attention's calls; data NULL: there is no bias */
-    float *memory;                       /* [heads, distances], of the backend, owned */
+    bool is_learned;                     /* known without memory too */
+
     const struct backend *backend;
+    const struct distance_bias_function *function; /* NULL: the encoding has no bias */
+    struct distance_bias_shape shape;
+    float *memory; /* [heads, distances], of the backend, owned; then its gradient, of a learned one in
+                      training */
+    int count;     /* parameters */
+    int rows[DISTANCE_BIAS_PARAMETERS];          /* in the table of parameters */
+    uint64_t versions[DISTANCE_BIAS_PARAMETERS]; /* of the values in memory; 0: none yet */
+    /* Of a learned one, on the host, owned: the parameters and their gradients, and a place for the bias, its
+     * gradient or that of a parameter. */
+    float *table, *values[DISTANCE_BIAS_PARAMETERS];
+    double *gradients[DISTANCE_BIAS_PARAMETERS];
 };
 
-/* The bias of sequences of at most `positions` tokens; an empty one where the encoding has none. Causal
- * attention has no distances above 0. */
 struct distance_bias_config {
     enum position position;
-    int64_t heads, positions;
+    const char *prefix; /* of the parameters' names: "" or "encoder." */
+    int64_t heads;
+    int64_t positions; /* sequences have at most so many tokens; 0: only parameters are added, no memory */
     bool causal;
+    bool training;
+    struct distance_bias_settings settings;
 };
+/* The bias of an encoding; an empty one where it has none. Adds the parameters of a learned one to the table.
+ */
 ROTARY_CHECKED rotary_status distance_bias_create(struct distance_bias *bias, const struct backend *backend,
                                                   const struct distance_bias_config *config,
-                                                  rotary_error *error);
+                                                  struct parameters *parameters, rotary_error *error);
 void distance_bias_destroy(struct distance_bias *bias);
-/* Bytes that distance_bias_create would allocate. */
+/* Bytes of the backend that distance_bias_create would allocate. */
 double distance_bias_bytes(const struct distance_bias_config *config);
+
+/* Before a forward pass or decoding: computes a learned bias anew if its parameters have changed. */
+ROTARY_CHECKED rotary_status distance_bias_update(struct distance_bias *bias,
+                                                  const struct parameters *parameters, rotary_error *error);
+/* Before and after the backward pass of the layers, which add to the bias's gradient. The second adds the
+ * gradients of the parameters to theirs. */
+ROTARY_CHECKED rotary_status distance_bias_clear_gradient(struct distance_bias *bias, rotary_error *error);
+ROTARY_CHECKED rotary_status distance_bias_backward(struct distance_bias *bias, struct parameters *parameters,
+                                                    rotary_error *error);
 
 #endif

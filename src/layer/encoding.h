@@ -6,6 +6,7 @@
 #ifndef ROTARY_LAYER_ENCODING_H
 #define ROTARY_LAYER_ENCODING_H
 
+#include "backend/parameters.h"
 #include "layer/embedding.h"
 #include "layer/encoding_list.h"
 
@@ -13,17 +14,43 @@
 enum position { ROTARY_ENCODINGS(ROTARY_ENCODING_VALUE) POSITIONS };
 #undef ROTARY_ENCODING_VALUE
 
+enum kerple_kernel { KERPLE_LOG, KERPLE_POWER };
+enum { SANDWICH_MAX_CHANNELS = 1024 };
+
+/* What biases by distance depend on beside head and distance. Each encoding reads its own. */
+struct distance_bias_settings {
+    int64_t width;                 /* of the residual stream */
+    int64_t buckets, max_distance; /* t5: in all directions; from max_distance on all distances share one */
+    enum kerple_kernel kernel;
+    int64_t sandwich_channels; /* an even number */
+};
+
 /* A bias that depends on head and distance alone, [heads, distances]: entry i of a head is added to the
  * scores of keys at distance first + i, the key's position minus the query's. */
 struct distance_bias_shape {
     int64_t heads, distances, first;
+    bool causal; /* no distance is above 0 */
+    struct distance_bias_settings settings;
+};
+
+/* The most parameters that a learned bias may have. */
+enum { DISTANCE_BIAS_PARAMETERS = 2 };
+
+/* How a bias by distance is computed, on the host. The parameters of a fixed one are NULL, as it has none. */
+struct distance_bias_function {
+    void (*fill)(const struct distance_bias_shape *shape, const float *const *parameters, float *bias);
+    /* Of learned biases; else NULL. `list` describes the parameters in rows that are zero (name, shape,
+     * initial value) and returns their number. `gradient` adds the gradients of the parameters to arrays of
+     * their shapes, from that of the bias, in an order that depends on the shape alone. */
+    int (*list)(const struct distance_bias_shape *shape, struct parameter rows[DISTANCE_BIAS_PARAMETERS]);
+    void (*gradient)(const struct distance_bias_shape *shape, const float *const *parameters,
+                     const float *d_bias, double *const *d_parameters);
 };
 
 struct position_encoding {
     enum embedding_position embedding; /* table added to the embedding */
     bool rotate_query_key, rotate_value;
-    /* Fills the bias, which is the same in all layers; NULL: there is none. */
-    void (*fill_distance_bias)(const struct distance_bias_shape *shape, float *bias);
+    const struct distance_bias_function *distance_bias; /* the same in all layers; NULL: there is none */
 };
 
 #define ROTARY_ENCODING_ROW(capitals, name) extern const struct position_encoding encoding_##name;

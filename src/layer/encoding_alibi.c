@@ -18,13 +18,15 @@ static double slope_of(int64_t head, int64_t heads)
     return exp2(-4.0 * (double)(2 * (head - power) + 1) / (double)power);
 }
 
-static void fill(const struct distance_bias_shape *shape, float *bias)
+static void fill(const struct distance_bias_shape *shape, const float *const *parameters, float *bias)
 {
+    (void)parameters;
     for (int64_t head = 0; head < shape->heads; head++)
         for (int64_t i = 0; i < shape->distances; i++)
             bias[head * shape->distances + i] =
                 (float)(-slope_of(head, shape->heads) * fabs((double)(shape->first + i)));
 }
 
+static const struct distance_bias_function function = {.fill = fill};
 const struct position_encoding encoding_alibi = {.embedding = EMBEDDING_POSITION_NONE,
-                                                 .fill_distance_bias = fill};
+                                                 .distance_bias = &function};

@@ -12,6 +12,9 @@
     ENCODING(SINUSOIDAL, sinusoidal)                                                                         \
     ENCODING(ROPE, rope)                                                                                     \
     ENCODING(ROPER, roper)                                                                                   \
-    ENCODING(ALIBI, alibi)
+    ENCODING(ALIBI, alibi)                                                                                   \
+    ENCODING(T5, t5)                                                                                         \
+    ENCODING(KERPLE, kerple)                                                                                 \
+    ENCODING(SANDWICH, sandwich)
 
 #endif

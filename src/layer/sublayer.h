@@ -51,6 +51,7 @@ struct sublayer_config {
     float norm_epsilon;
 
     rotary_attention_distance_bias distance_bias; /* of scores; in the backend's memory, borrowed */
+    bool learned_distance_bias; /* it has a gradient in training; known where the bias has no memory yet */
 
     int64_t hidden;
     enum activation activation;

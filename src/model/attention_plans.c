@@ -207,16 +207,6 @@ static rotary_status read_kind(const struct transformer_config *config, enum att
     return ROTARY_OK;
 }
 
-/* Cross-attention has none: queries and keys have no distance. */
-static struct distance_bias_config bias_config_of(const struct transformer_config *config,
-                                                  enum attention_kind kind, int64_t positions)
-{
-    return (struct distance_bias_config){.position = (enum position)config->position,
-                                         .heads = config->num_attention_heads,
-                                         .positions = kind == ATTENTION_CROSS ? 0 : positions,
-                                         .causal = kind == ATTENTION_DECODER};
-}
-
 rotary_status attention_plans_create(struct attention_plans *plans, const struct backend *backend,
                                      const struct transformer_config *config, enum attention_kind kind,
                                      int64_t table_positions, rotary_error *error)
@@ -232,10 +222,6 @@ rotary_status attention_plans_create(struct attention_plans *plans, const struct
                            : rotary_fail(error, ROTARY_OUT_OF_MEMORY,
                                          "no memory for the plans of %lld layers", (long long)made.layers);
     free(plan_of_layer);
-    if (status == ROTARY_OK) {
-        const struct distance_bias_config bias = bias_config_of(config, kind, table_positions);
-        status = distance_bias_create(&made.distance_bias, backend, &bias, error);
-    }
     if (status == ROTARY_OK)
         *plans = made;
     else
@@ -247,7 +233,6 @@ void attention_plans_destroy(struct attention_plans *plans)
 {
     for (int i = 0; i < MAX_ATTENTION_PLANS; i++)
         position_attention_destroy(&plans->plans[i]);
-    distance_bias_destroy(&plans->distance_bias);
     free(plans->of_layer);
     *plans = (struct attention_plans){0};
 }
@@ -261,9 +246,8 @@ double attention_plans_table_bytes(const struct attention_plans *plans,
         pairs += plan->rope ? rotary_rope_pairs(plan->rope) : 0;
         pairs += plan->value_rope ? rotary_rope_pairs(plan->value_rope) : 0;
     }
-    const struct distance_bias_config bias = bias_config_of(config, plans->kind, positions);
     /* A cosine and a sine of each pair. */
-    return (double)positions * 2.0 * (double)pairs * sizeof(float) + distance_bias_bytes(&bias);
+    return (double)positions * 2.0 * (double)pairs * sizeof(float);
 }
 
 /* ---- checking ---- */

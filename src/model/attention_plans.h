@@ -12,7 +12,6 @@
 #define ROTARY_MODEL_ATTENTION_PLANS_H
 
 #include "base/attention_maps.h"
-#include "layer/distance_bias.h"
 #include "layer/position.h"
 #include "model/transformer_config.h"
 
@@ -24,11 +23,10 @@ struct attention_plans {
     const struct attention_plan **of_layer;               /* [layers], borrowed from `plans` */
     enum attention_kind kind;
     int64_t layers;
-    struct distance_bias distance_bias; /* of all layers; empty where the encoding has none */
 };
 
-/* The plans of a configuration that transformer_config_check accepted. Their tables of cosines and sines, and
- * the bias by distance, are for table_positions positions; 0: they have no memory. */
+/* The plans of a configuration that transformer_config_check accepted. Their tables of cosines and sines
+ * are for table_positions positions; 0: they have no memory. */
 ROTARY_CHECKED rotary_status attention_plans_create(struct attention_plans *plans,
                                                     const struct backend *backend,
                                                     const struct transformer_config *config,

@@ -2,6 +2,7 @@
 #include "model/config_check.h"
 
 #include "base/fail.h"
+#include "layer/encoding.h"
 #include "model/attention_plans.h"
 
 /* What an encoder-decoder has and a decoder has not. */
@@ -25,6 +26,27 @@ static rotary_status check_encoder(struct transformer_config *config, rotary_err
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "parallel_residual with architecture encoder_decoder: wanted no, as "
                            "feed-forward reads what cross-attention adds");
+    return ROTARY_OK;
+}
+
+/* Of T5's buckets half are single distances, and the others lie between these and the last. */
+static rotary_status check_distance_bias(const struct transformer_config *config, rotary_error *error)
+{
+    long long buckets = (long long)config->relative_attention_num_buckets,
+              last = (long long)config->relative_attention_max_distance;
+    if (config->position == POSITION_SANDWICH && config->sandwich_channels % 2 != 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "sandwich_channels is %lld: wanted an even number",
+                           (long long)config->sandwich_channels);
+    if (config->position != POSITION_T5)
+        return ROTARY_OK;
+    if (buckets % 2 != 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "relative_attention_num_buckets is %lld: wanted an even number", buckets);
+    if (last <= buckets / 2)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "relative_attention_max_distance is %lld with relative_attention_num_buckets "
+                           "%lld: wanted more than half of the buckets, which are single distances",
+                           last, buckets);
     return ROTARY_OK;
 }
 
@@ -76,6 +98,8 @@ rotary_status transformer_config_check(struct transformer_config *config, rotary
             error, ROTARY_INVALID_ARGUMENT,
             "parallel_residual two_norms without a norm before the layers: wanted norm_position "
             "pre or both, or parallel_residual one_norm");
-    rotary_status status = transformer_has_encoder(config) ? check_encoder(config, error) : ROTARY_OK;
+    rotary_status status = check_distance_bias(config, error);
+    if (status == ROTARY_OK && transformer_has_encoder(config))
+        status = check_encoder(config, error);
     return status == ROTARY_OK ? attention_plans_check(config, error) : status;
 }

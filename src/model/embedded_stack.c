@@ -19,6 +19,7 @@ void embedded_stack_destroy(struct embedded_stack *part)
 {
     stack_destroy(part->stack);
     embedding_destroy(&part->embedding);
+    distance_bias_destroy(&part->distance_bias);
     attention_plans_destroy(&part->plans);
     *part = (struct embedded_stack){0};
 }
@@ -93,7 +94,9 @@ rotary_status embedded_stack_forward(struct embedded_stack *part, const struct p
     if (status != ROTARY_OK)
         return status;
     const struct embedding_call embedding = embedding_call_of(part, input, call->dropout);
-    status = embedded_stack_embed(part, parameters, &embedding, error);
+    status = distance_bias_update(&part->distance_bias, parameters, error);
+    if (status == ROTARY_OK)
+        status = embedded_stack_embed(part, parameters, &embedding, error);
     return status == ROTARY_OK ? stack_forward(part->stack, parameters, call, error) : status;
 }
 
@@ -101,7 +104,11 @@ rotary_status embedded_stack_backward(struct embedded_stack *part, struct parame
                                       const struct token_sequences *input, const struct stack_call *call,
                                       rotary_error *error)
 {
-    rotary_status status = stack_backward(part->stack, parameters, call, error);
+    rotary_status status = distance_bias_clear_gradient(&part->distance_bias, error);
+    if (status == ROTARY_OK)
+        status = stack_backward(part->stack, parameters, call, error);
+    if (status == ROTARY_OK)
+        status = distance_bias_backward(&part->distance_bias, parameters, error);
     if (status != ROTARY_OK)
         return status;
     const struct embedding_call embedding = embedding_call_of(part, input, call->dropout);

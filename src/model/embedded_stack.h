@@ -6,6 +6,7 @@
 #define ROTARY_MODEL_EMBEDDED_STACK_H
 
 #include "base/batch.h"
+#include "layer/distance_bias.h"
 #include "layer/embedding.h"
 #include "model/attention_plans.h"
 #include "model/stack.h"
@@ -14,9 +15,10 @@ struct embedded_stack {
     const struct backend *backend;
     int64_t vocabulary, batch, time; /* tokens; the maximum per call */
     struct embedding embedding;
-    struct attention_plans plans; /* of self-attention */
-    struct stack *stack;          /* NULL: the transformer has no such part */
-    uint32_t dropout_site;        /* of the embedding; those of the stack follow it */
+    struct attention_plans plans;       /* of self-attention */
+    struct distance_bias distance_bias; /* of self-attention; empty where the encoding has none */
+    struct stack *stack;                /* NULL: the transformer has no such part */
+    uint32_t dropout_site;              /* of the embedding; those of the stack follow it */
     /* Of a call, in the backend's memory: [rows]. */
     int32_t *tokens, *positions; /* positions where they are not 0, 1, 2, ... */
     /* On the host. */

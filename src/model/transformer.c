@@ -33,14 +33,15 @@ static struct sublayer_config attention_config(const struct transformer_config *
 }
 
 static struct stack_part self_attention_part(const struct transformer *transformer,
-                                             const struct attention_plans *plans)
+                                             const struct embedded_stack *part)
 {
-    struct stack_part part = {.type = "self_attention",
+    struct stack_part made = {.type = "self_attention",
                               .name = "attention",
-                              .plans = plans->of_layer,
+                              .plans = part->plans.of_layer,
                               .config = attention_config(&transformer->config)};
-    part.config.distance_bias = plans->distance_bias.call;
-    return part;
+    made.config.distance_bias = part->distance_bias.call;
+    made.config.learned_distance_bias = part->distance_bias.is_learned;
+    return made;
 }
 
 static struct stack_part cross_attention_part(const struct transformer *transformer)
@@ -81,7 +82,7 @@ static int64_t list_parts(const struct transformer *transformer, const struct em
 {
     const struct transformer_config *config = &transformer->config;
     int64_t parts = 0;
-    block[parts++] = self_attention_part(transformer, &part->plans);
+    block[parts++] = self_attention_part(transformer, part);
     if (transformer_has_encoder(config) && part == &transformer->decoder)
         block[parts++] = cross_attention_part(transformer);
     block[parts++] = feed_forward_part(transformer);
@@ -163,6 +164,34 @@ static rotary_status add_embedding(struct transformer *transformer, struct embed
     return embedding_create(&part->embedding, &embedding, &transformer->parameters, error);
 }
 
+/* The bias by distance of a part's self-attention, for sequences of at most `positions` tokens. (Keys and
+ * queries of cross-attention have no distance.) */
+static struct distance_bias_config bias_config_of(const struct transformer *transformer,
+                                                  const struct embedded_stack *part, int64_t positions)
+{
+    const struct transformer_config *config = &transformer->config;
+    bool encodes = part == &transformer->encoder;
+    return (struct distance_bias_config){.position = (enum position)config->position,
+                                         .prefix = encodes ? "encoder." : "",
+                                         .heads = config->num_attention_heads,
+                                         .positions = positions,
+                                         .causal = !encodes,
+                                         .training = transformer->limits.training,
+                                         .settings = {.width = config->hidden_size,
+                                                      .buckets = config->relative_attention_num_buckets,
+                                                      .max_distance = config->relative_attention_max_distance,
+                                                      .kernel = (enum kerple_kernel)config->kerple_kernel,
+                                                      .sandwich_channels = config->sandwich_channels}};
+}
+
+static rotary_status add_distance_bias(struct transformer *transformer, struct embedded_stack *part,
+                                       int64_t positions, rotary_error *error)
+{
+    const struct distance_bias_config config = bias_config_of(transformer, part, positions);
+    return distance_bias_create(&part->distance_bias, transformer->backend, &config, &transformer->parameters,
+                                error);
+}
+
 /* A part with the parameters of its embedding and its stack. Its rotation tables have table_positions
  * positions. */
 static rotary_status add_part(struct transformer *transformer, struct embedded_stack *part,
@@ -181,6 +210,8 @@ static rotary_status add_part(struct transformer *transformer, struct embedded_s
                                encodes ? ATTENTION_ENCODER : ATTENTION_DECODER, table_positions, error);
     if (status == ROTARY_OK)
         status = add_embedding(transformer, part, measured, error);
+    if (status == ROTARY_OK)
+        status = add_distance_bias(transformer, part, table_positions, error);
     return status == ROTARY_OK ? add_stack(transformer, part, measured, error) : status;
 }
 
@@ -256,20 +287,23 @@ static rotary_status create_without_memory(struct transformer **transformer, con
     return status;
 }
 
-/* Bytes of the position tables of a part: cosines and sines of rotated channels, or the embedding's
- * sinusoids. */
-static double count_tables(const struct transformer_config *config, const struct embedded_stack *part)
+/* Bytes of the position tables of a part: cosines and sines of rotated channels, the embedding's sinusoids,
+ * the bias by distance. */
+static double count_tables(const struct transformer *transformer, const struct embedded_stack *part)
 {
+    const struct transformer_config *config = &transformer->config;
     const struct position_encoding *encoding = position_encoding((enum position)config->position);
-    double positions = (double)config->max_position_embeddings, bytes = 0;
+    const struct distance_bias_config bias =
+        bias_config_of(transformer, part, config->max_position_embeddings);
+    double positions = (double)config->max_position_embeddings, bytes = distance_bias_bytes(&bias);
     if (encoding->embedding == EMBEDDING_POSITION_SINUSOIDAL)
-        bytes = positions * (double)config->hidden_size * sizeof(float);
+        bytes += positions * (double)config->hidden_size * sizeof(float);
     return bytes + attention_plans_table_bytes(&part->plans, config);
 }
 
-static double count_part(const struct transformer_config *config, const struct embedded_stack *part)
+static double count_part(const struct transformer *transformer, const struct embedded_stack *part)
 {
-    return part->stack ? count_tables(config, part) + (double)stack_weight_bytes(part->stack) : 0.0;
+    return part->stack ? count_tables(transformer, part) + (double)stack_weight_bytes(part->stack) : 0.0;
 }
 
 static double cross_table_bytes(const struct transformer *transformer)
@@ -291,12 +325,11 @@ rotary_status transformer_bytes(const struct backend *backend, const struct tran
     carve(transformer);
     double copies = limits.training ? 4.0 : 1.0; /* values, gradients, two moments */
     struct loss_config loss = loss_config_of(transformer);
-    double total = (double)transformer->arena.used +
-                   (double)loss_bytes(backend, transformer->config.vocab_size, &loss) +
-                   (double)transformer->parameters.elements * copies * sizeof(float) +
-                   count_part(&transformer->config, &transformer->decoder) +
-                   count_part(&transformer->config, &transformer->encoder) + cross_table_bytes(transformer) +
-                   (double)linear_bytes(transformer->output);
+    double total =
+        (double)transformer->arena.used + (double)loss_bytes(backend, transformer->config.vocab_size, &loss) +
+        (double)transformer->parameters.elements * copies * sizeof(float) +
+        count_part(transformer, &transformer->decoder) + count_part(transformer, &transformer->encoder) +
+        cross_table_bytes(transformer) + (double)linear_bytes(transformer->output);
     *bytes = total < (double)SIZE_MAX ? (size_t)total : SIZE_MAX;
     transformer_destroy(transformer);
     return ROTARY_OK;

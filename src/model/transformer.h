@@ -22,7 +22,8 @@ struct transformer_limits {
     bool training;       /* false: no gradients, no optimizer moments, no saved activations */
     bool packed;    /* a batch may instead be packed sequences of up to batch * time tokens together, with
                      * packed sources of up to batch * source_time */
-    bool positions; /* a batch may give the position of each token */
+    bool positions; /* a batch may give the position of each token, for tables and rotations: a bias by
+                     * distance counts tokens */
 };
 
 /* Bytes that transformer_create would allocate. Allocates next to nothing itself. */

@@ -198,8 +198,10 @@ static rotary_status run(struct transformer *transformer, struct transformer_cac
 {
     const struct embedding_call embedding = {
         .batch = 1, .time = rows, .tokens = cache->tokens, .positions = cache->positions};
-    rotary_status status =
-        embedded_stack_embed(&transformer->decoder, &transformer->parameters, &embedding, error);
+    struct embedded_stack *decoder = &transformer->decoder;
+    rotary_status status = distance_bias_update(&decoder->distance_bias, &transformer->parameters, error);
+    if (status == ROTARY_OK)
+        status = embedded_stack_embed(decoder, &transformer->parameters, &embedding, error);
     if (status != ROTARY_OK)
         return status;
     const struct stack_decode_call call = {.batch = batch,

@@ -21,7 +21,7 @@ rotary_status transformer_check_position(const struct transformer *transformer, 
                                          rotary_error *error)
 {
     const struct position_encoding *encoding = position_encoding((enum position)transformer->config.position);
-    bool table = encoding->embedding != EMBEDDING_POSITION_NONE || encoding->fill_distance_bias;
+    bool table = encoding->embedding != EMBEDDING_POSITION_NONE || encoding->distance_bias;
     if (table && last >= transformer->config.max_position_embeddings)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "position %lld: the model has positions 0 ... %lld", (long long)last,

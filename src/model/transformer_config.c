@@ -14,6 +14,7 @@ static const char *const parallel_residuals[] = {"no", "two_norms", "one_norm", 
 static const char *const query_key_norms[] = {"none", "head", "all", NULL};
 static const char *const projection_biases[] = {"bias", "true", "false", NULL};
 static const char *const architectures[] = {"decoder", "encoder_decoder", NULL};
+static const char *const kerple_kernels[] = {"log", "power", NULL};
 static const char *const initialisations[] = {"pytorch", "normal", "glorot", NULL};
 
 void transformer_config_default(struct transformer_config *config)
@@ -27,6 +28,9 @@ void transformer_config_default(struct transformer_config *config)
                                           .value_fraction = 1.0,
                                           .norm_epsilon = 1e-5,
                                           .initializer_range = 0.02,
+                                          .relative_attention_num_buckets = 32,
+                                          .relative_attention_max_distance = 128,
+                                          .sandwich_channels = 128,
                                           .bias = true};
 }
 
@@ -94,6 +98,14 @@ static const struct setting table[] = {
     {"cross_rotary", SETTING_BOOLEAN, MEMBER(cross_rotary), 0, 0, NULL,
      .help =
          "cross-attention rotates queries by their positions in the target, keys by theirs in the source"},
+    {"relative_attention_num_buckets", SETTING_INTEGER, MEMBER(relative_attention_num_buckets), 4, 1 << 16,
+     NULL, .help = "buckets of distances (t5), an even number"},
+    {"relative_attention_max_distance", SETTING_INTEGER, MEMBER(relative_attention_max_distance), 2, 1 << 24,
+     NULL, .help = "distance from which on all share a bucket (t5)"},
+    {"kerple_kernel", SETTING_CHOICE, MEMBER(kerple_kernel), 0, 0, kerple_kernels,
+     .help = "bias of kerple: logarithm or power of the distance"},
+    {"sandwich_channels", SETTING_INTEGER, MEMBER(sandwich_channels), 2, SANDWICH_MAX_CHANNELS, NULL,
+     .help = "channels of the sinusoids of sandwich, an even number"},
     {"dropout", SETTING_REAL, MEMBER(dropout), 0.0, 0.99, NULL,
      .help = "of the embedding and of every residual branch"},
     {"attention_dropout", SETTING_REAL, MEMBER(attention_dropout), 0.0, 0.99, NULL,

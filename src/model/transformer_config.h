@@ -58,6 +58,10 @@ struct transformer_config {
     char no_rope_layers[SETTING_JSON_BYTES];  /* [layers] 1: rotated, 0: not */
     double rope_local_base_freq;              /* base of sliding_attention; 0: rope_theta */
     int64_t sliding_window; /* keys that a query of sliding_attention sees; 0: no such layer */
+    /* Of biases by distance (layer/encoding.h). */
+    int64_t relative_attention_num_buckets, relative_attention_max_distance; /* t5 */
+    int kerple_kernel;                                                       /* log, power */
+    int64_t sandwich_channels;
 };
 
 void transformer_config_default(struct transformer_config *config);

@@ -26,6 +26,21 @@ static bool rotates_no_value(const struct run_config *config)
     return !position_encoding((enum position)config->model.position)->rotate_value;
 }
 
+static bool has_no_buckets(const struct run_config *config)
+{
+    return config->model.position != POSITION_T5;
+}
+
+static bool has_no_kernel(const struct run_config *config)
+{
+    return config->model.position != POSITION_KERPLE;
+}
+
+static bool has_no_sandwich(const struct run_config *config)
+{
+    return config->model.position != POSITION_SANDWICH;
+}
+
 static bool has_no_minimum(const struct run_config *config)
 {
     return config->train.schedule != SCHEDULE_LINEAR && config->train.schedule != SCHEDULE_COSINE;
@@ -82,6 +97,10 @@ static const struct {
     {"rope_parameters", "position", rotates_nothing, rotary_positions},
     {"rope_local_base_freq", "position", rotates_nothing, rotary_positions},
     {"no_rope_layers", "position", rotates_nothing, rotary_positions},
+    {"relative_attention_num_buckets", "position", has_no_buckets, "position t5"},
+    {"relative_attention_max_distance", "position", has_no_buckets, "position t5"},
+    {"kerple_kernel", "position", has_no_kernel, "position kerple"},
+    {"sandwich_channels", "position", has_no_sandwich, "position sandwich"},
     {"minimum_learning_rate", "schedule", has_no_minimum, "schedule linear or cosine"},
     {"steps", "epochs", has_epochs, "epochs 0"},
     {"batch_size", "batch_tokens", has_token_budget, "batch_tokens 0"},

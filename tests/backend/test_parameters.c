@@ -118,7 +118,8 @@ static void test_initialisation(const struct backend *backend)
     struct parameters one = {.backend = backend}, two = {.backend = backend};
     rotary_error error;
     int normal = add(&one, "normal", N, 1, INITIAL_NORMAL, 0.02f),
-        uniform = add(&one, "uniform", N, 1, INITIAL_UNIFORM, 0.5f);
+        uniform = add(&one, "uniform", N, 1, INITIAL_UNIFORM, 0.5f),
+        log_uniform = add(&one, "log_uniform", N, 1, INITIAL_LOG_UNIFORM, 2.0f);
     add(&two, "another", 9, 9, INITIAL_NORMAL, 1.0f);
     int same = add(&two, "normal", N, 1, INITIAL_NORMAL, 0.02f);
     CHECK(parameters_allocate(&one, false, &error) == ROTARY_OK);
@@ -129,15 +130,18 @@ static void test_initialisation(const struct backend *backend)
     CHECK(parameters_initialise(&one, 7, &error) == ROTARY_OK);
     CHECK(parameters_initialise(&two, 7, &error) == ROTARY_OK);
     float *of_one = parameter_copy(&one, PARAMETER_VALUES), *of_two = parameter_copy(&two, PARAMETER_VALUES);
-    const float *n = of_one + one.rows[normal].offset, *u = of_one + one.rows[uniform].offset;
+    const float *n = of_one + one.rows[normal].offset, *u = of_one + one.rows[uniform].offset,
+                *l = of_one + one.rows[log_uniform].offset;
     CHECK(memcmp(n, of_two + two.rows[same].offset, N * sizeof *n) == 0);
-    double mean[2] = {0}, square[2] = {0};
+    double mean[3] = {0}, square[2] = {0};
     for (int i = 0; i < N; i++) {
         mean[0] += (double)n[i] / N;
         square[0] += (double)n[i] * (double)n[i] / N;
         mean[1] += (double)u[i] / N;
         square[1] += (double)u[i] * (double)u[i] / N;
+        mean[2] += exp((double)l[i]) / N;
         CHECK(fabsf(u[i]) <= 0.5f);
+        CHECK(l[i] <= logf(2.0f) && l[i] >= logf(2.0f / 256.0f));
     }
     /* What is initialised at once is no copy of what came before it. */
     int alike = 0;
@@ -148,6 +152,7 @@ static void test_initialisation(const struct backend *backend)
     CHECK_NEAR(sqrt(square[0]), 0.02, 0.02 * 0.02);
     CHECK_NEAR(mean[1], 0.0, 4 * 0.29 / 1000);
     CHECK_NEAR(square[1], 0.25 / 3, 0.25 / 3 * 0.03);
+    CHECK_NEAR(mean[2], 1.0, 4 * 0.58 / 1000);
     CHECK(parameters_initialise(&two, 8, &error) == ROTARY_OK);
     free(of_two);
     of_two = parameter_copy(&two, PARAMETER_VALUES);

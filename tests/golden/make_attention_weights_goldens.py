@@ -33,6 +33,10 @@ CASES = [
     {"position": "roper", "architecture": "encoder_decoder", "norm_position": "post", "cross_rotary": True},
     {"position": "alibi", "num_key_value_heads": 2, "sliding_window": 5},
     {"position": "alibi", "architecture": "encoder_decoder", "norm_position": "post"},
+    {"position": "t5", "architecture": "encoder_decoder", "relative_attention_num_buckets": 8,
+     "relative_attention_max_distance": 7},
+    {"position": "kerple", "kerple_kernel": "power", "architecture": "encoder_decoder"},
+    {"position": "sandwich"},
 ]
 
 
@@ -78,7 +82,9 @@ def attend(case, name, q, k, v, causal, rotary):
     k, v = (t.repeat_interleave(HEADS // t.shape[0], 0) for t in (k, v))
     scores = q @ k.transpose(-1, -2) / math.sqrt(HEAD_DIM)
     if not name.endswith("cross_attention"):
-        scores = scores + distance_bias(case["position"], HEADS, q.shape[1], k.shape[1])
+        def table(suffix, *shape):  # of the stack
+            return parameter(name[:name.index("layers.")] + suffix, *shape)
+        scores = scores + distance_bias(case["position"], HEADS, q.shape[1], k.shape[1], causal, table, case)
     if causal:
         distance = torch.arange(q.shape[1])[:, None] - torch.arange(k.shape[1])
         hidden = (distance < 0) | (distance >= case.get("sliding_window", 1 << 30))

@@ -39,6 +39,12 @@ CASES = [
     ("rope", "pre", "rms_norm", "swiglu", 0, 1, 2, 1.0, 1.0, "half", 0, '{"attention_bias": true}'),
     ("alibi", "pre", "layer_norm", "relu", 1, 0, 4, 1.0, 1.0, "half", 0, "{}"),
     ("alibi", "post", "rms_norm", "swiglu", 1, 1, 2, 1.0, 1.0, "half", 0, "{}"),
+    ("t5", "pre", "layer_norm", "relu", 1, 0, 4, 1.0, 1.0, "half", 0, "{}"),
+    ("t5", "post", "rms_norm", "swiglu", 1, 1, 2, 1.0, 1.0, "half", 0,
+     '{"relative_attention_num_buckets": 4, "relative_attention_max_distance": 6}'),
+    ("kerple", "pre", "layer_norm", "gelu", 1, 0, 2, 1.0, 1.0, "half", 0, '{"sliding_window": 4}'),
+    ("kerple", "post", "rms_norm", "relu", 0, 1, 4, 1.0, 1.0, "half", 0, '{"kerple_kernel": "power"}'),
+    ("sandwich", "pre", "rms_norm", "swiglu", 0, 0, 1, 1.0, 1.0, "half", 0, '{"sandwich_channels": 12}'),
 ]
 
 
@@ -59,6 +65,7 @@ def run(case):
      others) = case
     others = json.loads(others)
     parallel, query_key_norm = others.get("parallel_residual", "no"), others.get("query_key_norm", "none")
+    window = others.get("sliding_window", TIME)
     parameters = {}
 
     def parameter(name, *shape):
@@ -96,8 +103,9 @@ def run(case):
         if position == "roper":
             v = rotate(v, value_fraction, pairing, 1)
         k, v = (t.repeat_interleave(HEADS // kv_heads, 1) for t in (k, v))
-        scores = q @ k.transpose(-1, -2) / math.sqrt(HEAD_DIM) + distance_bias(position, HEADS, TIME, TIME)
-        scores = scores.masked_fill(torch.ones(TIME, TIME, dtype=torch.bool).triu(1), -math.inf)
+        scores = q @ k.transpose(-1, -2) / math.sqrt(HEAD_DIM) + score_bias
+        seen = torch.ones(TIME, TIME, dtype=torch.bool).tril() & torch.ones(TIME, TIME, dtype=torch.bool).triu(1 - window)
+        scores = scores.masked_fill(~seen, -math.inf)
         o = torch.softmax(scores, -1) @ v
         if position == "roper":
             o = rotate(o, value_fraction, pairing, -1)
@@ -122,6 +130,7 @@ def run(case):
     if position == "sinusoidal":
         angle = torch.arange(TIME)[:, None] * 10000.0 ** (-2.0 * torch.arange(WIDTH // 2) / WIDTH)
         x = x + torch.stack((torch.sin(angle), torch.cos(angle)), -1).flatten(-2)
+    score_bias = distance_bias(position, HEADS, TIME, TIME, True, parameter, others)
     for layer in range(LAYERS):
         block_input = x
         for sublayer, name in ((attention, "attention"), (feed_forward, "feed_forward")):

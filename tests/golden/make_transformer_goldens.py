@@ -21,12 +21,13 @@ WIDTH, HEADS, HEAD_DIM, HIDDEN, LAYERS, ENCODER_LAYERS, POSITIONS = 32, 4, 8, 40
 BATCH, TIME, SOURCE_TIME, VOCABULARY, SOURCE_VOCABULARY = 3, 7, 5, 13, 11
 LENGTHS, SOURCE_LENGTHS = (7, 4, 1), (5, 2, 4)
 ENCODINGS = ("none", "learned", "sinusoidal", "rope", "roper")
+SETTINGS = {"relative_attention_num_buckets": 8, "relative_attention_max_distance": 5}
 TYING = ("none", "target", "all")
-BIASES = ("alibi",)
+BIASES = ("alibi", "t5", "kerple", "sandwich")
 FILES = {"transformer_goldens.h": itertools.product(("pre", "post"), TYING, ENCODINGS),
          "transformer_norm_goldens.h": itertools.product(("both", "output", "none"), TYING, ENCODINGS),
-         "transformer_bias_goldens.h": ((norm, tying, position) for position, norm, tying in
-                                        itertools.product(BIASES, ("pre", "post"), TYING))}
+         "transformer_bias_goldens.h": ((norm, tying, position) for position, (norm, tying) in
+                                        itertools.product(BIASES, zip(("pre", "post", "pre"), TYING)))}
 
 
 def case_of(number, norm_position, tying, position):
@@ -100,13 +101,16 @@ class Model:
     def output(self, o, name):
         return self.linear(o.transpose(1, 2).flatten(-2), name + ".output", WIDTH)
 
-    def self_attention(self, x, name, visible):
+    def distance_bias(self, prefix, time):
+        return distance_bias(self.case["position"], HEADS, time, time, prefix == "",
+                             lambda name, *shape: self.parameter(prefix + name, *shape), SETTINGS)
+
+    def self_attention(self, x, name, visible, bias):
         columns = [HEADS * HEAD_DIM, self.case["kv_heads"] * HEAD_DIM, self.case["kv_heads"] * HEAD_DIM]
         q, k, v = self.heads(*self.linear(x, name + ".query_key_value", sum(columns)).split(columns, -1), name)
         values = self.case["position"] == "roper"
         if self.case["position"] in ("rope", "roper"):
             q, k = self.rotated(q), self.rotated(k)
-        bias = distance_bias(self.case["position"], HEADS, x.shape[1], x.shape[1])
         o = self.attend(q, k, self.rotated(v, 1, 1.0) if values else v, visible, bias)
         return self.output(self.rotated(o, -1, 1.0) if values else o, name)
 
@@ -150,10 +154,12 @@ class Model:
         vocabulary = VOCABULARY if self.case["tying"] == "all" else SOURCE_VOCABULARY
         seen = torch.arange(SOURCE_TIME)[None, None] < torch.tensor(SOURCE_LENGTHS)[:, None, None]
         causal = torch.ones(TIME, TIME, dtype=torch.bool).tril()[None]
+        source_bias, bias = self.distance_bias("encoder.", SOURCE_TIME), self.distance_bias("", TIME)
         encoded = self.stack(self.embed(source, "encoder.", vocabulary), "encoder.", ENCODER_LAYERS, (
-            ("attention", lambda h, name: self.self_attention(h, name, seen)), ("feed_forward", self.feed_forward)))
+            ("attention", lambda h, name: self.self_attention(h, name, seen, source_bias)),
+            ("feed_forward", self.feed_forward)))
         x = self.stack(self.embed(tokens, "", VOCABULARY), "", LAYERS, (
-            ("attention", lambda h, name: self.self_attention(h, name, causal)),
+            ("attention", lambda h, name: self.self_attention(h, name, causal, bias)),
             ("cross_attention", lambda h, name: self.cross_attention(h, name, seen, encoded)),
             ("feed_forward", self.feed_forward)))
         if self.case["tying"] == "none":

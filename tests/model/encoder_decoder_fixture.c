@@ -38,6 +38,8 @@ struct transformer_config pair_config(const struct golden_case *golden)
     config.head_dim = 8;
     config.intermediate_size = 40;
     config.max_position_embeddings = 16;
+    config.relative_attention_num_buckets = 8;
+    config.relative_attention_max_distance = 5;
     return config;
 }
 

@@ -256,9 +256,10 @@ static double part_bytes(const struct transformer_config *config, const struct e
         const rotary_rope *rope = i % 2 ? plans[i / 2].value_rope : plans[i / 2].rope;
         bytes += rope ? positions * 2.0 * (double)rotary_rope_pairs(rope) * sizeof(float) : 0.0;
     }
-    const rotary_attention_distance_bias *bias = &part->plans.distance_bias.call;
+    const rotary_attention_distance_bias *bias = &part->distance_bias.call;
     if (bias->data)
-        bytes += (double)(config->num_attention_heads * bias->distances) * sizeof(float);
+        bytes += (double)(config->num_attention_heads * bias->distances) * sizeof(float) *
+                 (bias->gradient ? 2.0 : 1.0);
     return bytes +
            (part->embedding.sinusoids ? positions * (double)config->hidden_size * sizeof(float) : 0.0);
 }

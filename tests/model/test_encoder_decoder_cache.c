@@ -20,6 +20,8 @@ static const struct golden_case cases[] = {
     {"both", "target", "roper", "rms_norm", "gelu", "half", "all", 0, 1, 0, 0, 0.0, 1.0, .loss = 0},
     {"pre", "target", "learned", "layer_norm", "gelu", "half", "none", 1, 4, 0, 0, 0.0, 1.0, .loss = 0},
     {"post", "none", "sinusoidal", "layer_norm", "gelu", "half", "none", 1, 4, 0, 1, 0.0, 1.0, .loss = 0},
+    {"pre", "none", "t5", "rms_norm", "gelu", "half", "none", 1, 2, 0, 0, 0.0, 1.0, .loss = 0},
+    {"post", "none", "kerple", "layer_norm", "gelu", "half", "none", 1, 4, 0, 0, 0.0, 1.0, .loss = 0},
     {"post", "target", "alibi", "layer_norm", "gelu", "half", "none", 1, 2, 0, 0, 0.0, 1.0, .loss = 0},
     {"output", "none", "none", "rms_norm", "gelu", "half", "none", 1, 4, 0, 0, 0.0, 1.0, .loss = 0},
 };

@@ -176,6 +176,13 @@ static void test_use(void)
                  (int)strcspn(settings, "="), settings);
         check_use(settings, words);
     }
+    check_use("relative_attention_num_buckets=8", "position rope: wanted position t5");
+    check_use("relative_attention_num_buckets=8;position=t5", NULL);
+    check_use("relative_attention_max_distance=99;position=alibi", "position alibi: wanted position t5");
+    check_use("kerple_kernel=power", "kerple_kernel is power|position rope: wanted position kerple");
+    check_use("kerple_kernel=power;position=kerple", NULL);
+    check_use("sandwich_channels=64;position=kerple", "position kerple: wanted position sandwich");
+    check_use("sandwich_channels=64;position=sandwich", NULL);
     check_use("minimum_learning_rate=1e-5", "schedule constant: wanted schedule linear or cosine");
     check_use("minimum_learning_rate=1e-5;schedule=noam", "schedule noam");
     check_use("minimum_learning_rate=1e-5;schedule=linear", NULL);

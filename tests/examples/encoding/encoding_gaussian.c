@@ -7,8 +7,9 @@
 
 #include <math.h>
 
-static void fill(const struct distance_bias_shape *shape, float *bias)
+static void fill(const struct distance_bias_shape *shape, const float *const *parameters, float *bias)
 {
+    (void)parameters;
     for (int64_t head = 0; head < shape->heads; head++)
         for (int64_t i = 0; i < shape->distances; i++) {
             double widths = (double)(shape->first + i) / exp2((double)head);
@@ -16,5 +17,6 @@ static void fill(const struct distance_bias_shape *shape, float *bias)
         }
 }
 
+static const struct distance_bias_function function = {.fill = fill};
 const struct position_encoding encoding_gaussian = {.embedding = EMBEDDING_POSITION_NONE,
-                                                    .fill_distance_bias = fill};
+                                                    .distance_bias = &function};
