@@ -243,10 +243,12 @@ static void test_pinned(void)
 {
     static const struct {
         int64_t trained, held_out;
-    } hashes[MADE_UP] = {
-        [TASK_ADDITION] = {-1660580603204249819, 4043536037949188594}, [TASK_COPY] = {-2647292367874097518, -9073913206219685128},
-        [TASK_INDEX] = {4120088651489951605, -383797130693625939},     [TASK_PASSKEY] = {7565028587281597360, -922061902989102073},
-        [TASK_PREFIX] = {-6846964814225062047, 1223251363974842202},   [TASK_REVERSE] = {4893027997579695909, -9147018478911265567}};
+    } hashes[MADE_UP] = {[TASK_ADDITION] = {-1660580603204249819, 4043536037949188594},
+                         [TASK_COPY] = {-2647292367874097518, -9073913206219685128},
+                         [TASK_INDEX] = {4120088651489951605, -383797130693625939},
+                         [TASK_PASSKEY] = {7565028587281597360, -922061902989102073},
+                         [TASK_PREFIX] = {-6846964814225062047, 1223251363974842202},
+                         [TASK_REVERSE] = {4893027997579695909, -9147018478911265567}};
     for (int kind = 0; kind < MADE_UP; kind++) {
         struct task_config config = config_of((enum task_kind)kind);
         struct task *task = task_of(&config);
