@@ -79,7 +79,7 @@ does 0 help settings
 keys=0
 for key in $(sed -n 's/^  "\([a-z0-9_]*\)": .*/\1/p' run/config.json); do
     keys=$((keys + 1))
-    case $key in format | vocabulary | special_tokens) continue ;; esac
+    case $key in format | parameters | vocabulary | special_tokens) continue ;; esac
     grep -q "^  $key  " out || complain "help settings does not have $key"
 done
 [ $keys -gt 30 ] || complain "config.json has $keys keys"
