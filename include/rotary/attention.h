@@ -4,8 +4,9 @@
  * with a KV cache.
  *
  *     score(m, n) = cap(scale * (R_m q_m) . (R_n k_n)) + bias(m, n) + distance_bias(n - m)
+ *                   + scale * (q_m + query_bias) . distance_keys(n - m)
  *     cap(x)      = softcap * tanh(x / softcap)
- *     output(m)   = U_m^-1 sum_n softmax_n(score(m, n)) U_n v_n
+ *     output(m)   = U_m^-1 sum_n softmax_n(score(m, n)) (U_n v_n + distance_values(n - m))
  *
  * R is the rotation by the plan `rope` (RoPE), U that by `value_rope` (RoPER: rotary values, Harik and
  * Jayasiri 2022); without a plan there is no rotation. No T x T matrix is stored: scores are computed in
@@ -112,6 +113,28 @@ typedef struct rotary_attention_distance_bias {
     float *gradient;
 } rotary_attention_distance_bias;
 
+/* Vectors by distance: vector i of a head, head_dim floats, is for query m and key n, at the positions of the
+ * shape, where n - m is first + i. Distances beyond either end take the vector at that end, as where
+ * distances are clipped.
+ *
+ * As distance_keys, scale * (q_m + query_bias) . vector is added to the score: a key that the distance alone
+ * decides, which a query meets without its rotation (Shaw et al. 2018, a^K; Transformer-XL, Dai et al. 2019,
+ * where the vectors are W_r R, the queries given q + u, and query_bias v - u; DeBERTa, He et al. 2021,
+ * content to position). It is added after softcap.
+ *
+ * As distance_values, the vector is added to the rotated value (Shaw et al. 2018, a^V), before the inverse
+ * rotation of the output. */
+typedef struct rotary_attention_distance_vectors {
+    const float *data;       /* f32, [heads, distances, head_dim], channels contiguous; NULL: none */
+    int64_t distances;       /* vectors of a head, at least 1 */
+    int64_t first;           /* the distance n - m of vector 0 */
+    int64_t head_stride;     /* elements; 0: all heads share the vectors */
+    int64_t distance_stride; /* elements, at least head_dim; [distances, heads, head_dim] is a view too */
+    /* The backward pass adds the gradient of each vector to this, which is laid out as data, in an order that
+     * the number of threads does not change; NULL: not wanted. Other calls ignore it. */
+    float *gradient;
+} rotary_attention_distance_vectors;
+
 /* Dropout of attention weights (Srivastava et al. 2014, as Vaswani et al. 2017 use it): after the softmax,
  * whose sums are those without dropout, each weight is set to 0 with this probability, and the others are
  * divided by 1 - probability. Which ones is a pure function of seed, step, site, sequence, head, query and
@@ -173,12 +196,15 @@ typedef struct rotary_attention_forward_call {
     const int32_t *query_positions, *key_positions;
     rotary_attention_distance_bias distance_bias;
     rotary_attention_dropout dropout;
+    rotary_attention_distance_vectors distance_keys;
+    const float *query_bias; /* f32, [heads, head_dim], with distance_keys only; NULL: none */
+    rotary_attention_distance_vectors distance_values;
 } rotary_attention_forward_call;
 
 /* Bytes of workspace that a call needs, whatever its members; 0 for an invalid one. Of arrays only the packed
  * sequences' starts are read, so tensors, positions and lengths need not be there yet; but a pointer to
- * positions must be NULL or not as in the call, and so a pointer to a gradient of biases. Only calls with one
- * of these need more than the functions above say. */
+ * positions must be NULL or not as in the call, and so those of distance_keys, distance_values and gradients.
+ * Only calls with one of these need more than the functions above say. */
 ROTARY_API size_t rotary_attention_forward_call_bytes(const rotary_attention *attention,
                                                       const rotary_attention_forward_call *call);
 
@@ -202,6 +228,12 @@ typedef struct rotary_attention_backward_call {
     const int32_t *query_positions, *key_positions;
     rotary_attention_distance_bias distance_bias; /* as in the forward pass */
     rotary_attention_dropout dropout;             /* as in the forward pass */
+    /* As in the forward pass. Calls with them need the workspace of rotary_attention_backward_call_bytes. */
+    rotary_attention_distance_vectors distance_keys;
+    const float *query_bias;
+    /* The gradient of query_bias is added to this, likewise [heads, head_dim]; NULL: not wanted. */
+    float *query_bias_gradient;
+    rotary_attention_distance_vectors distance_values; /* as in the forward pass */
 } rotary_attention_backward_call;
 
 /* As rotary_attention_forward_call_bytes. */
@@ -224,7 +256,7 @@ ROTARY_API ROTARY_CHECKED rotary_status rotary_attention_backward(const rotary_a
  * Cross-attention: where key.data and value.data are NULL there are no new keys and values. The queries of
  * sequence b attend to the lengths[b] tokens in its cache, which rotary_attention_append wrote, and nothing
  * is appended. All beams of a sentence are its queries. The plan must not be causal, and must be given
- * positions if it rotates. There is no distance_bias. */
+ * positions if it rotates. There is nothing by distance. */
 typedef struct rotary_attention_decode_call {
     size_t struct_size; /* sizeof(rotary_attention_decode_call) */
     int64_t batch, queries, capacity;
@@ -235,7 +267,10 @@ typedef struct rotary_attention_decode_call {
     rotary_attention_bias bias; /* [batch, heads, queries, positions]: a key's entry is at its position */
     const int32_t
         *positions; /* [batch, queries]: of the new tokens, for their rotation; NULL: from lengths[b] */
-    rotary_attention_distance_bias distance_bias; /* as in the forward pass */
+    rotary_attention_distance_bias distance_bias;    /* as in the forward pass */
+    rotary_attention_distance_vectors distance_keys; /* likewise */
+    const float *query_bias;
+    rotary_attention_distance_vectors distance_values;
 } rotary_attention_decode_call;
 
 /* Bytes of workspace of a step, with or without new keys; it also suffices for a step with fewer queries. */

@@ -10,6 +10,7 @@
  */
 #include "attention/attention_pass.h"
 #include "attention/distance_gradient.h"
+#include "attention/vector_gradient.h"
 
 #include "base/fail.h"
 #include "base/sized.h"
@@ -27,10 +28,13 @@ struct backward {
     int64_t band;                     /* key blocks at a time */
     int64_t band_begin, round;
     int64_t batch;
-    int64_t query_floats, key_floats;   /* in the sums of a block */
-    float *query_sums;                  /* [heads of the pass, query blocks], or one for each worker */
-    float *key_sums, *value_sums;       /* [heads of the pass, band], likewise */
-    struct distance_gradient distances; /* items are [heads of the pass, band] */
+    int64_t query_floats, key_floats;    /* in the sums of a block */
+    float *query_sums;                   /* [heads of the pass, query blocks], or one for each worker */
+    float *key_sums, *value_sums;        /* [heads of the pass, band], likewise */
+    struct distance_gradient distances;  /* items are [heads of the pass, band] */
+    struct vector_gradient keys, values; /* likewise; distance_keys and distance_values */
+    struct query_bias_gradient query_bias;
+    float *unrotated_sums; /* as query_sums; NULL without distance_keys */
 };
 
 /* Cuts `count` rows into even blocks of at most about `rows`. */
@@ -65,12 +69,29 @@ static void carve(struct backward *backward, const struct attention_call *call, 
         rotary_arena_push(arena, query_sums, (size_t)backward->query_floats * sizeof(float));
     backward->key_sums = rotary_arena_push(arena, key_sums, (size_t)backward->key_floats * sizeof(float));
     backward->value_sums = rotary_arena_push(arena, key_sums, (size_t)backward->key_floats * sizeof(float));
+    if (call->distance_keys.data)
+        backward->unrotated_sums =
+            rotary_arena_push(arena, query_sums, (size_t)backward->query_floats * sizeof(float));
     rotary_attention_carve_pass(
         &backward->pass, shape, positions,
         attention->kernels->backward_bytes(&backward->pass.problem, backward->block_queries), arena);
     if (call->distance_gradient)
         rotary_attention_carve_distance_gradient(attention, &backward->distances, heads * backward->band,
                                                  backward->block_queries, backward->block_keys, arena);
+    rotary_attention_carve_vector_gradient(attention, &backward->keys, heads * backward->band,
+                                           backward->block_queries, backward->block_keys, arena);
+    rotary_attention_carve_vector_gradient(attention, &backward->values, heads * backward->band,
+                                           backward->block_queries, backward->block_keys, arena);
+    if (call->query_bias_gradient)
+        rotary_attention_carve_query_bias(attention, &backward->query_bias, heads * backward->query_blocks,
+                                          arena);
+}
+
+static struct backward backward_of(const rotary_attention *attention, const struct attention_call *call)
+{
+    return (struct backward){.pass = rotary_attention_pass_of(attention),
+                             .keys = {.vectors = &call->distance_keys},
+                             .values = {.vectors = &call->distance_values}};
 }
 
 static size_t bytes_of(const rotary_attention *attention, const struct attention_call *call,
@@ -78,7 +99,7 @@ static size_t bytes_of(const rotary_attention *attention, const struct attention
 {
     const struct attention_sequence sequence = {.shape = shape};
     struct attention_positions positions = rotary_attention_positions_of(call, &sequence);
-    struct backward backward = {.pass = rotary_attention_pass_of(attention)};
+    struct backward backward = backward_of(attention, call);
     struct rotary_arena arena = {0};
     carve(&backward, call, shape, &positions, &arena);
     return arena.used;
@@ -140,12 +161,23 @@ static size_t largest_bytes(const rotary_attention *attention, const struct atte
     }
     rotary_arena_push(&arena, 1, query_sums);
     rotary_arena_push(&arena, 2, key_sums);
+    if (call->distance_keys.data)
+        rotary_arena_push(&arena, 1, query_sums);
     rotary_attention_carve_pass(&pass, shape, &positions,
                                 attention->kernels->backward_bytes(&pass.problem, largest.block_queries),
                                 &arena);
     if (call->distance_gradient)
         rotary_attention_carve_distance_gradient(attention, &distances, largest.items, largest.block_queries,
                                                  largest.block_keys, &arena);
+    struct vector_gradient keys = {.vectors = &call->distance_keys},
+                           values = {.vectors = &call->distance_values};
+    rotary_attention_carve_vector_gradient(attention, &keys, largest.items, largest.block_queries,
+                                           largest.block_keys, &arena);
+    rotary_attention_carve_vector_gradient(attention, &values, largest.items, largest.block_queries,
+                                           largest.block_keys, &arena);
+    struct query_bias_gradient query_bias;
+    if (call->query_bias_gradient)
+        rotary_attention_carve_query_bias(attention, &query_bias, heads * largest.query_blocks, &arena);
     return arena.used;
 }
 
@@ -186,11 +218,23 @@ static rotary_attention_work work_item(const struct backward *backward, int64_t 
 
 static rotary_attention_sums sums_of(const struct backward *backward, int64_t query_index, int64_t key_index)
 {
-    return (rotary_attention_sums){
+    rotary_attention_sums sums = {
         .query = backward->query_sums + query_index * backward->query_floats,
         .key = backward->key_sums + key_index * backward->key_floats,
         .value = backward->value_sums + key_index * backward->key_floats,
     };
+    if (backward->unrotated_sums)
+        sums.unrotated_query = backward->unrotated_sums + query_index * backward->query_floats;
+    return sums;
+}
+
+/* Adds the sums of score terms of a work item, set to zero. */
+static void use_term_sums(const struct backward *backward, int64_t item, rotary_attention_sums *sums)
+{
+    sums->distance_bias = rotary_attention_item_distances(&backward->distances, item);
+    sums->distance_keys = rotary_attention_item_vectors(&backward->keys, item);
+    sums->distance_values = rotary_attention_item_vectors(&backward->values, item);
+    sums->score_terms = sums->distance_bias || sums->unrotated_query;
 }
 
 static void add_gradients(const struct backward *backward, const rotary_attention_work *work,
@@ -202,13 +246,16 @@ static void add_gradients(const struct backward *backward, const rotary_attentio
         rotary_attention_problem_at(&backward->pass, work->sequence, &own), work, sums, &scratch);
 }
 
-/* Write the gradients of a work item's queries, or keys, from complete sums. */
+/* Write the gradients of a work item's queries, or keys, from complete sums. `index` counts heads of the pass
+ * and their blocks of queries. */
 static void write_queries(const struct backward *backward, const rotary_attention_work *work,
-                          const rotary_attention_sums *sums)
+                          const rotary_attention_sums *sums, int64_t index)
 {
     rotary_attention_problem own;
     backward->pass.attention->kernels->finish_queries(
         rotary_attention_problem_at(&backward->pass, work->sequence, &own), work, sums);
+    rotary_attention_add_up_queries(backward->pass.attention, &backward->query_bias, sums->unrotated_query,
+                                    work, index);
 }
 
 static void write_keys(const struct backward *backward, const rotary_attention_work *work,
@@ -232,8 +279,11 @@ static void clear_query_sums(const struct backward *backward, const rotary_atten
     int64_t queries = work->query_end - work->query_begin, width = rotary_attention_row(attention->head_dim);
     int64_t used = round_up(queries, attention->kernels->sum_rows) * width,
             head = round_up(queries, ROTARY_ATTENTION_ROW_MULTIPLE) * width;
-    for (int64_t member = 0; member < attention->heads / attention->key_value_heads; member++)
+    for (int64_t member = 0; member < attention->heads / attention->key_value_heads; member++) {
         clear(sums->query + member * head, used);
+        if (sums->unrotated_query)
+            clear(sums->unrotated_query + member * head, used);
+    }
 }
 
 static void clear_key_sums(const struct backward *backward, const rotary_attention_work *work,
@@ -252,12 +302,12 @@ static void backward_head(void *argument, int64_t index, int worker)
     const struct backward *backward = argument;
     rotary_attention_work work = work_item(backward, index, 0, 0);
     rotary_attention_sums sums = sums_of(backward, worker, worker);
-    sums.terms = rotary_attention_item_distances(&backward->distances, index);
+    use_term_sums(backward, index, &sums);
     clear_query_sums(backward, &work, &sums);
     clear_key_sums(backward, &work, &sums);
     if (work.query_end > 0 && work.key_end > 0)
         add_gradients(backward, &work, &sums, worker);
-    write_queries(backward, &work, &sums);
+    write_queries(backward, &work, &sums, index);
     write_keys(backward, &work, &sums);
 }
 
@@ -292,7 +342,7 @@ static void backward_round_item(void *argument, int64_t index, int worker)
         return;
     rotary_attention_work work = work_item(backward, head, query_block, key_block);
     rotary_attention_sums sums = sums_of(backward, head * backward->query_blocks + query_block, index);
-    sums.terms = rotary_attention_item_distances(&backward->distances, index);
+    use_term_sums(backward, index, &sums);
     add_gradients(backward, &work, &sums, worker);
 }
 
@@ -303,7 +353,7 @@ static void finish_queries(void *argument, int64_t index, int worker)
     rotary_attention_work work =
         work_item(backward, index / backward->query_blocks, index % backward->query_blocks, 0);
     rotary_attention_sums sums = sums_of(backward, index, 0);
-    write_queries(backward, &work, &sums);
+    write_queries(backward, &work, &sums, index);
 }
 
 static void finish_keys(void *argument, int64_t index, int worker)
@@ -318,31 +368,70 @@ static void finish_keys(void *argument, int64_t index, int worker)
     write_keys(backward, &work, &sums);
 }
 
+/* Of the round's work items that query head `head` is in, number i, which is at *item. False where a band has
+ * no such block. */
+static bool round_item(const struct backward *backward, int64_t head, int64_t i, rotary_attention_work *work,
+                       int64_t *item)
+{
+    const rotary_attention *attention = backward->pass.attention;
+    int64_t slot = i % backward->band, key_block = backward->band_begin + slot;
+    int64_t key_value_head = i / backward->band * attention->key_value_heads +
+                             head / (attention->heads / attention->key_value_heads);
+    if (key_block >= backward->key_blocks)
+        return false;
+    *work = work_item(backward, key_value_head, (key_block + backward->round) % backward->query_blocks,
+                      key_block);
+    *item = key_value_head * backward->band + slot;
+    return true;
+}
+
 /* Adds the distances of the round's work items of one head, in their order. */
 static void add_distances(void *argument, int64_t head, int worker)
 {
     (void)worker;
     const struct backward *backward = argument;
-    const rotary_attention *attention = backward->pass.attention;
-    int64_t shared = head / (attention->heads / attention->key_value_heads);
-    for (int64_t sequence = 0; sequence < backward->batch; sequence++)
-        for (int64_t slot = 0; slot < backward->band; slot++) {
-            int64_t key_value_head = sequence * attention->key_value_heads + shared;
-            int64_t key_block = backward->band_begin + slot;
-            int64_t query_block = (key_block + backward->round) % backward->query_blocks;
-            if (key_block >= backward->key_blocks)
-                continue;
-            rotary_attention_work work = work_item(backward, key_value_head, query_block, key_block);
-            rotary_attention_add_item_distances(attention, &backward->distances,
-                                                key_value_head * backward->band + slot, &work, head);
-        }
+    rotary_attention_work work;
+    int64_t item;
+    for (int64_t i = 0; i < backward->batch * backward->band; i++)
+        if (round_item(backward, head, i, &work, &item))
+            rotary_attention_add_item_distances(backward->pass.attention, &backward->distances, item, &work,
+                                                head);
+}
+
+struct vector_round {
+    const struct backward *backward;
+    const struct vector_gradient *gradient;
+};
+
+/* The same of vectors, for some entries of a table. */
+static void add_vectors(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    const struct vector_round *round = argument;
+    const struct backward *backward = round->backward;
+    struct vector_slice slice = rotary_attention_vector_slice(round->gradient, index);
+    rotary_attention_work work;
+    int64_t item;
+    for (; slice.head < slice.head_end; slice.head++)
+        for (int64_t i = 0; i < backward->batch * backward->band; i++)
+            if (round_item(backward, slice.head, i, &work, &item))
+                rotary_attention_add_item_vectors(backward->pass.attention, round->gradient, item, &work,
+                                                  &slice);
 }
 
 static void finish_round(struct backward *backward)
 {
     const rotary_attention *attention = backward->pass.attention;
-    if (backward->distances.items && backward->distances.queries > 0 && backward->distances.keys > 0)
+    if (backward->pass.queries == 0 || backward->pass.problem.keys == 0)
+        return;
+    if (backward->distances.items)
         rotary_parallel_for(attention->threads, attention->heads, add_distances, backward);
+    const struct vector_gradient *const vectors[] = {&backward->keys, &backward->values};
+    for (int i = 0; i < 2; i++) {
+        struct vector_round round = {backward, vectors[i]};
+        if (vectors[i]->items)
+            rotary_parallel_for(attention->threads, vectors[i]->slices, add_vectors, &round);
+    }
 }
 
 static void run_blocks(struct backward *backward, int64_t heads)
@@ -402,7 +491,7 @@ static void run(const rotary_attention *attention, const struct attention_call *
     int64_t query = sequence->query, key = sequence->key;
     if (shape.batch == 0)
         return;
-    struct backward backward = {.pass = rotary_attention_pass_of(attention)};
+    struct backward backward = backward_of(attention, call);
     struct attention_positions positions = rotary_attention_positions_of(call, sequence);
     carve(&backward, call, shape, &positions, workspace);
     rotary_attention_start_pass(&backward.pass, call, sequence, shape);
@@ -416,7 +505,11 @@ static void run(const rotary_attention *attention, const struct attention_call *
     backward.batch = shape.batch;
     if (call->distance_gradient)
         rotary_attention_start_distance_gradient(attention, &backward.distances, call, sequence);
+    rotary_attention_start_vector_gradient(attention, &backward.keys, shape);
+    rotary_attention_start_vector_gradient(attention, &backward.values, shape);
     run_blocks(&backward, shape.batch * attention->key_value_heads);
+    rotary_attention_finish_query_bias(attention, &backward.query_bias, call->query_bias_gradient,
+                                       shape.batch, backward.query_blocks);
 }
 
 /* Copies what was given to `known`. */
@@ -433,6 +526,9 @@ static rotary_status read_call(const rotary_attention_backward_call *given,
         .value = known->value,
         .bias = known->bias,
         .distance_bias = known->distance_bias,
+        .distance_keys = known->distance_keys,
+        .query_bias = known->query_bias,
+        .distance_values = known->distance_values,
         .dropout = known->dropout,
         .packed_sequences = known->packed_sequences,
         .key_lengths = known->key_lengths,
@@ -443,6 +539,9 @@ static rotary_status read_call(const rotary_attention_backward_call *given,
         .run = run,
         .given = known,
         .distance_gradient = known->distance_bias.data && known->distance_bias.gradient,
+        .query_bias_gradient = known->query_bias_gradient,
+        .vector_gradient =
+            known->distance_keys.gradient || known->query_bias_gradient || known->distance_values.gradient,
     };
     return status;
 }
@@ -467,6 +566,9 @@ rotary_status rotary_attention_backward(const rotary_attention *attention,
     if (status)
         return status;
     status = check(attention, &call, error);
+    if (!status && known.query_bias_gradient && !known.query_bias)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "query_bias_gradient is given without query_bias; wanted both, or no gradient");
     if (!status)
         status = rotary_attention_run_call(attention, &call, error);
     if (!status && call.distance_gradient)

@@ -128,6 +128,9 @@ static rotary_attention_problem problem_of(const struct decode *decode, const st
     if (call->bias.data)
         problem.bias.data += first;
     problem.distance_bias = call->distance_bias;
+    problem.distance_keys = call->distance_keys;
+    problem.query_bias = call->query_bias;
+    problem.distance_values = call->distance_values;
     rotary_attention_use_terms(attention, &problem);
     problem.query_rotation = rotary_attention_rotation_at(attention, tables, ROTARY_ROLE_QUERY, 0);
     problem.output_rotation = rotary_attention_rotation_at(attention, tables, ROTARY_ROLE_VALUE, 0);
@@ -335,11 +338,15 @@ static rotary_status check_cross(const rotary_attention *attention, const rotary
             "positions are missing in a step without new keys; wanted those of %lld queries of "
             "each sequence",
             (long long)call->queries);
-    if (call->distance_bias.data)
-        return rotary_fail(
-            error, ROTARY_INVALID_ARGUMENT,
-            "distance_bias is given in a step without new keys, whose queries have no distance from "
-            "the keys; wanted none");
+    const char *by_distance = call->distance_bias.data     ? "distance_bias"
+                              : call->distance_keys.data   ? "distance_keys"
+                              : call->distance_values.data ? "distance_values"
+                                                           : NULL;
+    if (by_distance)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s is given in a step without new keys, whose queries have no distance from the "
+                           "keys; wanted none",
+                           by_distance);
     return ROTARY_OK;
 }
 
@@ -371,6 +378,9 @@ static rotary_status check(const rotary_attention *attention, const rotary_atten
             attention, &call->bias, (rotary_attention_shape){.batch = batch, .queries = queries}, error);
     if (!status)
         status = rotary_attention_check_distance_bias(attention, &call->distance_bias, error);
+    if (!status)
+        status = rotary_attention_check_distance_vectors(attention, &call->distance_keys, call->query_bias,
+                                                         &call->distance_values, error);
     if (status)
         return status;
     return rotary_attention_check_workspace(

@@ -37,6 +37,9 @@ void rotary_attention_start_pass(struct attention_pass *pass, const struct atten
     problem->value = rotary_attention_skip(pass->attention, call->value, sequence->key);
     problem->bias = rotary_attention_skip_bias(call->bias, sequence);
     problem->distance_bias = call->distance_bias;
+    problem->distance_keys = call->distance_keys;
+    problem->query_bias = call->query_bias;
+    problem->distance_values = call->distance_values;
     problem->dropout = rotary_attention_dropout_mask_of(&call->dropout, sequence->query);
     rotary_attention_use_terms(pass->attention, problem);
     problem->queries = call->shape.queries;
@@ -69,6 +72,9 @@ rotary_status rotary_attention_check_call(const rotary_attention *attention,
         status = rotary_attention_check_bias(attention, &call->bias, call->shape, error);
     if (!status)
         status = rotary_attention_check_distance_bias(attention, &call->distance_bias, error);
+    if (!status)
+        status = rotary_attention_check_distance_vectors(attention, &call->distance_keys, call->query_bias,
+                                                         &call->distance_values, error);
     if (!status)
         status = rotary_attention_check_dropout(&call->dropout, error);
     if (!status)

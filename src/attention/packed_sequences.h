@@ -27,6 +27,9 @@ struct attention_call {
     rotary_attention_const_view query, key, value;
     rotary_attention_bias bias;
     rotary_attention_distance_bias distance_bias;
+    rotary_attention_distance_vectors distance_keys;
+    const float *query_bias;
+    rotary_attention_distance_vectors distance_values;
     rotary_attention_dropout dropout;
     rotary_attention_packed_sequences packed_sequences;
     bool keys_rotated;
@@ -35,9 +38,11 @@ struct attention_call {
     void *workspace;
     attention_bytes *bytes;
     attention_run *run;
-    const void *given;      /* the public struct */
-    bool distance_gradient; /* a backward call that wants the gradient of the distance bias */
-    float *distance_sums;   /* at the end of the workspace, [heads, queries + keys] for each sequence */
+    const void *given;          /* the public struct */
+    float *query_bias_gradient; /* of a backward call; NULL: not wanted */
+    bool distance_gradient;     /* a backward call that wants the gradient of the distance bias */
+    bool vector_gradient;       /* one that wants those of distance_keys, query_bias or distance_values */
+    float *distance_sums;       /* at the end of the workspace, [heads, queries + keys] for each sequence */
 };
 
 rotary_status

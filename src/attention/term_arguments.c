@@ -6,11 +6,25 @@
 
 #include "base/fail.h"
 #include "base/random.h"
+#include "base/strides.h"
 #include "kernel/attention/attention_terms.h"
 
 #include <math.h>
 
 #define MAX_DISTANCES ((int64_t)1 << 32)
+
+static rotary_status check_distances(const char *name, int64_t distances, int64_t first, rotary_error *error)
+{
+    if (distances < 1 || distances > MAX_DISTANCES)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s has %lld distances; wanted 1 ... %lld", name,
+                           (long long)distances, (long long)MAX_DISTANCES);
+    if (first < -ROTARY_ATTENTION_MAX_POSITION || first > ROTARY_ATTENTION_MAX_POSITION)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s has %lld as its first distance; wanted %lld ... %lld", name, (long long)first,
+                           -(long long)ROTARY_ATTENTION_MAX_POSITION,
+                           (long long)ROTARY_ATTENTION_MAX_POSITION);
+    return ROTARY_OK;
+}
 
 rotary_status rotary_attention_check_distance_bias(const rotary_attention *attention,
                                                    const rotary_attention_distance_bias *bias,
@@ -21,20 +35,55 @@ rotary_status rotary_attention_check_distance_bias(const rotary_attention *atten
                            "distance_bias has a gradient but no data; wanted both, or no gradient");
     if (!bias->data)
         return ROTARY_OK;
-    if (bias->distances < 1 || bias->distances > MAX_DISTANCES)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "distance_bias has %lld distances; wanted 1 ... %lld", (long long)bias->distances,
-                           (long long)MAX_DISTANCES);
-    if (bias->first < -ROTARY_ATTENTION_MAX_POSITION || bias->first > ROTARY_ATTENTION_MAX_POSITION)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "distance_bias has %lld as its first distance; wanted %lld ... %lld",
-                           (long long)bias->first, -(long long)ROTARY_ATTENTION_MAX_POSITION,
-                           (long long)ROTARY_ATTENTION_MAX_POSITION);
+    rotary_status status = check_distances("distance_bias", bias->distances, bias->first, error);
+    if (status)
+        return status;
     if (attention->heads > 1 && bias->head_stride != 0 && bias->head_stride < bias->distances)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "distance_bias has a head_stride of %lld; wanted 0 (shared), or %lld or more",
                            (long long)bias->head_stride, (long long)bias->distances);
     return ROTARY_OK;
+}
+
+static rotary_status check_vectors(const rotary_attention *attention, const char *name,
+                                   const rotary_attention_distance_vectors *vectors, rotary_error *error)
+{
+    if (!vectors->data && vectors->gradient)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s has a gradient but no data; wanted both, or no gradient", name);
+    if (!vectors->data)
+        return ROTARY_OK;
+    rotary_status status = check_distances(name, vectors->distances, vectors->first, error);
+    if (status)
+        return status;
+    const struct {
+        const char *name;
+        int64_t extent, stride;
+    } axes[] = {
+        {"head_stride", vectors->head_stride ? attention->heads : 1, vectors->head_stride},
+        {"distance_stride", vectors->distances, vectors->distance_stride},
+    };
+    for (int i = 0; i < 2; i++)
+        if (axes[i].extent > 1 && axes[i].stride < attention->head_dim)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s has a %s of %lld; wanted %sat least %lld",
+                               name, axes[i].name, (long long)axes[i].stride, i == 0 ? "0 (shared), or " : "",
+                               (long long)attention->head_dim);
+    const int64_t extents[] = {1, axes[1].extent, axes[0].extent};
+    const int64_t strides[] = {0, axes[1].stride, axes[0].stride};
+    return rotary_check_strides(name, "", attention->head_dim, extents, strides, error);
+}
+
+rotary_status rotary_attention_check_distance_vectors(const rotary_attention *attention,
+                                                      const rotary_attention_distance_vectors *keys,
+                                                      const float *query_bias,
+                                                      const rotary_attention_distance_vectors *values,
+                                                      rotary_error *error)
+{
+    if (query_bias && !keys->data)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "query_bias is given without distance_keys; wanted both, or no query_bias");
+    rotary_status status = check_vectors(attention, "distance_keys", keys, error);
+    return status ? status : check_vectors(attention, "distance_values", values, error);
 }
 
 rotary_status rotary_attention_check_dropout(const rotary_attention_dropout *dropout, rotary_error *error)
@@ -70,4 +119,6 @@ void rotary_attention_use_terms(const rotary_attention *attention, rotary_attent
     problem->score_terms[count] = NULL;
     const struct rotary_attention_weight_term *weight_term = attention->kernels->weight_term;
     problem->weight_term = weight_term->is_present(problem) ? weight_term : NULL;
+    const struct rotary_attention_value_term *value_term = attention->kernels->value_term;
+    problem->value_term = value_term->is_present(problem) ? value_term : NULL;
 }

@@ -23,6 +23,19 @@ int64_t reference_distance_size(const struct reference_case *c)
     return bias->data ? (c->heads - 1) * bias->head_stride + bias->distances : 0;
 }
 
+int64_t reference_vectors_size(const struct reference_case *c,
+                               const struct reference_distance_vectors *vectors)
+{
+    return vectors->data ? (c->heads - 1) * vectors->head_stride +
+                               (vectors->distances - 1) * vectors->distance_stride + c->head_dim
+                         : 0;
+}
+
+int64_t reference_query_bias_size(const struct reference_case *c)
+{
+    return c->query_bias ? c->heads * c->head_dim : 0;
+}
+
 static double *make(int64_t count)
 {
     double *made = calloc((size_t)count + 1, sizeof *made);
@@ -45,17 +58,28 @@ struct reference_tensors reference_tensors_make(const struct reference_case *c)
         .key_gradient = make(keys),
         .value_gradient = make(keys),
         .distance_gradient = make(reference_distance_size(c)),
+        .distance_keys_gradient = make(reference_vectors_size(c, &c->distance_keys)),
+        .query_bias_gradient = make(reference_query_bias_size(c)),
+        .distance_values_gradient = make(reference_vectors_size(c, &c->distance_values)),
     };
 }
 
 void reference_tensors_free(struct reference_tensors *t)
 {
-    double *all[] = {t->query,          t->key,
-                     t->value,          t->output,
-                     t->log_sum_exp,    t->output_gradient,
-                     t->query_gradient, t->key_gradient,
-                     t->value_gradient, t->distance_gradient};
-    for (int i = 0; i < 10; i++)
+    double *all[] = {t->query,
+                     t->key,
+                     t->value,
+                     t->output,
+                     t->log_sum_exp,
+                     t->output_gradient,
+                     t->query_gradient,
+                     t->key_gradient,
+                     t->value_gradient,
+                     t->distance_gradient,
+                     t->distance_keys_gradient,
+                     t->query_bias_gradient,
+                     t->distance_values_gradient};
+    for (int i = 0; i < 13; i++)
         free(all[i]);
 }
 
@@ -139,11 +163,31 @@ bool reference_sees(const struct reference_case *c, int64_t sequence, int64_t qu
     return !c->causal || (distance >= 0 && (c->window == 0 || distance < c->window));
 }
 
+static int64_t entry_of(const struct reference_case *c, int64_t first, int64_t distances, int64_t query,
+                        int64_t key)
+{
+    int64_t entry = (c->first_key + key) - (c->first_query + query) - first;
+    return entry < 0 ? 0 : entry > distances - 1 ? distances - 1 : entry;
+}
+
 int64_t reference_distance_entry(const struct reference_case *c, int64_t head, int64_t query, int64_t key)
 {
     const struct reference_distance_bias *bias = &c->distance_bias;
-    int64_t entry = (c->first_key + key) - (c->first_query + query) - bias->first, last = bias->distances - 1;
-    return head * bias->head_stride + (entry < 0 ? 0 : entry > last ? last : entry);
+    return head * bias->head_stride + entry_of(c, bias->first, bias->distances, query, key);
+}
+
+int64_t reference_distance_vector(const struct reference_case *c,
+                                  const struct reference_distance_vectors *vectors, int64_t head,
+                                  int64_t query, int64_t key)
+{
+    return head * vectors->head_stride +
+           entry_of(c, vectors->first, vectors->distances, query, key) * vectors->distance_stride;
+}
+
+double reference_biased_query(const struct reference_case *c, const double *query, int64_t at, int64_t head,
+                              int64_t channel)
+{
+    return query[at + channel] + (c->query_bias ? c->query_bias[head * c->head_dim + channel] : 0);
 }
 
 const double *reference_bias_row(const struct reference_case *c, int64_t sequence, int64_t head,
@@ -208,7 +252,38 @@ static double softmax_row(const struct reference_case *c, const double *query, c
 struct rows {
     double *query, *key, *value, *d_output; /* rotated copies */
     double *p, *d_softcap, *dp, *bias;
+    double *unrotated; /* of the gradient of the queries, what is not rotated */
 };
+
+/* Adds the products of a query, which is at `at`, with the vectors of its distances to a row of biases. */
+static void add_distance_keys(const struct reference_case *c, const double *query, int64_t at, int64_t head,
+                              int64_t m, double *row, bool naive)
+{
+    for (int64_t n = 0; n < c->keys; n++) {
+        double sum = 0, one = 1;
+        for (int64_t i = 0; i < c->head_dim; i++)
+            add_scaled(&sum, keep(c, naive, reference_biased_query(c, query, at, head, i)),
+                       c->distance_keys.data + reference_distance_vector(c, &c->distance_keys, head, m, n) +
+                           i,
+                       1, naive);
+        add_scaled(row + n, keep(c, naive, c->scale * sum), &one, 1, naive);
+    }
+}
+
+/* The gradients of distance_keys, of query_bias, and of the query through them, from ds of one key. */
+static void add_distance_keys_gradient(const struct reference_case *c, struct reference_tensors *t,
+                                       const struct rows *rows, int64_t at, int64_t head, int64_t vector,
+                                       double ds)
+{
+    for (int64_t i = 0; i < c->head_dim; i++) {
+        double step = c->scale * ds * c->distance_keys.data[vector + i];
+        t->distance_keys_gradient[vector + i] +=
+            c->scale * ds * reference_biased_query(c, t->query, at, head, i);
+        rows->unrotated[at + i] += step;
+        if (c->query_bias)
+            t->query_bias_gradient[head * c->head_dim + i] += step;
+    }
+}
 
 static void attend(const struct reference_case *c, struct reference_tensors *t, const struct rows *rows,
                    int64_t b, int64_t h, int64_t m, bool backward, bool naive)
@@ -219,30 +294,51 @@ static void attend(const struct reference_case *c, struct reference_tensors *t, 
     int64_t stride = c->key_value_heads * d;
     const double *query = rows->query + at, *keys = rows->key + keys_at, *values = rows->value + keys_at;
     const double *bias = reference_bias_row(c, b, h, m, rows->bias);
+    const struct reference_distance_vectors *distance_values = &c->distance_values;
+    if (c->distance_keys.data) {
+        add_distance_keys(c, t->query, at, h, m, rows->bias, naive);
+        bias = rows->bias;
+    }
     t->log_sum_exp[(b * c->heads + h) * c->queries + m] =
         softmax_row(c, query, keys, bias, (struct query_of){b, m}, rows->p, rows->d_softcap, naive);
-    for (int64_t n = 0; n < c->keys; n++)
+    for (int64_t n = 0; n < c->keys; n++) {
+        double w = keep(c, naive, rows->p[n] * reference_factor(c, b, h, m, n));
         if (rows->p[n] != 0)
-            add_scaled(t->output + at, keep(c, naive, rows->p[n] * reference_factor(c, b, h, m, n)),
-                       values + n * stride, d, naive);
+            add_scaled(t->output + at, w, values + n * stride, d, naive);
+        if (rows->p[n] != 0 && distance_values->data)
+            add_scaled(t->output + at, w,
+                       distance_values->data + reference_distance_vector(c, distance_values, h, m, n), d,
+                       naive);
+    }
     for (int64_t i = 0; i < d; i++)
         t->output[at + i] = keep(c, naive, t->output[at + i]);
     if (!backward)
         return;
     const double *d_output = rows->d_output + at;
-    for (int64_t n = 0; n < c->keys; n++)
-        rows->dp[n] =
-            reference_factor(c, b, h, m, n) * keep(c, naive, dot(d_output, values + n * stride, d, naive));
+    for (int64_t n = 0; n < c->keys; n++) {
+        double product = keep(c, naive, dot(d_output, values + n * stride, d, naive));
+        if (distance_values->data)
+            product +=
+                dot(d_output, distance_values->data + reference_distance_vector(c, distance_values, h, m, n),
+                    d, naive);
+        rows->dp[n] = reference_factor(c, b, h, m, n) * product;
+    }
     double delta = dot(rows->p, rows->dp, c->keys, naive);
     for (int64_t n = 0; n < c->keys; n++) {
         double ds = keep(c, naive, rows->p[n] * (rows->dp[n] - delta)), one = 1;
         if (c->distance_bias.data)
             add_scaled(t->distance_gradient + reference_distance_entry(c, h, m, n), ds, &one, 1, naive);
+        if (c->distance_keys.data)
+            add_distance_keys_gradient(c, t, rows, at, h,
+                                       reference_distance_vector(c, &c->distance_keys, h, m, n), ds);
         ds *= c->scale * rows->d_softcap[n];
         add_scaled(t->query_gradient + at, ds, keys + n * stride, d, naive);
         add_scaled(t->key_gradient + keys_at + n * stride, ds, query, d, naive);
-        add_scaled(t->value_gradient + keys_at + n * stride,
-                   keep(c, naive, rows->p[n] * reference_factor(c, b, h, m, n)), d_output, d, naive);
+        double w = keep(c, naive, rows->p[n] * reference_factor(c, b, h, m, n));
+        add_scaled(t->value_gradient + keys_at + n * stride, w, d_output, d, naive);
+        if (distance_values->data)
+            add_scaled(t->distance_values_gradient + reference_distance_vector(c, distance_values, h, m, n),
+                       w, d_output, d, naive);
     }
 }
 
@@ -269,7 +365,8 @@ void reference_run(const struct reference_case *c, struct reference_tensors *t, 
                         make(c->keys),
                         make(c->keys),
                         make(c->keys),
-                        make(c->keys)};
+                        make(c->keys),
+                        make(query_size)};
     rotate(c, rows.query, REFERENCE_QUERIES, &c->rope, 1, naive);
     rotate(c, rows.key, REFERENCE_KEYS, &c->rope, 1, naive);
     rotate(c, rows.value, REFERENCE_KEYS, &c->value_rope, 1, naive);
@@ -281,6 +378,12 @@ void reference_run(const struct reference_case *c, struct reference_tensors *t, 
         t->key_gradient[i] = t->value_gradient[i] = 0;
     for (int64_t i = 0; i < reference_distance_size(c) && backward; i++)
         t->distance_gradient[i] = 0;
+    for (int64_t i = 0; i < reference_vectors_size(c, &c->distance_keys) && backward; i++)
+        t->distance_keys_gradient[i] = 0;
+    for (int64_t i = 0; i < reference_query_bias_size(c) && backward; i++)
+        t->query_bias_gradient[i] = 0;
+    for (int64_t i = 0; i < reference_vectors_size(c, &c->distance_values) && backward; i++)
+        t->distance_values_gradient[i] = 0;
     for (int64_t b = 0; b < c->batch; b++)
         for (int64_t h = 0; h < c->heads; h++)
             for (int64_t m = 0; m < c->queries; m++)
@@ -293,9 +396,11 @@ void reference_run(const struct reference_case *c, struct reference_tensors *t, 
         rotate(c, t->query_gradient, REFERENCE_QUERIES, &c->rope, -1, naive);
         rotate(c, t->key_gradient, REFERENCE_KEYS, &c->rope, -1, naive);
         rotate(c, t->value_gradient, REFERENCE_KEYS, &c->value_rope, -1, naive);
+        for (int64_t i = 0; i < query_size && c->distance_keys.data; i++)
+            t->query_gradient[i] = keep(c, naive, t->query_gradient[i] + rows.unrotated[i]);
     }
-    double *all[] = {rows.query, rows.key,       rows.value, rows.d_output,
-                     rows.p,     rows.d_softcap, rows.dp,    rows.bias};
-    for (int i = 0; i < 8; i++)
+    double *all[] = {rows.query,     rows.key, rows.value, rows.d_output, rows.p,
+                     rows.d_softcap, rows.dp,  rows.bias,  rows.unrotated};
+    for (int i = 0; i < 9; i++)
         free(all[i]);
 }

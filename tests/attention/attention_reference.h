@@ -28,6 +28,13 @@ struct reference_distance_bias {
     int64_t distances, first, head_stride;
 };
 
+/* Vectors of head_dim channels: vector i of head h, at data + h head_stride + i distance_stride, where key -
+ * query is first + i; the vector at an end where it is beyond that end. */
+struct reference_distance_vectors {
+    const double *data; /* NULL: none; f32 values */
+    int64_t distances, first, head_stride, distance_stride;
+};
+
 struct reference_case {
     int64_t batch, heads, key_value_heads, head_dim, queries, keys, first_query, first_key;
     bool causal, bf16;
@@ -39,6 +46,9 @@ struct reference_case {
     const int32_t *query_positions, *key_positions; /* [batch, queries] and [batch, keys], of the rotation;
                                                        NULL: from first_query and first_key */
     struct reference_distance_bias distance_bias;
+    struct reference_distance_vectors distance_keys; /* scale (q + query_bias) . vector is added to scores */
+    const double *query_bias;                        /* [heads, head_dim]; f32 values; NULL: none */
+    struct reference_distance_vectors distance_values; /* added to rotated values */
     rotary_attention_dropout dropout;
     const double *factors; /* of p, [batch, heads, queries, keys], what dropout makes them; NULL: 1 */
 };
@@ -51,11 +61,15 @@ struct reference_tensors {
     double *query, *key, *value, *output, *log_sum_exp;
     double *output_gradient, *query_gradient, *key_gradient, *value_gradient;
     double *distance_gradient; /* as the distance bias */
+    double *distance_keys_gradient, *query_bias_gradient, *distance_values_gradient;
 };
 
 int64_t reference_query_size(const struct reference_case *c);
 int64_t reference_key_size(const struct reference_case *c);
 int64_t reference_distance_size(const struct reference_case *c);
+int64_t reference_vectors_size(const struct reference_case *c,
+                               const struct reference_distance_vectors *vectors);
+int64_t reference_query_bias_size(const struct reference_case *c); /* 0 where there is none */
 /* All members allocated and zero. */
 struct reference_tensors reference_tensors_make(const struct reference_case *c);
 void reference_tensors_free(struct reference_tensors *tensors);
@@ -76,6 +90,13 @@ bool reference_sees(const struct reference_case *c, int64_t sequence, int64_t qu
 
 /* The entry of the distance bias for a head, a query and a key. */
 int64_t reference_distance_entry(const struct reference_case *c, int64_t head, int64_t query, int64_t key);
+/* The offset of their vector in the data. */
+int64_t reference_distance_vector(const struct reference_case *c,
+                                  const struct reference_distance_vectors *vectors, int64_t head,
+                                  int64_t query, int64_t key);
+/* A channel of a query, which is at `at`, and of its head's bias. */
+double reference_biased_query(const struct reference_case *c, const double *query, int64_t at, int64_t head,
+                              int64_t channel);
 /* The sum of the biases of a query for each key, -infinity where one masks; returns `row`, or NULL where
  * there are no biases. */
 const double *reference_bias_row(const struct reference_case *c, int64_t sequence, int64_t head,

@@ -30,6 +30,9 @@ struct bounding {
     const struct reference_case *c;
     struct carried query, key, value, d_output; /* rotated */
     struct carried output, query_gradient, key_gradient, value_gradient;
+    struct carried unrotated;      /* of the gradient of the queries, what is not rotated */
+    double *zeros;                 /* of a vector */
+    const double *unrotated_query; /* exact */
     /* For each key of one query: its score, the softcap's derivative, their errors; whether it is visible. */
     double *bias, *score, *score_error, *d_softcap, *d_softcap_error, *exact_output, *output_error;
     bool *visible;
@@ -125,6 +128,31 @@ static double factor_of(const struct reference_case *c, struct place place, int6
     return reference_factor(c, place.sequence, place.head, place.query, key);
 }
 
+/* The product of a query with the vector of a key's distance, in f32, and its error. */
+static double distance_key(const struct bounding *w, struct place place, int64_t key, double *error)
+{
+    const struct reference_case *c = w->c;
+    int64_t vector = reference_distance_vector(c, &c->distance_keys, place.head, place.query, key);
+    double sum = 0, max = 0;
+    for (int64_t i = 0; i < c->head_dim; i++) {
+        double product = reference_biased_query(c, w->unrotated_query, place.at, place.head, i) *
+                         c->distance_keys.data[vector + i];
+        sum += product;
+        max += fabs(product);
+    }
+    *error = c->scale * gamma_of(c->head_dim + 2) * max + TINY;
+    return c->scale * sum;
+}
+
+/* The vector of distance_values of a key, or zeros. */
+static const double *distance_value(const struct bounding *w, struct place place, int64_t key)
+{
+    const struct reference_distance_vectors *values = &w->c->distance_values;
+    if (!values->data)
+        return w->zeros;
+    return values->data + reference_distance_vector(w->c, values, place.head, place.query, key);
+}
+
 /* Scores of one query; returns the max size of a visible one, or -1 where none is visible. */
 static double score(struct bounding *w, struct place place)
 {
@@ -149,7 +177,11 @@ static double score(struct bounding *w, struct place place)
             s = c->softcap * capped;
             error += 16 * U * fabs(s);
         }
-        double added = bias ? bias[n] : 0;
+        double added = bias ? bias[n] : 0, product = 0, product_error = 0;
+        if (c->distance_keys.data)
+            product = distance_key(w, place, n, &product_error);
+        error += product_error + 4 * U * (fabs(product) + product_error);
+        added += product;
         /* The conversion to units of log 2 and back, and the sum. */
         error += 4 * U * (fabs(s) + error + fabs(added));
         w->score[n] = s + added;
@@ -195,8 +227,10 @@ static void forward_query(struct bounding *w, struct reference_tensors *bound, s
     memset(w->output_error, 0, (size_t)d * sizeof(double));
     for (int64_t n = 0; n < c->keys; n++) {
         double p = w->visible[n] ? exp(w->score[n] - lse) : 0;
+        const double *added = distance_value(w, place, n);
         for (int64_t i = 0; w->visible[n] && i < d; i++)
-            output[i] += p * factor_of(c, place, n) * w->value.value[place.keys + n * stride + i];
+            output[i] +=
+                p * factor_of(c, place, n) * (w->value.value[place.keys + n * stride + i] + added[i]);
     }
     /* sum_n p (1 + e) v / sum_n p (1 + e) - o = sum_n p e (v - o) / (1 + sum_n p e), for errors e of p in
      * numerator and denominator alike. The other errors are in one of the two. */
@@ -206,18 +240,44 @@ static void forward_query(struct bounding *w, struct reference_tensors *bound, s
             continue;
         double p = exp(w->score[n] - lse), off = expm1(w->score_error[n] + p_error);
         double f = factor_of(c, place, n), rounding = (c->factors ? 2 : 1) * (w->p_rounding + 2 * U);
+        const double *added = distance_value(w, place, n);
         all += p * off;
         for (int64_t i = 0; i < d; i++) {
-            double v = f * w->value.value[place.keys + n * stride + i],
+            double v = f * w->value.value[place.keys + n * stride + i], more = f * added[i],
                    v_error = f * w->value.error[place.keys + n * stride + i];
-            w->output_error[i] += p * off * fabs(v - output[i]) +
-                                  p * (1 + off) * ((rounding + gamma) * (fabs(v) + v_error) + v_error);
+            w->output_error[i] +=
+                p * off * fabs(v + more - output[i]) +
+                p * (1 + off) * ((rounding + gamma) * (fabs(v) + v_error + fabs(more)) + v_error);
         }
     }
     double rest = 1 - fmin(all + gamma, 0.99);
     for (int64_t i = 0; i < d; i++)
         w->output.error[place.at + i] =
             (w->output_error[i] + gamma * fabs(output[i])) / rest + 4 * U * fabs(output[i]) + TINY;
+}
+
+/* An exact value and the max size of a computed one. */
+struct carried_scalar {
+    double value, max;
+};
+
+/* Adds the errors of the gradients through distance_keys of one query and key, from ds. Sums run over keys,
+ * queries, and work items of sequences and heads. */
+static void bound_distance_keys(struct bounding *w, const struct reference_tensors *bound, struct place place,
+                                int64_t key, struct carried_scalar ds)
+{
+    const struct reference_case *c = w->c;
+    int64_t vector = reference_distance_vector(c, &c->distance_keys, place.head, place.query, key);
+    double gamma = gamma_of(c->keys + c->queries + c->batch * c->heads);
+    for (int64_t i = 0; i < c->head_dim; i++) {
+        double q = c->scale * fabs(reference_biased_query(c, w->unrotated_query, place.at, place.head, i)),
+               a = c->scale * fabs(c->distance_keys.data[vector + i]), size = fabs(ds.value);
+        w->unrotated.value[place.at + i] += ds.value * c->scale * c->distance_keys.data[vector + i];
+        w->unrotated.error[place.at + i] += (1 + gamma) * ds.max * a - size * a;
+        bound->distance_keys_gradient[vector + i] += (1 + gamma) * ds.max * q - size * q;
+        if (c->query_bias)
+            bound->query_bias_gradient[place.head * c->head_dim + i] += (1 + gamma) * ds.max * a - size * a;
+    }
 }
 
 /* The relative error of a product is (1 + a)(1 + b) ... - 1 over the errors of its factors. */
@@ -241,7 +301,8 @@ static void backward_query(struct bounding *w, const struct reference_tensors *g
         max += g * (fabs(w->output.value[place.at + i]) + o);
     }
     delta_error += gamma_of(d) * max;
-    double gamma = gamma_of(c->keys), gamma_keys = gamma_of(c->queries * (c->heads / c->key_value_heads));
+    double gamma = gamma_of(c->keys), gamma_keys = gamma_of(c->queries * (c->heads / c->key_value_heads)),
+           gamma_all = gamma_of(c->keys + c->queries + c->batch * c->heads);
     for (int64_t n = 0; n < c->keys; n++) {
         if (!w->visible[n])
             continue;
@@ -249,7 +310,14 @@ static void backward_query(struct bounding *w, const struct reference_tensors *g
         double p = exp(w->score[n] - lse), dp_error;
         double off = expm1(w->score_error[n] + lse_error + w->exponential + 4 * U * (size + fabs(lse)));
         double f = factor_of(c, place, n);
-        double difference = f * dot(&w->d_output, place.at, &w->value, key, d, &dp_error) - delta;
+        double product = dot(&w->d_output, place.at, &w->value, key, d, &dp_error);
+        const double *added = distance_value(w, place, n);
+        for (int64_t i = 0; i < d && c->distance_values.data; i++) {
+            double g = w->d_output.value[place.at + i], g_error = w->d_output.error[place.at + i];
+            product += g * added[i];
+            dp_error += (g_error + gamma_of(d + 2) * (fabs(g) + g_error)) * fabs(added[i]);
+        }
+        double difference = f * product - delta;
         dp_error = f * dp_error + 2 * U * fabs(difference + delta) + delta_error +
                    2 * U * (fabs(difference) + dp_error + delta_error);
         double ds = p * difference * w->d_softcap[n];
@@ -264,6 +332,11 @@ static void backward_query(struct bounding *w, const struct reference_tensors *g
             bound->distance_gradient[reference_distance_entry(c, place.head, place.query, n)] +=
                 (1 + gamma_rows) * max_ds - fabs(p * difference);
         }
+        if (c->distance_keys.data)
+            bound_distance_keys(
+                w, bound, place, n,
+                (struct carried_scalar){p * difference,
+                                        p * (1 + off) * (fabs(difference) + dp_error) * (1 + 8 * U) + TINY});
         for (int64_t i = 0; i < d; i++) {
             double q = w->query.value[place.at + i], k = w->key.value[key + i],
                    g = w->d_output.value[place.at + i];
@@ -275,17 +348,25 @@ static void backward_query(struct bounding *w, const struct reference_tensors *g
             w->key_gradient.error[key + i] += c->scale * ((1 + gamma_keys) * ds_max * q_max - fabs(ds * q));
             w->value_gradient.value[key + i] += p * f * g;
             w->value_gradient.error[key + i] += (1 + gamma_keys) * p_max * g_max - fabs(p * f * g);
+            if (c->distance_values.data)
+                bound->distance_values_gradient[added - c->distance_values.data + i] +=
+                    (1 + gamma_all) * p_max * g_max - fabs(p * f * g);
         }
     }
 }
 
-/* Applies the transposed rotation to a result, rounds it as it is stored, and writes its bound. */
+/* Applies the transposed rotation to a result, adds what is not rotated, rounds it as it is stored, and
+ * writes its bound. */
 static void finish(const struct bounding *w, struct carried *result, enum reference_side side,
                    const struct reference_rotation *how, double *to)
 {
     int64_t count = side == REFERENCE_KEYS ? reference_key_size(w->c) : reference_query_size(w->c);
     round_all(result, count, 4 * U);
     rotate(w->c, result, side, how, -1);
+    for (int64_t i = 0; i < count && w->c->distance_keys.data && result == &w->query_gradient; i++) {
+        result->value[i] += w->unrotated.value[i];
+        result->error[i] += w->unrotated.error[i] + 4 * U * fabs(w->unrotated.value[i]);
+    }
     round_all(result, count, w->stored);
     memcpy(to, result->error, (size_t)count * sizeof *to);
 }
@@ -332,6 +413,9 @@ void bound_run(const struct reference_case *c, const struct reference_tensors *g
         .query_gradient = carry(NULL, queries),
         .key_gradient = carry(NULL, keys),
         .value_gradient = carry(NULL, keys),
+        .unrotated = carry(NULL, queries),
+        .unrotated_query = given->query,
+        .zeros = make(c->head_dim),
         .bias = make(n),
         .score = make(n),
         .score_error = make(n),
@@ -365,13 +449,14 @@ void bound_run(const struct reference_case *c, const struct reference_tensors *g
         finish(&w, &w.key_gradient, REFERENCE_KEYS, &c->rope, bound->key_gradient);
         finish(&w, &w.value_gradient, REFERENCE_KEYS, &c->value_rope, bound->value_gradient);
     }
-    struct carried *all[] = {&w.query,          &w.key,          &w.value,         &w.d_output, &w.output,
-                             &w.query_gradient, &w.key_gradient, &w.value_gradient};
-    for (int i = 0; i < 8; i++)
+    struct carried *all[] = {&w.query,          &w.key,          &w.value,          &w.d_output, &w.output,
+                             &w.query_gradient, &w.key_gradient, &w.value_gradient, &w.unrotated};
+    for (int i = 0; i < 9; i++)
         drop(all[i]);
     double *rows[] = {w.bias,         w.score,       w.score_error, w.d_softcap, w.d_softcap_error,
                       w.exact_output, w.output_error};
     for (int i = 0; i < 7; i++)
         free(rows[i]);
     free(w.visible);
+    free(w.zeros);
 }

@@ -252,6 +252,14 @@ static void try_refusals(void)
     CHECK_INT(rotary_attention_decode(plan.attention, &call, &error), ROTARY_INVALID_ARGUMENT);
     CHECK_WORDS(error.message, "distance_bias is given in a step without new keys");
     call.distance_bias.data = NULL;
+    call.distance_keys = (rotary_attention_distance_vectors){.data = data, .distances = 1};
+    CHECK_INT(rotary_attention_decode(plan.attention, &call, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_WORDS(error.message, "distance_keys is given in a step without new keys");
+    call.distance_keys.data = NULL;
+    call.distance_values = (rotary_attention_distance_vectors){.data = data, .distances = 1};
+    CHECK_INT(rotary_attention_decode(plan.attention, &call, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_WORDS(error.message, "distance_values is given in a step without new keys");
+    call.distance_values.data = NULL;
     call.lengths = many;
     CHECK_INT(rotary_attention_decode(plan.attention, &call, &error), ROTARY_INVALID_ARGUMENT);
     CHECK_WORDS(error.message, "sequence 0 has 5 tokens in a cache of 4");

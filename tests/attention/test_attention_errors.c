@@ -134,6 +134,30 @@ static void refuse_forward(const rotary_attention *attention, rotary_attention_f
     refused(rotary_attention_forward(attention, &call, &error), &error, fragment);
 }
 
+static void try_distance_keys(const rotary_attention *attention, struct buffers *b)
+{
+    const rotary_attention_distance_vectors keys[] = {
+        {b->query, 0, 0, 0, 16, NULL}, {b->query, 2, INT64_MAX, 0, 16, NULL}, {b->query, 2, 0, 0, 15, NULL},
+        {b->query, 2, 0, 8, 64, NULL}, {b->query, 2, 0, 16, 16, NULL},        {NULL, 2, 0, 0, 16, b->output}};
+    const char *const messages[] = {"distance_keys has 0 distances; wanted 1 ... 4294967296",
+                                    "distance_keys has 9223372036854775807 as its first distance",
+                                    "distance_keys has a distance_stride of 15; wanted at least 16",
+                                    "distance_keys has a head_stride of 8; wanted 0 (shared), or at least 16",
+                                    "so vectors overlap",
+                                    "distance_keys has a gradient but no data"};
+    for (int i = 0; i < 6; i++) {
+        rotary_attention_forward_call call = forward_call(b);
+        call.distance_keys = keys[i];
+        refuse_forward(attention, call, messages[i]);
+    }
+    rotary_attention_forward_call call = forward_call(b);
+    call.query_bias = b->query;
+    refuse_forward(attention, call, "query_bias is given without distance_keys");
+    call = forward_call(b);
+    call.distance_values = keys[2];
+    refuse_forward(attention, call, "distance_values has a distance_stride of 15; wanted at least 16");
+}
+
 static void try_forward(const rotary_attention *attention, struct buffers *b)
 {
     rotary_attention_forward_call call = forward_call(b);
@@ -184,6 +208,7 @@ static void try_forward(const rotary_attention *attention, struct buffers *b)
         call.distance_bias = biases[i];
         refuse_forward(attention, call, messages[i]);
     }
+    try_distance_keys(attention, b);
     const float probabilities[] = {1.0f, -0.25f, NAN};
     for (int i = 0; i < 3; i++) {
         call = forward_call(b);
@@ -251,6 +276,11 @@ static void try_backward(const rotary_attention *attention, struct buffers *b)
     call.value_gradient.time_stride = 4;
     refused(rotary_attention_backward(attention, &call, &error), &error,
             "value_gradient has a time_stride of 4");
+    call = good;
+    call.distance_keys = (rotary_attention_distance_vectors){b->query, 2, 0, 0, 16, NULL};
+    call.query_bias_gradient = b->output_gradient;
+    refused(rotary_attention_backward(attention, &call, &error), &error,
+            "query_bias_gradient is given without query_bias");
     call = good;
     call.output_gradient.data = NULL;
     refused(rotary_attention_backward(attention, &call, &error), &error, "output_gradient has no data");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What terms of attention must keep: the same bits for any number of threads; gradients of a distance bias
- * that accumulate, and are those of the sequences alone where sequences are packed; masks of packed sequences
- * that are those of a batch; decoding that equals the forward pass.
+ * What terms of attention must keep: the same bits for any number of threads; gradients of a distance bias,
+ * of keys by distance and of a bias of queries that accumulate, and are those of the sequences alone where
+ * sequences are packed; masks of packed sequences that are those of a batch; decoding that equals the forward
+ * pass.
  */
 #include "attention/trial.h"
 #include "support/check.h"
@@ -19,6 +20,8 @@ struct tensors {
     float *query, *key, *value, *output, *output_gradient, *log_sum_exp;
     float *query_gradient, *key_gradient, *value_gradient;
     float *table, *table_gradient;
+    float *vectors, *vectors_gradient, *query_bias, *query_bias_gradient; /* [DISTANCES, HEADS, DIM] */
+    float *values_gradient; /* likewise: the vectors are those of values too */
 };
 
 static float *make(int64_t count, uint64_t seed)
@@ -47,15 +50,33 @@ static struct tensors make_tensors(int64_t batch, int64_t queries, int64_t keys)
         .value_gradient = make(of_key, 0),
         .table = make(HEADS * DISTANCES, 5),
         .table_gradient = make(HEADS * DISTANCES, 0),
+        .vectors = make(DISTANCES * HEADS * DIM, 6),
+        .vectors_gradient = make(DISTANCES * HEADS * DIM, 0),
+        .query_bias = make(HEADS * DIM, 7),
+        .query_bias_gradient = make(HEADS * DIM, 0),
+        .values_gradient = make(DISTANCES * HEADS * DIM, 0),
     };
 }
 
 static void free_tensors(struct tensors *t)
 {
-    float *all[] = {t->query,           t->key,         t->value,          t->output,
-                    t->output_gradient, t->log_sum_exp, t->query_gradient, t->key_gradient,
-                    t->value_gradient,  t->table,       t->table_gradient};
-    for (int i = 0; i < 11; i++)
+    float *all[] = {t->query,
+                    t->key,
+                    t->value,
+                    t->output,
+                    t->output_gradient,
+                    t->log_sum_exp,
+                    t->query_gradient,
+                    t->key_gradient,
+                    t->value_gradient,
+                    t->table,
+                    t->table_gradient,
+                    t->vectors,
+                    t->vectors_gradient,
+                    t->query_bias,
+                    t->query_bias_gradient,
+                    t->values_gradient};
+    for (int i = 0; i < 16; i++)
         free(all[i]);
 }
 
@@ -84,7 +105,12 @@ static rotary_attention *make_attention(rotary_isa isa, int threads)
     return attention;
 }
 
-/* Forward and backward with a distance bias and, if wanted, dropout. */
+static rotary_attention_distance_vectors vectors_of(const struct tensors *t, float *gradient)
+{
+    return (rotary_attention_distance_vectors){t->vectors, DISTANCES, FIRST, DIM, HEADS * DIM, gradient};
+}
+
+/* Forward and backward with a distance bias, keys by distance and, if wanted, dropout. */
 static void run(const rotary_attention *attention, struct tensors *t, float probability,
                 rotary_attention_packed_sequences packed_sequences)
 {
@@ -103,6 +129,9 @@ static void run(const rotary_attention *attention, struct tensors *t, float prob
         .packed_sequences = packed_sequences,
         .distance_bias = bias,
         .dropout = dropout,
+        .distance_keys = vectors_of(t, NULL),
+        .query_bias = t->query_bias,
+        .distance_values = vectors_of(t, NULL),
     };
     forward.workspace = trial_memory(rotary_attention_forward_call_bytes(attention, &forward));
     if (!CHECK_INT(rotary_attention_forward(attention, &forward, &error), ROTARY_OK))
@@ -123,6 +152,10 @@ static void run(const rotary_attention *attention, struct tensors *t, float prob
         .packed_sequences = packed_sequences,
         .distance_bias = bias,
         .dropout = dropout,
+        .distance_keys = vectors_of(t, t->vectors_gradient),
+        .query_bias = t->query_bias,
+        .query_bias_gradient = t->query_bias_gradient,
+        .distance_values = vectors_of(t, t->values_gradient),
     };
     backward.workspace = trial_memory(rotary_attention_backward_call_bytes(attention, &backward));
     if (!CHECK_INT(rotary_attention_backward(attention, &backward, &error), ROTARY_OK))
@@ -134,6 +167,18 @@ static void check_equal(const char *name, const float *a, const float *b, int64_
 {
     if (!CHECK(memcmp(a, b, (size_t)count * sizeof *a) == 0))
         printf("  %s differs\n", name);
+}
+
+/* These are added to the caller's part by part, so that the second time rounds differently. */
+static void check_twice(const float *once, const float *twice, int64_t count)
+{
+    double error = 0, size = 0;
+    for (int64_t i = 0; i < count; i++) {
+        error = fmax(error, fabs((double)twice[i] - 2 * (double)once[i]));
+        size = fmax(size, fabs((double)once[i]));
+    }
+    CHECK(size > 0);
+    CHECK(error <= 1e-5 * size);
 }
 
 /* Several blocks of queries and of keys, and more than one round of work items. */
@@ -150,6 +195,9 @@ static void try_threads(rotary_isa isa)
     check_equal("key gradient", one.key_gradient, three.key_gradient, 2100 * SHARED * DIM);
     check_equal("value gradient", one.value_gradient, three.value_gradient, 2100 * SHARED * DIM);
     check_equal("distance gradient", one.table_gradient, three.table_gradient, HEADS * DISTANCES);
+    check_equal("vectors' gradient", one.vectors_gradient, three.vectors_gradient, DISTANCES * HEADS * DIM);
+    check_equal("values' gradient", one.values_gradient, three.values_gradient, DISTANCES * HEADS * DIM);
+    check_equal("query bias' gradient", one.query_bias_gradient, three.query_bias_gradient, HEADS * DIM);
     /* Once more adds the same again. */
     run(attention, &three, 0.125f, (rotary_attention_packed_sequences){0});
     bool some = false;
@@ -158,6 +206,9 @@ static void try_threads(rotary_isa isa)
         some = some || one.table_gradient[i] != 0;
     }
     CHECK(some);
+    check_twice(one.vectors_gradient, three.vectors_gradient, DISTANCES * HEADS * DIM);
+    check_twice(one.values_gradient, three.values_gradient, DISTANCES * HEADS * DIM);
+    check_twice(one.query_bias_gradient, three.query_bias_gradient, HEADS * DIM);
     rotary_attention_destroy(attention);
     free_tensors(&one);
     free_tensors(&three);
@@ -182,6 +233,12 @@ static void try_packed(rotary_isa isa)
     check_equal("packed output", packed.output, all.output, TOTAL * HEADS * DIM);
     check_equal("packed key gradient", packed.key_gradient, all.key_gradient, TOTAL * SHARED * DIM);
     check_equal("packed distance gradient", packed.table_gradient, all.table_gradient, HEADS * DISTANCES);
+    check_equal("packed vectors' gradient", packed.vectors_gradient, all.vectors_gradient,
+                DISTANCES * HEADS * DIM);
+    check_equal("packed values' gradient", packed.values_gradient, all.values_gradient,
+                DISTANCES * HEADS * DIM);
+    check_equal("packed query bias' gradient", packed.query_bias_gradient, all.query_bias_gradient,
+                HEADS * DIM);
     rotary_attention_destroy(attention);
     free_tensors(&packed);
     free_tensors(&all);
@@ -239,6 +296,9 @@ static void try_decode(rotary_isa isa)
             .output = view(output + length * HEADS * DIM, queries, HEADS),
             .workspace = workspace,
             .distance_bias = {t.table, DISTANCES, FIRST, DISTANCES, NULL},
+            .distance_keys = vectors_of(&t, NULL),
+            .query_bias = t.query_bias,
+            .distance_values = vectors_of(&t, NULL),
         };
         if (!CHECK_INT(rotary_attention_decode(attention, &call, &error), ROTARY_OK))
             printf("%s\n", error.message);

@@ -298,13 +298,42 @@ static rotary_attention_distance_bias place_distance_bias(const struct reference
         .data = data, .distances = bias->distances, .first = bias->first, .head_stride = bias->head_stride};
 }
 
-/* Zero, for the gradient of the distance bias. */
-static float *place_distance_gradient(const struct reference_case *c)
+/* Copies `count` numbers in f32; NULL for none. */
+static float *place_floats(const double *from, int64_t count)
 {
-    float *gradient = calloc((size_t)reference_distance_size(c) + 1, sizeof *gradient);
+    float *made = from ? malloc((size_t)count * sizeof *made) : NULL;
+    if (from && !made)
+        abort();
+    for (int64_t i = 0; from && i < count; i++)
+        made[i] = (float)from[i];
+    return made;
+}
+
+static rotary_attention_distance_vectors place_vectors(const struct reference_case *c,
+                                                       const struct reference_distance_vectors *vectors)
+{
+    return (rotary_attention_distance_vectors){
+        .data = place_floats(vectors->data, reference_vectors_size(c, vectors)),
+        .distances = vectors->distances,
+        .first = vectors->first,
+        .head_stride = vectors->head_stride,
+        .distance_stride = vectors->distance_stride};
+}
+
+/* Zero, for a gradient. */
+static float *place_zeros(int64_t count)
+{
+    float *gradient = calloc((size_t)count + 1, sizeof *gradient);
     if (!gradient)
         abort();
     return gradient;
+}
+
+static void take_floats(float *from, double *to, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        to[i] = (double)from[i];
+    free(from);
 }
 
 static void run_backward(const struct reference_case *c, const struct trial_plan *plan,
@@ -333,19 +362,34 @@ static void run_backward(const struct reference_case *c, const struct trial_plan
         .key_positions = c->key_positions,
         .distance_bias = forward->distance_bias,
         .dropout = forward->dropout,
+        .distance_keys = forward->distance_keys,
+        .query_bias = forward->query_bias,
+        .distance_values = forward->distance_values,
     };
-    float *distance_gradient = place_distance_gradient(c);
+    float *distance_gradient = place_zeros(reference_distance_size(c)),
+          *distance_keys_gradient = place_zeros(reference_vectors_size(c, &c->distance_keys)),
+          *query_bias_gradient = place_zeros(reference_query_bias_size(c)),
+          *distance_values_gradient = place_zeros(reference_vectors_size(c, &c->distance_values));
     if (c->distance_bias.data)
         call.distance_bias.gradient = distance_gradient;
+    if (c->distance_keys.data)
+        call.distance_keys.gradient = distance_keys_gradient;
+    if (c->query_bias)
+        call.query_bias_gradient = query_bias_gradient;
+    if (c->distance_values.data)
+        call.distance_values.gradient = distance_values_gradient;
     call.workspace = trial_memory(rotary_attention_backward_call_bytes(plan->attention, &call));
     if (!CHECK_INT(rotary_attention_backward(plan->attention, &call, &error), ROTARY_OK))
         printf("%s\n", error.message);
     take(c, &gradient[0], t->query_gradient, reference_query_size(c));
     take(c, &gradient[1], t->key_gradient, reference_key_size(c));
     take(c, &gradient[2], t->value_gradient, reference_key_size(c));
-    for (int64_t i = 0; i < reference_distance_size(c); i++)
-        t->distance_gradient[i] = (double)distance_gradient[i];
-    free(distance_gradient);
+    take_floats(distance_gradient, t->distance_gradient, reference_distance_size(c));
+    take_floats(distance_keys_gradient, t->distance_keys_gradient,
+                reference_vectors_size(c, &c->distance_keys));
+    take_floats(query_bias_gradient, t->query_bias_gradient, reference_query_bias_size(c));
+    take_floats(distance_values_gradient, t->distance_values_gradient,
+                reference_vectors_size(c, &c->distance_values));
     check_gaps(c, "gradients", gradient[0].buffer, gradient[0].elements);
     free(gradient[0].buffer);
     free(output_gradient.buffer);
@@ -381,6 +425,9 @@ void trial_run(const struct reference_case *c, const struct trial_plan *plan, st
         .key_positions = c->key_positions,
         .distance_bias = place_distance_bias(c),
         .dropout = c->dropout,
+        .distance_keys = place_vectors(c, &c->distance_keys),
+        .query_bias = place_floats(c->query_bias, reference_query_bias_size(c)),
+        .distance_values = place_vectors(c, &c->distance_values),
     };
     call.workspace = trial_memory(rotary_attention_forward_call_bytes(plan->attention, &call));
     if (!CHECK_INT(rotary_attention_forward(plan->attention, &call, &error), ROTARY_OK))
@@ -394,6 +441,9 @@ void trial_run(const struct reference_case *c, const struct trial_plan *plan, st
     check_gaps(c, "output", output.buffer, output.elements);
     free((void *)(uintptr_t)bias.data);
     free((void *)(uintptr_t)call.distance_bias.data);
+    free((void *)(uintptr_t)call.distance_keys.data);
+    free((void *)(uintptr_t)call.query_bias);
+    free((void *)(uintptr_t)call.distance_values.data);
     free(input[0].buffer);
     free(output.buffer);
     free(log_sum_exp);
@@ -454,9 +504,17 @@ void trial_compare_all(const struct reference_case *c, const struct trial_result
     int64_t queries = reference_query_size(c), keys = reference_key_size(c);
     int64_t rows = c->batch * c->heads * c->queries;
     /* Gradients of queries and keys are differences of products of this size, which may cancel entirely. */
-    double product = c->scale * max_size(wanted->output_gradient, queries) * max_size(wanted->value, keys);
+    int64_t added_values = reference_vectors_size(c, &c->distance_values);
+    double gradients = max_size(wanted->output_gradient, queries),
+           values = max_size(wanted->value, keys) + max_size(c->distance_values.data, added_values);
+    double product = c->scale * gradients * values;
     /* An entry of the distance bias sums up to all queries' products. */
-    double ds = max_size(wanted->output_gradient, queries) * max_size(wanted->value, keys);
+    double ds = gradients * values;
+    /* One of distance_keys too, and an entry of query_bias; each times a query, or a vector. */
+    int64_t vectors = reference_vectors_size(c, &c->distance_keys), biases = reference_query_bias_size(c);
+    double of_vector = product * (max_size(wanted->query, queries) + max_size(c->query_bias, biases)),
+           of_bias = product * max_size(c->distance_keys.data, vectors),
+           all_rows = (double)(c->batch * c->queries);
     const struct {
         const char *name;
         const double *got, *wanted, *naive, *bound;
@@ -467,15 +525,23 @@ void trial_compare_all(const struct reference_case *c, const struct trial_result
         {"log_sum_exp", got->log_sum_exp, wanted->log_sum_exp, naive->log_sum_exp, bound->log_sum_exp, rows,
          1, 0},
         {"query gradient", got->query_gradient, wanted->query_gradient, naive->query_gradient,
-         bound->query_gradient, queries, product * max_size(wanted->key, keys), 0},
+         bound->query_gradient, queries, fmax(product * max_size(wanted->key, keys), of_bias), 0},
         {"key gradient", got->key_gradient, wanted->key_gradient, naive->key_gradient, bound->key_gradient,
          keys, product * max_size(wanted->query, queries), 0},
         {"value gradient", got->value_gradient, wanted->value_gradient, naive->value_gradient,
          bound->value_gradient, keys, 0, 0},
         {"distance gradient", got->distance_gradient, wanted->distance_gradient, naive->distance_gradient,
-         bound->distance_gradient, reference_distance_size(c), ds, ds * (double)(c->batch * c->queries)},
+         bound->distance_gradient, reference_distance_size(c), ds, ds * all_rows},
+        {"gradient of distance_keys", got->distance_keys_gradient, wanted->distance_keys_gradient,
+         naive->distance_keys_gradient, bound->distance_keys_gradient, vectors, of_vector,
+         of_vector * all_rows * (double)c->heads},
+        {"gradient of query_bias", got->query_bias_gradient, wanted->query_bias_gradient,
+         naive->query_bias_gradient, bound->query_bias_gradient, biases, of_bias, of_bias * all_rows},
+        {"gradient of distance_values", got->distance_values_gradient, wanted->distance_values_gradient,
+         naive->distance_values_gradient, bound->distance_values_gradient, added_values, gradients,
+         gradients * all_rows * (double)c->heads},
     };
-    for (int i = 0; i < (backward ? 6 : 2); i++) {
+    for (int i = 0; i < (backward ? 9 : 2); i++) {
         trial_compare(c, results[i].name, results[i].got, results[i].wanted, results[i].naive,
                       results[i].count, results[i].size);
         trial_hold(c, results[i].name, results[i].got, results[i].wanted, results[i].bound, results[i].count,

@@ -10,6 +10,7 @@
         .sum_rows = of_bf16 ? ROTARY_ATTENTION_BF16_SUM_ROWS : ROTARY_ATTENTION_SUM_ROWS,                    \
         .transposed_backward = of_bf16,                                                                      \
         .weight_term = &rotary_attention_dropout_term_##f32_variant,                                         \
+        .value_term = &rotary_attention_distance_values_term_##f32_variant,                                  \
         .score_terms = rotary_attention_score_terms_##f32_variant,                                           \
         .packed_keys_bytes = kernels##_packed_keys_bytes_##variant,                                          \
         .pack_keys = kernels##_pack_keys_##variant,                                                          \

@@ -4,17 +4,21 @@
  * heads that share one key-value head of one sequence. It computes the formula of rotary/attention.h:
  *
  *     s(m, n)  = cap(scale * (R_m q_m) . (R_n k_n)) + bias(m, n) + distance_bias(n - m)
+ *                + scale * (q_m + b) . A(n - m)
  *     lse(m)   = log sum_n exp(s(m, n))             p(m, n) = exp(s(m, n) - lse(m))
- *     out(m)   = U_m^T sum_n p(m, n) U_n v_n
+ *     out(m)   = U_m^T sum_n p(m, n) (U_n v_n + V(n - m))
  *
  * with s(m, n) = -infinity where m does not see n,
  *
  * and backward, with the names of FlashAttention and g(m) = U_m dout(m):
  *
- *     dp(m, n) = g(m) . U_n v_n                     delta(m) = dout(m) . out(m)
+ *     dp(m, n) = g(m) . (U_n v_n + V(n - m))        delta(m) = dout(m) . out(m)
  *     ds(m, n) = p(m, n) (dp(m, n) - delta(m)) cap'(m, n)
  *     dq(m) = scale R_m^T sum_n ds(m, n) R_n k_n    dk(n) = scale R_n^T sum_m ds(m, n) R_m q_m
  *     dv(n) = U_n^T sum_m p(m, n) g(m)
+ *
+ * The terms after cap get their gradients from ds without cap'. That of q through A is not rotated: it adds
+ * scale sum_n ds(m, n) A(n - m) to dq(m).
  *
  * U is a pure rotation, so U^T is its inverse; R may carry a magnitude, so R^T is only its transpose. A fully
  * masked query has output 0, lse -infinity and no gradient.
@@ -49,9 +53,10 @@ static inline int64_t rotation_row(const struct rotary_attention_rotation *rotat
     return rotation->rows ? rotation->rows[index] : index;
 }
 
-enum { ROTARY_ATTENTION_MAX_TERMS = 2 };
+enum { ROTARY_ATTENTION_MAX_TERMS = 3 };
 struct rotary_attention_score_term; /* attention_terms.h */
 struct rotary_attention_weight_term;
+struct rotary_attention_value_term;
 
 /* Dropout of attention weights: those whose 16 random bits are below `threshold` are dropped. */
 struct rotary_attention_dropout_mask {
@@ -74,12 +79,16 @@ struct rotary_attention_problem {
     int64_t ring_first;
     rotary_attention_const_view query, key, value, saved_output, output_gradient;
     rotary_attention_view output, query_gradient, key_gradient, value_gradient;
-    rotary_attention_bias bias;                   /* data NULL: none */
-    rotary_attention_distance_bias distance_bias; /* data NULL: none */
+    rotary_attention_bias bias;                        /* data NULL: none */
+    rotary_attention_distance_bias distance_bias;      /* data NULL: none */
+    rotary_attention_distance_vectors distance_keys;   /* A; data NULL: none */
+    const float *query_bias;                           /* b, [heads, head_dim]; NULL: none */
+    rotary_attention_distance_vectors distance_values; /* V; data NULL: none */
     /* Those of the kernels' score terms that the problem has; then NULL. */
     const struct rotary_attention_score_term *score_terms[ROTARY_ATTENTION_MAX_TERMS + 1];
     struct rotary_attention_dropout_mask dropout;
     const struct rotary_attention_weight_term *weight_term; /* NULL: none */
+    const struct rotary_attention_value_term *value_term;   /* likewise */
     float *log_sum_exp;                                     /* [batch, heads, queries], or NULL */
     const float *saved_log_sum_exp;                         /* likewise, read by backward */
     /* rotation_row(m) of query_rotation and output_rotation is for query m, rotation_row(n) of the others for
@@ -101,9 +110,16 @@ struct rotary_attention_work {
  * These are zero at first. */
 struct rotary_attention_sums {
     float *query, *key, *value;
-    /* Of the work item: for each head of the group rotary_attention_distance_sums floats, zero at first.
-     * NULL: the gradients of score terms are not wanted. */
-    float *terms;
+    bool score_terms; /* score terms add their gradients, to the sums that follow */
+    /* Of the work item: for each head of the group rotary_attention_distance_sums floats, zero at first;
+     * NULL: not wanted. */
+    float *distance_bias;
+    /* As query, but always as rows, and of queries before their rotation: sum_n ds(m, n) A(n - m). */
+    float *unrotated_query;
+    /* Of the work item: for each head of the group rotary_attention_vector_sums floats (distance_vectors.h),
+     * zero at first; NULL: not wanted. */
+    float *distance_keys;
+    float *distance_values; /* likewise */
 };
 
 /* Floats in the sums of a distance bias of one head, over so many queries and keys of a work item. With q and
@@ -158,6 +174,7 @@ static inline void *mutable_vector_at(const rotary_attention_problem *problem, r
 struct rotary_attention_kernels {
     const struct rotary_attention_score_term *const *score_terms; /* all there are; then NULL */
     const struct rotary_attention_weight_term *weight_term;
+    const struct rotary_attention_value_term *value_term;
     bool transposed_backward; /* the tiles of the backward pass are transposed (attention_terms.h) */
 
     /* Forward reads keys and values rotated and packed in blocks of key_block: block b at packed_keys + b *

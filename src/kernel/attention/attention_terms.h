@@ -4,15 +4,17 @@
  * functions, which it calls for a tile of scores at a time. Where there are no terms it calls none.
  *
  *     s(m, n) = cap(scale * (R_m q_m) . (R_n k_n)) + sum of the score terms' t(m, n)
- *     out(m)  = U_m^T sum_n w(m, n) U_n v_n       w: what the weight term makes of p = softmax(s)
+ *     out(m)  = U_m^T sum_n w(m, n) (U_n v_n + V(n - m))       w: what the weight term makes of p =
+ * softmax(s)
  *
  * Every quantity is f32 and in natural units, in every kernel. A tile has the queries of one head in its rows
  * and keys in its columns; the kernels of bf16 compute their gradients with keys in rows, and such a tile is
  * `transposed`. A term is a file that is compiled for every instruction set, its arguments in the problem,
  * and a line in the list below.
  *
- * A term of the queries' or keys' vectors (Shaw et al. 2018, Transformer-XL, DeBERTa) needs their rows: a
- * tile then also gets the rows in the kernel's scratch, which the kernel has as f32 or bf16, rotated.
+ * A term of the queries' vectors (distance_keys) reads them where they lie, since it needs them without their
+ * rotation, and adds its gradient to sums of its own. A term of the keys' (DeBERTa's position to content) can
+ * do the same where keys are not rotated.
  */
 #ifndef ROTARY_KERNEL_ATTENTION_ATTENTION_TERMS_H
 #define ROTARY_KERNEL_ATTENTION_ATTENTION_TERMS_H
@@ -21,7 +23,8 @@
 
 /* The score terms, in the order in which they are added. The file of a term defines
  * ROTARY_KERNEL(rotary_attention_<name>_term). */
-#define ROTARY_ATTENTION_SCORE_TERM_LIST(TERM, variant) TERM(bias, variant) TERM(distance_bias, variant)
+#define ROTARY_ATTENTION_SCORE_TERM_LIST(TERM, variant)                                                      \
+    TERM(bias, variant) TERM(distance_bias, variant) TERM(distance_keys, variant)
 
 /* Queries query ... query + queries - 1 of a head of a sequence, and keys key ... key + keys - 1. A kernel
  * reads `rows` rows and `columns` columns, which may be more than there are queries and keys. */
@@ -31,30 +34,36 @@ struct rotary_attention_tile {
     int64_t rows, columns;
 };
 
+/* What a term makes its gradient of: for a score term ds, the gradient of the scores of a tile after softcap,
+ * with ROTARY_ATTENTION_TERM_MARGIN zeros before and after the `columns` of each row; for a value term w.
+ * Rows are row_stride apart, and zero where a query does not see a key. */
+struct rotary_attention_term_gradient {
+    const float *from;
+    int64_t row_stride;
+    const rotary_attention_sums *sums; /* of the work item */
+    float *scratch;                    /* as that of the scores */
+};
+
 struct rotary_attention_score_term {
     /* Whether the problem has the term. */
     bool (*is_present)(const rotary_attention_problem *problem);
     /* The max size of what is added to scores of a head; infinity where it is not known. */
     float (*bound)(const rotary_attention_problem *problem, int64_t head);
-    /* What is added to the scores of a tile, in the term's own memory or in `scratch`, which holds rows *
-     * columns floats. Row r is at r * *row_stride from the pointer returned. ROTARY_ATTENTION_MASKED or less
-     * masks. Past the queries and keys of the tile it is finite. */
+    /* What is added to the scores of a tile, in the term's own memory or in `scratch`, which holds
+     * term_scratch floats (term_tile.h). Row r is at r * *row_stride from the pointer returned.
+     * ROTARY_ATTENTION_MASKED or less masks. Past the queries and keys of the tile it is finite. */
     const float *(*scores)(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
                            float *scratch, int64_t *row_stride);
-    /* NULL: the term has no gradient. Adds its gradient for a tile to the sums of a work item, from ds, the
-     * gradient of the scores after softcap. Rows of ds are row_stride apart; ROTARY_ATTENTION_TERM_MARGIN
-     * zeros are before and after the `columns` of each. */
+    /* NULL: the term has no gradient. Adds its gradient for a tile to the sums of a work item. */
     void (*add_gradient)(const rotary_attention_problem *problem, const rotary_attention_work *work,
-                         const struct rotary_attention_tile *tile, const float *ds, int64_t row_stride,
-                         float *sums);
+                         const struct rotary_attention_tile *tile,
+                         const struct rotary_attention_term_gradient *gradient);
 };
 
 enum { ROTARY_ATTENTION_TERM_MARGIN = 16 };
 
 /* A term of the weights. It sees tiles of p as the values do: masked, and in the forward pass not yet divided
- * by the softmax's sum, which is that of p without the term. All tiles have the same row stride. A term that
- * adds to the output too (Shaw et al. 2018) would get the rows of output, and of its gradient, beside them.
- */
+ * by the softmax's sum, which is that of p without the term. All tiles have the same row stride. */
 struct rotary_attention_weight_term {
     bool (*is_present)(const rotary_attention_problem *problem);
     /* Replaces p by w. */
@@ -64,6 +73,23 @@ struct rotary_attention_weight_term {
      * p (dp - delta) as ever, because sum_n p dp = sum_n w dw = dout . out. */
     void (*backward)(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
                      const float *p, float *w, float *dp, int64_t row_stride);
+};
+
+/* A term of the values, which adds V(n - m) to each. Rows of tiles are row_stride apart; `scratch` is that of
+ * score terms. */
+struct rotary_attention_value_term {
+    bool (*is_present)(const rotary_attention_problem *problem);
+    /* output, rotary_attention_row floats for each of the queries (and those that pad them to full tiles), +=
+     * sum_n w(m, n) V(n - m). w is zero where a query does not see a key. A tile of one row is decoding's. */
+    void (*add_output)(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
+                       const float *w, int64_t row_stride, float *output, float *scratch);
+    /* dw += g(m) . V(n - m). */
+    void (*add_products)(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
+                         float *dw, int64_t row_stride, float *scratch);
+    /* Adds the gradient of V for a tile to the sums of a work item. */
+    void (*add_gradient)(const rotary_attention_problem *problem, const rotary_attention_work *work,
+                         const struct rotary_attention_tile *tile,
+                         const struct rotary_attention_term_gradient *gradient);
 };
 
 #endif

@@ -41,6 +41,7 @@
 #define ROTARY_ATTENTION_DECLARE_TERMS(variant)                                                              \
     ROTARY_ATTENTION_SCORE_TERM_LIST(ROTARY_ATTENTION_DECLARE_TERM, variant)                                 \
     extern const struct rotary_attention_weight_term rotary_attention_dropout_term_##variant;                \
+    extern const struct rotary_attention_value_term rotary_attention_distance_values_term_##variant;         \
     extern const struct rotary_attention_score_term *const rotary_attention_score_terms_##variant[]
 
 #define ROTARY_ATTENTION_DECLARE_VARIANT(isa, variant)                                                       \

@@ -68,7 +68,7 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
     state->key_columns = rotary_arena_push(arena, BLOCK * width, size);
     state->score = rotary_arena_push(arena, PART * PART, sizeof(float));
     state->dp = rotary_arena_push(arena, PART * PART, sizeof(float));
-    state->term = rotary_arena_push(arena, term_scratch(PART, PART), sizeof(float));
+    state->term = rotary_arena_push(arena, term_scratch(PART, PART, problem->head_dim), sizeof(float));
     state->w = rotary_arena_push(arena, PART * PART, sizeof(float));
     state->d_softcap = rotary_arena_push(arena, PART * PART, sizeof(float));
     state->ds_score = rotary_arena_push(arena, MARGIN + PART * DS_ROW, sizeof(float));
@@ -309,7 +309,7 @@ static void pack_weighted_part(const rotary_attention_problem *problem, const st
     }
 }
 
-/* derive_part with a weight term, which needs p in f32 before ds is computed. */
+/* derive_part with a weight term or a value term, which need p in f32 before ds is computed. */
 static void derive_weighted_part(const rotary_attention_problem *problem, const rotary_attention_work *work,
                                  const struct state *state, const struct block_pair *part,
                                  const struct terms *terms, int64_t offset)
@@ -329,7 +329,8 @@ static void derive_weighted_part(const rotary_attention_problem *problem, const 
         }
     }
     struct rotary_attention_tile tile = tile_of(problem, work, part, true, part->keys, part->queries);
-    problem->weight_term->backward(problem, &tile, state->score, state->w, state->dp, PART);
+    if (problem->weight_term)
+        problem->weight_term->backward(problem, &tile, state->score, state->w, state->dp, PART);
     pack_weighted_part(problem, state, part, offset);
 }
 
@@ -338,7 +339,13 @@ static void add_part_gradients(const rotary_attention_problem *problem, const ro
                                const rotary_attention_sums *sums)
 {
     struct rotary_attention_tile tile = tile_of(problem, work, part, true, part->keys, part->queries);
-    add_term_gradients(problem, work, &tile, state->ds_score + MARGIN, DS_ROW, sums->terms);
+    const struct rotary_attention_term_gradient of_scores = {state->ds_score + MARGIN, DS_ROW, sums,
+                                                             state->term};
+    const struct rotary_attention_term_gradient of_values = {state->w, PART, sums, state->term};
+    if (sums->score_terms)
+        add_term_gradients(problem, work, &tile, &of_scores);
+    if (sums->distance_values)
+        problem->value_term->add_gradient(problem, work, &tile, &of_values);
 }
 
 /* Extends the range of rows of one block that are visible to a part of the other; empty at first. */
@@ -403,18 +410,22 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
             multiply_part(state->dp, state->value + key * width, state->d_output_columns + part.row * width,
                           width);
             int64_t offset = key * BLOCK + at * PART;
+            if (problem->value_term) {
+                struct rotary_attention_tile tile = tile_of(problem, work, &part, true, PART, PART);
+                problem->value_term->add_products(problem, &tile, state->dp, PART, state->term);
+            }
             struct terms terms = {0};
             if (problem->score_terms[0])
                 terms = terms_of(problem, work, &part, true, PART, PART, state->term);
-            if (problem->weight_term)
+            if (problem->weight_term || problem->value_term)
                 derive_weighted_part(problem, work, state, &part, &terms, offset);
-            else if (sums->terms)
+            else if (sums->score_terms)
                 derive_part(problem, state, &part, &terms, true, offset);
             else if (terms.scores)
                 derive_part(problem, state, &part, &terms, false, offset);
             else
                 derive_part(problem, state, &part, NULL, false, offset);
-            if (sums->terms)
+            if (sums->score_terms || sums->distance_values)
                 add_part_gradients(problem, work, state, &part, sums);
         }
     int64_t offset = (pair->key - work->key_begin) * width, row = pair->row * width;
@@ -448,6 +459,18 @@ void ROTARY_KERNEL(rotary_attention_bf16_backward)(const rotary_attention_proble
     tiles_end();
 }
 
+/* Writes the gradient of query `query` from its sums and those of score terms of the query before rotation.
+ */
+static void add_unrotated(uint16_t *to, float *row, const float *unrotated,
+                          const rotary_attention_problem *problem, int64_t query)
+{
+    rotate_row(row, &problem->query_rotation, query, -1.0f);
+    add_scaled_row(row, unrotated, 1.0f, rotary_attention_row(problem->head_dim));
+    for (int64_t channel = 0; channel < problem->head_dim; channel++)
+        row[channel] *= problem->scale;
+    store_row(to, row, true, problem->head_dim);
+}
+
 void ROTARY_KERNEL(rotary_attention_bf16_finish_queries)(const rotary_attention_problem *problem,
                                                          const rotary_attention_work *work,
                                                          const rotary_attention_sums *sums)
@@ -466,11 +489,16 @@ void ROTARY_KERNEL(rotary_attention_bf16_finish_queries)(const rotary_attention_
                 for (int row = 0; row < SIDE; row++)
                     memcpy(rows[row] + channel, square[row], sizeof square[row]);
             }
-            for (int64_t row = 0; row < min_i64(SIDE, work->query_end - query); row++)
-                rotate_out(mutable_vector_at(problem, problem->query_gradient, work->sequence, query + row,
-                                             work->key_value_head * group + member),
-                           rows[row], problem->head_dim, problem->scale, &problem->query_rotation,
-                           query + row);
+            for (int64_t row = 0; row < min_i64(SIDE, work->query_end - query); row++) {
+                uint16_t *to = mutable_vector_at(problem, problem->query_gradient, work->sequence,
+                                                 query + row, work->key_value_head * group + member);
+                if (sums->unrotated_query)
+                    add_unrotated(to, rows[row], sums->unrotated_query + (index + row) * width, problem,
+                                  query + row);
+                else
+                    rotate_out(to, rows[row], problem->head_dim, problem->scale, &problem->query_rotation,
+                               query + row);
+            }
         }
 }
 

@@ -77,7 +77,7 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
     state->score = rotary_arena_push(arena, QUERIES * SCORE_ROW, sizeof(float));
     state->p = rotary_arena_push(arena, QUERIES * P_ROW, sizeof(uint16_t));
     state->norm_limit = rotary_arena_push(arena, problem->heads / problem->key_value_heads, sizeof(float));
-    state->term = rotary_arena_push(arena, term_scratch(QUERIES, KEYS), sizeof(float));
+    state->term = rotary_arena_push(arena, term_scratch(QUERIES, KEYS, problem->head_dim), sizeof(float));
 }
 
 size_t ROTARY_KERNEL(rotary_attention_bf16_forward_bytes)(const rotary_attention_problem *problem,
@@ -426,6 +426,18 @@ static void replace_weights(const rotary_attention_problem *problem, const rotar
         store_row(state->p + row * P_ROW, state->score + row * SCORE_ROW, true, round_up(count, 32));
 }
 
+/* Adds the value term's vectors to the outputs of a pair, from its p. */
+static void add_value_term(const rotary_attention_problem *problem, const rotary_attention_work *work,
+                           const struct state *state, const struct block_pair *pair, int64_t count)
+{
+    struct rotary_attention_tile tile = tile_of(problem, work, pair, false, QUERIES, round_up(count, 32));
+    tile.keys = count;
+    for (int64_t row = 0; row < pair->queries; row++)
+        load_row(state->score + row * SCORE_ROW, state->p + row * P_ROW, true, tile.columns);
+    problem->value_term->add_output(problem, &tile, state->score, SCORE_ROW,
+                                    state->output + pair->row * state->width, state->term);
+}
+
 static float max_norm(const float *norm)
 {
     return _mm512_reduce_max_ps(_mm512_max_ps(_mm512_loadu_ps(norm), _mm512_loadu_ps(norm + 16)));
@@ -452,6 +464,8 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
         attend_unbounded(problem, state, pair, &terms, columns);
     if (problem->weight_term)
         replace_weights(problem, work, state, pair, count);
+    if (problem->value_term)
+        add_value_term(problem, work, state, pair, count);
     for (int64_t channel = 0; channel < width; channel += 32) {
         const uint16_t *value = state->value + channel / SIDE * TILE;
         multiply_block(state->output + pair->row * width + channel, width, true, columns / DEPTH,

@@ -87,7 +87,7 @@ size_t ROTARY_KERNEL(rotary_attention_decode_bytes)(const rotary_attention_probl
 {
     /* At least the bytes of a step with fewer queries, whose blocks have more keys. */
     int64_t scores = max_i64(SCORES, problem->heads * problem->queries * MIN_BLOCK);
-    return (size_t)(scores + term_scratch(1, MAX_BLOCK)) * sizeof(float);
+    return (size_t)(scores + term_scratch(1, MAX_BLOCK, problem->head_dim)) * sizeof(float);
 }
 
 void ROTARY_KERNEL(rotary_attention_decode_queries)(const rotary_attention_problem *problem,
@@ -434,12 +434,12 @@ static void find_rows(const struct decoding *decoding, struct block *block)
     }
 }
 
-/* The sum of the score terms of a row. */
-static const float *row_terms(const struct decoding *decoding, const struct block *block, int64_t row,
-                              int64_t columns)
+/* The tile of a row of scores. */
+static struct rotary_attention_tile tile_of_row(const struct decoding *decoding, const struct block *block,
+                                                int64_t row, int64_t columns)
 {
     const rotary_attention_problem *problem = decoding->problem;
-    struct rotary_attention_tile tile = {
+    return (struct rotary_attention_tile){
         .sequence = decoding->work->sequence,
         .head = row / problem->queries,
         .query = row % problem->queries,
@@ -449,8 +449,31 @@ static const float *row_terms(const struct decoding *decoding, const struct bloc
         .rows = 1,
         .columns = columns,
     };
+}
+
+/* The sum of the score terms of a row. */
+static const float *row_terms(const struct decoding *decoding, const struct block *block, int64_t row,
+                              int64_t columns)
+{
+    struct rotary_attention_tile tile = tile_of_row(decoding, block, row, columns);
     int64_t row_stride;
-    return term_scores(problem, &tile, decoding->term, &row_stride);
+    return term_scores(decoding->problem, &tile, decoding->term, &row_stride);
+}
+
+/* Adds the value term's vectors to a row of output, in the row's layout, from p. */
+static void add_value_term(const struct decoding *decoding, const struct block *block, int64_t row,
+                           const float *p)
+{
+    const rotary_attention_problem *problem = decoding->problem;
+    struct rotary_attention_tile tile = tile_of_row(decoding, block, row, block->count);
+    float sums[ROTARY_ATTENTION_MAX_HEAD_DIM] = {0}, *output = decoding->output + row * decoding->width;
+    problem->value_term->add_output(problem, &tile, p, decoding->columns, sums, decoding->term);
+    for (int64_t channel = 0; channel < decoding->width; channel += 2 * LANES) {
+        vfloat low = v_load(sums + channel), high = v_load(sums + channel + LANES);
+        vfloat even = v_even(low, high), odd = v_odd(low, high);
+        v_store(output + channel, v_load(output + channel) + (problem->bf16 ? even : low));
+        v_store(output + channel + LANES, v_load(output + channel + LANES) + (problem->bf16 ? odd : high));
+    }
 }
 
 /* Replaces scores by p and scales earlier sums to the new row max. */
@@ -471,11 +494,13 @@ static void exp_block(const struct decoding *decoding, const struct block *block
         float factor = update_row_max(&decoding->row_max[row], block_max);
         vfloat total = exp_row(score, columns, softmax_offset_of(decoding->row_max[row]), (vfloat){0});
         decoding->sum[row] = decoding->sum[row] * factor + v_sum(total);
-        if (decoding->arithmetic == IN_PAIRS)
-            store_row(score, score, true, columns);
         float *output = decoding->output + row * decoding->width;
         for (int64_t channel = 0; channel < decoding->width && factor != 1.0f; channel += LANES)
             v_store(output + channel, v_load(output + channel) * v_set(factor));
+        if (problem->value_term)
+            add_value_term(decoding, block, row, score);
+        if (decoding->arithmetic == IN_PAIRS)
+            store_row(score, score, true, columns);
     }
 }
 
@@ -499,7 +524,7 @@ void ROTARY_KERNEL(rotary_attention_decode)(const rotary_attention_problem *prob
         .row_max = part + rows * width,
         .sum = part + rows * (width + 1),
         .score = rotary_arena_push(scratch, rows * block_keys(problem), sizeof(float)),
-        .term = rotary_arena_push(scratch, term_scratch(1, MAX_BLOCK), sizeof(float)),
+        .term = rotary_arena_push(scratch, term_scratch(1, MAX_BLOCK, problem->head_dim), sizeof(float)),
         .key = stream_of(problem, work, problem->key),
         .value = stream_of(problem, work, problem->value),
     };

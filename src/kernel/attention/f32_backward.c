@@ -48,7 +48,8 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
     state->value_panels = rotary_arena_push(arena, block, sizeof(float));
     state->p = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
     state->dp = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
-    state->term = rotary_arena_push(arena, term_scratch(QUERY_BLOCK, KEY_BLOCK), sizeof(float));
+    state->term =
+        rotary_arena_push(arena, term_scratch(QUERY_BLOCK, KEY_BLOCK, problem->head_dim), sizeof(float));
     state->ds = rotary_arena_push(arena, MARGIN + QUERY_BLOCK * DS_ROW, sizeof(float));
     state->w = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
     state->d_softcap = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
@@ -281,20 +282,31 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
     int64_t groups = visible_ranges(problem, pair->query, pair->queries, pair->key, count, visible);
     multiply_visible(groups, visible, count, width, queries, state->key_panels, state->p);
     multiply_visible(groups, visible, count, width, d_outputs, state->value_panels, state->dp);
+    if (problem->value_term) {
+        struct rotary_attention_tile padded =
+            tile_of(problem, work, pair, false, groups * ROWS, round_up(count, COLUMNS));
+        problem->value_term->add_products(problem, &padded, state->dp, KEY_BLOCK, state->term);
+    }
     struct terms terms = {0};
     if (problem->score_terms[0])
         terms = terms_of(problem, work, pair, false, groups * ROWS, round_up(count, COLUMNS), state->term);
     if (problem->weight_term)
         derive_weighted_rows(problem, work, state, pair, visible, &terms, count);
     else
-        derive_rows(problem, state, pair, visible, &terms, count, sums->terms != NULL);
-    if (sums->terms) {
-        struct rotary_attention_tile tile = tile_of(problem, work, pair, false, pair->queries, count);
-        add_term_gradients(problem, work, &tile, state->ds + MARGIN, DS_ROW, sums->terms);
+        derive_rows(problem, state, pair, visible, &terms, count, sums->score_terms);
+    const float *w = problem->weight_term ? state->w : state->p;
+    struct rotary_attention_tile tile = tile_of(problem, work, pair, false, pair->queries, count);
+    if (sums->distance_values) {
+        const struct rotary_attention_term_gradient gradient = {w, KEY_BLOCK, sums, state->term};
+        problem->value_term->add_gradient(problem, work, &tile, &gradient);
+    }
+    if (sums->score_terms) {
+        const struct rotary_attention_term_gradient gradient = {state->ds + MARGIN, DS_ROW, sums,
+                                                                state->term};
+        add_term_gradients(problem, work, &tile, &gradient);
     }
     int64_t offset = (pair->key - work->key_begin) * width;
-    add_keys(problem, pair, columns, width, problem->weight_term ? state->w : state->p, d_outputs,
-             sums->value + offset);
+    add_keys(problem, pair, columns, width, w, d_outputs, sums->value + offset);
     add_keys(problem, pair, columns, width, state->dp, queries, sums->key + offset);
     accumulate_visible(groups, visible, width, state->dp, state->key, sums->query + pair->row * width);
 }
@@ -332,6 +344,8 @@ void ROTARY_KERNEL(rotary_attention_finish_queries)(const rotary_attention_probl
             for (int64_t channel = 0; channel < width; channel += LANES)
                 v_store(row + channel, v_load(row + channel) * v_set(problem->scale));
             rotate_row(row, &problem->query_rotation, query, -1.0f);
+            if (sums->unrotated_query)
+                add_scaled_row(row, sums->unrotated_query + (row - sums->query), problem->scale, width);
             store_row(mutable_vector_at(problem, problem->query_gradient, work->sequence, query,
                                         work->key_value_head * group + member),
                       row, problem->bf16, problem->head_dim);

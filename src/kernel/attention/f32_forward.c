@@ -55,7 +55,8 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
     state->packed_keys = rotary_arena_push(arena, packed_keys_floats(state->width), sizeof(float));
     state->score = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
     state->norm_limit = rotary_arena_push(arena, group, sizeof(float));
-    state->term = rotary_arena_push(arena, term_scratch(QUERY_BLOCK, KEY_BLOCK), sizeof(float));
+    state->term =
+        rotary_arena_push(arena, term_scratch(QUERY_BLOCK, KEY_BLOCK, problem->head_dim), sizeof(float));
 }
 
 size_t ROTARY_KERNEL(rotary_attention_packed_keys_bytes)(const rotary_attention_problem *problem)
@@ -202,6 +203,22 @@ static void exp_group(const rotary_attention_problem *problem, struct state *sta
     }
 }
 
+/* Adds the value term's vectors to the outputs of a pair, from its p. */
+static void add_value_term(const rotary_attention_problem *problem, const rotary_attention_work *work,
+                           const struct state *state, const struct block_pair *pair,
+                           const struct range *visible, int64_t count)
+{
+    int64_t columns = round_up(count, COLUMNS);
+    struct rotary_attention_tile tile =
+        tile_of(problem, work, pair, false, round_up(pair->queries, ROWS), columns);
+    tile.keys = count;
+    for (int64_t row = 0; row < pair->queries; row++)
+        mask_outside(state->score + row * KEY_BLOCK, columns, visible[row / ROWS].begin,
+                     visible[row / ROWS].end, 0);
+    problem->value_term->add_output(problem, &tile, state->score, KEY_BLOCK,
+                                    state->output + pair->row * state->width, state->term);
+}
+
 /* Adds a block of packed keys and values to the online softmax of a block of queries. */
 static void attend_block(const rotary_attention_problem *problem, const rotary_attention_work *work,
                          struct state *state, const float *packed_keys, const struct block_pair *pair)
@@ -244,6 +261,8 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
             problem->weight_term->forward(problem, &tile,
                                           state->score + row * KEY_BLOCK + tile.key - pair->key, KEY_BLOCK);
         }
+    if (problem->value_term)
+        add_value_term(problem, work, state, pair, visible, count);
     accumulate_visible(groups, visible, width, state->score, packed_keys + KEY_BLOCK * width,
                        state->output + pair->row * width);
 }

@@ -6,12 +6,14 @@
 #define ROTARY_KERNEL_ATTENTION_TERM_TILE_H
 
 #include "kernel/attention/attention_terms.h"
+#include "kernel/attention/distance_vectors.h"
 #include "kernel/attention/tile.h"
 
-/* Floats of scratch that term_scores needs for a tile. */
-static inline int64_t term_scratch(int64_t rows, int64_t columns)
+/* Floats of scratch that term_scores and add_term_gradients need for a tile: the sum of the terms, and what
+ * one term needs, which is most for vectors by distance. */
+static inline int64_t term_scratch(int64_t rows, int64_t columns, int64_t head_dim)
 {
-    return 2 * rows * columns;
+    return rows * columns + rotary_attention_vector_scratch(rows, columns, head_dim);
 }
 
 /* to (+)= the term's tile. A masked entry is -infinity, so that no sum unmasks it. */
@@ -47,12 +49,12 @@ static inline const float *term_scores(const rotary_attention_problem *problem,
 /* Adds the gradients of the problem's score terms for a tile. */
 static inline void add_term_gradients(const rotary_attention_problem *problem,
                                       const rotary_attention_work *work,
-                                      const struct rotary_attention_tile *tile, const float *ds,
-                                      int64_t row_stride, float *sums)
+                                      const struct rotary_attention_tile *tile,
+                                      const struct rotary_attention_term_gradient *gradient)
 {
     for (const struct rotary_attention_score_term *const *term = problem->score_terms; *term; term++)
         if ((*term)->add_gradient)
-            (*term)->add_gradient(problem, work, tile, ds, row_stride, sums);
+            (*term)->add_gradient(problem, work, tile, gradient);
 }
 
 /* scores += term, in ROWS x COLUMNS bounded scores, which no term masks. */

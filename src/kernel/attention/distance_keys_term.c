@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The score term of keys by distance (rotary/attention.h), scale (q_m + b) . A(n - m).
+ */
+#include "kernel/attention/attention_variants.h"
+#include "kernel/attention/vector_tile.h"
+
+static bool is_present(const rotary_attention_problem *problem)
+{
+    return problem->distance_keys.data != NULL;
+}
+
+static float bound(const rotary_attention_problem *problem, int64_t head)
+{
+    (void)problem;
+    (void)head;
+    return INFINITY;
+}
+
+static void load_queries(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
+                         const struct vector_tile *vector_tile)
+{
+    const float *bias = problem->query_bias;
+    const struct vector_rows rows = {.view = problem->query,
+                                     .bias = bias ? bias + tile->head * problem->head_dim : NULL,
+                                     .factor = problem->scale};
+    load_vector_rows(problem, tile, vector_tile, &rows);
+}
+
+static const float *scores(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
+                           float *scratch, int64_t *row_stride)
+{
+    struct vector_tile vector_tile =
+        vector_tile_of(problem, &problem->distance_keys, tile, tile->transposed ? tile->columns : tile->rows,
+                       tile->transposed ? tile->rows : tile->columns, scratch);
+    load_queries(problem, tile, &vector_tile);
+    return vector_products(&vector_tile, tile->transposed, row_stride);
+}
+
+static void add_gradient(const rotary_attention_problem *problem, const rotary_attention_work *work,
+                         const struct rotary_attention_tile *tile,
+                         const struct rotary_attention_term_gradient *gradient)
+{
+    int64_t keys = tile->transposed ? tile->rows : tile->columns,
+            width = rotary_attention_row(problem->head_dim);
+    struct vector_tile vector_tile =
+        vector_tile_of(problem, &problem->distance_keys, tile, tile->queries, keys, gradient->scratch);
+    sort_by_entry(&vector_tile, tile->transposed, gradient->from, gradient->row_stride);
+    int64_t head_rows = round_up(work->query_end - work->query_begin, ROTARY_ATTENTION_ROW_MULTIPLE);
+    int64_t row = tile->head % (problem->heads / problem->key_value_heads) * head_rows + tile->query -
+                  work->query_begin;
+    add_to_queries(&vector_tile, gradient->sums->unrotated_query + row * width);
+    if (!gradient->sums->distance_keys)
+        return;
+    load_queries(problem, tile, &vector_tile);
+    add_to_entries(problem, work, &vector_tile, gradient->sums->distance_keys);
+}
+
+const struct rotary_attention_score_term ROTARY_KERNEL(rotary_attention_distance_keys_term) = {
+    .is_present = is_present, .bound = bound, .scores = scores, .add_gradient = add_gradient};

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The value term of values by distance (rotary/attention.h): V(n - m) is added to U_n v_n.
+ */
+#include "kernel/attention/attention_variants.h"
+#include "kernel/attention/vector_tile.h"
+
+static bool is_present(const rotary_attention_problem *problem)
+{
+    return problem->distance_values.data != NULL;
+}
+
+static void add_output(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
+                       const float *weights, int64_t row_stride, float *output, float *scratch)
+{
+    struct vector_tile vector_tile =
+        vector_tile_of(problem, &problem->distance_values, tile, tile->queries, tile->keys, scratch);
+    sort_by_entry(&vector_tile, false, weights, row_stride);
+    if (tile->rows == 1)
+        add_to_one_query(&vector_tile, output);
+    else
+        add_to_queries(&vector_tile, output);
+}
+
+static void load_gradients(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
+                           const struct vector_tile *vector_tile)
+{
+    const struct vector_rows rows = {
+        .view = problem->output_gradient, .rotation = problem->output_rotation, .factor = 1.0f};
+    load_vector_rows(problem, tile, vector_tile, &rows);
+}
+
+static void add_products(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
+                         float *dw, int64_t row_stride, float *scratch)
+{
+    struct vector_tile vector_tile = vector_tile_of(problem, &problem->distance_values, tile,
+                                                    tile->transposed ? tile->columns : tile->rows,
+                                                    tile->transposed ? tile->rows : tile->columns, scratch);
+    load_gradients(problem, tile, &vector_tile);
+    int64_t product_row;
+    const float *products = vector_products(&vector_tile, tile->transposed, &product_row);
+    for (int64_t row = 0; row < tile->rows; row++)
+        for (int64_t column = 0; column < tile->columns; column += LANES) {
+            float *at = dw + row * row_stride + column;
+            v_store(at, v_load(at) + v_load(products + row * product_row + column));
+        }
+}
+
+static void add_gradient(const rotary_attention_problem *problem, const rotary_attention_work *work,
+                         const struct rotary_attention_tile *tile,
+                         const struct rotary_attention_term_gradient *gradient)
+{
+    int64_t keys = tile->transposed ? tile->rows : tile->columns;
+    struct vector_tile vector_tile =
+        vector_tile_of(problem, &problem->distance_values, tile, tile->queries, keys, gradient->scratch);
+    sort_by_entry(&vector_tile, tile->transposed, gradient->from, gradient->row_stride);
+    load_gradients(problem, tile, &vector_tile);
+    add_to_entries(problem, work, &vector_tile, gradient->sums->distance_values);
+}
+
+const struct rotary_attention_value_term ROTARY_KERNEL(rotary_attention_distance_values_term) = {
+    .is_present = is_present,
+    .add_output = add_output,
+    .add_products = add_products,
+    .add_gradient = add_gradient};
