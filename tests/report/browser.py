@@ -11,7 +11,8 @@ class Browser:
     """A browser with one page. `problems` are exceptions of scripts; `requests` the addresses that were loaded."""
 
     def __init__(self, program):
-        self.folder = tempfile.TemporaryDirectory()
+        # Chromium's children may still write while they end.
+        self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_read, self.to_write = os.pipe()
         self.to_hear, to_say = os.pipe()
 
