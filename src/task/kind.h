@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The interface of a kind of task, inside src/task. Each kind has a file of its own and a line in
+ * The interface of a kind of task, inside src/task. Each kind has a file (copy and reverse one) and a line in
  * task/task_list.h. Kinds that make up their data at random share the functions of task/generated.h.
  */
 #ifndef ROTARY_TASK_KIND_H
