@@ -34,38 +34,30 @@ static rotary_status score(const struct length_run_call *call, const struct reco
 }
 
 /* Adds what is wanted and not there. */
-static rotary_status complete(const struct length_run_call *call, const struct record *record,
-                              struct record_lengths *lengths, rotary_error *error)
+static rotary_status complete(const struct length_run_call *call, struct record *record, rotary_error *error)
 {
     struct run_config config;
     rotary_status status = run_read_config(record->folder, &config, error);
     for (int i = 0; status == ROTARY_OK && i < call->count; i++) {
         struct record_length scored;
         const struct length_wanted *wanted = &call->wanted[i];
-        if (record_lengths_find(lengths, wanted->length, length_scaling_names[wanted->scaling]))
+        if (record_lengths_find(&record->lengths, wanted->length, length_scaling_names[wanted->scaling]))
             continue;
         status = score(call, record, &config, wanted, &scored, error);
         if (status == ROTARY_OK)
-            status = record_lengths_add(lengths, &scored, error);
+            status = record_lengths_add(&record->lengths, &scored, error);
     }
     return status;
 }
 
-static rotary_status score_run(const struct length_run_call *call, const struct record *record,
-                               rotary_error *error)
+/* The record has what was scored before of these weights. */
+static rotary_status score_run(const struct length_run_call *call, struct record *record, rotary_error *error)
 {
-    struct record_lengths lengths;
-    rotary_status status = record_lengths_read(&lengths, record->folder, error);
-    if (status != ROTARY_OK)
-        return status;
-    if (lengths.step != record->done)
-        record_lengths_free(&lengths);
-    lengths.step = record->done;
-    const int before = lengths.count;
-    status = complete(call, record, &lengths, error);
-    if (status == ROTARY_OK && lengths.count > before)
-        status = record_lengths_write(&lengths, record->folder, error);
-    record_lengths_free(&lengths);
+    const int before = record->lengths.count;
+    record->lengths.step = record->done;
+    rotary_status status = complete(call, record, error);
+    if (status == ROTARY_OK && record->lengths.count > before)
+        status = record_lengths_write(&record->lengths, record->folder, error);
     return status;
 }
 
@@ -76,7 +68,7 @@ rotary_status length_run(const struct length_run_call *call, rotary_error *error
     if (status != ROTARY_OK)
         return status;
     for (int i = 0; status == ROTARY_OK && i < collection.record_count; i++) {
-        const struct record *record = &collection.records[i];
+        struct record *record = &collection.records[i];
         if (!record_finished(record) || record->diverged)
             continue;
         if (call->progress)
