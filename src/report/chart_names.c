@@ -7,6 +7,7 @@
 
 /* Longer names are cut. */
 enum { NAME_LETTERS = 14, NAME_END = 5 };
+enum { CHART_HEIGHT = 370 };
 static const double letter_width = 8.2, label_distance = 16;
 
 static bool is_key_letter(char letter)
@@ -61,9 +62,13 @@ void chart_name(FILE *stream, const struct comparison *comparison, int arm, doub
     svg_text(stream, class, "start", x, y + 4.5, text);
 }
 
-double chart_names_height(const struct comparison *comparison)
+struct svg_frame chart_names_frame(const struct comparison *comparison)
 {
-    return label_distance * comparison->arm_count;
+    const double height = fmax(CHART_HEIGHT, label_distance * comparison->arm_count + 90);
+    return (struct svg_frame){.left = 50,
+                              .right = SVG_WIDTH - 26 - chart_name_width(comparison),
+                              .top = 34,
+                              .bottom = height - CHART_BELOW};
 }
 
 /* Ends above that of the arm; of equal ones the first is above. */
@@ -81,7 +86,8 @@ static int ends_above(const struct chart_names *names, int arm)
 void chart_names(const struct chart_names *names)
 {
     const int arms = names->comparison->arm_count;
-    const double x = names->frame.right + 8, highest = names->frame.bottom - 6 - label_distance * (arms - 1);
+    const double x = names->frame.right + names->gap,
+                 highest = names->frame.bottom - 6 - label_distance * (arms - 1);
     double below = -(double)INFINITY;
     for (int placed = 0; placed < arms; placed++)
         for (int arm = 0; arm < arms; arm++) {

@@ -26,12 +26,15 @@ struct chart_names {
     FILE *stream;
     const struct comparison *comparison;
     struct svg_frame frame;
+    double gap; /* between frame and names */
     struct chart_end (*end_of)(const void *argument, int arm);
     const void *argument;
 };
 /* Writes the names of all arms to the right of the frame, moved apart where they would overlap. */
 void chart_names(const struct chart_names *names);
-/* The least height of a frame with a name for each arm. */
-double chart_names_height(const struct comparison *comparison);
+/* The frame of a chart that has such names, and lines to them, in a gap of CHART_LEADER_GAP; the chart's
+ * height is CHART_BELOW more than the frame's bottom. It is high enough for a name for each arm. */
+enum { CHART_LEADER_GAP = 20, CHART_BELOW = 46 };
+struct svg_frame chart_names_frame(const struct comparison *comparison);
 
 #endif

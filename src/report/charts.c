@@ -159,6 +159,7 @@ void chart_curves(FILE *stream, const struct comparison *comparison, const struc
     chart_names(&(struct chart_names){.stream = stream,
                                       .comparison = comparison,
                                       .frame = frame,
+                                      .gap = 8,
                                       .end_of = curve_end,
                                       .argument = &(struct curve_ends){series, up}});
     svg_end(stream);

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { CHART_HEIGHT = 370, TIME_DECIMALS = 2 };
+enum { TIME_DECIMALS = 2 };
 
 bool cost_is_known(const struct comparison *comparison)
 {
@@ -169,18 +169,15 @@ void chart_cost(FILE *stream, const struct comparison *comparison, enum cost cos
     struct cost_chart chart = {.stream = stream, .comparison = comparison, .cost = cost};
     if (!set_scales(&chart))
         return;
-    const double height = fmax(CHART_HEIGHT, chart_names_height(comparison) + 90);
-    chart.frame = (struct svg_frame){
-        .left = 50, .right = SVG_WIDTH - 26 - chart_name_width(comparison), .top = 34, .bottom = height - 46};
+    chart.frame = chart_names_frame(comparison);
     chart.across.from = chart.frame.left + 8;
     chart.across.to = chart.frame.right - 8;
     chart.up.from = chart.frame.bottom;
     chart.up.to = chart.frame.top;
-    svg_begin(stream, (int)height, title);
+    svg_begin(stream, (int)chart.frame.bottom + CHART_BELOW, title);
     svg_axis_left(stream, chart.frame, chart.up, "", measure_descriptions[comparison->measures[0]].title);
     svg_axis_below(stream, chart.frame, chart.across, title);
-    chart.frame.right += 12;
-    chart_names(&(struct chart_names){stream, comparison, chart.frame, marker_of, &chart});
+    chart_names(&(struct chart_names){stream, comparison, chart.frame, CHART_LEADER_GAP, marker_of, &chart});
     for (int i = 0; i < comparison->arm_count; i++) {
         const struct chart_end marker = marker_of(&chart, i);
         if (isfinite(marker.x))

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_COLUMNS = 32, MAX_SCALINGS = 8, CHART_HEIGHT = 370, NAME_BYTES = 256 };
+enum { MAX_COLUMNS = 32, MAX_SCALINGS = 8, NAME_BYTES = 256 };
 
 /* The lengths and scalings of all runs. */
 struct found {
@@ -317,24 +317,21 @@ static void draw_axis(const struct lengths_chart *chart)
 void chart_lengths(FILE *stream, const struct comparison *comparison)
 {
     const struct found found = find_all(comparison);
-    const double height = fmax(CHART_HEIGHT, chart_names_height(comparison) + 90);
     const char *title = measure_descriptions[measure_of(comparison)].title;
     struct lengths_chart chart = {
         .stream = stream,
         .comparison = comparison,
         .found = &found,
-        .frame = {50, SVG_WIDTH - 26 - chart_name_width(comparison), 34, height - 46},
+        .frame = chart_names_frame(comparison),
     };
     set_scale(&chart);
-    svg_begin(stream, (int)height, "score by length of the sequence");
+    svg_begin(stream, (int)chart.frame.bottom + CHART_BELOW, "score by length of the sequence");
     svg_axis_left(stream, chart.frame, chart.up, comparison->has_problems ? "%" : "", title);
     draw_axis(&chart);
     for (int arm = 0; arm < comparison->arm_count; arm++)
         for (int scaling = 0; scaling < found.scaling_count; scaling++)
             if (has_row(comparison, &found, arm, scaling))
                 draw_row(&chart, arm, found.scalings[scaling]);
-    struct svg_frame beside = chart.frame;
-    beside.right += 12;
-    chart_names(&(struct chart_names){stream, comparison, beside, end_of, &chart});
+    chart_names(&(struct chart_names){stream, comparison, chart.frame, CHART_LEADER_GAP, end_of, &chart});
     svg_end(stream);
 }
