@@ -82,8 +82,8 @@ struct scene {
     const rotary_attention_config *config;
     const rotary_attention_forward_call *call;
     struct vectors query, key, value, output;
-    float *distance_bias; /* [heads, head stride]; NULL: none */
-    double *scores;       /* [keys], of one query */
+    float *distance_bias;    /* [heads, head stride]; NULL: none */
+    double *scores, *biases; /* [keys], of one query */
 };
 
 static void free_scene(struct scene *scene)
@@ -94,6 +94,7 @@ static void free_scene(struct scene *scene)
     free(scene->output.data);
     free(scene->distance_bias);
     free(scene->scores);
+    free(scene->biases);
 }
 
 static rotary_status read_bias(const struct backend *backend, struct scene *scene, rotary_error *error)
@@ -119,7 +120,8 @@ static rotary_status read_scene(const struct backend *backend, struct scene *sce
     scene->query = scene->output = queries;
     scene->key = scene->value = keys;
     scene->scores = malloc((size_t)keys.rows * sizeof *scene->scores);
-    rotary_status status = scene->scores
+    scene->biases = malloc((size_t)keys.rows * sizeof *scene->biases);
+    rotary_status status = scene->scores && scene->biases
                                ? ROTARY_OK
                                : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for attention weights");
     if (status == ROTARY_OK)
@@ -169,10 +171,10 @@ static struct range visible_keys(const struct scene *scene, int64_t query)
     return keys;
 }
 
-static double score(const struct scene *scene, int64_t head, int64_t m, int64_t n)
+/* The part of a score that depends on what query and key hold. */
+static double content_score(const struct scene *scene, int64_t head, int64_t m, int64_t n)
 {
     const rotary_attention_config *config = scene->config;
-    const rotary_attention_forward_call *call = scene->call;
     const float *q = vector(&scene->query, m, head),
                 *k = vector(&scene->key, n, head / (config->heads / config->key_value_heads));
     double sum = 0;
@@ -181,6 +183,14 @@ static double score(const struct scene *scene, int64_t head, int64_t m, int64_t 
     sum *= config->scale != 0.0f ? (double)config->scale : 1.0 / sqrt((double)config->head_dim);
     if (config->softcap > 0)
         sum = (double)config->softcap * tanh(sum / (double)config->softcap);
+    return sum;
+}
+
+/* The part of it that depends on their places alone. */
+static double bias_of(const struct scene *scene, int64_t head, int64_t m, int64_t n)
+{
+    const rotary_attention_forward_call *call = scene->call;
+    double sum = 0;
     if (scene->distance_bias) {
         const rotary_attention_distance_bias *bias = &call->distance_bias;
         int64_t distance = call->shape.first_key + n - call->shape.first_query - m - bias->first,
@@ -193,13 +203,14 @@ static double score(const struct scene *scene, int64_t head, int64_t m, int64_t 
 /* A bias of this or less masks a key (rotary_attention_bias). */
 #define MASKED (-1e30)
 
-/* The weights of one query, [keys], which are zero before. */
+/* The weights of one query, [keys], which are zero before, and its scores and biases. */
 static void softmax(const struct scene *scene, int64_t head, int64_t m, float *weights)
 {
     struct range keys = visible_keys(scene, m);
     double max = -INFINITY, sum = 0;
     for (int64_t n = keys.first; n < keys.end; n++) {
-        scene->scores[n] = score(scene, head, m, n);
+        scene->biases[n] = bias_of(scene, head, m, n);
+        scene->scores[n] = content_score(scene, head, m, n) + scene->biases[n];
         max = fmax(max, scene->scores[n]);
     }
     if (max <= MASKED)
@@ -287,27 +298,48 @@ static enum attention_kind kind_of(const struct sublayer *sublayer, const rotary
     return config->causal ? ATTENTION_DECODER : ATTENTION_ENCODER;
 }
 
+/* The call of attention that an observer sees, on the host. The caller frees the scene, also after an error.
+ */
+static rotary_status make_scene(struct scene *scene, const struct sublayer *sublayer,
+                                const struct backend_attention_forward *operation, rotary_error *error)
+{
+    *scene = (struct scene){.config = sublayer->backend->operations->attention_config(operation->plan),
+                            .call = operation->call};
+    if (scene->call->shape.batch != 1 || scene->call->packed_sequences.query_starts ||
+        scene->call->bias.data || scene->call->keys_rotated)
+        return rotary_fail(error, ROTARY_UNSUPPORTED,
+                           "attention with several sequences, a bias or a cache: its weights are made of one "
+                           "sequence without");
+    rotary_status status = read_scene(sublayer->backend, scene, error);
+    return status == ROTARY_OK ? rotate_scene(scene, error) : status;
+}
+
 /* `context`: the weights so far, [ATTENTION_KINDS]. Attention is called layer by layer. */
 static rotary_status see(void *context, const struct sublayer *sublayer,
                          const struct backend_attention_forward *operation, rotary_error *error)
 {
-    struct scene scene = {.config = sublayer->backend->operations->attention_config(operation->plan),
-                          .call = operation->call};
-    struct attention_weights *weights = (struct attention_weights *)context + kind_of(sublayer, scene.config);
-    if (scene.call->shape.batch != 1 || scene.call->packed_sequences.query_starts || scene.call->bias.data ||
-        scene.call->keys_rotated)
-        return rotary_fail(error, ROTARY_UNSUPPORTED,
-                           "attention with several sequences, a bias or a cache: its weights are made of one "
-                           "sequence without");
-    rotary_status status = read_scene(sublayer->backend, &scene, error);
-    if (status == ROTARY_OK)
-        status = rotate_scene(&scene, error);
-    if (status == ROTARY_OK)
+    struct scene scene;
+    rotary_status status = make_scene(&scene, sublayer, operation, error);
+    if (status == ROTARY_OK) {
+        struct attention_weights *weights = context;
+        weights += kind_of(sublayer, scene.config);
         status = add_layer(weights, &scene, error);
-    if (status == ROTARY_OK)
-        softmax_layer(&scene, weights, weights->layers - 1);
+        if (status == ROTARY_OK)
+            softmax_layer(&scene, weights, weights->layers - 1);
+    }
     free_scene(&scene);
     return status;
+}
+
+/* A forward pass of one sequence. */
+static rotary_status observe(struct transformer *transformer, const struct attention_weights_call *call,
+                             const struct attention_observer *observer, rotary_error *error)
+{
+    struct batch batch = {.input = {.batch = 1, .time = call->count, .tokens = call->tokens}};
+    if (call->source)
+        batch.source =
+            (struct token_sequences){.batch = 1, .time = call->source_count, .tokens = call->source};
+    return transformer_observe(transformer, &batch, observer, error);
 }
 
 rotary_status attention_weights_create(struct attention_weights weights[ATTENTION_KINDS],
@@ -316,11 +348,7 @@ rotary_status attention_weights_create(struct attention_weights weights[ATTENTIO
 {
     struct attention_weights made[ATTENTION_KINDS] = {{0}};
     const struct attention_observer observer = {.see = see, .context = made};
-    struct batch batch = {.input = {.batch = 1, .time = call->count, .tokens = call->tokens}};
-    if (call->source)
-        batch.source =
-            (struct token_sequences){.batch = 1, .time = call->source_count, .tokens = call->source};
-    rotary_status status = transformer_observe(transformer, &batch, &observer, error);
+    rotary_status status = observe(transformer, call, &observer, error);
     if (status == ROTARY_OK)
         memcpy(weights, made, sizeof made);
     else
@@ -335,4 +363,64 @@ void attention_weights_free(struct attention_weights weights[ATTENTION_KINDS])
         free(weights[kind].visible);
         weights[kind] = (struct attention_weights){0};
     }
+}
+
+/* ---- row by row ---- */
+
+/* The work of attention_rows. */
+struct rows {
+    const struct attention_row_observer *observer;
+    int64_t layers[ATTENTION_KINDS]; /* seen so far */
+};
+
+static rotary_status see_scene(const struct rows *rows, const struct scene *scene, enum attention_kind kind,
+                               float *weights, rotary_error *error)
+{
+    const rotary_attention_shape *shape = &scene->call->shape;
+    const int64_t heads = scene->config->heads, queries = shape->queries;
+    rotary_status status = ROTARY_OK;
+    for (int64_t i = 0; status == ROTARY_OK && i < heads * queries; i++) {
+        const int64_t head = i / queries, query = i % queries;
+        const struct range keys = visible_keys(scene, query);
+        memset(weights, 0, (size_t)shape->keys * sizeof *weights);
+        softmax(scene, head, query, weights);
+        const struct attention_row row = {.kind = kind,
+                                          .layer = rows->layers[kind],
+                                          .heads = heads,
+                                          .head = head,
+                                          .query = query,
+                                          .first = keys.first,
+                                          .end = keys.end,
+                                          .scores = scene->scores,
+                                          .biases = scene->biases,
+                                          .weights = weights};
+        status = rows->observer->see(rows->observer->context, &row, error);
+    }
+    return status;
+}
+
+static rotary_status see_rows(void *context, const struct sublayer *sublayer,
+                              const struct backend_attention_forward *operation, rotary_error *error)
+{
+    struct rows *rows = context;
+    struct scene scene;
+    rotary_status status = make_scene(&scene, sublayer, operation, error);
+    if (status == ROTARY_OK) {
+        const enum attention_kind kind = kind_of(sublayer, scene.config);
+        float *weights = malloc((size_t)scene.call->shape.keys * sizeof *weights);
+        status = weights ? see_scene(rows, &scene, kind, weights, error)
+                         : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for attention weights");
+        free(weights);
+        rows->layers[kind]++;
+    }
+    free_scene(&scene);
+    return status;
+}
+
+rotary_status attention_rows(struct transformer *transformer, const struct attention_weights_call *call,
+                             const struct attention_row_observer *observer, rotary_error *error)
+{
+    struct rows rows = {.observer = observer};
+    const struct attention_observer calls = {.see = see_rows, .context = &rows};
+    return observe(transformer, call, &calls, error);
 }

@@ -27,4 +27,26 @@ ROTARY_CHECKED rotary_status attention_weights_create(struct attention_weights w
                                                       rotary_error *error);
 void attention_weights_free(struct attention_weights weights[ATTENTION_KINDS]);
 
+/* What a query of a head gives its keys. Arrays belong to the caller of `see`, and are [keys], of which those
+ * from `first` to `end` - 1 are seen by the query, and have scores and biases. */
+struct attention_row {
+    enum attention_kind kind;
+    int64_t layer, heads, head, query; /* heads: of the layer */
+    int64_t first, end;
+    const double *scores; /* before the softmax */
+    const double *biases; /* the part of each score that depends on the places of query and key alone */
+    const float *weights; /* after the softmax; 0 at keys that are not seen */
+};
+struct attention_row_observer {
+    rotary_status (*see)(void *context, const struct attention_row *row, rotary_error *error);
+    void *context;
+};
+/* Shows every row of every layer, in memory that grows with the tokens and not with their square: an
+ * encoder's layers, then the decoder's, self-attention before cross-attention; head by head, query by query.
+ * Errors: those of attention_weights_create, and what `see` returns, which ends the pass. */
+ROTARY_CHECKED rotary_status attention_rows(struct transformer *transformer,
+                                            const struct attention_weights_call *call,
+                                            const struct attention_row_observer *observer,
+                                            rotary_error *error);
+
 #endif

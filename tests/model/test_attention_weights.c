@@ -3,6 +3,7 @@
  * The weights of attention: those of the formula, for which attention's own output is the witness.
  */
 #include "backend/every_backend.h"
+#include "base/fail.h"
 #include "support/check.h"
 
 #include "model/attention_weights.h"
@@ -108,6 +109,65 @@ static void check_unlike(const struct attention_weights *weights)
     CHECK(neighbours > 0.5);
 }
 
+/* ---- row by row ---- */
+
+/* What attention_rows is held against. */
+struct row_check {
+    const struct attention_weights *weights; /* [ATTENTION_KINDS] */
+    int64_t count[ATTENTION_KINDS];          /* rows seen */
+    bool alibi;
+};
+
+/* Of HEADS heads, Press et al. 2022; other encodings of the examples have none, or a learned one. */
+static double alibi_of(int64_t head, int64_t distance)
+{
+    return -exp2(-8.0 * (double)(head + 1) / HEADS) * fabs((double)distance);
+}
+
+static rotary_status check_row(void *context, const struct attention_row *row, rotary_error *error)
+{
+    struct row_check *check = context;
+    const struct attention_weights *of = &check->weights[row->kind];
+    const float *wanted = attention_weights_head(of, row->layer, row->head) + row->query * of->keys;
+    double max = -INFINITY, sum = 0;
+    CHECK_INT(row->heads, of->heads);
+    CHECK_INT((row->layer * of->heads + row->head) * of->queries + row->query, check->count[row->kind]++);
+    CHECK_INT(row->end - row->first, of->visible[row->layer * of->queries + row->query]);
+    CHECK(memcmp(row->weights, wanted, (size_t)of->keys * sizeof *wanted) == 0);
+    for (int64_t key = row->first; key < row->end; key++)
+        max = fmax(max, row->scores[key]);
+    for (int64_t key = row->first; key < row->end; key++)
+        sum += exp(row->scores[key] - max);
+    for (int64_t key = row->first; key < row->end; key++) {
+        CHECK_NEAR(exp(row->scores[key] - max) / sum, (double)row->weights[key], 1e-7);
+        if (check->alibi && row->kind != ATTENTION_CROSS)
+            CHECK_NEAR(row->biases[key], alibi_of(row->head, row->query - key), 1e-6);
+    }
+    (void)error;
+    return ROTARY_OK;
+}
+
+static rotary_status refuse_row(void *context, const struct attention_row *row, rotary_error *error)
+{
+    (void)context;
+    (void)row;
+    return rotary_fail(error, ROTARY_INTERRUPTED, "enough");
+}
+
+/* Rows have the weights that are kept, of all queries in order, and scores that these are the softmax of. */
+static void check_rows(struct transformer *transformer, const struct attention_weights_call *call,
+                       const struct attention_weights *weights, bool alibi)
+{
+    struct row_check check = {.weights = weights, .alibi = alibi};
+    struct attention_row_observer observer = {.see = check_row, .context = &check};
+    rotary_error error = {0};
+    CHECK_INT(attention_rows(transformer, call, &observer, &error), ROTARY_OK);
+    for (int kind = 0; kind < ATTENTION_KINDS; kind++)
+        CHECK_INT(check.count[kind], weights[kind].layers * weights[kind].heads * weights[kind].queries);
+    observer.see = refuse_row;
+    CHECK_INT(attention_rows(transformer, call, &observer, &error), ROTARY_INTERRUPTED);
+}
+
 struct example {
     const char *settings;
     int64_t windows[LAYERS];
@@ -157,6 +217,7 @@ static void test_example(const struct backend *backend, const struct example *ex
         check_causal_rows(decoder, example->windows);
         check_unlike(decoder);
         check_difference(decoder, backend);
+        check_rows(transformer, &call, weights, strstr(example->settings, "alibi"));
         attention_weights_free(weights);
         CHECK(!weights[ATTENTION_DECODER].weights);
     } else {
@@ -197,6 +258,7 @@ static void test_pair(const struct backend *backend, const char *settings)
             check_unlike(&weights[kind]);
             check_difference(&weights[kind], backend);
         }
+        check_rows(transformer, &call, weights, strstr(settings, "alibi"));
         attention_weights_free(weights);
     } else {
         printf("%s\n", error.message);
