@@ -17,6 +17,8 @@ struct attend_options {
     struct option_real scale, softcap;
     struct option_integer window, window_left, window_right, first_query;
     bool roper, causal, pad_mask;
+    const char *position;
+    struct option_list assignments, parameters;
 };
 
 static const char *const stages[] = {"scaled", "capped", "masked", NULL}; /* of enum reference_stage */
@@ -58,6 +60,16 @@ static const struct setting attend_table[] = {
         struct attend_options, rotation),
     {"--roper", SETTING_BOOLEAN, MEMBER(roper),
      .help = "rotate values too, and the output by the inverse rotation (RoPER)"},
+    {"--position", SETTING_TEXT, MEMBER(position), .metavar = "NAME",
+     .help =
+         "position encoding: alibi, t5, kerple or sandwich, which add to the scores; rope, roper or xpos, "
+         "which rotate as --rope says; none (default: rope with --rope, none without)"},
+    {"--parameter", SETTING_LIST, MEMBER(parameters), .metavar = "NAME=FILE",
+     .help = "a parameter of a learned encoding, by the name and in the shape that it has in a model's "
+             "checkpoint; given for each"},
+    {"--set", SETTING_LIST, MEMBER(assignments), .metavar = "KEY=VALUE",
+     .help = "a setting of the encoding, as in a model's configuration; may be given again (default: that of "
+             "a model)"},
     {"--causal", SETTING_BOOLEAN, MEMBER(causal),
      .help = "a query attends to keys at its own position and before"},
     {"--window", SETTING_INTEGER, MEMBER(window), .metavar = "W", .min = 1, .max = 0x1p53,
@@ -79,6 +91,23 @@ static const struct setting attend_table[] = {
      .help = "position of the first query; keys are at 0 ... S - 1 (default: S - T, so that the last query "
              "is at the last key)"},
 };
+
+/* What --position and the options of rotations say of each other. */
+static rotary_status check_position(const struct attend_options *options,
+                                    const struct attend_position *position, rotary_error *error)
+{
+    const struct formula_encoding *encoding = position->encoding;
+    if (!encoding)
+        return ROTARY_OK;
+    bool rotates = encoding->rotation != FORMULA_NO_ROTATION, rotation = options->rotation.config != NULL;
+    if (rotates && !rotation)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--position %s wants --rope FILE, the rotation",
+                           encoding->name);
+    if (rotates != rotation || options->roper)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--position %s and %s exclude each other",
+                           encoding->name, options->roper ? "--roper" : "--rope");
+    return ROTARY_OK;
+}
 
 static const char *wrong_options(const struct attend_options *options)
 {
@@ -189,10 +218,19 @@ static void print_text(const struct attend_work *work)
 static enum exit_status run(const struct invocation *invocation)
 {
     rotary_error error = {0};
-    const char *wrong = wrong_options(invocation->options);
-    const struct attend_config config = make_config(invocation);
+    const struct attend_options *options = invocation->options;
+    const char *wrong = wrong_options(options);
+    struct attend_config config = make_config(invocation);
+    const struct attend_position_words words = {options->position, options->assignments.items,
+                                                options->parameters.items};
     rotary_status status = wrong ? rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "%s", wrong)
-                                 : attend_check_outputs(&config, &error);
+                                 : attend_position_parse(&words, &config.position, &error);
+    if (!status)
+        status = check_position(options, &config.position, &error);
+    const struct formula_encoding *encoding = config.position.encoding;
+    config.roper |= encoding && encoding->rotation == FORMULA_ROTATES_VALUES;
+    if (!status)
+        status = attend_check_outputs(&config, &error);
     if (status)
         return command_refuse(invocation, &error);
     struct attend_work work = {0};
@@ -208,7 +246,7 @@ static enum exit_status run(const struct invocation *invocation)
 const struct command command_attend = {
     .name = "attend",
     .operands = "",
-    .summary = "evaluates attention exactly, with RoPE, RoPER, masks and grouped queries",
+    .summary = "evaluates attention exactly, with position encodings, masks and grouped queries",
     .more = "The equation is evaluated in double, one score after another: slow, but exact numbers to check "
             "an implementation with. With --json the result has the largest difference of librotary's kernel "
             "from them. A fully masked query gets zeros. Files are .npy, or safetensors files with the "

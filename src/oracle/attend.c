@@ -21,6 +21,9 @@ rotary_status attend_check_outputs(const struct attend_config *config, rotary_er
         if (outputs[i])
             status = tensor_check_output(outputs[i], inputs, input_count, error);
     for (size_t i = 0; !status && i < sizeof outputs / sizeof *outputs; i++)
+        if (outputs[i])
+            status = tensor_check_output(outputs[i], config->position.files, FORMULA_PARAMETERS, error);
+    for (size_t i = 0; !status && i < sizeof outputs / sizeof *outputs; i++)
         for (size_t j = 0; !status && j < i; j++)
             if (outputs[i] && outputs[j] && tensor_same_file(outputs[i], outputs[j]))
                 status =
@@ -86,7 +89,13 @@ static rotary_status make_rotation(const struct attend_config *config, struct at
             error, ROTARY_BAD_FILE,
             "%s has heads of %lld channels, wanted %lld, as %s has, because RoPER rotates both",
             config->value, (long long)attention->value_dim, (long long)attention->head_dim, config->query);
-    return rotation_make(&config->rotation, attention->head_dim, &work->rotation, error);
+    rotary_status status = rotation_make(&config->rotation, attention->head_dim, &work->rotation, error);
+    const struct formula_encoding *encoding = config->position.encoding;
+    if (!status && encoding && encoding->rotation == FORMULA_XPOS &&
+        !(work->rotation.config.plan.xpos_scale > 0))
+        status = rotary_fail(error, ROTARY_BAD_FILE, "%s has no xpos_scale, wanted one above 0 for xpos",
+                             config->rotation.config);
+    return status;
 }
 
 /* Rotates [batch, time, heads, head_dim] as `role`: queries and outputs at the positions of the queries, keys
@@ -172,6 +181,8 @@ rotary_status attend_run(const struct attend_config *config, struct attend_work 
     if (!status)
         status = make_rotation(config, work, error);
     if (!status)
+        status = attend_position_make(&config->position, &work->attention, &work->terms, error);
+    if (!status)
         status = make_results(config, work, error);
     if (status)
         return status;
@@ -186,6 +197,7 @@ rotary_status attend_run(const struct attend_config *config, struct attend_work 
 void attend_free(struct attend_work *work)
 {
     free(work->sequences);
+    attend_terms_free(&work->terms);
     rotation_destroy(&work->rotation);
     tensor_free(&work->scores);
     tensor_free(&work->weights);

@@ -6,6 +6,7 @@
 #ifndef ROTARY_ORACLE_ATTEND_H
 #define ROTARY_ORACLE_ATTEND_H
 
+#include "oracle/attend_position.h"
 #include "oracle/heads.h"
 #include "oracle/reference_attention.h"
 #include "oracle/rotation.h"
@@ -13,6 +14,7 @@
 struct attend_config {
     struct rotation_request rotation; /* of queries and keys; config NULL: none */
     bool roper;                       /* values are rotated too, and the output by the inverse */
+    struct attend_position position;
     const char *query, *key, *value;
     const char *past_key, *past_value, *key_lengths, *mask; /* NULL: none */
     const char *output;
@@ -42,6 +44,7 @@ struct attend_work {
     struct heads query, key, value, output;
     struct tensor mask, weights, scores;
     struct rotation rotation;
+    struct attend_terms terms;
     struct reference_sequence *sequences;
     struct reference_attention attention;
     int64_t masked_rows; /* queries that attend to no key */

@@ -10,8 +10,11 @@
 struct kernel {
     rotary_attention *attention;
     void *workspace, *query, *key, *value;
-    float *bias; /* [batch, heads, queries, keys]; NULL: none */
+    float *bias;          /* [batch, heads, queries, keys]; NULL: none */
+    float *distance_bias; /* [heads, distances]; NULL: none */
 };
+
+static const char no_memory[] = "no memory to run the kernel of librotary";
 
 static const char *missing(const struct reference_attention *wanted)
 {
@@ -57,7 +60,7 @@ static rotary_status make_bias(const struct reference_attention *wanted, struct 
     int64_t rows = wanted->batch * wanted->heads * wanted->queries;
     kernel->bias = malloc((size_t)(rows * wanted->keys) * sizeof *kernel->bias);
     if (!kernel->bias)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to run the kernel of librotary");
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s", no_memory);
     float *next = kernel->bias;
     for (int64_t row = 0; row < rows; row++) {
         int64_t sequence = row / wanted->queries / wanted->heads;
@@ -66,6 +69,16 @@ static rotary_status make_bias(const struct reference_attention *wanted, struct 
             *next++ = (float)reference_attention_bias(wanted, at);
     }
     return ROTARY_OK;
+}
+
+static rotary_status make_distance_bias(const struct reference_attention *wanted, struct kernel *kernel,
+                                        rotary_error *error)
+{
+    const struct reference_distances *distances = &wanted->distances;
+    if (!distances->bias)
+        return ROTARY_OK;
+    kernel->distance_bias = tensor_from_double(distances->bias, wanted->heads * distances->count, ROTARY_F32);
+    return kernel->distance_bias ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s", no_memory);
 }
 
 static rotary_attention_const_view view_of(const void *data, int64_t sequence, int64_t time, int64_t heads,
@@ -91,7 +104,7 @@ static rotary_status run(const struct attend_work *work, struct kernel *kernel, 
     free(kernel->workspace);
     kernel->workspace = aligned_alloc(64, (bytes + 127) / 64 * 64);
     if (!kernel->workspace)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to run the kernel of librotary");
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s", no_memory);
     rotary_attention_forward_call call = {
         .struct_size = sizeof call,
         .shape = shape,
@@ -102,6 +115,10 @@ static rotary_status run(const struct attend_work *work, struct kernel *kernel, 
         .workspace = kernel->workspace,
         .bias = {kernel->bias ? kernel->bias + first * heads * queries * wanted->keys : NULL,
                  heads * queries * wanted->keys, queries * wanted->keys, wanted->keys},
+        .distance_bias = {.data = kernel->distance_bias,
+                          .distances = wanted->distances.count,
+                          .first = wanted->distances.first,
+                          .head_stride = wanted->distances.count},
     };
     return rotary_attention_forward(kernel->attention, &call, error);
 }
@@ -123,12 +140,15 @@ rotary_status attend_kernel(const struct attend_config *config, const struct att
     kernel.value = tensor_from_double(value->values, value->elements, ROTARY_F32);
     float *made = calloc((size_t)query->elements, sizeof *made);
     if (!kernel.query || !kernel.key || !kernel.value || !made)
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to run the kernel of librotary");
+        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s", no_memory);
     if (!status)
         status = make_bias(wanted, &kernel, error);
+    if (!status)
+        status = make_distance_bias(wanted, &kernel, error);
     int64_t together = config->key_lengths ? 1 : wanted->batch;
     for (int64_t b = 0; !status && b < wanted->batch; b += together)
         status = run(work, &kernel, b, together, made, error);
+    free(kernel.distance_bias);
     free(kernel.bias);
     free(kernel.value);
     free(kernel.key);

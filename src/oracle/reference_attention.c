@@ -35,6 +35,14 @@ double reference_attention_bias(const struct reference_attention *attention, con
     return visible(attention, at) ? added(&attention->mask, at) : -HUGE_VAL;
 }
 
+/* What the position encoding adds to a score. */
+static double added_by_distance(const struct reference_attention *attention, const int64_t at[4])
+{
+    const struct reference_distances *distances = &attention->distances;
+    int64_t distance = at[3] - attention->sequences[at[0]].first_query - at[2];
+    return distances->bias ? distances->bias[at[1] * distances->count + distance - distances->first] : 0;
+}
+
 /* The score of a query and a key at one stage. A masked key gives minus infinity, whatever the product. */
 static double score(const struct reference_attention *attention, const int64_t at[4], const double *query,
                     const double *key, enum reference_stage stage)
@@ -48,6 +56,8 @@ static double score(const struct reference_attention *attention, const int64_t a
     product *= attention->scale;
     if (attention->softcap > 0 && stage != REFERENCE_SCALED)
         product = attention->softcap * tanh(product / attention->softcap);
+    if (stage == REFERENCE_MASKED)
+        product += added_by_distance(attention, at);
     return product + more;
 }
 

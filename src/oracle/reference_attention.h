@@ -2,7 +2,7 @@
  *
  * Attention by its equation in double, one score after another: exact, slow, and without librotary's kernels.
  *
- *     score(m, n) = cap(scale * q_m . k_n) + mask(m, n)        cap(x) = softcap * tanh(x / softcap)
+ *     score(m, n) = cap(scale * q_m . k_n) + bias(n - m) + mask(m, n)    cap(x) = softcap * tanh(x / softcap)
  *     output(m)   = sum_n softmax_n(score(m, n)) v_n
  */
 #ifndef ROTARY_ORACLE_REFERENCE_ATTENTION_H
@@ -18,11 +18,18 @@ struct reference_mask {
     bool allows;  /* the values are 1 where a query may attend to a key, else 0, and nothing is added */
 };
 
+/* What a position encoding adds at each distance n - m; entry i of a head is that of distance first + i. All
+ * distances between queries and keys are there. */
+struct reference_distances {
+    int64_t first, count;
+    const double *bias; /* [heads, count], added to scores; NULL: none */
+};
+
 /* Stages of a score. */
 enum reference_stage {
     REFERENCE_SCALED, /* scale * q . k */
     REFERENCE_CAPPED,
-    REFERENCE_MASKED, /* minus infinity where a key is masked */
+    REFERENCE_MASKED, /* with all that is added; minus infinity where a key is masked */
 };
 
 /* One sequence of a batch. */
@@ -38,6 +45,7 @@ struct reference_attention {
     /* A query at position p attends to the keys at p - before ... p + after; -1: to all on that side. */
     int64_t before, after;
     struct reference_mask mask;
+    struct reference_distances distances;
     /* [batch, time, heads, channels], rotated already; the output is not rotated back. */
     const double *query, *key, *value;
     double *output;             /* [batch, queries, heads, value_dim] */

@@ -343,6 +343,12 @@ changes "$attend --softcap 1 --causal --scores o2.npy" "--stage scaled" "--stage
 changes "$attend --past-key past.npy --past-value past.npy" "--present-key o2.npy"
 changes "$attend --past-key past.npy --past-value past.npy" "--present-value o2.npy"
 changes "$attend --rope plain.json" "--roper"
+changes "$attend" "--position alibi" "--position sandwich"
+changes "$attend --position sandwich" "--set sandwich_channels=8" "--set sandwich_channels=16"
+array one.npy "2," 900
+array two.npy "2," 901
+kerple="$attend --position kerple --parameter kerple.log_scale=one.npy"
+differs --parameter "$kerple --parameter kerple.log_slope=one.npy" "$kerple --parameter kerple.log_slope=two.npy"
 changes "$attend" "--causal"
 changes "$attend --causal" "--window 2" "--window 3"
 changes "$attend" "--window-left 2" "--window-left 3"

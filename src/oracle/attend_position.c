@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oracle/attend_position.h"
+
+#include "base/fail.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the command line ---- */
+
+static rotary_status find(const char *name, struct attend_position *position, rotary_error *error)
+{
+    const char *names[32] = {NULL};
+    char text[SETTINGS_NAMES_BYTES], hint[SETTINGS_HINT_BYTES];
+    int count = 0;
+    for (int i = 0; formula_encodings[i]; i++)
+        if (!formula_encodings[i]->in_embedding)
+            names[count++] = formula_encodings[i]->name;
+    position->encoding = formula_find(name);
+    if (!position->encoding)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--position is \"%.80s\", wanted %s%s", name,
+                           settings_names(names, text), settings_hint(name, names, hint));
+    if (position->encoding->in_embedding)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "--position %s is added to embeddings, and attention has no part of it; wanted %s",
+                           name, settings_names(names, text));
+    return ROTARY_OK;
+}
+
+/* "t5 has no key ...": `names` are those it has. */
+static rotary_status refuse(const char *option, const char *word, size_t length,
+                            const struct formula_encoding *encoding, const char *const *names,
+                            rotary_error *error)
+{
+    char text[SETTINGS_NAMES_BYTES];
+    bool any = names[0] != NULL;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s %.*s: %s has no such %s%s%s", option,
+                       (int)(length < 80 ? length : 80), word, encoding->name,
+                       strcmp(option, "--set") == 0 ? "setting" : "parameter", any ? ", wanted " : "",
+                       any ? settings_names(names, text) : "");
+}
+
+static rotary_status assign(const char *assignment, struct attend_position *position, rotary_error *error)
+{
+    const struct formula_encoding *encoding = position->encoding;
+    const struct settings settings = {encoding->settings, encoding->setting_count, &position->settings};
+    size_t length = strcspn(assignment, "=");
+    void *member;
+    const char *names[FORMULA_SETTINGS + 1] = {NULL};
+    for (int i = 0; i < encoding->setting_count; i++)
+        names[i] = encoding->settings[i].name;
+    if (assignment[length] == '=' && !settings_find(&settings, 1, assignment, length, &member))
+        return refuse("--set", assignment, length, encoding, names, error);
+    return settings_assign(&settings, 1, assignment, error);
+}
+
+static int list(const struct position_formula *formula, struct formula_parameter rows[FORMULA_PARAMETERS])
+{
+    return formula->encoding->list ? formula->encoding->list(formula, rows) : 0;
+}
+
+static rotary_status take_file(const char *word, struct attend_position *position, rotary_error *error)
+{
+    const struct position_formula formula = {.encoding = position->encoding, .settings = position->settings};
+    struct formula_parameter rows[FORMULA_PARAMETERS];
+    const char *names[FORMULA_PARAMETERS + 1] = {NULL};
+    int count = list(&formula, rows), row = 0;
+    size_t length = strcspn(word, "=");
+    for (int i = 0; i < count; i++)
+        names[i] = rows[i].name;
+    if (word[length] != '=' || word[length + 1] == 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--parameter: \"%.80s\" is not NAME=FILE", word);
+    while (row < count && (strlen(names[row]) != length || strncmp(names[row], word, length) != 0))
+        row++;
+    if (row == count)
+        return refuse("--parameter", word, length, position->encoding, names, error);
+    if (position->files[row])
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--parameter %s is given twice", names[row]);
+    position->files[row] = word + length + 1;
+    return ROTARY_OK;
+}
+
+rotary_status attend_position_parse(const struct attend_position_words *words,
+                                    struct attend_position *position, rotary_error *error)
+{
+    *position = (struct attend_position){.settings = formula_default_settings};
+    if (!words->name)
+        return !words->assignments[0] && !words->parameters[0]
+                   ? ROTARY_OK
+                   : rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s wants --position NAME",
+                                 words->assignments[0] ? "--set" : "--parameter");
+    rotary_status status = find(words->name, position, error);
+    for (const char *const *word = words->assignments; !status && *word; word++)
+        status = assign(*word, position, error);
+    if (!status && position->encoding->check)
+        status = position->encoding->check(&position->settings, error);
+    for (const char *const *word = words->parameters; !status && *word; word++)
+        status = take_file(*word, position, error);
+    if (status)
+        return status;
+    const struct position_formula formula = {.encoding = position->encoding, .settings = position->settings};
+    struct formula_parameter rows[FORMULA_PARAMETERS];
+    int count = list(&formula, rows);
+    for (int i = 0; !status && i < count; i++)
+        if (!position->files[i])
+            status = rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--position %s wants --parameter %s=FILE",
+                                 words->name, rows[i].name);
+    return status;
+}
+
+/* ---- parameters and terms ---- */
+
+static rotary_status read_parameter(const struct formula_parameter *row, const char *file,
+                                    struct tensor *tensor, rotary_error *error)
+{
+    rotary_status status = tensor_open(file, tensor, error);
+    if (!status)
+        status = tensor_check_float(tensor, error);
+    if (status)
+        return status;
+    if (tensor->dimensions != row->dimensions ||
+        memcmp(tensor->shape, row->shape, (size_t)row->dimensions * sizeof *row->shape) != 0) {
+        char shape[SHAPE_TEXT_BYTES], wanted[SHAPE_TEXT_BYTES + 100];
+        snprintf(wanted, sizeof wanted, "%s for %s", shape_text(row->shape, row->dimensions, shape),
+                 row->name);
+        return tensor_refuse_shape(tensor, wanted, error);
+    }
+    return tensor_load(tensor, error);
+}
+
+/* From the first key as the last query sees it to the last key as the first does. */
+static void set_distances(struct reference_attention *attention)
+{
+    int64_t first = attention->sequences[0].first_query, last = first;
+    for (int64_t b = 1; b < attention->batch; b++) {
+        int64_t at = attention->sequences[b].first_query;
+        first = at < first ? at : first;
+        last = at > last ? at : last;
+    }
+    attention->distances.first = 1 - attention->queries - last;
+    attention->distances.count = attention->keys + attention->queries - 1 + last - first;
+}
+
+static rotary_status make_bias(const struct position_formula *formula, struct reference_attention *attention,
+                               struct attend_terms *terms, rotary_error *error)
+{
+    struct reference_distances *distances = &attention->distances;
+    terms->bias = calloc((size_t)(formula->heads * distances->count), sizeof *terms->bias);
+    if (!terms->bias)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the bias of %lld distances",
+                           (long long)distances->count);
+    for (int64_t head = 0; head < formula->heads; head++)
+        for (int64_t i = 0; i < distances->count; i++)
+            terms->bias[head * distances->count + i] =
+                formula->encoding->bias(formula, head, distances->first + i);
+    distances->bias = terms->bias;
+    return ROTARY_OK;
+}
+
+rotary_status attend_position_make(const struct attend_position *position,
+                                   struct reference_attention *attention, struct attend_terms *terms,
+                                   rotary_error *error)
+{
+    struct position_formula formula = {.encoding = position->encoding,
+                                       .settings = position->settings,
+                                       .heads = attention->heads,
+                                       .causal = attention->after == 0};
+    struct formula_parameter rows[FORMULA_PARAMETERS];
+    rotary_status status = ROTARY_OK;
+    if (!position->encoding)
+        return ROTARY_OK;
+    int count = list(&formula, rows);
+    for (int i = 0; !status && i < count; i++) {
+        status = read_parameter(&rows[i], position->files[i], &terms->parameters[i], error);
+        formula.parameters[i] = terms->parameters[i].values;
+    }
+    if (status)
+        return status;
+    set_distances(attention);
+    return formula.encoding->bias ? make_bias(&formula, attention, terms, error) : ROTARY_OK;
+}
+
+void attend_terms_free(struct attend_terms *terms)
+{
+    for (int i = 0; i < FORMULA_PARAMETERS; i++)
+        tensor_free(&terms->parameters[i]);
+    free(terms->bias);
+    *terms = (struct attend_terms){0};
+}
