@@ -5,6 +5,7 @@
  *
  *     score(m, n) = cap(scale * (R_m q_m) . (R_n k_n)) + bias(m, n) + distance_bias(n - m)
  *                   + scale * (q_m + query_bias) . distance_keys(n - m)
+ *                   + scale * k_n . distance_queries(n - m)
  *     cap(x)      = softcap * tanh(x / softcap)
  *     output(m)   = U_m^-1 sum_n softmax_n(score(m, n)) (U_n v_n + distance_values(n - m))
  *
@@ -122,6 +123,9 @@ typedef struct rotary_attention_distance_bias {
  * where the vectors are W_r R, the queries given q + u, and query_bias v - u; DeBERTa, He et al. 2021,
  * content to position). It is added after softcap.
  *
+ * As distance_queries, scale * k_n . vector is: a query that the distance alone decides (DeBERTa, position to
+ * content). Keys that are rotated before attention sees them, as in a cache, are refused.
+ *
  * As distance_values, the vector is added to the rotated value (Shaw et al. 2018, a^V), before the inverse
  * rotation of the output. */
 typedef struct rotary_attention_distance_vectors {
@@ -198,12 +202,12 @@ typedef struct rotary_attention_forward_call {
     rotary_attention_dropout dropout;
     rotary_attention_distance_vectors distance_keys;
     const float *query_bias; /* f32, [heads, head_dim], with distance_keys only; NULL: none */
-    rotary_attention_distance_vectors distance_values;
+    rotary_attention_distance_vectors distance_queries, distance_values;
 } rotary_attention_forward_call;
 
 /* Bytes of workspace that a call needs, whatever its members; 0 for an invalid one. Of arrays only the packed
  * sequences' starts are read, so tensors, positions and lengths need not be there yet; but a pointer to
- * positions must be NULL or not as in the call, and so those of distance_keys, distance_values and gradients.
+ * positions must be NULL or not as in the call, and so those of vectors by distance and of gradients.
  * Only calls with one of these need more than the functions above say. */
 ROTARY_API size_t rotary_attention_forward_call_bytes(const rotary_attention *attention,
                                                       const rotary_attention_forward_call *call);
@@ -233,7 +237,7 @@ typedef struct rotary_attention_backward_call {
     const float *query_bias;
     /* The gradient of query_bias is added to this, likewise [heads, head_dim]; NULL: not wanted. */
     float *query_bias_gradient;
-    rotary_attention_distance_vectors distance_values; /* as in the forward pass */
+    rotary_attention_distance_vectors distance_queries, distance_values; /* as in the forward pass */
 } rotary_attention_backward_call;
 
 /* As rotary_attention_forward_call_bytes. */
@@ -270,7 +274,7 @@ typedef struct rotary_attention_decode_call {
     rotary_attention_distance_bias distance_bias;    /* as in the forward pass */
     rotary_attention_distance_vectors distance_keys; /* likewise */
     const float *query_bias;
-    rotary_attention_distance_vectors distance_values;
+    rotary_attention_distance_vectors distance_queries, distance_values;
 } rotary_attention_decode_call;
 
 /* Bytes of workspace of a step, with or without new keys; it also suffices for a step with fewer queries. */

@@ -21,6 +21,9 @@
 /* Rows in a block: queries, over all heads that share keys, or keys. TARGET_WORK_ITEMS is of a round. */
 enum { WORK_ITEM_ROWS = 1024, TARGET_WORK_ITEMS = 64, ROW_MULTIPLE = 32 };
 
+/* The vectors by distance. */
+enum { OF_KEYS, OF_QUERIES, OF_VALUES, VECTORS };
+
 struct backward {
     struct attention_pass pass;
     int64_t block_queries, block_keys;
@@ -28,13 +31,14 @@ struct backward {
     int64_t band;                     /* key blocks at a time */
     int64_t band_begin, round;
     int64_t batch;
-    int64_t query_floats, key_floats;    /* in the sums of a block */
-    float *query_sums;                   /* [heads of the pass, query blocks], or one for each worker */
-    float *key_sums, *value_sums;        /* [heads of the pass, band], likewise */
-    struct distance_gradient distances;  /* items are [heads of the pass, band] */
-    struct vector_gradient keys, values; /* likewise; distance_keys and distance_values */
+    int64_t query_floats, key_floats;        /* in the sums of a block */
+    float *query_sums;                       /* [heads of the pass, query blocks], or one for each worker */
+    float *key_sums, *value_sums;            /* [heads of the pass, band], likewise */
+    struct distance_gradient distances;      /* items are [heads of the pass, band] */
+    struct vector_gradient vectors[VECTORS]; /* likewise */
     struct query_bias_gradient query_bias;
-    float *unrotated_sums; /* as query_sums; NULL without distance_keys */
+    float *unrotated_sums;     /* as query_sums; NULL without distance_keys */
+    float *unrotated_key_sums; /* as key_sums; NULL without distance_queries */
 };
 
 /* Cuts `count` rows into even blocks of at most about `rows`. */
@@ -72,16 +76,18 @@ static void carve(struct backward *backward, const struct attention_call *call, 
     if (call->distance_keys.data)
         backward->unrotated_sums =
             rotary_arena_push(arena, query_sums, (size_t)backward->query_floats * sizeof(float));
+    if (call->distance_queries.data)
+        backward->unrotated_key_sums =
+            rotary_arena_push(arena, key_sums, (size_t)backward->key_floats * sizeof(float));
     rotary_attention_carve_pass(
         &backward->pass, shape, positions,
         attention->kernels->backward_bytes(&backward->pass.problem, backward->block_queries), arena);
     if (call->distance_gradient)
         rotary_attention_carve_distance_gradient(attention, &backward->distances, heads * backward->band,
                                                  backward->block_queries, backward->block_keys, arena);
-    rotary_attention_carve_vector_gradient(attention, &backward->keys, heads * backward->band,
-                                           backward->block_queries, backward->block_keys, arena);
-    rotary_attention_carve_vector_gradient(attention, &backward->values, heads * backward->band,
-                                           backward->block_queries, backward->block_keys, arena);
+    for (int i = 0; i < VECTORS; i++)
+        rotary_attention_carve_vector_gradient(attention, &backward->vectors[i], heads * backward->band,
+                                               backward->block_queries, backward->block_keys, arena);
     if (call->query_bias_gradient)
         rotary_attention_carve_query_bias(attention, &backward->query_bias, heads * backward->query_blocks,
                                           arena);
@@ -89,9 +95,12 @@ static void carve(struct backward *backward, const struct attention_call *call, 
 
 static struct backward backward_of(const rotary_attention *attention, const struct attention_call *call)
 {
-    return (struct backward){.pass = rotary_attention_pass_of(attention),
-                             .keys = {.vectors = &call->distance_keys},
-                             .values = {.vectors = &call->distance_values}};
+    int64_t offset = call->shape.first_query - call->shape.first_key;
+    struct backward backward = {.pass = rotary_attention_pass_of(attention)};
+    backward.vectors[OF_KEYS].table = rotary_attention_table_of(&call->distance_keys, offset, false);
+    backward.vectors[OF_QUERIES].table = rotary_attention_table_of(&call->distance_queries, offset, true);
+    backward.vectors[OF_VALUES].table = rotary_attention_table_of(&call->distance_values, offset, false);
+    return backward;
 }
 
 static size_t bytes_of(const rotary_attention *attention, const struct attention_call *call,
@@ -163,18 +172,18 @@ static size_t largest_bytes(const rotary_attention *attention, const struct atte
     rotary_arena_push(&arena, 2, key_sums);
     if (call->distance_keys.data)
         rotary_arena_push(&arena, 1, query_sums);
+    if (call->distance_queries.data)
+        rotary_arena_push(&arena, 1, key_sums);
     rotary_attention_carve_pass(&pass, shape, &positions,
                                 attention->kernels->backward_bytes(&pass.problem, largest.block_queries),
                                 &arena);
     if (call->distance_gradient)
         rotary_attention_carve_distance_gradient(attention, &distances, largest.items, largest.block_queries,
                                                  largest.block_keys, &arena);
-    struct vector_gradient keys = {.vectors = &call->distance_keys},
-                           values = {.vectors = &call->distance_values};
-    rotary_attention_carve_vector_gradient(attention, &keys, largest.items, largest.block_queries,
-                                           largest.block_keys, &arena);
-    rotary_attention_carve_vector_gradient(attention, &values, largest.items, largest.block_queries,
-                                           largest.block_keys, &arena);
+    struct backward backward = backward_of(attention, call);
+    for (int i = 0; i < VECTORS; i++)
+        rotary_attention_carve_vector_gradient(attention, &backward.vectors[i], largest.items,
+                                               largest.block_queries, largest.block_keys, &arena);
     struct query_bias_gradient query_bias;
     if (call->query_bias_gradient)
         rotary_attention_carve_query_bias(attention, &query_bias, heads * largest.query_blocks, &arena);
@@ -225,6 +234,8 @@ static rotary_attention_sums sums_of(const struct backward *backward, int64_t qu
     };
     if (backward->unrotated_sums)
         sums.unrotated_query = backward->unrotated_sums + query_index * backward->query_floats;
+    if (backward->unrotated_key_sums)
+        sums.unrotated_key = backward->unrotated_key_sums + key_index * backward->key_floats;
     return sums;
 }
 
@@ -232,9 +243,10 @@ static rotary_attention_sums sums_of(const struct backward *backward, int64_t qu
 static void use_term_sums(const struct backward *backward, int64_t item, rotary_attention_sums *sums)
 {
     sums->distance_bias = rotary_attention_item_distances(&backward->distances, item);
-    sums->distance_keys = rotary_attention_item_vectors(&backward->keys, item);
-    sums->distance_values = rotary_attention_item_vectors(&backward->values, item);
-    sums->score_terms = sums->distance_bias || sums->unrotated_query;
+    sums->distance_keys = rotary_attention_item_vectors(&backward->vectors[OF_KEYS], item);
+    sums->distance_queries = rotary_attention_item_vectors(&backward->vectors[OF_QUERIES], item);
+    sums->distance_values = rotary_attention_item_vectors(&backward->vectors[OF_VALUES], item);
+    sums->score_terms = sums->distance_bias || sums->unrotated_query || sums->unrotated_key;
 }
 
 static void add_gradients(const struct backward *backward, const rotary_attention_work *work,
@@ -294,6 +306,8 @@ static void clear_key_sums(const struct backward *backward, const rotary_attenti
             floats = rows * rotary_attention_row(attention->head_dim);
     clear(sums->key, floats);
     clear(sums->value, floats);
+    if (sums->unrotated_key)
+        clear(sums->unrotated_key, floats);
 }
 
 /* A full head, in the worker's own memory. */
@@ -426,11 +440,10 @@ static void finish_round(struct backward *backward)
         return;
     if (backward->distances.items)
         rotary_parallel_for(attention->threads, attention->heads, add_distances, backward);
-    const struct vector_gradient *const vectors[] = {&backward->keys, &backward->values};
-    for (int i = 0; i < 2; i++) {
-        struct vector_round round = {backward, vectors[i]};
-        if (vectors[i]->items)
-            rotary_parallel_for(attention->threads, vectors[i]->slices, add_vectors, &round);
+    for (int i = 0; i < VECTORS; i++) {
+        struct vector_round round = {backward, &backward->vectors[i]};
+        if (round.gradient->items)
+            rotary_parallel_for(attention->threads, round.gradient->slices, add_vectors, &round);
     }
 }
 
@@ -505,8 +518,8 @@ static void run(const rotary_attention *attention, const struct attention_call *
     backward.batch = shape.batch;
     if (call->distance_gradient)
         rotary_attention_start_distance_gradient(attention, &backward.distances, call, sequence);
-    rotary_attention_start_vector_gradient(attention, &backward.keys, shape);
-    rotary_attention_start_vector_gradient(attention, &backward.values, shape);
+    for (int i = 0; i < VECTORS; i++)
+        rotary_attention_start_vector_gradient(attention, &backward.vectors[i], shape);
     run_blocks(&backward, shape.batch * attention->key_value_heads);
     rotary_attention_finish_query_bias(attention, &backward.query_bias, call->query_bias_gradient,
                                        shape.batch, backward.query_blocks);
@@ -528,6 +541,7 @@ static rotary_status read_call(const rotary_attention_backward_call *given,
         .distance_bias = known->distance_bias,
         .distance_keys = known->distance_keys,
         .query_bias = known->query_bias,
+        .distance_queries = known->distance_queries,
         .distance_values = known->distance_values,
         .dropout = known->dropout,
         .packed_sequences = known->packed_sequences,
@@ -540,8 +554,8 @@ static rotary_status read_call(const rotary_attention_backward_call *given,
         .given = known,
         .distance_gradient = known->distance_bias.data && known->distance_bias.gradient,
         .query_bias_gradient = known->query_bias_gradient,
-        .vector_gradient =
-            known->distance_keys.gradient || known->query_bias_gradient || known->distance_values.gradient,
+        .vector_gradient = known->distance_keys.gradient || known->query_bias_gradient ||
+                           known->distance_queries.gradient || known->distance_values.gradient,
     };
     return status;
 }

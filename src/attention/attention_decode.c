@@ -130,6 +130,7 @@ static rotary_attention_problem problem_of(const struct decode *decode, const st
     problem.distance_bias = call->distance_bias;
     problem.distance_keys = call->distance_keys;
     problem.query_bias = call->query_bias;
+    problem.distance_queries = call->distance_queries;
     problem.distance_values = call->distance_values;
     rotary_attention_use_terms(attention, &problem);
     problem.query_rotation = rotary_attention_rotation_at(attention, tables, ROTARY_ROLE_QUERY, 0);
@@ -338,10 +339,11 @@ static rotary_status check_cross(const rotary_attention *attention, const rotary
             "positions are missing in a step without new keys; wanted those of %lld queries of "
             "each sequence",
             (long long)call->queries);
-    const char *by_distance = call->distance_bias.data     ? "distance_bias"
-                              : call->distance_keys.data   ? "distance_keys"
-                              : call->distance_values.data ? "distance_values"
-                                                           : NULL;
+    const char *by_distance = call->distance_bias.data      ? "distance_bias"
+                              : call->distance_keys.data    ? "distance_keys"
+                              : call->distance_queries.data ? "distance_queries"
+                              : call->distance_values.data  ? "distance_values"
+                                                            : NULL;
     if (by_distance)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s is given in a step without new keys, whose queries have no distance from the "
@@ -379,8 +381,11 @@ static rotary_status check(const rotary_attention *attention, const rotary_atten
     if (!status)
         status = rotary_attention_check_distance_bias(attention, &call->distance_bias, error);
     if (!status)
-        status = rotary_attention_check_distance_vectors(attention, &call->distance_keys, call->query_bias,
-                                                         &call->distance_values, error);
+        status = rotary_attention_check_vectors(
+            attention,
+            &(struct attention_vectors){&call->distance_keys, &call->distance_queries, &call->distance_values,
+                                        call->query_bias, true},
+            error);
     if (status)
         return status;
     return rotary_attention_check_workspace(

@@ -39,6 +39,7 @@ void rotary_attention_start_pass(struct attention_pass *pass, const struct atten
     problem->distance_bias = call->distance_bias;
     problem->distance_keys = call->distance_keys;
     problem->query_bias = call->query_bias;
+    problem->distance_queries = call->distance_queries;
     problem->distance_values = call->distance_values;
     problem->dropout = rotary_attention_dropout_mask_of(&call->dropout, sequence->query);
     rotary_attention_use_terms(pass->attention, problem);
@@ -73,8 +74,11 @@ rotary_status rotary_attention_check_call(const rotary_attention *attention,
     if (!status)
         status = rotary_attention_check_distance_bias(attention, &call->distance_bias, error);
     if (!status)
-        status = rotary_attention_check_distance_vectors(attention, &call->distance_keys, call->query_bias,
-                                                         &call->distance_values, error);
+        status = rotary_attention_check_vectors(
+            attention,
+            &(struct attention_vectors){&call->distance_keys, &call->distance_queries, &call->distance_values,
+                                        call->query_bias, call->keys_rotated},
+            error);
     if (!status)
         status = rotary_attention_check_dropout(&call->dropout, error);
     if (!status)

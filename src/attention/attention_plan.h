@@ -46,11 +46,14 @@ rotary_status rotary_attention_check_key_lengths(const int64_t *key_lengths, rot
 rotary_status rotary_attention_check_distance_bias(const rotary_attention *attention,
                                                    const rotary_attention_distance_bias *bias,
                                                    rotary_error *error);
-rotary_status rotary_attention_check_distance_vectors(const rotary_attention *attention,
-                                                      const rotary_attention_distance_vectors *keys,
-                                                      const float *query_bias,
-                                                      const rotary_attention_distance_vectors *values,
-                                                      rotary_error *error);
+/* The vectors by distance of a call, and whether its keys are rotated before attention sees them. */
+struct attention_vectors {
+    const rotary_attention_distance_vectors *keys, *queries, *values;
+    const float *query_bias;
+    bool keys_rotated;
+};
+rotary_status rotary_attention_check_vectors(const rotary_attention *attention,
+                                             const struct attention_vectors *vectors, rotary_error *error);
 rotary_status rotary_attention_check_dropout(const rotary_attention_dropout *dropout, rotary_error *error);
 /* The mask of a sequence, or of a batch, whose first sequence has this number. */
 struct rotary_attention_dropout_mask rotary_attention_dropout_mask_of(const rotary_attention_dropout *dropout,

@@ -29,7 +29,7 @@ struct attention_call {
     rotary_attention_distance_bias distance_bias;
     rotary_attention_distance_vectors distance_keys;
     const float *query_bias;
-    rotary_attention_distance_vectors distance_values;
+    rotary_attention_distance_vectors distance_queries, distance_values;
     rotary_attention_dropout dropout;
     rotary_attention_packed_sequences packed_sequences;
     bool keys_rotated;
@@ -41,7 +41,7 @@ struct attention_call {
     const void *given;          /* the public struct */
     float *query_bias_gradient; /* of a backward call; NULL: not wanted */
     bool distance_gradient;     /* a backward call that wants the gradient of the distance bias */
-    bool vector_gradient;       /* one that wants those of distance_keys, query_bias or distance_values */
+    bool vector_gradient;       /* one that wants those of vectors by distance or of query_bias */
     float *distance_sums;       /* at the end of the workspace, [heads, queries + keys] for each sequence */
 };
 

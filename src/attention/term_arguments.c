@@ -73,17 +73,21 @@ static rotary_status check_vectors(const rotary_attention *attention, const char
     return rotary_check_strides(name, "", attention->head_dim, extents, strides, error);
 }
 
-rotary_status rotary_attention_check_distance_vectors(const rotary_attention *attention,
-                                                      const rotary_attention_distance_vectors *keys,
-                                                      const float *query_bias,
-                                                      const rotary_attention_distance_vectors *values,
-                                                      rotary_error *error)
+rotary_status rotary_attention_check_vectors(const rotary_attention *attention,
+                                             const struct attention_vectors *vectors, rotary_error *error)
 {
-    if (query_bias && !keys->data)
+    if (vectors->query_bias && !vectors->keys->data)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "query_bias is given without distance_keys; wanted both, or no query_bias");
-    rotary_status status = check_vectors(attention, "distance_keys", keys, error);
-    return status ? status : check_vectors(attention, "distance_values", values, error);
+    if (vectors->queries->data && vectors->keys_rotated && attention->rope)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "distance_queries are given with keys that are rotated; wanted a plan without rope, "
+            "or, in a forward call, keys that are not rotated");
+    rotary_status status = check_vectors(attention, "distance_keys", vectors->keys, error);
+    if (!status)
+        status = check_vectors(attention, "distance_queries", vectors->queries, error);
+    return status ? status : check_vectors(attention, "distance_values", vectors->values, error);
 }
 
 rotary_status rotary_attention_check_dropout(const rotary_attention_dropout *dropout, rotary_error *error)

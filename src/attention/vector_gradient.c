@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "attention/vector_gradient.h"
 
-#include "kernel/attention/distance_vectors.h"
-
 #include <string.h>
 
 enum { SLICE_ENTRIES = 64 };
@@ -16,9 +14,10 @@ void rotary_attention_carve_vector_gradient(const rotary_attention *attention,
                                             struct vector_gradient *gradient, int64_t items, int64_t queries,
                                             int64_t keys, struct rotary_arena *arena)
 {
-    if (!gradient->vectors->data || !gradient->vectors->gradient)
+    const rotary_attention_distance_vectors *vectors = &gradient->table.vectors;
+    if (!vectors->data || !vectors->gradient)
         return;
-    int64_t entries = min_i64(queries + keys, gradient->vectors->distances);
+    int64_t entries = min_i64(queries + keys, vectors->distances);
     gradient->item_floats = group_of(attention) * rotary_attention_vector_sums(entries, attention->head_dim);
     gradient->items = rotary_arena_push(arena, items, (size_t)gradient->item_floats * sizeof(float));
 }
@@ -26,13 +25,12 @@ void rotary_attention_carve_vector_gradient(const rotary_attention *attention,
 void rotary_attention_start_vector_gradient(const rotary_attention *attention,
                                             struct vector_gradient *gradient, rotary_attention_shape shape)
 {
-    struct rotary_attention_extent all = {0, shape.queries, 0, shape.keys};
-    gradient->query_offset = shape.first_query - shape.first_key;
+    const rotary_attention_work all = {.query_end = shape.queries, .key_end = shape.keys};
     struct rotary_attention_entries entries =
-        rotary_attention_entries_of(gradient->vectors, gradient->query_offset, all);
+        rotary_attention_entries_of(&gradient->table, rotary_attention_extent_of(&gradient->table, &all));
     gradient->first = entries.begin;
     gradient->entries = entries.end - entries.begin;
-    gradient->tables = gradient->vectors->head_stride == 0 ? 1 : attention->heads;
+    gradient->tables = gradient->table.vectors.head_stride == 0 ? 1 : attention->heads;
     gradient->heads = attention->heads / gradient->tables;
     gradient->slices = gradient->tables * divide_up(gradient->entries, SLICE_ENTRIES);
 }
@@ -64,9 +62,9 @@ void rotary_attention_add_item_vectors(const rotary_attention *attention,
                                        const struct vector_gradient *gradient, int64_t item,
                                        const rotary_attention_work *work, const struct vector_slice *slice)
 {
-    const rotary_attention_distance_vectors *vectors = gradient->vectors;
+    const rotary_attention_distance_vectors *vectors = &gradient->table.vectors;
     struct rotary_attention_entries entries =
-        rotary_attention_entries_of(vectors, gradient->query_offset, rotary_attention_extent_of(work));
+        rotary_attention_entries_of(&gradient->table, rotary_attention_extent_of(&gradient->table, work));
     int64_t width = rotary_attention_row(attention->head_dim), member = slice->head % group_of(attention);
     const float *from =
         gradient->items + item * gradient->item_floats +

@@ -9,10 +9,10 @@
 #define ROTARY_ATTENTION_VECTOR_GRADIENT_H
 
 #include "attention/packed_sequences.h"
+#include "kernel/attention/distance_vectors.h"
 
 struct vector_gradient {
-    const rotary_attention_distance_vectors *vectors;
-    int64_t query_offset;
+    struct rotary_attention_table table;
     int64_t item_floats;    /* of a work item: each head of the group */
     float *items;           /* [work items of a round, item_floats]; NULL: the gradient is not wanted */
     int64_t first, entries; /* the entries of the table that the sequence uses */
@@ -24,7 +24,7 @@ struct vector_gradient {
 void rotary_attention_carve_vector_gradient(const rotary_attention *attention,
                                             struct vector_gradient *gradient, int64_t items, int64_t queries,
                                             int64_t keys, struct rotary_arena *arena);
-/* Starts with a sequence. */
+/* Starts with a sequence, whose table it is. */
 void rotary_attention_start_vector_gradient(const rotary_attention *attention,
                                             struct vector_gradient *gradient, rotary_attention_shape shape);
 /* The sums of a work item, set to zero; NULL where they are not wanted. */

@@ -60,6 +60,7 @@ struct reference_tensors reference_tensors_make(const struct reference_case *c)
         .distance_gradient = make(reference_distance_size(c)),
         .distance_keys_gradient = make(reference_vectors_size(c, &c->distance_keys)),
         .query_bias_gradient = make(reference_query_bias_size(c)),
+        .distance_queries_gradient = make(reference_vectors_size(c, &c->distance_queries)),
         .distance_values_gradient = make(reference_vectors_size(c, &c->distance_values)),
     };
 }
@@ -78,8 +79,9 @@ void reference_tensors_free(struct reference_tensors *t)
                      t->distance_gradient,
                      t->distance_keys_gradient,
                      t->query_bias_gradient,
-                     t->distance_values_gradient};
-    for (int i = 0; i < 13; i++)
+                     t->distance_values_gradient,
+                     t->distance_queries_gradient};
+    for (int i = 0; i < 14; i++)
         free(all[i]);
 }
 
@@ -252,7 +254,7 @@ static double softmax_row(const struct reference_case *c, const double *query, c
 struct rows {
     double *query, *key, *value, *d_output; /* rotated copies */
     double *p, *d_softcap, *dp, *bias;
-    double *unrotated; /* of the gradient of the queries, what is not rotated */
+    double *unrotated, *unrotated_key; /* of the gradients of queries and keys, what is not rotated */
 };
 
 /* Adds the products of a query, which is at `at`, with the vectors of its distances to a row of biases. */
@@ -267,6 +269,28 @@ static void add_distance_keys(const struct reference_case *c, const double *quer
                            i,
                        1, naive);
         add_scaled(row + n, keep(c, naive, c->scale * sum), &one, 1, naive);
+    }
+}
+
+/* The same of the vectors with the keys, whose first is at `at`. */
+static void add_distance_queries(const struct reference_case *c, const double *key, int64_t at, int64_t head,
+                                 int64_t m, double *row, bool naive)
+{
+    for (int64_t n = 0; n < c->keys; n++, at += c->key_value_heads * c->head_dim) {
+        const double *vector =
+            c->distance_queries.data + reference_distance_vector(c, &c->distance_queries, head, m, n);
+        double product = keep(c, naive, c->scale * dot(key + at, vector, c->head_dim, naive)), one = 1;
+        add_scaled(row + n, product, &one, 1, naive);
+    }
+}
+
+/* The gradients of distance_queries, and of a key, which is at `at`, through them. */
+static void add_distance_queries_gradient(const struct reference_case *c, struct reference_tensors *t,
+                                          const struct rows *rows, int64_t at, int64_t vector, double ds)
+{
+    for (int64_t i = 0; i < c->head_dim; i++) {
+        t->distance_queries_gradient[vector + i] += c->scale * ds * t->key[at + i];
+        rows->unrotated_key[at + i] += c->scale * ds * c->distance_queries.data[vector + i];
     }
 }
 
@@ -297,6 +321,10 @@ static void attend(const struct reference_case *c, struct reference_tensors *t, 
     const struct reference_distance_vectors *distance_values = &c->distance_values;
     if (c->distance_keys.data) {
         add_distance_keys(c, t->query, at, h, m, rows->bias, naive);
+        bias = rows->bias;
+    }
+    if (c->distance_queries.data) {
+        add_distance_queries(c, t->key, keys_at, h, m, rows->bias, naive);
         bias = rows->bias;
     }
     t->log_sum_exp[(b * c->heads + h) * c->queries + m] =
@@ -331,6 +359,9 @@ static void attend(const struct reference_case *c, struct reference_tensors *t, 
         if (c->distance_keys.data)
             add_distance_keys_gradient(c, t, rows, at, h,
                                        reference_distance_vector(c, &c->distance_keys, h, m, n), ds);
+        if (c->distance_queries.data)
+            add_distance_queries_gradient(c, t, rows, keys_at + n * stride,
+                                          reference_distance_vector(c, &c->distance_queries, h, m, n), ds);
         ds *= c->scale * rows->d_softcap[n];
         add_scaled(t->query_gradient + at, ds, keys + n * stride, d, naive);
         add_scaled(t->key_gradient + keys_at + n * stride, ds, query, d, naive);
@@ -366,7 +397,8 @@ void reference_run(const struct reference_case *c, struct reference_tensors *t, 
                         make(c->keys),
                         make(c->keys),
                         make(c->keys),
-                        make(query_size)};
+                        make(query_size),
+                        make(key_size)};
     rotate(c, rows.query, REFERENCE_QUERIES, &c->rope, 1, naive);
     rotate(c, rows.key, REFERENCE_KEYS, &c->rope, 1, naive);
     rotate(c, rows.value, REFERENCE_KEYS, &c->value_rope, 1, naive);
@@ -384,6 +416,8 @@ void reference_run(const struct reference_case *c, struct reference_tensors *t, 
         t->query_bias_gradient[i] = 0;
     for (int64_t i = 0; i < reference_vectors_size(c, &c->distance_values) && backward; i++)
         t->distance_values_gradient[i] = 0;
+    for (int64_t i = 0; i < reference_vectors_size(c, &c->distance_queries) && backward; i++)
+        t->distance_queries_gradient[i] = 0;
     for (int64_t b = 0; b < c->batch; b++)
         for (int64_t h = 0; h < c->heads; h++)
             for (int64_t m = 0; m < c->queries; m++)
@@ -398,9 +432,11 @@ void reference_run(const struct reference_case *c, struct reference_tensors *t, 
         rotate(c, t->value_gradient, REFERENCE_KEYS, &c->value_rope, -1, naive);
         for (int64_t i = 0; i < query_size && c->distance_keys.data; i++)
             t->query_gradient[i] = keep(c, naive, t->query_gradient[i] + rows.unrotated[i]);
+        for (int64_t i = 0; i < key_size && c->distance_queries.data; i++)
+            t->key_gradient[i] = keep(c, naive, t->key_gradient[i] + rows.unrotated_key[i]);
     }
-    double *all[] = {rows.query,     rows.key, rows.value, rows.d_output, rows.p,
-                     rows.d_softcap, rows.dp,  rows.bias,  rows.unrotated};
-    for (int i = 0; i < 9; i++)
+    double *all[] = {rows.query,     rows.key, rows.value, rows.d_output,  rows.p,
+                     rows.d_softcap, rows.dp,  rows.bias,  rows.unrotated, rows.unrotated_key};
+    for (int i = 0; i < 10; i++)
         free(all[i]);
 }

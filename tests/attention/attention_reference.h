@@ -48,7 +48,8 @@ struct reference_case {
     struct reference_distance_bias distance_bias;
     struct reference_distance_vectors distance_keys; /* scale (q + query_bias) . vector is added to scores */
     const double *query_bias;                        /* [heads, head_dim]; f32 values; NULL: none */
-    struct reference_distance_vectors distance_values; /* added to rotated values */
+    struct reference_distance_vectors distance_queries; /* scale k . vector is added to scores */
+    struct reference_distance_vectors distance_values;  /* added to rotated values */
     rotary_attention_dropout dropout;
     const double *factors; /* of p, [batch, heads, queries, keys], what dropout makes them; NULL: 1 */
 };
@@ -61,7 +62,8 @@ struct reference_tensors {
     double *query, *key, *value, *output, *log_sum_exp;
     double *output_gradient, *query_gradient, *key_gradient, *value_gradient;
     double *distance_gradient; /* as the distance bias */
-    double *distance_keys_gradient, *query_bias_gradient, *distance_values_gradient;
+    double *distance_keys_gradient, *query_bias_gradient, *distance_queries_gradient,
+        *distance_values_gradient;
 };
 
 int64_t reference_query_size(const struct reference_case *c);

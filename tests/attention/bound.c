@@ -30,9 +30,9 @@ struct bounding {
     const struct reference_case *c;
     struct carried query, key, value, d_output; /* rotated */
     struct carried output, query_gradient, key_gradient, value_gradient;
-    struct carried unrotated;      /* of the gradient of the queries, what is not rotated */
-    double *zeros;                 /* of a vector */
-    const double *unrotated_query; /* exact */
+    struct carried unrotated, unrotated_key; /* of the gradients of queries and keys, what is not rotated */
+    double *zeros;                           /* of a vector */
+    const double *exact_query, *exact_key;   /* before rotation */
     /* For each key of one query: its score, the softcap's derivative, their errors; whether it is visible. */
     double *bias, *score, *score_error, *d_softcap, *d_softcap_error, *exact_output, *output_error;
     bool *visible;
@@ -135,10 +135,26 @@ static double distance_key(const struct bounding *w, struct place place, int64_t
     int64_t vector = reference_distance_vector(c, &c->distance_keys, place.head, place.query, key);
     double sum = 0, max = 0;
     for (int64_t i = 0; i < c->head_dim; i++) {
-        double product = reference_biased_query(c, w->unrotated_query, place.at, place.head, i) *
+        double product = reference_biased_query(c, w->exact_query, place.at, place.head, i) *
                          c->distance_keys.data[vector + i];
         sum += product;
         max += fabs(product);
+    }
+    *error = c->scale * gamma_of(c->head_dim + 2) * max + TINY;
+    return c->scale * sum;
+}
+
+/* The product of a key with the vector of its distance from a query, likewise. */
+static double distance_query(const struct bounding *w, struct place place, int64_t key, double *error)
+{
+    const struct reference_case *c = w->c;
+    const double *vector = c->distance_queries.data +
+                           reference_distance_vector(c, &c->distance_queries, place.head, place.query, key);
+    const double *k = w->exact_key + place.keys + key * c->key_value_heads * c->head_dim;
+    double sum = 0, max = 0;
+    for (int64_t i = 0; i < c->head_dim; i++) {
+        sum += k[i] * vector[i];
+        max += fabs(k[i] * vector[i]);
     }
     *error = c->scale * gamma_of(c->head_dim + 2) * max + TINY;
     return c->scale * sum;
@@ -180,6 +196,11 @@ static double score(struct bounding *w, struct place place)
         double added = bias ? bias[n] : 0, product = 0, product_error = 0;
         if (c->distance_keys.data)
             product = distance_key(w, place, n, &product_error);
+        error += product_error + 4 * U * (fabs(product) + product_error);
+        added += product;
+        product = product_error = 0;
+        if (c->distance_queries.data)
+            product = distance_query(w, place, n, &product_error);
         error += product_error + 4 * U * (fabs(product) + product_error);
         added += product;
         /* The conversion to units of log 2 and back, and the sum. */
@@ -270,13 +291,30 @@ static void bound_distance_keys(struct bounding *w, const struct reference_tenso
     int64_t vector = reference_distance_vector(c, &c->distance_keys, place.head, place.query, key);
     double gamma = gamma_of(c->keys + c->queries + c->batch * c->heads);
     for (int64_t i = 0; i < c->head_dim; i++) {
-        double q = c->scale * fabs(reference_biased_query(c, w->unrotated_query, place.at, place.head, i)),
+        double q = c->scale * fabs(reference_biased_query(c, w->exact_query, place.at, place.head, i)),
                a = c->scale * fabs(c->distance_keys.data[vector + i]), size = fabs(ds.value);
         w->unrotated.value[place.at + i] += ds.value * c->scale * c->distance_keys.data[vector + i];
         w->unrotated.error[place.at + i] += (1 + gamma) * ds.max * a - size * a;
         bound->distance_keys_gradient[vector + i] += (1 + gamma) * ds.max * q - size * q;
         if (c->query_bias)
             bound->query_bias_gradient[place.head * c->head_dim + i] += (1 + gamma) * ds.max * a - size * a;
+    }
+}
+
+/* The same of distance_queries. */
+static void bound_distance_queries(struct bounding *w, const struct reference_tensors *bound,
+                                   struct place place, int64_t key, struct carried_scalar ds)
+{
+    const struct reference_case *c = w->c;
+    int64_t vector = reference_distance_vector(c, &c->distance_queries, place.head, place.query, key),
+            at = place.keys + key * c->key_value_heads * c->head_dim;
+    double gamma = gamma_of(c->keys + c->queries + c->batch * c->heads), size = fabs(ds.value);
+    for (int64_t i = 0; i < c->head_dim; i++) {
+        double k = c->scale * fabs(w->exact_key[at + i]),
+               b = c->scale * fabs(c->distance_queries.data[vector + i]);
+        w->unrotated_key.value[at + i] += ds.value * c->scale * c->distance_queries.data[vector + i];
+        w->unrotated_key.error[at + i] += (1 + gamma) * ds.max * b - size * b;
+        bound->distance_queries_gradient[vector + i] += (1 + gamma) * ds.max * k - size * k;
     }
 }
 
@@ -332,11 +370,12 @@ static void backward_query(struct bounding *w, const struct reference_tensors *g
             bound->distance_gradient[reference_distance_entry(c, place.head, place.query, n)] +=
                 (1 + gamma_rows) * max_ds - fabs(p * difference);
         }
+        struct carried_scalar ds_of_score = {
+            p * difference, p * (1 + off) * (fabs(difference) + dp_error) * (1 + 8 * U) + TINY};
         if (c->distance_keys.data)
-            bound_distance_keys(
-                w, bound, place, n,
-                (struct carried_scalar){p * difference,
-                                        p * (1 + off) * (fabs(difference) + dp_error) * (1 + 8 * U) + TINY});
+            bound_distance_keys(w, bound, place, n, ds_of_score);
+        if (c->distance_queries.data)
+            bound_distance_queries(w, bound, place, n, ds_of_score);
         for (int64_t i = 0; i < d; i++) {
             double q = w->query.value[place.at + i], k = w->key.value[key + i],
                    g = w->d_output.value[place.at + i];
@@ -363,9 +402,12 @@ static void finish(const struct bounding *w, struct carried *result, enum refere
     int64_t count = side == REFERENCE_KEYS ? reference_key_size(w->c) : reference_query_size(w->c);
     round_all(result, count, 4 * U);
     rotate(w->c, result, side, how, -1);
-    for (int64_t i = 0; i < count && w->c->distance_keys.data && result == &w->query_gradient; i++) {
-        result->value[i] += w->unrotated.value[i];
-        result->error[i] += w->unrotated.error[i] + 4 * U * fabs(w->unrotated.value[i]);
+    const struct carried *more = result == &w->query_gradient ? &w->unrotated
+                                 : result == &w->key_gradient ? &w->unrotated_key
+                                                              : NULL;
+    for (int64_t i = 0; i < count && more; i++) {
+        result->value[i] += more->value[i];
+        result->error[i] += more->error[i] + 4 * U * fabs(more->value[i]);
     }
     round_all(result, count, w->stored);
     memcpy(to, result->error, (size_t)count * sizeof *to);
@@ -414,7 +456,9 @@ void bound_run(const struct reference_case *c, const struct reference_tensors *g
         .key_gradient = carry(NULL, keys),
         .value_gradient = carry(NULL, keys),
         .unrotated = carry(NULL, queries),
-        .unrotated_query = given->query,
+        .exact_query = given->query,
+        .exact_key = given->key,
+        .unrotated_key = carry(NULL, keys),
         .zeros = make(c->head_dim),
         .bias = make(n),
         .score = make(n),
@@ -449,9 +493,10 @@ void bound_run(const struct reference_case *c, const struct reference_tensors *g
         finish(&w, &w.key_gradient, REFERENCE_KEYS, &c->rope, bound->key_gradient);
         finish(&w, &w.value_gradient, REFERENCE_KEYS, &c->value_rope, bound->value_gradient);
     }
-    struct carried *all[] = {&w.query,          &w.key,          &w.value,          &w.d_output, &w.output,
-                             &w.query_gradient, &w.key_gradient, &w.value_gradient, &w.unrotated};
-    for (int i = 0; i < 9; i++)
+    struct carried *all[] = {
+        &w.query,          &w.key,          &w.value,          &w.d_output,  &w.output,
+        &w.query_gradient, &w.key_gradient, &w.value_gradient, &w.unrotated, &w.unrotated_key};
+    for (int i = 0; i < 10; i++)
         drop(all[i]);
     double *rows[] = {w.bias,         w.score,       w.score_error, w.d_softcap, w.d_softcap_error,
                       w.exact_output, w.output_error};

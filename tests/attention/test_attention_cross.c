@@ -260,6 +260,10 @@ static void try_refusals(void)
     CHECK_INT(rotary_attention_decode(plan.attention, &call, &error), ROTARY_INVALID_ARGUMENT);
     CHECK_WORDS(error.message, "distance_values is given in a step without new keys");
     call.distance_values.data = NULL;
+    call.distance_queries = (rotary_attention_distance_vectors){.data = data, .distances = 1};
+    CHECK_INT(rotary_attention_decode(plan.attention, &call, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_WORDS(error.message, "distance_queries is given in a step without new keys");
+    call.distance_queries.data = NULL;
     call.lengths = many;
     CHECK_INT(rotary_attention_decode(plan.attention, &call, &error), ROTARY_INVALID_ARGUMENT);
     CHECK_WORDS(error.message, "sequence 0 has 5 tokens in a cache of 4");
@@ -291,6 +295,10 @@ static void try_refusals(void)
                                                   .key_positions = source};
     CHECK_INT(rotary_attention_forward(plan.attention, &forward_call, &error), ROTARY_INVALID_ARGUMENT);
     CHECK_WORDS(error.message, "key_positions are given with keys_rotated");
+    forward_call.key_positions = NULL;
+    forward_call.distance_queries = (rotary_attention_distance_vectors){.data = data, .distances = 1};
+    CHECK_INT(rotary_attention_forward(plan.attention, &forward_call, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_WORDS(error.message, "distance_queries are given with keys that are rotated");
     trial_plan_free(&plan);
 }
 

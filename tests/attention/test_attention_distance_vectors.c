@@ -37,7 +37,7 @@ static void make_vectors(const struct reference_case *c, struct reference_distan
 }
 
 /* The inputs of one case that can be moved. */
-enum input { QUERY, KEYS, BIAS, VALUES, INPUTS };
+enum input { QUERY, KEY, KEYS, BIAS, QUERIES, VALUES, INPUTS };
 
 /* An input: what it is, its gradient, and how many numbers there are. */
 struct moving {
@@ -50,8 +50,11 @@ static struct moving moving_of(const struct reference_case *c, const struct refe
 {
     const struct moving all[] = {
         {t->query, t->query_gradient, reference_query_size(c)},
+        {t->key, t->key_gradient, reference_key_size(c)},
         {c->distance_keys.data, t->distance_keys_gradient, reference_vectors_size(c, &c->distance_keys)},
         {c->query_bias, t->query_bias_gradient, reference_query_bias_size(c)},
+        {c->distance_queries.data, t->distance_queries_gradient,
+         reference_vectors_size(c, &c->distance_queries)},
         {c->distance_values.data, t->distance_values_gradient,
          reference_vectors_size(c, &c->distance_values)}};
     return all[input];
@@ -63,19 +66,26 @@ static double moved(const struct reference_case *c, struct reference_tensors *t,
 {
     struct reference_case other = *c;
     struct moving moving = moving_of(c, t, input);
-    double *to = malloc((size_t)moving.count * sizeof *to), *query = t->query, sum = 0;
+    double *to = malloc((size_t)moving.count * sizeof *to), *query = t->query, *key = t->key, sum = 0;
     if (!to)
         abort();
     for (int64_t i = 0; i < moving.count; i++)
         to[i] = moving.from[i] + step * direction[i];
-    const double **const places[] = {NULL, &other.distance_keys.data, &other.query_bias,
+    const double **const places[] = {NULL,
+                                     NULL,
+                                     &other.distance_keys.data,
+                                     &other.query_bias,
+                                     &other.distance_queries.data,
                                      &other.distance_values.data};
     if (input == QUERY)
         t->query = to;
+    else if (input == KEY)
+        t->key = to;
     else
         *places[input] = to;
     reference_run(&other, t, false, false);
     t->query = query;
+    t->key = key;
     for (int64_t i = 0; i < reference_query_size(c); i++)
         sum += t->output_gradient[i] * t->output[i];
     free(to);
@@ -104,14 +114,14 @@ static void check_derivatives(const struct reference_case *c, struct reference_t
 
 static void free_arguments(const struct reference_case *c)
 {
-    const double *const all[] = {c->distance_keys.data, c->query_bias, c->distance_values.data,
-                                 c->distance_bias.data};
-    for (int i = 0; i < 4; i++)
+    const double *const all[] = {c->distance_keys.data, c->query_bias, c->distance_queries.data,
+                                 c->distance_values.data, c->distance_bias.data};
+    for (int i = 0; i < 5; i++)
         free((void *)(uintptr_t)all[i]);
 }
 
-/* With keys by distance, with values, or with both. */
-enum terms { WITH_KEYS = 1, WITH_VALUES = 2, WITH_BOTH = 3 };
+/* With keys by distance, with values, with queries: a sum of these. */
+enum terms { WITH_KEYS = 1, WITH_VALUES = 2, WITH_QUERIES = 4, WITH_ALL = 7 };
 
 static struct reference_case with_terms(struct reference_case c, enum terms terms, enum layout layout,
                                         struct reference_distance_vectors range, uint64_t seed)
@@ -122,6 +132,10 @@ static struct reference_case with_terms(struct reference_case c, enum terms term
     }
     if (terms & WITH_KEYS && seed / 20 % 2 == 0)
         c.query_bias = make_random(c.heads * c.head_dim, 1, seed + 6);
+    if (terms & WITH_QUERIES) {
+        c.distance_queries = range;
+        make_vectors(&c, &c.distance_queries, (layout + 2) % LAYOUTS, 0.5, seed + 12);
+    }
     if (terms & WITH_VALUES) {
         c.distance_values = range;
         make_vectors(&c, &c.distance_values, (layout + 1) % LAYOUTS, 1, seed + 9);
@@ -140,17 +154,18 @@ static void try_case(struct reference_case c, bool with_derivatives, uint64_t se
     int count = trial_isas(isas);
     struct trial_results results = trial_results_make(&c, seed, 1);
     trial_results_expect(&c, &results, true);
-    const struct reference_distance_vectors *vectors =
-        c.distance_keys.data ? &c.distance_keys : &c.distance_values;
+    const struct reference_distance_vectors *vectors = c.distance_keys.data      ? &c.distance_keys
+                                                       : c.distance_queries.data ? &c.distance_queries
+                                                                                 : &c.distance_values;
     for (int i = 0; i < count; i++) {
-        check_about("%s %s%s%s%s distances %lld from %lld heads %lld/%lld dim %lld queries %lld at %lld "
+        check_about("%s %s%s%s%s%s distances %lld from %lld heads %lld/%lld dim %lld queries %lld at %lld "
                     "keys %lld%s window %lld cap %g",
                     rotary_isa_name(isas[i]), c.bf16 ? "bf16" : "f32", c.distance_keys.data ? " keys" : "",
-                    c.query_bias ? " bias" : "", c.distance_values.data ? " values" : "",
-                    (long long)vectors->distances, (long long)vectors->first, (long long)c.heads,
-                    (long long)c.key_value_heads, (long long)c.head_dim, (long long)c.queries,
-                    (long long)c.first_query, (long long)c.keys, c.causal ? " causal" : "",
-                    (long long)c.window, c.softcap);
+                    c.query_bias ? " bias" : "", c.distance_queries.data ? " queries" : "",
+                    c.distance_values.data ? " values" : "", (long long)vectors->distances,
+                    (long long)vectors->first, (long long)c.heads, (long long)c.key_value_heads,
+                    (long long)c.head_dim, (long long)c.queries, (long long)c.first_query, (long long)c.keys,
+                    c.causal ? " causal" : "", (long long)c.window, c.softcap);
         struct trial_plan plan = trial_plan_make(&c, isas[i], 2);
         trial_run(&c, &plan, &results.got, true);
         trial_compare_all(&c, &results, true);
@@ -197,7 +212,7 @@ int main(void)
                 c.rope = (struct reference_rotation){
                     .present = i % 2 == 0, .dim = c.head_dim, .interleaved = range % 2};
                 c.scale = (double)(float)(1 / sqrt((double)c.head_dim));
-                c = with_terms(c, (enum terms)(1 + (i + range + bf16) % 3),
+                c = with_terms(c, (enum terms)(1 + (i + range + 3 * bf16) % WITH_ALL),
                                (enum layout)((i + range) % LAYOUTS), range_of(&c, range), seed += 20);
                 /* Where all keys of a query have one vector, the derivatives are 0 but for rounding. */
                 try_case(c, range < 3 && !bf16, seed);

@@ -21,7 +21,7 @@ struct tensors {
     float *query_gradient, *key_gradient, *value_gradient;
     float *table, *table_gradient;
     float *vectors, *vectors_gradient, *query_bias, *query_bias_gradient; /* [DISTANCES, HEADS, DIM] */
-    float *values_gradient; /* likewise: the vectors are those of values too */
+    float *queries_gradient, *values_gradient; /* likewise: the vectors are those of queries and values too */
 };
 
 static float *make(int64_t count, uint64_t seed)
@@ -54,6 +54,7 @@ static struct tensors make_tensors(int64_t batch, int64_t queries, int64_t keys)
         .vectors_gradient = make(DISTANCES * HEADS * DIM, 0),
         .query_bias = make(HEADS * DIM, 7),
         .query_bias_gradient = make(HEADS * DIM, 0),
+        .queries_gradient = make(DISTANCES * HEADS * DIM, 0),
         .values_gradient = make(DISTANCES * HEADS * DIM, 0),
     };
 }
@@ -75,8 +76,9 @@ static void free_tensors(struct tensors *t)
                     t->vectors_gradient,
                     t->query_bias,
                     t->query_bias_gradient,
-                    t->values_gradient};
-    for (int i = 0; i < 16; i++)
+                    t->values_gradient,
+                    t->queries_gradient};
+    for (int i = 0; i < 17; i++)
         free(all[i]);
 }
 
@@ -131,6 +133,7 @@ static void run(const rotary_attention *attention, struct tensors *t, float prob
         .dropout = dropout,
         .distance_keys = vectors_of(t, NULL),
         .query_bias = t->query_bias,
+        .distance_queries = vectors_of(t, NULL),
         .distance_values = vectors_of(t, NULL),
     };
     forward.workspace = trial_memory(rotary_attention_forward_call_bytes(attention, &forward));
@@ -155,6 +158,7 @@ static void run(const rotary_attention *attention, struct tensors *t, float prob
         .distance_keys = vectors_of(t, t->vectors_gradient),
         .query_bias = t->query_bias,
         .query_bias_gradient = t->query_bias_gradient,
+        .distance_queries = vectors_of(t, t->queries_gradient),
         .distance_values = vectors_of(t, t->values_gradient),
     };
     backward.workspace = trial_memory(rotary_attention_backward_call_bytes(attention, &backward));
@@ -195,6 +199,7 @@ static void try_threads(rotary_isa isa)
     check_equal("value gradient", one.value_gradient, three.value_gradient, 2100 * SHARED * DIM);
     check_equal("distance gradient", one.table_gradient, three.table_gradient, HEADS * DISTANCES);
     check_equal("vectors' gradient", one.vectors_gradient, three.vectors_gradient, DISTANCES * HEADS * DIM);
+    check_equal("queries' gradient", one.queries_gradient, three.queries_gradient, DISTANCES * HEADS * DIM);
     check_equal("values' gradient", one.values_gradient, three.values_gradient, DISTANCES * HEADS * DIM);
     check_equal("query bias' gradient", one.query_bias_gradient, three.query_bias_gradient, HEADS * DIM);
     /* Once more adds the same again. */
@@ -206,6 +211,7 @@ static void try_threads(rotary_isa isa)
     }
     CHECK(some);
     check_twice(one.vectors_gradient, three.vectors_gradient, DISTANCES * HEADS * DIM);
+    check_twice(one.queries_gradient, three.queries_gradient, DISTANCES * HEADS * DIM);
     check_twice(one.values_gradient, three.values_gradient, DISTANCES * HEADS * DIM);
     check_twice(one.query_bias_gradient, three.query_bias_gradient, HEADS * DIM);
     rotary_attention_destroy(attention);
@@ -233,6 +239,8 @@ static void try_packed(rotary_isa isa)
     check_equal("packed key gradient", packed.key_gradient, all.key_gradient, TOTAL * SHARED * DIM);
     check_equal("packed distance gradient", packed.table_gradient, all.table_gradient, HEADS * DISTANCES);
     check_equal("packed vectors' gradient", packed.vectors_gradient, all.vectors_gradient,
+                DISTANCES * HEADS * DIM);
+    check_equal("packed queries' gradient", packed.queries_gradient, all.queries_gradient,
                 DISTANCES * HEADS * DIM);
     check_equal("packed values' gradient", packed.values_gradient, all.values_gradient,
                 DISTANCES * HEADS * DIM);
@@ -297,6 +305,7 @@ static void try_decode(rotary_isa isa)
             .distance_bias = {t.table, DISTANCES, FIRST, DISTANCES, NULL},
             .distance_keys = vectors_of(&t, NULL),
             .query_bias = t.query_bias,
+            .distance_queries = vectors_of(&t, NULL),
             .distance_values = vectors_of(&t, NULL),
         };
         if (!CHECK_INT(rotary_attention_decode(attention, &call, &error), ROTARY_OK))

@@ -364,11 +364,13 @@ static void run_backward(const struct reference_case *c, const struct trial_plan
         .dropout = forward->dropout,
         .distance_keys = forward->distance_keys,
         .query_bias = forward->query_bias,
+        .distance_queries = forward->distance_queries,
         .distance_values = forward->distance_values,
     };
     float *distance_gradient = place_zeros(reference_distance_size(c)),
           *distance_keys_gradient = place_zeros(reference_vectors_size(c, &c->distance_keys)),
           *query_bias_gradient = place_zeros(reference_query_bias_size(c)),
+          *distance_queries_gradient = place_zeros(reference_vectors_size(c, &c->distance_queries)),
           *distance_values_gradient = place_zeros(reference_vectors_size(c, &c->distance_values));
     if (c->distance_bias.data)
         call.distance_bias.gradient = distance_gradient;
@@ -376,6 +378,8 @@ static void run_backward(const struct reference_case *c, const struct trial_plan
         call.distance_keys.gradient = distance_keys_gradient;
     if (c->query_bias)
         call.query_bias_gradient = query_bias_gradient;
+    if (c->distance_queries.data)
+        call.distance_queries.gradient = distance_queries_gradient;
     if (c->distance_values.data)
         call.distance_values.gradient = distance_values_gradient;
     call.workspace = trial_memory(rotary_attention_backward_call_bytes(plan->attention, &call));
@@ -388,6 +392,8 @@ static void run_backward(const struct reference_case *c, const struct trial_plan
     take_floats(distance_keys_gradient, t->distance_keys_gradient,
                 reference_vectors_size(c, &c->distance_keys));
     take_floats(query_bias_gradient, t->query_bias_gradient, reference_query_bias_size(c));
+    take_floats(distance_queries_gradient, t->distance_queries_gradient,
+                reference_vectors_size(c, &c->distance_queries));
     take_floats(distance_values_gradient, t->distance_values_gradient,
                 reference_vectors_size(c, &c->distance_values));
     check_gaps(c, "gradients", gradient[0].buffer, gradient[0].elements);
@@ -427,6 +433,7 @@ void trial_run(const struct reference_case *c, const struct trial_plan *plan, st
         .dropout = c->dropout,
         .distance_keys = place_vectors(c, &c->distance_keys),
         .query_bias = place_floats(c->query_bias, reference_query_bias_size(c)),
+        .distance_queries = place_vectors(c, &c->distance_queries),
         .distance_values = place_vectors(c, &c->distance_values),
     };
     call.workspace = trial_memory(rotary_attention_forward_call_bytes(plan->attention, &call));
@@ -444,6 +451,7 @@ void trial_run(const struct reference_case *c, const struct trial_plan *plan, st
     free((void *)(uintptr_t)call.distance_keys.data);
     free((void *)(uintptr_t)call.query_bias);
     free((void *)(uintptr_t)call.distance_values.data);
+    free((void *)(uintptr_t)call.distance_queries.data);
     free(input[0].buffer);
     free(output.buffer);
     free(log_sum_exp);
@@ -515,6 +523,9 @@ void trial_compare_all(const struct reference_case *c, const struct trial_result
     double of_vector = product * (max_size(wanted->query, queries) + max_size(c->query_bias, biases)),
            of_bias = product * max_size(c->distance_keys.data, vectors),
            all_rows = (double)(c->batch * c->queries);
+    int64_t query_vectors = reference_vectors_size(c, &c->distance_queries);
+    double of_query_vector = product * max_size(wanted->key, keys),
+           of_key = product * max_size(c->distance_queries.data, query_vectors);
     const struct {
         const char *name;
         const double *got, *wanted, *naive, *bound;
@@ -527,7 +538,7 @@ void trial_compare_all(const struct reference_case *c, const struct trial_result
         {"query gradient", got->query_gradient, wanted->query_gradient, naive->query_gradient,
          bound->query_gradient, queries, fmax(product * max_size(wanted->key, keys), of_bias), 0},
         {"key gradient", got->key_gradient, wanted->key_gradient, naive->key_gradient, bound->key_gradient,
-         keys, product * max_size(wanted->query, queries), 0},
+         keys, fmax(product * max_size(wanted->query, queries), of_key), 0},
         {"value gradient", got->value_gradient, wanted->value_gradient, naive->value_gradient,
          bound->value_gradient, keys, 0, 0},
         {"distance gradient", got->distance_gradient, wanted->distance_gradient, naive->distance_gradient,
@@ -537,11 +548,14 @@ void trial_compare_all(const struct reference_case *c, const struct trial_result
          of_vector * all_rows * (double)c->heads},
         {"gradient of query_bias", got->query_bias_gradient, wanted->query_bias_gradient,
          naive->query_bias_gradient, bound->query_bias_gradient, biases, of_bias, of_bias * all_rows},
+        {"gradient of distance_queries", got->distance_queries_gradient, wanted->distance_queries_gradient,
+         naive->distance_queries_gradient, bound->distance_queries_gradient, query_vectors, of_query_vector,
+         of_query_vector * all_rows * (double)c->heads},
         {"gradient of distance_values", got->distance_values_gradient, wanted->distance_values_gradient,
          naive->distance_values_gradient, bound->distance_values_gradient, added_values, gradients,
          gradients * all_rows * (double)c->heads},
     };
-    for (int i = 0; i < (backward ? 9 : 2); i++) {
+    for (int i = 0; i < (backward ? 10 : 2); i++) {
         trial_compare(c, results[i].name, results[i].got, results[i].wanted, results[i].naive,
                       results[i].count, results[i].size);
         trial_hold(c, results[i].name, results[i].got, results[i].wanted, results[i].bound, results[i].count,

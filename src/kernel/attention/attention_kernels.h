@@ -4,7 +4,7 @@
  * heads that share one key-value head of one sequence. It computes the formula of rotary/attention.h:
  *
  *     s(m, n)  = cap(scale * (R_m q_m) . (R_n k_n)) + bias(m, n) + distance_bias(n - m)
- *                + scale * (q_m + b) . A(n - m)
+ *                + scale * (q_m + b) . A(n - m) + scale * k_n . B(n - m)
  *     lse(m)   = log sum_n exp(s(m, n))             p(m, n) = exp(s(m, n) - lse(m))
  *     out(m)   = U_m^T sum_n p(m, n) (U_n v_n + V(n - m))
  *
@@ -17,8 +17,8 @@
  *     dq(m) = scale R_m^T sum_n ds(m, n) R_n k_n    dk(n) = scale R_n^T sum_m ds(m, n) R_m q_m
  *     dv(n) = U_n^T sum_m p(m, n) g(m)
  *
- * The terms after cap get their gradients from ds without cap'. That of q through A is not rotated: it adds
- * scale sum_n ds(m, n) A(n - m) to dq(m).
+ * The terms after cap get their gradients from ds without cap'. Those of q through A and of k through B are
+ * not rotated: they add scale sum_n ds(m, n) A(n - m) to dq(m) and scale sum_m ds(m, n) B(n - m) to dk(n).
  *
  * U is a pure rotation, so U^T is its inverse; R may carry a magnitude, so R^T is only its transpose. A fully
  * masked query has output 0, lse -infinity and no gradient.
@@ -53,7 +53,7 @@ static inline int64_t rotation_row(const struct rotary_attention_rotation *rotat
     return rotation->rows ? rotation->rows[index] : index;
 }
 
-enum { ROTARY_ATTENTION_MAX_TERMS = 3 };
+enum { ROTARY_ATTENTION_MAX_TERMS = 4 };
 struct rotary_attention_score_term; /* attention_terms.h */
 struct rotary_attention_weight_term;
 struct rotary_attention_value_term;
@@ -79,11 +79,12 @@ struct rotary_attention_problem {
     int64_t ring_first;
     rotary_attention_const_view query, key, value, saved_output, output_gradient;
     rotary_attention_view output, query_gradient, key_gradient, value_gradient;
-    rotary_attention_bias bias;                        /* data NULL: none */
-    rotary_attention_distance_bias distance_bias;      /* data NULL: none */
-    rotary_attention_distance_vectors distance_keys;   /* A; data NULL: none */
-    const float *query_bias;                           /* b, [heads, head_dim]; NULL: none */
-    rotary_attention_distance_vectors distance_values; /* V; data NULL: none */
+    rotary_attention_bias bias;                         /* data NULL: none */
+    rotary_attention_distance_bias distance_bias;       /* data NULL: none */
+    rotary_attention_distance_vectors distance_keys;    /* A; data NULL: none */
+    const float *query_bias;                            /* b, [heads, head_dim]; NULL: none */
+    rotary_attention_distance_vectors distance_queries; /* B, and */
+    rotary_attention_distance_vectors distance_values;  /* V; data NULL: none */
     /* Those of the kernels' score terms that the problem has; then NULL. */
     const struct rotary_attention_score_term *score_terms[ROTARY_ATTENTION_MAX_TERMS + 1];
     struct rotary_attention_dropout_mask dropout;
@@ -116,10 +117,11 @@ struct rotary_attention_sums {
     float *distance_bias;
     /* As query, but always as rows, and of queries before their rotation: sum_n ds(m, n) A(n - m). */
     float *unrotated_query;
+    float *unrotated_key; /* likewise, as key: sum_m ds(m, n) B(n - m) */
     /* Of the work item: for each head of the group rotary_attention_vector_sums floats (distance_vectors.h),
      * zero at first; NULL: not wanted. */
     float *distance_keys;
-    float *distance_values; /* likewise */
+    float *distance_queries, *distance_values; /* likewise */
 };
 
 /* Floats in the sums of a distance bias of one head, over so many queries and keys of a work item. With q and

@@ -12,9 +12,8 @@
  * `transposed`. A term is a file that is compiled for every instruction set, its arguments in the problem,
  * and a line in the list below.
  *
- * A term of the queries' vectors (distance_keys) reads them where they lie, since it needs them without their
- * rotation, and adds its gradient to sums of its own. A term of the keys' (DeBERTa's position to content) can
- * do the same where keys are not rotated.
+ * Terms of the queries' or keys' vectors (distance_keys, distance_queries) read them where they lie, since
+ * they need them without their rotation, and add their gradient to sums of their own.
  */
 #ifndef ROTARY_KERNEL_ATTENTION_ATTENTION_TERMS_H
 #define ROTARY_KERNEL_ATTENTION_ATTENTION_TERMS_H
@@ -24,7 +23,8 @@
 /* The score terms, in the order in which they are added. The file of a term defines
  * ROTARY_KERNEL(rotary_attention_<name>_term). */
 #define ROTARY_ATTENTION_SCORE_TERM_LIST(TERM, variant)                                                      \
-    TERM(bias, variant) TERM(distance_bias, variant) TERM(distance_keys, variant)
+    TERM(bias, variant)                                                                                      \
+    TERM(distance_bias, variant) TERM(distance_keys, variant) TERM(distance_queries, variant)
 
 /* Queries query ... query + queries - 1 of a head of a sequence, and keys key ... key + keys - 1. A kernel
  * reads `rows` rows and `columns` columns, which may be more than there are queries and keys. */

@@ -459,15 +459,13 @@ void ROTARY_KERNEL(rotary_attention_bf16_backward)(const rotary_attention_proble
     tiles_end();
 }
 
-/* Writes the gradient of query `query` from its sums and those of score terms of the query before rotation.
- */
-static void add_unrotated(uint16_t *to, float *row, const float *unrotated,
-                          const rotary_attention_problem *problem, int64_t query)
+/* Writes the gradient of a query or key from its sums times `factor`, which are rotated, and those of score
+ * terms of the vector before rotation. */
+static void add_unrotated(const rotary_attention_problem *problem, uint16_t *to, float *row, float factor,
+                          const float *unrotated)
 {
-    rotate_row(row, &problem->query_rotation, query, -1.0f);
-    add_scaled_row(row, unrotated, 1.0f, rotary_attention_row(problem->head_dim));
     for (int64_t channel = 0; channel < problem->head_dim; channel++)
-        row[channel] *= problem->scale;
+        row[channel] = row[channel] * factor + unrotated[channel] * problem->scale;
     store_row(to, row, true, problem->head_dim);
 }
 
@@ -492,10 +490,11 @@ void ROTARY_KERNEL(rotary_attention_bf16_finish_queries)(const rotary_attention_
             for (int64_t row = 0; row < min_i64(SIDE, work->query_end - query); row++) {
                 uint16_t *to = mutable_vector_at(problem, problem->query_gradient, work->sequence,
                                                  query + row, work->key_value_head * group + member);
-                if (sums->unrotated_query)
-                    add_unrotated(to, rows[row], sums->unrotated_query + (index + row) * width, problem,
-                                  query + row);
-                else
+                if (sums->unrotated_query) {
+                    rotate_row(rows[row], &problem->query_rotation, query + row, -1.0f);
+                    add_unrotated(problem, to, rows[row], problem->scale,
+                                  sums->unrotated_query + (index + row) * width);
+                } else
                     rotate_out(to, rows[row], problem->head_dim, problem->scale, &problem->query_rotation,
                                query + row);
             }
@@ -509,8 +508,13 @@ void ROTARY_KERNEL(rotary_attention_bf16_finish_keys)(const rotary_attention_pro
     int64_t width = rotary_attention_row(problem->head_dim), head = work->key_value_head;
     for (int64_t key = work->key_begin; key < work->key_end; key++) {
         int64_t offset = (key - work->key_begin) * width;
-        rotate_out(mutable_vector_at(problem, problem->key_gradient, work->sequence, key, head),
-                   sums->key + offset, problem->head_dim, LN_2, &problem->key_rotation, key);
+        uint16_t *to = mutable_vector_at(problem, problem->key_gradient, work->sequence, key, head);
+        if (sums->unrotated_key) {
+            rotate_row(sums->key + offset, &problem->key_rotation, key, -1.0f);
+            add_unrotated(problem, to, sums->key + offset, LN_2, sums->unrotated_key + offset);
+        } else {
+            rotate_out(to, sums->key + offset, problem->head_dim, LN_2, &problem->key_rotation, key);
+        }
         rotate_out(mutable_vector_at(problem, problem->value_gradient, work->sequence, key, head),
                    sums->value + offset, problem->head_dim, 1.0f, &problem->value_rotation, key);
     }

@@ -17,6 +17,14 @@ static float bound(const rotary_attention_problem *problem, int64_t head)
     return INFINITY;
 }
 
+static struct vector_tile tile_of_keys(const rotary_attention_problem *problem, int64_t head,
+                                       struct rotary_attention_extent extent, float *scratch)
+{
+    struct rotary_attention_table table =
+        rotary_attention_table_of(&problem->distance_keys, problem->query_offset, false);
+    return vector_tile_of(problem, &table, head, extent, scratch);
+}
+
 static void load_queries(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
                          const struct vector_tile *vector_tile)
 {
@@ -24,15 +32,13 @@ static void load_queries(const rotary_attention_problem *problem, const struct r
     const struct vector_rows rows = {.view = problem->query,
                                      .bias = bias ? bias + tile->head * problem->head_dim : NULL,
                                      .factor = problem->scale};
-    load_vector_rows(problem, tile, vector_tile, &rows);
+    load_vector_rows(problem, tile->sequence, vector_tile, tile->queries, &rows);
 }
 
 static const float *scores(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
                            float *scratch, int64_t *row_stride)
 {
-    struct vector_tile vector_tile =
-        vector_tile_of(problem, &problem->distance_keys, tile, tile->transposed ? tile->columns : tile->rows,
-                       tile->transposed ? tile->rows : tile->columns, scratch);
+    struct vector_tile vector_tile = tile_of_keys(problem, tile->head, padded_extent(tile), scratch);
     load_queries(problem, tile, &vector_tile);
     return vector_products(&vector_tile, tile->transposed, row_stride);
 }
@@ -41,15 +47,12 @@ static void add_gradient(const rotary_attention_problem *problem, const rotary_a
                          const struct rotary_attention_tile *tile,
                          const struct rotary_attention_term_gradient *gradient)
 {
-    int64_t keys = tile->transposed ? tile->rows : tile->columns,
-            width = rotary_attention_row(problem->head_dim);
-    struct vector_tile vector_tile =
-        vector_tile_of(problem, &problem->distance_keys, tile, tile->queries, keys, gradient->scratch);
+    struct vector_tile vector_tile = tile_of_keys(problem, tile->head, exact_extent(tile), gradient->scratch);
     sort_by_entry(&vector_tile, tile->transposed, gradient->from, gradient->row_stride);
     int64_t head_rows = round_up(work->query_end - work->query_begin, ROTARY_ATTENTION_ROW_MULTIPLE);
     int64_t row = tile->head % (problem->heads / problem->key_value_heads) * head_rows + tile->query -
                   work->query_begin;
-    add_to_queries(&vector_tile, gradient->sums->unrotated_query + row * width);
+    add_to_queries(&vector_tile, gradient->sums->unrotated_query + row * vector_tile.width);
     if (!gradient->sums->distance_keys)
         return;
     load_queries(problem, tile, &vector_tile);

@@ -10,11 +10,19 @@ static bool is_present(const rotary_attention_problem *problem)
     return problem->distance_values.data != NULL;
 }
 
+static struct vector_tile tile_of_values(const rotary_attention_problem *problem, int64_t head,
+                                         struct rotary_attention_extent extent, float *scratch)
+{
+    struct rotary_attention_table table =
+        rotary_attention_table_of(&problem->distance_values, problem->query_offset, false);
+    return vector_tile_of(problem, &table, head, extent, scratch);
+}
+
 static void add_output(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
                        const float *weights, int64_t row_stride, float *output, float *scratch)
 {
-    struct vector_tile vector_tile =
-        vector_tile_of(problem, &problem->distance_values, tile, tile->queries, tile->keys, scratch);
+    struct rotary_attention_extent extent = {tile->query, tile->queries, tile->key, tile->keys};
+    struct vector_tile vector_tile = tile_of_values(problem, tile->head, extent, scratch);
     sort_by_entry(&vector_tile, false, weights, row_stride);
     if (tile->rows == 1)
         add_to_one_query(&vector_tile, output);
@@ -27,15 +35,13 @@ static void load_gradients(const rotary_attention_problem *problem, const struct
 {
     const struct vector_rows rows = {
         .view = problem->output_gradient, .rotation = problem->output_rotation, .factor = 1.0f};
-    load_vector_rows(problem, tile, vector_tile, &rows);
+    load_vector_rows(problem, tile->sequence, vector_tile, tile->queries, &rows);
 }
 
 static void add_products(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
                          float *dw, int64_t row_stride, float *scratch)
 {
-    struct vector_tile vector_tile = vector_tile_of(problem, &problem->distance_values, tile,
-                                                    tile->transposed ? tile->columns : tile->rows,
-                                                    tile->transposed ? tile->rows : tile->columns, scratch);
+    struct vector_tile vector_tile = tile_of_values(problem, tile->head, padded_extent(tile), scratch);
     load_gradients(problem, tile, &vector_tile);
     int64_t product_row;
     const float *products = vector_products(&vector_tile, tile->transposed, &product_row);
@@ -50,9 +56,8 @@ static void add_gradient(const rotary_attention_problem *problem, const rotary_a
                          const struct rotary_attention_tile *tile,
                          const struct rotary_attention_term_gradient *gradient)
 {
-    int64_t keys = tile->transposed ? tile->rows : tile->columns;
     struct vector_tile vector_tile =
-        vector_tile_of(problem, &problem->distance_values, tile, tile->queries, keys, gradient->scratch);
+        tile_of_values(problem, tile->head, exact_extent(tile), gradient->scratch);
     sort_by_entry(&vector_tile, tile->transposed, gradient->from, gradient->row_stride);
     load_gradients(problem, tile, &vector_tile);
     add_to_entries(problem, work, &vector_tile, gradient->sums->distance_values);

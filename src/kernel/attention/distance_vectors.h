@@ -13,6 +13,30 @@ struct rotary_attention_extent {
     int64_t query, queries, key, keys;
 };
 
+/* A table, and which vectors meet it: queries, or keys. Keys that meet vectors by distance are queries of a
+ * problem whose keys are the queries: distances change their sign, and so the table its order. */
+struct rotary_attention_table {
+    rotary_attention_distance_vectors vectors;
+    int64_t query_offset;
+    bool by_key;
+};
+
+static inline struct rotary_attention_table
+rotary_attention_table_of(const rotary_attention_distance_vectors *vectors, int64_t query_offset, bool by_key)
+{
+    struct rotary_attention_table table = {*vectors, query_offset, by_key};
+    if (!by_key || !vectors->data)
+        return table;
+    int64_t last = vectors->distances - 1;
+    table.query_offset = -query_offset;
+    table.vectors.first = -(vectors->first + last);
+    table.vectors.data += last * vectors->distance_stride;
+    table.vectors.distance_stride = -vectors->distance_stride;
+    if (vectors->gradient)
+        table.vectors.gradient += last * vectors->distance_stride;
+    return table;
+}
+
 /* The entries begin ... end - 1 of a table that the distances of an extent use. Distance i of these, counted
  * from 0, is that of entry low + i, if the table has it, and otherwise of the entry at that end. */
 struct rotary_attention_entries {
@@ -20,21 +44,24 @@ struct rotary_attention_entries {
 };
 
 static inline struct rotary_attention_entries
-rotary_attention_entries_of(const rotary_attention_distance_vectors *vectors, int64_t query_offset,
-                            struct rotary_attention_extent extent)
+rotary_attention_entries_of(const struct rotary_attention_table *table, struct rotary_attention_extent extent)
 {
-    int64_t last = vectors->distances - 1;
-    int64_t low = extent.key - (extent.query + extent.queries - 1) - query_offset - vectors->first;
+    int64_t last = table->vectors.distances - 1;
+    int64_t low =
+        extent.key - (extent.query + extent.queries - 1) - table->query_offset - table->vectors.first;
     int64_t high = low + extent.queries + extent.keys - 2;
     return (struct rotary_attention_entries){low, max_i64(0, min_i64(low, last)),
                                              max_i64(0, min_i64(high, last)) + 1};
 }
 
-/* The extent of a work item of the backward pass. */
-static inline struct rotary_attention_extent rotary_attention_extent_of(const rotary_attention_work *work)
+/* The extent of a work item of the backward pass, for a table. */
+static inline struct rotary_attention_extent
+rotary_attention_extent_of(const struct rotary_attention_table *table, const rotary_attention_work *work)
 {
-    return (struct rotary_attention_extent){work->query_begin, work->query_end - work->query_begin,
-                                            work->key_begin, work->key_end - work->key_begin};
+    int64_t queries = work->query_end - work->query_begin, keys = work->key_end - work->key_begin;
+    if (table->by_key)
+        return (struct rotary_attention_extent){work->key_begin, keys, work->query_begin, queries};
+    return (struct rotary_attention_extent){work->query_begin, queries, work->key_begin, keys};
 }
 
 /* Floats in the sums of one head over so many entries: rotary_attention_row floats an entry, then padding. */
@@ -43,9 +70,9 @@ static inline int64_t rotary_attention_vector_sums(int64_t entries, int64_t head
     return (entries + 8) * rotary_attention_row(head_dim);
 }
 
-/* Entries whose vectors are copied at a time, and queries are padded to multiples of: both are multiples of
- * ROWS and COLUMNS (tile.h) of every instruction set. */
-enum { ROTARY_ATTENTION_ENTRIES = 96, ROTARY_ATTENTION_PADDED_QUERIES = 24 };
+/* Entries whose vectors are copied at a time, and what queries, or keys in their place, are padded to:
+ * multiples of ROWS, COLUMNS and LANES (tile.h) of every instruction set. */
+enum { ROTARY_ATTENTION_ENTRIES = 96, ROTARY_ATTENTION_VECTOR_ROWS = 48 };
 
 /* Floats in a row of products of a query with the entries of a tile's distances. */
 static inline int64_t rotary_attention_product_row(int64_t queries, int64_t keys)
@@ -53,12 +80,13 @@ static inline int64_t rotary_attention_product_row(int64_t queries, int64_t keys
     return round_up(queries + keys, 16) + 32;
 }
 
-/* Floats of scratch that a term of vectors by distance needs for a tile. */
+/* Floats of scratch that a term of vectors by distance needs for a tile: the tile, another of
+ * ROTARY_ATTENTION_VECTOR_ROWS keys, products, rows of queries, entries. */
 static inline int64_t rotary_attention_vector_scratch(int64_t queries, int64_t keys, int64_t head_dim)
 {
-    int64_t rows = round_up(queries, ROTARY_ATTENTION_PADDED_QUERIES), width = rotary_attention_row(head_dim);
-    return queries * keys + rows * (rotary_attention_product_row(rows, keys) + width) +
-           2 * ROTARY_ATTENTION_ENTRIES * width;
+    int64_t rows = round_up(queries, ROTARY_ATTENTION_VECTOR_ROWS), width = rotary_attention_row(head_dim);
+    return rows * (keys + ROTARY_ATTENTION_VECTOR_ROWS) +
+           rows * (rotary_attention_product_row(rows, keys) + width) + 2 * ROTARY_ATTENTION_ENTRIES * width;
 }
 
 #endif

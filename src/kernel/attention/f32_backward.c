@@ -365,6 +365,8 @@ void ROTARY_KERNEL(rotary_attention_finish_keys)(const rotary_attention_problem 
         fetch_ahead_to_write(problem, problem->value_gradient, work->sequence, key, work->key_end - 1,
                              work->key_value_head);
         rotate_row(key_row, &problem->key_rotation, key, -1.0f);
+        if (sums->unrotated_key)
+            add_scaled_row(key_row, sums->unrotated_key + (key_row - sums->key), problem->scale, width);
         rotate_row(value_row, &problem->value_rotation, key, -1.0f);
         store_row(
             mutable_vector_at(problem, problem->key_gradient, work->sequence, key, work->key_value_head),

@@ -21,13 +21,13 @@
 #include "kernel/attention/tile.h"
 
 enum { ENTRIES = ROTARY_ATTENTION_ENTRIES };
-_Static_assert(ENTRIES % COLUMNS == 0 && ENTRIES % ROWS == 0 && ROTARY_ATTENTION_PADDED_QUERIES % ROWS == 0 &&
+_Static_assert(ENTRIES % COLUMNS == 0 && ENTRIES % ROWS == 0 && ROTARY_ATTENTION_VECTOR_ROWS % ROWS == 0 &&
                    ROWS <= 8 && COLUMNS <= 32,
                "entries and queries are full tiles");
 
 /* The tile, and its scratch. */
 struct vector_tile {
-    const rotary_attention_distance_vectors *vectors;
+    struct rotary_attention_table table;
     int64_t head, head_dim;
     struct rotary_attention_extent extent;
     struct rotary_attention_entries entries;
@@ -49,20 +49,20 @@ struct vector_rows {
     float factor;
 };
 
-/* A tile of `queries` queries, which may be more than there are, and `keys` keys. */
+/* The part of a tile with these queries and keys, which may be more than there are. For a table by key, both
+ * are each other. */
 static inline struct vector_tile vector_tile_of(const rotary_attention_problem *problem,
-                                                const rotary_attention_distance_vectors *vectors,
-                                                const struct rotary_attention_tile *tile, int64_t queries,
-                                                int64_t keys, float *scratch)
+                                                const struct rotary_attention_table *table, int64_t head,
+                                                struct rotary_attention_extent extent, float *scratch)
 {
-    struct vector_tile made = {.vectors = vectors,
-                               .head = tile->head,
+    struct vector_tile made = {.table = *table,
+                               .head = head,
                                .head_dim = problem->head_dim,
-                               .extent = {tile->query, queries, tile->key, keys},
-                               .rows = round_up(queries, ROWS),
+                               .extent = extent,
+                               .rows = round_up(extent.queries, ROWS),
                                .width = rotary_attention_row(problem->head_dim),
-                               .product_row = rotary_attention_product_row(queries, keys)};
-    made.entries = rotary_attention_entries_of(vectors, problem->query_offset, made.extent);
+                               .product_row = rotary_attention_product_row(extent.queries, extent.keys)};
+    made.entries = rotary_attention_entries_of(table, extent);
     made.query = scratch;
     made.product = made.query + made.rows * made.width;
     made.entry = made.product + made.rows * made.product_row;
@@ -71,18 +71,32 @@ static inline struct vector_tile vector_tile_of(const rotary_attention_problem *
     return made;
 }
 
-/* Fills rows of the tile's queries; zero where it has rows but no queries. */
-static inline void load_vector_rows(const rotary_attention_problem *problem,
-                                    const struct rotary_attention_tile *tile,
-                                    const struct vector_tile *vector_tile, const struct vector_rows *from)
+/* The tile as the kernel reads it, with its padding; or its queries and keys alone. */
+static inline struct rotary_attention_extent padded_extent(const struct rotary_attention_tile *tile)
 {
-    int64_t width = vector_tile->width, head_dim = problem->head_dim;
-    for (int64_t at = 0; at < tile->queries; at++) {
-        float *row = vector_tile->query + at * width;
+    return (struct rotary_attention_extent){tile->query, tile->transposed ? tile->columns : tile->rows,
+                                            tile->key, tile->transposed ? tile->rows : tile->columns};
+}
+
+static inline struct rotary_attention_extent exact_extent(const struct rotary_attention_tile *tile)
+{
+    return (struct rotary_attention_extent){tile->query, tile->queries, tile->key,
+                                            tile->transposed ? tile->rows : tile->columns};
+}
+
+/* Fills the rows of the tile's first `count` queries; the others are zero. */
+static inline void load_vector_rows(const rotary_attention_problem *problem, int64_t sequence,
+                                    const struct vector_tile *t, int64_t count,
+                                    const struct vector_rows *from)
+{
+    int64_t width = t->width, head_dim = problem->head_dim;
+    int64_t head = t->table.by_key ? t->head / (problem->heads / problem->key_value_heads) : t->head;
+    for (int64_t at = 0; at < count; at++) {
+        float *row = t->query + at * width;
+        int64_t query = t->extent.query + at, place = t->table.by_key ? key_row(problem, query) : query;
         memset(row + head_dim, 0, (size_t)(width - head_dim) * sizeof *row);
-        load_row(row, vector_at(problem, from->view, tile->sequence, tile->query + at, tile->head),
-                 problem->bf16, head_dim);
-        rotate_row(row, &from->rotation, tile->query + at, 1.0f);
+        load_row(row, vector_at(problem, from->view, sequence, place, head), problem->bf16, head_dim);
+        rotate_row(row, &from->rotation, query, 1.0f);
         for (int64_t channel = 0; channel < width; channel += LANES) {
             vfloat vector = v_load(row + channel);
             if (from->bias)
@@ -90,13 +104,13 @@ static inline void load_vector_rows(const rotary_attention_problem *problem,
             v_store(row + channel, vector * v_set(from->factor));
         }
     }
-    memset(vector_tile->query + tile->queries * width, 0,
-           (size_t)((vector_tile->rows - tile->queries) * width) * sizeof(float));
+    memset(t->query + count * width, 0, (size_t)((t->rows - count) * width) * sizeof(float));
 }
 
 static inline const float *entry_at(const struct vector_tile *t, int64_t entry)
 {
-    return t->vectors->data + t->head * t->vectors->head_stride + entry * t->vectors->distance_stride;
+    const rotary_attention_distance_vectors *vectors = &t->table.vectors;
+    return vectors->data + t->head * vectors->head_stride + entry * vectors->distance_stride;
 }
 
 /* Copies entries first ... first + count - 1, padded with zeros to full tiles. */
@@ -280,7 +294,7 @@ static inline void add_to_entries(const rotary_attention_problem *problem, const
                                   const struct vector_tile *t, float *item_sums)
 {
     struct rotary_attention_entries all =
-        rotary_attention_entries_of(t->vectors, problem->query_offset, rotary_attention_extent_of(work));
+        rotary_attention_entries_of(&t->table, rotary_attention_extent_of(&t->table, work));
     int64_t member = t->head % (problem->heads / problem->key_value_heads);
     float *sums = item_sums + member * rotary_attention_vector_sums(all.end - all.begin, t->head_dim) +
                   (t->entries.begin - all.begin) * t->width;

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The score term of queries by distance (rotary/attention.h), scale k_n . B(n - m). It is that of keys by
+ * distance with queries and keys in each other's place, and so transposed. It goes through the keys in
+ * slices, because a tile may have many more keys than queries.
+ */
+#include "kernel/attention/attention_variants.h"
+#include "kernel/attention/vector_tile.h"
+
+enum { SLICE = ROTARY_ATTENTION_VECTOR_ROWS };
+_Static_assert(SLICE % LANES == 0 && SLICE % ROWS == 0, "slices are full tiles and vectors");
+
+static bool is_present(const rotary_attention_problem *problem)
+{
+    return problem->distance_queries.data != NULL;
+}
+
+static float bound(const rotary_attention_problem *problem, int64_t head)
+{
+    (void)problem;
+    (void)head;
+    return INFINITY;
+}
+
+/* The slice of a tile from key `first` on, of `keys` keys. */
+static struct vector_tile slice_of(const rotary_attention_problem *problem,
+                                   const struct rotary_attention_tile *tile, int64_t first, int64_t keys,
+                                   int64_t queries, float *scratch)
+{
+    struct rotary_attention_table table =
+        rotary_attention_table_of(&problem->distance_queries, problem->query_offset, true);
+    struct rotary_attention_extent extent = {tile->key + first, keys, tile->query, queries};
+    return vector_tile_of(problem, &table, tile->head, extent, scratch);
+}
+
+/* Those that the tile has. */
+static void load_keys(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
+                      const struct vector_tile *slice)
+{
+    const struct vector_rows rows = {.view = problem->key, .factor = problem->scale};
+    int64_t left = tile->key + tile->keys - slice->extent.query;
+    load_vector_rows(problem, tile->sequence, slice, max_i64(0, min_i64(slice->extent.queries, left)), &rows);
+}
+
+/* The scores of one query, as in decoding, key by key. */
+static const float *scores_of_one(const rotary_attention_problem *problem,
+                                  const struct rotary_attention_tile *tile, float *scratch)
+{
+    struct vector_tile slice = slice_of(problem, tile, 0, 1, 1, scratch + tile->columns);
+    for (int64_t key = 0; key < tile->columns; key++) {
+        scratch[key] = 0;
+        if (key >= tile->keys)
+            continue;
+        slice.extent.query = tile->key + key;
+        slice.entries = rotary_attention_entries_of(&slice.table, slice.extent);
+        load_keys(problem, tile, &slice);
+        multiply_entries_by_one(&slice);
+        scratch[key] = slice.product[first_product(&slice)];
+    }
+    return scratch;
+}
+
+static const float *scores(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
+                           float *scratch, int64_t *row_stride)
+{
+    struct rotary_attention_extent padded = padded_extent(tile);
+    *row_stride = tile->columns;
+    if (tile->rows == 1)
+        return scores_of_one(problem, tile, scratch);
+    int64_t queries = round_up(padded.queries, LANES);
+    float *all = scratch, *rest = scratch + queries * padded.keys;
+    for (int64_t first = 0; first < padded.keys; first += SLICE) {
+        int64_t keys = min_i64(SLICE, padded.keys - first), product_row;
+        struct vector_tile slice = slice_of(problem, tile, first, keys, queries, rest);
+        load_keys(problem, tile, &slice);
+        const float *products = vector_products(&slice, false, &product_row);
+        if (tile->transposed)
+            for (int64_t row = 0; row < keys; row++)
+                memcpy(all + (first + row) * tile->columns, products + row * product_row,
+                       (size_t)tile->columns * sizeof *all);
+        else
+            transpose_tile(all + first, tile->columns, products, product_row, keys, queries);
+    }
+    return all;
+}
+
+static void add_gradient(const rotary_attention_problem *problem, const rotary_attention_work *work,
+                         const struct rotary_attention_tile *tile,
+                         const struct rotary_attention_term_gradient *gradient)
+{
+    int64_t keys = tile->transposed ? tile->rows : tile->columns;
+    for (int64_t first = 0; first < keys; first += SLICE) {
+        struct vector_tile slice =
+            slice_of(problem, tile, first, min_i64(SLICE, keys - first), tile->queries, gradient->scratch);
+        const float *ds = gradient->from + first * (tile->transposed ? gradient->row_stride : 1);
+        sort_by_entry(&slice, !tile->transposed, ds, gradient->row_stride);
+        add_to_queries(&slice,
+                       gradient->sums->unrotated_key + (tile->key + first - work->key_begin) * slice.width);
+        if (!gradient->sums->distance_queries)
+            continue;
+        load_keys(problem, tile, &slice);
+        add_to_entries(problem, work, &slice, gradient->sums->distance_queries);
+    }
+}
+
+const struct rotary_attention_score_term ROTARY_KERNEL(rotary_attention_distance_queries_term) = {
+    .is_present = is_present, .bound = bound, .scores = scores, .add_gradient = add_gradient};
