@@ -10,8 +10,9 @@
 struct kernel {
     rotary_attention *attention;
     void *workspace, *query, *key, *value;
-    float *bias;          /* [batch, heads, queries, keys]; NULL: none */
-    float *distance_bias; /* [heads, distances]; NULL: none */
+    float *bias; /* [batch, heads, queries, keys]; NULL: none */
+    /* In f32, those of struct reference_distances; NULL: none. */
+    float *distance_bias, *distance_keys, *distance_values, *query_bias;
 };
 
 static const char no_memory[] = "no memory to run the kernel of librotary";
@@ -22,6 +23,8 @@ static const char *missing(const struct reference_attention *wanted)
         return "the kernel wants a scale above 0";
     if (wanted->value_dim != wanted->head_dim)
         return "the kernel wants values with as many channels as queries";
+    if (wanted->distances.queries)
+        return "the kernel has no queries by distance";
     return NULL;
 }
 
@@ -71,14 +74,60 @@ static rotary_status make_bias(const struct reference_attention *wanted, struct 
     return ROTARY_OK;
 }
 
-static rotary_status make_distance_bias(const struct reference_attention *wanted, struct kernel *kernel,
-                                        rotary_error *error)
+/* Rounds `count` numbers to f32, if there are any. */
+static rotary_status round_terms(const double *from, int64_t count, float **to, rotary_error *error)
+{
+    *to = from ? tensor_from_double(from, count, ROTARY_F32) : NULL;
+    return from && !*to ? rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s", no_memory) : ROTARY_OK;
+}
+
+static rotary_status make_terms(const struct reference_attention *wanted, struct kernel *kernel,
+                                rotary_error *error)
 {
     const struct reference_distances *distances = &wanted->distances;
-    if (!distances->bias)
-        return ROTARY_OK;
-    kernel->distance_bias = tensor_from_double(distances->bias, wanted->heads * distances->count, ROTARY_F32);
-    return kernel->distance_bias ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s", no_memory);
+    int64_t rows = wanted->heads * distances->count, channels = wanted->head_dim;
+    rotary_status status = round_terms(distances->bias, rows, &kernel->distance_bias, error);
+    if (!status)
+        status = round_terms(distances->keys, rows * channels, &kernel->distance_keys, error);
+    if (!status)
+        status = round_terms(distances->values, rows * channels, &kernel->distance_values, error);
+    return status;
+}
+
+static rotary_status make_inputs(const struct attend_work *work, struct kernel *kernel, rotary_error *error)
+{
+    const struct tensor *query = &work->query.tensor, *key = &work->key.tensor, *value = &work->value.tensor;
+    kernel->query = tensor_from_double(query->values, query->elements, ROTARY_F32);
+    kernel->key = tensor_from_double(key->values, key->elements, ROTARY_F32);
+    kernel->value = tensor_from_double(value->values, value->elements, ROTARY_F32);
+    return kernel->query && kernel->key && kernel->value
+               ? ROTARY_OK
+               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s", no_memory);
+}
+
+static void free_kernel(struct kernel *kernel)
+{
+    free(kernel->query_bias);
+    free(kernel->distance_values);
+    free(kernel->distance_keys);
+    free(kernel->distance_bias);
+    free(kernel->bias);
+    free(kernel->value);
+    free(kernel->key);
+    free(kernel->query);
+    free(kernel->workspace);
+    rotary_attention_destroy(kernel->attention);
+}
+
+static rotary_attention_distance_vectors vectors_of(const struct reference_attention *wanted,
+                                                    const float *data)
+{
+    int64_t count = wanted->distances.count;
+    return (rotary_attention_distance_vectors){.data = data,
+                                               .distances = count,
+                                               .first = wanted->distances.first,
+                                               .head_stride = count * wanted->head_dim,
+                                               .distance_stride = wanted->head_dim};
 }
 
 static rotary_attention_const_view view_of(const void *data, int64_t sequence, int64_t time, int64_t heads,
@@ -100,11 +149,6 @@ static rotary_status run(const struct attend_work *work, struct kernel *kernel, 
     if (sequence->keys == 0)
         return ROTARY_OK; /* zeros already */
     rotary_attention_shape shape = {count, queries, sequence->keys, sequence->first_query, 0};
-    size_t bytes = rotary_attention_forward_bytes(kernel->attention, shape);
-    free(kernel->workspace);
-    kernel->workspace = aligned_alloc(64, (bytes + 127) / 64 * 64);
-    if (!kernel->workspace)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s", no_memory);
     rotary_attention_forward_call call = {
         .struct_size = sizeof call,
         .shape = shape,
@@ -112,14 +156,21 @@ static rotary_status run(const struct attend_work *work, struct kernel *kernel, 
         .key = view_of(kernel->key, first, wanted->keys, pairs, head_dim),
         .value = view_of(kernel->value, first, wanted->keys, pairs, head_dim),
         .output = {output + first * stride, stride, heads * head_dim, head_dim},
-        .workspace = kernel->workspace,
         .bias = {kernel->bias ? kernel->bias + first * heads * queries * wanted->keys : NULL,
                  heads * queries * wanted->keys, queries * wanted->keys, wanted->keys},
         .distance_bias = {.data = kernel->distance_bias,
                           .distances = wanted->distances.count,
                           .first = wanted->distances.first,
                           .head_stride = wanted->distances.count},
+        .distance_keys = vectors_of(wanted, kernel->distance_keys),
+        .query_bias = kernel->query_bias,
+        .distance_values = vectors_of(wanted, kernel->distance_values),
     };
+    size_t bytes = rotary_attention_forward_call_bytes(kernel->attention, &call);
+    free(kernel->workspace);
+    kernel->workspace = call.workspace = aligned_alloc(64, (bytes + 127) / 64 * 64);
+    if (!kernel->workspace)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s", no_memory);
     return rotary_attention_forward(kernel->attention, &call, error);
 }
 
@@ -127,7 +178,6 @@ rotary_status attend_kernel(const struct attend_config *config, const struct att
                             float **output, rotary_error *error)
 {
     const struct reference_attention *wanted = &work->attention;
-    const struct tensor *query = &work->query.tensor, *key = &work->key.tensor, *value = &work->value.tensor;
     const char *reason = missing(wanted);
     if (reason)
         return rotary_fail(error, ROTARY_UNSUPPORTED, "%s", reason);
@@ -135,26 +185,19 @@ rotary_status attend_kernel(const struct attend_config *config, const struct att
     rotary_status status = create(config, work, &kernel, error);
     if (status)
         return status;
-    kernel.query = tensor_from_double(query->values, query->elements, ROTARY_F32);
-    kernel.key = tensor_from_double(key->values, key->elements, ROTARY_F32);
-    kernel.value = tensor_from_double(value->values, value->elements, ROTARY_F32);
-    float *made = calloc((size_t)query->elements, sizeof *made);
-    if (!kernel.query || !kernel.key || !kernel.value || !made)
+    float *made = calloc((size_t)work->query.tensor.elements, sizeof *made);
+    if (!made)
         status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s", no_memory);
+    if (!status)
+        status = make_inputs(work, &kernel, error);
     if (!status)
         status = make_bias(wanted, &kernel, error);
     if (!status)
-        status = make_distance_bias(wanted, &kernel, error);
+        status = make_terms(wanted, &kernel, error);
     int64_t together = config->key_lengths ? 1 : wanted->batch;
     for (int64_t b = 0; !status && b < wanted->batch; b += together)
         status = run(work, &kernel, b, together, made, error);
-    free(kernel.distance_bias);
-    free(kernel.bias);
-    free(kernel.value);
-    free(kernel.key);
-    free(kernel.query);
-    free(kernel.workspace);
-    rotary_attention_destroy(kernel.attention);
+    free_kernel(&kernel);
     if (status) {
         free(made);
         return status;

@@ -142,20 +142,52 @@ static void set_distances(struct reference_attention *attention)
     attention->distances.count = attention->keys + attention->queries - 1 + last - first;
 }
 
-static rotary_status make_bias(const struct position_formula *formula, struct reference_attention *attention,
-                               struct attend_terms *terms, rotary_error *error)
+/* [heads, distances, channels], which the caller frees; NULL where there is nothing to make. */
+static rotary_status make_table(const struct reference_attention *attention, int64_t channels, bool wanted,
+                                double **table, rotary_error *error)
 {
+    if (!wanted)
+        return ROTARY_OK;
+    *table = calloc((size_t)(attention->heads * attention->distances.count * channels), sizeof **table);
+    return *table ? ROTARY_OK
+                  : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for tables of %lld distances",
+                                (long long)attention->distances.count);
+}
+
+static rotary_status make_tables(const struct formula_encoding *encoding,
+                                 const struct reference_attention *attention, struct attend_terms *terms,
+                                 rotary_error *error)
+{
+    rotary_status status = make_table(attention, 1, encoding->bias, &terms->bias, error);
+    if (!status)
+        status = make_table(attention, attention->head_dim, encoding->key, &terms->keys, error);
+    if (!status)
+        status = make_table(attention, attention->head_dim, encoding->query, &terms->queries, error);
+    if (!status)
+        status = make_table(attention, attention->value_dim, encoding->value, &terms->values, error);
+    return status;
+}
+
+static void fill_tables(const struct position_formula *formula, struct reference_attention *attention,
+                        const struct attend_terms *terms)
+{
+    const struct formula_encoding *encoding = formula->encoding;
     struct reference_distances *distances = &attention->distances;
-    terms->bias = calloc((size_t)(formula->heads * distances->count), sizeof *terms->bias);
-    if (!terms->bias)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the bias of %lld distances",
-                           (long long)distances->count);
-    for (int64_t head = 0; head < formula->heads; head++)
-        for (int64_t i = 0; i < distances->count; i++)
-            terms->bias[head * distances->count + i] =
-                formula->encoding->bias(formula, head, distances->first + i);
+    for (int64_t row = 0; row < formula->heads * distances->count; row++) {
+        int64_t head = row / distances->count, distance = distances->first + row % distances->count;
+        if (encoding->bias)
+            terms->bias[row] = encoding->bias(formula, head, distance);
+        if (encoding->key)
+            encoding->key(formula, head, distance, terms->keys + row * formula->head_dim);
+        if (encoding->query)
+            encoding->query(formula, head, distance, terms->queries + row * formula->head_dim);
+        if (encoding->value)
+            encoding->value(formula, head, distance, terms->values + row * formula->value_dim);
+    }
     distances->bias = terms->bias;
-    return ROTARY_OK;
+    distances->keys = terms->keys;
+    distances->queries = terms->queries;
+    distances->values = terms->values;
 }
 
 rotary_status attend_position_make(const struct attend_position *position,
@@ -165,6 +197,8 @@ rotary_status attend_position_make(const struct attend_position *position,
     struct position_formula formula = {.encoding = position->encoding,
                                        .settings = position->settings,
                                        .heads = attention->heads,
+                                       .head_dim = attention->head_dim,
+                                       .value_dim = attention->value_dim,
                                        .causal = attention->after == 0};
     struct formula_parameter rows[FORMULA_PARAMETERS];
     rotary_status status = ROTARY_OK;
@@ -178,13 +212,19 @@ rotary_status attend_position_make(const struct attend_position *position,
     if (status)
         return status;
     set_distances(attention);
-    return formula.encoding->bias ? make_bias(&formula, attention, terms, error) : ROTARY_OK;
+    status = make_tables(formula.encoding, attention, terms, error);
+    if (!status)
+        fill_tables(&formula, attention, terms);
+    return status;
 }
 
 void attend_terms_free(struct attend_terms *terms)
 {
     for (int i = 0; i < FORMULA_PARAMETERS; i++)
         tensor_free(&terms->parameters[i]);
+    free(terms->values);
+    free(terms->queries);
+    free(terms->keys);
     free(terms->bias);
     *terms = (struct attend_terms){0};
 }

@@ -30,7 +30,7 @@ ROTARY_CHECKED rotary_status attend_position_parse(const struct attend_position_
 /* What is allocated for it. */
 struct attend_terms {
     struct tensor parameters[FORMULA_PARAMETERS];
-    double *bias;
+    double *bias, *keys, *queries, *values;
 };
 /* Reads the parameters and sets attention->distances, which points into *terms, for all distances between
  * queries and keys. *terms, zero before, is released by attend_terms_free, also after an error. */

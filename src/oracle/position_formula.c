@@ -11,12 +11,14 @@ static const struct formula_encoding none = {.name = "none"},
                                      xpos = {.name = "xpos", .rotation = FORMULA_XPOS};
 
 const struct formula_encoding *const formula_encodings[] = {
-    &none,       &learned,        &sinusoidal,       &rope, &roper, &xpos, &formula_alibi,
-    &formula_t5, &formula_kerple, &formula_sandwich, NULL,
+    &none,       &learned,        &sinusoidal,       &rope,         &roper, &xpos, &formula_alibi,
+    &formula_t5, &formula_kerple, &formula_sandwich, &formula_shaw, NULL,
 };
 
-const struct formula_settings formula_default_settings = {
-    .relative_attention_num_buckets = 32, .relative_attention_max_distance = 128, .sandwich_channels = 128};
+const struct formula_settings formula_default_settings = {.relative_attention_num_buckets = 32,
+                                                          .relative_attention_max_distance = 128,
+                                                          .sandwich_channels = 128,
+                                                          .max_relative_position = 16};
 
 const struct formula_encoding *formula_find(const char *name)
 {

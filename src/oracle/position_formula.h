@@ -20,6 +20,7 @@ struct formula_settings {
     int64_t relative_attention_num_buckets, relative_attention_max_distance;
     int kerple_kernel;
     int64_t sandwich_channels;
+    int64_t max_relative_position;
 };
 
 /* A learned parameter, which has the name and shape that it has in checkpoints of models. */
@@ -32,12 +33,16 @@ struct formula_parameter {
 struct position_formula {
     const struct formula_encoding *encoding;
     struct formula_settings settings;
-    int64_t heads;
+    int64_t heads, head_dim, value_dim;
     bool causal;                                  /* no query attends to a later key */
     const double *parameters[FORMULA_PARAMETERS]; /* in the order of list */
 };
 
 enum formula_rotation { FORMULA_NO_ROTATION, FORMULA_ROTATES, FORMULA_ROTATES_VALUES, FORMULA_XPOS };
+
+/* Writes the vector of a head at a distance. */
+typedef void formula_vector(const struct position_formula *formula, int64_t head, int64_t distance,
+                            double *vector);
 
 /* Functions that an encoding does not need are NULL. */
 struct formula_encoding {
@@ -54,6 +59,8 @@ struct formula_encoding {
 
     /* Added to the score after scale and softcap. */
     double (*bias)(const struct position_formula *formula, int64_t head, int64_t distance);
+    formula_vector *key, *query; /* [head_dim]: what the query of the score is multiplied with, and the key */
+    formula_vector *value;       /* [value_dim], added to the value */
 };
 
 /* Of all encodings, NULL-terminated. */
@@ -64,5 +71,7 @@ extern const struct formula_settings formula_default_settings;
 
 /* formula_biases.c */
 extern const struct formula_encoding formula_alibi, formula_t5, formula_kerple, formula_sandwich;
+/* formula_vectors.c */
+extern const struct formula_encoding formula_shaw;
 
 #endif

@@ -35,30 +35,57 @@ double reference_attention_bias(const struct reference_attention *attention, con
     return visible(attention, at) ? added(&attention->mask, at) : -HUGE_VAL;
 }
 
+static double product(const double *a, const double *b, int64_t count)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+/* The row of tables by distance for a head, a query and a key. */
+static int64_t distance_row(const struct reference_attention *attention, const int64_t at[4])
+{
+    int64_t distance = at[3] - attention->sequences[at[0]].first_query - at[2];
+    return at[1] * attention->distances.count + distance - attention->distances.first;
+}
+
 /* What the position encoding adds to a score. */
-static double added_by_distance(const struct reference_attention *attention, const int64_t at[4])
+static double added_by_distance(const struct reference_attention *attention, const int64_t at[4],
+                                const double *query, const double *key)
 {
     const struct reference_distances *distances = &attention->distances;
-    int64_t distance = at[3] - attention->sequences[at[0]].first_query - at[2];
-    return distances->bias ? distances->bias[at[1] * distances->count + distance - distances->first] : 0;
+    int64_t row = distance_row(attention, at), channels = attention->head_dim;
+    double sum = distances->bias ? distances->bias[row] : 0;
+    if (distances->keys) {
+        const double *vector = distances->keys + row * channels;
+        double met = product(query, vector, channels);
+        if (distances->position_bias)
+            met += product(distances->position_bias + at[1] * channels, vector, channels);
+        sum += attention->scale * met;
+    }
+    if (distances->queries)
+        sum += attention->scale * product(key, distances->queries + row * channels, channels);
+    return sum;
 }
 
 /* The score of a query and a key at one stage. A masked key gives minus infinity, whatever the product. */
 static double score(const struct reference_attention *attention, const int64_t at[4], const double *query,
                     const double *key, enum reference_stage stage)
 {
+    int64_t channels = attention->head_dim;
     double more = stage == REFERENCE_MASKED ? reference_attention_bias(attention, at) : 0;
     if (more == -HUGE_VAL)
         return more;
-    double product = 0;
-    for (int64_t i = 0; i < attention->head_dim; i++)
-        product += query[i] * key[i];
-    product *= attention->scale;
+    double met = product(query, key, channels);
+    if (attention->distances.content_bias)
+        met += product(attention->distances.content_bias + at[1] * channels, key, channels);
+    met *= attention->scale;
     if (attention->softcap > 0 && stage != REFERENCE_SCALED)
-        product = attention->softcap * tanh(product / attention->softcap);
+        met = attention->softcap * tanh(met / attention->softcap);
     if (stage == REFERENCE_MASKED)
-        product += added_by_distance(attention, at);
-    return product + more;
+        met += added_by_distance(attention, at, query, key);
+    return met + more;
 }
 
 /* Replaces scores by weights that add up to 1; false, and all weights 0, if all are minus infinity. */
@@ -76,6 +103,13 @@ static bool softmax(double *scores, int64_t count)
     for (int64_t i = 0; !masked && i < count; i++)
         scores[i] /= total;
     return !masked;
+}
+
+/* What the position encoding adds to a value; NULL: nothing. */
+static const double *value_vector(const struct reference_attention *attention, const int64_t at[4])
+{
+    const double *values = attention->distances.values;
+    return values ? values + distance_row(attention, at) * attention->value_dim : NULL;
 }
 
 /* One query of one head, at [b, h, m]. weights, and scores unless NULL: [keys]. */
@@ -99,9 +133,10 @@ static bool attend(const struct reference_attention *attention, const int64_t at
     for (int64_t n = 0; n < attention->keys; n++) {
         int64_t place = (b * attention->keys + n) * pairs + shared;
         const double *value = attention->value + place * attention->value_dim;
+        const double *vector = value_vector(attention, (const int64_t[4]){b, h, m, n});
         /* The value of a masked key does not count, even if it is infinite. */
         for (int64_t i = 0; weights[n] != 0 && i < attention->value_dim; i++)
-            output[i] += weights[n] * value[i];
+            output[i] += weights[n] * (vector ? value[i] + vector[i] : value[i]);
     }
     return attends;
 }

@@ -2,8 +2,10 @@
  *
  * Attention by its equation in double, one score after another: exact, slow, and without librotary's kernels.
  *
- *     score(m, n) = cap(scale * q_m . k_n) + bias(n - m) + mask(m, n)    cap(x) = softcap * tanh(x / softcap)
- *     output(m)   = sum_n softmax_n(score(m, n)) v_n
+ *     score(m, n) = cap(scale * (q_m + u) . k_n) + mask(m, n) + bias(n - m)
+ *                   + scale * (q_m + v) . keys(n - m) + scale * k_n . queries(n - m)
+ *     cap(x)      = softcap * tanh(x / softcap)
+ *     output(m)   = sum_n softmax_n(score(m, n)) (v_n + values(n - m))
  */
 #ifndef ROTARY_ORACLE_REFERENCE_ATTENTION_H
 #define ROTARY_ORACLE_REFERENCE_ATTENTION_H
@@ -23,6 +25,12 @@ struct reference_mask {
 struct reference_distances {
     int64_t first, count;
     const double *bias; /* [heads, count], added to scores; NULL: none */
+    const double *keys,
+        *queries;         /* [heads, count, head_dim], multiplied with queries and with keys; or NULL */
+    const double *values; /* [heads, count, value_dim], added to values; or NULL */
+    /* Added to queries, [heads, head_dim]: those that meet keys, and those that meet `keys`. NULL: nothing.
+     */
+    const double *content_bias, *position_bias;
 };
 
 /* Stages of a score. */

@@ -104,6 +104,19 @@ for causal in [True, False]:
         x.matches(f"sandwich, {about}", score + sinusoids[0] @ sinusoids[1].T / by_head(8 * np.arange(1, H + 1) / H),
                   flags=["--position", "sandwich", "--set", "sandwich_channels=6"])
 
+# Vectors by distance: tables of D and of E channels, here both D.
+for causal in [True, False]:
+    rows = 4 if causal else 7
+    keys, values = (numbers(rows, D) for _ in range(2))
+    array("keys.npy", keys), array("values.npy", values)
+    for first in [S - T, 0, 2]:
+        x = Inputs(first, causal)
+        row = np.clip(x.distance, -3, 0 if causal else 3) + 3
+        met = np.einsum("bthd,tsd->bhts", x.query, keys[row]) * D**-0.5
+        x.matches(f"shaw, causal {causal}, first query at {first}", x.score() + met, values[row],
+                  ["--position", "shaw", "--set", "max_relative_position=3", "--parameter", "relative_keys.weight=keys.npy",
+                   "--parameter", "relative_values.weight=values.npy"])
+
 # After scale and softcap, and before a mask; the earlier stages have no bias.
 x = Inputs(causal=False)
 mask = array("mask.npy", numbers(T, S))
