@@ -1,130 +1,190 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * rotary decay: how the bound on a score falls with distance, as numbers and as a picture.
+ * rotary decay: how scores fall with distance, as numbers and as a picture.
  */
 #include "base/fail.h"
 #include "cli/result.h"
 #include "cli/rotation_options.h"
 #include "file/file.h"
 #include "file/print.h"
-#include "oracle/decay.h"
-#include "report/svg.h"
+#include "model/decay.h"
+#include "report/decay_svg.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MAX_DISTANCE = 1 << 24, DEFAULT_DISTANCE = 256, PICTURE_HEIGHT = 320, MAX_POINTS = 2048 };
+enum {
+    MAX_DISTANCE = 1 << 24,
+    DEFAULT_DISTANCE = 256,
+    MAX_HEADS = 1024,
+    DEFAULT_HEADS = 8,
+    DEFAULT_CHANNELS = 128
+};
 
 struct decay_options {
     struct rotation_options rotation;
-    struct option_integer distance;
+    struct option_integer position, heads, channels, distance;
     const char *picture;
 };
 
+#define MEMBER(member) offsetof(struct decay_options, member)
 static const struct setting decay_table[] = {
-    ROTATION_OPTIONS("--config", "the rotation: a model's config.json (see rotary help frequencies)",
+    ROTATION_OPTIONS("--config", "a rotation: a model's config.json (see rotary help frequencies)",
                      struct decay_options, rotation),
-    {"--distance", SETTING_INTEGER, offsetof(struct decay_options, distance), .metavar = "N", .min = 1,
-     .max = MAX_DISTANCE, .help = "the largest distance between query and key (default: 256)"},
-    {"--picture", SETTING_TEXT, offsetof(struct decay_options, picture), .metavar = "FILE",
-     .help = "draw the curve, as SVG (default: no picture)"},
+    {"--position", SETTING_CHOICE, MEMBER(position), .metavar = "NAME", .choices = position_names,
+     .help = "an encoding whose scores have a term by distance that is not learned"},
+    {"--heads", SETTING_INTEGER, MEMBER(heads), .metavar = "N", .min = 1, .max = MAX_HEADS,
+     .help = "heads of a model whose bias it is (default: 8)"},
+    {"--channels", SETTING_INTEGER, MEMBER(channels), .metavar = "N", .min = 2, .max = SANDWICH_MAX_CHANNELS,
+     .help = "channels of a head that --position rotates, or of sandwich's sinusoids; an even number "
+             "(default: 128)"},
+    {"--distance", SETTING_INTEGER, MEMBER(distance), .metavar = "N", .min = 1, .max = MAX_DISTANCE,
+     .help = "the largest distance between query and key (default: 256)"},
+    {"--picture", SETTING_TEXT, MEMBER(picture), .metavar = "FILE",
+     .help = "draw the curves, as SVG (default: no picture)"},
 };
 
-/* ---- the picture ---- */
+/* ---- results ---- */
 
-static const char picture_style[] =
-    "<style>svg{background:#fff;font-family:system-ui,sans-serif}text{font-size:13px;fill:#5c6069}.grid{"
-    "stroke:#e2e0d8}.curve{fill:none;stroke:#0072b2;stroke-width:1.8;stroke-linejoin:round}</style>\n";
-
-static void draw(FILE *stream, const struct decay_curve *curve)
+static rotary_status write_picture(const char *path, const struct decay_curves *curves, rotary_error *error)
 {
-    struct svg_frame frame = {.left = 56, .right = SVG_WIDTH - 14, .top = 40, .bottom = PICTURE_HEIGHT - 56};
-    double low = 0, high = 0;
-    for (int64_t i = 0; i < curve->count; i++)
-        high = fmax(high, curve->values[i]);
-    svg_round_range(&low, &high);
-    struct svg_scale across = {0, (double)(curve->count - 1), frame.left, frame.right};
-    struct svg_scale up = {low, high, frame.bottom, frame.top};
-    fprintf(stream,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" role=\"img\" "
-            "aria-label=\"long-term decay\">\n%s",
-            (int)SVG_WIDTH, (int)PICTURE_HEIGHT, picture_style);
-    svg_axis_left(stream, frame, up, "", "mean of |S|: the bound on a score");
-    svg_axis_below(stream, frame, across, "distance between query and key");
-    /* At most MAX_POINTS points: the first of every `step`. */
-    int64_t step = (curve->count + MAX_POINTS - 1) / MAX_POINTS;
-    fprintf(stream, "<path class=\"curve\" d=\"");
-    for (int64_t i = 0; i < curve->count; i += step)
-        fprintf(stream, "%c%.2f %.2f", i == 0 ? 'M' : 'L', svg_place(across, (double)i),
-                svg_place(up, curve->values[i]));
-    fprintf(stream, "\"/>\n");
-    svg_end(stream);
-}
-
-static rotary_status write_picture(const char *path, const struct decay_curve *curve, rotary_error *error)
-{
+    const struct decay_panel panel = {.title = curves->is_bound ? "mean of |S|: the bound on a score"
+                                                                : "bias: what is added to a score",
+                                      .lines = curves->curves,
+                                      .points = curves->count,
+                                      .values = curves->values};
+    const struct decay_chart chart = {
+        .label = "long-term decay", .panels = &panel, .count = 1, .columns = 1, .alone = true};
     struct print print;
     rotary_status status = print_begin(&print, error);
     if (status != ROTARY_OK)
         return status;
-    draw(print.stream, curve);
+    decay_svg(print.stream, &chart);
     return print_replace(&print, path, error);
+}
+
+static void print_columns(const struct decay_curves *curves)
+{
+    for (int64_t i = 0; i < curves->count; i++) {
+        printf("%lld", (long long)i);
+        for (int64_t curve = 0; curve < curves->curves; curve++)
+            printf(" %.17g", curves->values[curve * curves->count + i]);
+        putchar('\n');
+    }
+}
+
+static json_t *curve_json(const struct decay_curves *curves, int64_t curve)
+{
+    json_t *values = json_array();
+    for (int64_t i = 0; i < curves->count; i++)
+        json_array_append_new(values, json_real(curves->values[curve * curves->count + i]));
+    return values;
+}
+
+static rotary_status print_curves(const struct invocation *invocation, const struct decay_curves *curves,
+                                  rotary_error *error)
+{
+    if (!invocation->common.json) {
+        print_columns(curves);
+        return ROTARY_OK;
+    }
+    json_t *distances = json_array(), *values = json_array();
+    for (int64_t i = 0; i < curves->count; i++)
+        json_array_append_new(distances, json_integer(i));
+    if (curves->is_bound)
+        return result_print_json(
+            json_pack("{s:o, s:o}", "distance", distances, "bound", curve_json(curves, 0)), error);
+    for (int64_t curve = 0; curve < curves->curves; curve++)
+        json_array_append_new(values, curve_json(curves, curve));
+    return result_print_json(json_pack("{s:o, s:o}", "distance", distances, "bias", values), error);
 }
 
 /* ---- the command ---- */
 
-static rotary_status print_curve(const struct invocation *invocation, const struct decay_curve *curve,
+/* The option that the chosen curves have no use for; NULL: there is none. */
+static const char *unused_option(const struct decay_options *options)
+{
+    const struct rotation_options *rotation = &options->rotation;
+    const enum position position = (enum position)options->position.value;
+    if (!options->position.given)
+        return options->heads.given ? "--heads" : options->channels.given ? "--channels" : NULL;
+    const bool rotates = position_encoding(position)->rotate_query_key;
+    return rotation->layer_type                                                   ? "--layer-type"
+           : rotation->ignored.count > 0                                          ? "--ignore"
+           : rotation->length.given                                               ? "--length"
+           : rotation->compat.given                                               ? "--compat"
+           : options->heads.given && rotates                                      ? "--heads"
+           : options->channels.given && !rotates && position != POSITION_SANDWICH ? "--channels"
+                                                                                  : NULL;
+}
+
+static rotary_status check_options(const struct decay_options *options, rotary_error *error)
+{
+    const char *config = options->rotation.config, *unused = unused_option(options);
+    if (!config && !options->position.given)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "decay wants --config FILE or --position NAME");
+    if (config && options->position.given)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "--config and --position are both given: wanted one");
+    if (unused)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s changes nothing with %s%s: leave it out",
+                           unused, config ? "--config" : "--position ",
+                           config ? "" : position_names[options->position.value]);
+    if (options->channels.given && options->channels.value % 2 != 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--channels is %lld, wanted an even number",
+                           (long long)options->channels.value);
+    if (!options->picture)
+        return ROTARY_OK;
+    return file_check_output(options->picture, &config, config ? 1 : 0, error);
+}
+
+static rotary_status make_curves(const struct invocation *invocation, struct decay_curves *curves,
                                  rotary_error *error)
 {
-    if (!invocation->common.json) {
-        for (int64_t i = 0; i < curve->count; i++)
-            printf("%lld %.17g\n", (long long)i, curve->values[i]);
-        return ROTARY_OK;
-    }
-    json_t *distances = json_array(), *values = json_array();
-    for (int64_t i = 0; i < curve->count; i++) {
-        json_array_append_new(distances, json_integer(i));
-        json_array_append_new(values, json_real(curve->values[i]));
-    }
-    return result_print_json(json_pack("{s:o, s:o}", "distance", distances, "bound", values), error);
+    const struct decay_options *options = invocation->options;
+    const int64_t distance = options->distance.given ? options->distance.value : DEFAULT_DISTANCE;
+    const struct decay_encoding encoding = {
+        .position = (enum position)options->position.value,
+        .heads = options->heads.given ? options->heads.value : DEFAULT_HEADS,
+        .channels = options->channels.given ? options->channels.value : DEFAULT_CHANNELS};
+    if (options->position.given)
+        return decay_of_encoding(&encoding, distance, curves, error);
+    const struct rotation_request request = rotation_request(&options->rotation, &invocation->common);
+    struct rotation rotation;
+    rotary_status status = rotation_make(&request, 0, &rotation, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = decay_of_rotation(rotation.rope, rotation.config.plan.xpos_scale, distance, curves, error);
+    rotation_destroy(&rotation);
+    return status;
 }
 
 static enum exit_status run(const struct invocation *invocation)
 {
     const struct decay_options *options = invocation->options;
     rotary_error error = {0};
-    if (!options->rotation.config) {
-        (void)rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "decay wants --config FILE");
+    if (check_options(options, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
-    }
-    if (options->picture &&
-        file_check_output(options->picture, &options->rotation.config, 1, &error) != ROTARY_OK)
-        return command_refuse(invocation, &error);
-    const struct rotation_request request = rotation_request(&options->rotation, &invocation->common);
-    struct rotation rotation;
-    struct decay_curve curve = {0};
-    int64_t distance = options->distance.given ? options->distance.value : DEFAULT_DISTANCE;
-    rotary_status status = rotation_make(&request, 0, &rotation, &error);
-    if (status)
-        return command_fail(&error);
-    status = decay_make_curve(rotation.rope, distance, &curve, &error);
-    if (!status && options->picture)
-        status = write_picture(options->picture, &curve, &error);
-    if (!status)
-        status = print_curve(invocation, &curve, &error);
-    free(curve.values);
-    rotation_destroy(&rotation);
+    struct decay_curves curves = {0};
+    rotary_status status = make_curves(invocation, &curves, &error);
+    if (status == ROTARY_OK && options->picture)
+        status = write_picture(options->picture, &curves, &error);
+    if (status == ROTARY_OK)
+        status = print_curves(invocation, &curves, &error);
+    decay_curves_free(&curves);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
 
 const struct command command_decay = {
     .name = "decay",
     .operands = "",
-    .summary = "shows how the bound on a score falls with the distance of query and key",
-    .more = "The curve is that of section 3.4.3 of the RoFormer paper: the mean over the pairs of |S|, S "
-            "being the sum of exp(i distance frequency) over a pair and those before it. A line for each "
-            "distance, or with --json {\"distance\": [...], \"bound\": [...]}. Magnitudes are left out.",
+    .summary = "shows how scores fall with the distance of query and key",
+    .more =
+        "Of a rotation it is the bound of section 3.4.3 of the RoFormer paper: the mean over the pairs of "
+        "|S|, S being the sum of exp(i distance frequency) over a pair and those before it, each times "
+        "xPos's magnitude zeta^(distance / scale) where there is one. Of a bias by distance it is the "
+        "bias, head by head. A line for each distance, or with --json {\"distance\": [...], \"bound\": "
+        "[...]} or {\"distance\": [...], \"bias\": [[...], ...]}.",
     .example = "rotary decay --config config.json --distance 4096 --picture decay.svg\n"
                "prints the curve up to 4096 tokens apart, and draws it",
     .options = decay_table,

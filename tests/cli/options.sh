@@ -301,6 +301,9 @@ rotation "attend --query x.npy --key y.npy --value z.npy --output o.npy" --rope
 rotation decay --config
 changes "decay --config plain.json" "--distance 30" "--distance 40"
 changes "decay --config plain.json" "--picture o.svg"
+differs --position "decay --position alibi" "decay --position sandwich"
+changes "decay --position alibi" "--heads 4" "--heads 5"
+changes "decay --position rope" "--channels 64" "--channels 32"
 
 apply="apply --config plain.json --output o.npy"
 differs --input "$apply --input x.npy" "$apply --input y.npy"

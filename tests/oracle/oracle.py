@@ -328,18 +328,6 @@ for query, output in [("q", "all"), ("last", "one")]:
            "--rope", rope, "--roper", "--causal", "--json")
 near("decoding", np.load("one.npy"), np.load("all.npy")[-1:], 1e-14)
 
-# ---- decay ----
-
-found = result("decay", "--config", config({"head_dim": 128}), "--distance", 300, "--picture", "decay.svg", "--json")
-sums = np.cumsum(np.exp(1j * np.arange(301)[:, None] * inverse_frequencies(128)), 1)
-near("decay", found["bound"], np.abs(sums).mean(1), 1e-11)
-check("distances", found["distance"] == list(range(301)))
-with open("decay.svg") as file:
-    check("picture", file.read().startswith("<svg xmlns"))
-lines = run("decay", "--config", "config.json", "--distance", "2").stdout.split("\n")
-near("columns", [[float(x) for x in line.split()] for line in lines[:3]],
-     [[i, np.abs(sums[i]).mean()] for i in range(3)], 1e-11)
-
 # ---- arithmetic in 16 bits (test_rounded.c has PyTorch's own numbers) ----
 
 def to_bf16(x):
@@ -644,7 +632,6 @@ refuses(1, "mask.npy has shape [3, 4], wanted [4, 4]", "attend", *qkv, "--mask",
 refuses(1, "whole.npy holds whole numbers, wanted bool", "attend", *qkv, "--mask", "whole.npy")
 refuses(1, "wide.npy has heads of 10 channels, wanted 8", "attend", "--query", "x.npy", "--key", "x.npy", "--value",
         "wide.npy", "--output", "out.npy", "--rope", rotation, "--roper")
-refuses(2, "decay wants --config FILE", "decay")
 refuses(2, "permute wants --config FILE", "permute", *io)
 permutes = ["permute", "--config", rotation, "--to", "half", "--input"]
 refuses(2, "files of one kind", *permutes, "x.npy", "--output", "out.safetensors")

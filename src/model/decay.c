@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/decay.h"
+
+#include "base/fail.h"
+#include "model/rotation_config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void decay_curves_free(struct decay_curves *curves)
+{
+    free(curves->values);
+    *curves = (struct decay_curves){0};
+}
+
+enum { MAX_NUMBERS = 1 << 26 };
+
+static rotary_status allocate(struct decay_curves *curves, rotary_error *error)
+{
+    if (curves->count > MAX_NUMBERS / curves->curves)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%lld heads of %lld distances: wanted at most %d numbers",
+                           (long long)curves->curves, (long long)curves->count, (int)MAX_NUMBERS);
+    curves->values = calloc((size_t)(curves->curves * curves->count), sizeof *curves->values);
+    return curves->values
+               ? ROTARY_OK
+               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld curves of %lld distances",
+                             (long long)curves->curves, (long long)curves->count);
+}
+
+/* ---- rotations ---- */
+
+/* By how much xPos multiplies the product of query and key in a pair, for each token between them. */
+static double shrink_of(double xpos_scale, int64_t pair, int64_t pairs)
+{
+    if (xpos_scale == 0.0)
+        return 1.0;
+    double channels = 2.0 * (double)pairs, zeta = (2.0 * (double)pair + 0.4 * channels) / (1.4 * channels);
+    return pow(zeta, 1.0 / xpos_scale);
+}
+
+static double mean_of_sums(const rotary_rope *rope, const double *shrinks, double distance)
+{
+    const double *frequencies = rotary_rope_inverse_frequencies(rope);
+    int64_t pairs = rotary_rope_pairs(rope);
+    double real = 0, imaginary = 0, total = 0;
+    for (int64_t pair = 0; pair < pairs; pair++) {
+        double magnitude = pow(shrinks[pair], distance);
+        real += magnitude * cos(distance * frequencies[pair]);
+        imaginary += magnitude * sin(distance * frequencies[pair]);
+        total += hypot(real, imaginary);
+    }
+    return total / (double)pairs;
+}
+
+rotary_status decay_of_rotation(const rotary_rope *rope, double xpos_scale, int64_t distance,
+                                struct decay_curves *curves, rotary_error *error)
+{
+    struct decay_curves made = {.is_bound = true, .curves = 1, .count = distance + 1};
+    int64_t pairs = rotary_rope_pairs(rope);
+    double *shrinks = malloc((size_t)pairs * sizeof *shrinks);
+    rotary_status status =
+        shrinks ? allocate(&made, error)
+                : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld pairs", (long long)pairs);
+    for (int64_t pair = 0; status == ROTARY_OK && pair < pairs; pair++)
+        shrinks[pair] = shrink_of(xpos_scale, pair, pairs);
+    for (int64_t i = 0; status == ROTARY_OK && i < made.count; i++)
+        made.values[i] = mean_of_sums(rope, shrinks, (double)i);
+    free(shrinks);
+    if (status == ROTARY_OK)
+        *curves = made;
+    return status;
+}
+
+/* ---- encodings ---- */
+
+static rotary_status rotation_of_encoding(const struct transformer_config *config, int64_t distance,
+                                          struct decay_curves *curves, rotary_error *error)
+{
+    struct rotation_config rotation;
+    rotary_rope *rope = NULL;
+    rotary_status status = rotation_config_read(config, "full_attention", &rotation, error);
+    if (status != ROTARY_OK)
+        return status;
+    rotation.rope.plan.table_positions = 0;
+    status = rotary_rope_create(&rope, &rotation.rope.plan, error);
+    if (status == ROTARY_OK)
+        status = decay_of_rotation(rope, rotation.rope.plan.xpos_scale, distance, curves, error);
+    rotary_rope_destroy(rope);
+    rotation_config_free(&rotation);
+    return status;
+}
+
+/* Biases of keys before the query, of which the first entry is the farthest; a -0 is a 0. */
+static rotary_status biases_of_encoding(const struct transformer_config *config, int64_t distance,
+                                        struct decay_curves *curves, rotary_error *error)
+{
+    struct decay_curves made = {.curves = config->num_attention_heads, .count = distance + 1};
+    const struct distance_bias_shape shape = {
+        .heads = made.curves,
+        .distances = made.count,
+        .first = -distance,
+        .causal = true,
+        .settings = {.width = config->hidden_size, .sandwich_channels = config->sandwich_channels}};
+    float *bias;
+    rotary_status status = allocate(&made, error);
+    if (status != ROTARY_OK)
+        return status;
+    bias = malloc((size_t)(made.curves * made.count) * sizeof *bias);
+    if (!bias) {
+        decay_curves_free(&made);
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for biases");
+    }
+    position_encoding((enum position)config->position)->distance_bias->fill(&shape, NULL, bias);
+    for (int64_t i = 0; i < made.curves * made.count; i++)
+        made.values[i] = (double)bias[i / made.count * made.count + distance - i % made.count] + 0.0;
+    free(bias);
+    *curves = made;
+    return ROTARY_OK;
+}
+
+rotary_status decay_of_encoding(const struct decay_encoding *encoding, int64_t distance,
+                                struct decay_curves *curves, rotary_error *error)
+{
+    const struct position_encoding *row = position_encoding(encoding->position);
+    const char *name = position_names[encoding->position];
+    struct transformer_config config;
+    transformer_config_default(&config);
+    config.position = (int)encoding->position;
+    config.num_attention_heads = config.num_key_value_heads = encoding->heads;
+    config.head_dim = config.sandwich_channels = encoding->channels;
+    config.hidden_size = encoding->heads * encoding->channels;
+    config.max_position_embeddings = distance + 1;
+    if (row->rotate_query_key)
+        return rotation_of_encoding(&config, distance, curves, error);
+    if (row->distance_bias && !row->distance_bias->gradient)
+        return biases_of_encoding(&config, distance, curves, error);
+    if (row->distance_bias)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "the bias of %s is learned, so it has no decay before it is trained", name);
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "%s has no decay: nothing in its scores depends on the distance alone", name);
+}
