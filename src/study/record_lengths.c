@@ -26,6 +26,14 @@ static rotary_status read_count(const char *path, const json_t *object, const ch
     return ROTARY_OK;
 }
 
+/* It is printed in tables and on pages. */
+static bool is_scaling(const char *name)
+{
+    const size_t length = strlen(name);
+    return length > 0 && length < RECORD_SCALING_BYTES &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789") == length;
+}
+
 static rotary_status read_scores(const char *path, const json_t *object, struct record_length *length,
                                  rotary_error *error)
 {
@@ -47,7 +55,7 @@ static rotary_status read_length(const char *path, const json_t *object, struct 
     const char *scaling = json_string_value(json_object_get(object, "scaling"));
     *length = (struct record_length){.possible = !json_is_null(json_object_get(object, "problems"))};
     rotary_status status = read_count(path, object, "length", &length->length, error);
-    if (status == ROTARY_OK && (!scaling || strlen(scaling) >= sizeof length->scaling))
+    if (status == ROTARY_OK && (!scaling || !is_scaling(scaling)))
         status = fail_value(path, "scaling", "the name of a scaling", error);
     if (status != ROTARY_OK)
         return status;
@@ -83,21 +91,25 @@ static rotary_status read_object(const char *path, const json_t *object, struct 
     return status;
 }
 
-rotary_status record_lengths_read(struct record_lengths *lengths, const char *folder, rotary_error *error)
+rotary_status record_lengths_read_file(struct record_lengths *lengths, const char *path, rotary_error *error)
 {
-    char path[FILE_PATH_BYTES];
     json_t *object = NULL;
     *lengths = (struct record_lengths){0};
-    rotary_status status = file_path(path, folder, FOLDER_LENGTHS, error);
-    if (status != ROTARY_OK || !file_exists(path))
-        return status;
-    status = file_read_json(path, &object, error);
+    rotary_status status = file_read_json(path, &object, error);
     if (status == ROTARY_OK)
         status = read_object(path, object, lengths, error);
     json_decref(object);
     if (status != ROTARY_OK)
         record_lengths_free(lengths);
     return status;
+}
+
+rotary_status record_lengths_read(struct record_lengths *lengths, const char *folder, rotary_error *error)
+{
+    char path[FILE_PATH_BYTES];
+    *lengths = (struct record_lengths){0};
+    rotary_status status = file_path(path, folder, FOLDER_LENGTHS, error);
+    return status == ROTARY_OK && file_exists(path) ? record_lengths_read_file(lengths, path, error) : status;
 }
 
 static json_t *length_json(const struct record_length *length)

@@ -21,7 +21,7 @@ enum { RECORD_SCALING_BYTES = 16 };
 
 struct record_length {
     int64_t length;
-    char scaling[RECORD_SCALING_BYTES]; /* of the rotation: "none", "yarn" */
+    char scaling[RECORD_SCALING_BYTES]; /* of the rotation: "none", "yarn"; letters and digits */
     bool possible;                      /* false: the rest is zero */
     int64_t correct, problems;
     double loss; /* NaN: it was not finite */
@@ -37,6 +37,9 @@ struct record_lengths {
  * ROTARY_BAD_FILE, and the message has the key. */
 ROTARY_CHECKED rotary_status record_lengths_read(struct record_lengths *lengths, const char *folder,
                                                  rotary_error *error);
+/* Reads a file that must be there. */
+ROTARY_CHECKED rotary_status record_lengths_read_file(struct record_lengths *lengths, const char *path,
+                                                      rotary_error *error);
 /* Replaces the file. */
 ROTARY_CHECKED rotary_status record_lengths_write(const struct record_lengths *lengths, const char *folder,
                                                   rotary_error *error);
