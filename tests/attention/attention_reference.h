@@ -42,7 +42,8 @@ struct reference_case {
     double scale, softcap; /* scale 0 is not a default; softcap 0: none */
     struct reference_rotation rope, value_rope;
     struct reference_bias bias;
-    const int64_t *key_lengths;                     /* [batch]; NULL: all keys */
+    const int64_t *key_lengths; /* [batch]; NULL: all keys */
+    bool packed; /* the sequences of the batch are packed in one: for the library, the reference ignores it */
     const int32_t *query_positions, *key_positions; /* [batch, queries] and [batch, keys], of the rotation;
                                                        NULL: from first_query and first_key */
     struct reference_distance_bias distance_bias;

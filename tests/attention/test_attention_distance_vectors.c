@@ -5,36 +5,12 @@
  * shared ones in both layouts, with and without a bias of queries, beside other terms; and every gradient
  * along random directions against central differences of the reference.
  */
+#include "attention/term_inputs.h"
 #include "attention/trial.h"
 #include "support/check.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-static double *make_random(int64_t count, double size, uint64_t seed)
-{
-    double *made = malloc((size_t)count * sizeof *made);
-    if (!made)
-        abort();
-    for (int64_t i = 0; i < count; i++)
-        made[i] = (double)(float)(size * (double)check_random(seed, (uint64_t)i, 2));
-    return made;
-}
-
-enum layout { HEAD_MAJOR, DISTANCE_MAJOR, SHARED, LAYOUTS };
-
-static void make_vectors(const struct reference_case *c, struct reference_distance_vectors *vectors,
-                         enum layout layout, double size, uint64_t seed)
-{
-    int64_t vector = c->head_dim + 3;
-    vectors->distance_stride = layout == DISTANCE_MAJOR ? c->heads * vector : vector;
-    vectors->head_stride = layout == DISTANCE_MAJOR ? vector
-                           : layout == SHARED       ? 0
-                                                    : vectors->distances * vector;
-    int64_t count =
-        (c->heads - 1) * vectors->head_stride + (vectors->distances - 1) * vectors->distance_stride + vector;
-    vectors->data = make_random(count, size, seed);
-}
 
 /* The inputs of one case that can be moved. */
 enum input { QUERY, KEY, KEYS, BIAS, QUERIES, VALUES, INPUTS };
@@ -99,7 +75,7 @@ static void check_derivatives(const struct reference_case *c, struct reference_t
         struct moving moving = moving_of(c, t, input);
         if (moving.count == 0)
             continue;
-        double *direction = make_random(moving.count, 1, seed + (uint64_t)input), inner = 0, size = 0,
+        double *direction = term_numbers(moving.count, 1, seed + (uint64_t)input), inner = 0, size = 0,
                step = 1e-5;
         for (int64_t i = 0; i < moving.count; i++) {
             inner += direction[i] * moving.gradient[i];
@@ -112,37 +88,29 @@ static void check_derivatives(const struct reference_case *c, struct reference_t
     }
 }
 
-static void free_arguments(const struct reference_case *c)
-{
-    const double *const all[] = {c->distance_keys.data, c->query_bias, c->distance_queries.data,
-                                 c->distance_values.data, c->distance_bias.data};
-    for (int i = 0; i < 5; i++)
-        free((void *)(uintptr_t)all[i]);
-}
-
 /* With keys by distance, with values, with queries: a sum of these. */
 enum terms { WITH_KEYS = 1, WITH_VALUES = 2, WITH_QUERIES = 4, WITH_ALL = 7 };
 
-static struct reference_case with_terms(struct reference_case c, enum terms terms, enum layout layout,
+static struct reference_case with_terms(struct reference_case c, enum terms terms, enum term_layout layout,
                                         struct reference_distance_vectors range, uint64_t seed)
 {
     if (terms & WITH_KEYS) {
         c.distance_keys = range;
-        make_vectors(&c, &c.distance_keys, layout, layout == SHARED ? 1 : 0.5, seed + 5);
+        term_vectors(&c, &c.distance_keys, layout, layout == TERM_SHARED ? 1 : 0.5, seed + 5);
     }
     if (terms & WITH_KEYS && seed / 20 % 2 == 0)
-        c.query_bias = make_random(c.heads * c.head_dim, 1, seed + 6);
+        c.query_bias = term_numbers(c.heads * c.head_dim, 1, seed + 6);
     if (terms & WITH_QUERIES) {
         c.distance_queries = range;
-        make_vectors(&c, &c.distance_queries, (layout + 2) % LAYOUTS, 0.5, seed + 12);
+        term_vectors(&c, &c.distance_queries, (layout + 2) % TERM_LAYOUTS, 0.5, seed + 12);
     }
     if (terms & WITH_VALUES) {
         c.distance_values = range;
-        make_vectors(&c, &c.distance_values, (layout + 1) % LAYOUTS, 1, seed + 9);
+        term_vectors(&c, &c.distance_values, (layout + 1) % TERM_LAYOUTS, 1, seed + 9);
     }
     if (seed / 40 % 2 == 0) {
         c.distance_bias =
-            (struct reference_distance_bias){make_random(c.heads * 40, 0.25, seed + 8), 40, -20, 40};
+            (struct reference_distance_bias){term_numbers(c.heads * 40, 0.25, seed + 8), 40, -20, 40};
         c.value_rope = (struct reference_rotation){.present = true, .dim = c.head_dim};
     }
     return c;
@@ -213,10 +181,11 @@ int main(void)
                     .present = i % 2 == 0, .dim = c.head_dim, .interleaved = range % 2};
                 c.scale = (double)(float)(1 / sqrt((double)c.head_dim));
                 c = with_terms(c, (enum terms)(1 + (i + range + 3 * bf16) % WITH_ALL),
-                               (enum layout)((i + range) % LAYOUTS), range_of(&c, range), seed += 20);
+                               (enum term_layout)((i + range) % TERM_LAYOUTS), range_of(&c, range),
+                               seed += 20);
                 /* Where all keys of a query have one vector, the derivatives are 0 but for rounding. */
                 try_case(c, range < 3 && !bf16, seed);
-                free_arguments(&c);
+                term_inputs_free(&c);
             }
     return check_report();
 }

@@ -4,52 +4,13 @@
  * double; the library against it, forward and backward, on every instruction set of this machine; the mask's
  * statistics; what it depends on.
  */
+#include "attention/dropout_factors.h"
 #include "attention/trial.h"
-#include "base/random.h"
 #include "support/check.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static uint64_t seed_from(struct rotary_random_key key, uint64_t block)
-{
-    uint32_t words[4];
-    rotary_random_block(key, block, words);
-    return words[0] | (uint64_t)words[1] << 32;
-}
-
-/* The factor of p(query, key), by its definition (src/kernel/attention/dropout_term.c). */
-static double factor_of(const rotary_attention_dropout *dropout, int64_t sequence, int64_t head,
-                        int64_t query, int64_t key)
-{
-    double threshold = round((double)dropout->probability * 65536);
-    uint64_t layer =
-        seed_from((struct rotary_random_key){dropout->seed, ROTARY_STREAM_ATTENTION_DROPOUT, dropout->step},
-                  dropout->site);
-    uint64_t seed =
-        seed_from((struct rotary_random_key){layer, ROTARY_STREAM_ATTENTION_DROPOUT, (uint32_t)head},
-                  (uint64_t)sequence);
-    uint32_t words[4];
-    rotary_random_block((struct rotary_random_key){seed, ROTARY_STREAM_ATTENTION_DROPOUT, 0},
-                        (uint64_t)(key / 32 * 16 + key % 16) | (uint64_t)(query / 4) << 32, words);
-    double bits = words[query % 4] >> (key / 16 % 2 * 16) & 0xffff;
-    return bits < threshold ? 0 : 65536 / (65536 - threshold);
-}
-
-static double *make_factors(const struct reference_case *c)
-{
-    double *factors = malloc((size_t)(c->batch * c->heads * c->queries * c->keys) * sizeof *factors),
-           *at = factors;
-    if (!factors)
-        abort();
-    for (int64_t b = 0; b < c->batch; b++)
-        for (int64_t h = 0; h < c->heads; h++)
-            for (int64_t m = 0; m < c->queries; m++)
-                for (int64_t n = 0; n < c->keys; n++)
-                    *at++ = factor_of(&c->dropout, b, h, m, n);
-    return factors;
-}
 
 static void try_case(struct reference_case c, uint64_t seed)
 {
@@ -60,7 +21,7 @@ static void try_case(struct reference_case c, uint64_t seed)
     for (int i = 0; i < 40; i++)
         distances[i] = 2 * (double)check_random(seed + 7, (uint64_t)i, 0);
     c.distance_bias.data = c.distance_bias.distances ? distances : NULL;
-    c.factors = make_factors(&c);
+    c.factors = dropout_factors(&c);
     struct trial_results results = trial_results_make(&c, seed, 2);
     trial_results_expect(&c, &results, true);
     for (int i = 0; i < count; i++) {
@@ -116,7 +77,7 @@ static void try_statistics(void)
     double row_worst = 0, column_worst = 0, all = 0, neighbours[3] = {0};
     for (int m = 0; m < SIDE; m++)
         for (int n = 0; n < SIDE; n++)
-            kept[m][n] = factor_of(&dropout, 3, 1, m, n) > 0 ? 1 - 0.75 : -0.75;
+            kept[m][n] = dropout_factor(&dropout, 3, 1, m, n) > 0 ? 1 - 0.75 : -0.75;
     for (int i = 0; i < SIDE; i++) {
         double row = 0, column = 0;
         for (int j = 0; j < SIDE; j++) {
@@ -151,8 +112,8 @@ static void try_dependence(void)
         double agree = 0;
         for (int m = 0; m < SIDE; m++)
             for (int n = 0; n < SIDE; n++)
-                agree += (factor_of(&one, 4, 1, m, n) > 0) ==
-                                 (factor_of(&others[i], i == 3 ? 5 : 4, i == 4 ? 2 : 1, m, n) > 0)
+                agree += (dropout_factor(&one, 4, 1, m, n) > 0) ==
+                                 (dropout_factor(&others[i], i == 3 ? 5 : 4, i == 4 ? 2 : 1, m, n) > 0)
                              ? 0.5
                              : -0.5;
         CHECK(fabs(agree) <= 5 * 0.5 * SIDE);

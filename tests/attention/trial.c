@@ -223,7 +223,8 @@ enum { GAP = 5 };
 static void place_fused(const struct reference_case *c, struct placed placed[3])
 {
     int64_t d = c->head_dim, longest = c->queries > c->keys ? c->queries : c->keys;
-    int64_t token = (c->heads + 2 * c->key_value_heads) * d + GAP, sequence = longest * token + GAP;
+    int64_t token = (c->heads + 2 * c->key_value_heads) * d + GAP,
+            sequence = longest * token + (c->packed ? 0 : GAP);
     int64_t elements = c->batch * sequence + GAP, element = c->bf16 ? 2 : 4;
     char *buffer = make_gaps(c, elements);
     const int64_t head[] = {0, c->heads, c->heads + c->key_value_heads},
@@ -232,7 +233,8 @@ static void place_fused(const struct reference_case *c, struct placed placed[3])
         int64_t heads = i == 0 ? c->heads : c->key_value_heads;
         placed[i] = (struct placed){
             .buffer = i == 0 ? buffer : NULL,
-            .view = {buffer + (GAP + head[i] * d) * element, trial_stride(c->batch, sequence),
+            .view = {buffer + (GAP + head[i] * d) * element,
+                     trial_stride(c->batch, c->packed ? time[i] * token : sequence),
                      trial_stride(time[i], token), trial_stride(heads, d)},
             .time = time[i],
             .heads = heads,
@@ -241,14 +243,17 @@ static void place_fused(const struct reference_case *c, struct placed placed[3])
     }
 }
 
-/* Head-major, [batch, heads, time, head_dim], with gaps after each vector. */
+/* Head-major, [batch, heads, time, head_dim], with gaps after each vector; [heads, batch, time, head_dim] of
+ * packed sequences. */
 static struct placed place_alone(const struct reference_case *c)
 {
-    int64_t vector = c->head_dim + GAP, head = c->queries * vector,
-            elements = c->batch * c->heads * head + GAP;
+    int64_t vector = c->head_dim + GAP, sequence = c->queries * vector,
+            head = c->packed ? c->batch * sequence : sequence,
+            elements = c->batch * c->heads * sequence + GAP;
     char *buffer = make_gaps(c, elements);
     return (struct placed){.buffer = buffer,
-                           .view = {buffer + GAP * (c->bf16 ? 2 : 4), trial_stride(c->batch, c->heads * head),
+                           .view = {buffer + GAP * (c->bf16 ? 2 : 4),
+                                    trial_stride(c->batch, c->packed ? sequence : c->heads * head),
                                     trial_stride(c->queries, vector), trial_stride(c->heads, head)},
                            .time = c->queries,
                            .heads = c->heads,
@@ -357,6 +362,7 @@ static void run_backward(const struct reference_case *c, const struct trial_plan
         .key_gradient = gradient[1].view,
         .value_gradient = gradient[2].view,
         .bias = forward->bias,
+        .packed_sequences = forward->packed_sequences,
         .key_lengths = c->key_lengths,
         .query_positions = c->query_positions,
         .key_positions = c->key_positions,
@@ -402,6 +408,22 @@ static void run_backward(const struct reference_case *c, const struct trial_plan
     free(call.workspace);
 }
 
+/* Starts of packed sequences that all have `time` tokens. */
+static int32_t *make_starts(const struct reference_case *c, int64_t time)
+{
+    int32_t *starts = c->packed ? malloc((size_t)(c->batch + 1) * sizeof *starts) : NULL;
+    for (int64_t i = 0; starts && i <= c->batch; i++)
+        starts[i] = (int32_t)(i * time);
+    return starts;
+}
+
+/* Where a call has the log-sum-exp of element i of [batch, heads, queries]. */
+static int64_t place_of_row(const struct reference_case *c, int64_t i)
+{
+    int64_t query = i % c->queries, head = i / c->queries % c->heads, sequence = i / c->queries / c->heads;
+    return c->packed ? (head * c->batch + sequence) * c->queries + query : i;
+}
+
 void trial_run(const struct reference_case *c, const struct trial_plan *plan, struct reference_tensors *t,
                bool backward)
 {
@@ -414,6 +436,13 @@ void trial_run(const struct reference_case *c, const struct trial_plan *plan, st
     spoil_missing_keys(c, &input[1]);
     spoil_missing_keys(c, &input[2]);
     rotary_attention_shape shape = {c->batch, c->queries, c->keys, c->first_query, c->first_key};
+    rotary_attention_packed_sequences packed = {make_starts(c, c->queries), make_starts(c, c->keys),
+                                                c->packed ? c->batch : 0};
+    if (c->packed) {
+        shape.batch = 1;
+        shape.queries *= c->batch;
+        shape.keys *= c->batch;
+    }
     int64_t rows = c->batch * c->heads * c->queries;
     float *log_sum_exp = trial_memory((size_t)rows * sizeof(float));
     rotary_attention_bias bias = place_bias(c);
@@ -426,6 +455,7 @@ void trial_run(const struct reference_case *c, const struct trial_plan *plan, st
         .output = output.view,
         .log_sum_exp = log_sum_exp,
         .bias = bias,
+        .packed_sequences = packed,
         .key_lengths = c->key_lengths,
         .query_positions = c->query_positions,
         .key_positions = c->key_positions,
@@ -443,9 +473,11 @@ void trial_run(const struct reference_case *c, const struct trial_plan *plan, st
     if (backward)
         run_backward(c, plan, t, input, &output, &call);
     for (int64_t i = 0; i < rows; i++)
-        t->log_sum_exp[i] = (double)log_sum_exp[i];
+        t->log_sum_exp[i] = (double)log_sum_exp[place_of_row(c, i)];
     take(c, &output, t->output, reference_query_size(c));
     check_gaps(c, "output", output.buffer, output.elements);
+    free((void *)(uintptr_t)packed.query_starts);
+    free((void *)(uintptr_t)packed.key_starts);
     free((void *)(uintptr_t)bias.data);
     free((void *)(uintptr_t)call.distance_bias.data);
     free((void *)(uintptr_t)call.distance_keys.data);
