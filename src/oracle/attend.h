@@ -22,7 +22,7 @@ struct attend_config {
     enum heads_layout layout;
     int64_t heads, key_heads; /* of the flat layout */
     enum reference_stage stage;
-    const double *scale; /* NULL: 1 / sqrt(head_dim) */
+    const double *scale; /* NULL: 1 / sqrt(head_dim), of deberta 1 / sqrt(3 head_dim) */
     double softcap;      /* 0: none */
     /* A query at position p attends to the keys at p - before ... p + after; -1: to all on that side. */
     int64_t before, after;

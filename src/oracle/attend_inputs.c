@@ -183,6 +183,8 @@ rotary_status attend_read(const struct attend_config *config, struct attend_work
     if (status)
         return status;
     const struct heads *query = &work->query, *key = &work->key;
+    const struct formula_encoding *encoding = config->position.encoding;
+    double products = encoding && encoding->products ? encoding->products : 1;
     work->attention = (struct reference_attention){
         .batch = query->batch,
         .queries = query->time,
@@ -191,7 +193,7 @@ rotary_status attend_read(const struct attend_config *config, struct attend_work
         .key_value_heads = key->heads,
         .head_dim = query->channels,
         .value_dim = work->value.channels,
-        .scale = config->scale ? *config->scale : 1.0 / sqrt((double)query->channels),
+        .scale = config->scale ? *config->scale : 1.0 / sqrt(products * (double)query->channels),
         .softcap = config->softcap,
         .before = config->before,
         .after = config->after,

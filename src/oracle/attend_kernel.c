@@ -91,7 +91,23 @@ static rotary_status make_terms(const struct reference_attention *wanted, struct
         status = round_terms(distances->keys, rows * channels, &kernel->distance_keys, error);
     if (!status)
         status = round_terms(distances->values, rows * channels, &kernel->distance_values, error);
+    if (!status)
+        status = round_terms(distances->position_bias, wanted->heads * channels, &kernel->query_bias, error);
     return status;
+}
+
+/* The kernel's queries have the bias that those meeting keys have, and its query_bias is what those meeting
+ * distances have more. */
+static void add_content_bias(const struct attend_work *work, struct kernel *kernel)
+{
+    const struct reference_attention *wanted = &work->attention;
+    const double *content = wanted->distances.content_bias, *position = wanted->distances.position_bias;
+    int64_t period = wanted->heads * wanted->head_dim;
+    float *query = kernel->query;
+    for (int64_t i = 0; content && i < work->query.tensor.elements; i++)
+        query[i] = (float)(work->query.tensor.values[i] + content[i % period]);
+    for (int64_t i = 0; content && position && i < period; i++)
+        kernel->query_bias[i] = (float)(position[i] - content[i]);
 }
 
 static rotary_status make_inputs(const struct attend_work *work, struct kernel *kernel, rotary_error *error)
@@ -194,6 +210,8 @@ rotary_status attend_kernel(const struct attend_config *config, const struct att
         status = make_bias(wanted, &kernel, error);
     if (!status)
         status = make_terms(wanted, &kernel, error);
+    if (!status)
+        add_content_bias(work, &kernel);
     int64_t together = config->key_lengths ? 1 : wanted->batch;
     for (int64_t b = 0; !status && b < wanted->batch; b += together)
         status = run(work, &kernel, b, together, made, error);

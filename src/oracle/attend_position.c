@@ -2,6 +2,7 @@
 #include "oracle/attend_position.h"
 
 #include "base/fail.h"
+#include "oracle/heads.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,22 +112,41 @@ rotary_status attend_position_parse(const struct attend_position_words *words,
 
 /* ---- parameters and terms ---- */
 
-static rotary_status read_parameter(const struct formula_parameter *row, const char *file,
+/* "[48, W] for relative_keys.weight": W is a size that the file may decide. */
+static rotary_status refuse_shape(const struct formula_parameter *row, const struct tensor *tensor,
+                                  rotary_error *error)
+{
+    char wanted[SHAPE_TEXT_BYTES];
+    int length = snprintf(wanted, sizeof wanted, "[");
+    for (int i = 0; i < row->dimensions; i++)
+        length += snprintf(wanted + length, sizeof wanted - (size_t)length, "%s%s", i > 0 ? ", " : "",
+                           row->shape[i] ? digits(row->shape[i]).text : "W");
+    snprintf(wanted + length, sizeof wanted - (size_t)length, "] for %.80s", row->name);
+    return tensor_refuse_shape(tensor, wanted, error);
+}
+
+/* Reads parameter i, and with it the width if it is the first that has one. */
+static rotary_status read_parameter(struct position_formula *formula, int i, const char *file,
                                     struct tensor *tensor, rotary_error *error)
 {
+    struct formula_parameter rows[FORMULA_PARAMETERS], *row = &rows[i];
     rotary_status status = tensor_open(file, tensor, error);
     if (!status)
         status = tensor_check_float(tensor, error);
     if (status)
         return status;
-    if (tensor->dimensions != row->dimensions ||
-        memcmp(tensor->shape, row->shape, (size_t)row->dimensions * sizeof *row->shape) != 0) {
-        char shape[SHAPE_TEXT_BYTES], wanted[SHAPE_TEXT_BYTES + 100];
-        snprintf(wanted, sizeof wanted, "%s for %s", shape_text(row->shape, row->dimensions, shape),
-                 row->name);
-        return tensor_refuse_shape(tensor, wanted, error);
+    list(formula, rows);
+    bool fits = tensor->dimensions == row->dimensions;
+    for (int axis = 0; fits && axis < row->dimensions; axis++) {
+        if (row->shape[axis] == 0)
+            formula->width = tensor->shape[axis];
+        fits = tensor->shape[axis] == (row->shape[axis] ? row->shape[axis] : formula->width);
     }
-    return tensor_load(tensor, error);
+    if (!fits || tensor->elements == 0)
+        return refuse_shape(row, tensor, error);
+    status = tensor_load(tensor, error);
+    formula->parameters[i] = tensor->values;
+    return status;
 }
 
 /* From the first key as the last query sees it to the last key as the first does. */
@@ -188,6 +208,10 @@ static void fill_tables(const struct position_formula *formula, struct reference
     distances->keys = terms->keys;
     distances->queries = terms->queries;
     distances->values = terms->values;
+    if (encoding->content_bias)
+        distances->content_bias = formula->parameters[encoding->content_bias];
+    if (encoding->position_bias)
+        distances->position_bias = formula->parameters[encoding->position_bias];
 }
 
 rotary_status attend_position_make(const struct attend_position *position,
@@ -200,15 +224,11 @@ rotary_status attend_position_make(const struct attend_position *position,
                                        .head_dim = attention->head_dim,
                                        .value_dim = attention->value_dim,
                                        .causal = attention->after == 0};
-    struct formula_parameter rows[FORMULA_PARAMETERS];
     rotary_status status = ROTARY_OK;
     if (!position->encoding)
         return ROTARY_OK;
-    int count = list(&formula, rows);
-    for (int i = 0; !status && i < count; i++) {
-        status = read_parameter(&rows[i], position->files[i], &terms->parameters[i], error);
-        formula.parameters[i] = terms->parameters[i].values;
-    }
+    for (int i = 0; !status && i < FORMULA_PARAMETERS && position->files[i]; i++)
+        status = read_parameter(&formula, i, position->files[i], &terms->parameters[i], error);
     if (status)
         return status;
     set_distances(attention);

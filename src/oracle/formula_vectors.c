@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Encodings whose distances have vectors that queries, keys or values meet: Shaw.
+ * Encodings whose distances have vectors that queries, keys or values meet: Shaw, Transformer-XL, DeBERTa.
  */
 #include "oracle/position_formula.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MEMBER(member) offsetof(struct formula_settings, member)
@@ -52,3 +53,91 @@ const struct formula_encoding formula_shaw = {.name = "shaw",
                                               .list = shaw_list,
                                               .key = shaw_key,
                                               .value = shaw_value};
+
+/* ---- transformer-xl: Dai et al. 2019 ---- */
+
+static int xl_list(const struct position_formula *formula, struct formula_parameter rows[FORMULA_PARAMETERS])
+{
+    int64_t heads = formula->heads, channels = formula->head_dim;
+    rows[0] = (struct formula_parameter){"relative_keys.weight", 2, {heads * channels, formula->width}};
+    rows[1] = (struct formula_parameter){"content_bias", 2, {heads, channels}};
+    rows[2] = (struct formula_parameter){"position_bias", 2, {heads, channels}};
+    return 3;
+}
+
+/* W_{k,R} R_{m - n}, R as in Vaswani et al. 2017: channels 2 i and 2 i + 1 are sine and cosine. */
+static void xl_key(const struct position_formula *formula, int64_t head, int64_t distance, double *vector)
+{
+    for (int64_t i = 0; i < formula->head_dim; i++) {
+        const double *row = formula->parameters[0] + (head * formula->head_dim + i) * formula->width;
+        vector[i] = 0;
+        for (int64_t c = 0; c < formula->width; c++) {
+            double angle = -(double)distance / pow(10000.0, (double)(c - c % 2) / (double)formula->width);
+            vector[i] += row[c] * (c % 2 ? cos(angle) : sin(angle));
+        }
+    }
+}
+
+const struct formula_encoding formula_transformer_xl = {
+    .name = "transformer-xl", .list = xl_list, .key = xl_key, .content_bias = 1, .position_bias = 2};
+
+/* ---- deberta: He et al. 2021 ---- */
+
+static const struct setting deberta_settings[] = {
+    {"max_relative_position", SETTING_INTEGER, MEMBER(max_relative_position), .min = 1, .max = 1 << 20},
+};
+
+/* P, W_{k,r}, W_{q,r}. */
+static int deberta_list(const struct position_formula *formula,
+                        struct formula_parameter rows[FORMULA_PARAMETERS])
+{
+    int64_t channels = formula->heads * formula->head_dim, width = formula->width;
+    rows[0] = (struct formula_parameter){
+        "relative_embeddings.weight", 2, {2 * formula->settings.max_relative_position, width}};
+    rows[1] = (struct formula_parameter){"relative_keys.weight", 2, {channels, width}};
+    rows[2] = (struct formula_parameter){"relative_queries.weight", 2, {channels, width}};
+    return 3;
+}
+
+/* delta(i, j) of equation 3, of i - j. */
+static int64_t deberta_delta(const struct position_formula *formula, int64_t apart)
+{
+    int64_t k = formula->settings.max_relative_position;
+    return apart <= -k ? 0 : apart >= k ? 2 * k - 1 : apart + k;
+}
+
+/* Row `row` of P, projected by parameter `projection` for a head. */
+static void deberta_project(const struct position_formula *formula, int projection, int64_t head, int64_t row,
+                            double *vector)
+{
+    const double *from = formula->parameters[0] + row * formula->width;
+    for (int64_t i = 0; i < formula->head_dim; i++) {
+        const double *weight =
+            formula->parameters[projection] + (head * formula->head_dim + i) * formula->width;
+        vector[i] = 0;
+        for (int64_t c = 0; c < formula->width; c++)
+            vector[i] += weight[c] * from[c];
+    }
+}
+
+/* K_r of delta(m, n), which the query meets. */
+static void deberta_key(const struct position_formula *formula, int64_t head, int64_t distance,
+                        double *vector)
+{
+    deberta_project(formula, 1, head, deberta_delta(formula, -distance), vector);
+}
+
+/* Q_r of delta(n, m), which the key meets. */
+static void deberta_query(const struct position_formula *formula, int64_t head, int64_t distance,
+                          double *vector)
+{
+    deberta_project(formula, 2, head, deberta_delta(formula, distance), vector);
+}
+
+const struct formula_encoding formula_deberta = {.name = "deberta",
+                                                 .settings = deberta_settings,
+                                                 .setting_count = 1,
+                                                 .list = deberta_list,
+                                                 .key = deberta_key,
+                                                 .query = deberta_query,
+                                                 .products = 3};

@@ -11,8 +11,20 @@ static const struct formula_encoding none = {.name = "none"},
                                      xpos = {.name = "xpos", .rotation = FORMULA_XPOS};
 
 const struct formula_encoding *const formula_encodings[] = {
-    &none,       &learned,        &sinusoidal,       &rope,         &roper, &xpos, &formula_alibi,
-    &formula_t5, &formula_kerple, &formula_sandwich, &formula_shaw, NULL,
+    &none,
+    &learned,
+    &sinusoidal,
+    &rope,
+    &roper,
+    &xpos,
+    &formula_alibi,
+    &formula_t5,
+    &formula_kerple,
+    &formula_sandwich,
+    &formula_shaw,
+    &formula_transformer_xl,
+    &formula_deberta,
+    NULL,
 };
 
 const struct formula_settings formula_default_settings = {.relative_attention_num_buckets = 32,

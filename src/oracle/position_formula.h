@@ -23,7 +23,8 @@ struct formula_settings {
     int64_t max_relative_position;
 };
 
-/* A learned parameter, which has the name and shape that it has in checkpoints of models. */
+/* A learned parameter, which has the name and shape that it has in checkpoints of models. A size of 0 is the
+ * formula's width where that is not known yet: the file says. */
 struct formula_parameter {
     const char *name;
     int dimensions;
@@ -34,7 +35,8 @@ struct position_formula {
     const struct formula_encoding *encoding;
     struct formula_settings settings;
     int64_t heads, head_dim, value_dim;
-    bool causal;                                  /* no query attends to a later key */
+    int64_t width; /* the size that files decide: of the model's vectors. 0: none yet */
+    bool causal;   /* no query attends to a later key */
     const double *parameters[FORMULA_PARAMETERS]; /* in the order of list */
 };
 
@@ -61,6 +63,10 @@ struct formula_encoding {
     double (*bias)(const struct position_formula *formula, int64_t head, int64_t distance);
     formula_vector *key, *query; /* [head_dim]: what the query of the score is multiplied with, and the key */
     formula_vector *value;       /* [value_dim], added to the value */
+    /* Parameters [heads, head_dim] that are added to queries: to those that meet keys, and to those that meet
+     * the vector `key`. Indices of rows; 0: none. */
+    int content_bias, position_bias;
+    int products; /* that a score sums, by whose number times head_dim variances are divided; 0: 1 */
 };
 
 /* Of all encodings, NULL-terminated. */
@@ -72,6 +78,6 @@ extern const struct formula_settings formula_default_settings;
 /* formula_biases.c */
 extern const struct formula_encoding formula_alibi, formula_t5, formula_kerple, formula_sandwich;
 /* formula_vectors.c */
-extern const struct formula_encoding formula_shaw;
+extern const struct formula_encoding formula_shaw, formula_transformer_xl, formula_deberta;
 
 #endif

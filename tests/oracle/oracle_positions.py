@@ -117,6 +117,34 @@ for causal in [True, False]:
                   ["--position", "shaw", "--set", "max_relative_position=3", "--parameter", "relative_keys.weight=keys.npy",
                    "--parameter", "relative_values.weight=values.npy"])
 
+width = 10
+projection, u, v = numbers(H * D, width), numbers(H, D), numbers(H, D)
+array("projection.npy", projection), array("content.npy", u), array("position.npy", v)
+xl = ["--position", "transformer-xl", "--parameter", "relative_keys.weight=projection.npy", "--parameter", "content_bias=content.npy",
+      "--parameter", "position_bias=position.npy"]
+for causal in [True, False]:
+    x = Inputs(causal=causal)
+    angle = -x.distance[..., None] / 10000.0 ** (np.arange(0, width, 2) / width)
+    sinusoid = np.stack([np.sin(angle), np.cos(angle)], -1).reshape(T, S, width)
+    vectors = (sinusoid @ projection.T).reshape(T, S, H, D)
+    content = np.einsum("bthd,bshd->bhts", x.query + u, np.repeat(x.key, H // G, 2))
+    met = np.einsum("bthd,tshd->bhts", x.query + v, vectors)
+    x.matches(f"transformer-xl, causal {causal}", (content + met) * D**-0.5, flags=xl)
+    capped = 2 * np.tanh(content * D**-0.5 / 2) + met * D**-0.5
+    x.matches(f"transformer-xl with a cap, causal {causal}", capped, flags=[*xl, "--softcap", 2])
+
+table, keys, queries = numbers(6, width), numbers(H * D, width), numbers(H * D, width)
+array("p.npy", table), array("kr.npy", keys), array("qr.npy", queries)
+deberta = ["--position", "deberta", "--set", "max_relative_position=3", "--parameter", "relative_embeddings.weight=p.npy",
+           "--parameter", "relative_keys.weight=kr.npy", "--parameter", "relative_queries.weight=qr.npy"]
+for causal in [True, False]:
+    x = Inputs(causal=causal)
+    delta = [np.clip(apart + 3, 0, 5) for apart in (x.m - x.n, x.n - x.m)]
+    score = x.score(1) + np.einsum("bthd,tshd->bhts", x.query, (table @ keys.T)[delta[0]].reshape(T, S, H, D))
+    score += np.einsum("bshd,tshd->bhts", np.repeat(x.key, H // G, 2), (table @ queries.T)[delta[1]].reshape(T, S, H, D))
+    x.matches(f"deberta, causal {causal}", score / np.sqrt(3 * D), flags=deberta, kernel=False)
+    x.matches(f"deberta with a scale, causal {causal}", score * 0.3, flags=[*deberta, "--scale", 0.3], kernel=False)
+
 # After scale and softcap, and before a mask; the earlier stages have no bias.
 x = Inputs(causal=False)
 mask = array("mask.npy", numbers(T, S))
