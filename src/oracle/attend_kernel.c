@@ -12,7 +12,7 @@ struct kernel {
     void *workspace, *query, *key, *value;
     float *bias; /* [batch, heads, queries, keys]; NULL: none */
     /* In f32, those of struct reference_distances; NULL: none. */
-    float *distance_bias, *distance_keys, *distance_values, *query_bias;
+    float *distance_bias, *distance_keys, *distance_queries, *distance_values, *query_bias;
 };
 
 static const char no_memory[] = "no memory to run the kernel of librotary";
@@ -23,8 +23,6 @@ static const char *missing(const struct reference_attention *wanted)
         return "the kernel wants a scale above 0";
     if (wanted->value_dim != wanted->head_dim)
         return "the kernel wants values with as many channels as queries";
-    if (wanted->distances.queries)
-        return "the kernel has no queries by distance";
     return NULL;
 }
 
@@ -90,6 +88,8 @@ static rotary_status make_terms(const struct reference_attention *wanted, struct
     if (!status)
         status = round_terms(distances->keys, rows * channels, &kernel->distance_keys, error);
     if (!status)
+        status = round_terms(distances->queries, rows * channels, &kernel->distance_queries, error);
+    if (!status)
         status = round_terms(distances->values, rows * channels, &kernel->distance_values, error);
     if (!status)
         status = round_terms(distances->position_bias, wanted->heads * channels, &kernel->query_bias, error);
@@ -125,6 +125,7 @@ static void free_kernel(struct kernel *kernel)
 {
     free(kernel->query_bias);
     free(kernel->distance_values);
+    free(kernel->distance_queries);
     free(kernel->distance_keys);
     free(kernel->distance_bias);
     free(kernel->bias);
@@ -180,6 +181,7 @@ static rotary_status run(const struct attend_work *work, struct kernel *kernel, 
                           .head_stride = wanted->distances.count},
         .distance_keys = vectors_of(wanted, kernel->distance_keys),
         .query_bias = kernel->query_bias,
+        .distance_queries = vectors_of(wanted, kernel->distance_queries),
         .distance_values = vectors_of(wanted, kernel->distance_values),
     };
     size_t bytes = rotary_attention_forward_call_bytes(kernel->attention, &call);

@@ -35,7 +35,7 @@ class Inputs:
     def score(self, scale=D**-0.5):
         return np.einsum("bthd,bshd->bhts", self.query, np.repeat(self.key, H // G, 2)) * scale
 
-    def matches(self, about, score, values=0.0, flags=(), kernel=True):
+    def matches(self, about, score, values=0.0, flags=()):
         """attend's scores, weights and outputs are those of `score` [B, H, T, S]; `values` is added to the values, [H, T, S, D]."""
         found = result("attend", *self.flags, *flags, "--json")
         if not found:
@@ -51,8 +51,8 @@ class Inputs:
         near(f"{about}, weights", np.load("w.npy"), weights, 1e-13 * (1 + size))
         near(f"{about}, output", np.load("o.npy"), output, 1e-13 * (1 + size) * np.abs(value).max())
         off = found["librotary"]["largest_difference"]
-        if kernel:  # in f32
-            check(f"{about}, kernel", off is not None and off <= 2e-6 * (1 + size), str(found["librotary"]))
+        # In f32.
+        check(f"{about}, kernel", off is not None and off <= 2e-6 * (1 + size), str(found["librotary"]))
 
 
 def slopes(heads):
@@ -142,8 +142,8 @@ for causal in [True, False]:
     delta = [np.clip(apart + 3, 0, 5) for apart in (x.m - x.n, x.n - x.m)]
     score = x.score(1) + np.einsum("bthd,tshd->bhts", x.query, (table @ keys.T)[delta[0]].reshape(T, S, H, D))
     score += np.einsum("bshd,tshd->bhts", np.repeat(x.key, H // G, 2), (table @ queries.T)[delta[1]].reshape(T, S, H, D))
-    x.matches(f"deberta, causal {causal}", score / np.sqrt(3 * D), flags=deberta, kernel=False)
-    x.matches(f"deberta with a scale, causal {causal}", score * 0.3, flags=[*deberta, "--scale", 0.3], kernel=False)
+    x.matches(f"deberta, causal {causal}", score / np.sqrt(3 * D), flags=deberta)
+    x.matches(f"deberta with a scale, causal {causal}", score * 0.3, flags=[*deberta, "--scale", 0.3])
 
 # After scale and softcap, and before a mask; the earlier stages have no bias.
 x = Inputs(causal=False)
