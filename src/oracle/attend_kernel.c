@@ -52,11 +52,11 @@ static bool window_needs_bias(const struct reference_attention *wanted)
     return wanted->after > 0 || (wanted->after < 0 && wanted->before >= 0);
 }
 
-/* Mask and window as a bias on the scores. */
+/* Mask, window and what is added to pairs as a bias on the scores. */
 static rotary_status make_bias(const struct reference_attention *wanted, struct kernel *kernel,
                                rotary_error *error)
 {
-    if (!wanted->mask.values && !window_needs_bias(wanted))
+    if (!wanted->mask.values && !wanted->pairs.bias && !window_needs_bias(wanted))
         return ROTARY_OK;
     int64_t rows = wanted->batch * wanted->heads * wanted->queries;
     kernel->bias = malloc((size_t)(rows * wanted->keys) * sizeof *kernel->bias);

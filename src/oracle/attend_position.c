@@ -149,8 +149,8 @@ static rotary_status read_parameter(struct position_formula *formula, int i, con
     return status;
 }
 
-/* From the first key as the last query sees it to the last key as the first does. */
-static void set_distances(struct reference_attention *attention)
+/* Distances go from the first key as the last query sees it to the last key as the first does. */
+static void set_ranges(struct reference_attention *attention)
 {
     int64_t first = attention->sequences[0].first_query, last = first;
     for (int64_t b = 1; b < attention->batch; b++) {
@@ -158,34 +158,50 @@ static void set_distances(struct reference_attention *attention)
         first = at < first ? at : first;
         last = at > last ? at : last;
     }
+    attention->pairs.first = first;
+    attention->pairs.positions = attention->queries + last - first;
     attention->distances.first = 1 - attention->queries - last;
-    attention->distances.count = attention->keys + attention->queries - 1 + last - first;
+    attention->distances.count = attention->keys + attention->pairs.positions - 1;
 }
 
-/* [heads, distances, channels], which the caller frees; NULL where there is nothing to make. */
-static rotary_status make_table(const struct reference_attention *attention, int64_t channels, bool wanted,
-                                double **table, rotary_error *error)
+/* `rows` rows for each head, which the caller frees. */
+static rotary_status make_table(int64_t heads, int64_t rows, int64_t channels, double **table,
+                                rotary_error *error)
 {
-    if (!wanted)
-        return ROTARY_OK;
-    *table = calloc((size_t)(attention->heads * attention->distances.count * channels), sizeof **table);
+    *table = calloc((size_t)(heads * rows * channels), sizeof **table);
     return *table ? ROTARY_OK
-                  : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for tables of %lld distances",
-                                (long long)attention->distances.count);
+                  : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for what a position encoding adds");
 }
 
 static rotary_status make_tables(const struct formula_encoding *encoding,
                                  const struct reference_attention *attention, struct attend_terms *terms,
                                  rotary_error *error)
 {
-    rotary_status status = make_table(attention, 1, encoding->bias, &terms->bias, error);
-    if (!status)
-        status = make_table(attention, attention->head_dim, encoding->key, &terms->keys, error);
-    if (!status)
-        status = make_table(attention, attention->head_dim, encoding->query, &terms->queries, error);
-    if (!status)
-        status = make_table(attention, attention->value_dim, encoding->value, &terms->values, error);
+    int64_t heads = attention->heads, distances = attention->distances.count, channels = attention->head_dim;
+    rotary_status status = ROTARY_OK;
+    if (encoding->bias)
+        status = make_table(heads, distances, 1, &terms->bias, error);
+    if (!status && encoding->pair_bias)
+        status = make_table(heads, attention->pairs.positions, attention->keys, &terms->pairs, error);
+    if (!status && encoding->key)
+        status = make_table(heads, distances, channels, &terms->keys, error);
+    if (!status && encoding->query)
+        status = make_table(heads, distances, channels, &terms->queries, error);
+    if (!status && encoding->value)
+        status = make_table(heads, distances, attention->value_dim, &terms->values, error);
     return status;
+}
+
+static void fill_pairs(const struct position_formula *formula, struct reference_attention *attention,
+                       const struct attend_terms *terms)
+{
+    struct reference_pairs *pairs = &attention->pairs;
+    double *next = terms->pairs;
+    for (int64_t row = 0; next && row < formula->heads * pairs->positions; row++)
+        for (int64_t key = 0; key < attention->keys; key++)
+            *next++ = formula->encoding->pair_bias(formula, row / pairs->positions,
+                                                   pairs->first + row % pairs->positions, key);
+    pairs->bias = terms->pairs;
 }
 
 static void fill_tables(const struct position_formula *formula, struct reference_attention *attention,
@@ -231,10 +247,12 @@ rotary_status attend_position_make(const struct attend_position *position,
         status = read_parameter(&formula, i, position->files[i], &terms->parameters[i], error);
     if (status)
         return status;
-    set_distances(attention);
+    set_ranges(attention);
     status = make_tables(formula.encoding, attention, terms, error);
-    if (!status)
+    if (!status) {
         fill_tables(&formula, attention, terms);
+        fill_pairs(&formula, attention, terms);
+    }
     return status;
 }
 
@@ -242,6 +260,7 @@ void attend_terms_free(struct attend_terms *terms)
 {
     for (int i = 0; i < FORMULA_PARAMETERS; i++)
         tensor_free(&terms->parameters[i]);
+    free(terms->pairs);
     free(terms->values);
     free(terms->queries);
     free(terms->keys);

@@ -30,10 +30,10 @@ ROTARY_CHECKED rotary_status attend_position_parse(const struct attend_position_
 /* What is allocated for it. */
 struct attend_terms {
     struct tensor parameters[FORMULA_PARAMETERS];
-    double *bias, *keys, *queries, *values;
+    double *bias, *keys, *queries, *values, *pairs;
 };
-/* Reads the parameters and sets attention->distances, which points into *terms, for all distances between
- * queries and keys. *terms, zero before, is released by attend_terms_free, also after an error. */
+/* Reads the parameters and sets attention->distances and ->pairs, which point into *terms, for all distances
+ * between queries and keys. *terms, zero before, is released by attend_terms_free, also after an error. */
 ROTARY_CHECKED rotary_status attend_position_make(const struct attend_position *position,
                                                   struct reference_attention *attention,
                                                   struct attend_terms *terms, rotary_error *error);

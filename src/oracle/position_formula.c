@@ -21,6 +21,7 @@ const struct formula_encoding *const formula_encodings[] = {
     &formula_t5,
     &formula_kerple,
     &formula_sandwich,
+    &formula_fire,
     &formula_shaw,
     &formula_transformer_xl,
     &formula_deberta,

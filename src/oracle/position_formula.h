@@ -61,6 +61,8 @@ struct formula_encoding {
 
     /* Added to the score after scale and softcap. */
     double (*bias)(const struct position_formula *formula, int64_t head, int64_t distance);
+    /* The same, where distance alone does not say: of the positions of query and key. */
+    double (*pair_bias)(const struct position_formula *formula, int64_t head, int64_t m, int64_t n);
     formula_vector *key, *query; /* [head_dim]: what the query of the score is multiplied with, and the key */
     formula_vector *value;       /* [value_dim], added to the value */
     /* Parameters [heads, head_dim] that are added to queries: to those that meet keys, and to those that meet
@@ -77,6 +79,8 @@ extern const struct formula_settings formula_default_settings;
 
 /* formula_biases.c */
 extern const struct formula_encoding formula_alibi, formula_t5, formula_kerple, formula_sandwich;
+/* formula_fire.c */
+extern const struct formula_encoding formula_fire;
 /* formula_vectors.c */
 extern const struct formula_encoding formula_shaw, formula_transformer_xl, formula_deberta;
 

@@ -30,9 +30,16 @@ static double added(const struct reference_mask *mask, const int64_t at[4])
     return mask->values[place];
 }
 
+static double pair_bias(const struct reference_attention *attention, const int64_t at[4])
+{
+    const struct reference_pairs *pairs = &attention->pairs;
+    int64_t position = attention->sequences[at[0]].first_query + at[2] - pairs->first;
+    return pairs->bias ? pairs->bias[(at[1] * pairs->positions + position) * attention->keys + at[3]] : 0;
+}
+
 double reference_attention_bias(const struct reference_attention *attention, const int64_t at[4])
 {
-    return visible(attention, at) ? added(&attention->mask, at) : -HUGE_VAL;
+    return visible(attention, at) ? added(&attention->mask, at) + pair_bias(attention, at) : -HUGE_VAL;
 }
 
 static double product(const double *a, const double *b, int64_t count)

@@ -2,7 +2,7 @@
  *
  * Attention by its equation in double, one score after another: exact, slow, and without librotary's kernels.
  *
- *     score(m, n) = cap(scale * (q_m + u) . k_n) + mask(m, n) + bias(n - m)
+ *     score(m, n) = cap(scale * (q_m + u) . k_n) + mask(m, n) + bias(n - m) + pair_bias(m, n)
  *                   + scale * (q_m + v) . keys(n - m) + scale * k_n . queries(n - m)
  *     cap(x)      = softcap * tanh(x / softcap)
  *     output(m)   = sum_n softmax_n(score(m, n)) (v_n + values(n - m))
@@ -33,6 +33,13 @@ struct reference_distances {
     const double *content_bias, *position_bias;
 };
 
+/* What it adds to the scores of pairs: [heads, positions, keys], of queries at the positions from `first` on,
+ * all that there are. */
+struct reference_pairs {
+    int64_t first, positions;
+    const double *bias; /* NULL: none */
+};
+
 /* Stages of a score. */
 enum reference_stage {
     REFERENCE_SCALED, /* scale * q . k */
@@ -54,6 +61,7 @@ struct reference_attention {
     int64_t before, after;
     struct reference_mask mask;
     struct reference_distances distances;
+    struct reference_pairs pairs;
     /* [batch, time, heads, channels], rotated already; the output is not rotated back. */
     const double *query, *key, *value;
     double *output;             /* [batch, queries, heads, value_dim] */
@@ -62,8 +70,8 @@ struct reference_attention {
     enum reference_stage stage; /* of `scores` */
 };
 
-/* What is added to the score of query at[2] and key at[3] of sequence at[0] and head at[1]: the mask's value,
- * or minus infinity where the key is masked. */
+/* What is added to the score of query at[2] and key at[3] of sequence at[0] and head at[1]: the mask's value
+ * and that of the pair, or minus infinity where the key is masked. */
 double reference_attention_bias(const struct reference_attention *attention, const int64_t at[4]);
 
 /* A fully masked query gets zeros for output and weights; *masked_rows counts them. */

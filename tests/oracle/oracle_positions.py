@@ -145,6 +145,20 @@ for causal in [True, False]:
     x.matches(f"deberta, causal {causal}", score / np.sqrt(3 * D), flags=deberta)
     x.matches(f"deberta with a scale, causal {causal}", score * 0.3, flags=[*deberta, "--scale", 0.3])
 
+network = {"c": np.array([-0.3]), "threshold": np.array([5.5]), "hidden.weight": numbers(7, 1), "hidden.bias": numbers(7),
+           "output.weight": numbers(H, 7), "output.bias": numbers(H)}
+fire = ["--position", "fire"]
+for name, values in network.items():
+    fire += ["--parameter", f"fire.{name}={array(f'fire.{name}.npy', values)}"]
+for causal in [True, False]:
+    for first in [S - T, 0, 3]:
+        x = Inputs(first, causal)
+        c, threshold = np.abs(network["c"]), np.abs(network["threshold"])
+        input = np.log(1 + c * np.abs(x.distance)) / np.log(1 + c * np.maximum(threshold, x.m))
+        hidden = np.maximum(0, input[..., None] * network["hidden.weight"][:, 0] + network["hidden.bias"])
+        bias = (hidden @ network["output.weight"].T + network["output.bias"]).transpose(2, 0, 1)
+        x.matches(f"fire, causal {causal}, first query at {first}", x.score() + bias, flags=fire)
+
 # After scale and softcap, and before a mask; the earlier stages have no bias.
 x = Inputs(causal=False)
 mask = array("mask.npy", numbers(T, S))
