@@ -62,8 +62,8 @@ static const struct setting attend_table[] = {
      .help = "rotate values too, and the output by the inverse rotation (RoPER)"},
     {"--position", SETTING_TEXT, MEMBER(position), .metavar = "NAME",
      .help =
-         "position encoding: alibi, t5, kerple, sandwich or shaw; or rope, roper or xpos, which rotate as "
-         "--rope says; or none (default: rope with --rope, none without)"},
+         "position encoding: alibi, t5, kerple, fire, sandwich, shaw, transformer-xl or deberta; or rope, "
+         "roper or xpos, which rotate as --rope says; or none (default: rope with --rope, none without)"},
     {"--parameter", SETTING_LIST, MEMBER(parameters), .metavar = "NAME=FILE",
      .help = "a parameter of a learned encoding, by the name and in the shape that it has in a model's "
              "checkpoint; given for each"},

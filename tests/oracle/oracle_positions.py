@@ -235,5 +235,12 @@ refuses(1, "table.npy has shape [8, 6], wanted [6] for kerple.log_slope", *plain
 array("whole.npy", np.arange(H))
 refuses(1, "whole.npy", *plain, *kerple, "--parameter", "kerple.log_slope=whole.npy")
 refuses(1, "missing.npy", *plain, *kerple, "--parameter", "kerple.log_slope=missing.npy")
+refuses(1, "scale.npy has shape [6], wanted [48, W] for relative_keys.weight", *plain, *xl[:2], *xl[4:], "--parameter",
+        "relative_keys.weight=scale.npy")
+refuses(1, "qr.npy has shape [48, 10], wanted [48, 11] for relative_queries.weight", *plain, *deberta[:4], *deberta[-2:],
+        "--parameter", f"relative_embeddings.weight={array('wide.npy', numbers(6, 11))}", "--parameter",
+        f"relative_keys.weight={array('wide keys.npy', numbers(H * D, 11))}")
+refuses(1, "empty.npy has shape [48, 0], wanted [48, W] for relative_keys.weight", *plain, *xl[:2], *xl[4:], "--parameter",
+        f"relative_keys.weight={array('empty.npy', numbers(H * D, 0))}")
 refuses(2, "slope.npy would replace slope.npy", *plain[:-1], "slope.npy", *kerple, "--parameter", "kerple.log_slope=slope.npy")
 report()
