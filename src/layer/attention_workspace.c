@@ -2,6 +2,7 @@
 #include "layer/attention_workspace.h"
 
 #include "base/integer.h"
+#include "layer/relative_vectors.h"
 
 static size_t larger(size_t a, size_t b)
 {
@@ -18,16 +19,21 @@ size_t attention_workspace_bytes(const struct sublayer *sublayer, const struct a
     float unread = 0;
     if (config->learned_distance_bias) /* of its gradient too is only read whether there is one */
         bias = (rotary_attention_distance_bias){.data = &unread, .distances = 1, .gradient = &unread};
+    const struct relative_vectors_call vectors = relative_vectors_unread(config);
     const rotary_attention_forward_call forward = {.struct_size = sizeof forward,
                                                    .shape = extent->shape,
                                                    .packed_sequences = extent->packed_sequences,
                                                    .distance_bias = bias,
+                                                   .distance_keys = vectors.keys,
+                                                   .distance_values = vectors.values,
                                                    .query_positions = positions,
                                                    .key_positions = positions};
     const rotary_attention_backward_call backward = {.struct_size = sizeof backward,
                                                      .shape = extent->shape,
                                                      .packed_sequences = extent->packed_sequences,
                                                      .distance_bias = bias,
+                                                     .distance_keys = vectors.keys,
+                                                     .distance_values = vectors.values,
                                                      .query_positions = positions,
                                                      .key_positions = positions};
     size_t bytes = operations->attention_forward_bytes(config->attention, &forward);

@@ -47,10 +47,29 @@ struct distance_bias_function {
                      const float *d_bias, double *const *d_parameters);
 };
 
+/* Where vectors by distance come from (struct rotary_attention_distance_vectors). */
+enum distance_vector_source {
+    DISTANCE_VECTORS_NONE,
+    DISTANCE_VECTORS_TABLE /* a learned table of the layer that its heads share, of clipped distances */
+};
+
+/* Which vectors by distance each layer has. */
+struct distance_vector_terms {
+    enum distance_vector_source keys, values;
+};
+
+/* The vectors of the layers of a stack. */
+struct relative_vectors_config {
+    struct distance_vector_terms terms;
+    int64_t clip; /* of tables: distances beyond clip, in either direction, have the vectors at clip */
+    bool causal;  /* no distance is above 0 */
+};
+
 struct position_encoding {
     enum embedding_position embedding; /* table added to the embedding */
     bool rotate_query_key, rotate_value;
     const struct distance_bias_function *distance_bias; /* the same in all layers; NULL: there is none */
+    struct distance_vector_terms distance_vectors;
 };
 
 #define ROTARY_ENCODING_ROW(capitals, name) extern const struct position_encoding encoding_##name;

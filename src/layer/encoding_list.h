@@ -15,6 +15,7 @@
     ENCODING(ALIBI, alibi)                                                                                   \
     ENCODING(T5, t5)                                                                                         \
     ENCODING(KERPLE, kerple)                                                                                 \
-    ENCODING(SANDWICH, sandwich)
+    ENCODING(SANDWICH, sandwich)                                                                             \
+    ENCODING(SHAW, shaw)
 
 #endif

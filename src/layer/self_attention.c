@@ -12,6 +12,7 @@
 #include "layer/attention_views.h"
 #include "layer/attention_workspace.h"
 #include "layer/query_key_norm.h"
+#include "layer/relative_vectors.h"
 
 #include <stdlib.h>
 
@@ -20,6 +21,7 @@ struct self_attention {
     struct linear *query_key_value, *output; /* "<name>.query_key_value", "<name>.output" */
     bool has_norms;
     struct projection_norm query_norm, key_norm; /* "<name>.query_norm", "<name>.key_norm" */
+    struct relative_vectors vectors;             /* "<name>.relative_keys", "<name>.relative_values" */
     struct matrix qkv;                           /* saved: [rows, (heads + 2 key_value_heads) head_dim] */
     /* Saved: [rows, (heads + key_value_heads) head_dim], queries and keys as attention reads them. With norms
      * and training beside those in qkv, else there. */
@@ -79,6 +81,8 @@ static rotary_status create(struct sublayer **sublayer, const struct backend *ba
     made->has_norms = config->query_key_norm != QUERY_KEY_NORM_NONE;
     if (status == ROTARY_OK)
         status = query_key_norms_create(&made->query_norm, &made->key_norm, config, parameters, error);
+    if (status == ROTARY_OK)
+        status = relative_vectors_create(&made->vectors, config, parameters, error);
     if (status == ROTARY_OK)
         *sublayer = &made->sublayer;
     else
@@ -230,6 +234,7 @@ static rotary_status forward(struct sublayer *sublayer, const struct parameters 
         return status;
     const struct attention_extent extent = extent_of(&call->tokens);
     struct query_key_value heads = split_heads(config, layer->query_key, layer->qkv, time);
+    const struct relative_vectors_call vectors = relative_vectors_forward(&layer->vectors, parameters);
     rotary_attention_forward_call attention = {.struct_size = sizeof attention,
                                                .shape = extent.shape,
                                                .query = const_view(heads.query),
@@ -240,6 +245,8 @@ static rotary_status forward(struct sublayer *sublayer, const struct parameters 
                                                .workspace = layer->workspace,
                                                .packed_sequences = extent.packed_sequences,
                                                .distance_bias = config->distance_bias,
+                                               .distance_keys = vectors.keys,
+                                               .distance_values = vectors.values,
                                                .dropout = weights_dropout(call->dropout),
                                                .key_lengths = call->tokens.lengths,
                                                .query_positions = call->tokens.positions,
@@ -266,6 +273,7 @@ static rotary_status backward(struct sublayer *sublayer, struct parameters *para
     const struct attention_extent extent = extent_of(&call->tokens);
     struct query_key_value heads = split_heads(config, layer->query_key, layer->qkv, time),
                            d_heads = split_heads(config, d_qkv, d_qkv, time);
+    const struct relative_vectors_call vectors = relative_vectors_backward(&layer->vectors, parameters);
     rotary_attention_backward_call attention = {.struct_size = sizeof attention,
                                                 .shape = extent.shape,
                                                 .query = const_view(heads.query),
@@ -281,6 +289,8 @@ static rotary_status backward(struct sublayer *sublayer, struct parameters *para
                                                 .workspace = layer->workspace,
                                                 .packed_sequences = extent.packed_sequences,
                                                 .distance_bias = config->distance_bias,
+                                                .distance_keys = vectors.keys,
+                                                .distance_values = vectors.values,
                                                 .dropout = weights_dropout(call->dropout),
                                                 .key_lengths = call->tokens.lengths,
                                                 .query_positions = call->tokens.positions,
@@ -327,6 +337,7 @@ static struct matrix cache_rows(const struct sublayer_config *config, void *data
 /* Sequences first ... first + sequences - 1, which have equally many new tokens: rows from `row` on. */
 struct decode_run {
     int64_t first, sequences, row;
+    struct relative_vectors_call vectors;
 };
 
 static rotary_status attend(const struct self_attention *layer, const struct sublayer_decode_call *call,
@@ -354,18 +365,20 @@ static rotary_status attend(const struct self_attention *layer, const struct sub
         .value_cache = heads_of(values, cache->capacity, 0, config->head_dim),
         .output = heads_of(context, count, 0, config->head_dim),
         .workspace = call->workspace,
-        .distance_bias = config->distance_bias};
+        .distance_bias = config->distance_bias,
+        .distance_keys = run.vectors.keys,
+        .distance_values = run.vectors.values};
     const struct backend *backend = layer->sublayer.backend;
     return backend->operations->attention_decode(
         backend, &(struct backend_attention_decode){config->attention, &attention}, error);
 }
 
 /* The library's decode takes equally many new tokens of each sequence: neighbours that have are one call. */
-static rotary_status attend_all(const struct self_attention *layer, const struct sublayer_decode_call *call,
-                                rotary_error *error)
+static rotary_status attend_all(const struct self_attention *layer, const struct parameters *parameters,
+                                const struct sublayer_decode_call *call, rotary_error *error)
 {
     rotary_status status = ROTARY_OK;
-    struct decode_run run = {0};
+    struct decode_run run = {.vectors = relative_vectors_forward(&layer->vectors, parameters)};
     for (; status == ROTARY_OK && run.first < call->batch; run.first += run.sequences) {
         int64_t count = call->counts[run.first];
         run.sequences = 1;
@@ -387,7 +400,7 @@ static rotary_status decode(struct sublayer *sublayer, const struct parameters *
     if (status != ROTARY_OK)
         return status;
     double begin = profile_begin(sublayer->backend->profile);
-    status = attend_all(layer, call, error);
+    status = attend_all(layer, parameters, call, error);
     record_decode_profile(sublayer, begin, call);
     if (status != ROTARY_OK)
         return status;

@@ -10,6 +10,7 @@
 #ifndef ROTARY_LAYER_SUBLAYER_H
 #define ROTARY_LAYER_SUBLAYER_H
 
+#include "layer/encoding.h"
 #include "layer/linear.h"
 #include "layer/norm.h"
 
@@ -52,6 +53,7 @@ struct sublayer_config {
 
     rotary_attention_distance_bias distance_bias; /* of scores; in the backend's memory, borrowed */
     bool learned_distance_bias; /* it has a gradient in training; known where the bias has no memory yet */
+    struct relative_vectors_config distance_vectors;
 
     int64_t hidden;
     enum activation activation;

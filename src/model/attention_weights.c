@@ -82,8 +82,12 @@ struct scene {
     const rotary_attention_config *config;
     const rotary_attention_forward_call *call;
     struct vectors query, key, value, output;
-    float *distance_bias;    /* [heads, head stride]; NULL: none */
-    double *scores, *biases; /* [keys], of one query */
+    float *distance_bias; /* [heads, head stride]; NULL: none */
+    /* Of vectors by distance, laid out as those of the call; NULL: none. */
+    float *distance_keys, *distance_values;
+    float *query_bias;              /* [heads, head_dim]; NULL: none */
+    struct vectors unrotated_query; /* of distance_keys */
+    double *scores, *biases;        /* [keys], of one query */
 };
 
 static void free_scene(struct scene *scene)
@@ -93,20 +97,57 @@ static void free_scene(struct scene *scene)
     free(scene->value.data);
     free(scene->output.data);
     free(scene->distance_bias);
+    free(scene->distance_keys);
+    free(scene->distance_values);
+    free(scene->query_bias);
+    free(scene->unrotated_query.data);
     free(scene->scores);
     free(scene->biases);
 }
 
-static rotary_status read_bias(const struct backend *backend, struct scene *scene, rotary_error *error)
+/* Copies `count` floats to *to, which the caller frees; none where `from` is NULL. */
+static rotary_status read_floats(const struct backend *backend, float **to, const float *from, int64_t count,
+                                 rotary_error *error)
 {
-    const rotary_attention_distance_bias *bias = &scene->call->distance_bias;
-    if (!bias->data)
+    if (!from)
         return ROTARY_OK;
-    size_t bytes = (size_t)((scene->config->heads - 1) * bias->head_stride + bias->distances) * sizeof(float);
-    scene->distance_bias = malloc(bytes);
-    if (!scene->distance_bias)
+    size_t bytes = (size_t)count * sizeof **to;
+    *to = malloc(bytes);
+    if (!*to)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for attention weights");
-    return backend->operations->read(backend, scene->distance_bias, bias->data, bytes, error);
+    return backend->operations->read(backend, *to, from, bytes, error);
+}
+
+static rotary_status read_distance_vectors(const struct backend *backend, float **to,
+                                           const rotary_attention_config *config,
+                                           const rotary_attention_distance_vectors *vectors,
+                                           rotary_error *error)
+{
+    int64_t count = (config->heads - 1) * vectors->head_stride +
+                    (vectors->distances - 1) * vectors->distance_stride + config->head_dim;
+    return read_floats(backend, to, vectors->data, count, error);
+}
+
+/* What scores and values have by distance. */
+static rotary_status read_terms(const struct backend *backend, struct scene *scene, rotary_error *error)
+{
+    const rotary_attention_config *config = scene->config;
+    const rotary_attention_forward_call *call = scene->call;
+    const rotary_attention_distance_bias *bias = &call->distance_bias;
+    rotary_status status = read_floats(backend, &scene->distance_bias, bias->data,
+                                       (config->heads - 1) * bias->head_stride + bias->distances, error);
+    if (status == ROTARY_OK)
+        status = read_distance_vectors(backend, &scene->distance_keys, config, &call->distance_keys, error);
+    if (status == ROTARY_OK)
+        status =
+            read_distance_vectors(backend, &scene->distance_values, config, &call->distance_values, error);
+    if (status == ROTARY_OK)
+        status = read_floats(backend, &scene->query_bias, call->query_bias, config->heads * config->head_dim,
+                             error);
+    if (status != ROTARY_OK || !scene->distance_keys)
+        return status;
+    scene->unrotated_query = (struct vectors){NULL, call->shape.queries, config->heads, config->head_dim};
+    return read_vectors(backend, &scene->unrotated_query, call->query, error);
 }
 
 static rotary_status read_scene(const struct backend *backend, struct scene *scene, rotary_error *error)
@@ -132,7 +173,7 @@ static rotary_status read_scene(const struct backend *backend, struct scene *sce
         status = read_vectors(backend, &scene->value, call->value, error);
     if (status == ROTARY_OK)
         status = read_vectors(backend, &scene->output, output, error);
-    return status == ROTARY_OK ? read_bias(backend, scene, error) : status;
+    return status == ROTARY_OK ? read_terms(backend, scene, error) : status;
 }
 
 static rotary_status rotate_scene(const struct scene *scene, rotary_error *error)
@@ -171,33 +212,63 @@ static struct range visible_keys(const struct scene *scene, int64_t query)
     return keys;
 }
 
+/* The entry of the distance from query m to key n among `distances` that begin with `first`. */
+static int64_t entry_of(const struct scene *scene, int64_t m, int64_t n, int64_t first, int64_t distances)
+{
+    const rotary_attention_shape *shape = &scene->call->shape;
+    int64_t distance = shape->first_key + n - shape->first_query - m;
+    return max_i64(0, min_i64(distance - first, distances - 1));
+}
+
+/* The vector of a head at the distance from query m to key n. */
+static const float *distance_vector(const struct scene *scene, const float *data,
+                                    const rotary_attention_distance_vectors *of, int64_t head, int64_t m,
+                                    int64_t n)
+{
+    return data + head * of->head_stride +
+           entry_of(scene, m, n, of->first, of->distances) * of->distance_stride;
+}
+
+/* (q + query_bias) . vector, before the scale. */
+static double distance_key_product(const struct scene *scene, int64_t head, int64_t m, int64_t n)
+{
+    const float *q = vector(&scene->unrotated_query, m, head),
+                *key = distance_vector(scene, scene->distance_keys, &scene->call->distance_keys, head, m, n);
+    int64_t dim = scene->config->head_dim;
+    double sum = 0;
+    for (int64_t c = 0; c < dim; c++) {
+        double bias = scene->query_bias ? (double)scene->query_bias[head * dim + c] : 0.0;
+        sum += ((double)q[c] + bias) * (double)key[c];
+    }
+    return sum;
+}
+
 /* The part of a score that depends on what query and key hold. */
 static double content_score(const struct scene *scene, int64_t head, int64_t m, int64_t n)
 {
     const rotary_attention_config *config = scene->config;
     const float *q = vector(&scene->query, m, head),
                 *k = vector(&scene->key, n, head / (config->heads / config->key_value_heads));
-    double sum = 0;
+    double sum = 0,
+           scale = config->scale != 0.0f ? (double)config->scale : 1.0 / sqrt((double)config->head_dim);
     for (int64_t c = 0; c < config->head_dim; c++)
         sum += (double)q[c] * (double)k[c];
-    sum *= config->scale != 0.0f ? (double)config->scale : 1.0 / sqrt((double)config->head_dim);
+    sum *= scale;
     if (config->softcap > 0)
         sum = (double)config->softcap * tanh(sum / (double)config->softcap);
+    if (scene->distance_keys)
+        sum += scale * distance_key_product(scene, head, m, n);
     return sum;
 }
 
 /* The part of it that depends on their places alone. */
 static double bias_of(const struct scene *scene, int64_t head, int64_t m, int64_t n)
 {
-    const rotary_attention_forward_call *call = scene->call;
-    double sum = 0;
-    if (scene->distance_bias) {
-        const rotary_attention_distance_bias *bias = &call->distance_bias;
-        int64_t distance = call->shape.first_key + n - call->shape.first_query - m - bias->first,
-                entry = max_i64(0, min_i64(distance, bias->distances - 1));
-        sum += (double)scene->distance_bias[head * bias->head_stride + entry];
-    }
-    return sum;
+    const rotary_attention_distance_bias *bias = &scene->call->distance_bias;
+    if (!scene->distance_bias)
+        return 0;
+    return (double)
+        scene->distance_bias[head * bias->head_stride + entry_of(scene, m, n, bias->first, bias->distances)];
 }
 
 /* A bias of this or less masks a key (rotary_attention_bias). */
@@ -227,16 +298,25 @@ static double worse(double a, double b)
     return isnan(a) || b <= a ? a : b;
 }
 
+/* Channel c of what head `head` of query m reads at key n: the value, and its vector by distance. */
+static double value_at(const struct scene *scene, int64_t head, int64_t m, int64_t n, int64_t c)
+{
+    int64_t value_head = head / (scene->config->heads / scene->config->key_value_heads);
+    double value = (double)vector(&scene->value, n, value_head)[c];
+    if (scene->distance_values)
+        value += (double)distance_vector(scene, scene->distance_values, &scene->call->distance_values, head,
+                                         m, n)[c];
+    return value;
+}
+
 /* The largest difference of attention's output for one query from the sum over values with these weights. */
 static double difference_of(const struct scene *scene, int64_t head, int64_t m, const float *weights)
 {
-    const rotary_attention_config *config = scene->config;
-    int64_t value_head = head / (config->heads / config->key_value_heads);
     double largest = 0;
-    for (int64_t c = 0; c < config->head_dim; c++) {
+    for (int64_t c = 0; c < scene->config->head_dim; c++) {
         double sum = 0;
         for (int64_t n = 0; n < scene->value.rows; n++)
-            sum += (double)weights[n] * (double)vector(&scene->value, n, value_head)[c];
+            sum += (double)weights[n] * value_at(scene, head, m, n, c);
         largest = worse(largest, fabs(sum - (double)vector(&scene->output, m, head)[c]));
     }
     return largest;

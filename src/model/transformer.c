@@ -32,6 +32,17 @@ static struct sublayer_config attention_config(const struct transformer_config *
     };
 }
 
+/* The vectors by distance of a part's self-attention. */
+static struct relative_vectors_config vectors_config_of(const struct transformer *transformer,
+                                                        const struct embedded_stack *part)
+{
+    const struct transformer_config *config = &transformer->config;
+    return (struct relative_vectors_config){
+        .terms = position_encoding((enum position)config->position)->distance_vectors,
+        .clip = config->max_relative_position,
+        .causal = part != &transformer->encoder};
+}
+
 static struct stack_part self_attention_part(const struct transformer *transformer,
                                              const struct embedded_stack *part)
 {
@@ -41,6 +52,7 @@ static struct stack_part self_attention_part(const struct transformer *transform
                               .config = attention_config(&transformer->config)};
     made.config.distance_bias = part->distance_bias.call;
     made.config.learned_distance_bias = part->distance_bias.is_learned;
+    made.config.distance_vectors = vectors_config_of(transformer, part);
     return made;
 }
 

@@ -31,6 +31,7 @@ void transformer_config_default(struct transformer_config *config)
                                           .relative_attention_num_buckets = 32,
                                           .relative_attention_max_distance = 128,
                                           .sandwich_channels = 128,
+                                          .max_relative_position = 16,
                                           .bias = true};
 }
 
@@ -106,6 +107,8 @@ static const struct setting table[] = {
      .help = "bias of kerple: logarithm or power of the distance"},
     {"sandwich_channels", SETTING_INTEGER, MEMBER(sandwich_channels), 2, SANDWICH_MAX_CHANNELS, NULL,
      .help = "channels of the sinusoids of sandwich, an even number"},
+    {"max_relative_position", SETTING_INTEGER, MEMBER(max_relative_position), 1, 1 << 20, NULL,
+     .help = "distance from which on all share their vectors (shaw)"},
     {"dropout", SETTING_REAL, MEMBER(dropout), 0.0, 0.99, NULL,
      .help = "of the embedding and of every residual branch"},
     {"attention_dropout", SETTING_REAL, MEMBER(attention_dropout), 0.0, 0.99, NULL,

@@ -62,6 +62,8 @@ struct transformer_config {
     int64_t relative_attention_num_buckets, relative_attention_max_distance; /* t5 */
     int kerple_kernel;                                                       /* log, power */
     int64_t sandwich_channels;
+    /* Of vectors by distance. */
+    int64_t max_relative_position; /* shaw */
 };
 
 void transformer_config_default(struct transformer_config *config);

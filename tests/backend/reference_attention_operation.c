@@ -60,15 +60,21 @@ static void store_row(const struct attention_plan *plan, rotary_attention_view v
                            (float)from[i]);
 }
 
+static void rotate_back(const struct attention_plan *plan, struct rows rows,
+                        const struct reference_rotation_plan *rotation, double *values)
+{
+    for (int64_t row = 0; row < rows.count; row++)
+        reference_rotate(rotation, values + row * plan->config.head_dim, position_of(rows, row),
+                         REFERENCE_TRANSPOSED);
+}
+
 /* Stores rows rotated back: what is outside attention is not rotated. Frees `from`. */
 static void store_rows(const struct attention_plan *plan, rotary_attention_view view, struct rows rows,
                        const struct reference_rotation_plan *rotation, double *from)
 {
-    for (int64_t row = 0; row < rows.count; row++) {
-        double *at = from + row * plan->config.head_dim;
-        reference_rotate(rotation, at, position_of(rows, row), REFERENCE_TRANSPOSED);
-        store_row(plan, view, rows, row, at);
-    }
+    rotate_back(plan, rows, rotation, from);
+    for (int64_t row = 0; row < rows.count; row++)
+        store_row(plan, view, rows, row, from + row * plan->config.head_dim);
     free(from);
 }
 
@@ -214,6 +220,27 @@ static rotary_attention_distance_bias distance_bias_of(rotary_attention_distance
     return bias;
 }
 
+/* The vectors of one head. */
+static rotary_attention_distance_vectors vectors_of(rotary_attention_distance_vectors vectors, int64_t head)
+{
+    if (vectors.data)
+        vectors.data += head * vectors.head_stride;
+    if (vectors.data && vectors.gradient)
+        vectors.gradient += head * vectors.head_stride;
+    return vectors;
+}
+
+/* Queries as keys by distance meet them: with the head's query_bias, which may be NULL. */
+static double *load_unrotated(const struct attention_plan *plan, rotary_attention_const_view view,
+                              struct rows rows, const float *query_bias)
+{
+    int64_t dim = plan->config.head_dim;
+    double *to = load_rows(plan, view, rows, NULL);
+    for (int64_t i = 0; query_bias && i < rows.count * dim; i++)
+        to[i] += (double)query_bias[rows.head * dim + i % dim];
+    return to;
+}
+
 static struct reference_head head_load(const struct attention_plan *plan,
                                        const rotary_attention_forward_call *call, struct sequence sequence,
                                        int64_t h)
@@ -233,12 +260,16 @@ static struct reference_head head_load(const struct attention_plan *plan,
         .value = load_rows(plan, call->value, keys, call->keys_rotated ? NULL : &plan->value_rotation),
         .bias_stride = call->bias.query_stride,
         .distance_bias = distance_bias_of(call->distance_bias, h),
+        .distance_keys = vectors_of(call->distance_keys, h),
+        .distance_values = vectors_of(call->distance_values, h),
         .dropout = call->dropout,
         .head = h,
         /* A packed sequence is numbered by its first query. */
         .sequence = sequence.entry + sequence.first_query_row,
         .p = reference_doubles(keys.count),
         .d_softcap = reference_doubles(keys.count)};
+    if (call->distance_keys.data)
+        head.unrotated_query = load_unrotated(plan, call->query, queries, call->query_bias);
     if (call->bias.data)
         head.bias = call->bias.data + sequence.entry * call->bias.batch_stride + h * call->bias.head_stride +
                     sequence.first_query_row * call->bias.query_stride + sequence.first_key_row;
@@ -279,7 +310,24 @@ static rotary_attention_forward_call inputs_of(const rotary_attention_backward_c
                                            .query_positions = call->query_positions,
                                            .key_positions = call->key_positions,
                                            .distance_bias = call->distance_bias,
-                                           .dropout = call->dropout};
+                                           .dropout = call->dropout,
+                                           .distance_keys = call->distance_keys,
+                                           .query_bias = call->query_bias,
+                                           .distance_values = call->distance_values};
+}
+
+/* Adds the gradient of unrotated queries to that of queries, which is rotated back, and to query_bias's. */
+static void add_unrotated(const struct attention_plan *plan, const rotary_attention_backward_call *call,
+                          struct rows rows, const struct reference_head_gradients *gradients)
+{
+    int64_t dim = plan->config.head_dim;
+    for (int64_t i = 0; i < rows.count * dim; i++) {
+        gradients->query[i] += gradients->unrotated_query[i];
+        if (call->query_bias_gradient) {
+            float *to = &call->query_bias_gradient[rows.head * dim + i % dim];
+            *to = (float)((double)*to + gradients->unrotated_query[i]);
+        }
+    }
 }
 
 static void head_backward(const struct attention_plan *plan, const rotary_attention_backward_call *call,
@@ -291,11 +339,17 @@ static void head_backward(const struct attention_plan *plan, const rotary_attent
     struct rows rows = query_rows(&inputs, sequence, h);
     double *d_context = load_rows(plan, call->output_gradient, rows, &plan->value_rotation);
     gradients.query = reference_doubles(rows.count * dim);
+    gradients.unrotated_query = reference_doubles(rows.count * dim);
     for (int64_t m = 0; m < rows.count; m++) {
         int64_t at = (rows.entry * plan->config.heads + h) * call->shape.queries + rows.first + m;
         reference_attend_backward(&head, m, (double)call->log_sum_exp[at], d_context + m * dim, &gradients);
     }
-    store_rows(plan, call->query_gradient, rows, &plan->rotation, gradients.query);
+    rotate_back(plan, rows, &plan->rotation, gradients.query);
+    add_unrotated(plan, call, rows, &gradients);
+    for (int64_t row = 0; row < rows.count; row++)
+        store_row(plan, call->query_gradient, rows, row, gradients.query + row * dim);
+    free(gradients.query);
+    free(gradients.unrotated_query);
     free(d_context);
     reference_head_free(&head);
 }
@@ -382,8 +436,12 @@ static void decode_head(const struct attention_plan *plan, const rotary_attentio
                                   .value = cached(plan, call, call->value_cache, keys),
                                   .bias_stride = call->bias.query_stride,
                                   .distance_bias = distance_bias_of(call->distance_bias, h),
+                                  .distance_keys = vectors_of(call->distance_keys, h),
+                                  .distance_values = vectors_of(call->distance_values, h),
                                   .p = reference_doubles(keys.count),
                                   .d_softcap = reference_doubles(keys.count)};
+    if (call->distance_keys.data)
+        head.unrotated_query = load_unrotated(plan, call->query, rows, call->query_bias);
     if (call->bias.data)
         head.bias = call->bias.data + entry * call->bias.batch_stride + h * call->bias.head_stride + first;
     double *context = reference_doubles(rows.count * config->head_dim);
@@ -421,6 +479,23 @@ static void check_distance_bias(const struct backend *backend, const struct atte
     reference_check_array(backend, bias->gradient, entries, sizeof(float), "gradient of a bias by distance");
 }
 
+static void check_distance_vectors(const struct backend *backend, const struct attention_plan *plan,
+                                   const rotary_attention_distance_vectors *vectors)
+{
+    int64_t elements = (plan->config.heads - 1) * vectors->head_stride +
+                       (vectors->distances - 1) * vectors->distance_stride + plan->config.head_dim;
+    reference_check_array(backend, vectors->data, elements, sizeof(float), "vectors by distance");
+    reference_check_array(backend, vectors->gradient, elements, sizeof(float),
+                          "gradient of vectors by distance");
+}
+
+static void check_query_bias(const struct backend *backend, const struct attention_plan *plan,
+                             const float *query_bias)
+{
+    reference_check_array(backend, query_bias, plan->config.heads * plan->config.head_dim, sizeof(float),
+                          "bias of queries");
+}
+
 /* Of queries, keys and values. */
 static void check_inputs(const struct backend *backend, const struct attention_plan *plan,
                          const rotary_attention_forward_call *call)
@@ -440,6 +515,9 @@ static void check_inputs(const struct backend *backend, const struct attention_p
     reference_check_host(backend, call->query_positions, "positions of queries");
     reference_check_host(backend, call->key_positions, "positions of keys");
     check_distance_bias(backend, plan, &call->distance_bias);
+    check_distance_vectors(backend, plan, &call->distance_keys);
+    check_distance_vectors(backend, plan, &call->distance_values);
+    check_query_bias(backend, plan, call->query_bias);
 }
 
 rotary_status reference_attention_forward(const struct backend *backend,
@@ -472,6 +550,7 @@ rotary_status reference_attention_backward(const struct backend *backend,
     check_view(backend, call->plan, readable(of->query_gradient), queries, "gradient of queries");
     check_view(backend, call->plan, readable(of->key_gradient), keys, "gradient of keys");
     check_view(backend, call->plan, readable(of->value_gradient), keys, "gradient of values");
+    check_query_bias(backend, call->plan, of->query_bias_gradient);
     spoil(backend, of->workspace, bytes);
     attention_backward(call->plan, of);
     spoil(backend, of->workspace, bytes);
@@ -503,6 +582,9 @@ rotary_status reference_attention_decode(const struct backend *backend,
     check_view(backend, call->plan, readable(of->output), queries, "output of attention");
     check_new_keys(backend, call->plan, of);
     check_distance_bias(backend, call->plan, &of->distance_bias);
+    check_distance_vectors(backend, call->plan, &of->distance_keys);
+    check_distance_vectors(backend, call->plan, &of->distance_values);
+    check_query_bias(backend, call->plan, of->query_bias);
     spoil(backend, of->workspace, bytes);
     attention_decode(call->plan, of);
     spoil(backend, of->workspace, bytes);

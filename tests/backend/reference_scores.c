@@ -18,7 +18,7 @@ double *reference_doubles(int64_t count)
 
 void reference_head_free(struct reference_head *head)
 {
-    double *all[] = {head->query, head->key, head->value, head->p, head->d_softcap};
+    double *all[] = {head->query, head->unrotated_query, head->key, head->value, head->p, head->d_softcap};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
 }
@@ -37,13 +37,52 @@ static void add_scaled(double *to, double factor, const double *from, int64_t co
         to[i] += factor * from[i];
 }
 
-/* The index of the entry for the distance from a query to a key. */
+/* The index of the entry for the distance from a query to a key, of `distances` from `first` on. */
+static int64_t clipped(const struct reference_head *head, int64_t m, int64_t n, int64_t first,
+                       int64_t distances)
+{
+    int64_t entry = head->first_key + n - head->first_query - m - first;
+    entry = entry < 0 ? 0 : entry;
+    return entry < distances ? entry : distances - 1;
+}
+
 static int64_t entry_of(const struct reference_head *head, int64_t m, int64_t n)
 {
-    const rotary_attention_distance_bias *bias = &head->distance_bias;
-    int64_t entry = head->first_key + n - head->first_query - m - bias->first;
-    entry = entry < 0 ? 0 : entry;
-    return entry < bias->distances ? entry : bias->distances - 1;
+    return clipped(head, m, n, head->distance_bias.first, head->distance_bias.distances);
+}
+
+/* The vector for that distance, and its gradient. */
+struct vector {
+    const float *data;
+    float *gradient; /* NULL: not wanted */
+};
+
+static struct vector vector_of(const struct reference_head *head,
+                               const rotary_attention_distance_vectors *vectors, int64_t m, int64_t n)
+{
+    int64_t at = clipped(head, m, n, vectors->first, vectors->distances) * vectors->distance_stride;
+    return (struct vector){.data = vectors->data + at,
+                           .gradient = vectors->gradient ? vectors->gradient + at : NULL};
+}
+
+static double vector_dot(const double *a, const float *vector, int64_t count)
+{
+    double sum = 0.0;
+    for (int64_t i = 0; i < count; i++)
+        sum += a[i] * (double)vector[i];
+    return sum;
+}
+
+static void add_scaled_vector(double *to, double factor, const float *vector, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        to[i] += factor * (double)vector[i];
+}
+
+static void add_vector_gradient(struct vector vector, double factor, const double *from, int64_t count)
+{
+    for (int64_t i = 0; vector.gradient && i < count; i++)
+        vector.gradient[i] = (float)((double)vector.gradient[i] + factor * from[i]);
 }
 
 static float distance_bias(const struct reference_head *head, int64_t m, int64_t n)
@@ -82,6 +121,10 @@ static void score_row(const struct reference_head *head, int64_t m)
             score += (double)head->bias[m * head->bias_stride + n];
         if (head->distance_bias.data)
             score += (double)distance_bias(head, m, n);
+        if (head->distance_keys.data)
+            score += (double)head->config->scale *
+                     vector_dot(head->unrotated_query + m * dim,
+                                vector_of(head, &head->distance_keys, m, n).data, dim);
         head->p[n] = score;
     }
 }
@@ -137,10 +180,46 @@ double reference_attend(const struct reference_head *head, int64_t m, double *co
     score_row(head, m);
     double log_sum_exp = log_sum_exp_of(head);
     subtract_and_exponentiate(head, log_sum_exp);
-    for (int64_t n = 0; n < head->keys; n++)
-        if (head->p[n] != 0.0)
-            add_scaled(context, head->p[n] * dropout_factor(head, m, n), head->value + n * dim, dim);
+    for (int64_t n = 0; n < head->keys; n++) {
+        if (head->p[n] == 0.0)
+            continue;
+        double weight = head->p[n] * dropout_factor(head, m, n);
+        add_scaled(context, weight, head->value + n * dim, dim);
+        if (head->distance_values.data)
+            add_scaled_vector(context, weight, vector_of(head, &head->distance_values, m, n).data, dim);
+    }
     return log_sum_exp;
+}
+
+/* The gradient of the weight of a key, before dropout. */
+static double weight_gradient(const struct reference_head *head, int64_t m, int64_t n,
+                              const double *d_context)
+{
+    int64_t dim = head->config->head_dim;
+    double d = dot(d_context, head->value + n * dim, dim);
+    if (head->distance_values.data)
+        d += vector_dot(d_context, vector_of(head, &head->distance_values, m, n).data, dim);
+    return d;
+}
+
+/* Of the terms by distance, from the gradient of the score and the weight after dropout. */
+static void distance_gradients(const struct reference_head *head, int64_t m, int64_t n, double d_score,
+                               double weight, const double *d_context,
+                               const struct reference_head_gradients *to)
+{
+    int64_t dim = head->config->head_dim;
+    if (head->distance_bias.gradient) {
+        float *entry = &head->distance_bias.gradient[entry_of(head, m, n)];
+        *entry = (float)((double)*entry + d_score);
+    }
+    if (head->distance_keys.data) {
+        struct vector key = vector_of(head, &head->distance_keys, m, n);
+        double ds = (double)head->config->scale * d_score;
+        add_scaled_vector(to->unrotated_query + m * dim, ds, key.data, dim);
+        add_vector_gradient(key, ds, head->unrotated_query + m * dim, dim);
+    }
+    if (head->distance_values.data)
+        add_vector_gradient(vector_of(head, &head->distance_values, m, n), weight, d_context, dim);
 }
 
 void reference_attend_backward(const struct reference_head *head, int64_t m, double log_sum_exp,
@@ -152,20 +231,17 @@ void reference_attend_backward(const struct reference_head *head, int64_t m, dou
     double delta = 0.0;
     for (int64_t n = 0; n < head->keys; n++)
         if (head->p[n] != 0.0)
-            delta += head->p[n] * dropout_factor(head, m, n) * dot(d_context, head->value + n * dim, dim);
+            delta += head->p[n] * dropout_factor(head, m, n) * weight_gradient(head, m, n, d_context);
     for (int64_t n = 0; n < head->keys; n++) {
         if (head->p[n] == 0.0)
             continue;
         double factor = dropout_factor(head, m, n);
-        double dp = factor * dot(d_context, head->value + n * dim, dim);
+        double dp = factor * weight_gradient(head, m, n, d_context);
         double d_bias = head->p[n] * (dp - delta);
         double ds = (double)head->config->scale * d_bias * head->d_softcap[n];
         add_scaled(to->query + m * dim, ds, head->key + n * dim, dim);
         add_scaled(to->key + n * dim, ds, head->query + m * dim, dim);
         add_scaled(to->value + n * dim, head->p[n] * factor, d_context, dim);
-        if (head->distance_bias.gradient) {
-            float *entry = &head->distance_bias.gradient[entry_of(head, m, n)];
-            *entry = (float)((double)*entry + d_bias);
-        }
+        distance_gradients(head, m, n, d_bias, head->p[n] * factor, d_context, to);
     }
 }

@@ -15,7 +15,9 @@ struct reference_head {
     double *query, *key, *value;
     const float *bias; /* of the first query and key; NULL: none */
     int64_t bias_stride;
-    rotary_attention_distance_bias distance_bias; /* of this head */
+    rotary_attention_distance_bias distance_bias;                     /* of this head */
+    rotary_attention_distance_vectors distance_keys, distance_values; /* likewise */
+    double *unrotated_query; /* [queries, head_dim]: of distance_keys, with query_bias; NULL without them */
     rotary_attention_dropout dropout;
     int64_t head, sequence; /* what numbers the head and the sequence for dropout */
     double *p, *d_softcap;  /* [keys], of one query */
@@ -30,11 +32,12 @@ double reference_attend(const struct reference_head *head, int64_t m, double *co
 
 /* Gradients, to which those of a query are added. */
 struct reference_head_gradients {
-    double *query;       /* [queries, head_dim] */
-    double *key, *value; /* [keys, head_dim], shared by the heads of a group */
+    double *query;           /* [queries, head_dim] */
+    double *unrotated_query; /* likewise; of distance_keys alone */
+    double *key, *value;     /* [keys, head_dim], shared by the heads of a group */
 };
 
-/* Of query m, whose rotated output gradient is d_context, [head_dim]; and those of the bias by distance. */
+/* Of query m, whose rotated output gradient is d_context, [head_dim]; and those of what is by distance. */
 void reference_attend_backward(const struct reference_head *head, int64_t m, double log_sum_exp,
                                const double *d_context, const struct reference_head_gradients *to);
 

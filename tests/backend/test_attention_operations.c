@@ -15,7 +15,7 @@ enum { QKV_COLUMNS = (HEADS + 2 * SHARED) * DIM, CONTEXT_COLUMNS = HEADS * DIM }
 
 struct attention_case {
     const char *name;
-    bool causal, rotate, rotate_values, packed, lengths, positions, distance_bias, cross, dropout;
+    bool causal, rotate, rotate_values, packed, lengths, positions, distance_bias, vectors, cross, dropout;
     rotary_pairing pairing;
     int64_t window;
     float softcap, scale;
@@ -31,6 +31,8 @@ static const struct attention_case cases[] = {
     {.name = "lengths", .rotate = true, .rotate_values = true, .lengths = true},
     {.name = "positions", .causal = true, .rotate = true, .rotate_values = true, .positions = true},
     {.name = "bias by distance", .causal = true, .rotate = true, .distance_bias = true},
+    {.name = "vectors by distance", .causal = true, .rotate = true, .rotate_values = true, .vectors = true},
+    {.name = "vectors by distance, packed", .packed = true, .vectors = true, .dropout = true},
     {.name = "dropout", .causal = true, .rotate = true, .rotate_values = true, .dropout = true},
     {.name = "dropout, packed", .rotate = true, .packed = true, .dropout = true},
     {.name = "keys of a source", .rotate = true, .rotate_values = true, .positions = true, .cross = true},
@@ -99,7 +101,44 @@ enum { DISTANCES = 12 };
 
 struct tensors {
     const struct tensor *qkv, *context, *log_sum_exp, *d_qkv, *d_context, *distance_bias, *d_distance_bias;
+    const struct tensor *vectors, *d_vectors; /* f32 [VECTOR_ROWS, DIM] */
 };
+
+/* Rows: keys by distance of each head, values by distance that the heads share, query_bias. */
+enum {
+    KEY_ROWS = HEADS * DISTANCES,
+    VALUE_ROW = KEY_ROWS,
+    BIAS_ROW = VALUE_ROW + DISTANCES,
+    VECTOR_ROWS = BIAS_ROW + HEADS
+};
+
+/* The members of calls; gradient is NULL where it is not wanted. */
+struct vectors {
+    rotary_attention_distance_vectors keys, values;
+    const float *query_bias;
+    float *query_bias_gradient;
+};
+
+static struct vectors vectors_on(const struct attention_case *of, const struct tensor *values,
+                                 const struct tensor *gradients, enum side side)
+{
+    if (!of->vectors)
+        return (struct vectors){0};
+    const float *data = floats_on(values, side);
+    float *gradient = gradients ? floats_on(gradients, side) : NULL;
+    const rotary_attention_distance_vectors shape = {
+        .distances = DISTANCES, .first = 4 - DISTANCES, .distance_stride = DIM};
+    struct vectors made = {.keys = shape, .values = shape, .query_bias = data + BIAS_ROW * DIM};
+    made.keys.data = data;
+    made.keys.head_stride = DISTANCES * DIM;
+    made.values.data = data + VALUE_ROW * DIM;
+    if (gradient) {
+        made.keys.gradient = gradient;
+        made.values.gradient = gradient + VALUE_ROW * DIM;
+        made.query_bias_gradient = gradient + BIAS_ROW * DIM;
+    }
+    return made;
+}
 
 static rotary_attention_distance_bias distance_bias_on(const struct attention_case *of,
                                                        const struct tensor *entries, enum side side)
@@ -140,6 +179,7 @@ static void run_passes(const struct backend *backend, enum side side, const stru
     fill_positions(positions);
     const struct attention_plan *plan = plans->attention[side];
     struct matrix qkv = on(t->qkv, side), context = on(t->context, side), d_qkv = on(t->d_qkv, side);
+    const struct vectors vectors = vectors_on(of, t->vectors, t->d_vectors, side);
     rotary_attention_forward_call forward = {.struct_size = sizeof forward,
                                              .shape = shape,
                                              .query = readable(view_of(qkv, TIME, 0)),
@@ -151,7 +191,10 @@ static void run_passes(const struct backend *backend, enum side side, const stru
                                              .key_lengths = of->lengths ? lengths : NULL,
                                              .query_positions = of->positions ? positions : NULL,
                                              .key_positions = of->positions ? positions : NULL,
-                                             .distance_bias = distance_bias_on(of, t->distance_bias, side)};
+                                             .distance_bias = distance_bias_on(of, t->distance_bias, side),
+                                             .distance_keys = vectors.keys,
+                                             .query_bias = vectors.query_bias,
+                                             .distance_values = vectors.values};
     rotary_attention_backward_call backward = {.struct_size = sizeof backward,
                                                .shape = shape,
                                                .query = forward.query,
@@ -168,7 +211,11 @@ static void run_passes(const struct backend *backend, enum side side, const stru
                                                .key_lengths = of->lengths ? lengths : NULL,
                                                .query_positions = of->positions ? positions : NULL,
                                                .key_positions = of->positions ? positions : NULL,
-                                               .distance_bias = distance_bias_on(of, t->distance_bias, side)};
+                                               .distance_bias = distance_bias_on(of, t->distance_bias, side),
+                                               .distance_keys = vectors.keys,
+                                               .query_bias = vectors.query_bias,
+                                               .query_bias_gradient = vectors.query_bias_gradient,
+                                               .distance_values = vectors.values};
     if (of->dropout)
         forward.dropout = backward.dropout =
             (rotary_attention_dropout){.probability = 0.3f, .seed = 11, .step = 4, .site = 2};
@@ -196,15 +243,20 @@ static void test_passes(struct pair *pair, const struct plans *plans, const stru
                               pair_storage(pair, ROWS, QKV_COLUMNS),
                               pair_storage(pair, ROWS, CONTEXT_COLUMNS),
                               pair_floats(pair, HEADS, DISTANCES),
-                              pair_floats(pair, HEADS, DISTANCES)};
+                              pair_floats(pair, HEADS, DISTANCES),
+                              pair_floats(pair, VECTOR_ROWS, DIM),
+                              pair_floats(pair, VECTOR_ROWS, DIM)};
     bool bf16 = pair->backends[0].storage == ROTARY_BF16;
     for (int side = 0; side < SIDES; side++)
         run_passes(&pair->backends[side], (enum side)side, plans, of, &t);
     /* f32: sums of tens of products. bf16: the cpu backend rounds rotated operands and p to 8 bits. */
     pair_compare(pair, t.context, bf16 ? 4e-2 : 2e-5, "context");
     pair_compare(pair, t.log_sum_exp, bf16 ? 2e-2 : 2e-5, "log-sum-exp");
-    pair_compare(pair, t.d_qkv, bf16 ? 8e-2 : 4e-5, "gradient of queries, keys and values");
+    /* Vectors make outputs, whose rounding is in these gradients, larger. */
+    pair_compare(pair, t.d_qkv, bf16 ? (of->vectors ? 0.12 : 8e-2) : 4e-5,
+                 "gradient of queries, keys and values");
     pair_compare(pair, t.d_distance_bias, bf16 ? 4e-2 : 4e-5, "gradient of a bias by distance");
+    pair_compare(pair, t.d_vectors, bf16 ? 4e-2 : 4e-5, "gradient of vectors by distance");
     pair_clear(pair);
 }
 
@@ -229,13 +281,14 @@ static void reorder(const struct backend *backend, enum side side, const struct 
 }
 
 static void decode(const struct backend *backend, enum side side, const struct plans *plans,
-                   const struct attention_case *of, const struct tensor *const t[5], int64_t capacity)
+                   const struct attention_case *of, const struct tensor *const t[6], int64_t capacity)
 {
     static const int64_t steps[] = {5, 1, 3, 1};
     static const rotary_attention_const_view no_tokens = {0};
     int32_t positions[ROWS];
     fill_positions(positions);
     int64_t lengths[BATCH] = {of->cross ? 6 : 0, 4}, time = 0;
+    const struct vectors vectors = vectors_on(of, t[5], NULL, side);
     const struct attention_plan *plan = plans->attention[side];
     void *memory = workspace(backend, backend->operations->attention_decode_bytes(plan, BATCH, 5, capacity));
     rotary_error error = {0};
@@ -256,7 +309,10 @@ static void decode(const struct backend *backend, enum side side, const struct p
             .output = view_of(context, TIME, 0),
             .workspace = memory,
             .positions = of->positions ? positions + time : NULL,
-            .distance_bias = distance_bias_on(of, t[4], side)};
+            .distance_bias = distance_bias_on(of, t[4], side),
+            .distance_keys = vectors.keys,
+            .query_bias = vectors.query_bias,
+            .distance_values = vectors.values};
         const struct backend_attention_decode operation = {plan, &call};
         if (!CHECK_INT(backend->operations->attention_decode(backend, &operation, &error), ROTARY_OK))
             printf("%s\n", error.message);
@@ -273,10 +329,12 @@ static void test_decode(struct pair *pair, const struct plans *plans, const stru
     bool bf16 = pair->backends[0].storage == ROTARY_BF16;
     int64_t capacity = of->window ? of->window + 4 : 16; /* with a window a ring buffer */
     rotary_dtype storage = pair->backends[0].storage;
-    const struct tensor *t[] = {
-        pair_tensor(pair, storage, ROWS, QKV_COLUMNS, 1), pair_storage(pair, ROWS, CONTEXT_COLUMNS),
-        pair_storage(pair, BATCH * capacity, SHARED * DIM),
-        pair_storage(pair, BATCH * capacity, SHARED * DIM), pair_floats(pair, HEADS, DISTANCES)};
+    const struct tensor *t[] = {pair_tensor(pair, storage, ROWS, QKV_COLUMNS, 1),
+                                pair_storage(pair, ROWS, CONTEXT_COLUMNS),
+                                pair_storage(pair, BATCH * capacity, SHARED * DIM),
+                                pair_storage(pair, BATCH * capacity, SHARED * DIM),
+                                pair_floats(pair, HEADS, DISTANCES),
+                                pair_floats(pair, VECTOR_ROWS, DIM)};
     for (int side = 0; side < SIDES; side++)
         decode(&pair->backends[side], (enum side)side, plans, of, t, capacity);
     pair_compare(pair, t[1], bf16 ? 4e-2 : 2e-5, "context of decoding");

@@ -28,13 +28,15 @@ cmp run/model.safetensors parts/model.safetensors || complain "a resumed run has
 does 0 train index --resume --out parts
 says "5 steps"
 
-# A learned bias by distance resumes likewise.
-for steps in 4 2; do
-    # shellcheck disable=SC2086
-    does 0 train index --position kerple $tiny --steps $steps --out kerple$steps
+# Learned biases and vectors by distance resume likewise.
+for position in kerple shaw; do
+    for steps in 4 2; do
+        # shellcheck disable=SC2086
+        does 0 train index --position $position $tiny --steps $steps --out $position$steps
+    done
+    does 0 train index --steps 4 --resume --out ${position}2
+    cmp ${position}4/model.safetensors ${position}2/model.safetensors || complain "a resumed run with $position has other weights"
 done
-does 0 train index --steps 4 --resume --out kerple2
-cmp kerple4/model.safetensors kerple2/model.safetensors || complain "a resumed run with kerple has other weights"
 
 # A rotation as transformers describe it, in --set, in config.json, and for the other commands that read it.
 yarn='{"rope_type":"yarn","factor":4,"original_max_position_embeddings":16}'

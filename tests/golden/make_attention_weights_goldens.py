@@ -12,6 +12,7 @@ import json
 import math
 import torch
 from distance_bias import bias as distance_bias
+from distance_vectors import vectors as distance_vectors, weighted
 
 torch.set_default_dtype(torch.float64)
 VOCABULARY, WIDTH, HEADS, HEAD_DIM, HIDDEN, LAYERS, TIME, SOURCE = 11, 32, 4, 8, 40, 2, 12, 9
@@ -37,6 +38,8 @@ CASES = [
      "relative_attention_max_distance": 7},
     {"position": "kerple", "kerple_kernel": "power", "architecture": "encoder_decoder"},
     {"position": "sandwich"},
+    {"position": "shaw", "num_key_value_heads": 2, "max_relative_position": 3},
+    {"position": "shaw", "architecture": "encoder_decoder", "max_relative_position": 5},
 ]
 
 
@@ -80,7 +83,10 @@ def attend(case, name, q, k, v, causal, rotary):
     if values:
         v = rotate(v, case, 1)
     k, v = (t.repeat_interleave(HEADS // t.shape[0], 0) for t in (k, v))
-    scores = q @ k.transpose(-1, -2) / math.sqrt(HEAD_DIM)
+    products, value_vectors = 0.0, None
+    if not name.endswith("cross_attention"):
+        q, products, value_vectors = distance_vectors(case["position"], q, name, k.shape[1], causal, parameter, case)
+    scores = (q @ k.transpose(-1, -2) + products) / math.sqrt(HEAD_DIM)
     if not name.endswith("cross_attention"):
         def table(suffix, *shape):  # of the stack
             return parameter(name[:name.index("layers.")] + suffix, *shape)
@@ -90,7 +96,7 @@ def attend(case, name, q, k, v, causal, rotary):
         hidden = (distance < 0) | (distance >= case.get("sliding_window", 1 << 30))
         scores = scores.masked_fill(hidden, -math.inf)
     weights = torch.softmax(scores, -1)
-    out = weights @ v
+    out = weighted(weights, v, value_vectors)
     if values:
         out = rotate(out, case, -1)
     return linear(out.transpose(0, 1).flatten(-2), name + ".output", WIDTH), weights

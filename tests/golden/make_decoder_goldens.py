@@ -2,16 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Losses and gradients of small decoders by PyTorch's autograd in double precision.
 
-Writes tests/model/decoder_goldens.h. The model is written here from the formulas, attention with its full matrix of
-scores; only the names of the parameters come from the C code. Parameters are 0.3 sin(0.7 i + 0.05 i^2 + length of the
-name), which both sides can compute.
+Writes tests/model/decoder_goldens.h, and decoder_term_goldens.h with the gradients of encodings by terms of the score. The
+model is written here from the formulas, attention with its full matrix of scores; only the names of the parameters come from
+the C code. Parameters are 0.3 sin(0.7 i + 0.05 i^2 + length of the name), which both sides can compute.
 
-    /usr/bin/python3 tests/golden/make_decoder_goldens.py > tests/model/decoder_goldens.h
+    /usr/bin/python3 tests/golden/make_decoder_goldens.py tests/model
 """
 import json
 import math
+import os
+import sys
 import torch
 from distance_bias import bias as distance_bias
+from distance_vectors import vectors as distance_vectors, weighted
 
 torch.set_default_dtype(torch.float64)
 VOCABULARY, WIDTH, HEADS, HEAD_DIM, HIDDEN, LAYERS, BATCH, TIME, POSITIONS = 13, 32, 4, 8, 40, 2, 3, 7, 16
@@ -45,6 +48,9 @@ CASES = [
     ("kerple", "pre", "layer_norm", "gelu", 1, 0, 2, 1.0, 1.0, "half", 0, '{"sliding_window": 4}'),
     ("kerple", "post", "rms_norm", "relu", 0, 1, 4, 1.0, 1.0, "half", 0, '{"kerple_kernel": "power"}'),
     ("sandwich", "pre", "rms_norm", "swiglu", 0, 0, 1, 1.0, 1.0, "half", 0, '{"sandwich_channels": 12}'),
+    ("shaw", "pre", "layer_norm", "gelu", 1, 0, 4, 1.0, 1.0, "half", 0, "{}"),
+    ("shaw", "post", "rms_norm", "swiglu", 0, 1, 2, 1.0, 1.0, "half", 0,
+     '{"max_relative_position": 3, "query_key_norm": "head", "sliding_window": 6}'),
 ]
 
 
@@ -103,10 +109,11 @@ def run(case):
         if position == "roper":
             v = rotate(v, value_fraction, pairing, 1)
         k, v = (t.repeat_interleave(HEADS // kv_heads, 1) for t in (k, v))
-        scores = q @ k.transpose(-1, -2) / math.sqrt(HEAD_DIM) + score_bias
+        q, products, value_vectors = distance_vectors(position, q, name, TIME, True, parameter, others)
+        scores = (q @ k.transpose(-1, -2) + products) / math.sqrt(HEAD_DIM) + score_bias
         seen = torch.ones(TIME, TIME, dtype=torch.bool).tril() & torch.ones(TIME, TIME, dtype=torch.bool).triu(1 - window)
         scores = scores.masked_fill(~seen, -math.inf)
-        o = torch.softmax(scores, -1) @ v
+        o = weighted(torch.softmax(scores, -1), v, value_vectors)
         if position == "roper":
             o = rotate(o, value_fraction, pairing, -1)
         return linear(o.transpose(1, 2).flatten(-2), name + ".output", WIDTH, "attention_output_bias")
@@ -153,23 +160,33 @@ def run(case):
     return loss.item(), {name: value.grad.flatten() for name, value in parameters.items()}
 
 
+HEAD = """/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Made by tests/golden/make_decoder_goldens.py: do not edit. Of each gradient its dot product with
+ * cos(0.9 i + 0.5) and its norm.
+ */"""
+
+
 def main():
-    print("/* SPDX-License-Identifier: Apache-2.0\n *\n * Made by tests/golden/make_decoder_goldens.py: do not edit. Of each "
-          "gradient its dot product with\n * cos(0.9 i + 0.5) and its norm.\n */")
-    for number, case in enumerate(CASES):
-        loss, gradients = run(case)
-        print(f"static const struct golden_gradient gradients_{number}[] = {{")
-        for name, gradient in gradients.items():
-            probe = torch.cos(0.9 * torch.arange(len(gradient)) + 0.5)
-            print(f'    {{"{name}", {(gradient * probe).sum().item():.12e}, {gradient.norm().item():.12e}}},')
-        print("};")
-        globals()[f"loss_{number}"] = loss
-    print("static const struct golden_case cases[] = {")
-    for number, case in enumerate(CASES):
-        texts = ", ".join(json.dumps(value) for value in case)
-        print(f"    {{{texts}, {globals()[f'loss_{number}']:.12e}, gradients_{number},\n"
-              f"     sizeof gradients_{number} / sizeof *gradients_{number}}},")
-    print("};")
+    first_term = next(number for number, case in enumerate(CASES) if case[0] == "alibi")
+    table = []
+    with (open(os.path.join(sys.argv[1], "decoder_goldens.h"), "w", encoding="ascii") as plain,
+          open(os.path.join(sys.argv[1], "decoder_term_goldens.h"), "w", encoding="ascii") as terms):
+        print(HEAD, file=plain)
+        print(HEAD, file=terms)
+        for number, case in enumerate(CASES):
+            loss, gradients = run(case)
+            out = plain if number < first_term else terms
+            print(f"static const struct golden_gradient gradients_{number}[] = {{", file=out)
+            for name, gradient in gradients.items():
+                probe = torch.cos(0.9 * torch.arange(len(gradient)) + 0.5)
+                print(f'    {{"{name}", {(gradient * probe).sum().item():.12e}, {gradient.norm().item():.12e}}},', file=out)
+            print("};", file=out)
+            texts = ", ".join(json.dumps(value) for value in case)
+            table.append(f"    {{{texts}, {loss:.12e}, gradients_{number},\n"
+                         f"     sizeof gradients_{number} / sizeof *gradients_{number}}},")
+        print('#include "decoder_term_goldens.h"\nstatic const struct golden_case cases[] = {', file=plain)
+        print("\n".join(table) + "\n};", file=plain)
 
 
 main()

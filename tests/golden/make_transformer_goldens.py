@@ -3,9 +3,10 @@
 """Losses and gradients of small encoder-decoders by PyTorch's autograd in double precision, for every combination of
 norm position, tying and encoding.
 
-Writes tests/model/transformer_goldens.h (pre and post), transformer_norm_goldens.h (the other norm positions) and
-transformer_bias_goldens.h (encodings by a bias, pre and post). The model is written here from the formulas, attention with its full matrix of scores; only the names of the parameters come
-from the C code. Parameters are 0.3 sin(0.7 i + 0.05 i^2 + length of the name), which both sides can compute.
+Writes tests/model/transformer_goldens.h (pre and post), transformer_norm_goldens.h (the other norm positions),
+transformer_bias_goldens.h (encodings by a bias, pre and post) and transformer_vector_goldens.h (encodings by vectors). The
+model is written here from the formulas, attention with its full matrix of scores; only the names of the parameters come from
+the C code. Parameters are 0.3 sin(0.7 i + 0.05 i^2 + length of the name), which both sides can compute.
 
     /usr/bin/python3 tests/golden/make_transformer_goldens.py tests/model
 """
@@ -15,19 +16,23 @@ import os
 import sys
 import torch
 from distance_bias import bias as distance_bias
+from distance_vectors import vectors as distance_vectors, weighted
 
 torch.set_default_dtype(torch.float64)
 WIDTH, HEADS, HEAD_DIM, HIDDEN, LAYERS, ENCODER_LAYERS, POSITIONS = 32, 4, 8, 40, 2, 1, 16
 BATCH, TIME, SOURCE_TIME, VOCABULARY, SOURCE_VOCABULARY = 3, 7, 5, 13, 11
 LENGTHS, SOURCE_LENGTHS = (7, 4, 1), (5, 2, 4)
 ENCODINGS = ("none", "learned", "sinusoidal", "rope", "roper")
-SETTINGS = {"relative_attention_num_buckets": 8, "relative_attention_max_distance": 5}
+SETTINGS = {"relative_attention_num_buckets": 8, "relative_attention_max_distance": 5, "max_relative_position": 3}
 TYING = ("none", "target", "all")
 BIASES = ("alibi", "t5", "kerple", "sandwich")
+VECTORS = ("shaw",)
 FILES = {"transformer_goldens.h": itertools.product(("pre", "post"), TYING, ENCODINGS),
          "transformer_norm_goldens.h": itertools.product(("both", "output", "none"), TYING, ENCODINGS),
          "transformer_bias_goldens.h": ((norm, tying, position) for position, (norm, tying) in
-                                        itertools.product(BIASES, zip(("pre", "post", "pre"), TYING)))}
+                                        itertools.product(BIASES, zip(("pre", "post", "pre"), TYING))),
+         "transformer_vector_goldens.h": ((norm, tying, position) for position, (norm, tying) in
+                                          itertools.product(VECTORS, zip(("pre", "post", "both"), TYING)))}
 
 
 def case_of(number, norm_position, tying, position):
@@ -89,11 +94,11 @@ class Model:
             q, k = self.norm(q, name + ".query_norm"), self.norm(k, name + ".key_norm")
         return (t.transpose(1, 2) for t in (q, k, v))
 
-    def attend(self, q, k, v, visible, bias=0.0):
-        """visible [B, 1 or T, S], bias [H, T, S]."""
+    def attend(self, q, k, v, visible, bias=0.0, products=0.0, value_vectors=None):
+        """visible [B, 1 or T, S], bias [H, T, S]; products and value_vectors as distance_vectors returns them."""
         k, v = (t.repeat_interleave(HEADS // self.case["kv_heads"], 1) for t in (k, v))
-        scores = q @ k.transpose(-1, -2) / math.sqrt(HEAD_DIM) + bias
-        return torch.softmax(scores.masked_fill(~visible[:, None], -math.inf), -1) @ v
+        scores = (q @ k.transpose(-1, -2) + products) / math.sqrt(HEAD_DIM) + bias
+        return weighted(torch.softmax(scores.masked_fill(~visible[:, None], -math.inf), -1), v, value_vectors)
 
     def rotated(self, x, direction=1, fraction=None):
         return rotate(x, self.case["fraction"] if fraction is None else fraction, self.case["pairing"], direction)
@@ -111,7 +116,9 @@ class Model:
         values = self.case["position"] == "roper"
         if self.case["position"] in ("rope", "roper"):
             q, k = self.rotated(q), self.rotated(k)
-        o = self.attend(q, k, self.rotated(v, 1, 1.0) if values else v, visible, bias)
+        q, products, value_vectors = distance_vectors(self.case["position"], q, name, k.shape[2],
+                                                      not name.startswith("encoder."), self.parameter, SETTINGS)
+        o = self.attend(q, k, self.rotated(v, 1, 1.0) if values else v, visible, bias, products, value_vectors)
         return self.output(self.rotated(o, -1, 1.0) if values else o, name)
 
     def cross_attention(self, x, name, visible, source):

@@ -20,20 +20,29 @@
 #include "transformer_bias_goldens.h"
 #include "transformer_goldens.h"
 #include "transformer_norm_goldens.h"
+#include "transformer_vector_goldens.h"
 
 enum {
     FIRST_CASES = sizeof transformer_cases / sizeof *transformer_cases,
     NORM_CASES = sizeof transformer_norm_cases / sizeof *transformer_norm_cases,
     BIAS_CASES = sizeof transformer_bias_cases / sizeof *transformer_bias_cases,
-    CASES = FIRST_CASES + NORM_CASES + BIAS_CASES
+    VECTOR_CASES = sizeof transformer_vector_cases / sizeof *transformer_vector_cases,
+    CASES = FIRST_CASES + NORM_CASES + BIAS_CASES + VECTOR_CASES
 };
 
 static const struct golden_case *case_at(int64_t index)
 {
-    if (index < FIRST_CASES)
-        return &transformer_cases[index];
-    index -= FIRST_CASES;
-    return index < NORM_CASES ? &transformer_norm_cases[index] : &transformer_bias_cases[index - NORM_CASES];
+    static const struct {
+        const struct golden_case *cases;
+        int64_t count;
+    } files[] = {{transformer_cases, FIRST_CASES},
+                 {transformer_norm_cases, NORM_CASES},
+                 {transformer_bias_cases, BIAS_CASES},
+                 {transformer_vector_cases, VECTOR_CASES}};
+    int file = 0;
+    for (; index >= files[file].count; file++)
+        index -= files[file].count;
+    return &files[file].cases[index];
 }
 
 static void about(const struct backend *backend, const struct golden_case *golden, const char *what)

@@ -294,6 +294,7 @@ static void test_encodings(const struct backend *backend)
     struct transformer *learned = create(backend, &config, 9);
     float *wanted = parameter_copy(&learned->parameters, PARAMETER_VALUES);
     for (config.position = 0; position_names[config.position]; config.position++) {
+        const struct position_encoding *encoding = position_encoding((enum position)config.position);
         struct transformer *transformer = create(backend, &config, 9);
         const struct parameters *parameters = &transformer->parameters;
         float *values = parameter_copy(parameters, PARAMETER_VALUES);
@@ -301,8 +302,8 @@ static void test_encodings(const struct backend *backend)
             const struct parameter *row = &parameters->rows[i];
             int same = parameters_find(&learned->parameters, row->name);
             check_about("%s of %s", row->name, position_names[config.position]);
-            if (same < 0) /* of a learned bias */
-                CHECK(position_encoding((enum position)config.position)->distance_bias);
+            if (same < 0) /* of a learned bias or of vectors */
+                CHECK(encoding->distance_bias || encoding->distance_vectors.keys);
             else
                 CHECK(memcmp(values + row->offset, wanted + learned->parameters.rows[same].offset,
                              (size_t)parameter_elements(row) * sizeof *values) == 0);

@@ -92,6 +92,7 @@ static const struct change changes[] = {
     {.key = "relative_attention_max_distance", .value = "20", .context = "position=t5"},
     {.key = "kerple_kernel", .value = "power", .context = "position=kerple"},
     {.key = "sandwich_channels", .value = "16", .context = "position=sandwich"},
+    {.key = "max_relative_position", .value = "5", .context = "position=shaw"},
     {.key = "dropout", .value = "0.2"},
     {.key = "attention_dropout", .value = "0.2"},
     {.key = "activation_dropout", .value = "0.2"},

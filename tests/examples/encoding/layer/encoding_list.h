@@ -15,6 +15,7 @@
     ENCODING(T5, t5)                                                                                         \
     ENCODING(KERPLE, kerple)                                                                                 \
     ENCODING(SANDWICH, sandwich)                                                                             \
+    ENCODING(SHAW, shaw)                                                                                     \
     ENCODING(GAUSSIAN, gaussian)
 
 #endif

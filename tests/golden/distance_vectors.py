@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The encodings that give scores and values vectors by distance, from the formulas of their papers. Imported by the scripts
+here."""
+import torch
+
+
+def shaw(q, name, distance, causal, parameter, settings):
+    """Shaw, Uszkoreit and Vaswani 2018, equations 3 and 4: tables of clipped distances, which the heads share. A decoder has
+    the distances up to 0 alone."""
+    most, dim = settings.get("max_relative_position", 16), q.shape[-1]
+    row = distance.clamp(-most, 0 if causal else most) + most
+    rows = most + 1 if causal else 2 * most + 1
+    keys = parameter(name + ".relative_keys.weight", rows, dim)[row]
+    values = parameter(name + ".relative_values.weight", rows, dim)[row]
+    return q, torch.einsum("...td,tsd->...ts", q, keys), values
+
+
+def vectors(position, q, name, keys, causal, parameter, settings):
+    """Of queries q [..., heads, queries, D]: the queries that meet keys; what is added to their products with keys, [...,
+    heads, queries, keys] or 0; and what is added to values, [queries, keys, D] or None. `name` is the sublayer's."""
+    distance = torch.arange(keys)[None, :] - torch.arange(q.shape[-2])[:, None]
+    if position == "shaw":
+        return shaw(q, name, distance, causal, parameter, settings)
+    return q, 0.0, None
+
+
+def weighted(weights, v, value_vectors):
+    """The sum over values v [..., keys, D] and their vectors by distance."""
+    out = weights @ v
+    return out if value_vectors is None else out + torch.einsum("...ts,tsd->...td", weights, value_vectors)
