@@ -91,10 +91,11 @@ static rotary_status make_rotation(const struct attend_config *config, struct at
             config->value, (long long)attention->value_dim, (long long)attention->head_dim, config->query);
     rotary_status status = rotation_make(&config->rotation, attention->head_dim, &work->rotation, error);
     const struct formula_encoding *encoding = config->position.encoding;
-    if (!status && encoding && encoding->rotation == FORMULA_XPOS &&
-        !(work->rotation.config.plan.xpos_scale > 0))
-        status = rotary_fail(error, ROTARY_BAD_FILE, "%s has no xpos_scale, wanted one above 0 for xpos",
-                             config->rotation.config);
+    bool grows = work->rotation.config.plan.xpos_scale > 0;
+    if (!status && encoding && grows != (encoding->rotation == FORMULA_XPOS))
+        status = rotary_fail(error, ROTARY_BAD_FILE, "%s has %s xpos_scale, wanted %s for --position %s",
+                             config->rotation.config, grows ? "an" : "no", grows ? "none" : "one above 0",
+                             encoding->name);
     return status;
 }
 
