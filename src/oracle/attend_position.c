@@ -2,6 +2,7 @@
 #include "oracle/attend_position.h"
 
 #include "base/fail.h"
+#include "file/memory.h"
 #include "oracle/heads.h"
 
 #include <stdio.h>
@@ -150,7 +151,7 @@ static rotary_status read_parameter(struct position_formula *formula, int i, con
 }
 
 /* Distances go from the first key as the last query sees it to the last key as the first does. */
-static void set_ranges(struct reference_attention *attention)
+static void set_distances(struct reference_attention *attention)
 {
     int64_t first = attention->sequences[0].first_query, last = first;
     for (int64_t b = 1; b < attention->batch; b++) {
@@ -158,17 +159,19 @@ static void set_ranges(struct reference_attention *attention)
         first = at < first ? at : first;
         last = at > last ? at : last;
     }
-    attention->pairs.first = first;
-    attention->pairs.positions = attention->queries + last - first;
     attention->distances.first = 1 - attention->queries - last;
-    attention->distances.count = attention->keys + attention->pairs.positions - 1;
+    attention->distances.count = attention->keys + attention->queries - 1 + last - first;
 }
 
-/* `rows` rows for each head, which the caller frees. */
-static rotary_status make_table(int64_t heads, int64_t rows, int64_t channels, double **table,
+/* [heads, distances, channels], which the caller frees. */
+static rotary_status make_table(const struct reference_attention *attention, int64_t channels, double **table,
                                 rotary_error *error)
 {
-    *table = calloc((size_t)(heads * rows * channels), sizeof **table);
+    size_t numbers = (size_t)(attention->heads * attention->distances.count * channels);
+    rotary_status status = memory_check(numbers * sizeof **table, "what a position encoding adds", error);
+    if (status)
+        return status;
+    *table = calloc(numbers, sizeof **table);
     return *table ? ROTARY_OK
                   : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for what a position encoding adds");
 }
@@ -177,31 +180,23 @@ static rotary_status make_tables(const struct formula_encoding *encoding,
                                  const struct reference_attention *attention, struct attend_terms *terms,
                                  rotary_error *error)
 {
-    int64_t heads = attention->heads, distances = attention->distances.count, channels = attention->head_dim;
+    int64_t channels = attention->head_dim;
     rotary_status status = ROTARY_OK;
     if (encoding->bias)
-        status = make_table(heads, distances, 1, &terms->bias, error);
-    if (!status && encoding->pair_bias)
-        status = make_table(heads, attention->pairs.positions, attention->keys, &terms->pairs, error);
+        status = make_table(attention, 1, &terms->bias, error);
     if (!status && encoding->key)
-        status = make_table(heads, distances, channels, &terms->keys, error);
+        status = make_table(attention, channels, &terms->keys, error);
     if (!status && encoding->query)
-        status = make_table(heads, distances, channels, &terms->queries, error);
+        status = make_table(attention, channels, &terms->queries, error);
     if (!status && encoding->value)
-        status = make_table(heads, distances, attention->value_dim, &terms->values, error);
+        status = make_table(attention, attention->value_dim, &terms->values, error);
     return status;
 }
 
-static void fill_pairs(const struct position_formula *formula, struct reference_attention *attention,
-                       const struct attend_terms *terms)
+static double pair_bias(const void *context, int64_t head, int64_t query, int64_t key)
 {
-    struct reference_pairs *pairs = &attention->pairs;
-    double *next = terms->pairs;
-    for (int64_t row = 0; next && row < formula->heads * pairs->positions; row++)
-        for (int64_t key = 0; key < attention->keys; key++)
-            *next++ = formula->encoding->pair_bias(formula, row / pairs->positions,
-                                                   pairs->first + row % pairs->positions, key);
-    pairs->bias = terms->pairs;
+    const struct position_formula *formula = context;
+    return formula->encoding->pair_bias(formula, head, query, key);
 }
 
 static void fill_tables(const struct position_formula *formula, struct reference_attention *attention,
@@ -234,25 +229,26 @@ rotary_status attend_position_make(const struct attend_position *position,
                                    struct reference_attention *attention, struct attend_terms *terms,
                                    rotary_error *error)
 {
-    struct position_formula formula = {.encoding = position->encoding,
-                                       .settings = position->settings,
-                                       .heads = attention->heads,
-                                       .head_dim = attention->head_dim,
-                                       .value_dim = attention->value_dim,
-                                       .causal = attention->after == 0};
+    struct position_formula *formula = &terms->formula;
+    *formula = (struct position_formula){.encoding = position->encoding,
+                                         .settings = position->settings,
+                                         .heads = attention->heads,
+                                         .head_dim = attention->head_dim,
+                                         .value_dim = attention->value_dim,
+                                         .causal = attention->after == 0};
     rotary_status status = ROTARY_OK;
     if (!position->encoding)
         return ROTARY_OK;
     for (int i = 0; !status && i < FORMULA_PARAMETERS && position->files[i]; i++)
-        status = read_parameter(&formula, i, position->files[i], &terms->parameters[i], error);
+        status = read_parameter(formula, i, position->files[i], &terms->parameters[i], error);
     if (status)
         return status;
-    set_ranges(attention);
-    status = make_tables(formula.encoding, attention, terms, error);
-    if (!status) {
-        fill_tables(&formula, attention, terms);
-        fill_pairs(&formula, attention, terms);
-    }
+    if (formula->encoding->pair_bias)
+        attention->pairs = (struct reference_pairs){pair_bias, formula};
+    set_distances(attention);
+    status = make_tables(formula->encoding, attention, terms, error);
+    if (!status)
+        fill_tables(formula, attention, terms);
     return status;
 }
 
@@ -260,7 +256,6 @@ void attend_terms_free(struct attend_terms *terms)
 {
     for (int i = 0; i < FORMULA_PARAMETERS; i++)
         tensor_free(&terms->parameters[i]);
-    free(terms->pairs);
     free(terms->values);
     free(terms->queries);
     free(terms->keys);

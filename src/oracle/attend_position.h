@@ -29,8 +29,9 @@ ROTARY_CHECKED rotary_status attend_position_parse(const struct attend_position_
 
 /* What is allocated for it. */
 struct attend_terms {
+    struct position_formula formula;
     struct tensor parameters[FORMULA_PARAMETERS];
-    double *bias, *keys, *queries, *values, *pairs;
+    double *bias, *keys, *queries, *values;
 };
 /* Reads the parameters and sets attention->distances and ->pairs, which point into *terms, for all distances
  * between queries and keys. *terms, zero before, is released by attend_terms_free, also after an error. */

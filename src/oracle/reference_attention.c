@@ -33,8 +33,8 @@ static double added(const struct reference_mask *mask, const int64_t at[4])
 static double pair_bias(const struct reference_attention *attention, const int64_t at[4])
 {
     const struct reference_pairs *pairs = &attention->pairs;
-    int64_t position = attention->sequences[at[0]].first_query + at[2] - pairs->first;
-    return pairs->bias ? pairs->bias[(at[1] * pairs->positions + position) * attention->keys + at[3]] : 0;
+    int64_t query = attention->sequences[at[0]].first_query + at[2];
+    return pairs->bias ? pairs->bias(pairs->context, at[1], query, at[3]) : 0;
 }
 
 double reference_attention_bias(const struct reference_attention *attention, const int64_t at[4])

@@ -33,11 +33,10 @@ struct reference_distances {
     const double *content_bias, *position_bias;
 };
 
-/* What it adds to the scores of pairs: [heads, positions, keys], of queries at the positions from `first` on,
- * all that there are. */
+/* What it adds to the score of a head's query and key, at these positions. */
 struct reference_pairs {
-    int64_t first, positions;
-    const double *bias; /* NULL: none */
+    double (*bias)(const void *context, int64_t head, int64_t query, int64_t key); /* NULL: nothing */
+    const void *context;
 };
 
 /* Stages of a score. */
