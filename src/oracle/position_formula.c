@@ -31,7 +31,9 @@ const struct formula_encoding *const formula_encodings[] = {
 const struct formula_settings formula_default_settings = {.relative_attention_num_buckets = 32,
                                                           .relative_attention_max_distance = 128,
                                                           .sandwich_channels = 128,
-                                                          .max_relative_position = 16};
+                                                          .max_relative_position = 16,
+                                                          .fire_width = 32,
+                                                          .fire_length = 512};
 
 const struct formula_encoding *formula_find(const char *name)
 {

@@ -21,6 +21,8 @@ struct formula_settings {
     int kerple_kernel;
     int64_t sandwich_channels;
     int64_t max_relative_position;
+    int64_t fire_width;
+    double fire_length;
 };
 
 /* A learned parameter, which has the name and shape that it has in checkpoints of models. A size of 0 is the
