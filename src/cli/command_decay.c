@@ -3,6 +3,7 @@
  * rotary decay: how scores fall with distance, as numbers and as a picture.
  */
 #include "base/fail.h"
+#include "cli/decay_runs.h"
 #include "cli/result.h"
 #include "cli/rotation_options.h"
 #include "file/file.h"
@@ -18,12 +19,14 @@ enum {
     DEFAULT_DISTANCE = 256,
     MAX_HEADS = 1024,
     DEFAULT_HEADS = 8,
-    DEFAULT_CHANNELS = 128
+    DEFAULT_CHANNELS = 128,
+    MAX_SEQUENCES = 1 << 20,
+    DEFAULT_SEQUENCES = 16
 };
 
 struct decay_options {
     struct rotation_options rotation;
-    struct option_integer position, heads, channels, distance;
+    struct option_integer position, heads, channels, distance, sequences, measure, checkpoint;
     const char *picture;
 };
 
@@ -39,22 +42,35 @@ static const struct setting decay_table[] = {
      .help = "channels of a head that --position rotates, or of sandwich's sinusoids; an even number "
              "(default: 128)"},
     {"--distance", SETTING_INTEGER, MEMBER(distance), .metavar = "N", .min = 1, .max = MAX_DISTANCE,
-     .help = "the largest distance between query and key (default: 256)"},
+     .help = "the largest distance between query and key (default: 256; of a run any)"},
+    {"--sequences", SETTING_INTEGER, MEMBER(sequences), .metavar = "N", .min = 1, .max = MAX_SEQUENCES,
+     .help = "of a run: the first N validation sequences (default: 16)"},
+    {"--measure", SETTING_CHOICE, MEMBER(measure), .metavar = "NAME", .choices = decay_measure_names,
+     .help = "of a run, what --picture draws: score, weight, or bias (default: score)"},
     {"--picture", SETTING_TEXT, MEMBER(picture), .metavar = "FILE",
      .help = "draw the curves, as SVG (default: no picture)"},
 };
 
 /* ---- results ---- */
 
+static struct decay_panel panel_of(const void *context, int64_t index)
+{
+    const struct decay_curves *curves = context;
+    struct decay_panel panel = {.lines = curves->curves, .points = curves->count, .values = curves->values};
+    (void)index;
+    snprintf(panel.title, sizeof panel.title, "%s",
+             curves->is_bound ? "mean of |S|: the bound on a score" : "bias: what is added to a score");
+    return panel;
+}
+
 static rotary_status write_picture(const char *path, const struct decay_curves *curves, rotary_error *error)
 {
-    const struct decay_panel panel = {.title = curves->is_bound ? "mean of |S|: the bound on a score"
-                                                                : "bias: what is added to a score",
-                                      .lines = curves->curves,
-                                      .points = curves->count,
-                                      .values = curves->values};
-    const struct decay_chart chart = {
-        .label = "long-term decay", .panels = &panel, .count = 1, .columns = 1, .alone = true};
+    const struct decay_chart chart = {.label = "long-term decay",
+                                      .panel = panel_of,
+                                      .context = curves,
+                                      .count = 1,
+                                      .columns = 1,
+                                      .alone = true};
     struct print print;
     rotary_status status = print_begin(&print, error);
     if (status != ROTARY_OK)
@@ -77,7 +93,7 @@ static json_t *curve_json(const struct decay_curves *curves, int64_t curve)
 {
     json_t *values = json_array();
     for (int64_t i = 0; i < curves->count; i++)
-        json_array_append_new(values, json_real(curves->values[curve * curves->count + i]));
+        file_json_append(&values, json_real(curves->values[curve * curves->count + i]));
     return values;
 }
 
@@ -90,46 +106,79 @@ static rotary_status print_curves(const struct invocation *invocation, const str
     }
     json_t *distances = json_array(), *values = json_array();
     for (int64_t i = 0; i < curves->count; i++)
-        json_array_append_new(distances, json_integer(i));
+        file_json_append(&distances, json_integer(i));
     if (curves->is_bound)
         return result_print_json(
             json_pack("{s:o, s:o}", "distance", distances, "bound", curve_json(curves, 0)), error);
     for (int64_t curve = 0; curve < curves->curves; curve++)
-        json_array_append_new(values, curve_json(curves, curve));
+        file_json_append(&values, curve_json(curves, curve));
     return result_print_json(json_pack("{s:o, s:o}", "distance", distances, "bias", values), error);
 }
 
 /* ---- the command ---- */
 
-/* The option that the chosen curves have no use for; NULL: there is none. */
-static const char *unused_option(const struct decay_options *options)
+/* Where the curves are from. */
+enum origin { ORIGIN_CONFIG, ORIGIN_POSITION, ORIGIN_RUNS };
+
+static enum origin origin_of(const struct invocation *invocation)
+{
+    const struct decay_options *options = invocation->options;
+    if (invocation->operands.count > 0)
+        return ORIGIN_RUNS;
+    return options->position.given ? ORIGIN_POSITION : ORIGIN_CONFIG;
+}
+
+/* An option, and whether the origin has a use for it. */
+struct option_use {
+    const char *name;
+    bool given, used;
+};
+
+/* The first option that is given and not used; NULL: there is none. */
+static const char *unused_option(const struct decay_options *options, enum origin origin)
 {
     const struct rotation_options *rotation = &options->rotation;
     const enum position position = (enum position)options->position.value;
-    if (!options->position.given)
-        return options->heads.given ? "--heads" : options->channels.given ? "--channels" : NULL;
-    const bool rotates = position_encoding(position)->rotate_query_key;
-    return rotation->layer_type                                                   ? "--layer-type"
-           : rotation->ignored.count > 0                                          ? "--ignore"
-           : rotation->length.given                                               ? "--length"
-           : rotation->compat.given                                               ? "--compat"
-           : options->heads.given && rotates                                      ? "--heads"
-           : options->channels.given && !rotates && position != POSITION_SANDWICH ? "--channels"
-                                                                                  : NULL;
+    const bool config = origin == ORIGIN_CONFIG, named = origin == ORIGIN_POSITION,
+               runs = origin == ORIGIN_RUNS, rotates = position_encoding(position)->rotate_query_key;
+    const struct option_use uses[] = {
+        {"--layer-type", rotation->layer_type, config},
+        {"--ignore", rotation->ignored.count > 0, config},
+        {"--length", rotation->length.given, config},
+        {"--compat", rotation->compat.given, config},
+        {"--heads", options->heads.given, named && !rotates},
+        {"--channels", options->channels.given, named && (rotates || position == POSITION_SANDWICH)},
+        {"--sequences", options->sequences.given, runs},
+        {"--checkpoint", options->checkpoint.given, runs},
+        {"--measure", options->measure.given, runs},
+    };
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
+        if (uses[i].given && !uses[i].used)
+            return uses[i].name;
+    return NULL;
 }
 
-static rotary_status check_options(const struct decay_options *options, rotary_error *error)
+static rotary_status check_options(const struct invocation *invocation, rotary_error *error)
 {
-    const char *config = options->rotation.config, *unused = unused_option(options);
-    if (!config && !options->position.given)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "decay wants --config FILE or --position NAME");
-    if (config && options->position.given)
+    const struct decay_options *options = invocation->options;
+    const char *config = options->rotation.config;
+    const bool position = options->position.given, runs = invocation->operands.count > 0;
+    if (!config && !position && !runs)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "--config and --position are both given: wanted one");
+                           "decay wants --config FILE, --position NAME or DIR");
+    if ((config && position) || (config && runs) || (position && runs))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s and %s are both given: wanted one",
+                           config ? "--config" : "--position", runs ? "DIR" : "--position");
+    const char *unused = unused_option(options, origin_of(invocation));
     if (unused)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s changes nothing with %s%s: leave it out",
-                           unused, config ? "--config" : "--position ",
-                           config ? "" : position_names[options->position.value]);
+                           unused,
+                           config     ? "--config"
+                           : position ? "--position "
+                                      : "a run",
+                           position ? position_names[options->position.value] : "");
+    if (options->measure.given && !options->picture)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--measure wants --picture FILE");
     if (options->channels.given && options->channels.value % 2 != 0)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--channels is %lld, wanted an even number",
                            (long long)options->channels.value);
@@ -159,36 +208,60 @@ static rotary_status make_curves(const struct invocation *invocation, struct dec
     return status;
 }
 
+static rotary_status show_curves(const struct invocation *invocation, rotary_error *error)
+{
+    const struct decay_options *options = invocation->options;
+    struct decay_curves curves = {0};
+    rotary_status status = make_curves(invocation, &curves, error);
+    if (status == ROTARY_OK && options->picture)
+        status = write_picture(options->picture, &curves, error);
+    if (status == ROTARY_OK)
+        status = print_curves(invocation, &curves, error);
+    decay_curves_free(&curves);
+    return status;
+}
+
 static enum exit_status run(const struct invocation *invocation)
 {
     const struct decay_options *options = invocation->options;
     rotary_error error = {0};
-    if (check_options(options, &error) != ROTARY_OK)
+    if (check_options(invocation, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
-    struct decay_curves curves = {0};
-    rotary_status status = make_curves(invocation, &curves, &error);
-    if (status == ROTARY_OK && options->picture)
-        status = write_picture(options->picture, &curves, &error);
-    if (status == ROTARY_OK)
-        status = print_curves(invocation, &curves, &error);
-    decay_curves_free(&curves);
+    const struct decay_runs_call call = {.invocation = invocation,
+                                         .sequences = options->sequences.given ? options->sequences.value
+                                                                               : DEFAULT_SEQUENCES,
+                                         .distance = options->distance.value,
+                                         .checkpoint = (enum checkpoint_kind)options->checkpoint.value,
+                                         .picture = options->picture,
+                                         .measure = (enum decay_measure)options->measure.value};
+    const rotary_status status =
+        origin_of(invocation) == ORIGIN_RUNS ? decay_runs(&call, &error) : show_curves(invocation, &error);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
 
 const struct command command_decay = {
     .name = "decay",
-    .operands = "",
+    .operands = "[DIR...]",
     .summary = "shows how scores fall with the distance of query and key",
     .more =
-        "Of a rotation it is the bound of section 3.4.3 of the RoFormer paper: the mean over the pairs of "
-        "|S|, S being the sum of exp(i distance frequency) over a pair and those before it, each times "
-        "xPos's magnitude zeta^(distance / scale) where there is one. Of a bias by distance it is the "
-        "bias, head by head. A line for each distance, or with --json {\"distance\": [...], \"bound\": "
-        "[...]} or {\"distance\": [...], \"bias\": [[...], ...]}.",
+        "Of --config or --position it is what the encoding's formula says. Of a rotation it is the bound of "
+        "section 3.4.3 of the RoFormer paper: the mean over the pairs of |S|, S being the sum of exp(i "
+        "distance frequency) over a pair and those before it, each times xPos's magnitude zeta^(distance / "
+        "scale) where there is one. Of a bias by distance it is the bias, head by head. A line for each "
+        "distance, or with --json {\"distance\": [...], \"bound\": [...]} or {\"distance\": [...], "
+        "\"bias\": [[...], ...]}. "
+        "DIR is a run's folder, or a comparison's, of which the first run of each arm counts: then it is "
+        "measured over validation sequences, layer by layer and head by head. Distances are below 0 where "
+        "the key comes after the query. The columns are the kind of self-attention, layer, head, distance, "
+        "pairs of query and key, and means over these: of the score before the softmax, the weight after "
+        "it, and the bias within the score. They are kept in the run's folder, in decay.json, and rotary "
+        "report draws them.",
     .example = "rotary decay --config config.json --distance 4096 --picture decay.svg\n"
                "prints the curve up to 4096 tokens apart, and draws it",
+    .shared = {{checkpoint_option, 1, MEMBER(checkpoint)}},
     .options = decay_table,
     .option_count = sizeof decay_table / sizeof decay_table[0],
     .options_size = sizeof(struct decay_options),
+    .max_operands = -1,
     .run = run,
 };

@@ -87,5 +87,8 @@ ROTARY_CHECKED rotary_status file_check_format(const char *path, const json_t *o
 /* JSON as text, which the caller frees; `flags` are those of json_dumps. Real numbers have the fewest digits
  * with which all of them are read back exactly. NULL without memory. */
 char *file_json_text(const json_t *value, size_t flags);
+/* Appends a value, which it takes. Without memory, or with a value NULL, it releases the list and makes it
+ * NULL, which may be appended to as well, and which json_pack refuses. */
+void file_json_append(json_t **list, json_t *value);
 
 #endif

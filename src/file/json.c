@@ -95,3 +95,11 @@ rotary_status file_replace_json(const char *path, const json_t *object, rotary_e
     free(text);
     return status;
 }
+
+void file_json_append(json_t **list, json_t *value)
+{
+    if (json_array_append_new(*list, value) == 0)
+        return;
+    json_decref(*list);
+    *list = NULL;
+}

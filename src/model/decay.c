@@ -137,7 +137,9 @@ rotary_status decay_of_encoding(const struct decay_encoding *encoding, int64_t d
         return biases_of_encoding(&config, distance, curves, error);
     if (row->distance_bias)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "the bias of %s is learned, so it has no decay before it is trained", name);
+                           "the bias of %s is learned: rotary decay DIR shows that of a trained run", name);
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                       "%s has no decay: nothing in its scores depends on the distance alone", name);
+                       "nothing in the scores of %s depends on the distance alone: rotary decay DIR measures "
+                       "those of a trained run",
+                       name);
 }

@@ -23,7 +23,7 @@ static const char style[] =
     "@media(prefers-color-scheme:dark){svg{background:#1d2027;--soft:#a4a8b1;--line:#343841;--e0:#56b4e9;"
     "--e1:#ff9a52;--e2:#3ccfa0;--e3:#e493d4;--e4:#e8c547;--e5:#a3a8ff;--e6:#b7bac2;--e7:#dc9f83}}\n"
     "text{font-size:13px;fill:var(--soft)}.label{fill:currentColor;font-weight:600}.grid{stroke:var(--line)}"
-    ".curve{fill:none;stroke:currentColor;stroke-width:1.8;stroke-linejoin:round}"
+    ".curve{fill:none;stroke:currentColor;stroke-linejoin:round}"
     ".unfinished{stroke-dasharray:5 4}"
     ".e0{color:var(--e0)}.e1{color:var(--e1)}.e2{color:var(--e2)}.e3{color:var(--e3)}.e4{color:var(--e4)}"
     ".e5{color:var(--e5)}.e6{color:var(--e6)}.e7{color:var(--e7)}</style>\n";
@@ -41,9 +41,10 @@ static struct bin bin_of(const struct decay_panel *panel, int64_t line, int64_t 
     double sum = 0, distances = 0, count = 0;
     for (int64_t i = begin; i < end && i < panel->points; i++)
         if (isfinite(values[i])) {
-            sum += values[i];
-            distances += (double)(panel->first + i);
-            count++;
+            const double weight = panel->counts ? (double)panel->counts[i] : 1.0;
+            sum += weight * values[i];
+            distances += weight * (double)(panel->first + i);
+            count += weight;
         }
     return (struct bin){distances / count, sum / count};
 }
@@ -83,8 +84,8 @@ static void draw_line(FILE *stream, const struct decay_chart *chart, const struc
 {
     const int64_t size = bin_size(chart, panel);
     bool pen_down = false;
-    fprintf(stream, "<path class=\"curve %s%s\" d=\"", svg_arm_class((int)(line % SVG_ARMS)),
-            line / SVG_ARMS % 2 ? " unfinished" : "");
+    fprintf(stream, "<path class=\"curve %s%s\" stroke-width=\"1.6\" d=\"",
+            svg_arm_class((int)(line % SVG_ARMS)), line / SVG_ARMS % 2 ? " unfinished" : "");
     for (int64_t i = 0; i < panel->points; i += size) {
         const struct bin bin = bin_of(panel, line, i, i + size);
         if (isfinite(bin.value))
@@ -115,10 +116,12 @@ static void draw_panel(FILE *stream, const struct decay_chart *chart, const stru
 
 static int64_t max_lines(const struct decay_chart *chart)
 {
-    int64_t most = 0;
-    for (int64_t i = 0; i < chart->count; i++)
-        most = chart->panels[i].lines > most ? chart->panels[i].lines : most;
-    return most;
+    int64_t max = 0;
+    for (int64_t i = 0; i < chart->count; i++) {
+        const int64_t lines = chart->panel(chart->context, i).lines;
+        max = lines > max ? lines : max;
+    }
+    return max;
 }
 
 static int64_t legend_rows(int64_t lines)
@@ -129,7 +132,7 @@ static int64_t legend_rows(int64_t lines)
 static void draw_legend(FILE *stream, int64_t lines)
 {
     char text[32];
-    svg_text(stream, "tick", "start", 2, LEGEND_ROW - 4, "head");
+    svg_text(stream, "name", "start", 2, LEGEND_ROW - 4, "head");
     for (int64_t line = 0; line < lines; line++) {
         char class[32];
         snprintf(class, sizeof class, "label %s", svg_arm_class((int)(line % SVG_ARMS)));
@@ -159,7 +162,8 @@ void decay_svg(FILE *stream, const struct decay_chart *chart)
         const bool lowest = i + chart->columns >= chart->count;
         fprintf(stream, "<g transform=\"translate(%.1f %lld)\">\n", width * (double)(i % chart->columns),
                 (long long)(top + i / chart->columns * height));
-        draw_panel(stream, chart, &chart->panels[i], frame,
+        const struct decay_panel panel = chart->panel(chart->context, i);
+        draw_panel(stream, chart, &panel, frame,
                    !lowest              ? ""
                    : chart->columns > 1 ? "distance"
                                         : "distance between query and key");

@@ -419,6 +419,7 @@ void page_write(FILE *stream, const struct page *page)
         write_charts(stream, page);
     write_numbers(stream, collection);
     write_samples(stream, page);
+    decay_section(stream, collection->comparison, &page->decays);
     write_heatmap(stream, page);
     write_making(stream, page);
     fputs("<footer class=\"note\">Made by rotary from the records of the runs. This page loads nothing from "

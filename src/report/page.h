@@ -5,6 +5,7 @@
 #ifndef ROTARY_REPORT_PAGE_H
 #define ROTARY_REPORT_PAGE_H
 
+#include "report/decay_page.h"
 #include "report/findings.h"
 #include "report/series.h"
 
@@ -18,6 +19,7 @@ struct page {
     struct series scores; /* exact match or BLEU; none of tasks that are scored by their loss */
     struct series validation, training;
     struct findings findings;
+    struct arm_decays decays;
     char *choices;      /* what a sweep chose for each arm, in lines; empty without a sweep */
     bool has_heatmap;   /* PAGE_HEATMAP lies beside the page */
     const char *folder; /* of the comparison, if the page lies in it; NULL: it does not */

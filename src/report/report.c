@@ -11,6 +11,7 @@
 static void free_page(struct page *page)
 {
     findings_free(&page->findings);
+    arm_decays_free(&page->decays);
     free(page->choices);
     series_free(&page->scores);
     series_free(&page->validation);
@@ -54,6 +55,8 @@ static rotary_status fill_page(struct page *page, rotary_error *error)
         status = series_create(&page->validation, page->collection, SERIES_VALIDATION_LOSS, error);
     if (status == ROTARY_OK)
         status = series_create(&page->training, page->collection, SERIES_TRAINING_LOSS, error);
+    if (status == ROTARY_OK)
+        status = arm_decays_read(&page->decays, page->collection->comparison, error);
     return status;
 }
 

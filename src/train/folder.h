@@ -15,6 +15,7 @@
 #define FOLDER_AVERAGE      "average.safetensors"
 #define FOLDER_TRANSLATIONS "translations.txt"
 #define FOLDER_LENGTHS      "lengths.json"
+#define FOLDER_DECAY        "decay.json"
 #define FOLDER_NEXT         ".next" /* suffix of a file that will replace the one named without it */
 
 enum { RUN_FORMAT = 2 }; /* "format" in config.json and in checkpoints; other numbers are refused */

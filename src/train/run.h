@@ -15,6 +15,7 @@
  *                            validation set, at the end of a run, one a line
  *     lengths.json           scores at other lengths, where a comparison was asked for them
  *                            (study/record_lengths.h)
+ *     decay.json             mean scores by distance, made by `rotary decay` (study/measured_decay.h)
  *     report.html            made by `rotary report`
  *
  * Lines of metrics.jsonl, in order of time; steps are counted from 1:

@@ -44,6 +44,13 @@ holds_out bleu ref.txt one.txt --metrics bleu,chrf --lowercase --confidence --co
 holds_out frequencies --config config.json --json
 made=made.safetensors
 holds_out permute --config config.json --input model.safetensors --to half --output $made
+holds_out decay --config config.json --distance 20 --json
+made=made.svg
+holds_out decay --position alibi --heads 2 --distance 20 --json --picture $made
 made=made.html
+holds_out report run --out $made
+echo '{"format": 1, "position": "rope", "step": 1, "checkpoint": "last", "seed": 1, "sequences": 2, "kinds": [{
+ "kind": "decoder", "distance": [0, 1], "pairs": [[4, 2]], "score": [[[1, 2]]], "weight": [[[1, 2]]], "bias": [[[1, 2]]]}]}' \
+    >run/decay.json
 holds_out report run --out $made
 finish

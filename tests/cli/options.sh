@@ -301,7 +301,16 @@ rotation "attend --query x.npy --key y.npy --value z.npy --output o.npy" --rope
 rotation decay --config
 changes "decay --config plain.json" "--distance 30" "--distance 40"
 changes "decay --config plain.json" "--picture o.svg"
+changes "decay --config plain.json" "--json"
 differs --position "decay --position alibi" "decay --position sandwich"
+changes "decay run" "--sequences 1" "--sequences 2"
+changes "decay run" "--checkpoint best"
+changes "decay run" "--distance 30" "--distance 40"
+changes "decay run" "--seed 9" "--seed 8"
+changes "decay run" "--json"
+differs --measure "decay run --picture o.svg" "decay run --picture o.svg --measure weight"
+keeps "decay run --threads 1" "--threads 2"
+differs DIR "decay run" "decay other"
 changes "decay --position alibi" "--heads 4" "--heads 5"
 changes "decay --position rope" "--channels 64" "--channels 32"
 

@@ -64,7 +64,7 @@ near("columns", [[float(x) for x in line.split()] for line in lines[:3]],
 
 # ---- refusals ----
 
-refuses(2, "decay wants --config FILE or --position NAME", "decay")
+refuses(2, "decay wants --config FILE, --position NAME or DIR", "decay")
 refuses(2, "--config and --position are both given", "decay", "--config", "config.json", "--position", "alibi")
 refuses(2, "--heads changes nothing with --position rope", "decay", "--position", "rope", "--heads", 2)
 refuses(2, "--channels changes nothing with --position alibi", "decay", "--position", "alibi", "--channels", 2)
@@ -73,6 +73,6 @@ refuses(2, "--heads changes nothing with --config", "decay", "--config", "config
 refuses(2, "--channels is 7, wanted an even number", "decay", "--position", "sandwich", "--channels", 7)
 refuses(1, "1000 heads of 1000001 distances: wanted at most", "decay", "--position", "alibi", "--heads", 1000,
         "--distance", 1000000)
-refuses(1, "learned", "decay", "--position", "t5")
-refuses(1, "none has no decay", "decay", "--position", "none")
+refuses(1, "the bias of t5 is learned: rotary decay DIR", "decay", "--position", "t5")
+refuses(1, "nothing in the scores of none depends on the distance alone", "decay", "--position", "none")
 report()

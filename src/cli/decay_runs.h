@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Scores by distance of trained models: measured, printed, drawn, and kept in the runs' folders.
+ */
+#ifndef ROTARY_CLI_DECAY_RUNS_H
+#define ROTARY_CLI_DECAY_RUNS_H
+
+#include "cli/command.h"
+#include "study/measured_decay.h"
+#include "train/checkpoint.h"
+
+struct decay_runs_call {
+    const struct invocation *invocation; /* operands: folders of runs or of comparisons */
+    int64_t sequences;
+    int64_t distance; /* the largest; 0: any */
+    enum checkpoint_kind checkpoint;
+    const char *picture;        /* of one run; NULL: none */
+    enum decay_measure measure; /* that the picture shows */
+};
+
+/* Of a comparison the first run of each arm counts. */
+ROTARY_CHECKED rotary_status decay_runs(const struct decay_runs_call *call, rotary_error *error);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/decay_page.h"
+
+#include "base/fail.h"
+#include "report/decay_svg.h"
+#include "report/html.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* More arms than that are folded up. */
+enum { OPEN_ARMS = 2 };
+
+/* ---- charts ---- */
+
+/* The layers of one kind, or of all. */
+struct layers {
+    const struct measured_decay *decay;
+    enum decay_measure measure;
+    enum attention_kind first, last;
+};
+
+static int64_t count_layers(const struct layers *layers)
+{
+    int64_t count = 0;
+    for (int kind = (int)layers->first; kind <= (int)layers->last; kind++)
+        count += layers->decay->kinds[kind].layers;
+    return count;
+}
+
+static struct decay_panel panel_of(const void *context, int64_t index)
+{
+    const struct layers *layers = context;
+    int kind = (int)layers->first;
+    for (; index >= layers->decay->kinds[kind].layers; kind++)
+        index -= layers->decay->kinds[kind].layers;
+    const struct decay_kind *of = &layers->decay->kinds[kind];
+    struct decay_panel panel = {.first = of->first,
+                                .lines = of->heads,
+                                .points = of->distances,
+                                .values = decay_means(of, layers->measure, index, 0),
+                                .counts = of->pairs + index * of->distances};
+    const bool named = layers->first != layers->last && layers->decay->kinds[ATTENTION_ENCODER].layers > 0;
+    snprintf(panel.title, sizeof panel.title, "%s%slayer %lld",
+             named ? attention_kind_name((enum attention_kind)kind) : "", named ? ", " : "",
+             (long long)index + 1);
+    return panel;
+}
+
+static void draw(FILE *stream, const struct layers *layers, bool alone)
+{
+    static const char *const labels[] = {"mean score by distance", "mean attention weight by distance",
+                                         "mean bias by distance"};
+    const int64_t count = count_layers(layers);
+    const struct decay_chart chart = {.label = labels[layers->measure],
+                                      .panel = panel_of,
+                                      .context = layers,
+                                      .count = count,
+                                      .columns = count > 1 ? 2 : 1,
+                                      .alone = alone};
+    decay_svg(stream, &chart);
+}
+
+void measured_decay_svg(FILE *stream, const struct measured_decay *decay, enum decay_measure measure)
+{
+    const struct layers layers = {decay, measure, ATTENTION_ENCODER, ATTENTION_DECODER};
+    draw(stream, &layers, true);
+}
+
+/* ---- arms ---- */
+
+/* The first run of an arm with a file. */
+static rotary_status read_arm(struct arm_decay *item, const struct comparison *comparison, const char *arm,
+                              bool *found, rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    *found = false;
+    for (int i = 0; status == ROTARY_OK && !*found && i < comparison->record_count; i++) {
+        const struct record *record = &comparison->records[i];
+        if (strcmp(record->arm, arm) != 0)
+            continue;
+        status = measured_decay_read(&item->decay, record->folder, error);
+        item->seed = record->seed;
+        *found = status == ROTARY_OK && item->decay.sequences > 0;
+    }
+    return status;
+}
+
+rotary_status arm_decays_read(struct arm_decays *decays, const struct comparison *comparison,
+                              rotary_error *error)
+{
+    bool any = false;
+    rotary_status status = ROTARY_OK;
+    *decays = (struct arm_decays){.items = calloc((size_t)comparison->arm_count + 1, sizeof *decays->items)};
+    if (!decays->items)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the scores of %d arms by distance",
+                           comparison->arm_count);
+    decays->count = comparison->arm_count;
+    for (int i = 0; status == ROTARY_OK && i < comparison->arm_count; i++) {
+        bool found;
+        status = read_arm(&decays->items[i], comparison, comparison->arms[i].name, &found, error);
+        any |= found;
+    }
+    if (status != ROTARY_OK || !any)
+        arm_decays_free(decays);
+    return status;
+}
+
+void arm_decays_free(struct arm_decays *decays)
+{
+    for (int i = 0; i < decays->count; i++)
+        measured_decay_free(&decays->items[i].decay);
+    free(decays->items);
+    *decays = (struct arm_decays){0};
+}
+
+/* ---- the section ---- */
+
+static void write_kind(FILE *stream, const struct measured_decay *decay, enum attention_kind kind)
+{
+    if (decay->kinds[kind].layers == 0)
+        return;
+    const struct layers layers = {decay, DECAY_SCORE, kind, kind};
+    fprintf(stream, "<figure class=\"card\">\n<h3>%s</h3>\n",
+            kind == ATTENTION_ENCODER ? "Encoder" : "Decoder");
+    draw(stream, &layers, false);
+    fputs("</figure>\n", stream);
+}
+
+static void write_arm(FILE *stream, const char *arm, const struct arm_decay *item, bool open)
+{
+    char step[HTML_NUMBER_BYTES], sequences[HTML_NUMBER_BYTES];
+    fprintf(stream, "<details%s>\n<summary>", open ? " open" : "");
+    html_text(stream, arm);
+    fprintf(stream, ", seed %lld</summary>\n<p class=\"note\">%s validation sequences, step %s",
+            (long long)item->seed, html_count(sequences, item->decay.sequences),
+            html_count(step, item->decay.step));
+    if (strcmp(item->decay.checkpoint, "last") != 0) {
+        fputs(", checkpoint ", stream);
+        html_text(stream, item->decay.checkpoint);
+    }
+    fputs(".</p>\n<div class=\"charts\">\n", stream);
+    write_kind(stream, &item->decay, ATTENTION_ENCODER);
+    write_kind(stream, &item->decay, ATTENTION_DECODER);
+    fputs("</div>\n</details>\n", stream);
+}
+
+void decay_section(FILE *stream, const struct comparison *comparison, const struct arm_decays *decays)
+{
+    int arms = 0;
+    for (int i = 0; i < decays->count; i++)
+        arms += decays->items[i].decay.sequences > 0;
+    if (arms == 0)
+        return;
+    fputs("<h2>Scores by distance</h2>\n<p class=\"note\">The mean score before the softmax, biases "
+          "included, of a "
+          "query and a key so many tokens before it; below 0, after it. A line is a head, and each chart has "
+          "its "
+          "own scale. Measured by <code>rotary decay</code>.</p>\n",
+          stream);
+    for (int i = 0; i < decays->count; i++)
+        if (decays->items[i].decay.sequences > 0)
+            write_arm(stream, comparison->arms[i].name, &decays->items[i], arms <= OPEN_ARMS);
+}

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""oracle_decay_runs.py ROTARY: trains small models, and compares what rotary decay measures of them with scores that NumPy
+computes in double from their checkpoints and validation sequences, by the formulas of the papers."""
+import json
+import os
+
+import numpy as np
+from oracle_support import check, near, read_safetensors, refuses, report, result, run
+
+HEADS, HEAD_DIM, LAYERS, SEQUENCES = 4, 8, 2, 5
+
+
+# ---- encodings ----
+
+def rotated(x, positions, sign=1):
+    """Halves of [T, H, D] rotated by their positions (Su et al. 2021)."""
+    half = x.shape[-1] // 2
+    angles = sign * positions[:, None] * 10000.0 ** (-np.arange(half) / half)
+    cosine, sine = np.cos(angles)[:, None], np.sin(angles)[:, None]
+    a, b = x[..., :half], x[..., half:]
+    return np.concatenate([a * cosine - b * sine, a * sine + b * cosine], -1)
+
+
+def t5_bucket(offset, causal, buckets=32, furthest=128):
+    """Raffel et al. 2020; the offset is the key's place minus the query's."""
+    first = 0
+    if not causal:
+        buckets //= 2
+        first = buckets if offset > 0 else 0
+    away, exact = abs(offset), buckets // 2
+    if away < exact:
+        return first + away
+    beyond = np.log(away / exact) / np.log(furthest / exact) * (buckets - exact)
+    return first + min(exact + int(beyond + 1e-9), buckets - 1)
+
+
+def bias_of(name, weights, prefix, offset, head, causal):
+    away = abs(offset)
+    if name == "alibi":
+        return -2.0 ** (-8 * (head + 1) / HEADS) * away
+    if name == "t5":
+        return weights[prefix + "relative_attention_bias.weight"][t5_bucket(offset, causal), head]
+    if name == "kerple":
+        scale, slope = (np.exp(weights[prefix + f"kerple.log_{key}"][head]) for key in ("scale", "slope"))
+        return -scale * np.log1p(slope * away)
+    return 0.0
+
+
+# ---- the model ----
+
+class Model:
+    """A transformer with norms before sublayers, and where the means of its scores gather."""
+
+    def __init__(self, folder):
+        with open(f"{folder}/config.json") as file:
+            self.config = json.load(file)
+        tensors, _ = read_safetensors(f"{folder}/model.safetensors")
+        self.weights = {key: np.frombuffer(data, np.float32).astype(np.float64).reshape(shape)
+                        for key, (_, shape, data) in tensors.items()}
+        self.sums = {}
+
+    def linear(self, x, name):
+        return x @ self.weights[name + ".weight"].T + self.weights[name + ".bias"]
+
+    def norm(self, x, name):
+        x = x - x.mean(-1, keepdims=True)
+        x = x / np.sqrt((x * x).mean(-1, keepdims=True) + self.config["norm_epsilon"])
+        return x * self.weights[name + ".weight"] + self.weights[name + ".bias"]
+
+    def attention(self, x, layer, prefix, causal):
+        name, groups = self.config["position"], self.config["num_key_value_heads"]
+        length, window = len(x), self.config["sliding_window"]
+        qkv = self.linear(x, f"{prefix}layers.{layer}.attention.query_key_value").reshape(length, -1, HEAD_DIM)
+        q, k, v = np.split(qkv, [HEADS, HEADS + groups], 1)
+        places = np.arange(length)
+        if name in ("rope", "roper"):
+            q, k = rotated(q, places), rotated(k, places)
+        v = rotated(v, places) if name == "roper" else v
+        output = np.zeros((length, HEADS, HEAD_DIM))
+        for head in range(HEADS):
+            group = head // (HEADS // groups)
+            bias = np.array([[bias_of(name, self.weights, prefix, n - m, head, causal) for n in places] for m in places])
+            scores = q[:, head] @ k[:, group].T / np.sqrt(HEAD_DIM) + bias
+            distance = places[:, None] - places
+            seen = (distance >= 0) & (distance < (window or length)) if causal else distance < length
+            weights = np.where(seen, np.exp(scores - np.where(seen, scores, -np.inf).max(1, keepdims=True)), 0)
+            weights /= weights.sum(1, keepdims=True)
+            for at in np.unique(distance[seen]):
+                these = seen & (distance == at)
+                key = ("decoder" if causal else "encoder", layer + 1, head + 1, int(at))
+                self.sums[key] = self.sums.get(key, 0) + np.array(
+                    [these.sum(), scores[these].sum(), weights[these].sum(), bias[these].sum()])
+            output[:, head] = weights @ v[:, group]
+        output = rotated(output, places, -1) if name == "roper" else output
+        return self.linear(output.reshape(length, -1), f"{prefix}layers.{layer}.attention.output")
+
+    def cross_attention(self, x, source, layer):
+        name = f"layers.{layer}.cross_attention"
+        q = self.linear(x, name + ".query").reshape(len(x), HEADS, HEAD_DIM)
+        k, v = np.split(self.linear(source, name + ".key_value").reshape(len(source), -1, HEAD_DIM), 2, 1)
+        scores = np.einsum("mhd,nhd->hmn", q, k) / np.sqrt(HEAD_DIM)
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        weights /= weights.sum(-1, keepdims=True)
+        return self.linear(np.einsum("hmn,nhd->mhd", weights, v).reshape(len(x), -1), name + ".output")
+
+    def stack(self, tokens, prefix, causal, source=None):
+        x = self.weights[prefix + "embedding.weight"][tokens]
+        x = x * np.sqrt(self.config["hidden_size"]) if self.config["scale_embedding"] else x
+        for layer in range(LAYERS):
+            at = f"{prefix}layers.{layer}."
+            x = x + self.attention(self.norm(x, at + "attention_norm"), layer, prefix, causal)
+            if source is not None:
+                x = x + self.cross_attention(self.norm(x, at + "cross_attention_norm"), source, layer)
+            hidden = np.maximum(self.linear(self.norm(x, at + "feed_forward_norm"), at + "feed_forward.up"), 0)
+            x = x + self.linear(hidden, at + "feed_forward.down")
+        return self.norm(x, prefix + "norm")
+
+    def means(self):
+        """{(kind, layer, head, distance): pairs and the means of score, weight and bias}"""
+        return {key: np.concatenate([row[:1], row[1:] / row[0]]) for key, row in self.sums.items()}
+
+
+# ---- runs ----
+
+def columns(*arguments):
+    done = run("decay", *arguments)
+    check(f"decay {arguments}", done.returncode == 0 and done.stderr == "", done.stderr)
+    rows = [line.split() for line in done.stdout.splitlines() if not line.startswith("#")]
+    return {(kind, int(layer), int(head), int(distance)): np.array(rest, np.float64)
+            for kind, layer, head, distance, *rest in rows}
+
+
+def compare(about, got, wanted):
+    check(f"{about}: rows", len(wanted) > 50 and got.keys() == wanted.keys(), f"{len(got)}, wanted {len(wanted)}")
+    keys = sorted(wanted)
+    near(f"{about}: pairs", [got[key][0] for key in keys], [wanted[key][0] for key in keys], 0)
+    numbers = np.array([wanted[key][1:] for key in keys])
+    near(f"{about}: means", [got[key][1:] for key in keys], numbers, 2e-5 + 2e-5 * np.abs(numbers))
+
+
+def train(task, folder, settings):
+    common = dict(hidden_size=HEADS * HEAD_DIM, num_attention_heads=HEADS, num_hidden_layers=LAYERS,
+                  intermediate_size=24, sequence_length=64, problems=2, learning_rate=0.01, warmup_steps=1, precision="f32")
+    options = [word for key, value in {**common, **settings}.items() for word in ("--set", f"{key}={value}")]
+    done = run("train", task, "--steps", 8, "--out", folder, *options)
+    check(f"train {folder}", done.returncode == 0, done.stderr)
+
+
+def rows_of(task, folder, count):
+    """Tokens, and of translations those of the encoder, without padding."""
+    done = run("data", task, "--run", folder, "--split", "validation", "--rows", count, "--output", "rows.npy")
+    check(f"data of {folder}", done.returncode == 0, done.stderr)
+    arrays = np.load("rows.npy")
+    source = arrays[3] if len(arrays) > 3 else [None] * count
+    return [(row[row >= 0], other if other is None else other[other >= 0]) for row, other in zip(arrays[0], source)]
+
+
+def check_run(task, name, **settings):
+    folder = f"{task}-{name}"
+    length = {} if task == "translation" else dict(batch_size=4, validation_sequences=2)
+    train(task, folder, dict(position=name, **length, **settings))
+    model = Model(folder)
+    for tokens, source in rows_of(task, folder, SEQUENCES):
+        encoded = None if source is None else model.stack(source, "encoder.", False)
+        model.stack(tokens, "", True, encoded)
+    wanted = model.means()
+    got = columns(folder, "--sequences", SEQUENCES)
+    compare(folder, got, wanted)
+    near(f"{folder}, one thread, nearer", *([value for key, value in sorted(rows.items()) if abs(key[3]) <= 7] for rows in (
+        columns(folder, "--sequences", SEQUENCES, "--distance", 7, "--threads", 1), got)), 0)
+    return folder, got
+
+
+LIMITED = dict(translation_pairs=300, translation_held_out=20, average_checkpoints=0, batch_tokens=256)
+plain, wanted = check_run("index", "rope")
+for name in ("alibi", "kerple", "none"):
+    check_run("index", name)
+check_run("index", "roper", num_key_value_heads=2)
+check_run("index", "t5", sliding_window=20)
+check_run("translation", "t5", **LIMITED)
+check_run("translation", "rope", **LIMITED)
+
+# ---- what is printed and kept ----
+
+found = result("decay", plain, "--sequences", SEQUENCES, "--json")["runs"][0]
+kind = found["kinds"][0]
+check("run", (found["folder"], found["position"], found["step"], found["sequences"]) == (plain, "rope", 8, SEQUENCES))
+check("kinds", len(found["kinds"]) == 1 and kind["kind"] == "decoder")
+for i, key in enumerate(("score", "weight", "bias")):
+    numbers = np.array(kind[key], np.float64)
+    near(key, numbers, np.array([[[wanted["decoder", layer + 1, head + 1, n][1 + i] for n in kind["distance"]]
+                                  for head in range(HEADS)] for layer in range(LAYERS)]), 1e-6)
+with open(f"{plain}/decay.json") as file:
+    kept = json.load(file)
+check("decay.json", kept == {key: value for key, value in found.items() if key != "folder"})
+seeds = [columns(plain, "--seed", seed)["decoder", 1, 1, 0] for seed in (1, 2)]
+check("seed", seeds[0][1] != seeds[1][1])
+check("several", len(result("decay", plain, "index-alibi", "--json")["runs"]) == 2)
+pictures = []
+for measure in ("score", "weight"):
+    run("decay", plain, "--picture", "decay.svg", "--measure", measure)
+    with open("decay.svg") as file:
+        pictures.append(file.read())
+check("picture", all(text.startswith("<svg xmlns") and text.count('class="curve') == LAYERS * HEADS for text in pictures))
+check("measures", pictures[0] != pictures[1])
+run("report", plain, "index-alibi")
+with open(f"{plain}/report.html") as file:
+    page = file.read()
+check("page", page.count('class="curve e') >= 2 * LAYERS * HEADS and "Scores by distance" in page)
+
+# ---- refusals ----
+
+refuses(2, "--position and DIR are both given", "decay", "--position", "alibi", plain)
+refuses(2, "--heads changes nothing with a run", "decay", "--heads", 2, plain)
+refuses(2, "--sequences changes nothing with --position alibi", "decay", "--position", "alibi", "--sequences", 2)
+refuses(2, "--measure wants --picture", "decay", plain, "--measure", "bias")
+refuses(1, "nowhere", "decay", "nowhere")
+refuses(1, "would replace", "decay", plain, "--picture", f"{plain}/decay.json")
+refuses(1, "--picture draws one run, got 2", "decay", plain, "index-alibi", "--picture", "two.svg")
+with open(f"{plain}/decay.json", "w") as file:
+    file.write('{"format": 1, "position": 3}')
+refuses(1, f'{plain}/decay.json: "position" is not as it should be', "report", plain)
+os.remove(f"{plain}/decay.json")
+report()
