@@ -251,8 +251,6 @@ static const struct number reals[] = {
     {"long_mscale", false, ROPE_READER_NOT_NEGATIVE, MEMBER(long_attention_factor)},
     {"low_freq_factor", false, ROPE_READER_POSITIVE, MEMBER(low_frequency_factor)},
     {"high_freq_factor", false, ROPE_READER_POSITIVE, MEMBER(high_frequency_factor)},
-    {"xpos_scale", true, ROPE_READER_POSITIVE, MEMBER(xpos_scale)},
-    {"xpos_origin", true, ROPE_READER_ANY, MEMBER(xpos_origin)},
 };
 static const struct number integers[] = {
     {"original_max_position_embeddings", true, ROPE_READER_POSITIVE, MEMBER(original_positions)},
@@ -305,6 +303,30 @@ static rotary_status read_numbers(const struct rope_reader *reader, rotary_rope_
     return status ? status
                   : rope_reader_boolean(reader, "truncate", rope_reader_value(reader->parameters, "truncate"),
                                         &plan->truncate);
+}
+
+static const json_t *find_parameter(const struct rope_reader *reader, const char *key)
+{
+    return rope_reader_value(reader->parameters, key);
+}
+
+/* Configurations of models that are trained here have an xpos_scale whatever their position is. */
+static rotary_status read_xpos(const struct rope_reader *reader, rotary_rope_config *plan)
+{
+    const char *position = json_string_value(rope_reader_value(reader->text_config, "position"));
+    bool is_xpos = position && strcmp(position, "xpos") == 0, has_other = position && !is_xpos;
+    const json_t *(*find)(const struct rope_reader *, const char *) =
+        has_other ? find_parameter : rope_reader_find;
+    if (is_xpos) {
+        plan->xpos_scale = ROPE_CONFIG_XPOS_SCALE;
+        plan->xpos_origin = (double)plan->max_positions / 2;
+    }
+    rotary_status status = rope_reader_real(reader, "xpos_scale", find(reader, "xpos_scale"),
+                                            ROPE_READER_POSITIVE, &plan->xpos_scale);
+    if (!status)
+        status = rope_reader_real(reader, "xpos_origin", find(reader, "xpos_origin"), ROPE_READER_ANY,
+                                  &plan->xpos_origin);
+    return status;
 }
 
 /* Hunyuan's "dynamic" with an alpha is static NTK with the factor alpha; its "factor" is not used. */
@@ -510,6 +532,8 @@ static rotary_status read_rotation(const struct rope_reader *reader, struct rope
         status = read_span(reader, rotary_dim, plan);
     if (!status)
         status = read_numbers(reader, plan);
+    if (!status)
+        status = read_xpos(reader, plan);
     if (!status)
         status = read_alpha(reader, config);
     if (!status)

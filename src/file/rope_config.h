@@ -8,6 +8,9 @@
  *     "angles": "f64" | "f32"                "tables": "f32" | "f16" | "bf16"
  *     "axes": "sections" | "interleaved" | "separate", with "mrope_section"
  *     "inverse_frequencies", "pair_factors": [number, ...]       "xpos_scale", "xpos_origin": number
+ *
+ * A model trained here says its "position". That of xpos has xPos, with its origin in the middle of
+ * max_position_embeddings unless there is another; beside other positions the model's xpos_scale is not read.
  */
 #ifndef ROTARY_FILE_ROPE_CONFIG_H
 #define ROTARY_FILE_ROPE_CONFIG_H
@@ -15,6 +18,9 @@
 #include "file/rope_request.h"
 
 #include <rotary/rope.h>
+
+/* The scale of xPos (Sun et al. 2022), where a model has xPos and its file does not say. */
+#define ROPE_CONFIG_XPOS_SCALE 512.0
 
 struct rope_config {
     rotary_rope_config plan; /* its lists point into `numbers` */

@@ -68,6 +68,7 @@ struct relative_vectors_config {
 struct position_encoding {
     enum embedding_position embedding; /* table added to the embedding */
     bool rotate_query_key, rotate_value;
+    bool xpos; /* the rotation of queries and keys has xPos's magnitudes, where attention is causal */
     const struct distance_bias_function *distance_bias; /* the same in all layers; NULL: there is none */
     struct distance_vector_terms distance_vectors;
 };

@@ -158,10 +158,14 @@ static rotary_status create_plan(struct position_attention *plan, const struct p
                                  int index, rotary_error *error)
 {
     const struct transformer_config *config = request->config;
+    const struct position_encoding *encoding = position_encoding((enum position)config->position);
     struct rotation_config rotation;
     rotary_status status = read_rotation(config, index, &rotation, error);
     if (status != ROTARY_OK)
         return status;
+    if (request->kind != ATTENTION_DECODER &&
+        encoding->xpos) /* a magnitude would grow with keys that follow */
+        rotation.rope.plan.xpos_scale = 0;
     rotation.rope.plan.table_positions = rotation.value_rope.table_positions = request->table_positions;
     const struct position_config attention = {
         .heads = config->num_attention_heads,

@@ -57,9 +57,9 @@ static rotary_status check_twice(const struct transformer_config *model, const c
                                  const json_t *object, rotary_error *error)
 {
     json_t *settings =
-        json_pack("{s:f, s:f, s:s, s:f}", "rope_theta", model->rope_theta, "partial_rotary_factor",
+        json_pack("{s:f, s:f, s:s, s:f, s:f}", "rope_theta", model->rope_theta, "partial_rotary_factor",
                   model->partial_rotary_factor, "pairing", rope_config_pairings[model->pairing],
-                  "rope_local_base_freq", model->rope_local_base_freq);
+                  "rope_local_base_freq", model->rope_local_base_freq, "xpos_scale", model->xpos_scale);
     if (!settings)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to check the rotation of a model");
     struct transformer_config usual;
@@ -69,6 +69,7 @@ static rotary_status check_twice(const struct transformer_config *model, const c
         {"partial_rotary_factor", model->partial_rotary_factor != usual.partial_rotary_factor,
          json_object_get(settings, "partial_rotary_factor")},
         {"pairing", model->pairing != usual.pairing, json_object_get(settings, "pairing")},
+        {"xpos_scale", model->xpos_scale != usual.xpos_scale, json_object_get(settings, "xpos_scale")},
     };
     const json_t *full = json_object_get(object, "full_attention"); /* by layer type, or for all layers */
     full = full ? full : object;

@@ -4,12 +4,15 @@
 #include "base/fail.h"
 #include "layer/encoding.h"
 
+#include <math.h>
+
 /* The configuration's keys as the object that the reader of rotations reads; the caller frees it. */
 static rotary_status make_object(const struct transformer_config *config, bool query_key, json_t **object,
                                  rotary_error *error)
 {
     json_t *made =
-        json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:s, s:o, s:o}", "head_dim",
+        json_pack("{s:s, s:f, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:s, s:o, s:o}", "position",
+                  position_names[config->position], "xpos_scale", config->xpos_scale, "head_dim",
                   (json_int_t)config->head_dim, "hidden_size", (json_int_t)config->hidden_size,
                   "num_attention_heads", (json_int_t)config->num_attention_heads, "num_key_value_heads",
                   (json_int_t)config->num_key_value_heads, "max_position_embeddings",
@@ -64,6 +67,25 @@ static rotary_status derive_value_rope(const struct transformer_config *config,
     return ROTARY_OK;
 }
 
+/* Magnitudes are exp(ln(zeta) (p - origin) / scale), and ln(0.4 / 1.4) is the largest of ln(zeta). Up to this
+ * power the product of a query's and a key's does not overflow in f32. */
+#define MAX_XPOS_POWER 40.0
+
+static rotary_status check_xpos(const struct transformer_config *config, const rotary_rope_config *plan,
+                                rotary_error *error)
+{
+    double last = (double)(config->max_position_embeddings - 1),
+           away = fmax(fabs(plan->xpos_origin), fabs(last - plan->xpos_origin)), power = log(3.5) * away;
+    if (power <= MAX_XPOS_POWER * plan->xpos_scale)
+        return ROTARY_OK;
+    return rotary_fail(
+        error, ROTARY_INVALID_ARGUMENT,
+        "xpos_scale is %g, by which magnitudes within max_position_embeddings %lld would reach "
+        "e^%.3g: wanted an xpos_scale of at least %g",
+        plan->xpos_scale, (long long)config->max_position_embeddings, power / plan->xpos_scale,
+        ceil(power / MAX_XPOS_POWER));
+}
+
 static rotary_status read_rotation(const struct transformer_config *config, const json_t *object,
                                    const char *layer_type, struct rotation_config *rotation,
                                    rotary_error *error)
@@ -77,6 +99,8 @@ static rotary_status read_rotation(const struct transformer_config *config, cons
     rotation->rope.plan.sequence_length = config->max_position_embeddings;
     const struct position_encoding *encoding = position_encoding((enum position)config->position);
     status = encoding->rotate_value ? derive_value_rope(config, rotation, error) : ROTARY_OK;
+    if (status == ROTARY_OK && encoding->xpos)
+        status = check_xpos(config, &rotation->rope.plan, error);
     if (status != ROTARY_OK)
         rope_config_free(&rotation->rope);
     return status;

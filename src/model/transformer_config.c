@@ -4,6 +4,7 @@
  */
 #include "model/transformer_config.h"
 
+#include "file/rope_config.h"
 #include "layer/encoding.h"
 
 static const char *const hidden_acts[] = {"relu", "gelu", "swiglu", NULL};
@@ -26,6 +27,7 @@ void transformer_config_default(struct transformer_config *config)
                                           .rope_theta = 10000.0,
                                           .partial_rotary_factor = 1.0,
                                           .value_fraction = 1.0,
+                                          .xpos_scale = ROPE_CONFIG_XPOS_SCALE,
                                           .norm_epsilon = 1e-5,
                                           .initializer_range = 0.02,
                                           .relative_attention_num_buckets = 32,
@@ -89,6 +91,8 @@ static const struct setting table[] = {
      .help = "all parameters of the rotation, once or for each layer type; null for a type: no rotation"},
     {"rope_local_base_freq", SETTING_REAL, MEMBER(rope_local_base_freq), 0.0, 1e12, NULL,
      .help = "base of layers of type sliding_attention; 0: that of all layers"},
+    {"xpos_scale", SETTING_REAL, MEMBER(xpos_scale), 1e-3, 1e12, NULL,
+     .help = "positions from one power of xpos's magnitudes to the next"},
     {"layer_types", SETTING_ARRAY, MEMBER(layer_types), 0, 0, NULL,
      .help = "full_attention or sliding_attention for each layer; null: all alike"},
     {"sliding_window", SETTING_INTEGER, MEMBER(sliding_window), 0, 1 << 24, NULL,

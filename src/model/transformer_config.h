@@ -57,6 +57,7 @@ struct transformer_config {
     char layer_types[SETTING_JSON_BYTES];     /* [layers] "full_attention" or "sliding_attention" */
     char no_rope_layers[SETTING_JSON_BYTES];  /* [layers] 1: rotated, 0: not */
     double rope_local_base_freq;              /* base of sliding_attention; 0: rope_theta */
+    double xpos_scale;                        /* of the magnitudes of xpos, in positions */
     int64_t sliding_window; /* keys that a query of sliding_attention sees; 0: no such layer */
     /* Of biases by distance (layer/encoding.h). */
     int64_t relative_attention_num_buckets, relative_attention_max_distance; /* t5 */

@@ -26,6 +26,11 @@ static bool rotates_no_value(const struct run_config *config)
     return !position_encoding((enum position)config->model.position)->rotate_value;
 }
 
+static bool has_no_xpos(const struct run_config *config)
+{
+    return !position_encoding((enum position)config->model.position)->xpos;
+}
+
 static bool has_no_buckets(const struct run_config *config)
 {
     return config->model.position != POSITION_T5;
@@ -86,7 +91,7 @@ static bool has_wide_window(const struct run_config *config)
 
 /* ---- keys without effect ---- */
 
-static const char rotary_positions[] = "position rope or roper";
+static const char rotary_positions[] = "position rope, roper or xpos";
 static const char encoder_decoder[] = "architecture encoder_decoder";
 
 static const struct {
@@ -102,6 +107,7 @@ static const struct {
     {"rope_parameters", "position", rotates_nothing, rotary_positions},
     {"rope_local_base_freq", "position", rotates_nothing, rotary_positions},
     {"no_rope_layers", "position", rotates_nothing, rotary_positions},
+    {"xpos_scale", "position", has_no_xpos, "position xpos"},
     {"relative_attention_num_buckets", "position", has_no_buckets, "position t5"},
     {"relative_attention_max_distance", "position", has_no_buckets, "position t5"},
     {"kerple_kernel", "position", has_no_kernel, "position kerple"},

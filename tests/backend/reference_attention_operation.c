@@ -90,9 +90,13 @@ rotary_status reference_attention_create(const struct backend *backend, struct a
     made->config.dtype = backend->storage;
     if (config->scale == 0.0f)
         made->config.scale = (float)(1.0 / sqrt((double)config->head_dim));
-    rotary_status status = reference_rotation_plan_create(&made->rotation, config->rope, false, error);
+    rotary_status status =
+        reference_rotation_plan_create(&made->query_rotation, config->rope, ROTARY_ROLE_QUERY, error);
     if (status == ROTARY_OK)
-        status = reference_rotation_plan_create(&made->value_rotation, config->value_rope, true, error);
+        status = reference_rotation_plan_create(&made->key_rotation, config->rope, ROTARY_ROLE_KEY, error);
+    if (status == ROTARY_OK)
+        status = reference_rotation_plan_create(&made->value_rotation, config->value_rope, ROTARY_ROLE_VALUE,
+                                                error);
     if (status == ROTARY_OK)
         *plan = made;
     else
@@ -255,8 +259,8 @@ static struct reference_head head_load(const struct attention_plan *plan,
         .keys = keys.count,
         .first_query = call->shape.first_query,
         .first_key = call->shape.first_key,
-        .query = load_rows(plan, call->query, queries, &plan->rotation),
-        .key = load_rows(plan, call->key, keys, call->keys_rotated ? NULL : &plan->rotation),
+        .query = load_rows(plan, call->query, queries, &plan->query_rotation),
+        .key = load_rows(plan, call->key, keys, call->keys_rotated ? NULL : &plan->key_rotation),
         .value = load_rows(plan, call->value, keys, call->keys_rotated ? NULL : &plan->value_rotation),
         .bias_stride = call->bias.query_stride,
         .distance_bias = distance_bias_of(call->distance_bias, h),
@@ -344,7 +348,7 @@ static void head_backward(const struct attention_plan *plan, const rotary_attent
         int64_t at = (rows.entry * plan->config.heads + h) * call->shape.queries + rows.first + m;
         reference_attend_backward(&head, m, (double)call->log_sum_exp[at], d_context + m * dim, &gradients);
     }
-    rotate_back(plan, rows, &plan->rotation, gradients.query);
+    rotate_back(plan, rows, &plan->query_rotation, gradients.query);
     add_unrotated(plan, call, rows, &gradients);
     for (int64_t row = 0; row < rows.count; row++)
         store_row(plan, call->query_gradient, rows, row, gradients.query + row * dim);
@@ -367,7 +371,7 @@ static void attention_backward(const struct attention_plan *plan, const rotary_a
                                                          .value = reference_doubles(rows.count * dim)};
             for (int64_t query_head = h * group; query_head < (h + 1) * group; query_head++)
                 head_backward(plan, call, sequence, query_head, gradients);
-            store_rows(plan, call->key_gradient, rows, &plan->rotation, gradients.key);
+            store_rows(plan, call->key_gradient, rows, &plan->key_rotation, gradients.key);
             store_rows(plan, call->value_gradient, rows, &plan->value_rotation, gradients.value);
         }
 }
@@ -431,7 +435,7 @@ static void decode_head(const struct attention_plan *plan, const rotary_attentio
                                   .keys = keys.count,
                                   .first_query = length,
                                   .first_key = first,
-                                  .query = load_rows(plan, call->query, rows, &plan->rotation),
+                                  .query = load_rows(plan, call->query, rows, &plan->query_rotation),
                                   .key = cached(plan, call, call->key_cache, keys),
                                   .value = cached(plan, call, call->value_cache, keys),
                                   .bias_stride = call->bias.query_stride,
@@ -456,7 +460,7 @@ static void append_all(const struct attention_plan *plan, const rotary_attention
     for (int64_t entry = 0; entry < call->batch; entry++)
         for (int64_t h = 0; call->key.data && h < plan->config.key_value_heads; h++) {
             struct rows rows = new_tokens(call, entry, h);
-            append(plan, call, call->key_cache, call->key, rows, &plan->rotation);
+            append(plan, call, call->key_cache, call->key, rows, &plan->key_rotation);
             append(plan, call, call->value_cache, call->value, rows, &plan->value_rotation);
         }
 }

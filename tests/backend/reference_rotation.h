@@ -5,21 +5,22 @@
 #ifndef REFERENCE_ROTATION_H
 #define REFERENCE_ROTATION_H
 
-#include <rotary/rope.h>
+#include "rope/rope_roles.h"
 
 /* A copy of what a plan rotates by. pairs 0: nothing is rotated. */
 struct reference_rotation_plan {
     int64_t start, pairs; /* of the rotated channels, of a head */
     rotary_pairing pairing;
-    double magnitude; /* that multiplies cosine and sine */
     const double *inverse_frequencies;
+    const rotary_rope *rope; /* of the magnitudes that multiply cosine and sine */
+    enum rotary_rope_role role;
 };
 
-/* rope NULL: no rotation. Values are rotated without a magnitude. ROTARY_UNSUPPORTED for xPos and for
- * positions of several axes. */
+/* rope NULL: no rotation. Values are rotated without a magnitude. ROTARY_UNSUPPORTED for positions of several
+ * axes. */
 ROTARY_CHECKED rotary_status reference_rotation_plan_create(struct reference_rotation_plan *plan,
-                                                            const rotary_rope *rope, bool values,
-                                                            rotary_error *error);
+                                                            const rotary_rope *rope,
+                                                            enum rotary_rope_role role, rotary_error *error);
 
 enum reference_direction { REFERENCE_ROTATE = 1, REFERENCE_TRANSPOSED = -1 };
 

@@ -19,6 +19,7 @@ struct attention_case {
     rotary_pairing pairing;
     int64_t window;
     float softcap, scale;
+    double xpos_scale;
 };
 
 static const struct attention_case cases[] = {
@@ -35,6 +36,9 @@ static const struct attention_case cases[] = {
     {.name = "vectors by distance, packed", .packed = true, .vectors = true, .dropout = true},
     {.name = "dropout", .causal = true, .rotate = true, .rotate_values = true, .dropout = true},
     {.name = "dropout, packed", .rotate = true, .packed = true, .dropout = true},
+    {.name = "xpos", .causal = true, .rotate = true, .xpos_scale = 8},
+    {.name = "xpos, packed", .causal = true, .rotate = true, .xpos_scale = 8, .packed = true},
+    {.name = "xpos, positions", .causal = true, .rotate = true, .xpos_scale = 64, .positions = true},
     {.name = "keys of a source", .rotate = true, .rotate_values = true, .positions = true, .cross = true},
     {.name = "softcap", .causal = true, .rotate = true, .softcap = 2.5f, .scale = 0.4f},
 };
@@ -51,9 +55,12 @@ static void plans_create(struct plans *plans, const struct pair *pair, const str
     rotation.head_dim = DIM;
     rotation.pairing = of->pairing;
     rotation.attention_factor = 1.1;
+    rotation.xpos_scale = of->xpos_scale;
+    rotation.xpos_origin = 4.5;
     *plans = (struct plans){0};
     if (of->rotate)
         CHECK_INT(rotary_rope_create(&plans->rope, &rotation, NULL), ROTARY_OK);
+    rotation.xpos_scale = 0;
     rotation.rotary_dim = 16; /* only some channels of a value are rotated */
     rotation.rotary_start = 4;
     if (of->rotate_values)

@@ -15,7 +15,7 @@ from distance_bias import bias as distance_bias
 from distance_vectors import vectors as distance_vectors, weighted
 
 torch.set_default_dtype(torch.float64)
-VOCABULARY, WIDTH, HEADS, HEAD_DIM, HIDDEN, LAYERS, TIME, SOURCE = 11, 32, 4, 8, 40, 2, 12, 9
+VOCABULARY, WIDTH, HEADS, HEAD_DIM, HIDDEN, LAYERS, TIME, SOURCE, POSITIONS = 11, 32, 4, 8, 40, 2, 12, 9, 64
 TOKENS = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8]
 SOURCES = [2, 7, 1, 8, 2, 8, 1, 8, 2]
 
@@ -40,6 +40,8 @@ CASES = [
     {"position": "sandwich"},
     {"position": "shaw", "num_key_value_heads": 2, "max_relative_position": 3},
     {"position": "shaw", "architecture": "encoder_decoder", "max_relative_position": 5},
+    {"position": "xpos", "xpos_scale": 6, "num_key_value_heads": 2},
+    {"position": "xpos", "xpos_scale": 6, "architecture": "encoder_decoder", "cross_rotary": True},
 ]
 
 
@@ -59,11 +61,14 @@ def norm(x, name):
                                           parameter(name + ".bias", width), 1e-5)
 
 
-def rotate(x, case, direction):
-    """x [H, T, D]: rotates the first channels by direction * position * 10000^(-2i/d)."""
+def rotate(x, case, direction, xpos=0.0):
+    """x [H, T, D]: rotates the first channels by direction * position * 10000^(-2i/d), and multiplies them by xPos's
+    zeta_i^(xpos (position - POSITIONS / 2))."""
     d = int(HEAD_DIM * case.get("partial_rotary_factor", 1.0))
     angle = torch.arange(x.shape[1])[:, None] * 10000.0 ** (-2.0 * torch.arange(d // 2) / d)
-    c, s = torch.cos(angle), torch.sin(angle) * direction
+    zeta = (2.0 * torch.arange(d // 2) + 0.4 * d) / (1.4 * d)
+    magnitude = zeta ** (xpos * (torch.arange(x.shape[1])[:, None] - POSITIONS / 2))
+    c, s = magnitude * torch.cos(angle), magnitude * torch.sin(angle) * direction
     half, part = case.get("pairing", "half") == "half", x[..., :d]
     a, b = (part[..., :d // 2], part[..., d // 2:]) if half else (part[..., 0::2], part[..., 1::2])
     a, b = a * c - b * s, b * c + a * s
@@ -78,7 +83,8 @@ def attend(case, name, q, k, v, causal, rotary):
         q, k = norm(q, name + ".query_norm"), norm(k, name + ".key_norm")
     q, k, v = (t.transpose(0, 1) for t in (q, k, v))
     if rotary:
-        q, k = rotate(q, case, 1), rotate(k, case, 1)
+        xpos = 1.0 / case["xpos_scale"] if case["position"] == "xpos" and causal else 0.0
+        q, k = rotate(q, case, 1, xpos), rotate(k, case, 1, -xpos)
     values = case["position"] == "roper" and not name.endswith("cross_attention")
     if values:
         v = rotate(v, case, 1)
@@ -105,7 +111,7 @@ def attend(case, name, q, k, v, causal, rotary):
 def self_attention(case, x, name, causal):
     keys = case.get("num_key_value_heads", HEADS) * HEAD_DIM
     q, k, v = linear(x, name + ".query_key_value", HEADS * HEAD_DIM + 2 * keys).split([HEADS * HEAD_DIM, keys, keys], -1)
-    return attend(case, name, q, k, v, causal, case["position"] in ("rope", "roper"))
+    return attend(case, name, q, k, v, causal, case["position"] in ("rope", "roper", "xpos"))
 
 
 def cross_attention(case, x, name, source):

@@ -51,14 +51,19 @@ CASES = [
     ("shaw", "pre", "layer_norm", "gelu", 1, 0, 4, 1.0, 1.0, "half", 0, "{}"),
     ("shaw", "post", "rms_norm", "swiglu", 0, 1, 2, 1.0, 1.0, "half", 0,
      '{"max_relative_position": 3, "query_key_norm": "head", "sliding_window": 6}'),
+    ("xpos", "pre", "layer_norm", "gelu", 1, 0, 4, 1.0, 1.0, "half", 0, "{}"),
+    ("xpos", "post", "rms_norm", "swiglu", 1, 1, 2, 0.5, 1.0, "interleaved", 0, '{"xpos_scale": 4}'),
 ]
 
 
-def rotate(x, fraction, pairing, direction):
-    """x [B, H, T, D]: rotates the first floor(D fraction) channels by direction * position * 10000^(-2i/d)."""
+def rotate(x, fraction, pairing, direction, xpos=0.0):
+    """x [B, H, T, D]: rotates the first floor(D fraction) channels by direction * position * 10000^(-2i/d). With xPos
+    (Sun et al. 2022) pair i is multiplied by zeta_i^(xpos (position - POSITIONS / 2)), zeta_i = (2i + 0.4 d) / (1.4 d)."""
     d = int(math.floor(HEAD_DIM * fraction + 1e-9))
     angle = torch.arange(TIME)[:, None] * 10000.0 ** (-2.0 * torch.arange(d // 2) / d)
-    c, s = torch.cos(angle), torch.sin(angle) * direction
+    zeta = (2.0 * torch.arange(d // 2) + 0.4 * d) / (1.4 * d)
+    magnitude = zeta ** (xpos * (torch.arange(TIME)[:, None] - POSITIONS / 2))
+    c, s = magnitude * torch.cos(angle), magnitude * torch.sin(angle) * direction
     part = x[..., :d]
     first, second = (part[..., :d // 2], part[..., d // 2:]) if pairing == "half" else (part[..., 0::2], part[..., 1::2])
     a, b = first * c - second * s, second * c + first * s
@@ -106,6 +111,9 @@ def run(case):
         q, k, v = (t.transpose(1, 2) for t in (q, k, v))
         if position in ("rope", "roper"):
             q, k = rotate(q, fraction, pairing, 1), rotate(k, fraction, pairing, 1)
+        if position == "xpos":
+            xpos = 1.0 / others.get("xpos_scale", 512.0)
+            q, k = rotate(q, fraction, pairing, 1, xpos), rotate(k, fraction, pairing, 1, -xpos)
         if position == "roper":
             v = rotate(v, value_fraction, pairing, 1)
         k, v = (t.repeat_interleave(HEADS // kv_heads, 1) for t in (k, v))

@@ -4,9 +4,9 @@
 norm position, tying and encoding.
 
 Writes tests/model/transformer_goldens.h (pre and post), transformer_norm_goldens.h (the other norm positions),
-transformer_bias_goldens.h (encodings by a bias, pre and post) and transformer_vector_goldens.h (encodings by vectors). The
-model is written here from the formulas, attention with its full matrix of scores; only the names of the parameters come from
-the C code. Parameters are 0.3 sin(0.7 i + 0.05 i^2 + length of the name), which both sides can compute.
+transformer_bias_goldens.h (encodings by a bias, and xpos; pre and post) and transformer_vector_goldens.h (encodings by
+vectors). The model is written here from the formulas, attention with its full matrix of scores; only the names of the
+parameters come from the C code. Parameters are 0.3 sin(0.7 i + 0.05 i^2 + length of the name), which both sides can compute.
 
     /usr/bin/python3 tests/golden/make_transformer_goldens.py tests/model
 """
@@ -22,10 +22,11 @@ torch.set_default_dtype(torch.float64)
 WIDTH, HEADS, HEAD_DIM, HIDDEN, LAYERS, ENCODER_LAYERS, POSITIONS = 32, 4, 8, 40, 2, 1, 16
 BATCH, TIME, SOURCE_TIME, VOCABULARY, SOURCE_VOCABULARY = 3, 7, 5, 13, 11
 LENGTHS, SOURCE_LENGTHS = (7, 4, 1), (5, 2, 4)
+XPOS_SCALE = 8.0
 ENCODINGS = ("none", "learned", "sinusoidal", "rope", "roper")
 SETTINGS = {"relative_attention_num_buckets": 8, "relative_attention_max_distance": 5, "max_relative_position": 3}
 TYING = ("none", "target", "all")
-BIASES = ("alibi", "t5", "kerple", "sandwich")
+BIASES = ("alibi", "t5", "kerple", "sandwich", "xpos")
 VECTORS = ("shaw",)
 FILES = {"transformer_goldens.h": itertools.product(("pre", "post"), TYING, ENCODINGS),
          "transformer_norm_goldens.h": itertools.product(("both", "output", "none"), TYING, ENCODINGS),
@@ -42,17 +43,20 @@ def case_of(number, norm_position, tying, position):
         "norm_position": norm_position, "tying": tying, "position": position,
         "norm": ("layer_norm", "rms_norm")[number % 2], "act": "gelu" if plain else ("gelu", "swiglu")[number // 2 % 2],
         "bias": number % 7 != 3, "kv_heads": (4, 2, 1, 2)[number % 4], "smoothing": (0.0, 0.1)[number % 4 // 2],
-        "cross_rotary": position in ("rope", "roper") and number // 5 % 2 == 0,
+        "cross_rotary": position in ("rope", "roper", "xpos") and number // 5 % 2 == 0,
         "pairing": ("half", "interleaved")[number % 8 // 4], "fraction": (1.0, 0.5)[number // 3 % 2],
         "query_key_norm": ("none", "none", "head", "none", "all")[number // 5 % 5], "scaled": not plain and number % 11 % 2,
     }
 
 
-def rotate(x, fraction, pairing, direction):
-    """x [B, H, T, D]: rotates the first floor(D fraction) channels by direction * position * 10000^(-2i/d)."""
+def rotate(x, fraction, pairing, direction, xpos=0.0):
+    """x [B, H, T, D]: rotates the first floor(D fraction) channels by direction * position * 10000^(-2i/d). With xPos
+    (Sun et al. 2022) pair i is multiplied by zeta_i^(xpos (position - POSITIONS / 2)), zeta_i = (2i + 0.4 d) / (1.4 d)."""
     d = int(math.floor(HEAD_DIM * fraction + 1e-9))
     angle = torch.arange(x.shape[2])[:, None] * 10000.0 ** (-2.0 * torch.arange(d // 2) / d)
-    c, s = torch.cos(angle), torch.sin(angle) * direction
+    zeta = (2.0 * torch.arange(d // 2) + 0.4 * d) / (1.4 * d)
+    magnitude = zeta ** (xpos * (torch.arange(x.shape[2])[:, None] - POSITIONS / 2))
+    c, s = magnitude * torch.cos(angle), magnitude * torch.sin(angle) * direction
     part = x[..., :d]
     first, second = (part[..., :d // 2], part[..., d // 2:]) if pairing == "half" else (part[..., 0::2], part[..., 1::2])
     a, b = first * c - second * s, second * c + first * s
@@ -100,8 +104,9 @@ class Model:
         scores = (q @ k.transpose(-1, -2) + products) / math.sqrt(HEAD_DIM) + bias
         return weighted(torch.softmax(scores.masked_fill(~visible[:, None], -math.inf), -1), v, value_vectors)
 
-    def rotated(self, x, direction=1, fraction=None):
-        return rotate(x, self.case["fraction"] if fraction is None else fraction, self.case["pairing"], direction)
+    def rotated(self, x, direction=1, fraction=None, xpos=0.0):
+        fraction = self.case["fraction"] if fraction is None else fraction
+        return rotate(x, fraction, self.case["pairing"], direction, xpos)
 
     def output(self, o, name):
         return self.linear(o.transpose(1, 2).flatten(-2), name + ".output", WIDTH)
@@ -114,8 +119,9 @@ class Model:
         columns = [HEADS * HEAD_DIM, self.case["kv_heads"] * HEAD_DIM, self.case["kv_heads"] * HEAD_DIM]
         q, k, v = self.heads(*self.linear(x, name + ".query_key_value", sum(columns)).split(columns, -1), name)
         values = self.case["position"] == "roper"
-        if self.case["position"] in ("rope", "roper"):
-            q, k = self.rotated(q), self.rotated(k)
+        if self.case["position"] in ("rope", "roper", "xpos"):
+            xpos = 1.0 / XPOS_SCALE if self.case["position"] == "xpos" and not name.startswith("encoder.") else 0.0
+            q, k = self.rotated(q, xpos=xpos), self.rotated(k, xpos=-xpos)
         q, products, value_vectors = distance_vectors(self.case["position"], q, name, k.shape[2],
                                                       not name.startswith("encoder."), self.parameter, SETTINGS)
         o = self.attend(q, k, self.rotated(v, 1, 1.0) if values else v, visible, bias, products, value_vectors)

@@ -461,4 +461,8 @@ static const struct golden_case cases[] = {
      sizeof gradients_23 / sizeof *gradients_23},
     {"shaw", "post", "rms_norm", "swiglu", 0, 1, 2, 1.0, 1.0, "half", 0, "{\"max_relative_position\": 3, \"query_key_norm\": \"head\", \"sliding_window\": 6}", 6.424913761872e+01, gradients_24,
      sizeof gradients_24 / sizeof *gradients_24},
+    {"xpos", "pre", "layer_norm", "gelu", 1, 0, 4, 1.0, 1.0, "half", 0, "{}", 6.696477933998e+01, gradients_25,
+     sizeof gradients_25 / sizeof *gradients_25},
+    {"xpos", "post", "rms_norm", "swiglu", 1, 1, 2, 0.5, 1.0, "interleaved", 0, "{\"xpos_scale\": 4}", 7.130974776399e+01, gradients_26,
+     sizeof gradients_26 / sizeof *gradients_26},
 };

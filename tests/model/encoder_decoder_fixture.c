@@ -39,6 +39,7 @@ struct transformer_config pair_config(const struct golden_case *golden)
     config.intermediate_size = 40;
     config.max_position_embeddings = 16;
     config.relative_attention_num_buckets = 8;
+    config.xpos_scale = 8;
     config.relative_attention_max_distance = 5;
     config.max_relative_position = 3;
     return config;

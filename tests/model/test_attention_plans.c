@@ -8,6 +8,7 @@
 #include "backend/reference_backend.h"
 #include "model/rotation_config.h"
 #include "model/transformer_parts.h"
+#include "rope/rope_roles.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -169,6 +170,62 @@ static void test_channels(void)
     CHECK_INT(rope_config_channels(64, 1.0), 64);
     CHECK_INT(rope_config_channels(9, 1.0), 9);
     CHECK_INT(rope_config_channels(8, 0.1), 0);
+}
+
+/* A model that is trained here has an xpos_scale whatever its position is. */
+static void test_xpos_of_position(void)
+{
+    static const struct {
+        const char *more;
+        double scale, origin;
+    } cases[] = {
+        {"\"position\": \"rope\", \"xpos_scale\": 256", 0, 0},
+        {"\"position\": \"rope\", \"xpos_scale\": 256, \"rope_parameters\": {\"xpos_scale\": 128}", 128, 0},
+        {"\"position\": \"xpos\", \"xpos_scale\": 256", 256, 50},
+        {"\"position\": \"xpos\"", 512, 50},
+        {"\"position\": \"xpos\", \"rope_parameters\": {\"xpos_scale\": 128, \"xpos_origin\": 7}", 128, 7},
+        {"\"xpos_scale\": 256", 256, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[256];
+        struct rope_config config;
+        snprintf(text, sizeof text, "{\"head_dim\": 8, \"max_position_embeddings\": 100, %s}", cases[i].more);
+        check_about("%s", text);
+        json_t *object = json_loads(text, 0, NULL);
+        const struct rope_config_request request = {0};
+        if (CHECK_INT(rope_config_parse(object, "file", &request, &config, NULL), ROTARY_OK)) {
+            CHECK_NEAR(config.plan.xpos_scale, cases[i].scale, 0);
+            CHECK_NEAR(config.plan.xpos_origin, cases[i].origin, 0);
+            rope_config_free(&config);
+        }
+        json_decref(object);
+    }
+    check_about("%s", "");
+}
+
+/* xPos's magnitudes are in the decoder's self-attention alone. */
+static void test_xpos(const struct backend *backend)
+{
+    struct transformer_config config =
+        configuration("{\"position\": \"xpos\", \"xpos_scale\": 16, \"cross_rotary\": true, "
+                      "\"architecture\": \"encoder_decoder\", \"source_vocab_size\": 5}");
+    const struct transformer_limits limits = {.batch = 2, .time = TIME, .source_time = TIME};
+    struct transformer *transformer = NULL;
+    CHECK_INT(transformer_create(&transformer, backend, &config, limits, 5, NULL), ROTARY_OK);
+    const rotary_rope *decoder = transformer->decoder.plans.plans[1].rope,
+                      *encoder = transformer->encoder.plans.plans[1].rope,
+                      *cross = transformer->cross_plans.plans[1].rope;
+    CHECK(rotary_rope_has_xpos(decoder) && !rotary_rope_has_xpos(encoder) && !rotary_rope_has_xpos(cross));
+    rotary_rope *wanted = rope_of_file("{" FILE_SIZES ", \"xpos_scale\": 16, \"xpos_origin\": 32}", NULL);
+    enum { PAIRS = HEAD_DIM / 2 };
+    float got[2 * PAIRS], expected[2 * PAIRS];
+    for (int role = 0; role < ROTARY_ROLES; role++) {
+        rotary_rope_role_rows(decoder, 5, 1, (enum rotary_rope_role)role, got, got + PAIRS);
+        rotary_rope_role_rows(wanted, 5, 1, (enum rotary_rope_role)role, expected, expected + PAIRS);
+        CHECK(memcmp(got, expected, sizeof got) == 0);
+    }
+    rotary_rope_destroy(wanted);
+    transformer_destroy(transformer);
 }
 
 /* ---- layers ---- */
@@ -358,6 +415,10 @@ static void test_refusals(void)
          "value_fraction 0.5 of head_dim 8 rotates 4 channels: wanted 8"},
         {"{\"partial_rotary_factor\": 0.4, \"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 2}}",
          "3 of a head's 8 channels would rotate, wanted an even number"},
+        {"{\"position\": \"xpos\", \"xpos_scale\": 0.5, \"max_position_embeddings\": 64}",
+         "xpos_scale is 0.5, by which magnitudes within max_position_embeddings 64 would reach e^80.2: "
+         "wanted "
+         "an xpos_scale of at least 2"},
         {"{\"rope_parameters\": {\"sliding_attention\": {}}}",
          "the configuration has no layer type \"full_attention\", wanted one of sliding_attention"},
     };
@@ -381,7 +442,9 @@ static void test_backend(const struct backend *backend)
     test_window(backend);
     test_no_rope(backend);
     test_softmax_factor(backend);
+    test_xpos(backend);
     test_decode(backend, gemma);
+    test_decode(backend, "{\"position\": \"xpos\", \"xpos_scale\": 4, \"num_key_value_heads\": 2}");
     test_decode(backend, "{\"position\": \"roper\", \"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": "
                          "4, \"original_max_position_embeddings\": 16, \"mscale\": 0.5, "
                          "\"mscale_all_dim\": 2}}");
@@ -400,6 +463,7 @@ int main(void)
     test_backend(&backend);
     backend_destroy(&backend);
     test_channels();
+    test_xpos_of_position();
     test_refusals();
     return check_report();
 }

@@ -185,6 +185,7 @@ static const struct example examples[] = {
     {"{\"position\": \"sandwich\"}", {0}},
     {"{\"position\": \"shaw\", \"max_relative_position\": 4}", {0}},
     {"{\"position\": \"shaw\", \"num_key_value_heads\": 2, \"sliding_window\": 5}", {WINDOW, WINDOW, WINDOW}},
+    {"{\"position\": \"xpos\", \"xpos_scale\": 4, \"num_key_value_heads\": 2}", {0}},
     {"{\"position\": \"rope\", \"num_key_value_heads\": 2, \"pairing\": \"interleaved\"}", {0}},
     {"{\"position\": \"roper\", \"num_key_value_heads\": 1, \"value_fraction\": 0.5}", {0}},
     {"{\"position\": \"rope\", \"query_key_norm\": \"head\", \"norm\": \"rms_norm\"}", {0}},
@@ -240,6 +241,7 @@ static const char *const pairs[] = {
     "{\"position\": \"rope\", \"cross_rotary\": true, \"pairing\": \"interleaved\"}",
     "{\"position\": \"roper\", \"cross_rotary\": true, \"num_key_value_heads\": 1}",
     "{\"position\": \"roper\", \"query_key_norm\": \"head\", \"norm_position\": \"post\"}",
+    "{\"position\": \"xpos\", \"cross_rotary\": true}",
 };
 
 static void test_pair(const struct backend *backend, const char *settings)

@@ -281,6 +281,7 @@ static void test_bytes(const struct backend *backend, const struct golden_case *
     config.head_dim = 32;
     config.intermediate_size = 512;
     config.max_position_embeddings = 4000; /* position tables are a good part */
+    config.xpos_scale = 512;
     const struct transformer_limits limits = {
         .batch = PAIRS, .time = TARGET_TIME, .source_time = SOURCE_TIME, .training = true, .packed = true};
     size_t estimate = 0;

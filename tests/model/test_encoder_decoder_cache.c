@@ -24,6 +24,7 @@ static const struct golden_case cases[] = {
     {"post", "none", "kerple", "layer_norm", "gelu", "half", "none", 1, 4, 0, 0, 0.0, 1.0, .loss = 0},
     {"post", "target", "alibi", "layer_norm", "gelu", "half", "none", 1, 2, 0, 0, 0.0, 1.0, .loss = 0},
     {"both", "none", "shaw", "rms_norm", "gelu", "half", "head", 1, 2, 0, 0, 0.0, 1.0, .loss = 0},
+    {"pre", "none", "xpos", "layer_norm", "gelu", "half", "none", 1, 2, 1, 0, 0.0, 1.0, .loss = 0},
     {"output", "none", "none", "rms_norm", "gelu", "half", "none", 1, 4, 0, 0, 0.0, 1.0, .loss = 0},
 };
 enum { CASES = sizeof cases / sizeof *cases };

@@ -66,6 +66,10 @@ static void test_contradictions(void)
          "partial_rotary_factor is 0.5, and rope_parameters has 0.25"},
         {"pairing=interleaved;rope_parameters={\"pairing\":\"half\"}",
          "pairing is \"interleaved\", and rope_parameters has \"half\""},
+        {"position=xpos;xpos_scale=64;rope_parameters={\"xpos_scale\":32}",
+         "xpos_scale is 64.0, and rope_parameters has 32: wanted one of the two"},
+        {"position=xpos;xpos_scale=9;sequence_length=640",
+         "xpos_scale is 9|max_position_embeddings 640|e^44.5|at least 11"},
         {"rope_theta=5;sliding_window=8;layer_types=" SLIDING
          ";rope_parameters={\"full_attention\":{\"rope_theta\":7},\"sliding_attention\":{\"rope_theta\":5}}",
          "rope_theta is 5.0, and rope_parameters has 7"},
@@ -172,10 +176,13 @@ static void test_use(void)
         check_use(rotations[i], NULL);
         snprintf(settings, sizeof settings, "%s;position=learned", rotations[i]);
         snprintf(words, sizeof words,
-                 "%.*s is |does nothing with position learned: wanted position rope or roper",
+                 "%.*s is |does nothing with position learned: wanted position rope, roper or xpos",
                  (int)strcspn(settings, "="), settings);
         check_use(settings, words);
     }
+    check_use("xpos_scale=64", "xpos_scale is 64.0|position rope: wanted position xpos");
+    check_use("xpos_scale=64;position=xpos", NULL);
+    check_use("rope_theta=5;position=xpos", NULL);
     check_use("relative_attention_num_buckets=8", "position rope: wanted position t5");
     check_use("relative_attention_num_buckets=8;position=t5", NULL);
     check_use("relative_attention_max_distance=99;position=alibi", "position alibi: wanted position t5");

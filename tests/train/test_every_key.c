@@ -84,6 +84,7 @@ static const struct change changes[] = {
     {.key = "value_fraction", .value = "0.5", .context = "position=roper"},
     {.key = "rope_scaling", .value = "{\"rope_type\":\"linear\",\"factor\":2}"},
     {.key = "rope_parameters", .value = "{\"rope_type\":\"default\",\"rope_theta\":500}"},
+    {.key = "xpos_scale", .value = "64", .context = "position=xpos"},
     {.key = "rope_local_base_freq", .value = "500", .context = WINDOWS},
     {.key = "layer_types", .value = "[\"full_attention\",\"sliding_attention\"]", .context = WINDOWS},
     {.key = "sliding_window", .value = "7", .context = WINDOWS},

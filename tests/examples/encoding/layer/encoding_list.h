@@ -11,6 +11,7 @@
     ENCODING(SINUSOIDAL, sinusoidal)                                                                         \
     ENCODING(ROPE, rope)                                                                                     \
     ENCODING(ROPER, roper)                                                                                   \
+    ENCODING(XPOS, xpos)                                                                                     \
     ENCODING(ALIBI, alibi)                                                                                   \
     ENCODING(T5, t5)                                                                                         \
     ENCODING(KERPLE, kerple)                                                                                 \
