@@ -124,7 +124,8 @@ static void write_kind(FILE *stream, const struct measured_decay *decay, enum at
     fprintf(stream, "<figure class=\"card\">\n<h3>%s</h3>\n",
             kind == ATTENTION_ENCODER ? "Encoder" : "Decoder");
     draw(stream, &layers, false);
-    fputs("</figure>\n", stream);
+    fputs("<figcaption>Mean score by distance in tokens. A line is a head.</figcaption>\n</figure>\n",
+          stream);
 }
 
 static void write_arm(FILE *stream, const char *arm, const struct arm_decay *item, bool open)
@@ -153,10 +154,10 @@ void decay_section(FILE *stream, const struct comparison *comparison, const stru
     if (arms == 0)
         return;
     fputs("<h2>Scores by distance</h2>\n<p class=\"note\">The mean score before the softmax, biases "
-          "included, of a "
-          "query and a key so many tokens before it; below 0, after it. A line is a head, and each chart has "
-          "its "
-          "own scale. Measured by <code>rotary decay</code>.</p>\n",
+          "included, of "
+          "a query and a key so many tokens before it; below 0, after it. Each chart has its own scale. "
+          "Measured "
+          "by <code>rotary decay</code>.</p>\n",
           stream);
     for (int i = 0; i < decays->count; i++)
         if (decays->items[i].decay.sequences > 0)

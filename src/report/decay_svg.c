@@ -23,7 +23,7 @@ static const char style[] =
     "@media(prefers-color-scheme:dark){svg{background:#1d2027;--soft:#a4a8b1;--line:#343841;--e0:#56b4e9;"
     "--e1:#ff9a52;--e2:#3ccfa0;--e3:#e493d4;--e4:#e8c547;--e5:#a3a8ff;--e6:#b7bac2;--e7:#dc9f83}}\n"
     "text{font-size:13px;fill:var(--soft)}.label{fill:currentColor;font-weight:600}.grid{stroke:var(--line)}"
-    ".curve{fill:none;stroke:currentColor;stroke-linejoin:round}"
+    ".curve{fill:none;stroke:currentColor;stroke-linejoin:round}.line{stroke-width:1.6}"
     ".unfinished{stroke-dasharray:5 4}"
     ".e0{color:var(--e0)}.e1{color:var(--e1)}.e2{color:var(--e2)}.e3{color:var(--e3)}.e4{color:var(--e4)}"
     ".e5{color:var(--e5)}.e6{color:var(--e6)}.e7{color:var(--e7)}</style>\n";
@@ -84,8 +84,8 @@ static void draw_line(FILE *stream, const struct decay_chart *chart, const struc
 {
     const int64_t size = bin_size(chart, panel);
     bool pen_down = false;
-    fprintf(stream, "<path class=\"curve %s%s\" stroke-width=\"1.6\" d=\"",
-            svg_arm_class((int)(line % SVG_ARMS)), line / SVG_ARMS % 2 ? " unfinished" : "");
+    fprintf(stream, "<path class=\"curve line %s%s\" d=\"", svg_arm_class((int)(line % SVG_ARMS)),
+            line / SVG_ARMS % 2 ? " unfinished" : "");
     for (int64_t i = 0; i < panel->points; i += size) {
         const struct bin bin = bin_of(panel, line, i, i + size);
         if (isfinite(bin.value))

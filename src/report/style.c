@@ -45,7 +45,7 @@ const char page_style[] =
     "svg .goal{stroke:var(--soft);stroke-width:1.2;stroke-dasharray:2 4}\n"
     "svg .curve{fill:none;stroke:currentColor;stroke-linejoin:round;stroke-linecap:round}\n"
     "svg .leader{stroke:var(--soft);stroke-width:.8;opacity:.6}\n"
-    "svg .thin{stroke-width:1.2;opacity:.4}svg .bold{stroke-width:2.8}"
+    "svg .thin{stroke-width:1.2;opacity:.4}svg .line{stroke-width:1.6}svg .bold{stroke-width:2.8}"
     "svg .unfinished{stroke-dasharray:5 4}\n"
     "svg .dot{fill:currentColor;opacity:.75}\n"
     "svg .mean{stroke:var(--ink);stroke-width:2.4}"

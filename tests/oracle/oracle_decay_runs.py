@@ -76,11 +76,16 @@ class Model:
         if name in ("rope", "roper"):
             q, k = rotated(q, places), rotated(k, places)
         v = rotated(v, places) if name == "roper" else v
+        clip = self.config["max_relative_position"]
+        rows = np.clip(places - places[:, None], -clip, 0 if causal else clip) + clip
+        tables = [self.weights.get(f"{prefix}layers.{layer}.attention.relative_{key}.weight", np.zeros((2 * clip + 1, HEAD_DIM)))
+                  for key in ("keys", "values")] # Shaw et al. 2018
         output = np.zeros((length, HEADS, HEAD_DIM))
         for head in range(HEADS):
             group = head // (HEADS // groups)
             bias = np.array([[bias_of(name, self.weights, prefix, n - m, head, causal) for n in places] for m in places])
-            scores = q[:, head] @ k[:, group].T / np.sqrt(HEAD_DIM) + bias
+            vectors = np.einsum("md,mnd->mn", q[:, head], tables[0][rows])
+            scores = (q[:, head] @ k[:, group].T + vectors) / np.sqrt(HEAD_DIM) + bias
             distance = places[:, None] - places
             seen = (distance >= 0) & (distance < (window or length)) if causal else distance < length
             weights = np.where(seen, np.exp(scores - np.where(seen, scores, -np.inf).max(1, keepdims=True)), 0)
@@ -90,7 +95,7 @@ class Model:
                 key = ("decoder" if causal else "encoder", layer + 1, head + 1, int(at))
                 self.sums[key] = self.sums.get(key, 0) + np.array(
                     [these.sum(), scores[these].sum(), weights[these].sum(), bias[these].sum()])
-            output[:, head] = weights @ v[:, group]
+            output[:, head] = weights @ v[:, group] + np.einsum("mn,mnd->md", weights, tables[1][rows])
         output = rotated(output, places, -1) if name == "roper" else output
         return self.linear(output.reshape(length, -1), f"{prefix}layers.{layer}.attention.output")
 
@@ -138,11 +143,14 @@ def compare(about, got, wanted):
     near(f"{about}: means", [got[key][1:] for key in keys], numbers, 2e-5 + 2e-5 * np.abs(numbers))
 
 
-def train(task, folder, settings):
+def options_of(settings):
     common = dict(hidden_size=HEADS * HEAD_DIM, num_attention_heads=HEADS, num_hidden_layers=LAYERS,
                   intermediate_size=24, sequence_length=64, problems=2, learning_rate=0.01, warmup_steps=1, precision="f32")
-    options = [word for key, value in {**common, **settings}.items() for word in ("--set", f"{key}={value}")]
-    done = run("train", task, "--steps", 8, "--out", folder, *options)
+    return [word for key, value in {**common, **settings}.items() for word in ("--set", f"{key}={value}")]
+
+
+def train(task, folder, settings):
+    done = run("train", task, "--steps", 8, "--out", folder, *options_of(settings))
     check(f"train {folder}", done.returncode == 0, done.stderr)
 
 
@@ -179,6 +187,7 @@ check_run("index", "roper", num_key_value_heads=2)
 check_run("index", "t5", sliding_window=20)
 check_run("translation", "t5", **LIMITED)
 check_run("translation", "rope", **LIMITED)
+check_run("translation", "shaw", max_relative_position=3, **LIMITED)
 
 # ---- what is printed and kept ----
 
@@ -203,10 +212,16 @@ for measure in ("score", "weight"):
         pictures.append(file.read())
 check("picture", all(text.startswith("<svg xmlns") and text.count('class="curve') == LAYERS * HEADS for text in pictures))
 check("measures", pictures[0] != pictures[1])
+compared = run("compare", "index", "--positions", "none,alibi", "--seeds", "3,4", "--jobs", 1, "--out", "compared", *options_of(
+    dict(steps=2, batch_size=4, validation_sequences=2)))
+check("compare", compared.returncode == 0, compared.stderr)
+shown = result("decay", "compared", "--json")["runs"]
+check("the first run of each arm", [one["folder"] for one in shown] == ["compared/none-3", "compared/alibi-3"])
+check("of other models", shown[0]["kinds"][0]["score"] != shown[1]["kinds"][0]["score"])
 run("report", plain, "index-alibi")
 with open(f"{plain}/report.html") as file:
     page = file.read()
-check("page", page.count('class="curve e') >= 2 * LAYERS * HEADS and "Scores by distance" in page)
+check("page", page.count('class="curve line e') >= 2 * LAYERS * HEADS and "Scores by distance" in page)
 
 # ---- refusals ----
 

@@ -2,7 +2,7 @@
  *
  * make_pages DIR: reports of made-up runs, for people, parsers and browsers to look at.
  *
- *     quick.html       three seeds of two arms
+ *     quick.html       three seeds of two arms, with scores by distance
  *     many.html        ten seeds of five arms, of a task without problems
  *     unfinished.html  a comparison that was interrupted
  *     empty.html       a comparison that has not begun
@@ -13,11 +13,13 @@
  */
 #include "report/report.h"
 #include "study/made_runs.h"
+#include "study/measured_decay.h"
 #include "study/synthetic.h"
 #include "study/translated_runs.h"
 #include "support/check.h"
 #include "support/scratch.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -68,6 +70,25 @@ static void make_translated(const char *output)
     scratch_remove(synthetic_path(output, "heatmap"));
 }
 
+/* Scores by distance of a run: two layers of ten heads in encoder and decoder. */
+static void make_decay(const char *folder)
+{
+    struct measured_decay decay = {
+        .position = "rope", .checkpoint = "best", .step = 600, .seed = 1, .sequences = 1234};
+    rotary_error error = {0};
+    for (int i = ATTENTION_ENCODER; i <= ATTENTION_DECODER; i++) {
+        struct decay_kind *kind = &decay.kinds[i];
+        CHECK_INT(decay_kind_create(kind, 2, 10, i == ATTENTION_ENCODER ? -50 : 0, 300, &error), ROTARY_OK);
+        for (int64_t j = 0; j < 2 * 300; j++)
+            kind->pairs[j] = 300 - j % 300;
+        for (int64_t j = 0; j < 2 * 10 * 300; j++)
+            kind->means[DECAY_SCORE][j] =
+                (double)(j / 300 % 10) * sin(0.02 * (double)j) - 0.01 * (double)(j % 300);
+    }
+    CHECK_INT(measured_decay_write(&decay, folder, &error), ROTARY_OK);
+    measured_decay_free(&decay);
+}
+
 int main(int count, char **arguments)
 {
     if (count != 2) {
@@ -79,6 +100,7 @@ int main(int count, char **arguments)
     struct synthetic_run run = synthetic_quick;
     run.evaluate_every = 50;
     synthetic_comparison(folder, &run, 3, 2, names, halves);
+    make_decay(synthetic_path(folder, "rope-1"));
     make(output, "quick.html", folder);
     make(output, "single.html", synthetic_path(folder, "roper-2"));
 

@@ -11,12 +11,12 @@ import xml.etree.ElementTree
 VOID = {"meta", "link"}
 ELEMENTS = VOID | {
     "html", "head", "title", "style", "body", "main", "p", "h1", "h2", "h3", "div", "section", "span", "small", "b",
-    "code", "pre", "figure", "figcaption", "svg", "path", "line", "text", "table", "caption", "thead", "tbody", "tr",
+    "code", "pre", "figure", "figcaption", "svg", "g", "path", "line", "text", "table", "caption", "thead", "tbody", "tr",
     "th", "td", "details", "summary", "ul", "li", "footer", "a",
 }
 ATTRIBUTES = {
     "lang", "charset", "name", "content", "rel", "href", "class", "role", "aria-label", "scope", "viewbox", "d", "x", "y",
-    "x1", "x2", "y1", "y2", "width", "height", "transform", "text-anchor", "colspan",
+    "x1", "x2", "y1", "y2", "width", "height", "transform", "text-anchor", "colspan", "open",
 }
 HEATMAP_ELEMENTS = ELEMENTS | {"form", "label", "select", "option", "button", "output", "canvas", "noscript", "script"}
 HEATMAP_ATTRIBUTES = ATTRIBUTES | {
