@@ -130,7 +130,7 @@ rotary_status decay_of_encoding(const struct decay_encoding *encoding, int64_t d
     config.num_attention_heads = config.num_key_value_heads = encoding->heads;
     config.head_dim = config.sandwich_channels = encoding->channels;
     config.hidden_size = encoding->heads * encoding->channels;
-    config.max_position_embeddings = distance + 1;
+    config.max_position_embeddings = 1; /* no frequency depends on it; xPos's magnitudes are products here */
     if (row->rotate_query_key)
         return rotation_of_encoding(&config, distance, curves, error);
     if (row->distance_bias && !row->distance_bias->gradient)

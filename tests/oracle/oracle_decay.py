@@ -30,6 +30,8 @@ near("columns", [[float(x) for x in line.split()] for line in lines[:3]], list(e
 for name in ("rope", "roper"):
     found = result("decay", "--position", name, "--channels", 64, "--distance", 40, "--json")
     near(name, found["bound"], bound(64, 41), 1e-11)
+found = result("decay", "--position", "xpos", "--channels", 48, "--distance", 70000, "--json")
+near("xpos", found["bound"], bound(48, 70001, 512), 1e-10)
 found = result("decay", "--config", config({"head_dim": 64, "xpos_scale": 37, "xpos_origin": 5}, "xpos.json"), "--json")
 near("xPos", found["bound"], bound(64, 257, 37), 1e-11)
 check("xPos decays", found["bound"][256] < 0.2 * bound(64, 257)[256])

@@ -12,9 +12,12 @@ HEADS, HEAD_DIM, LAYERS, SEQUENCES = 4, 8, 2, 5
 
 # ---- encodings ----
 
-def rotated(x, positions, sign=1):
-    """Halves of [T, H, D] rotated by their positions (Su et al. 2021)."""
+def rotated(x, positions, sign=1, power=None):
+    """Halves of [T, H, D] rotated by their positions (Su et al. 2021), times zeta^power (Sun et al. 2022)."""
     half = x.shape[-1] // 2
+    if power is not None:
+        zeta = (2 * np.arange(half) + 0.8 * half) / (2.8 * half)
+        x = x * np.tile(zeta ** power[:, None], 2)[:, None]
     angles = sign * positions[:, None] * 10000.0 ** (-np.arange(half) / half)
     cosine, sine = np.cos(angles)[:, None], np.sin(angles)[:, None]
     a, b = x[..., :half], x[..., half:]
@@ -73,8 +76,9 @@ class Model:
         qkv = self.linear(x, f"{prefix}layers.{layer}.attention.query_key_value").reshape(length, -1, HEAD_DIM)
         q, k, v = np.split(qkv, [HEADS, HEADS + groups], 1)
         places = np.arange(length)
-        if name in ("rope", "roper"):
-            q, k = rotated(q, places), rotated(k, places)
+        if name in ("rope", "roper", "xpos"):
+            power = places / self.config["xpos_scale"] if name == "xpos" else np.zeros(length)
+            q, k = rotated(q, places, power=power), rotated(k, places, power=-power)
         v = rotated(v, places) if name == "roper" else v
         clip = self.config["max_relative_position"]
         rows = np.clip(places - places[:, None], -clip, 0 if causal else clip) + clip
@@ -185,6 +189,7 @@ for name in ("alibi", "kerple", "none"):
     check_run("index", name)
 check_run("index", "roper", num_key_value_heads=2)
 check_run("index", "t5", sliding_window=20)
+check_run("index", "xpos", xpos_scale=40)
 check_run("translation", "t5", **LIMITED)
 check_run("translation", "rope", **LIMITED)
 check_run("translation", "shaw", max_relative_position=3, **LIMITED)
