@@ -133,6 +133,9 @@ static void initialise_block(void *argument, int64_t index, int worker)
         case INITIAL_LOG_UNIFORM:
             value[j] = (float)log((double)row->scale * fmax((double)value[j], 0x1p-8));
             break;
+        case INITIAL_VALUES:
+            value[j] = row->values[work->first + j];
+            break;
         }
 }
 

@@ -18,6 +18,7 @@ enum initialisation {
     INITIAL_NORMAL,      /* standard deviation `scale` */
     INITIAL_UNIFORM,     /* -scale ... scale */
     INITIAL_LOG_UNIFORM, /* the logarithm of a number in 0 ... scale, of at least scale / 256 */
+    INITIAL_VALUES,      /* `values` */
 };
 
 /* Glorot and Bengio 2010: the bound of a uniform distribution of the elements of a matrix of these sides. */
@@ -28,6 +29,7 @@ struct parameter {
     int64_t rows, columns; /* columns is 0 for a vector */
     enum initialisation initial;
     float scale;
+    const float *values; /* of INITIAL_VALUES: of all its elements; borrowed, read by parameters_initialise */
     int64_t tail_rows; /* the last of its rows: INITIAL_UNIFORM takes tail_scale for them */
     float tail_scale;
     bool decay;       /* whether weight decay applies: to matrices, not to biases and gains */

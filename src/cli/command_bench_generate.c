@@ -7,7 +7,7 @@
 #include "cli/profile_table.h"
 #include "cli/result.h"
 #include "cli/run_plan.h"
-#include "layer/encoding.h"
+#include "model/model_encoding.h"
 
 #include <stdio.h>
 
@@ -49,9 +49,10 @@ static rotary_status plan(const struct invocation *invocation, struct run_config
 static rotary_status print_json(const struct run_config *config, const struct backend *backend,
                                 const struct generate_benchmark *result, rotary_error *error)
 {
+    char name[ENCODING_NAME_BYTES];
     json_t *object =
         json_pack("{s:s, s:s, s:s, s:s, s:i, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "task",
-                  task_names[config->task.task], "position", position_names[config->model.position],
+                  task_names[config->task.task], "position", model_encoding_name(&config->model, name),
                   "precision", rotary_dtype_name(backend->storage), "isa", rotary_isa_name(backend->isa),
                   "threads", backend->threads, "batch_size", (json_int_t)result->problems, "max_new_tokens",
                   (json_int_t)result->tokens, "seconds", result->seconds, "startup_seconds",
@@ -66,12 +67,13 @@ static rotary_status print_result(const struct invocation *invocation, const str
                                   const struct backend *backend, const struct generate_benchmark *result,
                                   rotary_error *error)
 {
+    char name[ENCODING_NAME_BYTES];
     if (invocation->common.json)
         return print_json(config, backend, result, error);
     double generated = (double)(result->problems * result->tokens),
            rate = result->operations / result->seconds, limit = result->limits.matmul_rate;
     printf("%s, %s, %s on %s, %d threads: %.2f M parameters, %lld prompts, %lld new tokens each\n",
-           task_names[config->task.task], position_names[config->model.position],
+           task_names[config->task.task], model_encoding_name(&config->model, name),
            rotary_dtype_name(backend->storage), rotary_isa_name(backend->isa), backend->threads,
            result->parameters / 1e6, (long long)result->problems, (long long)result->tokens);
     printf("generation         %8.3f s\n", result->seconds);

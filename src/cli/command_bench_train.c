@@ -7,9 +7,10 @@
 #include "cli/profile_table.h"
 #include "cli/result.h"
 #include "cli/run_plan.h"
-#include "layer/encoding.h"
+#include "model/model_encoding.h"
 
 #include <stdio.h>
+#include <string.h>
 
 struct train_options {
     struct configuration_options configuration;
@@ -23,19 +24,17 @@ enum { STEPS = 10 };
 #define MEMBER(member) offsetof(struct train_options, member)
 static const struct setting train_table[] = {
     {"--position", SETTING_TEXT, MEMBER(position), .metavar = "A,B,...",
-     .help = "position encodings: {positions}; of several, the first is the "
-             "baseline (default: rope)"},
+     .help = "position encodings: {positions}; or files NAME.json that describe one; of "
+             "several, the first is the baseline (default: rope)"},
     {"--task", SETTING_TEXT, MEMBER(task), .metavar = "NAME", .help = "{tasks} (default: prefix)"},
     {"--steps", SETTING_INTEGER, MEMBER(steps), .metavar = "N", .min = 1, .max = 1000000,
      .help = "steps to time with each encoding, after a warm-up step (default: 10)"},
     {"--profile", SETTING_BOOLEAN, MEMBER(profile), .help = "print the time of a step by operation"},
 };
 
-_Static_assert((int)POSITIONS <= (int)TIMING_MAX_ITEMS, "all encodings can be compared");
-
 struct bench_plan {
-    struct run_config configs[POSITIONS];
-    struct profile profiles[POSITIONS];
+    struct run_config configs[TIMING_MAX_ITEMS];
+    struct profile profiles[TIMING_MAX_ITEMS];
     struct train_benchmark benchmark;
     struct backend backend;
 };
@@ -46,26 +45,23 @@ static rotary_status plan_configs(const struct invocation *invocation, struct be
 {
     const struct train_options *options = invocation->options;
     const struct configuration_options *configuration = &options->configuration;
-    int positions[POSITIONS] = {0}, count = 1;
-    struct run_config config;
-    rotary_status status = ROTARY_OK;
-    if (options->position)
-        status = plan_positions("--position", options->position, positions, &count, error);
-    struct plan_request request = {.task = options->task ? options->task : "prefix",
-                                   .preset = configuration->preset ? configuration->preset : "paper",
-                                   .position = options->position ? position_names[positions[0]] : NULL,
-                                   .assignments = &configuration->assignments,
-                                   .common = &invocation->common,
-                                   .pieces = invocation->pieces};
-    if (status == ROTARY_OK)
-        status = plan_config(&request, &config, error);
-    for (int i = 0; i < count && status == ROTARY_OK; i++) {
-        if (count > 1)
-            config.model.position = positions[i];
-        status = run_config_check(&config, error);
-        plan->configs[i] = config;
+    const bool several = options->position && strchr(options->position, ',');
+    const struct plan_request request = {.task = options->task ? options->task : "prefix",
+                                         .preset = configuration->preset ? configuration->preset : "paper",
+                                         .position = several ? NULL : options->position,
+                                         .assignments = &configuration->assignments,
+                                         .common = &invocation->common,
+                                         .pieces = invocation->pieces};
+    plan->benchmark.count = 1;
+    rotary_status status = plan_config(&request, &plan->configs[0], error);
+    if (status == ROTARY_OK && several) {
+        const struct run_config base = plan->configs[0];
+        const struct plan_positions_call call = {
+            .where = "--position", .names = options->position, .base = &base, .max = TIMING_MAX_ITEMS};
+        status = plan_positions(&call, plan->configs, &plan->benchmark.count, error);
     }
-    plan->benchmark.count = count;
+    for (int i = 0; i < plan->benchmark.count && status == ROTARY_OK; i++)
+        status = run_config_check(&plan->configs[i], error);
     return status;
 }
 
@@ -84,17 +80,18 @@ static rotary_status plan(const struct invocation *invocation, struct bench_plan
 
 static json_t *model_json(const struct train_benchmark *result, int model)
 {
+    char name[ENCODING_NAME_BYTES];
     const struct train_benchmark_model *timed = &result->models[model];
-    json_t *object =
-        json_pack("{s:s, s:f, s:f, s:f, s:f, s:f}", "position", position_names[timed->config->model.position],
-                  "parameters", timed->parameters, "tokens", timed->tokens, "median_seconds",
-                  timed->step.median, "best_seconds", timed->step.best, "operations", timed->operations);
+    json_t *object = json_pack(
+        "{s:s, s:f, s:f, s:f, s:f, s:f}", "position", model_encoding_name(&timed->config->model, name),
+        "parameters", timed->parameters, "tokens", timed->tokens, "median_seconds", timed->step.median,
+        "best_seconds", timed->step.best, "operations", timed->operations);
     if (object && timed->source_tokens > 0)
         json_object_set_new(object, "source_tokens", json_real(timed->source_tokens));
     if (object && model > 0)
         json_object_set_new(object, "ratio",
                             json_pack("{s:s, s:I, s:f, s:f, s:f}", "to",
-                                      position_names[result->models[0].config->model.position], "pairs",
+                                      model_encoding_name(&result->models[0].config->model, name), "pairs",
                                       (json_int_t)result->steps, "median", timed->ratio.median,
                                       "lower_quartile", timed->ratio.lower, "upper_quartile",
                                       timed->ratio.upper));
@@ -126,11 +123,12 @@ static rotary_status print_json(const struct bench_plan *plan, rotary_error *err
 
 static void print_model(const struct bench_plan *plan, int model)
 {
+    char name[ENCODING_NAME_BYTES];
     const struct train_benchmark *result = &plan->benchmark;
     const struct train_benchmark_model *timed = &result->models[model];
     double rate = timed->operations / timed->step.median, limit = result->limits.matmul_rate;
     printf("%s%s, %s, %s on %s, %d threads: %.2f M parameters, %.0f tokens per step", model > 0 ? "\n" : "",
-           task_names[timed->config->task.task], position_names[timed->config->model.position],
+           task_names[timed->config->task.task], model_encoding_name(&timed->config->model, name),
            rotary_dtype_name(plan->backend.storage), rotary_isa_name(plan->backend.isa),
            plan->backend.threads, timed->parameters / 1e6, timed->tokens);
     if (timed->source_tokens > 0)
@@ -146,7 +144,7 @@ static void print_model(const struct bench_plan *plan, int model)
         printf("to the first step  %8.3f s\n", result->first_step_seconds);
     else
         printf("ratio to %-10s%8.3f (median of %lld pairs; quartiles %.3f and %.3f)\n",
-               position_names[result->models[0].config->model.position], timed->ratio.median,
+               model_encoding_name(&result->models[0].config->model, name), timed->ratio.median,
                (long long)result->steps, timed->ratio.lower, timed->ratio.upper);
     if (timed->profile)
         profile_table_print(timed->profile, "step", (double)result->steps, &result->limits);

@@ -7,7 +7,7 @@
 #include "cli/evaluated_lengths.h"
 #include "cli/result.h"
 #include "cli/run_plan.h"
-#include "layer/encoding.h"
+#include "model/model_encoding.h"
 #include "train/train.h"
 
 #include <stdio.h>
@@ -67,14 +67,15 @@ struct scores {
 static json_t *result_json(const struct invocation *invocation, const struct loaded_model *model,
                            const struct scores *scores)
 {
+    char name[ENCODING_NAME_BYTES];
     const struct evaluate_options *options = invocation->options;
     json_t *object = json_pack(
         "{s:s, s:s, s:s, s:I, s:s, s:s, s:I, s:I, s:o}", "folder", invocation->operands.items[0],
         "checkpoint", checkpoint_names[options->checkpoint.value], "split",
         evaluated_splits[options->split.value], "step", (json_int_t)model->step, "task",
-        task_names[model->config.task.task], "position", position_names[model->config.model.position], "seed",
-        (json_int_t)model->config.train.seed, "data_seed", (json_int_t)scores->data_seed, "evaluation",
-        result_evaluation_json(&scores->evaluation));
+        task_names[model->config.task.task], "position", model_encoding_name(&model->config.model, name),
+        "seed", (json_int_t)model->config.train.seed, "data_seed", (json_int_t)scores->data_seed,
+        "evaluation", result_evaluation_json(&scores->evaluation));
     if (object && scores->lengths.count > 0)
         json_object_set_new(object, "lengths", evaluated_lengths_json(&scores->lengths));
     return object;
@@ -83,11 +84,12 @@ static json_t *result_json(const struct invocation *invocation, const struct loa
 static rotary_status print_result(const struct invocation *invocation, const struct loaded_model *model,
                                   const struct scores *scores, rotary_error *error)
 {
+    char name[ENCODING_NAME_BYTES];
     if (invocation->common.json)
         return result_print_json(result_json(invocation, model, scores), error);
     print_samples(&scores->evaluation);
     printf("%s, %s, step %lld: ", task_names[model->config.task.task],
-           position_names[model->config.model.position], (long long)model->step);
+           model_encoding_name(&model->config.model, name), (long long)model->step);
     result_print_evaluation(&scores->evaluation);
     if (scores->lengths.count > 0)
         evaluated_lengths_print(&scores->lengths, model->config.task.sequence_length);

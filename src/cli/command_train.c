@@ -8,7 +8,7 @@
 #include "cli/progress.h"
 #include "cli/result.h"
 #include "cli/run_plan.h"
-#include "layer/encoding.h"
+#include "model/model_encoding.h"
 #include "study/collection.h"
 #include "train/folder.h"
 #include "train/train.h"
@@ -74,6 +74,7 @@ static rotary_status check_resumed(const struct run_config *recorded, const char
 /* A resumed run keeps its configuration but for the options given. */
 static rotary_status plan(const struct invocation *invocation, struct train_plan *plan, rotary_error *error)
 {
+    char name[ENCODING_NAME_BYTES];
     const struct train_options *options = invocation->options;
     struct plan_request request = {.task = invocation->operands.items[0],
                                    .preset = options->configuration.preset,
@@ -86,7 +87,7 @@ static rotary_status plan(const struct invocation *invocation, struct train_plan
     rotary_status status = plan_draft(&request, &plan->config, error);
     if (status != ROTARY_OK)
         return status;
-    plan_folder(&request, position_names[plan->config.model.position], plan->default_folder);
+    plan_folder(&request, model_encoding_name(&plan->config.model, name), plan->default_folder);
     plan->folder = options->out ? options->out : plan->default_folder;
     if (options->resume) {
         status = find_run(plan->folder, &recorded, error);
@@ -139,9 +140,10 @@ static rotary_status print_json(const struct invocation *invocation, const struc
                                 const struct train_result *result, const struct profiled *profiled,
                                 rotary_error *error)
 {
+    char name[ENCODING_NAME_BYTES];
     json_t *object = json_pack(
         "{s:s, s:s, s:s, s:I, s:s, s:I, s:I, s:o, s:o, s:o}", "folder", plan->folder, "task",
-        invocation->operands.items[0], "position", position_names[plan->config.model.position], "seed",
+        invocation->operands.items[0], "position", model_encoding_name(&plan->config.model, name), "seed",
         (json_int_t)plan->config.train.seed, "precision", rotary_dtype_name(plan->backend.storage), "steps",
         (json_int_t)result->steps_done, "first_step", (json_int_t)result->first_step, "loss",
         result_number(result->loss), "seconds", result_number(result->seconds), "evaluation",
@@ -175,10 +177,11 @@ static rotary_status print_result(const struct invocation *invocation, const str
                                   const struct train_result *result, const struct profiled *profiled,
                                   rotary_error *error)
 {
+    char name[ENCODING_NAME_BYTES];
     if (invocation->common.json)
         return print_json(invocation, plan, result, profiled, error);
     printf("%s, %s, seed %lld, %s: ", invocation->operands.items[0],
-           position_names[plan->config.model.position], (long long)plan->config.train.seed,
+           model_encoding_name(&plan->config.model, name), (long long)plan->config.train.seed,
            rotary_dtype_name(plan->backend.storage));
     if (result->steps_done > 0)
         print_training(result);

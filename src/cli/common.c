@@ -38,7 +38,7 @@ const struct setting configuration_options[2] = {
 
 const struct setting position_option[1] = {
     {"--position", SETTING_TEXT, 0, .metavar = "NAME",
-     .help = "position encoding: {positions} (default: rope)"},
+     .help = "position encoding: {positions}; or a file NAME.json that describes one (default: rope)"},
 };
 
 const struct setting steps_option[1] = {

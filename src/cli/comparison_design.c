@@ -19,8 +19,9 @@ static const int64_t max_seed = ((int64_t)1 << 53) - 1; /* as the configuration 
 const struct setting design_options[DESIGN_ROWS] = {
     {"--positions", SETTING_TEXT, MEMBER(positions), .metavar = "A,B,...",
      .help =
-         "position encodings, the first being the baseline: {positions}; or all, for those not listed before "
-         "(default: rope,roper; with --vary, the configuration's)"},
+         "position encodings, the first being the baseline: {positions}; files NAME.json that describe one; "
+         "or all, for those of these names that are not listed before (default: rope,roper; with --vary, the "
+         "configuration's)"},
     {"--vary", SETTING_LIST, MEMBER(vary), .metavar = "KEY=A,B,...",
      .help = "values of any key of the configuration, the first being the baseline; given again, every "
              "combination is trained; all: every name that the key may have"},

@@ -3,10 +3,12 @@
 
 #include "base/fail.h"
 #include "cli/presets.h"
+#include "model/model_encoding.h"
 #include "train/trainer.h"
 #include "train/unused_keys.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_NAMES = 32, NAMES_BYTES = 256 };
@@ -93,13 +95,21 @@ static rotary_status apply(struct run_config *config, const char *where, const c
     return status;
 }
 
+static rotary_status apply_position(struct run_config *config, const char *where, const char *name,
+                                    rotary_error *error)
+{
+    json_t *value;
+    rotary_status status = own_encoding_value(name, &value, error);
+    return status == ROTARY_OK ? apply(config, where, "position", value, error) : status;
+}
+
 static rotary_status apply_options(const struct plan_request *request, struct run_config *config,
                                    rotary_error *error)
 {
     const struct common_options *common = request->common;
     rotary_status status = ROTARY_OK;
     if (request->position)
-        status = apply(config, "--position", "position", json_string(request->position), error);
+        status = apply_position(config, "--position", request->position, error);
     if (request->steps.given)
         config->train.steps = request->steps.value;
     if (common->seed.given)
@@ -188,23 +198,45 @@ rotary_status plan_check_used(const struct option_list *assignments, const struc
     return status;
 }
 
-rotary_status plan_positions(const char *where, const char *names, int positions[POSITIONS], int *count,
+/* Whether the configuration's encoding is that of one of the others. */
+static bool has_position(const struct run_config *configs, int count, const struct run_config *config)
+{
+    char name[ENCODING_NAME_BYTES], other[ENCODING_NAME_BYTES];
+    model_encoding_name(&config->model, name);
+    for (int i = 0; i < count; i++)
+        if (strcmp(model_encoding_name(&configs[i].model, other), name) == 0)
+            return true;
+    return false;
+}
+
+static rotary_status add_position(const struct plan_positions_call *call, const char *name,
+                                  struct run_config *configs, int *count, rotary_error *error)
+{
+    if (*count == call->max)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s names more than %d encodings, wanted fewer",
+                           call->where, call->max);
+    struct run_config *config = &configs[*count];
+    *config = *call->base;
+    rotary_status status = apply_position(config, call->where, name, error);
+    if (status == ROTARY_OK && has_position(configs, *count, config))
+        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s names %s twice", call->where, name);
+    *count += status == ROTARY_OK;
+    return status;
+}
+
+rotary_status plan_positions(const struct plan_positions_call *call, struct run_config *configs, int *count,
                              rotary_error *error)
 {
     *count = 0;
-    for (const char *next = names;; next++) {
+    for (const char *next = call->names;; next++) {
         size_t length = strcspn(next, ",");
-        struct run_config config;
-        run_config_default(&config);
-        rotary_status status = apply(&config, where, "position", json_stringn(next, length), error);
+        char *name = strndup(next, length);
+        if (!name)
+            return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %s", call->where);
+        rotary_status status = add_position(call, name, configs, count, error);
+        free(name);
         if (status != ROTARY_OK)
             return status;
-        int position = config.model.position;
-        for (int i = 0; i < *count; i++)
-            if (positions[i] == position)
-                return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s names %s twice", where,
-                                   position_names[position]);
-        positions[(*count)++] = position; /* all different, so no more than there are */
         next += length;
         if (*next == 0)
             return ROTARY_OK;

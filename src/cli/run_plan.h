@@ -39,8 +39,14 @@ ROTARY_CHECKED rotary_status plan_say_schedules(const struct plan_request *reque
 ROTARY_CHECKED rotary_status plan_check_used(const struct option_list *assignments,
                                              const struct run_config *configs, int count,
                                              rotary_error *error);
-/* The encodings that "rope,roper" names, all different; `where` is the option that names them. */
-ROTARY_CHECKED rotary_status plan_positions(const char *where, const char *names, int positions[POSITIONS],
+/* Applies each of the encodings that "rope,mine.json" names to a copy of `base`. All are different, and at
+ * most `max`; `where` is the option that names them. */
+struct plan_positions_call {
+    const char *where, *names;
+    const struct run_config *base;
+    int max;
+};
+ROTARY_CHECKED rotary_status plan_positions(const struct plan_positions_call *call, struct run_config *configs,
                                             int *count, rotary_error *error);
 /* The backend of --threads, --isa and `precision`. */
 ROTARY_CHECKED rotary_status plan_backend(const struct common_options *common, int precision,

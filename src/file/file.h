@@ -84,6 +84,9 @@ ROTARY_CHECKED rotary_status file_replace_json(const char *path, const json_t *o
 /* Checks that the "format" of an object read from `path` is the integer `wanted`; else ROTARY_BAD_FILE. */
 ROTARY_CHECKED rotary_status file_check_format(const char *path, const json_t *object, int wanted,
                                                rotary_error *error);
+/* The name of what is given by a name or by an object that has a "name": that text, which belongs to the
+ * value; NULL: there is none. */
+const char *file_json_name(const json_t *value);
 /* JSON as text, which the caller frees; `flags` are those of json_dumps. Real numbers have the fewest digits
  * with which all of them are read back exactly. NULL without memory. */
 char *file_json_text(const json_t *value, size_t flags);

@@ -80,6 +80,11 @@ static int digits_needed(const json_t *value, int digits)
     return digits;
 }
 
+const char *file_json_name(const json_t *value)
+{
+    return json_string_value(json_is_object(value) ? json_object_get(value, "name") : value);
+}
+
 char *file_json_text(const json_t *value, size_t flags)
 {
     return json_dumps(value, flags | JSON_REAL_PRECISION((size_t)digits_needed(value, 1)));

@@ -111,6 +111,9 @@ static void describe_wanted(const struct setting *setting, char wanted[SETTINGS_
         return;
     case SETTING_CHOICE:
         settings_names(setting->choices, wanted);
+        if (setting->object > 0)
+            snprintf(wanted + strlen(wanted), SETTINGS_NAMES_BYTES - strlen(wanted),
+                     ", or an object of at most %d bytes", SETTING_JSON_BYTES - 1);
         return;
     case SETTING_TEXT:
     case SETTING_LIST:
@@ -141,7 +144,7 @@ static bool allows_json(const struct setting *setting, const char *text)
         return false;
     json_t *json = settings_json(text);
     bool allowed =
-        text[0] == 0 || (setting->type == SETTING_OBJECT ? json_is_object(json) : json_is_array(json));
+        text[0] == 0 || (setting->type == SETTING_ARRAY ? json_is_array(json) : json_is_object(json));
     json_decref(json);
     return allowed;
 }
@@ -154,6 +157,15 @@ int setting_choice(const struct setting *setting, const char *name)
     return -1;
 }
 
+/* Also the index of a choice that is an object. */
+static int64_t choice_count(const struct setting *setting)
+{
+    int64_t count = 0;
+    while (setting->choices[count])
+        count++;
+    return count;
+}
+
 bool setting_allows(const struct setting *setting, const struct setting_value *value)
 {
     switch (setting->type) {
@@ -163,12 +175,10 @@ bool setting_allows(const struct setting *setting, const struct setting_value *v
         return value->real >= setting->min && value->real <= setting->max; /* a NaN is not */
     case SETTING_BOOLEAN:
         return true;
-    case SETTING_CHOICE: {
-        int64_t count = 0;
-        while (setting->choices[count])
-            count++;
-        return value->integer >= 0 && value->integer < count;
-    }
+    case SETTING_CHOICE:
+        if (setting->object > 0 && value->integer == choice_count(setting))
+            return allows_json(setting, value->text) && value->text[0];
+        return value->integer >= 0 && value->integer < choice_count(setting);
     case SETTING_TEXT:
     case SETTING_LIST:
         return value->text && strlen(value->text) < SETTING_TEXT_BYTES;
@@ -225,6 +235,11 @@ static bool read_value(const struct setting *setting, const json_t *json, struct
         return json_is_boolean(json);
     case SETTING_CHOICE:
         value->integer = -1;
+        if (setting->object > 0 && json_is_object(json)) {
+            value->integer = choice_count(setting);
+            value->text = value->owned = compact_text(json);
+            return value->text;
+        }
         if (json_is_string(json))
             value->integer = setting_choice(setting, json_string_value(json));
         else if (json_is_boolean(json)) /* of the choices "true" and "false" */
@@ -245,6 +260,12 @@ static bool read_value(const struct setting *setting, const json_t *json, struct
     return false;
 }
 
+/* The place of the object of a choice that may be one. */
+static char *object_member(const struct setting *setting, void *member)
+{
+    return (char *)member - setting->offset + setting->object;
+}
+
 static void store(const struct setting *setting, const struct setting_value *value, void *member)
 {
     switch (setting->type) {
@@ -259,6 +280,10 @@ static void store(const struct setting *setting, const struct setting_value *val
         return;
     case SETTING_CHOICE:
         *(int *)member = (int)value->integer;
+        if (setting->object > 0) {
+            const char *text = value->text ? value->text : "";
+            memcpy(object_member(setting, member), text, strlen(text) + 1);
+        }
         return;
     case SETTING_TEXT:
     case SETTING_OBJECT:
@@ -355,8 +380,9 @@ rotary_status settings_read(const struct settings *settings, int count, const js
 json_t *settings_parse(const struct setting *setting, const char *text)
 {
     bool words = setting->type == SETTING_CHOICE || setting->type == SETTING_TEXT;
-    json_t *value =
-        words && text[0] != '"' ? NULL : json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
+    json_t *value = words && text[0] != '"' && !(setting->object > 0 && text[0] == '{')
+                        ? NULL
+                        : json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
     if (!value && (setting->type == SETTING_REAL || setting->type == SETTING_INTEGER)) {
         char *end;
         double number = strtod(text, &end);
@@ -392,7 +418,7 @@ rotary_status settings_assign(const struct settings *settings, int count, const 
     return status;
 }
 
-static json_t *member_value(const struct setting *setting, const void *member)
+static json_t *member_value(const struct setting *setting, void *member)
 {
     switch (setting->type) {
     case SETTING_INTEGER:
@@ -402,6 +428,8 @@ static json_t *member_value(const struct setting *setting, const void *member)
     case SETTING_BOOLEAN:
         return json_boolean(*(const bool *)member);
     case SETTING_CHOICE:
+        if (!setting->choices[*(const int *)member])
+            return settings_json(object_member(setting, member));
         return json_string(setting->choices[*(const int *)member]);
     case SETTING_TEXT:
         return json_string(member);
@@ -419,7 +447,7 @@ rotary_status settings_write(const struct settings *settings, int count, json_t 
     for (int i = 0; i < count; i++)
         for (int j = 0; j < settings[i].count; j++) {
             const struct setting *setting = &settings[i].table[j];
-            json_t *value = member_value(setting, (const char *)settings[i].structure + setting->offset);
+            json_t *value = member_value(setting, (char *)settings[i].structure + setting->offset);
             if (!value || json_object_set_new(object, setting->name, value) != 0)
                 return rotary_fail(error, ROTARY_OUT_OF_MEMORY,
                                    "\"%s\" cannot be written: no memory, or a text that is not UTF-8",
@@ -428,8 +456,18 @@ rotary_status settings_write(const struct settings *settings, int count, json_t 
     return ROTARY_OK;
 }
 
+static struct setting_value load_choice(const struct setting *setting, void *member)
+{
+    struct setting_value value = {.integer = *(const int *)member};
+    if (setting->object > 0 && value.integer == choice_count(setting)) {
+        const char *text = object_member(setting, member);
+        value.text = memchr(text, 0, SETTING_JSON_BYTES) ? text : NULL;
+    }
+    return value;
+}
+
 /* The value of a member. The text is NULL if it has no end. */
-static struct setting_value load(const struct setting *setting, const void *member)
+static struct setting_value load(const struct setting *setting, void *member)
 {
     switch (setting->type) {
     case SETTING_INTEGER:
@@ -439,7 +477,7 @@ static struct setting_value load(const struct setting *setting, const void *memb
     case SETTING_BOOLEAN:
         return (struct setting_value){.integer = *(const bool *)member};
     case SETTING_CHOICE:
-        return (struct setting_value){.integer = *(const int *)member};
+        return load_choice(setting, member);
     case SETTING_TEXT:
         return (struct setting_value){.text = memchr(member, 0, SETTING_TEXT_BYTES) ? member : NULL};
     case SETTING_OBJECT:
@@ -451,7 +489,7 @@ static struct setting_value load(const struct setting *setting, const void *memb
     return (struct setting_value){0};
 }
 
-static rotary_status check_member(const struct setting *setting, const void *member, const char *where,
+static rotary_status check_member(const struct setting *setting, void *member, const char *where,
                                   rotary_error *error)
 {
     const struct setting_value value = load(setting, member);
@@ -474,8 +512,7 @@ rotary_status settings_check(const struct settings *settings, int count, const c
     for (int i = 0; i < count; i++)
         for (int j = 0; j < settings[i].count && status == ROTARY_OK; j++) {
             const struct setting *setting = &settings[i].table[j];
-            status =
-                check_member(setting, (const char *)settings[i].structure + setting->offset, where, error);
+            status = check_member(setting, (char *)settings[i].structure + setting->offset, where, error);
         }
     return status;
 }

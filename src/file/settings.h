@@ -35,6 +35,9 @@ struct setting {
     const char *const *choices; /* NULL-terminated names of a SETTING_CHOICE */
     const char *help;           /* one phrase: what it is, in which unit */
     const char *metavar;        /* placeholder of an option's value in its help: "N"; NULL: a flag */
+    /* Of a choice in a configuration that may also be an object: the offset of a char[SETTING_JSON_BYTES],
+     * which has its text where the index is the number of choices, and is empty elsewhere. 0: none. */
+    size_t object;
 };
 
 /* A table and the struct it describes. A whole configuration is a few of these over one flat JSON object. */

@@ -27,7 +27,7 @@ static int64_t entries_of(const struct distance_bias_shape *shape)
 
 double distance_bias_bytes(const struct distance_bias_config *config)
 {
-    const struct distance_bias_function *function = position_encoding(config->position)->distance_bias;
+    const struct distance_bias_function *function = config->function;
     const struct distance_bias_shape shape = shape_of(config);
     if (!function || config->positions == 0)
         return 0.0;
@@ -116,7 +116,7 @@ rotary_status distance_bias_create(struct distance_bias *bias, const struct back
                                    const struct distance_bias_config *config, struct parameters *parameters,
                                    rotary_error *error)
 {
-    const struct distance_bias_function *function = position_encoding(config->position)->distance_bias;
+    const struct distance_bias_function *function = config->function;
     struct distance_bias made = {.backend = backend,
                                  .function = function,
                                  .is_learned = function && function->gradient,

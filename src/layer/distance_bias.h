@@ -30,16 +30,16 @@ struct distance_bias {
 };
 
 struct distance_bias_config {
-    enum position position;
-    const char *prefix; /* of the parameters' names: "" or "encoder." */
+    const struct distance_bias_function *function; /* NULL: the encoding has no bias */
+    const char *prefix;                            /* of the parameters' names: "" or "encoder." */
     int64_t heads;
     int64_t positions; /* sequences have at most so many tokens; 0: only parameters are added, no memory */
     bool causal;
     bool training;
     struct distance_bias_settings settings;
 };
-/* The bias of an encoding; an empty one where it has none. Adds the parameters of a learned one to the table.
- */
+/* The bias of an encoding; an empty one where it has none. Adds the parameters of a learned one to the table,
+ * whose initial values stay borrowed. */
 ROTARY_CHECKED rotary_status distance_bias_create(struct distance_bias *bias, const struct backend *backend,
                                                   const struct distance_bias_config *config,
                                                   struct parameters *parameters, rotary_error *error);

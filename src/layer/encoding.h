@@ -11,18 +11,24 @@
 #include "layer/encoding_list.h"
 
 #define ROTARY_ENCODING_VALUE(capitals, name) POSITION_##capitals,
-enum position { ROTARY_ENCODINGS(ROTARY_ENCODING_VALUE) POSITIONS };
+enum position {
+    ROTARY_ENCODINGS(ROTARY_ENCODING_VALUE) POSITIONS,
+    POSITION_OWN = POSITIONS /* none of these: the configuration describes it (model/model_encoding.h) */
+};
 #undef ROTARY_ENCODING_VALUE
 
 enum kerple_kernel { KERPLE_LOG, KERPLE_POWER };
 enum { SANDWICH_MAX_CHANNELS = 1024 };
+
+struct formula_bias; /* layer/formula_bias.h */
 
 /* What biases by distance depend on beside head and distance. Each encoding reads its own. */
 struct distance_bias_settings {
     int64_t width;                 /* of the residual stream */
     int64_t buckets, max_distance; /* t5: in all directions; from max_distance on all distances share one */
     enum kerple_kernel kernel;
-    int64_t sandwich_channels; /* an even number */
+    int64_t sandwich_channels;          /* an even number */
+    const struct formula_bias *formula; /* of an encoding with one, borrowed; else NULL */
 };
 
 /* A bias that depends on head and distance alone, [heads, distances]: entry i of a head is added to the
@@ -34,7 +40,7 @@ struct distance_bias_shape {
 };
 
 /* The most parameters that a learned bias may have. */
-enum { DISTANCE_BIAS_PARAMETERS = 2 };
+enum { DISTANCE_BIAS_PARAMETERS = 8 };
 
 /* How a bias by distance is computed, on the host. The parameters of a fixed one are NULL, as it has none. */
 struct distance_bias_function {
@@ -77,6 +83,7 @@ struct position_encoding {
 ROTARY_ENCODINGS(ROTARY_ENCODING_ROW)
 #undef ROTARY_ENCODING_ROW
 
+/* Of POSITION_OWN, that of none. */
 const struct position_encoding *position_encoding(enum position position);
 /* The names in the order of the enum, NULL-terminated. */
 extern const char *const position_names[];

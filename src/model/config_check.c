@@ -2,8 +2,8 @@
 #include "model/config_check.h"
 
 #include "base/fail.h"
-#include "layer/encoding.h"
 #include "model/attention_plans.h"
+#include "model/model_encoding.h"
 
 /* What an encoder-decoder has and a decoder has not. */
 static rotary_status check_encoder(struct transformer_config *config, rotary_error *error)
@@ -99,6 +99,8 @@ rotary_status transformer_config_check(struct transformer_config *config, rotary
             "parallel_residual two_norms without a norm before the layers: wanted norm_position "
             "pre or both, or parallel_residual one_norm");
     rotary_status status = check_distance_bias(config, error);
+    if (status == ROTARY_OK)
+        status = model_encoding_check(config, error);
     if (status == ROTARY_OK && transformer_has_encoder(config))
         status = check_encoder(config, error);
     return status == ROTARY_OK ? attention_plans_check(config, error) : status;

@@ -4,7 +4,7 @@
 #include "base/fail.h"
 #include "file/file.h"
 #include "file/rope_config.h"
-#include "layer/encoding.h"
+#include "model/model_encoding.h"
 #include "model/rotation_config.h"
 
 #include <stdlib.h>
@@ -159,6 +159,7 @@ static rotary_status check_layers(const struct transformer_config *model, rotary
     json_t *flags = settings_json(model->no_rope_layers), *types = settings_json(model->layer_types);
     json_t *parameters = settings_json(model->rope_parameters);
     bool any = rotates(model, flags, types, parameters);
+    char name[ENCODING_NAME_BYTES];
     json_decref(flags);
     json_decref(types);
     json_decref(parameters);
@@ -167,7 +168,7 @@ static rotary_status check_layers(const struct transformer_config *model, rotary
                      error, ROTARY_INVALID_ARGUMENT,
                      "position is %s, and by no_rope_layers or rope_parameters no layer rotates: wanted a "
                      "layer that does, or position none",
-                     position_names[model->position]);
+                     model_encoding_name(model, name));
 }
 
 /* The encoder, and cross-attention that rotates, rotate as layers of type full_attention do. */
@@ -216,9 +217,9 @@ static rotary_status check_window(const struct transformer_config *model, rotary
 
 rotary_status contradictions_check(const struct transformer_config *model, rotary_error *error)
 {
-    const struct position_encoding *encoding = position_encoding((enum position)model->position);
+    const struct position_encoding encoding = model_encoding(model);
     rotary_status status = ROTARY_OK;
-    if (encoding->rotate_query_key || encoding->rotate_value)
-        status = check_rotation(model, encoding->rotate_value, error);
+    if (encoding.rotate_query_key || encoding.rotate_value)
+        status = check_rotation(model, encoding.rotate_value, error);
     return status == ROTARY_OK ? check_window(model, error) : status;
 }

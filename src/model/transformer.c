@@ -5,6 +5,7 @@
 #include "model/transformer.h"
 
 #include "base/fail.h"
+#include "model/model_encoding.h"
 #include "model/transformer_parts.h"
 
 #include <math.h>
@@ -159,7 +160,7 @@ static rotary_status add_embedding(struct transformer *transformer, struct embed
 {
     const struct transformer_config *config = &transformer->config;
     bool normal = config->initialisation == INITIALISE_NORMAL, encodes = part == &transformer->encoder;
-    enum embedding_position position = position_encoding((enum position)config->position)->embedding;
+    enum embedding_position position = transformer->encoding.terms.embedding;
     if (measured && position == EMBEDDING_POSITION_SINUSOIDAL)
         position = EMBEDDING_POSITION_NONE;
     const struct embedding_config embedding = {
@@ -183,7 +184,7 @@ static struct distance_bias_config bias_config_of(const struct transformer *tran
 {
     const struct transformer_config *config = &transformer->config;
     bool encodes = part == &transformer->encoder;
-    return (struct distance_bias_config){.position = (enum position)config->position,
+    return (struct distance_bias_config){.function = transformer->encoding.terms.distance_bias,
                                          .prefix = encodes ? "encoder." : "",
                                          .heads = config->num_attention_heads,
                                          .positions = positions,
@@ -193,7 +194,8 @@ static struct distance_bias_config bias_config_of(const struct transformer *tran
                                                       .buckets = config->relative_attention_num_buckets,
                                                       .max_distance = config->relative_attention_max_distance,
                                                       .kernel = (enum kerple_kernel)config->kerple_kernel,
-                                                      .sandwich_channels = config->sandwich_channels}};
+                                                      .sandwich_channels = config->sandwich_channels,
+                                                      .formula = &transformer->encoding.bias}};
 }
 
 static rotary_status add_distance_bias(struct transformer *transformer, struct embedded_stack *part,
@@ -291,6 +293,8 @@ static rotary_status create_without_memory(struct transformer **transformer, con
     if (status == ROTARY_OK)
         status = check_limits(made, error);
     if (status == ROTARY_OK)
+        status = model_encoding_read(&made->config, &made->encoding, error);
+    if (status == ROTARY_OK)
         status = add_parts(made, table_positions, measured, error);
     if (status == ROTARY_OK)
         *transformer = made;
@@ -304,11 +308,10 @@ static rotary_status create_without_memory(struct transformer **transformer, con
 static double count_tables(const struct transformer *transformer, const struct embedded_stack *part)
 {
     const struct transformer_config *config = &transformer->config;
-    const struct position_encoding *encoding = position_encoding((enum position)config->position);
     const struct distance_bias_config bias =
         bias_config_of(transformer, part, config->max_position_embeddings);
     double positions = (double)config->max_position_embeddings, bytes = distance_bias_bytes(&bias);
-    if (encoding->embedding == EMBEDDING_POSITION_SINUSOIDAL)
+    if (transformer->encoding.terms.embedding == EMBEDDING_POSITION_SINUSOIDAL)
         bytes += positions * (double)config->hidden_size * sizeof(float);
     return bytes + attention_plans_table_bytes(&part->plans, config);
 }
@@ -397,6 +400,7 @@ void transformer_destroy(struct transformer *transformer)
     loss_destroy(transformer->loss);
     linear_destroy(transformer->output);
     parameters_free(&transformer->parameters);
+    own_encoding_free(&transformer->encoding);
     backend_arena_free(transformer->backend, &transformer->arena);
     rotary_arena_free(&transformer->host_arena);
     free(transformer);

@@ -20,7 +20,7 @@ rotary_status transformer_check_tokens(const struct embedded_stack *part, const 
 rotary_status transformer_check_position(const struct transformer *transformer, int64_t last,
                                          rotary_error *error)
 {
-    const struct position_encoding *encoding = position_encoding((enum position)transformer->config.position);
+    const struct position_encoding *encoding = &transformer->encoding.terms;
     bool table = encoding->embedding != EMBEDDING_POSITION_NONE || encoding->distance_bias;
     if (table && last >= transformer->config.max_position_embeddings)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,

@@ -40,7 +40,8 @@ void transformer_config_default(struct transformer_config *config)
 #define MEMBER(name) offsetof(struct transformer_config, name)
 
 static const struct setting table[] = {
-    {"position", SETTING_CHOICE, MEMBER(position), 0, 0, position_names, .help = "position encoding"},
+    {"position", SETTING_CHOICE, MEMBER(position), 0, 0, position_names, .help = "position encoding",
+     .object = MEMBER(position_object)},
     {"architecture", SETTING_CHOICE, MEMBER(architecture), 0, 0, architectures,
      .help = "decoder, or encoder_decoder for tasks with a source"},
     {"vocab_size", SETTING_INTEGER, MEMBER(vocab_size), 0, 1 << 24, NULL, .help = "tokens; 0: the task's"},
@@ -52,7 +53,7 @@ static const struct setting table[] = {
      .help = "blocks; of an encoder_decoder, those of the decoder"},
     {"num_encoder_layers", SETTING_INTEGER, MEMBER(num_encoder_layers), 0, 1024, NULL,
      .help = "blocks of the encoder; 0: num_hidden_layers"},
-    {"num_attention_heads", SETTING_INTEGER, MEMBER(num_attention_heads), 1, 1024, NULL,
+    {"num_attention_heads", SETTING_INTEGER, MEMBER(num_attention_heads), 1, TRANSFORMER_MAX_HEADS, NULL,
      .help = "query heads"},
     {"num_key_value_heads", SETTING_INTEGER, MEMBER(num_key_value_heads), 0, 1024, NULL,
      .help = "key-value heads; 0: num_attention_heads"},

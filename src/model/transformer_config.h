@@ -7,7 +7,7 @@
 
 #include "file/settings.h"
 
-enum { TRANSFORMER_MAX_HEAD_DIM = 1024 };
+enum { TRANSFORMER_MAX_HEAD_DIM = 1024, TRANSFORMER_MAX_HEADS = 1024 };
 
 enum architecture {
     ARCHITECTURE_DECODER,        /* one causal stack */
@@ -39,7 +39,7 @@ struct transformer_config {
     bool share_encoder_decoder_embeddings; /* the source reads the target's table */
     bool cross_rotary; /* cross-attention rotates queries and keys by their positions in target and source */
     int hidden_act;    /* relu, gelu, swiglu: enum activation */
-    int position;      /* enum position: layer/encoding.h */
+    int position;      /* enum position: layer/encoding.h; POSITION_OWN: position_object describes it */
     int pairing;       /* half, interleaved */
     int norm;          /* layer_norm, rms_norm */
     int norm_position; /* enum norm_position */
@@ -50,6 +50,7 @@ struct transformer_config {
         activation_dropout, initializer_range, label_smoothing;
     bool bias, tie_word_embeddings, scale_embedding;
     int attention_bias, attention_output_bias, mlp_bias, output_bias; /* enum projection_bias */
+    char position_object[SETTING_JSON_BYTES];                         /* model/own_encoding.h */
     /* The rotation beyond rope_theta, and what differs between layers, as Hugging Face writes them
      * (model/rotation_config.h, model/attention_plans.h). */
     char rope_scaling[SETTING_JSON_BYTES];    /* {"rope_type": ..., "factor": ..., ...} */

@@ -28,6 +28,8 @@ bool arm_name_add(char name[ARM_NAME_BYTES], const char *key, const json_t *valu
         return false;
     if (strcmp(key, "position") != 0 && (!append(name, key) || !append(name, "=")))
         return false;
+    if (strcmp(key, "position") == 0 && file_json_name(value))
+        return append(name, file_json_name(value));
     if (json_is_string(value))
         return append(name, json_string_value(value));
     char *text = file_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);

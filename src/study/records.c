@@ -272,13 +272,13 @@ static rotary_status read_config(struct record *record, const char *path, rotary
     record->parameters = json_integer_value(json_object_get(record->config, RUN_PARAMETERS));
     json_object_del(record->config, RUN_PARAMETERS);
     record->task = json_string_value(json_object_get(record->config, "task"));
-    record->position = json_string_value(json_object_get(record->config, "position"));
+    record->position = file_json_name(json_object_get(record->config, "position"));
     const json_t *seed = json_object_get(record->config, "seed"),
                  *steps = json_object_get(record->config, "steps");
     if (!record->task || !record->position || !json_is_integer(seed) || !json_is_integer(steps))
         return rotary_fail(
             error, ROTARY_BAD_FILE,
-            "%s is not a run's configuration: wanted task and position (text), seed and steps (whole "
+            "%s is not a run's configuration: wanted task and position (names), seed and steps (whole "
             "numbers)",
             path);
     record->seed = json_integer_value(seed);

@@ -95,7 +95,7 @@ static bool copy_setting(json_t *metadata, const char *key, const json_t *settin
     const json_t *value = json_object_get(settings, key);
     char number[32];
     snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
-    const char *text = json_is_string(value) ? json_string_value(value) : number;
+    const char *name = file_json_name(value), *text = name ? name : number;
     return json_object_set_new(metadata, key, json_string(text)) == 0;
 }
 

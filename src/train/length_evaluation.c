@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 #include "base/integer.h"
-#include "layer/encoding.h"
+#include "model/model_encoding.h"
 #include "train/evaluation.h"
 #include "train/train.h"
 
@@ -29,12 +29,11 @@ static bool has_own_scaling(const struct transformer_config *model)
 bool length_is_possible(const struct length_call *call)
 {
     const struct transformer_config *model = &call->config->model;
-    const struct position_encoding *encoding = position_encoding((enum position)model->position);
-    const bool rotates = encoding->rotate_query_key || encoding->rotate_value;
+    const struct position_encoding encoding = model_encoding(model);
+    const bool rotates = encoding.rotate_query_key || encoding.rotate_value;
     if (call->scaling != LENGTH_SCALING_NONE && (!rotates || has_own_scaling(model)))
         return false;
-    return encoding->embedding != EMBEDDING_POSITION_LEARNED ||
-           call->length <= model->max_position_embeddings;
+    return encoding.embedding != EMBEDDING_POSITION_LEARNED || call->length <= model->max_position_embeddings;
 }
 
 /* Writes the model's rope_scaling. */

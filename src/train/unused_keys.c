@@ -3,8 +3,8 @@
 
 #include "base/fail.h"
 #include "file/file.h"
-#include "layer/encoding.h"
 #include "layer/sublayer.h"
+#include "model/model_encoding.h"
 #include "train/schedule.h"
 
 #include <stdio.h>
@@ -17,13 +17,13 @@ enum { VALUE_BYTES = 64 };
 
 static bool rotates_nothing(const struct run_config *config)
 {
-    const struct position_encoding *encoding = position_encoding((enum position)config->model.position);
-    return !encoding->rotate_query_key && !encoding->rotate_value;
+    const struct position_encoding encoding = model_encoding(&config->model);
+    return !encoding.rotate_query_key && !encoding.rotate_value;
 }
 
 static bool rotates_no_value(const struct run_config *config)
 {
-    return !position_encoding((enum position)config->model.position)->rotate_value;
+    return !model_encoding(&config->model).rotate_value;
 }
 
 static bool has_no_xpos(const struct run_config *config)

@@ -17,7 +17,7 @@ struct sample {
     bool bias;
     int act;
     char name[SETTING_TEXT_BYTES];
-    char scaling[SETTING_JSON_BYTES], types[SETTING_JSON_BYTES];
+    char scaling[SETTING_JSON_BYTES], types[SETTING_JSON_BYTES], act_object[SETTING_JSON_BYTES];
 };
 
 static const struct setting sample_table[] = {
@@ -308,8 +308,54 @@ static void test_nearest(void)
     CHECK(!settings_nearest(long_name, names));
 }
 
+/* A choice that may also be an object has its text beside the index. */
+static void test_choice_object(void)
+{
+    static const struct setting table[] = {{"act", SETTING_CHOICE, offsetof(struct sample, act), 0, 0, acts,
+                                            .help = "act", .object = offsetof(struct sample, act_object)}};
+    const struct settings settings = {table, 1, &sample};
+    char large[SETTING_JSON_BYTES + 16];
+    reset();
+    CHECK_INT(settings_assign(&settings, 1, "act={\"b\": 1, \"a\": [2]}", &error), ROTARY_OK);
+    CHECK_INT(sample.act, 3);
+    CHECK_TEXT(sample.act_object, "{\"b\":1,\"a\":[2]}");
+    CHECK_INT(settings_check(&settings, 1, "here", &error), ROTARY_OK);
+    json_t *object = json_object();
+    CHECK_INT(settings_write(&settings, 1, object, &error), ROTARY_OK);
+    char *text = json_dumps(object, JSON_COMPACT);
+    CHECK_TEXT(text, "{\"act\":{\"b\":1,\"a\":[2]}}");
+    free(text);
+    CHECK_INT(settings_assign(&settings, 1, "act=gelu", &error), ROTARY_OK);
+    CHECK_INT(sample.act, 1);
+    CHECK_TEXT(sample.act_object, "");
+    CHECK_INT(settings_read(&settings, 1, object, "here", &error), ROTARY_OK);
+    CHECK_INT(sample.act, 3);
+    json_decref(object);
+    sample.act_object[0] = '[';
+    CHECK_INT(settings_check(&settings, 1, "here", &error), ROTARY_INVALID_ARGUMENT);
+    sample.act_object[0] = 0;
+    CHECK_INT(settings_check(&settings, 1, "here", &error), ROTARY_INVALID_ARGUMENT);
+    memset(sample.act_object, ' ', SETTING_JSON_BYTES); /* no end */
+    CHECK_INT(settings_check(&settings, 1, "here", &error), ROTARY_INVALID_ARGUMENT);
+    sample.act = 4;
+    CHECK_INT(settings_check(&settings, 1, "here", &error), ROTARY_INVALID_ARGUMENT);
+    reset();
+    memset(large, 'x', sizeof large);
+    memcpy(large, "act={\"", 6);
+    memcpy(large + sizeof large - 6, "\":1}", 5);
+    large[sizeof large - 1] = 0;
+    CHECK_INT(settings_assign(&settings, 1, large, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_WORDS(error.message, "wanted relu, gelu or swiglu, or an object of at most 8191 bytes");
+    CHECK_INT(settings_assign(&settings, 1, "act=[1]", &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(settings_assign(&settings, 1, "act={", &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(sample.act, 1);
+    struct settings plain = {sample_table, 4, &sample};
+    CHECK_INT(settings_assign(&plain, 1, "hidden_act={\"a\":1}", &error), ROTARY_INVALID_ARGUMENT);
+}
+
 int main(void)
 {
+    test_choice_object();
     test_read();
     test_boolean_choices();
     test_refused();

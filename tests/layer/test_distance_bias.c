@@ -54,7 +54,7 @@ static void begin(struct fixture *fixture, const struct backend *backend, const 
     while (position_names[position] && strcmp(position_names[position], golden->encoding) != 0)
         position++;
     *fixture = (struct fixture){.parameters.backend = backend,
-                                .config = {.position = (enum position)position,
+                                .config = {.function = position_encoding((enum position)position)->distance_bias,
                                            .prefix = prefix,
                                            .heads = golden->heads,
                                            .positions = GOLDEN_POSITIONS,

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/model_encoding.h"
+
+#include "base/fail.h"
+#include "base/integer.h"
+#include "file/file.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static rotary_status read_description(const struct transformer_config *config, int64_t heads,
+                                      struct own_encoding *encoding, rotary_error *error)
+{
+    char name[ENCODING_NAME_BYTES], where[ENCODING_NAME_BYTES + 16];
+    if (config->position != POSITION_OWN) {
+        *encoding = (struct own_encoding){.terms = *position_encoding((enum position)config->position)};
+        return ROTARY_OK;
+    }
+    json_t *object = settings_json(config->position_object);
+    if (!object)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read a position encoding");
+    snprintf(where, sizeof where, "position %s", model_encoding_name(config, name));
+    rotary_status status = own_encoding_read(object, where, heads, encoding, error);
+    json_decref(object);
+    return status;
+}
+
+struct position_encoding model_encoding(const struct transformer_config *config)
+{
+    struct own_encoding encoding;
+    if (read_description(config, 0, &encoding, NULL) != ROTARY_OK)
+        return encoding_none;
+    const struct position_encoding terms = encoding.terms;
+    own_encoding_free(&encoding);
+    return terms;
+}
+
+const char *model_encoding_name(const struct transformer_config *config, char name[ENCODING_NAME_BYTES])
+{
+    if (config->position != POSITION_OWN) {
+        snprintf(name, ENCODING_NAME_BYTES, "%s", position_names[config->position]);
+        return name;
+    }
+    json_t *object = settings_json(config->position_object);
+    const char *given = file_json_name(object);
+    snprintf(name, ENCODING_NAME_BYTES, "%s", given ? given : "without a name");
+    json_decref(object);
+    return name;
+}
+
+rotary_status model_encoding_read(const struct transformer_config *config, struct own_encoding *encoding,
+                                  rotary_error *error)
+{
+    return read_description(config, config->num_attention_heads, encoding, error);
+}
+
+/* The initial bias at a few distances of each head. */
+static rotary_status check_finite(const struct transformer_config *config,
+                                  const struct own_encoding *encoding, int64_t distance, rotary_error *error)
+{
+    const struct formula_bias *bias = &encoding->bias;
+    const struct distance_bias_shape shape = {
+        .heads = config->num_attention_heads, .distances = 1, .first = distance, .settings.formula = bias};
+    const float *parameters[DISTANCE_BIAS_PARAMETERS];
+    float values[TRANSFORMER_MAX_HEADS];
+    char name[ENCODING_NAME_BYTES];
+    for (int i = 0; i < bias->learned; i++)
+        parameters[i] = bias->numbers[i].initial;
+    encoding->terms.distance_bias->fill(&shape, parameters, values);
+    for (int64_t head = 0; head < shape.heads; head++)
+        if (!isfinite(values[head]))
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "position %s: \"bias\" is %g at distance %lld in head %lld, wanted a finite "
+                               "number",
+                               model_encoding_name(config, name), (double)values[head], (long long)distance,
+                               (long long)head);
+    return ROTARY_OK;
+}
+
+/* All distances up to 64, and then fewer and fewer, to the longest. */
+static rotary_status check_bias(const struct transformer_config *config, const struct own_encoding *encoding,
+                                rotary_error *error)
+{
+    const int64_t longest = config->max_position_embeddings - 1;
+    rotary_status status = ROTARY_OK;
+    for (int64_t distance = 0; status == ROTARY_OK && distance <= longest;
+         distance = distance < longest ? min_i64(distance + 1 + distance / 64, longest) : longest + 1) {
+        status = check_finite(config, encoding, -distance, error);
+        if (status == ROTARY_OK && transformer_has_encoder(config))
+            status = check_finite(config, encoding, distance, error);
+    }
+    return status;
+}
+
+rotary_status model_encoding_check(const struct transformer_config *config, rotary_error *error)
+{
+    struct own_encoding encoding;
+    rotary_status status = model_encoding_read(config, &encoding, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (encoding.bias.formula)
+        status = check_bias(config, &encoding, error);
+    own_encoding_free(&encoding);
+    return status;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The position encoding of a configuration: a named one, or one that the configuration describes.
+ */
+#ifndef ROTARY_MODEL_MODEL_ENCODING_H
+#define ROTARY_MODEL_MODEL_ENCODING_H
+
+#include "model/own_encoding.h"
+#include "model/transformer_config.h"
+
+/* What of an encoding a configuration says. Of a description that model_encoding_check refuses, nothing. */
+struct position_encoding model_encoding(const struct transformer_config *config);
+/* Writes the encoding's name to `name` and returns that. */
+const char *model_encoding_name(const struct transformer_config *config, char name[ENCODING_NAME_BYTES]);
+
+/* Reads the description; of a named encoding only `terms` is set. own_encoding_free frees it. */
+ROTARY_CHECKED rotary_status model_encoding_read(const struct transformer_config *config,
+                                                 struct own_encoding *encoding, rotary_error *error);
+/* Checks a description, and that its bias is finite at first. Of a named encoding nothing is to be checked.
+ */
+ROTARY_CHECKED rotary_status model_encoding_check(const struct transformer_config *config,
+                                                  rotary_error *error);
+
+#endif

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/own_encoding.h"
+
+#include "base/fail.h"
+#include "file/file.h"
+#include "file/settings.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const keys[] = {"name", "embedding", "rotate", "bias", "learned", NULL};
+static const char *const number_keys[] = {"initial", "shared", NULL};
+static const char *const embeddings[] = {
+    [EMBEDDING_POSITION_NONE] = "none",
+    [EMBEDDING_POSITION_LEARNED] = "learned",
+    [EMBEDDING_POSITION_SINUSOIDAL] = "sinusoidal",
+    NULL,
+};
+
+/* An object that is read. */
+struct reader {
+    const json_t *object;
+    const char *where;
+    int64_t heads;
+    struct own_encoding *encoding;
+    rotary_error *error;
+};
+
+/* ---- errors ---- */
+
+/* "mine.json: "rotate" is 5, wanted ..." */
+static rotary_status refuse(const struct reader *reader, const char *key, const json_t *value,
+                            const char *wanted)
+{
+    char *got = file_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    rotary_status status =
+        rotary_fail(reader->error, ROTARY_INVALID_ARGUMENT, "%.200s: \"%s\" is %.80s, wanted %s",
+                    reader->where, key, got ? got : "not printable", wanted);
+    free(got);
+    return status;
+}
+
+static rotary_status refuse_names(const struct reader *reader, const char *key, const json_t *value,
+                                  const char *const *names)
+{
+    char wanted[SETTINGS_NAMES_BYTES], hint[SETTINGS_HINT_BYTES] = "",
+                                       both[SETTINGS_NAMES_BYTES + SETTINGS_HINT_BYTES];
+    if (json_is_string(value))
+        settings_hint(json_string_value(value), names, hint);
+    snprintf(both, sizeof both, "%s%s", settings_names(names, wanted), hint);
+    return refuse(reader, key, value, both);
+}
+
+/* Refuses keys of `object`, the value of `within` if that is not NULL, that are not `known`. */
+static rotary_status check_keys(const struct reader *reader, const char *within, const json_t *object,
+                                const char *const *known)
+{
+    const char *key;
+    json_t *value;
+    char wanted[SETTINGS_NAMES_BYTES], hint[SETTINGS_HINT_BYTES];
+    json_object_foreach ((json_t *)(uintptr_t)object, key, value) {
+        int i = 0;
+        while (known[i] && strcmp(known[i], key) != 0)
+            i++;
+        if (!known[i])
+            return rotary_fail(reader->error, ROTARY_INVALID_ARGUMENT,
+                               "%.200s: %s%s%sthere is no key \"%.80s\", wanted %s%s", reader->where,
+                               within ? "\"" : "", within ? within : "", within ? "\": " : "", key,
+                               settings_names(known, wanted), settings_hint(key, known, hint));
+    }
+    return ROTARY_OK;
+}
+
+/* ---- names, embedding, rotation ---- */
+
+/* Names are folders' too. */
+static bool allows_name(const char *name)
+{
+    size_t length = strlen(name);
+    bool good = length > 0 && length < ENCODING_NAME_BYTES && isalnum((unsigned char)name[0]);
+    for (size_t i = 0; good && i < length; i++)
+        good = isalnum((unsigned char)name[i]) || strchr("._+-", name[i]);
+    return good;
+}
+
+static rotary_status read_name(const struct reader *reader)
+{
+    const json_t *value = json_object_get(reader->object, "name");
+    const char *name = json_string_value(value);
+    if (!value)
+        return rotary_fail(reader->error, ROTARY_INVALID_ARGUMENT,
+                           "%.200s: there is no \"name\", wanted that of the encoding", reader->where);
+    if (!name || !allows_name(name))
+        return refuse(reader, "name", value,
+                      "at most 63 letters, digits and \"._+-\", the first a letter or digit");
+    bool taken = strcmp(name, "all") == 0;
+    for (int i = 0; position_names[i]; i++)
+        taken = taken || strcmp(name, position_names[i]) == 0;
+    return taken ? refuse(reader, "name", value, "one that no other encoding has") : ROTARY_OK;
+}
+
+static rotary_status read_embedding(const struct reader *reader)
+{
+    const json_t *value = json_object_get(reader->object, "embedding");
+    const char *name = json_string_value(value);
+    if (!value)
+        return ROTARY_OK;
+    for (int i = 0; name && embeddings[i]; i++)
+        if (strcmp(name, embeddings[i]) == 0) {
+            reader->encoding->terms.embedding = (enum embedding_position)i;
+            return ROTARY_OK;
+        }
+    return refuse_names(reader, "embedding", value, embeddings);
+}
+
+static rotary_status read_rotate(const struct reader *reader)
+{
+    static const char *const names[] = {"query", "key", "value"};
+    const json_t *list = json_object_get(reader->object, "rotate"), *value;
+    bool found[3] = {false};
+    size_t known = 0, index;
+    if (!list)
+        return ROTARY_OK;
+    json_array_foreach (list, index, value)
+        for (int i = 0; i < 3; i++)
+            if (json_is_string(value) && strcmp(json_string_value(value), names[i]) == 0 && !found[i]) {
+                found[i] = true;
+                known++;
+            }
+    if (!json_is_array(list) || known != json_array_size(list) || found[0] != found[1])
+        return refuse(reader, "rotate", list,
+                      "[\"query\", \"key\"], [\"query\", \"key\", \"value\"], [\"value\"] or []");
+    reader->encoding->terms.rotate_query_key = found[0];
+    reader->encoding->terms.rotate_value = found[2];
+    return ROTARY_OK;
+}
+
+/* ---- the bias ---- */
+
+static rotary_status create_formula(const struct reader *reader, const char *key, const json_t *value,
+                                    const struct formula_name *names, int count, struct formula **formula)
+{
+    rotary_error wrong = {0};
+    if (!json_is_string(value))
+        return refuse(reader, key, value, "a formula, as a text");
+    rotary_status status = formula_create(formula, json_string_value(value), names, count, &wrong);
+    if (status != ROTARY_OK)
+        return rotary_fail(reader->error, status, "%.200s: \"%s\", %s", reader->where, key, wrong.message);
+    return ROTARY_OK;
+}
+
+/* Evaluates the initial value of a number for each head. */
+static rotary_status fill_initial(const struct reader *reader, const char *key, const struct formula *formula,
+                                  double plain, struct formula_bias_number *number)
+{
+    const int64_t count = number->shared ? 1 : reader->heads;
+    double head, heads = (double)reader->heads, value = plain;
+    const double *const inputs[] = {&head, &heads};
+    number->initial = calloc((size_t)count + 1, sizeof *number->initial);
+    if (!number->initial)
+        return rotary_fail(reader->error, ROTARY_OUT_OF_MEMORY, "no memory for the initial values of %s",
+                           key);
+    for (int64_t i = 0; i < count; i++) {
+        head = (double)i;
+        if (formula)
+            formula_values(formula, inputs, 1, &value);
+        number->initial[i] = (float)value;
+        if (!isfinite(number->initial[i]))
+            return rotary_fail(reader->error, ROTARY_INVALID_ARGUMENT,
+                               "%.200s: \"%s\" begins as %g in head %lld of %lld, wanted a finite number",
+                               reader->where, key, value, (long long)i, (long long)reader->heads);
+    }
+    return ROTARY_OK;
+}
+
+static rotary_status read_initial(const struct reader *reader, const char *key, const json_t *value,
+                                  struct formula_bias_number *number)
+{
+    static const struct formula_name names[] = {{"head", FORMULA_NUMBER}, {"heads", FORMULA_NUMBER}};
+    struct formula *formula = NULL;
+    rotary_status status = ROTARY_OK;
+    if (json_is_string(value))
+        status = create_formula(reader, key, value, names, 2, &formula);
+    else if (!json_is_number(value))
+        status = refuse(reader, key, value,
+                        "its initial value: a number, a formula, or {\"initial\": ..., \"shared\": true}");
+    if (status == ROTARY_OK && number->shared && formula && formula_uses(formula, 0))
+        status = rotary_fail(reader->error, ROTARY_INVALID_ARGUMENT,
+                             "%.200s: \"%s\" is shared by all heads, and its initial value depends on head",
+                             reader->where, key);
+    if (status == ROTARY_OK && reader->heads > 0)
+        status = fill_initial(reader, key, formula, json_number_value(value), number);
+    formula_destroy(formula);
+    return status;
+}
+
+static rotary_status read_number(const struct reader *reader, const char *name, const json_t *value)
+{
+    struct formula_bias *bias = &reader->encoding->bias;
+    char key[FORMULA_NAME_BYTES + 16];
+    if (!formula_allows_name(name) || strcmp(name, "distance") == 0 || strcmp(name, "head") == 0 ||
+        strcmp(name, "heads") == 0)
+        return rotary_fail(
+            reader->error, ROTARY_INVALID_ARGUMENT,
+            "%.200s: \"learned\": a number is named \"%.40s\", wanted at most 31 letters, digits "
+            "and \"_\", and no name that formulas have",
+            reader->where, name);
+    if (bias->learned == DISTANCE_BIAS_PARAMETERS)
+        return rotary_fail(reader->error, ROTARY_INVALID_ARGUMENT,
+                           "%.200s: \"learned\" has more than %d numbers, wanted fewer", reader->where,
+                           (int)DISTANCE_BIAS_PARAMETERS);
+    struct formula_bias_number *number = &bias->numbers[bias->learned++];
+    snprintf(number->name, sizeof number->name, "%s", name);
+    snprintf(key, sizeof key, "learned\": \"%s", name);
+    if (!json_is_object(value))
+        return read_initial(reader, key, value, number);
+    const json_t *shared = json_object_get(value, "shared");
+    rotary_status status = check_keys(reader, key, value, number_keys);
+    if (status == ROTARY_OK && shared && !json_is_boolean(shared))
+        status = refuse(reader, "shared", shared, "true or false");
+    number->shared = json_is_true(shared);
+    if (status != ROTARY_OK)
+        return status;
+    if (!json_object_get(value, "initial"))
+        return refuse(reader, key, value, "an \"initial\" value");
+    return read_initial(reader, key, json_object_get(value, "initial"), number);
+}
+
+static rotary_status read_numbers(const struct reader *reader)
+{
+    const json_t *learned = json_object_get(reader->object, "learned");
+    const char *name;
+    json_t *value;
+    rotary_status status = ROTARY_OK;
+    if (!learned)
+        return ROTARY_OK;
+    if (!json_is_object(learned))
+        return refuse(reader, "learned", learned, "an object of names and initial values");
+    json_object_foreach ((json_t *)(uintptr_t)learned, name, value)
+        if (status == ROTARY_OK)
+            status = read_number(reader, name, value);
+    return status;
+}
+
+/* The formula, which must depend on all the numbers. */
+static rotary_status read_formula(const struct reader *reader, const json_t *value)
+{
+    struct formula_name names[FORMULA_BIAS_NAMES + DISTANCE_BIAS_PARAMETERS] = {
+        [FORMULA_BIAS_DISTANCE] = {"distance", FORMULA_SERIES},
+        [FORMULA_BIAS_HEAD] = {"head", FORMULA_NUMBER},
+        [FORMULA_BIAS_HEADS] = {"heads", FORMULA_NUMBER}};
+    struct formula_bias *bias = &reader->encoding->bias;
+    for (int i = 0; i < bias->learned; i++) {
+        names[FORMULA_BIAS_NAMES + i].role = FORMULA_LEARNED;
+        memcpy(names[FORMULA_BIAS_NAMES + i].name, bias->numbers[i].name, FORMULA_NAME_BYTES);
+    }
+    rotary_status status =
+        create_formula(reader, "bias", value, names, FORMULA_BIAS_NAMES + bias->learned, &bias->formula);
+    for (int i = 0; status == ROTARY_OK && i < bias->learned; i++)
+        if (!formula_uses(bias->formula, FORMULA_BIAS_NAMES + i))
+            status = rotary_fail(reader->error, ROTARY_INVALID_ARGUMENT,
+                                 "%.200s: \"learned\" has \"%s\", which is not in \"bias\"", reader->where,
+                                 bias->numbers[i].name);
+    return status;
+}
+
+static rotary_status read_bias(const struct reader *reader)
+{
+    const json_t *value = json_object_get(reader->object, "bias");
+    if (!value && json_object_get(reader->object, "learned"))
+        return rotary_fail(reader->error, ROTARY_INVALID_ARGUMENT,
+                           "%.200s: \"learned\" without \"bias\", whose numbers it has", reader->where);
+    rotary_status status = value ? read_numbers(reader) : ROTARY_OK;
+    if (status != ROTARY_OK || !value)
+        return status;
+    status = read_formula(reader, value);
+    reader->encoding->terms.distance_bias = formula_bias_function(&reader->encoding->bias);
+    return status;
+}
+
+/* ---- public ---- */
+
+rotary_status own_encoding_read(const json_t *object, const char *where, int64_t heads,
+                                struct own_encoding *encoding, rotary_error *error)
+{
+    struct own_encoding made = {.terms = {.embedding = EMBEDDING_POSITION_NONE}};
+    const struct reader reader = {object, where, heads, &made, error};
+    rotary_status status = check_keys(&reader, NULL, object, keys);
+    if (status == ROTARY_OK)
+        status = read_name(&reader);
+    if (status == ROTARY_OK)
+        status = read_embedding(&reader);
+    if (status == ROTARY_OK)
+        status = read_rotate(&reader);
+    if (status == ROTARY_OK)
+        status = read_bias(&reader);
+    if (status == ROTARY_OK)
+        *encoding = made;
+    else
+        own_encoding_free(&made);
+    return status;
+}
+
+void own_encoding_free(struct own_encoding *encoding)
+{
+    formula_bias_free(&encoding->bias);
+    *encoding = (struct own_encoding){0};
+}
+
+/* "some/mine.json" is mine. Checked as any name is. */
+static rotary_status add_name(const char *path, json_t *object, rotary_error *error)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t length = strlen(name), ending = strlen(".json");
+    if (length > ending && strcmp(name + length - ending, ".json") == 0)
+        length -= ending;
+    if (json_object_get(object, "name"))
+        return ROTARY_OK;
+    return json_object_set_new(object, "name", json_stringn(name, length)) == 0
+               ? ROTARY_OK
+               : rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                             "%.200s: the name of the file is no UTF-8 text, wanted a \"name\" in it", path);
+}
+
+rotary_status own_encoding_file(const char *path, json_t **object, rotary_error *error)
+{
+    json_t *made = NULL;
+    struct own_encoding encoding;
+    rotary_error wrong = {0};
+    rotary_status status = file_read_json(path, &made, &wrong);
+    if (status == ROTARY_OK)
+        status = add_name(path, made, &wrong);
+    if (status == ROTARY_OK)
+        status = own_encoding_read(made, path, 0, &encoding, &wrong);
+    if (status != ROTARY_OK) {
+        json_decref(made);
+        return rotary_fail(error, status == ROTARY_INVALID_ARGUMENT ? ROTARY_BAD_FILE : status, "%s",
+                           wrong.message);
+    }
+    own_encoding_free(&encoding);
+    *object = made;
+    return ROTARY_OK;
+}
+
+rotary_status own_encoding_value(const char *text, json_t **value, rotary_error *error)
+{
+    size_t length = strlen(text), ending = strlen(".json");
+    if (length > ending && strcmp(text + length - ending, ".json") == 0)
+        return own_encoding_file(text, value, error);
+    *value = json_string(text);
+    return *value ? ROTARY_OK
+                  : rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the name of an encoding is not UTF-8 text");
+}

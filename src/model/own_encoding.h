@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Position encodings that a configuration describes by the terms that the named ones are made of. "position"
+ * then has an object instead of a name:
+ *
+ *     "name"       letters, digits and "._+-"; not that of a named encoding
+ *     "embedding"  what is added to the embedding: "none", "learned" or "sinusoidal"
+ *     "rotate"     what is rotated: ["query", "key"], ["query", "key", "value"] or []
+ *     "bias"       added to scores: a formula (layer/formula.h) of distance, head, heads and learned numbers
+ *     "learned"    those numbers with their initial values: each a number, a formula of head and heads, or
+ *                  {"initial": either, "shared": true} for one of all heads instead of one for each
+ *
+ * All keys but the name may be left out. The object of a file has no name where the file's is meant.
+ */
+#ifndef ROTARY_MODEL_OWN_ENCODING_H
+#define ROTARY_MODEL_OWN_ENCODING_H
+
+#include "layer/formula_bias.h"
+
+#include <jansson.h>
+
+enum { ENCODING_NAME_BYTES = 64 };
+
+struct own_encoding {
+    struct position_encoding terms;
+    struct formula_bias bias; /* owned; formula NULL: there is none */
+};
+
+/* Reads an object. heads: of the model, for initial values; 0: these are left out. `where` begins the
+ * messages. ROTARY_INVALID_ARGUMENT for a key that is unknown or wrong, with the key, and of a formula the
+ * column. */
+ROTARY_CHECKED rotary_status own_encoding_read(const json_t *object, const char *where, int64_t heads,
+                                               struct own_encoding *encoding, rotary_error *error);
+void own_encoding_free(struct own_encoding *encoding);
+
+/* Reads and checks a file, whose object, with a name, becomes *object, which the caller releases.
+ * ROTARY_BAD_FILE for what is wrong in it. */
+ROTARY_CHECKED rotary_status own_encoding_file(const char *path, json_t **object, rotary_error *error);
+/* The value of "position" that a command's option stands for: the name of an encoding, or a file whose name
+ * ends in ".json". The caller releases *value. */
+ROTARY_CHECKED rotary_status own_encoding_value(const char *text, json_t **value, rotary_error *error);
+
+#endif

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Encodings that a configuration describes: models with them compute what those with the named encodings of
+ * the same terms do, bit by bit where the terms are the same; what is wrong is said with its key and column.
+ */
+#include "support/check.h"
+#include "support/parameter_copy.h"
+#include "support/scratch.h"
+
+#include "file/file.h"
+#include "model/model_encoding.h"
+#include "model/transformer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { VOCABULARY = 11, BATCH = 2, TIME = 9, ROWS = BATCH * TIME };
+
+#define ALIBI                                                                                                \
+    "-if(head < 2^floor(log2(heads)), 2^(-8*(head+1)/2^floor(log2(heads))),"                                 \
+    " 2^(-4*(2*(head-2^floor(log2(heads)))+1)/2^floor(log2(heads)))) * abs(distance)"
+
+/* ---- models ---- */
+
+static void assign(struct transformer_config *config, const char *assignment)
+{
+    struct settings settings = transformer_settings(config);
+    rotary_error error = {0};
+    if (!CHECK_INT(settings_assign(&settings, 1, assignment, &error), ROTARY_OK)) {
+        printf("%s\n", error.message);
+        exit(1);
+    }
+}
+
+/* position: a name, or an object as text. */
+static struct transformer_config config_of(const char *position)
+{
+    struct transformer_config config;
+    char assignment[SETTING_JSON_BYTES];
+    transformer_config_default(&config);
+    config.vocab_size = VOCABULARY;
+    config.hidden_size = 24;
+    config.num_hidden_layers = 2;
+    config.num_attention_heads = 3;
+    config.max_position_embeddings = TIME;
+    snprintf(assignment, sizeof assignment, "position=%s", position);
+    assign(&config, assignment);
+    return config;
+}
+
+static struct transformer *create(const struct backend *backend, const struct transformer_config *config)
+{
+    const struct transformer_limits limits = {.batch = BATCH, .time = TIME, .training = true};
+    struct transformer *transformer = NULL;
+    rotary_error error = {0};
+    if (!CHECK_INT(transformer_create(&transformer, backend, config, limits, 5, &error), ROTARY_OK)) {
+        printf("%s\n", error.message);
+        exit(1);
+    }
+    return transformer;
+}
+
+static double run(struct transformer *transformer)
+{
+    int32_t tokens[ROWS], targets[ROWS];
+    for (int i = 0; i < ROWS; i++) {
+        tokens[i] = (i * 7 + 3) % VOCABULARY;
+        targets[i] = (i * 5 + 1) % VOCABULARY;
+    }
+    const struct batch batch = {.input = {.batch = BATCH, .time = TIME, .tokens = tokens},
+                                .classes = targets};
+    const struct transformer_call call = {.batch = &batch, .backward = true, .gradient_scale = 1.0f};
+    struct loss_sums loss = {0};
+    rotary_error error = {0};
+    CHECK_INT(transformer_run(transformer, &call, &loss, &error), ROTARY_OK);
+    return loss.total;
+}
+
+/* The same loss and gradients as of the named encoding, to the bit. */
+static void check_same(const struct backend *backend, const char *own, const char *named)
+{
+    const struct transformer_config a = config_of(own), b = config_of(named);
+    struct transformer *mine = create(backend, &a), *theirs = create(backend, &b);
+    const struct parameters *parameters = transformer_parameters(mine);
+    check_about("%s", named);
+    CHECK_INT(parameters->count, transformer_parameters(theirs)->count);
+    double loss = run(mine);
+    CHECK_NEAR(loss, run(theirs), 0);
+    float *gradients = parameter_copy(parameters, PARAMETER_GRADIENTS),
+          *wanted = parameter_copy(transformer_parameters(theirs), PARAMETER_GRADIENTS);
+    CHECK_INT(parameters->elements, transformer_parameters(theirs)->elements);
+    CHECK(memcmp(gradients, wanted, (size_t)parameters->elements * sizeof *gradients) == 0);
+    free(gradients);
+    free(wanted);
+    transformer_destroy(mine);
+    transformer_destroy(theirs);
+}
+
+static void set_values(struct transformer *transformer, const char *name, const float *values, int64_t count)
+{
+    struct parameters *parameters = transformer_parameters(transformer);
+    rotary_error error = {0};
+    int row = parameters_find(parameters, name);
+    check_about("%s", name);
+    if (!CHECK(row >= 0) || !CHECK_INT(parameter_elements(&parameters->rows[row]), count))
+        exit(1);
+    CHECK_INT(
+        parameters_write(parameters, parameter_range(parameters, PARAMETER_VALUES, row), values, &error),
+        ROTARY_OK);
+}
+
+static double gradient_of(struct transformer *transformer, const char *name, int element)
+{
+    struct parameters *parameters = transformer_parameters(transformer);
+    float *gradients = parameter_copy(parameters, PARAMETER_GRADIENTS);
+    double gradient = (double)gradients[parameters->rows[parameters_find(parameters, name)].offset + element];
+    free(gradients);
+    return gradient;
+}
+
+/* KERPLE, as named and from its formula, with the same numbers. */
+static void check_kerple(const struct backend *backend)
+{
+    const struct transformer_config
+        a = config_of("{\"name\":\"mine\",\"bias\":\"-exp(scale) * log(1 + exp(slope) * abs(distance))\","
+                      "\"learned\":{\"scale\":0,\"slope\":\"head/heads\"}}"),
+        b = config_of("kerple");
+    struct transformer *mine = create(backend, &a), *theirs = create(backend, &b);
+    static const float scale[] = {0.4f, -0.7f, 0.1f}, slope[] = {-1.2f, 0.3f, 0.0f};
+    float *values = parameter_copy(transformer_parameters(mine), PARAMETER_VALUES);
+    const struct parameters *parameters = transformer_parameters(mine);
+    const float *initial = values + parameters->rows[parameters_find(parameters, "position.slope")].offset;
+    for (int head = 0; head < 3; head++)
+        CHECK_NEAR((double)initial[head], head / 3.0, 1e-7);
+    free(values);
+    set_values(mine, "position.scale", scale, 3);
+    set_values(mine, "position.slope", slope, 3);
+    set_values(theirs, "kerple.log_scale", scale, 3);
+    set_values(theirs, "kerple.log_slope", slope, 3);
+    double loss = run(mine);
+    CHECK_NEAR(loss, run(theirs), 1e-5);
+    for (int head = 0; head < 3; head++) {
+        double by_scale = gradient_of(theirs, "kerple.log_scale", head),
+               by_slope = gradient_of(theirs, "kerple.log_slope", head);
+        CHECK(fabs(by_scale) > 1e-4 && fabs(by_slope) > 1e-4);
+        CHECK_NEAR(gradient_of(mine, "position.scale", head), by_scale, 1e-4 * fabs(by_scale));
+        CHECK_NEAR(gradient_of(mine, "position.slope", head), by_slope, 1e-4 * fabs(by_slope));
+    }
+    transformer_destroy(mine);
+    transformer_destroy(theirs);
+}
+
+/* ---- what is refused ---- */
+
+static void refuse(const char *text, const char *message)
+{
+    rotary_error error = {0};
+    struct own_encoding encoding;
+    json_t *object = json_loads(text, 0, NULL);
+    check_about("%.100s", text);
+    if (!CHECK(object))
+        return;
+    CHECK_INT(own_encoding_read(object, "mine.json", 4, &encoding, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_WORDS(error.message, message);
+    json_decref(object);
+}
+
+static void check_refused(void)
+{
+    refuse("{}", "mine.json: there is no \"name\"");
+    refuse("{\"name\": 5}", "mine.json: \"name\" is 5, wanted at most 63 letters");
+    refuse("{\"name\": \"../x\"}", "\"name\" is \"../x\", wanted");
+    refuse("{\"name\": \"rope\"}", "\"name\" is \"rope\", wanted one that no other encoding has");
+    refuse("{\"name\": \"all\"}", "wanted one that no other encoding has");
+    refuse("{\"name\": \"a\", \"baas\": \"1\"}",
+           "mine.json: there is no key \"baas\", wanted name, |bias|did you mean");
+    refuse("{\"name\": \"a\", \"embedding\": \"learnt\"}",
+           "\"embedding\" is \"learnt\", wanted none, learned or sinusoidal; did you mean \"learned\"?");
+    refuse("{\"name\": \"a\", \"embedding\": 1}", "\"embedding\" is 1, wanted none");
+    refuse("{\"name\": \"a\", \"rotate\": [\"query\"]}",
+           "\"rotate\" is [\"query\"], wanted [\"query\", \"key\"]");
+    refuse("{\"name\": \"a\", \"rotate\": [\"query\", \"key\", \"key\"]}", "\"rotate\" is");
+    refuse("{\"name\": \"a\", \"rotate\": true}", "\"rotate\" is true, wanted");
+    refuse("{\"name\": \"a\", \"bias\": 3}", "mine.json: \"bias\" is 3, wanted a formula");
+    refuse("{\"name\": \"a\", \"bias\": \"-dist\"}",
+           "mine.json: \"bias\", column 2: there is no name \"dist\"");
+    refuse("{\"name\": \"a\", \"learned\": {\"w\": 1}}", "\"learned\" without \"bias\"");
+    refuse("{\"name\": \"a\", \"bias\": \"1\", \"learned\": [1]}", "\"learned\" is [1], wanted an object");
+    refuse("{\"name\": \"a\", \"bias\": \"1\", \"learned\": {\"w\": 1}}",
+           "\"learned\" has \"w\", which is not in \"bias\"");
+    refuse("{\"name\": \"a\", \"bias\": \"1\", \"learned\": {\"head\": 1}}", "a number is named \"head\"");
+    refuse("{\"name\": \"a\", \"bias\": \"1\", \"learned\": {\"a-b\": 1}}", "a number is named \"a-b\"");
+    refuse("{\"name\": \"a\", \"bias\": \"w\", \"learned\": {\"w\": null}}",
+           "\"learned\": \"w\" is null, wanted its initial value");
+    refuse("{\"name\": \"a\", \"bias\": \"w\", \"learned\": {\"w\": \"distance\"}}",
+           "\"learned\": \"w\", column 1: there is no name \"distance\", wanted one of head, heads, pi");
+    refuse("{\"name\": \"a\", \"bias\": \"w\", \"learned\": {\"w\": {\"shared\": true}}}",
+           "wanted an \"initial\" value");
+    refuse("{\"name\": \"a\", \"bias\": \"w\", \"learned\": {\"w\": {\"initial\": 1, \"share\": true}}}",
+           "there is no key \"share\", wanted initial or shared");
+    refuse("{\"name\": \"a\", \"bias\": \"w\", \"learned\": {\"w\": {\"initial\": 1, \"shared\": 1}}}",
+           "\"shared\" is 1, wanted true or false");
+    refuse(
+        "{\"name\": \"a\", \"bias\": \"w\", \"learned\": {\"w\": {\"initial\": \"head\", \"shared\": true}}}",
+        "\"learned\": \"w\" is shared by all heads, and its initial value depends on head");
+    refuse("{\"name\": \"a\", \"bias\": \"w\", \"learned\": {\"w\": \"1/(head - 2)\"}}",
+           "\"w\" begins as inf in head 2 of 4, wanted a finite number");
+    refuse("{\"name\": \"a\", \"bias\": \"a+b+c+d+f+g+h+i+j\", \"learned\": {\"a\":1,\"b\":1,\"c\":1,\"d\":1,"
+           "\"f\":1,\"g\":1,\"h\":1,\"i\":1,\"j\":1}}",
+           "\"learned\" has more than 8 numbers");
+}
+
+/* What depends on the model is found when its configuration is checked. */
+static void check_finite(void)
+{
+    rotary_error error = {0};
+    struct transformer_config config =
+        config_of("{\"name\":\"mine\",\"bias\":\"log(abs(distance) - 7 + head)\"}");
+    CHECK_INT(transformer_config_check(&config, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_WORDS(error.message,
+                "position mine: \"bias\" is |nan at distance 0 in head 0, wanted a finite number");
+    config = config_of("{\"name\":\"mine\",\"bias\":\"1/(8 + distance)\"}");
+    CHECK_INT(transformer_config_check(&config, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_WORDS(error.message, "\"bias\" is inf at distance -8 in head 0");
+    config.max_position_embeddings = 8;
+    CHECK_INT(transformer_config_check(&config, &error), ROTARY_OK);
+    config = config_of("{\"name\":\"mine\",\"bias\":\"dist\"}");
+    CHECK_INT(transformer_config_check(&config, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_WORDS(error.message, "position mine: \"bias\", column 1: there is no name");
+    CHECK(!model_encoding(&config).distance_bias);
+}
+
+/* ---- files ---- */
+
+static void write_text(const char *name, const char *text)
+{
+    scratch_write(name, text, strlen(text));
+}
+
+static void check_files(void)
+{
+    rotary_error error = {0};
+    json_t *value = NULL;
+    CHECK_INT(chdir(scratch_folder()), 0);
+    write_text("mine.json", "{\"rotate\": [\"query\", \"key\"]}");
+    write_text("other.json", "{\"name\": \"theirs\"}");
+    write_text("rope.json", "{}");
+    write_text("line.json", "{\n\"rotate\" 5}");
+    CHECK_INT(own_encoding_value("mine.json", &value, &error), ROTARY_OK);
+    CHECK_TEXT(file_json_name(value), "mine");
+    json_decref(value);
+    CHECK_INT(own_encoding_value("./other.json", &value, &error), ROTARY_OK);
+    CHECK_TEXT(file_json_name(value), "theirs");
+    json_decref(value);
+    CHECK_INT(own_encoding_value("alibi", &value, &error), ROTARY_OK);
+    CHECK_TEXT(file_json_name(value), "alibi");
+    json_decref(value);
+    CHECK(own_encoding_value("rope.json", &value, &error) != ROTARY_OK);
+    CHECK_WORDS(error.message, "rope.json: \"name\" is \"rope\", wanted one that no other encoding has");
+    CHECK(own_encoding_value("line.json", &value, &error) != ROTARY_OK);
+    CHECK_WORDS(error.message, "line.json, line 2, column ");
+    CHECK(own_encoding_value("none.json", &value, &error) != ROTARY_OK);
+    CHECK_WORDS(error.message, "none.json");
+}
+
+int main(void)
+{
+    struct backend backend;
+    rotary_error error = {0};
+    CHECK_INT(backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK);
+    check_same(&backend, "{\"name\":\"mine\"}", "none");
+    check_same(&backend, "{\"name\":\"mine\",\"embedding\":\"learned\"}", "learned");
+    check_same(&backend, "{\"name\":\"mine\",\"embedding\":\"sinusoidal\"}", "sinusoidal");
+    check_same(&backend, "{\"name\":\"mine\",\"rotate\":[\"query\",\"key\"]}", "rope");
+    check_same(&backend, "{\"name\":\"mine\",\"rotate\":[\"value\",\"key\",\"query\"]}", "roper");
+    check_same(&backend, "{\"name\":\"mine\",\"bias\":\"" ALIBI "\"}", "alibi");
+    check_kerple(&backend);
+    backend_destroy(&backend);
+    check_refused();
+    check_finite();
+    check_files();
+    check_about("%s", "");
+    return check_report();
+}
