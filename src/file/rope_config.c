@@ -313,7 +313,7 @@ static const json_t *find_parameter(const struct rope_reader *reader, const char
 /* Configurations of models that are trained here have an xpos_scale whatever their position is. */
 static rotary_status read_xpos(const struct rope_reader *reader, rotary_rope_config *plan)
 {
-    const char *position = json_string_value(rope_reader_value(reader->text_config, "position"));
+    const char *position = file_json_name(rope_reader_value(reader->text_config, "position"));
     bool is_xpos = position && strcmp(position, "xpos") == 0, has_other = position && !is_xpos;
     const json_t *(*find)(const struct rope_reader *, const char *) =
         has_other ? find_parameter : rope_reader_find;

@@ -2,6 +2,7 @@
 #include "model/attention_plans.h"
 
 #include "base/fail.h"
+#include "model/model_encoding.h"
 #include "model/rotation_config.h"
 
 #include <stdlib.h>
@@ -158,13 +159,13 @@ static rotary_status create_plan(struct position_attention *plan, const struct p
                                  int index, rotary_error *error)
 {
     const struct transformer_config *config = request->config;
-    const struct position_encoding *encoding = position_encoding((enum position)config->position);
+    const struct position_encoding encoding = model_encoding(config);
     struct rotation_config rotation;
     rotary_status status = read_rotation(config, index, &rotation, error);
     if (status != ROTARY_OK)
         return status;
     if (request->kind != ATTENTION_DECODER &&
-        encoding->xpos) /* a magnitude would grow with keys that follow */
+        encoding.xpos) /* a magnitude would grow with keys that follow */
         rotation.rope.plan.xpos_scale = 0;
     rotation.rope.plan.table_positions = rotation.value_rope.table_positions = request->table_positions;
     const struct position_config attention = {

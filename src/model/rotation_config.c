@@ -10,9 +10,10 @@
 static rotary_status make_object(const struct transformer_config *config, bool query_key, json_t **object,
                                  rotary_error *error)
 {
+    char name[ENCODING_NAME_BYTES];
     json_t *made =
         json_pack("{s:s, s:f, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:s, s:o, s:o}", "position",
-                  position_names[config->position], "xpos_scale", config->xpos_scale, "head_dim",
+                  model_encoding_name(config, name), "xpos_scale", config->xpos_scale, "head_dim",
                   (json_int_t)config->head_dim, "hidden_size", (json_int_t)config->hidden_size,
                   "num_attention_heads", (json_int_t)config->num_attention_heads, "num_key_value_heads",
                   (json_int_t)config->num_key_value_heads, "max_position_embeddings",

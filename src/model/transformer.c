@@ -37,10 +37,9 @@ static struct sublayer_config attention_config(const struct transformer_config *
 static struct relative_vectors_config vectors_config_of(const struct transformer *transformer,
                                                         const struct embedded_stack *part)
 {
-    const struct transformer_config *config = &transformer->config;
     return (struct relative_vectors_config){
-        .terms = position_encoding((enum position)config->position)->distance_vectors,
-        .clip = config->max_relative_position,
+        .terms = transformer->encoding.terms.distance_vectors,
+        .clip = transformer->config.max_relative_position,
         .causal = part != &transformer->encoder};
 }
 

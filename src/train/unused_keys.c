@@ -28,7 +28,7 @@ static bool rotates_no_value(const struct run_config *config)
 
 static bool has_no_xpos(const struct run_config *config)
 {
-    return !position_encoding((enum position)config->model.position)->xpos;
+    return !model_encoding(&config->model).xpos;
 }
 
 static bool has_no_buckets(const struct run_config *config)

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+# Encodings that a file describes: the example of docs/encodings.md in a comparison, then without the file; what is wrong in
+# files.
+root=$(cd "$(dirname "$0")/../.." && pwd)
+. "$(dirname "$0")/support.sh"
+
+awk '/^## Your own/ { own = 1 } /^```$/ { if (inside) exit } inside { print } own && /^```json/ { inside = 1 }' \
+    "$root/docs/encodings.md" >mine.json
+[ -s mine.json ] || complain "docs/encodings.md has no example"
+# shellcheck disable=SC2086 # lists of words
+{
+    does 0 compare index --positions rope,mine.json,alibi $tiny --steps 2 --runs 2 --out compared --json
+    has arms.1.name '"mine"'
+    grep -q '<th[^>]*>mine' compared/report.html || complain "the page has no row of mine"
+    [ -s compared/mine-2/model.safetensors ] || complain "the runs of mine are not in folders of that name"
+
+    # The comparison goes on without the file, as does a run, bit by bit.
+    does 0 train index --position mine.json $tiny --steps 4 --out four
+    does 0 train index --position mine.json $tiny --steps 2 --out two
+    mv mine.json kept.json
+    does 0 compare index $tiny --steps 3 --runs 2 --out compared --json
+    has arms.1.name '"mine"'
+    does 0 train index --steps 4 --resume --out two --json
+    has position '"mine"'
+}
+cmp four/model.safetensors two/model.safetensors || complain "a resumed run with its own encoding has other weights"
+grep -q '"position.scale"' two/model.safetensors || complain "the checkpoint has no learned number"
+grep -q '"position":"mine"' two/model.safetensors || complain "the checkpoint does not name its encoding"
+does 0 evaluate two --json
+has position '"mine"'
+does 0 evaluate two
+says "index, mine, step 4"
+does 0 generate two --prompt '?s='
+does 0 heatmap two --text '?s=' --output maps
+does 0 report compared
+says "mine - rope"
+
+# The initial value is used: another one, another model. And the bias has an effect.
+# shellcheck disable=SC2086
+for scale in 1 2; do
+    sed "s/\"-1 - head\"/$scale/" kept.json >scale.json
+    does 0 train index --position scale.json $tiny --steps 1 --out scale$scale
+done
+cmp -s scale1/best.safetensors scale2/best.safetensors && complain "the initial value changes nothing"
+does 0 bench train --position rope,kept.json --preset quick --task index --steps 1 --set num_hidden_layers=1 --json
+has results.1.position '"kept"'
+
+# What is wrong.
+wrong() {
+    echo "$1" >wrong.json
+    refuses 1 "wrong.json$2" train index --position wrong.json --steps 1 --out wrong
+}
+wrong '{"bias": "-slope * abs(dist)", "learned": {"slope": 1}}' ': "bias", column 14: there is no name "dist", wanted one of distance, head'
+wrong '{"rotate": ["query"]}' ': "rotate" is ["query"], wanted'
+wrong '{"rotat": []}' ': there is no key "rotat", wanted name, embedding, rotate'
+wrong '{"bias": "1", "bias": "2"}' ', line 1, column'
+wrong '[]' ' holds no JSON object'
+echo '{"bias": "1/distance"}' >infinite.json
+refuses 2 'position infinite: "bias" is inf at distance 0 in head 0' train index --position infinite.json --steps 1 --out wrong
+refuses 1 'none.json' compare index --positions rope,none.json --out wrong
+refuses 2 '--positions names kept.json twice' compare index --positions kept.json,kept.json --out wrong
+refuses 2 '"position" is "alibis"' compare index --positions alibis --out wrong
+finish
