@@ -30,7 +30,7 @@ struct parameter {
     enum initialisation initial;
     float scale;
     const float *values; /* of INITIAL_VALUES: of all its elements; borrowed, read by parameters_initialise */
-    int64_t tail_rows; /* the last of its rows: INITIAL_UNIFORM takes tail_scale for them */
+    int64_t tail_rows;   /* the last of its rows: INITIAL_UNIFORM takes tail_scale for them */
     float tail_scale;
     bool decay;       /* whether weight decay applies: to matrices, not to biases and gains */
     bool frozen;      /* not trained: gets no gradient and no update; set before gradients are added */

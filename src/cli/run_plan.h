@@ -46,8 +46,8 @@ struct plan_positions_call {
     const struct run_config *base;
     int max;
 };
-ROTARY_CHECKED rotary_status plan_positions(const struct plan_positions_call *call, struct run_config *configs,
-                                            int *count, rotary_error *error);
+ROTARY_CHECKED rotary_status plan_positions(const struct plan_positions_call *call,
+                                            struct run_config *configs, int *count, rotary_error *error);
 /* The backend of --threads, --isa and `precision`. */
 ROTARY_CHECKED rotary_status plan_backend(const struct common_options *common, int precision,
                                           struct backend *backend, rotary_error *error);

@@ -53,14 +53,15 @@ static void begin(struct fixture *fixture, const struct backend *backend, const 
     int position = 0;
     while (position_names[position] && strcmp(position_names[position], golden->encoding) != 0)
         position++;
-    *fixture = (struct fixture){.parameters.backend = backend,
-                                .config = {.function = position_encoding((enum position)position)->distance_bias,
-                                           .prefix = prefix,
-                                           .heads = golden->heads,
-                                           .positions = GOLDEN_POSITIONS,
-                                           .causal = golden->causal,
-                                           .training = true,
-                                           .settings = golden->settings}};
+    *fixture =
+        (struct fixture){.parameters.backend = backend,
+                         .config = {.function = position_encoding((enum position)position)->distance_bias,
+                                    .prefix = prefix,
+                                    .heads = golden->heads,
+                                    .positions = GOLDEN_POSITIONS,
+                                    .causal = golden->causal,
+                                    .training = true,
+                                    .settings = golden->settings}};
     fixture->config.settings.width = 64;
     rotary_error error = {0};
     must(distance_bias_create(&fixture->bias, backend, &fixture->config, &fixture->parameters, &error),
