@@ -59,24 +59,23 @@ const struct formula_encoding formula_shaw = {.name = "shaw",
 static int xl_list(const struct position_formula *formula, struct formula_parameter rows[FORMULA_PARAMETERS])
 {
     int64_t heads = formula->heads, channels = formula->head_dim;
-    rows[0] =
-        (struct formula_parameter){"relative_key_projection.weight", 2, {heads * channels, formula->width}};
-    rows[1] = (struct formula_parameter){"content_bias", 1, {heads * channels}};
-    rows[2] = (struct formula_parameter){"position_bias", 1, {heads * channels}};
+    rows[0] = (struct formula_parameter){"relative_keys.weight", 2, {heads * channels, formula->width}};
+    rows[1] = (struct formula_parameter){"content_bias", 2, {heads, channels}};
+    rows[2] = (struct formula_parameter){"position_bias", 2, {heads, channels}};
     return 3;
 }
 
-/* W_{k,R} R_{m - n}. R has the sines of all frequencies, then the cosines, as the authors' code has. */
+/* W_{k,R} R_{m - n}, R as in Vaswani et al. 2017: channels 2 i and 2 i + 1 are sine and cosine. */
 static void xl_key(const struct position_formula *formula, int64_t head, int64_t distance, double *vector)
 {
-    int64_t width = formula->width, sines = (width + 1) / 2;
+    int64_t width = formula->width;
     for (int64_t i = 0; i < formula->head_dim; i++) {
         const double *row = formula->parameters[0] + (head * formula->head_dim + i) * width;
         vector[i] = 0;
         for (int64_t c = 0; c < width; c++) {
-            double frequency = pow(10000.0, -2.0 * (double)(c % sines) / (double)width),
+            double frequency = pow(10000.0, -(double)(c - c % 2) / (double)width),
                    angle = -(double)distance * frequency;
-            vector[i] += row[c] * (c < sines ? sin(angle) : cos(angle));
+            vector[i] += row[c] * (c % 2 ? cos(angle) : sin(angle));
         }
     }
 }

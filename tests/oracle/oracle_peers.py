@@ -61,17 +61,16 @@ for causal in [True, False]:
                  *parameters(relative_attention_bias__weight=t5.relative_attention_bias.weight))
     near(f"T5, causal {causal}", got, wanted, 1e-12)
 
-# Wav2Vec2-Conformer has Transformer-XL's attention without a mask; its sinusoids are in f32, sines and cosines alternating.
+# Wav2Vec2-Conformer has Transformer-XL's attention without a mask; its sinusoids are in f32.
 config = Wav2Vec2ConformerConfig(hidden_size=W, num_attention_heads=H, position_embeddings_type="relative", max_source_positions=T,
                                  attention_dropout=0.0, attn_implementation="eager")
 conformer = filled(Wav2Vec2ConformerSelfAttention(config))
 conformer.linear_out.weight.data, conformer.linear_out.bias.data = torch.eye(W), torch.zeros(W)
 with torch.no_grad():
     wanted = conformer(x, relative_position_embeddings=Wav2Vec2ConformerRelPositionalEmbedding(config)(x))[0][0]
-projection = conformer.linear_pos.weight
 got = oracle(conformer.linear_q(x), conformer.linear_k(x), conformer.linear_v(x), "--position", "transformer-xl",
-             *parameters(relative_key_projection__weight=torch.cat([projection[:, 0::2], projection[:, 1::2]], 1),
-                         content_bias=conformer.pos_bias_u.ravel(), position_bias=conformer.pos_bias_v.ravel()))
+             *parameters(relative_keys__weight=conformer.linear_pos.weight, content_bias=conformer.pos_bias_u,
+                         position_bias=conformer.pos_bias_v))
 near("Transformer-XL", got, wanted, 1e-5)
 
 # DeBERTa-v2. Its position to content has the vectors of delta(i, j) where the paper has delta(j, i): for distances below k, the

@@ -119,13 +119,13 @@ for causal in [True, False]:
 
 width = 10
 projection, u, v = numbers(H * D, width), numbers(H, D), numbers(H, D)
-array("projection.npy", projection), array("content.npy", u.ravel()), array("position.npy", v.ravel())
-xl = ["--position", "transformer-xl", "--parameter", "relative_key_projection.weight=projection.npy", "--parameter", "content_bias=content.npy",
+array("projection.npy", projection), array("content.npy", u), array("position.npy", v)
+xl = ["--position", "transformer-xl", "--parameter", "relative_keys.weight=projection.npy", "--parameter", "content_bias=content.npy",
       "--parameter", "position_bias=position.npy"]
 for causal in [True, False]:
     x = Inputs(causal=causal)
     angle = -x.distance[..., None] / 10000.0 ** (np.arange(0, width, 2) / width)
-    sinusoid = np.concatenate([np.sin(angle), np.cos(angle)], -1)
+    sinusoid = np.stack([np.sin(angle), np.cos(angle)], -1).reshape(T, S, width)
     vectors = (sinusoid @ projection.T).reshape(T, S, H, D)
     content = np.einsum("bthd,bshd->bhts", x.query + u, np.repeat(x.key, H // G, 2))
     met = np.einsum("bthd,tshd->bhts", x.query + v, vectors)
@@ -236,12 +236,12 @@ refuses(1, "table.npy has shape [8, 6], wanted [6] for kerple.log_slope", *plain
 array("whole.npy", np.arange(H))
 refuses(1, "whole.npy", *plain, *kerple, "--parameter", "kerple.log_slope=whole.npy")
 refuses(1, "missing.npy", *plain, *kerple, "--parameter", "kerple.log_slope=missing.npy")
-refuses(1, "scale.npy has shape [6], wanted [48, W] for relative_key_projection.weight", *plain, *xl[:2], *xl[4:], "--parameter",
-        "relative_key_projection.weight=scale.npy")
+refuses(1, "scale.npy has shape [6], wanted [48, W] for relative_keys.weight", *plain, *xl[:2], *xl[4:], "--parameter",
+        "relative_keys.weight=scale.npy")
 refuses(1, "qr.npy has shape [48, 10], wanted [48, 11] for relative_queries.weight", *plain, *deberta[:4], *deberta[-2:],
         "--parameter", f"relative_embeddings.weight={array('wide.npy', numbers(6, 11))}", "--parameter",
         f"relative_keys.weight={array('wide keys.npy', numbers(H * D, 11))}")
-refuses(1, "empty.npy has shape [48, 0], wanted [48, W] for relative_key_projection.weight", *plain, *xl[:2], *xl[4:], "--parameter",
-        f"relative_key_projection.weight={array('empty.npy', numbers(H * D, 0))}")
+refuses(1, "empty.npy has shape [48, 0], wanted [48, W] for relative_keys.weight", *plain, *xl[:2], *xl[4:], "--parameter",
+        f"relative_keys.weight={array('empty.npy', numbers(H * D, 0))}")
 refuses(2, "slope.npy would replace slope.npy", *plain[:-1], "slope.npy", *kerple, "--parameter", "kerple.log_slope=slope.npy")
 report()
