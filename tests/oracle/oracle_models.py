@@ -14,7 +14,8 @@ model = {"hidden_size": W, "num_attention_heads": H, "num_key_value_heads": G, "
          "initialisation": "normal", "initializer_range": 0.5}
 variants = {"t5": [{"relative_attention_num_buckets": 12, "relative_attention_max_distance": 20}],
             "kerple": [{"kerple_kernel": "log"}, {"kerple_kernel": "power"}], "sandwich": [{"sandwich_channels": 10}],
-            "shaw": [{"max_relative_position": 5}]}
+            "shaw": [{"max_relative_position": 5}], "deberta": [{"max_relative_position": 5}],
+            "fire": [{"fire_width": 5, "fire_length": 8}]}
 
 
 def words(settings):

@@ -131,7 +131,7 @@ static void check_names(void)
         CHECK((encoding->rotation != FORMULA_NO_ROTATION) == model->rotate_query_key);
         CHECK((encoding->rotation == FORMULA_ROTATES_VALUES) == model->rotate_value);
         CHECK(encoding->in_embedding == (model->embedding != EMBEDDING_POSITION_NONE));
-        CHECK(!encoding->bias == !model->distance_bias);
+        CHECK((encoding->bias || encoding->pair_bias) == (model->distance_bias != NULL));
     }
 }
 
