@@ -313,7 +313,14 @@ static const json_t *find_parameter(const struct rope_reader *reader, const char
 /* Configurations of models that are trained here have an xpos_scale whatever their position is. */
 static rotary_status read_xpos(const struct rope_reader *reader, rotary_rope_config *plan)
 {
-    const char *position = file_json_name(rope_reader_value(reader->text_config, "position"));
+    const json_t *own = rope_reader_value(reader->text_config, "position");
+    if (json_is_object(own) && json_object_get(own, "frequencies"))
+        return rotary_fail(
+            reader->error, ROTARY_BAD_FILE,
+            "%s: \"position\" describes an encoding with frequencies of its own, which are read "
+            "for models that are trained here alone",
+            reader->where);
+    const char *position = file_json_name(own);
     bool is_xpos = position && strcmp(position, "xpos") == 0, has_other = position && !is_xpos;
     const json_t *(*find)(const struct rope_reader *, const char *) =
         has_other ? find_parameter : rope_reader_find;

@@ -8,19 +8,33 @@
 #include <math.h>
 #include <stdio.h>
 
+enum { WHERE_BYTES = ENCODING_NAME_BYTES + 16 };
+
+/* What begins messages. */
+static const char *where_of(const struct transformer_config *config, char where[WHERE_BYTES])
+{
+    char name[ENCODING_NAME_BYTES];
+    snprintf(where, WHERE_BYTES, "position %s", model_encoding_name(config, name));
+    return where;
+}
+
+static rotary_status no_memory(rotary_error *error)
+{
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read a position encoding");
+}
+
 static rotary_status read_description(const struct transformer_config *config, int64_t heads,
                                       struct own_encoding *encoding, rotary_error *error)
 {
-    char name[ENCODING_NAME_BYTES], where[ENCODING_NAME_BYTES + 16];
+    char where[WHERE_BYTES];
     if (config->position != POSITION_OWN) {
         *encoding = (struct own_encoding){.terms = *position_encoding((enum position)config->position)};
         return ROTARY_OK;
     }
     json_t *object = settings_json(config->position_object);
     if (!object)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read a position encoding");
-    snprintf(where, sizeof where, "position %s", model_encoding_name(config, name));
-    rotary_status status = own_encoding_read(object, where, heads, encoding, error);
+        return no_memory(error);
+    rotary_status status = own_encoding_read(object, where_of(config, where), heads, encoding, error);
     json_decref(object);
     return status;
 }
@@ -54,6 +68,31 @@ rotary_status model_encoding_read(const struct transformer_config *config, struc
     return read_description(config, config->num_attention_heads, encoding, error);
 }
 
+rotary_status model_encoding_frequencies(const struct transformer_config *config, int64_t pairs,
+                                         json_t **list, rotary_error *error)
+{
+    char where[WHERE_BYTES];
+    *list = NULL;
+    if (config->position != POSITION_OWN)
+        return ROTARY_OK;
+    json_t *object = settings_json(config->position_object);
+    if (!object)
+        return no_memory(error);
+    rotary_status status = own_encoding_frequencies(object, where_of(config, where), pairs, list, error);
+    json_decref(object);
+    return status;
+}
+
+bool model_encoding_has_frequencies(const struct transformer_config *config)
+{
+    if (config->position != POSITION_OWN)
+        return false;
+    json_t *object = settings_json(config->position_object);
+    bool has = json_object_get(object, "frequencies");
+    json_decref(object);
+    return has;
+}
+
 /* The initial bias at a few distances of each head. */
 static rotary_status check_finite(const struct transformer_config *config,
                                   const struct own_encoding *encoding, int64_t distance, rotary_error *error)
@@ -63,16 +102,16 @@ static rotary_status check_finite(const struct transformer_config *config,
         .heads = config->num_attention_heads, .distances = 1, .first = distance, .settings.formula = bias};
     const float *parameters[DISTANCE_BIAS_PARAMETERS];
     float values[TRANSFORMER_MAX_HEADS];
-    char name[ENCODING_NAME_BYTES];
+    char where[WHERE_BYTES];
     for (int i = 0; i < bias->learned; i++)
         parameters[i] = bias->numbers[i].initial;
     encoding->terms.distance_bias->fill(&shape, parameters, values);
     for (int64_t head = 0; head < shape.heads; head++)
         if (!isfinite(values[head]))
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                               "position %s: \"bias\" is %g at distance %lld in head %lld, wanted a finite "
+                               "%s: \"bias\" is %g at distance %lld in head %lld, wanted a finite "
                                "number",
-                               model_encoding_name(config, name), (double)values[head], (long long)distance,
+                               where_of(config, where), (double)values[head], (long long)distance,
                                (long long)head);
     return ROTARY_OK;
 }

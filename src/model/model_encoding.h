@@ -16,6 +16,11 @@ const char *model_encoding_name(const struct transformer_config *config, char na
 /* Reads the description; of a named encoding only `terms` is set. own_encoding_free frees it. */
 ROTARY_CHECKED rotary_status model_encoding_read(const struct transformer_config *config,
                                                  struct own_encoding *encoding, rotary_error *error);
+/* The frequencies that a description gives for so many pairs of rotated channels, as a list that the caller
+ * releases; NULL: it gives none. */
+ROTARY_CHECKED rotary_status model_encoding_frequencies(const struct transformer_config *config,
+                                                        int64_t pairs, json_t **list, rotary_error *error);
+bool model_encoding_has_frequencies(const struct transformer_config *config);
 /* Checks a description, and that its bias is finite at first. Of a named encoding nothing is to be checked.
  */
 ROTARY_CHECKED rotary_status model_encoding_check(const struct transformer_config *config,

@@ -11,7 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const keys[] = {"name", "embedding", "rotate", "bias", "learned", NULL};
+enum { MAX_CLIP = 1 << 20 };
+
+static const char *const keys[] = {"name", "embedding", "rotate",  "frequencies",
+                                   "bias", "learned",   "vectors", NULL};
+static const char *const vector_keys[] = {"of", "clip", NULL};
 static const char *const number_keys[] = {"initial", "shared", NULL};
 static const char *const embeddings[] = {
     [EMBEDDING_POSITION_NONE] = "none",
@@ -116,21 +120,28 @@ static rotary_status read_embedding(const struct reader *reader)
     return refuse_names(reader, "embedding", value, embeddings);
 }
 
-static rotary_status read_rotate(const struct reader *reader)
+/* Which of query, key and value a list names. False for what is no such list, and for a name given twice. */
+static bool read_roles(const json_t *list, bool found[3])
 {
     static const char *const names[] = {"query", "key", "value"};
-    const json_t *list = json_object_get(reader->object, "rotate"), *value;
-    bool found[3] = {false};
+    const json_t *value;
     size_t known = 0, index;
-    if (!list)
-        return ROTARY_OK;
     json_array_foreach (list, index, value)
         for (int i = 0; i < 3; i++)
             if (json_is_string(value) && strcmp(json_string_value(value), names[i]) == 0 && !found[i]) {
                 found[i] = true;
                 known++;
             }
-    if (!json_is_array(list) || known != json_array_size(list) || found[0] != found[1])
+    return json_is_array(list) && known == json_array_size(list);
+}
+
+static rotary_status read_rotate(const struct reader *reader)
+{
+    const json_t *list = json_object_get(reader->object, "rotate");
+    bool found[3] = {false};
+    if (!list)
+        return ROTARY_OK;
+    if (!read_roles(list, found) || found[0] != found[1])
         return refuse(reader, "rotate", list,
                       "[\"query\", \"key\"], [\"query\", \"key\", \"value\"], [\"value\"] or []");
     reader->encoding->terms.rotate_query_key = found[0];
@@ -138,7 +149,33 @@ static rotary_status read_rotate(const struct reader *reader)
     return ROTARY_OK;
 }
 
-/* ---- the bias ---- */
+/* ---- vectors by distance ---- */
+
+static rotary_status read_vectors(const struct reader *reader)
+{
+    const json_t *value = json_object_get(reader->object, "vectors"), *of = json_object_get(value, "of"),
+                 *clip = json_object_get(value, "clip");
+    bool found[3] = {false};
+    if (!value)
+        return ROTARY_OK;
+    if (!json_is_object(value))
+        return refuse(reader, "vectors", value, "{\"of\": [\"key\", \"value\"], \"clip\": a distance}");
+    rotary_status status = check_keys(reader, "vectors", value, vector_keys);
+    if (status != ROTARY_OK)
+        return status;
+    if (!read_roles(of, found) || found[0] || !(found[1] || found[2]))
+        return refuse(reader, "vectors", value, "an \"of\" that is [\"key\"], [\"value\"] or both");
+    if (!json_is_integer(clip) || json_integer_value(clip) < 1 || json_integer_value(clip) > MAX_CLIP)
+        return refuse(reader, "vectors", value, "a \"clip\" from 1 to 1048576");
+    reader->encoding->clip = json_integer_value(clip);
+    if (found[1])
+        reader->encoding->terms.distance_vectors.keys = DISTANCE_VECTORS_TABLE;
+    if (found[2])
+        reader->encoding->terms.distance_vectors.values = DISTANCE_VECTORS_TABLE;
+    return ROTARY_OK;
+}
+
+/* ---- formulas ---- */
 
 static rotary_status create_formula(const struct reader *reader, const char *key, const json_t *value,
                                     const struct formula_name *names, int count, struct formula **formula)
@@ -151,6 +188,93 @@ static rotary_status create_formula(const struct reader *reader, const char *key
         return rotary_fail(reader->error, status, "%.200s: \"%s\", %s", reader->where, key, wrong.message);
     return ROTARY_OK;
 }
+
+/* ---- frequencies ---- */
+
+static rotary_status create_frequencies(const struct reader *reader, const json_t *value,
+                                        struct formula **formula)
+{
+    static const struct formula_name names[] = {{"pair", FORMULA_SERIES}, {"pairs", FORMULA_NUMBER}};
+    return create_formula(reader, "frequencies", value, names, 2, formula);
+}
+
+/* Checks what does not depend on the number of pairs. */
+static rotary_status read_frequencies(const struct reader *reader)
+{
+    const json_t *value = json_object_get(reader->object, "frequencies"), *number;
+    const struct position_encoding *terms = &reader->encoding->terms;
+    struct formula *formula = NULL;
+    size_t index;
+    if (!value)
+        return ROTARY_OK;
+    if (!terms->rotate_query_key && !terms->rotate_value)
+        return rotary_fail(reader->error, ROTARY_INVALID_ARGUMENT,
+                           "%.200s: \"frequencies\" without \"rotate\", wanted what they rotate",
+                           reader->where);
+    if (!json_is_string(value) && !json_is_array(value))
+        return refuse(reader, "frequencies", value, "a formula of pair and pairs, or a list of numbers");
+    json_array_foreach (value, index, number)
+        if (!json_is_number(number))
+            return rotary_fail(reader->error, ROTARY_INVALID_ARGUMENT,
+                               "%.200s: \"frequencies\" has no number as entry %zu, wanted a list of numbers",
+                               reader->where, index);
+    if (json_is_array(value))
+        return ROTARY_OK;
+    rotary_status status = create_frequencies(reader, value, &formula);
+    formula_destroy(formula);
+    return status;
+}
+
+static rotary_status evaluate_frequencies(const struct reader *reader, const struct formula *formula,
+                                          int64_t pairs, json_t *list)
+{
+    for (int64_t i = 0; i < pairs; i++) {
+        const double pair = (double)i, count = (double)pairs;
+        const double *const inputs[] = {&pair, &count};
+        double value;
+        formula_values(formula, inputs, 1, &value);
+        if (!isfinite(value))
+            return rotary_fail(reader->error, ROTARY_INVALID_ARGUMENT,
+                               "%.200s: \"frequencies\" is %g for pair %lld of %lld, wanted a finite number",
+                               reader->where, value, (long long)i, (long long)pairs);
+        if (json_array_append_new(list, json_real(value)) != 0)
+            return rotary_fail(reader->error, ROTARY_OUT_OF_MEMORY, "no memory for frequencies");
+    }
+    return ROTARY_OK;
+}
+
+rotary_status own_encoding_frequencies(const json_t *object, const char *where, int64_t pairs, json_t **list,
+                                       rotary_error *error)
+{
+    const struct reader reader = {.object = object, .where = where, .error = error};
+    json_t *value = json_object_get(object, "frequencies"), *made = json_array();
+    struct formula *formula = NULL;
+    rotary_status status = ROTARY_OK;
+    if (!made)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for frequencies");
+    if (json_is_array(value) && json_array_size(value) != (size_t)pairs)
+        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                             "%.200s: \"frequencies\" has %zu numbers, wanted %lld, one for each pair of "
+                             "rotated channels",
+                             where, json_array_size(value), (long long)pairs);
+    else if (json_is_array(value))
+        json_array_extend(made, value);
+    else if (value)
+        status = create_frequencies(&reader, value, &formula);
+    if (status == ROTARY_OK && formula)
+        status = evaluate_frequencies(&reader, formula, pairs, made);
+    formula_destroy(formula);
+    if (status == ROTARY_OK && value) {
+        *list = made;
+        return ROTARY_OK;
+    }
+    json_decref(made);
+    if (status == ROTARY_OK)
+        *list = NULL;
+    return status;
+}
+
+/* ---- the bias ---- */
 
 /* Evaluates the initial value of a number for each head. */
 static rotary_status fill_initial(const struct reader *reader, const char *key, const struct formula *formula,
@@ -296,6 +420,10 @@ rotary_status own_encoding_read(const json_t *object, const char *where, int64_t
     if (status == ROTARY_OK)
         status = read_rotate(&reader);
     if (status == ROTARY_OK)
+        status = read_frequencies(&reader);
+    if (status == ROTARY_OK)
+        status = read_vectors(&reader);
+    if (status == ROTARY_OK)
         status = read_bias(&reader);
     if (status == ROTARY_OK)
         *encoding = made;
@@ -308,49 +436,4 @@ void own_encoding_free(struct own_encoding *encoding)
 {
     formula_bias_free(&encoding->bias);
     *encoding = (struct own_encoding){0};
-}
-
-/* "some/mine.json" is mine. Checked as any name is. */
-static rotary_status add_name(const char *path, json_t *object, rotary_error *error)
-{
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    size_t length = strlen(name), ending = strlen(".json");
-    if (length > ending && strcmp(name + length - ending, ".json") == 0)
-        length -= ending;
-    if (json_object_get(object, "name"))
-        return ROTARY_OK;
-    return json_object_set_new(object, "name", json_stringn(name, length)) == 0
-               ? ROTARY_OK
-               : rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                             "%.200s: the name of the file is no UTF-8 text, wanted a \"name\" in it", path);
-}
-
-rotary_status own_encoding_file(const char *path, json_t **object, rotary_error *error)
-{
-    json_t *made = NULL;
-    struct own_encoding encoding;
-    rotary_error wrong = {0};
-    rotary_status status = file_read_json(path, &made, &wrong);
-    if (status == ROTARY_OK)
-        status = add_name(path, made, &wrong);
-    if (status == ROTARY_OK)
-        status = own_encoding_read(made, path, 0, &encoding, &wrong);
-    if (status != ROTARY_OK) {
-        json_decref(made);
-        return rotary_fail(error, status == ROTARY_INVALID_ARGUMENT ? ROTARY_BAD_FILE : status, "%s",
-                           wrong.message);
-    }
-    own_encoding_free(&encoding);
-    *object = made;
-    return ROTARY_OK;
-}
-
-rotary_status own_encoding_value(const char *text, json_t **value, rotary_error *error)
-{
-    size_t length = strlen(text), ending = strlen(".json");
-    if (length > ending && strcmp(text + length - ending, ".json") == 0)
-        return own_encoding_file(text, value, error);
-    *value = json_string(text);
-    return *value ? ROTARY_OK
-                  : rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the name of an encoding is not UTF-8 text");
 }

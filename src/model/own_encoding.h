@@ -5,9 +5,13 @@
  *
  *     "name"       letters, digits and "._+-"; not that of a named encoding
  *     "embedding"  what is added to the embedding: "none", "learned" or "sinusoidal"
- *     "rotate"     what is rotated: ["query", "key"], ["query", "key", "value"] or []
- *     "bias"       added to scores: a formula (layer/formula.h) of distance, head, heads and learned numbers
- *     "learned"    those numbers with their initial values: each a number, a formula of head and heads, or
+ *     "rotate"     what is rotated: ["query", "key"], ["query", "key", "value"], ["value"] or []
+ *     "frequencies"  of the rotation, in radians per position: a formula of pair (from 0) and pairs, or a
+ * list with a number for each pair of rotated channels; in a file also the name of a .npy file of such a
+ * list, beside it "vectors"    vectors by distance (Shaw et al. 2018): {"of": ["key", "value"], "clip":
+ * distance} "bias"       added to scores: a formula (layer/formula.h) of distance, head, heads and learned
+ * numbers "learned"    those numbers with their initial values: each a number, a formula of head and heads,
+ * or
  *                  {"initial": either, "shared": true} for one of all heads instead of one for each
  *
  * All keys but the name may be left out. The object of a file has no name where the file's is meant.
@@ -23,6 +27,7 @@ enum { ENCODING_NAME_BYTES = 64 };
 
 struct own_encoding {
     struct position_encoding terms;
+    int64_t clip;             /* of the vectors by distance; 0: there are none */
     struct formula_bias bias; /* owned; formula NULL: there is none */
 };
 
@@ -32,6 +37,10 @@ struct own_encoding {
 ROTARY_CHECKED rotary_status own_encoding_read(const json_t *object, const char *where, int64_t heads,
                                                struct own_encoding *encoding, rotary_error *error);
 void own_encoding_free(struct own_encoding *encoding);
+/* The frequencies that an object gives for so many pairs, as a list that the caller releases; NULL if it
+ * gives none. */
+ROTARY_CHECKED rotary_status own_encoding_frequencies(const json_t *object, const char *where, int64_t pairs,
+                                                      json_t **list, rotary_error *error);
 
 /* Reads and checks a file, whose object, with a name, becomes *object, which the caller releases.
  * ROTARY_BAD_FILE for what is wrong in it. */

@@ -6,6 +6,19 @@
 
 #include <math.h>
 
+/* Adds the frequencies of a configuration's own encoding. */
+static rotary_status add_frequencies(const struct transformer_config *config, bool query_key, json_t *object,
+                                     rotary_error *error)
+{
+    double fraction = query_key ? config->partial_rotary_factor : 1.0;
+    json_t *list;
+    rotary_status status = model_encoding_frequencies(
+        config, rope_config_channels(config->head_dim, fraction) / 2, &list, error);
+    if (status == ROTARY_OK && list && json_object_set_new(object, "inverse_frequencies", list) != 0)
+        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read the rotation of a model");
+    return status;
+}
+
 /* The configuration's keys as the object that the reader of rotations reads; the caller frees it. */
 static rotary_status make_object(const struct transformer_config *config, bool query_key, json_t **object,
                                  rotary_error *error)
@@ -24,8 +37,12 @@ static rotary_status make_object(const struct transformer_config *config, bool q
                   "rope_parameters", settings_json(config->rope_parameters));
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read the rotation of a model");
-    *object = made;
-    return ROTARY_OK;
+    rotary_status status = add_frequencies(config, query_key, made, error);
+    if (status == ROTARY_OK)
+        *object = made;
+    else
+        json_decref(made);
+    return status;
 }
 
 /* Whether rope_parameters has null for the layer type. */

@@ -37,8 +37,9 @@ static struct sublayer_config attention_config(const struct transformer_config *
 static struct relative_vectors_config vectors_config_of(const struct transformer *transformer,
                                                         const struct embedded_stack *part)
 {
+    const int64_t own = transformer->encoding.clip;
     return (struct relative_vectors_config){.terms = transformer->encoding.terms.distance_vectors,
-                                            .clip = transformer->config.max_relative_position,
+                                            .clip = own > 0 ? own : transformer->config.max_relative_position,
                                             .causal = part != &transformer->encoder};
 }
 

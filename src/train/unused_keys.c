@@ -21,6 +21,11 @@ static bool rotates_nothing(const struct run_config *config)
     return !encoding.rotate_query_key && !encoding.rotate_value;
 }
 
+static bool has_frequencies(const struct run_config *config)
+{
+    return model_encoding_has_frequencies(&config->model);
+}
+
 static bool rotates_no_value(const struct run_config *config)
 {
     return !model_encoding(&config->model).rotate_value;
@@ -101,6 +106,7 @@ static const struct {
 } conditions[] = {
     {"value_fraction", "position", rotates_no_value, "position roper"},
     {"rope_theta", "position", rotates_nothing, rotary_positions},
+    {"rope_theta", "position", has_frequencies, "a position without frequencies of its own"},
     {"partial_rotary_factor", "position", rotates_nothing, rotary_positions},
     {"pairing", "position", rotates_nothing, rotary_positions},
     {"rope_scaling", "position", rotates_nothing, rotary_positions},

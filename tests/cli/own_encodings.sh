@@ -45,6 +45,29 @@ cmp -s scale1/best.safetensors scale2/best.safetensors && complain "the initial 
 does 0 bench train --position rope,kept.json --preset quick --task index --steps 1 --set num_hidden_layers=1 --json
 has results.1.position '"kept"'
 
+# Frequencies of its own, and vectors, have an effect, and the base has none.
+# paced NAME FREQUENCIES: trains NAME with these.
+paced() {
+    echo "{\"name\": \"paced\", \"rotate\": [\"query\", \"key\"], \"frequencies\": $2}" >paced.json
+    # shellcheck disable=SC2086
+    does 0 train index --position paced.json $tiny --steps 1 --out "$1" --json
+    "$json_get" evaluation.loss <out >"$1.loss"
+}
+paced formula '"1/(pair+1)"'
+paced same '[1, 0.5, 0.3333333333333333, 0.25]'
+paced other '[1, 0.5, 0.3, 0.25]'
+cmp formula.loss same.loss || complain "a formula and its numbers as frequencies have different losses"
+cmp -s same.loss other.loss && complain "frequencies change nothing"
+# shellcheck disable=SC2086
+refuses 2 'rope_theta' train index --position paced.json $tiny --set rope_theta=5 --steps 1 --out paced
+echo '{"vectors": {"of": ["value"], "clip": 2}}' >vectors.json
+# shellcheck disable=SC2086
+does 0 train index --position vectors.json $tiny --steps 1 --out vectors
+grep -q 'relative' vectors/model.safetensors || complain "there are no vectors"
+# shellcheck disable=SC2086
+does 0 train index --position paced.json $tiny --steps 1 --out paced
+refuses 1 'frequencies of its own' frequencies --config paced/config.json
+
 # What is wrong.
 wrong() {
     echo "$1" >wrong.json

@@ -40,6 +40,12 @@ static void check_configuration(const json_t *object)
         config.position = POSITION_OWN;
         memcpy(config.position_object, text, strlen(text) + 1);
         model_encoding(&config);
+        json_t *list = NULL;
+        rotary_error error = {0};
+        if (!fuzz_refused(model_encoding_frequencies(&config, 3, &list, &error), &error) && list &&
+            json_array_size(list) != 3)
+            fuzz_fail("%zu frequencies", json_array_size(list));
+        json_decref(list);
         if (strcmp(model_encoding_name(&config, name), file_json_name(object)) != 0)
             fuzz_fail("the name is %s", name);
     }
@@ -73,6 +79,13 @@ static const char *const encoding_words[] = {"\"name\"",
                                              "\"value\"",
                                              "\"bias\"",
                                              "\"initial\"",
+                                             "\"frequencies\"",
+                                             "\"vectors\"",
+                                             "\"of\"",
+                                             "\"clip\"",
+                                             "pair",
+                                             "pairs",
+                                             ".npy",
                                              "\"shared\"",
                                              "true",
                                              "\"w\"",

@@ -8,6 +8,7 @@
 #include "support/scratch.h"
 
 #include "file/file.h"
+#include "file/npy.h"
 #include "model/model_encoding.h"
 #include "model/transformer.h"
 
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { VOCABULARY = 11, BATCH = 2, TIME = 9, ROWS = BATCH * TIME };
@@ -153,6 +155,37 @@ static void check_kerple(const struct backend *backend)
     transformer_destroy(theirs);
 }
 
+/* Vectors of keys or of values alone, with the clipping distance of the description. */
+static void check_clip(const struct backend *backend)
+{
+    static const struct {
+        const char *of;
+        bool keys, values;
+    } cases[] = {
+        {"[\"key\"]", true, false}, {"[\"value\"]", false, true}, {"[\"key\",\"value\"]", true, true}};
+    for (size_t i = 0; i < 3; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "{\"name\":\"mine\",\"vectors\":{\"of\":%s,\"clip\":3}}", cases[i].of);
+        const struct transformer_config config = config_of(text);
+        struct transformer *transformer = create(backend, &config);
+        const struct parameters *parameters = transformer_parameters(transformer);
+        int keys = 0, values = 0;
+        for (int row = 0; row < parameters->count; row++) {
+            const struct parameter *parameter = &parameters->rows[row];
+            bool relative = strstr(parameter->name, "relative");
+            keys += relative && strstr(parameter->name, "key");
+            values += relative && strstr(parameter->name, "value");
+            if (relative)
+                CHECK_INT(parameter->rows, 4); /* distances 0 ... -3 of a decoder */
+        }
+        check_about("%s", cases[i].of);
+        CHECK_INT(keys, cases[i].keys ? 2 : 0);
+        CHECK_INT(values, cases[i].values ? 2 : 0);
+        CHECK(isfinite(run(transformer)));
+        transformer_destroy(transformer);
+    }
+}
+
 /* ---- what is refused ---- */
 
 static void refuse(const char *text, const char *message)
@@ -213,6 +246,39 @@ static void check_refused(void)
            "\"learned\" has more than 8 numbers");
 }
 
+static void check_rotation_refused(void)
+{
+#define ROTATES "{\"name\": \"a\", \"rotate\": [\"query\", \"key\"], "
+    refuse("{\"name\": \"a\", \"frequencies\": \"1\"}", "\"frequencies\" without \"rotate\"");
+    refuse(ROTATES "\"frequencies\": 1}",
+           "\"frequencies\" is 1, wanted a formula of pair and pairs, or a list");
+    refuse(ROTATES "\"frequencies\": [1, true]}", "\"frequencies\" has no number as entry 1");
+    refuse(ROTATES "\"frequencies\": \"10^-dim\"}",
+           "\"frequencies\", column 5: there is no name \"dim\", wanted one of pair, pairs, pi");
+    refuse("{\"name\": \"a\", \"vectors\": 16}", "\"vectors\" is 16, wanted {\"of\"");
+    refuse("{\"name\": \"a\", \"vectors\": {\"of\": [\"query\"], \"clip\": 2}}",
+           "wanted an \"of\" that is [\"key\"]");
+    refuse("{\"name\": \"a\", \"vectors\": {\"of\": [], \"clip\": 2}}", "wanted an \"of\" that is [\"key\"]");
+    refuse("{\"name\": \"a\", \"vectors\": {\"of\": [\"key\"], \"clip\": 0}}", "wanted a \"clip\" from 1");
+    refuse("{\"name\": \"a\", \"vectors\": {\"of\": [\"key\"], \"clip\": 2, \"clop\": 1}}",
+           "\"vectors\": there is no key \"clop\", wanted of or clip; did you mean \"clip\"?");
+    static const struct {
+        const char *frequencies, *message;
+    } cases[] = {
+        {"[1, 2, 3]", "position mine: \"frequencies\" has 3 numbers, wanted 4, one for each pair"},
+        {"\"1/(pair - 2)\"", "position mine: \"frequencies\" is inf for pair 2 of 4, wanted a finite"}};
+    for (size_t i = 0; i < 2; i++) {
+        char text[128];
+        rotary_error error = {0};
+        snprintf(text, sizeof text, "{\"name\":\"mine\",\"rotate\":[\"query\",\"key\"],\"frequencies\":%s}",
+                 cases[i].frequencies);
+        struct transformer_config config = config_of(text);
+        check_about("%s", text);
+        CHECK_INT(transformer_config_check(&config, &error), ROTARY_INVALID_ARGUMENT);
+        CHECK_WORDS(error.message, cases[i].message);
+    }
+}
+
 /* What depends on the model is found when its configuration is checked. */
 static void check_finite(void)
 {
@@ -240,6 +306,32 @@ static void write_text(const char *name, const char *text)
     scratch_write(name, text, strlen(text));
 }
 
+/* Numbers of an array beside the file, in as many digits as they have. */
+static void check_array(void)
+{
+    static float numbers[] = {0.1f, 2.0f, -3e-5f};
+    struct npy array = {.type = NPY_F32, .dimensions = 1, .shape = {3}, .data = numbers};
+    rotary_error error = {0};
+    json_t *value = NULL;
+    CHECK_INT(mkdir("beside", 0777), 0);
+    CHECK_INT(npy_write("beside/some.npy", &array, &error), ROTARY_OK);
+    write_text("beside/array.json", "{\"rotate\": [\"query\", \"key\"], \"frequencies\": \"some.npy\"}");
+    CHECK_INT(own_encoding_value("beside/array.json", &value, &error), ROTARY_OK);
+    char *text = file_json_text(json_object_get(value, "frequencies"), JSON_COMPACT | JSON_ENCODE_ANY);
+    CHECK_TEXT(text, "[0.1,2.0,-3e-5]");
+    free(text);
+    json_decref(value);
+    numbers[1] = (float)INFINITY;
+    CHECK_INT(npy_write("beside/some.npy", &array, &error), ROTARY_OK);
+    CHECK_INT(own_encoding_value("beside/array.json", &value, &error), ROTARY_BAD_FILE);
+    CHECK_WORDS(error.message, "beside/some.npy: number 1 is not finite");
+    array.dimensions = 2;
+    array.shape[1] = 1;
+    CHECK_INT(npy_write("beside/some.npy", &array, &error), ROTARY_OK);
+    CHECK_INT(own_encoding_value("beside/array.json", &value, &error), ROTARY_BAD_FILE);
+    CHECK_WORDS(error.message, "beside/some.npy: wanted an array of one dimension");
+}
+
 static void check_files(void)
 {
     rotary_error error = {0};
@@ -258,6 +350,7 @@ static void check_files(void)
     CHECK_INT(own_encoding_value("alibi", &value, &error), ROTARY_OK);
     CHECK_TEXT(file_json_name(value), "alibi");
     json_decref(value);
+    check_array();
     CHECK(own_encoding_value("rope.json", &value, &error) != ROTARY_OK);
     CHECK_WORDS(error.message, "rope.json: \"name\" is \"rope\", wanted one that no other encoding has");
     CHECK(own_encoding_value("line.json", &value, &error) != ROTARY_OK);
@@ -277,9 +370,20 @@ int main(void)
     check_same(&backend, "{\"name\":\"mine\",\"rotate\":[\"query\",\"key\"]}", "rope");
     check_same(&backend, "{\"name\":\"mine\",\"rotate\":[\"value\",\"key\",\"query\"]}", "roper");
     check_same(&backend, "{\"name\":\"mine\",\"bias\":\"" ALIBI "\"}", "alibi");
+    check_same(&backend,
+               "{\"name\":\"mine\",\"rotate\":[\"query\",\"key\"],\"frequencies\":"
+               "\"10000^(-pair/pairs)\"}",
+               "rope");
+    check_same(&backend,
+               "{\"name\":\"mine\",\"rotate\":[\"query\",\"key\",\"value\"],\"frequencies\":"
+               "[1,0.1,0.01,0.001]}",
+               "roper");
+    check_same(&backend, "{\"name\":\"mine\",\"vectors\":{\"of\":[\"key\",\"value\"],\"clip\":16}}", "shaw");
     check_kerple(&backend);
+    check_clip(&backend);
     backend_destroy(&backend);
     check_refused();
+    check_rotation_refused();
     check_finite();
     check_files();
     check_about("%s", "");
