@@ -129,11 +129,13 @@ typedef struct rotary_attention_distance_bias {
  * As distance_values, the vector is added to the rotated value (Shaw et al. 2018, a^V), before the inverse
  * rotation of the output. */
 typedef struct rotary_attention_distance_vectors {
-    const float *data;       /* f32, [heads, distances, head_dim], channels contiguous; NULL: none */
-    int64_t distances;       /* vectors of a head, at least 1 */
-    int64_t first;           /* the distance n - m of vector 0 */
-    int64_t head_stride;     /* elements; 0: all heads share the vectors */
-    int64_t distance_stride; /* elements, at least head_dim; [distances, heads, head_dim] is a view too */
+    const float *data;   /* f32, [heads, distances, head_dim], channels contiguous; NULL: none */
+    int64_t distances;   /* vectors of a head, at least 1 */
+    int64_t first;       /* the distance n - m of vector 0 */
+    int64_t head_stride; /* elements; 0: all heads share the vectors */
+    /* Elements, at least head_dim; [distances, heads, head_dim] is a view too. Less than 0: each vector lies
+     * before that of the distance below it, as in tables by m - n. */
+    int64_t distance_stride;
     /* The backward pass adds the gradient of each vector to this, which is laid out as data, in an order that
      * the number of threads does not change; NULL: not wanted. Other calls ignore it. */
     float *gradient;
@@ -207,8 +209,8 @@ typedef struct rotary_attention_forward_call {
 
 /* Bytes of workspace that a call needs, whatever its members; 0 for an invalid one. Of arrays only the packed
  * sequences' starts are read, so tensors, positions and lengths need not be there yet; but a pointer to
- * positions must be NULL or not as in the call, and so those of vectors by distance and of gradients.
- * Only calls with one of these need more than the functions above say. */
+ * positions must be NULL or not as in the call, and so those of vectors by distance, whose sizes are read,
+ * and of gradients. Only calls with one of these need more than the functions above say. */
 ROTARY_API size_t rotary_attention_forward_call_bytes(const rotary_attention *attention,
                                                       const rotary_attention_forward_call *call);
 

@@ -21,9 +21,6 @@
 /* Rows in a block: queries, over all heads that share keys, or keys. TARGET_WORK_ITEMS is of a round. */
 enum { WORK_ITEM_ROWS = 1024, TARGET_WORK_ITEMS = 64, ROW_MULTIPLE = 32 };
 
-/* The vectors by distance. */
-enum { OF_KEYS, OF_QUERIES, OF_VALUES, VECTORS };
-
 struct backward {
     struct attention_pass pass;
     int64_t block_queries, block_keys;
@@ -95,11 +92,9 @@ static void carve(struct backward *backward, const struct attention_call *call, 
 
 static struct backward backward_of(const rotary_attention *attention, const struct attention_call *call)
 {
-    int64_t offset = call->shape.first_query - call->shape.first_key;
-    struct backward backward = {.pass = rotary_attention_pass_of(attention)};
-    backward.vectors[OF_KEYS].table = rotary_attention_table_of(&call->distance_keys, offset, false);
-    backward.vectors[OF_QUERIES].table = rotary_attention_table_of(&call->distance_queries, offset, true);
-    backward.vectors[OF_VALUES].table = rotary_attention_table_of(&call->distance_values, offset, false);
+    struct backward backward = {.pass = rotary_attention_pass_of(attention, call)};
+    for (int i = 0; i < VECTORS; i++)
+        backward.vectors[i].table = backward.pass.vectors[i].table;
     return backward;
 }
 
@@ -153,7 +148,7 @@ static size_t largest_bytes(const rotary_attention *attention, const struct atte
 {
     const struct attention_sequence sequence = {.shape = shape};
     struct attention_positions positions = rotary_attention_positions_of(call, &sequence);
-    struct attention_pass pass = rotary_attention_pass_of(attention);
+    struct attention_pass pass = rotary_attention_pass_of(attention, call);
     struct distance_gradient distances;
     struct rotary_arena arena = {0};
     const struct largest largest = largest_of(attention, shape);

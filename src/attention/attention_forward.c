@@ -57,7 +57,7 @@ static size_t bytes_of(const rotary_attention *attention, const struct attention
 {
     const struct attention_sequence sequence = {.shape = shape};
     struct attention_positions positions = rotary_attention_positions_of(call, &sequence);
-    struct forward forward = {.pass = rotary_attention_pass_of(attention)};
+    struct forward forward = {.pass = rotary_attention_pass_of(attention, call)};
     struct rotary_arena arena = {0};
     carve(&forward, shape, &positions, &arena);
     return arena.used;
@@ -71,7 +71,7 @@ static size_t largest_bytes(const rotary_attention *attention, const struct atte
     const struct attention_sequence sequence = {.shape = shape};
     const struct rotary_attention_kernels *kernels = attention->kernels;
     struct attention_positions positions = rotary_attention_positions_of(call, &sequence);
-    struct attention_pass pass = rotary_attention_pass_of(attention);
+    struct attention_pass pass = rotary_attention_pass_of(attention, call);
     struct rotary_arena arena = {0};
     int64_t group = attention->heads / attention->key_value_heads;
     int64_t heads = min_i64(shape.batch * attention->key_value_heads, TARGET_WORK_ITEMS - 1);
@@ -167,7 +167,7 @@ static void run(const rotary_attention *attention, const struct attention_call *
     rotary_attention_shape shape = sequence->shape;
     if (shape.batch == 0 || shape.queries == 0)
         return;
-    struct forward forward = {.pass = rotary_attention_pass_of(attention)};
+    struct forward forward = {.pass = rotary_attention_pass_of(attention, call)};
     rotary_attention_problem *problem = &forward.pass.problem;
     struct attention_positions positions = rotary_attention_positions_of(call, sequence);
     /* Keys that no query sees may be uninitialised. */

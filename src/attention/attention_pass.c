@@ -3,9 +3,15 @@
 
 #include "base/fail.h"
 
-struct attention_pass rotary_attention_pass_of(const rotary_attention *attention)
+struct attention_pass rotary_attention_pass_of(const rotary_attention *attention,
+                                               const struct attention_call *call)
 {
-    return (struct attention_pass){.attention = attention, .problem = rotary_attention_problem_of(attention)};
+    int64_t offset = call->shape.first_query - call->shape.first_key;
+    struct attention_pass pass = {.attention = attention, .problem = rotary_attention_problem_of(attention)};
+    pass.vectors[OF_KEYS].table = rotary_attention_table_of(&call->distance_keys, offset, false);
+    pass.vectors[OF_QUERIES].table = rotary_attention_table_of(&call->distance_queries, offset, true);
+    pass.vectors[OF_VALUES].table = rotary_attention_table_of(&call->distance_values, offset, false);
+    return pass;
 }
 
 struct attention_positions rotary_attention_positions_of(const struct attention_call *call,
@@ -25,6 +31,8 @@ void rotary_attention_carve_pass(struct attention_pass *pass, rotary_attention_s
                                  struct rotary_arena *arena)
 {
     rotary_attention_carve_shape_tables(pass->attention, &pass->tables, shape, positions, arena);
+    for (int i = 0; i < VECTORS; i++)
+        rotary_attention_carve_columns(pass->attention, &pass->vectors[i], shape, arena);
     rotary_attention_carve_scratch(pass->attention, &pass->scratch, scratch_bytes, arena);
 }
 
@@ -41,6 +49,11 @@ void rotary_attention_start_pass(struct attention_pass *pass, const struct atten
     problem->query_bias = call->query_bias;
     problem->distance_queries = call->distance_queries;
     problem->distance_values = call->distance_values;
+    for (int i = 0; i < VECTORS; i++)
+        rotary_attention_pack_vectors(pass->attention, &pass->vectors[i], shape);
+    problem->packed_keys = pass->vectors[OF_KEYS].columns;
+    problem->packed_queries = pass->vectors[OF_QUERIES].columns;
+    problem->packed_values = pass->vectors[OF_VALUES].columns;
     problem->dropout = rotary_attention_dropout_mask_of(&call->dropout, sequence->query);
     rotary_attention_use_terms(pass->attention, problem);
     problem->queries = call->shape.queries;
@@ -95,6 +108,9 @@ rotary_status rotary_attention_check_call(const rotary_attention *attention,
 rotary_status rotary_attention_run_call(const rotary_attention *attention, struct attention_call *call,
                                         rotary_error *error)
 {
+    rotary_attention_see_vectors(attention, &call->distance_keys);
+    rotary_attention_see_vectors(attention, &call->distance_queries);
+    rotary_attention_see_vectors(attention, &call->distance_values);
     size_t bytes = rotary_attention_workspace_bytes(attention, call);
     rotary_status status = rotary_attention_check_workspace(call->workspace, bytes, error);
     if (status)

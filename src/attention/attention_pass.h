@@ -7,6 +7,10 @@
 
 #include "attention/attention_tables.h"
 #include "attention/packed_sequences.h"
+#include "attention/vector_columns.h"
+
+/* The vectors by distance of a call. */
+enum { OF_KEYS, OF_QUERIES, OF_VALUES, VECTORS };
 
 /* A pass over the batch of a call, or over one of its packed sequences. The heads of a pass are the key-value
  * heads of all batch entries: head h is key-value head h % key_value_heads of batch entry h /
@@ -17,23 +21,25 @@ struct attention_pass {
     int64_t queries; /* of the sequence; problem.queries are those of the call, the rows of log_sum_exp */
     struct attention_shape_tables tables;
     struct attention_scratch scratch;
+    struct vector_columns vectors[VECTORS];
     const int64_t *key_lengths; /* [batch], or NULL */
 };
 
-/* A pass with only the plan's part of the problem set. */
-struct attention_pass rotary_attention_pass_of(const rotary_attention *attention);
+/* A pass with only the plan's part of the problem set, and the call's vectors. */
+struct attention_pass rotary_attention_pass_of(const rotary_attention *attention,
+                                               const struct attention_call *call);
 
 /* The positions of a call's tokens, for one sequence of it, or for a shape while measuring. */
 struct attention_positions rotary_attention_positions_of(const struct attention_call *call,
                                                          const struct attention_sequence *sequence);
 
-/* Carves the tables and the workers' scratch, of scratch_bytes each. */
+/* Carves the tables, the vectors and the workers' scratch, of scratch_bytes each. */
 void rotary_attention_carve_pass(struct attention_pass *pass, rotary_attention_shape shape,
                                  const struct attention_positions *positions, size_t scratch_bytes,
                                  struct rotary_arena *arena);
 
-/* Computes the tables and sets the inputs that both passes read. `shape` may have fewer keys than the
- * sequence. */
+/* Computes the tables, packs the vectors and sets the inputs that both passes read. `shape` may have fewer
+ * keys than the sequence. */
 void rotary_attention_start_pass(struct attention_pass *pass, const struct attention_call *call,
                                  const struct attention_sequence *sequence, rotary_attention_shape shape);
 

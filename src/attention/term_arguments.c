@@ -10,6 +10,7 @@
 #include "kernel/attention/attention_terms.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define MAX_DISTANCES ((int64_t)1 << 32)
 
@@ -61,13 +62,16 @@ static rotary_status check_vectors(const rotary_attention *attention, const char
         int64_t extent, stride;
     } axes[] = {
         {"head_stride", vectors->head_stride ? attention->heads : 1, vectors->head_stride},
-        {"distance_stride", vectors->distances, vectors->distance_stride},
+        {"distance_stride", vectors->distances,
+         vectors->distance_stride == INT64_MIN ? 0 : llabs(vectors->distance_stride)},
     };
     for (int i = 0; i < 2; i++)
         if (axes[i].extent > 1 && axes[i].stride < attention->head_dim)
-            return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s has a %s of %lld; wanted %sat least %lld",
-                               name, axes[i].name, (long long)axes[i].stride, i == 0 ? "0 (shared), or " : "",
-                               (long long)attention->head_dim);
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "%s has a %s of %lld; wanted %sat least %lld%s", name, axes[i].name,
+                               (long long)(i == 0 ? vectors->head_stride : vectors->distance_stride),
+                               i == 0 ? "0 (shared), or " : "", (long long)attention->head_dim,
+                               i == 0 ? "" : ", or as much backwards");
     const int64_t extents[] = {1, axes[1].extent, axes[0].extent};
     const int64_t strides[] = {0, axes[1].stride, axes[0].stride};
     return rotary_check_strides(name, "", attention->head_dim, extents, strides, error);

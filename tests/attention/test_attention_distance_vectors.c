@@ -156,6 +156,35 @@ static struct reference_distance_vectors range_of(const struct reference_case *c
     return ranges[range];
 }
 
+/* Vectors so large that only the row's max keeps exponentials from overflowing: products with a query's, or a
+ * key's, numbers below 1 exceed 100. The bounds of errors are too wide to tell anything here. */
+static void try_large(enum terms terms, uint64_t seed)
+{
+    rotary_isa isas[6];
+    int count = trial_isas(isas);
+    struct reference_case c = {1, 2, 1, 16, 37, 70, 0, 0, .causal = true, .scale = 0.25};
+    c = with_terms(c, terms, TERM_HEAD_MAJOR,
+                   (struct reference_distance_vectors){.distances = 70, .first = -69}, seed);
+    const struct reference_distance_vectors *vectors =
+        terms & WITH_KEYS ? &c.distance_keys : &c.distance_queries;
+    double *data = (double *)(uintptr_t)vectors->data;
+    for (int64_t i = 0; i < reference_vectors_size(&c, vectors); i++)
+        data[i] *= 1024;
+    struct trial_results results = trial_results_make(&c, seed, 1);
+    trial_results_expect(&c, &results, false);
+    for (int i = 0; i < count; i++) {
+        check_about("%s, large vectors of %s", rotary_isa_name(isas[i]),
+                    terms & WITH_KEYS ? "keys" : "queries");
+        struct trial_plan plan = trial_plan_make(&c, isas[i], 2);
+        trial_run(&c, &plan, &results.got, false);
+        for (int64_t at = 0; at < reference_query_size(&c); at++)
+            CHECK_NEAR(results.got.output[at], results.wanted.output[at], 2e-3);
+        trial_plan_free(&plan);
+    }
+    trial_results_free(&results);
+    term_inputs_free(&c);
+}
+
 int main(void)
 {
     static const int64_t lengths[3] = {230, 0, 77};
@@ -171,6 +200,8 @@ int main(void)
         {3, 2, 1, 22, 40, 230, 190, 0, .causal = true, .window = 50, .key_lengths = lengths},
     };
     uint64_t seed = 1900000;
+    try_large(WITH_KEYS, 1800000);
+    try_large(WITH_QUERIES, 1800020);
     for (int i = 0; i < (int)(sizeof sizes / sizeof *sizes); i++)
         for (int range = 0; range < 6; range++)
             /* Over a thousand queries' bf16 products, the bound of a value's gradient may exceed it. */

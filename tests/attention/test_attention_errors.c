@@ -137,15 +137,19 @@ static void refuse_forward(const rotary_attention *attention, rotary_attention_f
 static void try_distance_keys(const rotary_attention *attention, struct buffers *b)
 {
     const rotary_attention_distance_vectors keys[] = {
-        {b->query, 0, 0, 0, 16, NULL}, {b->query, 2, INT64_MAX, 0, 16, NULL}, {b->query, 2, 0, 0, 15, NULL},
-        {b->query, 2, 0, 8, 64, NULL}, {b->query, 2, 0, 16, 16, NULL},        {NULL, 2, 0, 0, 16, b->output}};
+        {b->query, 0, 0, 0, 16, NULL},  {b->query, 2, INT64_MAX, 0, 16, NULL}, {b->query, 2, 0, 0, 15, NULL},
+        {b->query, 2, 0, 8, 64, NULL},  {b->query, 2, 0, 16, 16, NULL},        {NULL, 2, 0, 0, 16, b->output},
+        {b->query, 2, 0, 0, -15, NULL}, {b->query, 2, 0, 0, INT64_MIN, NULL}};
     const char *const messages[] = {"distance_keys has 0 distances; wanted 1 ... 4294967296",
                                     "distance_keys has 9223372036854775807 as its first distance",
                                     "distance_keys has a distance_stride of 15; wanted at least 16",
                                     "distance_keys has a head_stride of 8; wanted 0 (shared), or at least 16",
                                     "so vectors overlap",
-                                    "distance_keys has a gradient but no data"};
-    for (int i = 0; i < 6; i++) {
+                                    "distance_keys has a gradient but no data",
+                                    "distance_keys has a distance_stride of -15; wanted at least 16, or as "
+                                    "much backwards",
+                                    "distance_keys has a distance_stride of -9223372036854775808"};
+    for (int i = 0; i < 8; i++) {
         rotary_attention_forward_call call = forward_call(b);
         call.distance_keys = keys[i];
         refuse_forward(attention, call, messages[i]);

@@ -53,10 +53,19 @@ static inline int64_t rotation_row(const struct rotary_attention_rotation *rotat
     return rotation->rows ? rotation->rows[index] : index;
 }
 
-enum { ROTARY_ATTENTION_MAX_TERMS = 4 };
+enum { ROTARY_ATTENTION_MAX_TERMS = 4, ROTARY_ATTENTION_TERM_MARGIN = 16 };
 struct rotary_attention_score_term; /* attention_terms.h */
 struct rotary_attention_weight_term;
 struct rotary_attention_value_term;
+
+/* Vectors by distance, packed for a call: entry `first` + i of the table of a head (distance_vectors.h) is
+ * column i of [head_dim, row] floats at data + head * head_stride, and norm[head], if there are norms, is the
+ * largest |vector|. */
+struct rotary_attention_columns {
+    const float *data;
+    int64_t head_stride, row, first;
+    const float *norm;
+};
 
 /* Dropout of attention weights: those whose 16 random bits are below `threshold` are dropped. */
 struct rotary_attention_dropout_mask {
@@ -85,6 +94,8 @@ struct rotary_attention_problem {
     const float *query_bias;                            /* b, [heads, head_dim]; NULL: none */
     rotary_attention_distance_vectors distance_queries; /* B, and */
     rotary_attention_distance_vectors distance_values;  /* V; data NULL: none */
+    /* The same packed; data NULL: a kernel packs what it needs. */
+    struct rotary_attention_columns packed_keys, packed_queries, packed_values;
     /* Those of the kernels' score terms that the problem has; then NULL. */
     const struct rotary_attention_score_term *score_terms[ROTARY_ATTENTION_MAX_TERMS + 1];
     struct rotary_attention_dropout_mask dropout;

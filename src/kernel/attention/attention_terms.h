@@ -35,8 +35,9 @@ struct rotary_attention_tile {
 };
 
 /* What a term makes its gradient of: for a score term ds, the gradient of the scores of a tile after softcap,
- * with ROTARY_ATTENTION_TERM_MARGIN zeros before and after the `columns` of each row; for a value term w.
- * Rows are row_stride apart, and zero where a query does not see a key. */
+ * with ROTARY_ATTENTION_TERM_MARGIN zeros before and after the `columns` of each row, and half as many rows
+ * of zeros before and after all rows; for a value term w, without. Rows are row_stride apart, and zero where
+ * a query does not see a key. */
 struct rotary_attention_term_gradient {
     const float *from;
     int64_t row_stride;
@@ -44,11 +45,17 @@ struct rotary_attention_term_gradient {
     float *scratch;                    /* as that of the scores */
 };
 
+/* What a term adds to a score has at most the size constant + by_query |q| + by_key |k|, of the query's
+ * scaled vector and the key's as they meet. An infinite constant: nothing is known. */
+struct rotary_attention_term_bound {
+    float constant, by_query, by_key;
+};
+
 struct rotary_attention_score_term {
     /* Whether the problem has the term. */
     bool (*is_present)(const rotary_attention_problem *problem);
-    /* The max size of what is added to scores of a head; infinity where it is not known. */
-    float (*bound)(const rotary_attention_problem *problem, int64_t head);
+    /* How large what is added to scores of a head can be. */
+    struct rotary_attention_term_bound (*bound)(const rotary_attention_problem *problem, int64_t head);
     /* What is added to the scores of a tile, in the term's own memory or in `scratch`, which holds
      * term_scratch floats (term_tile.h). Row r is at r * *row_stride from the pointer returned.
      * ROTARY_ATTENTION_MASKED or less masks. Past the queries and keys of the tile it is finite. */
@@ -59,8 +66,6 @@ struct rotary_attention_score_term {
                          const struct rotary_attention_tile *tile,
                          const struct rotary_attention_term_gradient *gradient);
 };
-
-enum { ROTARY_ATTENTION_TERM_MARGIN = 16 };
 
 /* A term of the weights. It sees tiles of p as the values do: masked, and in the forward pass not yet divided
  * by the softmax's sum, which is that of p without the term. All tiles have the same row stride. */

@@ -20,7 +20,9 @@ enum {
     PART = 32 /* queries, and keys, of a block whose scores are computed at a time */,
     SQUARE = PART * PART,
     MARGIN = ROTARY_ATTENTION_TERM_MARGIN,
-    DS_ROW = PART + MARGIN
+    DS_ROW = PART + MARGIN,
+    DS_CORNER = MARGIN + ROWS * DS_ROW,
+    DS_FLOATS = 2 * DS_CORNER + PART * DS_ROW
 };
 
 _Static_assert(ROTARY_ATTENTION_BF16_SUM_ROWS % PART == 0, "parts are summed whole");
@@ -44,8 +46,9 @@ struct state {
     uint16_t *ds;          /* likewise: ds^T */
     uint16_t *ds_pairs;    /* tiles [BLOCK / 32, BLOCK / 16]: ds^T as a right-hand side */
     float *term;           /* scratch of score terms */
-    float *ds_score;       /* [PART, DS_ROW]: gradients of scores after softcap, transposed, after a margin */
-    float *w, *d_softcap;  /* [PART, PART]: with a weight term, what it makes of p^T */
+    float *ds_score; /* [PART, DS_ROW]: gradients of scores after softcap, transposed, with ROWS rows of zeros
+                        and a margin before them and after them */
+    float *w, *d_softcap; /* [PART, PART]: with a weight term, what it makes of p^T */
 };
 
 static void carve(struct state *state, struct rotary_arena *arena, const rotary_attention_problem *problem,
@@ -71,7 +74,7 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
     state->term = rotary_arena_push(arena, term_scratch(PART, PART, problem->head_dim), sizeof(float));
     state->w = rotary_arena_push(arena, PART * PART, sizeof(float));
     state->d_softcap = rotary_arena_push(arena, PART * PART, sizeof(float));
-    state->ds_score = rotary_arena_push(arena, MARGIN + PART * DS_ROW, sizeof(float));
+    state->ds_score = rotary_arena_push(arena, DS_FLOATS, sizeof(float));
     uint16_t **score_tiles[] = {&state->p, &state->ds, &state->ds_pairs};
     for (int i = 0; i < 3; i++)
         *score_tiles[i] = rotary_arena_push(arena, BLOCK * BLOCK, size);
@@ -265,7 +268,7 @@ derive_part(const rotary_attention_problem *problem, const struct state *state, 
             derive(state->score + (row + i) * PART, state->dp + (row + i) * PART,
                    terms ? terms->scores + (row + i) * terms->row : NULL, &of_query, problem->softcap,
                    visible[i], &p_rows[i], &ds_rows[i],
-                   with_gradient ? state->ds_score + MARGIN + (row + i) * DS_ROW : NULL);
+                   with_gradient ? state->ds_score + DS_CORNER + (row + i) * DS_ROW : NULL);
             _mm512_storeu_si512(p + (row + i) * PART, p_rows[i]);
             _mm512_storeu_si512(ds + (row + i) * PART, ds_rows[i]);
         }
@@ -294,7 +297,7 @@ static void pack_weighted_part(const rotary_attention_problem *problem, const st
             ds[i] = _mm512_maskz_mul_ps((__mmask16)(visible >> (16 * i)),
                                         _mm512_loadu_ps(state->score + row * PART + i * 16),
                                         _mm512_sub_ps(dp, delta));
-            _mm512_storeu_ps(state->ds_score + MARGIN + row * DS_ROW + i * 16, ds[i]);
+            _mm512_storeu_ps(state->ds_score + DS_CORNER + row * DS_ROW + i * 16, ds[i]);
             ds[i] = _mm512_mul_ps(ds[i], _mm512_loadu_ps(state->d_softcap + row * PART + i * 16));
         }
         p_rows[row % 2] = narrow_two(w[0], w[1]);
@@ -339,7 +342,7 @@ static void add_part_gradients(const rotary_attention_problem *problem, const ro
                                const rotary_attention_sums *sums)
 {
     struct rotary_attention_tile tile = tile_of(problem, work, part, true, part->keys, part->queries);
-    const struct rotary_attention_term_gradient of_scores = {state->ds_score + MARGIN, DS_ROW, sums,
+    const struct rotary_attention_term_gradient of_scores = {state->ds_score + DS_CORNER, DS_ROW, sums,
                                                              state->term};
     const struct rotary_attention_term_gradient of_values = {state->w, PART, sums, state->term};
     if (sums->score_terms)
@@ -445,7 +448,7 @@ void ROTARY_KERNEL(rotary_attention_bf16_backward)(const rotary_attention_proble
     int64_t group = problem->heads / problem->key_value_heads;
     struct state state;
     carve(&state, scratch, problem, work->query_end - work->query_begin);
-    memset(state.ds_score, 0, (MARGIN + PART * DS_ROW) * sizeof *state.ds_score); /* its margins stay zero */
+    memset(state.ds_score, 0, DS_FLOATS * sizeof *state.ds_score); /* its margins stay zero */
     for (int64_t member = 0; member < group; member++)
         load_queries(problem, work, &state, work->key_value_head * group + member,
                      member * state.padded_queries);

@@ -39,7 +39,7 @@ struct state {
     uint16_t *packed_keys; /* the block that is packed here if the caller gives none */
     float *score;          /* [QUERIES, SCORE_ROW], or two tiles of [QUERIES, 32] */
     uint16_t *p;           /* [QUERIES, P_ROW] */
-    float *norm_limit;     /* [heads of the group]: bounded_norms */
+    float *norm_limit;     /* as norm: of |q|^2 |k|^2 where scores are bounded */
     float *term;           /* scratch of score terms */
 };
 
@@ -76,7 +76,7 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
     state->packed_keys = rotary_arena_push(arena, packed_keys_elements(state->width), sizeof(uint16_t));
     state->score = rotary_arena_push(arena, QUERIES * SCORE_ROW, sizeof(float));
     state->p = rotary_arena_push(arena, QUERIES * P_ROW, sizeof(uint16_t));
-    state->norm_limit = rotary_arena_push(arena, problem->heads / problem->key_value_heads, sizeof(float));
+    state->norm_limit = rotary_arena_push(arena, rows, sizeof(float));
     state->term = rotary_arena_push(arena, term_scratch(QUERIES, KEYS, problem->head_dim), sizeof(float));
 }
 
@@ -128,8 +128,6 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
         rotate_rows_in(rows, problem, problem->query, work->sequence, work->key_value_head * group + member,
                        work->query_begin, queries, problem->scale * LOG2_E, false, &problem->query_rotation);
         memset(rows + queries * width, 0, (size_t)((padded_queries - queries) * width) * sizeof *rows);
-        state->norm_limit[member] =
-            bounded_norms(problem, work->key_value_head * group + member, MAX_BOUND, LOG2_E);
     }
     for (int64_t at = 0; at < group * padded_queries; at += 16) {
         __m512 squares[16];
@@ -139,6 +137,15 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
                 squares[row] = add_squares(squares[row], state->query + (at + row) * width + channel);
         }
         _mm512_storeu_ps(state->norm + at, reduce_rows(TOTAL, squares));
+    }
+    for (int64_t member = 0; member < group; member++) {
+        struct rotary_attention_term_bound left =
+            bound_left(problem, work->key_value_head * group + member, MAX_BOUND, LOG2_E);
+        for (int64_t at = member * padded_queries; at < (member + 1) * padded_queries; at++) {
+            struct row_bound bound = bound_row(&left, state->norm[at]);
+            state->norm[at] = bound.norm;
+            state->norm_limit[at] = bound.limit;
+        }
     }
     memset(state->output, 0, (size_t)(group * padded_queries * width) * sizeof(float));
     memset(state->softmax_offset, 0, (size_t)(group * padded_queries) * sizeof(float));
@@ -341,7 +348,7 @@ static __m512 exp_rows(const rotary_attention_problem *problem, const struct sta
     struct visible_range visible[16];
     __m512 rows[16];
     __mmask16 bounded = 0, fresh = 0;
-    float *score = state->score + row * SCORE_ROW, norm_limit = state->norm_limit[pair->member];
+    float *score = state->score + row * SCORE_ROW;
     for (int i = 0; i < 16; i++) {
         float *scores_row = score + i * SCORE_ROW;
         __m512 a = _mm512_set1_ps(-INFINITY), b = a;
@@ -352,9 +359,9 @@ static __m512 exp_rows(const rotary_attention_problem *problem, const struct sta
             b = _mm512_max_ps(b, _mm512_loadu_ps(scores_row + column + 16));
         }
         rows[i] = _mm512_max_ps(a, b);
-        bool row_bounded = visible[i].end > 0 && norm_limit >= 0 &&
+        bool row_bounded = visible[i].end > 0 &&
                            is_bounded(state->softmax_offset[index + i], state->norm[index + i],
-                                      key_norm_to(state, visible[i].end - 1), norm_limit);
+                                      key_norm_to(state, visible[i].end - 1), state->norm_limit[index + i]);
         bounded = (__mmask16)(bounded | (unsigned)row_bounded << i);
         fresh = (__mmask16)(fresh | (unsigned)(first_key(problem, query + i) >= pair->key) << i);
     }
@@ -438,9 +445,14 @@ static void add_value_term(const rotary_attention_problem *problem, const rotary
                                     state->output + pair->row * state->width, state->term);
 }
 
-static float max_norm(const float *norm)
+/* Whether QUERIES rows from `row` on are bounded. */
+static bool are_bounded(const struct state *state, int64_t row, float key_norm)
 {
-    return _mm512_reduce_max_ps(_mm512_max_ps(_mm512_loadu_ps(norm), _mm512_loadu_ps(norm + 16)));
+    bool bounded = true;
+    for (int64_t at = row; at < row + QUERIES; at++)
+        bounded = bounded &&
+                  is_bounded(state->softmax_offset[at], state->norm[at], key_norm, state->norm_limit[at]);
+    return bounded;
 }
 
 /* Adds the block of keys and values in `state` to the online softmax of a block of queries. */
@@ -453,12 +465,7 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
     struct terms terms = {0};
     if (problem->score_terms[0])
         terms = terms_of(problem, work, pair, false, QUERIES, columns, state->term);
-    float norm_limit = state->norm_limit[pair->member];
-    bool all_at_zero = true;
-    for (int64_t row = 0; row < QUERIES; row++)
-        all_at_zero = all_at_zero && state->softmax_offset[pair->row + row] == 0;
-    if (all_at_zero && norm_limit >= 0 &&
-        is_bounded(0, max_norm(state->norm + pair->row), key_norm_to(state, count - 1), norm_limit))
+    if (are_bounded(state, pair->row, key_norm_to(state, count - 1)))
         attend_bounded(problem, state, pair, &terms, columns);
     else
         attend_unbounded(problem, state, pair, &terms, columns);

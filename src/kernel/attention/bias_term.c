@@ -14,11 +14,11 @@ static bool is_present(const rotary_attention_problem *problem)
     return problem->bias.data != NULL;
 }
 
-static float bound(const rotary_attention_problem *problem, int64_t head)
+static struct rotary_attention_term_bound bound(const rotary_attention_problem *problem, int64_t head)
 {
     (void)problem;
     (void)head;
-    return INFINITY;
+    return (struct rotary_attention_term_bound){.constant = INFINITY};
 }
 
 /* Copies rows first ... first + rows - 1 of the tile, as if it were not transposed; zero past the keys. */

@@ -17,7 +17,7 @@ static const float *table_of(const rotary_attention_problem *problem, int64_t he
     return problem->distance_bias.data + head * problem->distance_bias.head_stride;
 }
 
-static float bound(const rotary_attention_problem *problem, int64_t head)
+static struct rotary_attention_term_bound bound(const rotary_attention_problem *problem, int64_t head)
 {
     const float *table = table_of(problem, head);
     int64_t distances = problem->distance_bias.distances;
@@ -26,7 +26,7 @@ static float bound(const rotary_attention_problem *problem, int64_t head)
         vfloat bias = load_columns(table + entry, distances - entry);
         max = v_max(v_max(bias, -bias), max);
     }
-    return v_max_lane(max);
+    return (struct rotary_attention_term_bound){.constant = v_max_lane(max)};
 }
 
 static const float *scores(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,

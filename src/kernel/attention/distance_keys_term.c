@@ -10,18 +10,23 @@ static bool is_present(const rotary_attention_problem *problem)
     return problem->distance_keys.data != NULL;
 }
 
-static float bound(const rotary_attention_problem *problem, int64_t head)
+static struct rotary_attention_term_bound bound(const rotary_attention_problem *problem, int64_t head)
 {
-    (void)problem;
-    (void)head;
-    return INFINITY;
+    float largest = largest_product(&problem->packed_keys, &problem->query_rotation, head), squares = 0;
+    for (int64_t channel = 0; problem->query_bias && channel < problem->head_dim; channel++) {
+        float bias = problem->query_bias[head * problem->head_dim + channel] * problem->scale;
+        squares += bias * bias;
+    }
+    if (largest == INFINITY)
+        return (struct rotary_attention_term_bound){.constant = INFINITY};
+    return (struct rotary_attention_term_bound){.constant = largest * sqrtf(squares), .by_query = largest};
 }
 
 static struct vector_tile tile_of_keys(const rotary_attention_problem *problem, int64_t head,
                                        struct rotary_attention_extent extent, float *scratch)
 {
     struct rotary_attention_table table =
-        rotary_attention_table_of(&problem->distance_keys, problem->query_offset, false);
+        table_of(problem, &problem->distance_keys, &problem->packed_keys, false);
     return vector_tile_of(problem, &table, head, extent, scratch);
 }
 
@@ -48,15 +53,15 @@ static void add_gradient(const rotary_attention_problem *problem, const rotary_a
                          const struct rotary_attention_term_gradient *gradient)
 {
     struct vector_tile vector_tile = tile_of_keys(problem, tile->head, exact_extent(tile), gradient->scratch);
-    sort_by_entry(&vector_tile, tile->transposed, gradient->from, gradient->row_stride);
+    struct numbers ds = numbers_of(&vector_tile, tile->transposed, gradient->from, gradient->row_stride);
     int64_t head_rows = round_up(work->query_end - work->query_begin, ROTARY_ATTENTION_ROW_MULTIPLE);
     int64_t row = tile->head % (problem->heads / problem->key_value_heads) * head_rows + tile->query -
                   work->query_begin;
-    add_to_queries(&vector_tile, gradient->sums->unrotated_query + row * vector_tile.width);
+    add_to_queries(&vector_tile, &ds, gradient->sums->unrotated_query + row * vector_tile.width);
     if (!gradient->sums->distance_keys)
         return;
     load_queries(problem, tile, &vector_tile);
-    add_to_entries(problem, work, &vector_tile, gradient->sums->distance_keys);
+    add_to_entries(problem, work, &vector_tile, &ds, gradient->sums->distance_keys);
 }
 
 const struct rotary_attention_score_term ROTARY_KERNEL(rotary_attention_distance_keys_term) = {

@@ -15,11 +15,12 @@ static bool is_present(const rotary_attention_problem *problem)
     return problem->distance_queries.data != NULL;
 }
 
-static float bound(const rotary_attention_problem *problem, int64_t head)
+static struct rotary_attention_term_bound bound(const rotary_attention_problem *problem, int64_t head)
 {
-    (void)problem;
-    (void)head;
-    return INFINITY;
+    float largest = largest_product(&problem->packed_queries, &problem->key_rotation, head);
+    if (largest == INFINITY)
+        return (struct rotary_attention_term_bound){.constant = INFINITY};
+    return (struct rotary_attention_term_bound){.by_key = largest * problem->scale};
 }
 
 /* The slice of a tile from key `first` on, of `keys` keys. */
@@ -28,7 +29,7 @@ static struct vector_tile slice_of(const rotary_attention_problem *problem,
                                    int64_t queries, float *scratch)
 {
     struct rotary_attention_table table =
-        rotary_attention_table_of(&problem->distance_queries, problem->query_offset, true);
+        table_of(problem, &problem->distance_queries, &problem->packed_queries, true);
     struct rotary_attention_extent extent = {tile->key + first, keys, tile->query, queries};
     return vector_tile_of(problem, &table, tile->head, extent, scratch);
 }
@@ -92,14 +93,14 @@ static void add_gradient(const rotary_attention_problem *problem, const rotary_a
     for (int64_t first = 0; first < keys; first += SLICE) {
         struct vector_tile slice =
             slice_of(problem, tile, first, min_i64(SLICE, keys - first), tile->queries, gradient->scratch);
-        const float *ds = gradient->from + first * (tile->transposed ? gradient->row_stride : 1);
-        sort_by_entry(&slice, !tile->transposed, ds, gradient->row_stride);
-        add_to_queries(&slice,
+        const float *from = gradient->from + first * (tile->transposed ? gradient->row_stride : 1);
+        struct numbers ds = numbers_of(&slice, tile->transposed, from, gradient->row_stride);
+        add_to_queries(&slice, &ds,
                        gradient->sums->unrotated_key + (tile->key + first - work->key_begin) * slice.width);
         if (!gradient->sums->distance_queries)
             continue;
         load_keys(problem, tile, &slice);
-        add_to_entries(problem, work, &slice, gradient->sums->distance_queries);
+        add_to_entries(problem, work, &slice, &ds, gradient->sums->distance_queries);
     }
 }
 

@@ -14,7 +14,7 @@ static struct vector_tile tile_of_values(const rotary_attention_problem *problem
                                          struct rotary_attention_extent extent, float *scratch)
 {
     struct rotary_attention_table table =
-        rotary_attention_table_of(&problem->distance_values, problem->query_offset, false);
+        table_of(problem, &problem->distance_values, &problem->packed_values, false);
     return vector_tile_of(problem, &table, head, extent, scratch);
 }
 
@@ -23,11 +23,12 @@ static void add_output(const rotary_attention_problem *problem, const struct rot
 {
     struct rotary_attention_extent extent = {tile->query, tile->queries, tile->key, tile->keys};
     struct vector_tile vector_tile = tile_of_values(problem, tile->head, extent, scratch);
-    sort_by_entry(&vector_tile, false, weights, row_stride);
-    if (tile->rows == 1)
-        add_to_one_query(&vector_tile, output);
-    else
-        add_to_queries(&vector_tile, output);
+    if (tile->rows == 1) {
+        add_to_one_query(&vector_tile, weights, output);
+        return;
+    }
+    struct numbers numbers = copied_numbers(&vector_tile, false, weights, row_stride);
+    add_to_queries(&vector_tile, &numbers, output);
 }
 
 static void load_gradients(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
@@ -58,9 +59,9 @@ static void add_gradient(const rotary_attention_problem *problem, const rotary_a
 {
     struct vector_tile vector_tile =
         tile_of_values(problem, tile->head, exact_extent(tile), gradient->scratch);
-    sort_by_entry(&vector_tile, tile->transposed, gradient->from, gradient->row_stride);
+    struct numbers w = copied_numbers(&vector_tile, tile->transposed, gradient->from, gradient->row_stride);
     load_gradients(problem, tile, &vector_tile);
-    add_to_entries(problem, work, &vector_tile, gradient->sums->distance_values);
+    add_to_entries(problem, work, &vector_tile, &w, gradient->sums->distance_values);
 }
 
 const struct rotary_attention_value_term ROTARY_KERNEL(rotary_attention_distance_values_term) = {

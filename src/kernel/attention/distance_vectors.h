@@ -19,12 +19,13 @@ struct rotary_attention_table {
     rotary_attention_distance_vectors vectors;
     int64_t query_offset;
     bool by_key;
+    const struct rotary_attention_columns *columns; /* NULL: not packed */
 };
 
 static inline struct rotary_attention_table
 rotary_attention_table_of(const rotary_attention_distance_vectors *vectors, int64_t query_offset, bool by_key)
 {
-    struct rotary_attention_table table = {*vectors, query_offset, by_key};
+    struct rotary_attention_table table = {*vectors, query_offset, by_key, NULL};
     if (!by_key || !vectors->data)
         return table;
     int64_t last = vectors->distances - 1;
@@ -54,6 +55,17 @@ rotary_attention_entries_of(const struct rotary_attention_table *table, struct r
                                              max_i64(0, min_i64(high, last)) + 1};
 }
 
+/* Entries begin ... end - 1 of a head, transposed: to, [head_dim, row]. */
+static inline void rotary_attention_pack_columns(const rotary_attention_distance_vectors *vectors,
+                                                 int64_t head, struct rotary_attention_entries entries,
+                                                 int64_t head_dim, float *to, int64_t row)
+{
+    const float *from = vectors->data + head * vectors->head_stride;
+    for (int64_t entry = entries.begin; entry < entries.end; entry++)
+        for (int64_t channel = 0; channel < head_dim; channel++)
+            to[channel * row + entry - entries.begin] = from[entry * vectors->distance_stride + channel];
+}
+
 /* The extent of a work item of the backward pass, for a table. */
 static inline struct rotary_attention_extent
 rotary_attention_extent_of(const struct rotary_attention_table *table, const rotary_attention_work *work)
@@ -74,19 +86,21 @@ static inline int64_t rotary_attention_vector_sums(int64_t entries, int64_t head
  * multiples of ROWS, COLUMNS and LANES (tile.h) of every instruction set. */
 enum { ROTARY_ATTENTION_ENTRIES = 96, ROTARY_ATTENTION_VECTOR_ROWS = 48 };
 
-/* Floats in a row of products of a query with the entries of a tile's distances. */
+/* Floats in a row of products of a query with the entries of a tile's distances: after them there is room for
+ * COLUMNS more. */
 static inline int64_t rotary_attention_product_row(int64_t queries, int64_t keys)
 {
     return round_up(queries + keys, 16) + 32;
 }
 
-/* Floats of scratch that a term of vectors by distance needs for a tile: the tile, another of
- * ROTARY_ATTENTION_VECTOR_ROWS keys, products, rows of queries, entries. */
+/* Floats of scratch that a term of vectors by distance needs for a tile: the tile, another with margins,
+ * products, rows of queries and entries, two numbers for each row, and the entries' columns. */
 static inline int64_t rotary_attention_vector_scratch(int64_t queries, int64_t keys, int64_t head_dim)
 {
-    int64_t rows = round_up(queries, ROTARY_ATTENTION_VECTOR_ROWS), width = rotary_attention_row(head_dim);
-    return rows * (keys + ROTARY_ATTENTION_VECTOR_ROWS) +
-           rows * (rotary_attention_product_row(rows, keys) + width) + 2 * ROTARY_ATTENTION_ENTRIES * width;
+    int64_t rows = round_up(queries, ROTARY_ATTENTION_VECTOR_ROWS), width = rotary_attention_row(head_dim),
+            margins = 2 * ROTARY_ATTENTION_TERM_MARGIN, product = rotary_attention_product_row(rows, keys);
+    return rows * keys + (rows + margins + 1) * (keys + ROTARY_ATTENTION_VECTOR_ROWS + margins) +
+           rows * (product + width + 2) + ROTARY_ATTENTION_ENTRIES * width + head_dim * product;
 }
 
 #endif

@@ -23,11 +23,12 @@ struct state {
     float *value;           /* likewise */
     float *key_panels;      /* their transposes */
     float *value_panels;
-    float *p;         /* [QUERY_BLOCK, KEY_BLOCK]: scores, then p */
-    float *dp;        /* likewise: dp, then ds */
-    float *term;      /* scratch of score terms */
-    float *ds;        /* [QUERY_BLOCK, DS_ROW]: gradients of scores after softcap, after a margin */
-    float *w;         /* [QUERY_BLOCK, KEY_BLOCK]: p after the weight term */
+    float *p;    /* [QUERY_BLOCK, KEY_BLOCK]: scores, then p */
+    float *dp;   /* likewise: dp, then ds */
+    float *term; /* scratch of score terms */
+    float *ds;   /* [QUERY_BLOCK, DS_ROW]: gradients of scores after softcap, with ROWS rows of zeros and a
+                    margin   before them and after them */
+    float *w;    /* [QUERY_BLOCK, KEY_BLOCK]: p after the weight term */
     float *d_softcap; /* likewise */
 };
 
@@ -50,7 +51,7 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
     state->dp = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
     state->term =
         rotary_arena_push(arena, term_scratch(QUERY_BLOCK, KEY_BLOCK, problem->head_dim), sizeof(float));
-    state->ds = rotary_arena_push(arena, MARGIN + QUERY_BLOCK * DS_ROW, sizeof(float));
+    state->ds = rotary_arena_push(arena, 2 * MARGIN + (2 * ROWS + QUERY_BLOCK) * DS_ROW, sizeof(float));
     state->w = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
     state->d_softcap = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
 }
@@ -180,6 +181,11 @@ struct row {
     float log_sum_exp, delta;
 };
 
+static inline float *ds_row(const struct state *state, int64_t row)
+{
+    return state->ds + MARGIN + (ROWS + row) * DS_ROW;
+}
+
 static inline struct row row_of(const rotary_attention_problem *problem, const struct state *state,
                                 const struct block_pair *pair, const struct range *visible, int64_t count,
                                 int64_t row)
@@ -188,7 +194,7 @@ static inline struct row row_of(const rotary_attention_problem *problem, const s
                        .to = round_up(visible[row / ROWS].end, COLUMNS),
                        .p = state->p + row * KEY_BLOCK,
                        .dp = state->dp + row * KEY_BLOCK,
-                       .ds_score = state->ds + MARGIN + row * DS_ROW};
+                       .ds_score = ds_row(state, row)};
     if (row < pair->queries) {
         made.begin = max_i64(0, first_key(problem, pair->query + row) - pair->key);
         made.end = min_i64(count, end_key(problem, pair->query + row) - pair->key);
@@ -301,8 +307,9 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
         problem->value_term->add_gradient(problem, work, &tile, &gradient);
     }
     if (sums->score_terms) {
-        const struct rotary_attention_term_gradient gradient = {state->ds + MARGIN, DS_ROW, sums,
-                                                                state->term};
+        const struct rotary_attention_term_gradient gradient = {ds_row(state, 0), DS_ROW, sums, state->term};
+        if (problem->distance_queries.data)
+            memset(ds_row(state, groups * ROWS) - MARGIN, 0, ROWS * DS_ROW * sizeof(float));
         add_term_gradients(problem, work, &tile, &gradient);
     }
     int64_t offset = (pair->key - work->key_begin) * width;
@@ -321,6 +328,8 @@ void ROTARY_KERNEL(rotary_attention_backward)(const rotary_attention_problem *pr
     struct state state;
     carve(&state, scratch, problem, work->query_end - work->query_begin);
     load_queries(problem, work, &state);
+    memset(state.ds, 0,
+           (MARGIN + ROWS * DS_ROW) * sizeof *state.ds); /* the rows before the first stay zero */
     for (int64_t first = keys.begin; first < keys.end; first += KEY_BLOCK) {
         struct block_pair pair = {.key = first, .keys = min_i64(KEY_BLOCK, keys.end - first)};
         load_keys(problem, work, &state, first, pair.keys);

@@ -25,11 +25,11 @@ struct state {
     float *query;       /* [heads of the group, blocks, QUERY_BLOCK, width]: rotated and scaled */
     float *output;      /* likewise: sum of p times rotated value */
     float *row_max;     /* [heads of the group, blocks, QUERY_BLOCK]: max score so far; 0 where bounded */
-    float *norm;        /* likewise: |q|^2 */
+    float *norm;        /* likewise: |q|^2, or more with terms that grow with |k| (bound_row) */
+    float *norm_limit;  /* likewise: of |q|^2 |k|^2 where scores are bounded */
     float *sum;         /* [heads of the group, blocks, QUERY_BLOCK, LANES]: of p, lane by lane */
     float *packed_keys; /* the block that is packed here if the caller gives none */
     float *score;       /* [QUERY_BLOCK, KEY_BLOCK] */
-    float *norm_limit;  /* [heads of the group]: bounded_norms */
     float *term;        /* scratch of score terms */
 };
 
@@ -54,7 +54,7 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
     state->sum = rotary_arena_push(arena, rows * LANES, sizeof(float));
     state->packed_keys = rotary_arena_push(arena, packed_keys_floats(state->width), sizeof(float));
     state->score = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
-    state->norm_limit = rotary_arena_push(arena, group, sizeof(float));
+    state->norm_limit = rotary_arena_push(arena, rows, sizeof(float));
     state->term =
         rotary_arena_push(arena, term_scratch(QUERY_BLOCK, KEY_BLOCK, problem->head_dim), sizeof(float));
 }
@@ -105,8 +105,8 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
 {
     int64_t group = problem->heads / problem->key_value_heads, width = state->width;
     for (int64_t member = 0; member < group; member++) {
-        state->norm_limit[member] =
-            bounded_norms(problem, work->key_value_head * group + member, MAX_BOUND, 1.0f);
+        struct rotary_attention_term_bound left =
+            bound_left(problem, work->key_value_head * group + member, MAX_BOUND, 1.0f);
         for (int64_t at = 0; at < round_up(work->query_end - work->query_begin, ROWS); at++) {
             int64_t index = member * state->blocks * QUERY_BLOCK + at, query = work->query_begin + at;
             float *row = state->query + index * width;
@@ -129,16 +129,19 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
                 squares = v_fma(scaled, scaled, squares);
                 v_store(row + channel, scaled);
             }
-            state->norm[index] = v_sum(squares);
+            struct row_bound bound = bound_row(&left, v_sum(squares));
+            state->norm[index] = bound.norm;
+            state->norm_limit[index] = bound.limit;
         }
     }
 }
 
 /* Whether a row's scores are bounded: its offset is 0 or still unset, and |q| |k| is small. */
-static bool is_bounded(const struct state *state, int64_t index, float key_norm, float norm_limit)
+static bool is_bounded(const struct state *state, int64_t index, float key_norm)
 {
     float row_max = state->row_max[index];
-    return (row_max == 0 || row_max == -INFINITY) && state->norm[index] * key_norm <= norm_limit;
+    return (row_max == 0 || row_max == -INFINITY) &&
+           state->norm[index] * key_norm <= state->norm_limit[index];
 }
 
 /* Whether all rows of the group of ROWS from `at` on are bounded over the keys that are visible to the last
@@ -148,11 +151,9 @@ static bool are_bounded(const rotary_attention_problem *problem, const struct st
 {
     int64_t rows = min_i64(ROWS, pair->queries - at), query = pair->query + at, last = query + rows - 1;
     int64_t index = pair->row + at, end = min_i64(count, end_key(problem, last) - pair->key);
-    float norm_limit = state->norm_limit[pair->member];
-    bool bounded = norm_limit >= 0 && end_key(problem, query) > pair->key &&
-                   first_key(problem, last) < pair->key + count;
+    bool bounded = end_key(problem, query) > pair->key && first_key(problem, last) < pair->key + count;
     for (int64_t row = index; row < index + rows && bounded; row++)
-        bounded = is_bounded(state, row, key_norm[end - 1], norm_limit);
+        bounded = is_bounded(state, row, key_norm[end - 1]);
     return bounded;
 }
 
@@ -179,7 +180,6 @@ static void exp_group(const rotary_attention_problem *problem, struct state *sta
     float block_max[ROWS], *score = state->score + from;
     if (columns == 0)
         return;
-    float norm_limit = state->norm_limit[pair->member];
     for (int64_t row = begin; row < end; row++) {
         int64_t query = pair->query + row;
         int64_t visible_begin = max_i64(first_key(problem, query) - pair->key, visible.begin);
@@ -187,8 +187,7 @@ static void exp_group(const rotary_attention_problem *problem, struct state *sta
         const float *bias = terms->scores ? terms->scores + row * terms->row + from : NULL;
         block_max[row - begin] = finish_scores(score + row * KEY_BLOCK, columns, visible_begin - from,
                                                visible_end - from, problem->softcap, bias);
-        if (norm_limit >= 0 && visible_begin < visible_end &&
-            is_bounded(state, pair->row + row, key_norm[visible_end - 1], norm_limit))
+        if (visible_begin < visible_end && is_bounded(state, pair->row + row, key_norm[visible_end - 1]))
             block_max[row - begin] = 0;
     }
     for (int64_t row = begin; row < end; row++) {

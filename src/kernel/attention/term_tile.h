@@ -9,6 +9,8 @@
 #include "kernel/attention/distance_vectors.h"
 #include "kernel/attention/tile.h"
 
+#include <math.h>
+
 /* Floats of scratch that term_scores and add_term_gradients need for a tile: the sum of the terms, and what
  * one term needs, which is most for vectors by distance. */
 static inline int64_t term_scratch(int64_t rows, int64_t columns, int64_t head_dim)
@@ -68,16 +70,38 @@ static inline void add_term_tile(float *scores, int64_t scores_row, const float 
         }
 }
 
-/* The largest |q|^2 |k|^2 for which the size of scores of a head is at most `max`; less than 0 where nothing
- * bounds them. A score is `units` times its natural value. */
-static inline float bounded_norms(const rotary_attention_problem *problem, int64_t head, float max,
-                                  float units)
+/* What is left of `max` for the size of the scores of a head without its terms, and how the terms grow. A
+ * score, and a query's scaled vector, are `units` times their natural value. constant < 0: nothing bounds the
+ * scores. */
+static inline struct rotary_attention_term_bound bound_left(const rotary_attention_problem *problem,
+                                                            int64_t head, float max, float units)
 {
-    if (problem->softcap > 0)
-        return -1;
-    for (int i = 0; problem->score_terms[i]; i++)
-        max -= units * problem->score_terms[i]->bound(problem, head);
-    return max >= 0 ? max * max : -1;
+    struct rotary_attention_term_bound left = {.constant = problem->softcap > 0 ? -1 : max};
+    for (int i = 0; problem->score_terms[i]; i++) {
+        struct rotary_attention_term_bound of_term = problem->score_terms[i]->bound(problem, head);
+        left.constant -= units * of_term.constant;
+        left.by_query += of_term.by_query;
+        left.by_key += units * of_term.by_key;
+    }
+    return left;
+}
+
+/* The scores of a query are small where |k|^2 is at most `limit` / `norm`: |q| |k| + by_query |q| + by_key
+ * |k| is at most `constant` then. limit < 0: nothing bounds them. */
+struct row_bound {
+    float norm, limit;
+};
+
+static inline struct row_bound bound_row(const struct rotary_attention_term_bound *left, float squares)
+{
+    float max = left->constant;
+    if (left->by_query > 0)
+        max -= left->by_query * sqrtf(squares);
+    if (left->by_key > 0) {
+        float sum = sqrtf(squares) + left->by_key;
+        squares = sum * sum;
+    }
+    return (struct row_bound){squares, max >= 0 ? max * max : -1};
 }
 
 #endif

@@ -9,9 +9,9 @@
  * in the rows of products, those of the tile are a tile whose rows start one product before the row above,
  * and nothing is moved.
  *
- * Sums: numbers of the tile (weights, or ds) are sorted into rows by entry in the same way, and what is
- * beyond an end is summed. Those rows times the entries are sums for the queries; transposed, times the
- * queries' rows, sums for the entries.
+ * Sums: numbers of the tile (weights, or ds) are read likewise, each row of a group one number later than the
+ * row above, so that a column holds those of one entry. They times the entries are sums for the queries; they
+ * times the queries' rows, sums for the entries. Numbers beyond an end of the table are summed first.
  */
 #ifndef ROTARY_KERNEL_ATTENTION_VECTOR_TILE_H
 #define ROTARY_KERNEL_ATTENTION_VECTOR_TILE_H
@@ -34,11 +34,41 @@ struct vector_tile {
     int64_t rows, width; /* of the queries, padded */
     int64_t product_row;
     float *query;   /* [rows, width]: the queries' rows */
-    float *product; /* [rows, product_row]: products by distance, or numbers by entry */
+    float *product; /* [rows, product_row]: products by distance */
     float *entry;   /* [ENTRIES, width] */
-    float *panel;   /* [width, COLUMNS]: some entries transposed */
-    float *square;  /* [queries, keys]: a tile that is transposed in the kernel */
+    float *below;   /* [rows]: the sums of numbers of distances before the table's first */
+    float *above;   /* likewise, after its last */
+    float *columns; /* [head_dim, product_row]: the entries transposed, where the call has not packed them */
+    float *square;  /* a tile of numbers with margins, or one that is transposed in the kernel */
 };
+
+/* The numbers of a tile: that of query i and key j is at i * query + j * key. MARGIN keys before the first
+ * and after the last are zero. */
+struct numbers {
+    const float *from;
+    int64_t query, key;
+};
+enum { MARGIN = ROTARY_ATTENTION_TERM_MARGIN };
+_Static_assert((int)MARGIN >= (int)ROWS, "rows of a group start one number later than the row above");
+
+/* The table of a term of the problem. */
+static inline struct rotary_attention_table table_of(const rotary_attention_problem *problem,
+                                                     const rotary_attention_distance_vectors *vectors,
+                                                     const struct rotary_attention_columns *packed,
+                                                     bool by_key)
+{
+    struct rotary_attention_table table = rotary_attention_table_of(vectors, problem->query_offset, by_key);
+    table.columns = packed->data ? packed : NULL;
+    return table;
+}
+
+/* The largest product of a vector of a head with a unit vector, where the call has found it and the vectors
+ * that meet them have the norms that `rotation` leaves them: otherwise infinity. */
+static inline float largest_product(const struct rotary_attention_columns *packed,
+                                    const struct rotary_attention_rotation *rotation, int64_t head)
+{
+    return packed->norm && !rotation->cosine ? packed->norm[head] : INFINITY;
+}
 
 /* Where the rows of queries come from: a view, with a rotation (cosine NULL: none), a bias of the head (NULL:
  * none) and a factor. */
@@ -66,8 +96,10 @@ static inline struct vector_tile vector_tile_of(const rotary_attention_problem *
     made.query = scratch;
     made.product = made.query + made.rows * made.width;
     made.entry = made.product + made.rows * made.product_row;
-    made.panel = made.entry + ENTRIES * made.width;
-    made.square = made.panel + ENTRIES * made.width;
+    made.below = made.entry + ENTRIES * made.width;
+    made.above = made.below + round_up(made.rows, LANES);
+    made.columns = made.above + round_up(made.rows, LANES);
+    made.square = made.columns + made.head_dim * made.product_row;
     return made;
 }
 
@@ -91,17 +123,22 @@ static inline void load_vector_rows(const rotary_attention_problem *problem, int
 {
     int64_t width = t->width, head_dim = problem->head_dim;
     int64_t head = t->table.by_key ? t->head / (problem->heads / problem->key_value_heads) : t->head;
+    bool in_place = !problem->bf16 && !from->rotation.cosine;
     for (int64_t at = 0; at < count; at++) {
         float *row = t->query + at * width;
         int64_t query = t->extent.query + at, place = t->table.by_key ? key_row(problem, query) : query;
-        memset(row + head_dim, 0, (size_t)(width - head_dim) * sizeof *row);
-        load_row(row, vector_at(problem, from->view, sequence, place, head), problem->bf16, head_dim);
-        rotate_row(row, &from->rotation, query, 1.0f);
+        const void *vector = vector_at(problem, from->view, sequence, place, head);
+        if (!in_place) {
+            memset(row + head_dim, 0, (size_t)(width - head_dim) * sizeof *row);
+            load_row(row, vector, problem->bf16, head_dim);
+            rotate_row(row, &from->rotation, query, 1.0f);
+        }
+        const float *source = in_place ? vector : row;
         for (int64_t channel = 0; channel < width; channel += LANES) {
-            vfloat vector = v_load(row + channel);
+            vfloat lanes = load_columns(source + channel, head_dim - channel);
             if (from->bias)
-                vector += load_columns(from->bias + channel, head_dim - channel);
-            v_store(row + channel, vector * v_set(from->factor));
+                lanes += load_columns(from->bias + channel, head_dim - channel);
+            v_store(row + channel, lanes * v_set(from->factor));
         }
     }
     memset(t->query + count * width, 0, (size_t)((t->rows - count) * width) * sizeof(float));
@@ -113,26 +150,36 @@ static inline const float *entry_at(const struct vector_tile *t, int64_t entry)
     return vectors->data + t->head * vectors->head_stride + entry * vectors->distance_stride;
 }
 
-/* Copies entries first ... first + count - 1, padded with zeros to full tiles. */
-static inline void load_entries(const struct vector_tile *t, int64_t first, int64_t count)
+/* Entries first ... first + count - 1 in rows of width floats: where they lie, or a copy. */
+struct entry_rows {
+    const float *from;
+    int64_t row;
+};
+
+static inline struct entry_rows load_entries(const struct vector_tile *t, int64_t first, int64_t count)
 {
+    if (t->head_dim == t->width)
+        return (struct entry_rows){entry_at(t, first), t->table.vectors.distance_stride};
     for (int64_t at = 0; at < count; at++) {
         float *row = t->entry + at * t->width;
         memcpy(row, entry_at(t, first + at), (size_t)t->head_dim * sizeof *row);
         memset(row + t->head_dim, 0, (size_t)(t->width - t->head_dim) * sizeof *row);
     }
-    memset(t->entry + count * t->width, 0,
-           (size_t)((round_up(count, COLUMNS) - count) * t->width) * sizeof(float));
+    return (struct entry_rows){t->entry, t->width};
 }
 
-/* The entries, of those of the tile, that its queries row ... row + ROWS - 1 use. */
+/* The entry of a query's first key, as if the table had all distances. */
+static inline int64_t entry_of_query(const struct vector_tile *t, int64_t query)
+{
+    return t->entries.low + t->extent.queries - 1 - query;
+}
+
+/* The entries whose distances some of queries row ... row + ROWS - 1 have; there may be none. */
 static inline struct range entries_of_rows(const struct vector_tile *t, int64_t row)
 {
-    int64_t first = t->entries.low + t->extent.queries - 1 - row; /* of query `row` and the first key */
-    struct range range = {first - (ROWS - 1), first + t->extent.keys};
-    range.begin = max_i64(t->entries.begin, min_i64(range.begin, t->entries.end - 1));
-    range.end = min_i64(t->entries.end, max_i64(range.end, t->entries.begin + 1));
-    return range;
+    int64_t first = entry_of_query(t, row);
+    return (struct range){max_i64(t->entries.begin, first - (ROWS - 1)),
+                          min_i64(t->entries.end, first + t->extent.keys)};
 }
 
 /* Where the products of entry `begin` are in their rows. */
@@ -141,19 +188,31 @@ static inline int64_t first_product(const struct vector_tile *t)
     return max_i64(0, min_i64(t->entries.begin - t->entries.low, t->extent.queries + t->extent.keys - 2));
 }
 
+/* Multiplies each group of rows with the entries that it uses, COLUMNS at a time: the last time may take
+ * some after them. */
 static inline void multiply_entries(const struct vector_tile *t)
 {
+    const struct rotary_attention_columns *packed = t->table.columns;
+    const float *columns = t->columns;
+    int64_t stride = t->product_row, first = t->entries.begin;
+    if (packed) {
+        columns = packed->data + t->head * packed->head_stride;
+        stride = packed->row;
+        first = packed->first;
+    } else {
+        rotary_attention_pack_columns(&t->table.vectors, t->head, t->entries, t->head_dim, t->columns,
+                                      stride);
+    }
     float *product = t->product + first_product(t);
-    for (int64_t first = t->entries.begin; first < t->entries.end; first += COLUMNS) {
-        load_entries(t, first, min_i64(COLUMNS, t->entries.end - first));
-        transpose_rows(t->panel, t->entry, COLUMNS, t->width);
-        for (int64_t row = 0; row < t->rows; row += ROWS) {
-            struct range used = entries_of_rows(t, row);
-            if (used.begin < first + COLUMNS && used.end > first)
-                multiply_tile(t->width, t->query + row * t->width, t->width, 1, t->panel, COLUMNS,
-                              product + row * t->product_row + first - t->entries.begin, t->product_row,
-                              false);
-        }
+    for (int64_t row = 0; row < t->rows; row += ROWS) {
+        struct range used = entries_of_rows(t, row);
+        /* An end of the table that is repeated is among them. */
+        used.begin = min_i64(used.begin, t->entries.end - 1);
+        used.end = max_i64(used.end, t->entries.begin + 1);
+        for (int64_t entry = used.begin; entry < used.end; entry += COLUMNS)
+            multiply_tile(t->head_dim, t->query + row * t->width, t->width, 1, columns + entry - first,
+                          stride, product + row * t->product_row + entry - t->entries.begin, t->product_row,
+                          false);
     }
 }
 
@@ -183,12 +242,14 @@ static inline void fill(float *to, float value, int64_t count)
 /* Repeats the products with the ends of the table for the distances beyond them. */
 static inline void repeat_ends(const struct vector_tile *t)
 {
-    int64_t begin = first_product(t), end = begin + t->entries.end - t->entries.begin,
-            last = t->extent.queries + t->extent.keys - 1;
+    int64_t begin = first_product(t), end = begin + t->entries.end - t->entries.begin;
     for (int64_t row = 0; row < t->extent.queries; row++) {
         float *product = t->product + row * t->product_row;
-        fill(product, product[begin], begin);
-        fill(product + end, product[end - 1], last - end);
+        int64_t first = t->extent.queries - 1 - row, last = first + t->extent.keys;
+        if (first < begin)
+            fill(product + first, product[begin], min_i64(begin, last) - first);
+        if (last > end)
+            fill(product + max_i64(end, first), product[end - 1], last - max_i64(end, first));
     }
 }
 
@@ -227,81 +288,177 @@ static inline float sum_of(const float *from, int64_t count)
     return v_sum(sum);
 }
 
-/* Sorts the numbers of a tile, as the kernel has it, into t->product, by entry from `begin` on; zero
- * elsewhere. A transposed tile has zeros in full squares of LANES past its queries and keys. */
-static inline void sort_by_entry(const struct vector_tile *t, bool transposed, const float *from,
-                                 int64_t row_stride)
+/* For queries first ... first + LANES - 1, whose numbers are side by side: the sums of those of keys begin +
+ * i ... of query first + i, or, `below`, of the keys before begin + i. */
+static inline vfloat sum_beyond(const struct vector_tile *t, const struct numbers *numbers, int64_t first,
+                                int64_t begin, bool below)
 {
-    int64_t keys = t->extent.keys, last = t->entries.end - 1 - t->entries.begin;
-    if (transposed) {
-        int64_t columns = round_up(keys, LANES);
-        transpose_tile(t->square, columns, from, row_stride, columns, round_up(t->extent.queries, LANES));
-        from = t->square;
-        row_stride = columns;
+    int64_t from = below ? 0 : max_i64(0, begin), keys = t->extent.keys;
+    int64_t to = below ? min_i64(keys, begin + LANES - 1) : keys;
+    vfloat sum = {0};
+    for (int64_t key = from; key < to; key++) {
+        vfloat row = v_load(numbers->from + first * numbers->query + key * numbers->key);
+        if (key >= begin && key < begin + LANES) {
+            vint before = v_lanes() > (int32_t)(key - begin);
+            row = v_select(below ? before : ~before, row, (vfloat){0});
+        }
+        sum += row;
     }
-    memset(t->product, 0, (size_t)(t->rows * t->product_row) * sizeof(float));
-    for (int64_t row = 0; row < t->extent.queries; row++, from += row_stride) {
-        float *to = t->product + row * t->product_row;
-        /* Of the first key, counted from entry `begin`. */
-        int64_t entry = t->entries.low + t->extent.queries - 1 - row - t->entries.begin;
-        int64_t below = max_i64(0, min_i64(-entry, keys)),
-                above = max_i64(below, min_i64(last + 1 - entry, keys));
-        if (below < above)
-            memcpy(to + entry + below, from + below, (size_t)(above - below) * sizeof *to);
-        to[0] += sum_of(from, below);
-        to[last] += sum_of(from + above, keys - above);
+    return sum;
+}
+
+/* Fills in t->below and t->above. */
+static inline void sum_ends(const struct vector_tile *t, const struct numbers *numbers)
+{
+    int64_t keys = t->extent.keys;
+    memset(t->below, 0, (size_t)(2 * round_up(t->rows, LANES)) * sizeof(float));
+    for (int64_t row = 0; row < t->extent.queries && numbers->key != 1; row += LANES) {
+        int64_t entry = entry_of_query(t, row);
+        v_store(t->below + row, sum_beyond(t, numbers, row, t->entries.begin - entry, true));
+        v_store(t->above + row, sum_beyond(t, numbers, row, t->entries.end - entry, false));
+    }
+    for (int64_t row = 0; row < t->extent.queries && numbers->key == 1; row++) {
+        const float *from = numbers->from + row * numbers->query;
+        int64_t entry = entry_of_query(t, row), last = max_i64(0, min_i64(t->entries.end - entry, keys));
+        t->below[row] = sum_of(from, min_i64(t->entries.begin - entry, keys));
+        t->above[row] = sum_of(from + last, keys - last);
     }
 }
 
-/* sums, a row for each query, += the sorted numbers times entries first ... first + count - 1, loaded. */
-static inline void add_entries(const struct vector_tile *t, int64_t first, int64_t count, float *sums)
+/* Whether some distances of the tile are before the table's first, or after its last. */
+static inline bool is_below(const struct vector_tile *t)
 {
-    for (int64_t row = 0; row < t->rows; row += ROWS) {
-        struct range used = entries_of_rows(t, row);
-        int64_t begin = max_i64(used.begin, first), end = min_i64(used.end, first + count);
-        for (int64_t channel = 0; channel < t->width && begin < end; channel += COLUMNS)
-            multiply_tile(end - begin, t->product + row * t->product_row + begin - t->entries.begin,
-                          t->product_row, 1, t->entry + (begin - first) * t->width + channel, t->width,
-                          sums + row * t->width + channel, t->width, true);
-    }
+    return t->entries.low < t->entries.begin;
 }
 
-/* The same with all entries. The sums have t->rows rows. */
-static inline void add_to_queries(const struct vector_tile *t, float *sums)
+static inline bool is_above(const struct vector_tile *t)
 {
-    for (int64_t first = t->entries.begin; first < t->entries.end; first += ENTRIES) {
-        int64_t count = min_i64(ENTRIES, t->entries.end - first);
-        load_entries(t, first, count);
-        add_entries(t, first, count, sums);
+    return t->entries.low + t->extent.queries + t->extent.keys - 1 > t->entries.end;
+}
+
+/* The numbers of a tile as the kernel has it, whose rows and columns have margins of zeros. A table by key
+ * has them in each other's place. */
+static inline struct numbers numbers_of(const struct vector_tile *t, bool transposed, const float *from,
+                                        int64_t row_stride)
+{
+    struct numbers numbers = {from, row_stride, 1};
+    if (transposed != t->table.by_key)
+        numbers = (struct numbers){from, 1, row_stride};
+    if (is_below(t) || is_above(t))
+        sum_ends(t, &numbers);
+    return numbers;
+}
+
+/* The same of a tile without margins, which is copied unless the sums of its rows are enough. */
+static inline struct numbers copied_numbers(const struct vector_tile *t, bool transposed, const float *from,
+                                            int64_t row_stride)
+{
+    if (!transposed && t->entries.low + t->extent.queries + t->extent.keys - 1 <= t->entries.begin)
+        return numbers_of(t, false, from, row_stride);
+    int64_t rows = transposed ? t->extent.keys : t->extent.queries,
+            columns = transposed ? t->extent.queries : t->extent.keys, to_row = columns + MARGIN;
+    int64_t above = transposed ? MARGIN : 0, below = transposed ? MARGIN : t->rows - rows;
+    float *to = t->square + MARGIN;
+    memset(t->square, 0, (size_t)(MARGIN + above * to_row) * sizeof *to);
+    to += above * to_row;
+    for (int64_t row = 0; row < rows; row++) {
+        memcpy(to + row * to_row, from + row * row_stride, (size_t)columns * sizeof *to);
+        memset(to + row * to_row + columns, 0, MARGIN * sizeof *to);
     }
+    memset(to + rows * to_row, 0, (size_t)(below * to_row) * sizeof *to);
+    return numbers_of(t, transposed, to, to_row);
+}
+
+/* sums, a row for each query, += factors, one for each query, times a vector. */
+static inline void add_outer(const struct vector_tile *t, const float *factors, int64_t entry, float *sums)
+{
+    struct entry_rows vector = load_entries(t, entry, 1);
+    for (int64_t row = 0; row < t->rows; row += ROWS)
+        for (int64_t channel = 0; channel < t->width; channel += COLUMNS)
+            multiply_tile(1, factors + row, 1, 0, vector.from + channel, 0, sums + row * t->width + channel,
+                          t->width, true);
+}
+
+/* sums, t->rows rows, += the numbers times the entries. */
+static inline void add_to_queries(const struct vector_tile *t, const struct numbers *numbers, float *sums)
+{
+    int64_t chunk = t->head_dim == t->width ? t->entries.end - t->entries.begin : ENTRIES;
+    for (int64_t first = t->entries.begin; first < t->entries.end; first += chunk) {
+        int64_t last = min_i64(first + chunk, t->entries.end);
+        struct entry_rows rows = load_entries(t, first, last - first);
+        for (int64_t row = 0; row < t->rows; row += ROWS) {
+            struct range used = entries_of_rows(t, row);
+            int64_t begin = max_i64(used.begin, first), end = min_i64(used.end, last);
+            const float *from =
+                numbers->from + row * numbers->query + (begin - entry_of_query(t, row)) * numbers->key;
+            for (int64_t channel = 0; channel < t->width && begin < end; channel += COLUMNS)
+                multiply_tile(end - begin, from, numbers->query + numbers->key, numbers->key,
+                              rows.from + (begin - first) * rows.row + channel, rows.row,
+                              sums + row * t->width + channel, t->width, true);
+        }
+    }
+    if (is_below(t))
+        add_outer(t, t->below, t->entries.begin, sums);
+    if (is_above(t))
+        add_outer(t, t->above, t->entries.end - 1, sums);
 }
 
 /* The same for one query, as in decoding: one row. */
-static inline void add_to_one_query(const struct vector_tile *t, float *sums)
+static inline void add_to_one_query(const struct vector_tile *t, const float *weights, float *sums)
 {
-    for (int64_t entry = t->entries.begin; entry < t->entries.end; entry++) {
-        vfloat factor = v_set(t->product[entry - t->entries.begin]);
+    int64_t begin = t->entries.begin, end = t->entries.end, entry = entry_of_query(t, 0),
+            keys = t->extent.keys;
+    int64_t last = max_i64(0, min_i64(end - entry, keys));
+    for (int64_t at = begin; at < end; at++) {
+        float factor = at >= entry && at < entry + keys ? weights[at - entry] : 0;
+        if (at == begin)
+            factor += sum_of(weights, min_i64(begin - entry, keys));
+        if (at == end - 1)
+            factor += sum_of(weights + last, keys - last);
         for (int64_t channel = 0; channel < t->head_dim; channel += LANES) {
-            vfloat vector = load_columns(entry_at(t, entry) + channel, t->head_dim - channel);
-            v_store(sums + channel, v_fma(factor, vector, v_load(sums + channel)));
+            vfloat vector = load_columns(entry_at(t, at) + channel, t->head_dim - channel);
+            v_store(sums + channel, v_fma(v_set(factor), vector, v_load(sums + channel)));
         }
     }
 }
 
-/* The sums of a work item, [heads of the group], += the sorted numbers, transposed, times the queries' rows,
- * which are loaded. */
+/* A row += the queries' rows, each times its factor. */
+static inline void add_weighted(const struct vector_tile *t, const float *factors, float *sums)
+{
+    for (int64_t channel = 0; channel < t->width; channel += LANES) {
+        vfloat sum = v_load(sums + channel);
+        for (int64_t row = 0; row < t->extent.queries; row++)
+            sum = v_fma(v_set(factors[row]), v_load(t->query + row * t->width + channel), sum);
+        v_store(sums + channel, sum);
+    }
+}
+
+/* The sums of a work item, [heads of the group], += the numbers, transposed, times the queries' rows, which
+ * are loaded. Of a group of ROWS entries, those past the last one are past the table, and in padding, or past
+ * the tile's keys, where numbers are zero. */
 static inline void add_to_entries(const rotary_attention_problem *problem, const rotary_attention_work *work,
-                                  const struct vector_tile *t, float *item_sums)
+                                  const struct vector_tile *t, const struct numbers *numbers,
+                                  float *item_sums)
 {
     struct rotary_attention_entries all =
         rotary_attention_entries_of(&t->table, rotary_attention_extent_of(&t->table, work));
     int64_t member = t->head % (problem->heads / problem->key_value_heads);
     float *sums = item_sums + member * rotary_attention_vector_sums(all.end - all.begin, t->head_dim) +
                   (t->entries.begin - all.begin) * t->width;
-    for (int64_t entry = 0; entry < t->entries.end - t->entries.begin; entry += ROWS)
-        for (int64_t channel = 0; channel < t->width; channel += COLUMNS)
-            multiply_tile(t->extent.queries, t->product + entry, 1, t->product_row, t->query + channel,
-                          t->width, sums + entry * t->width + channel, t->width, true);
+    for (int64_t entry = t->entries.begin; entry < t->entries.end; entry += ROWS) {
+        int64_t first = entry_of_query(t, 0) - entry; /* the query whose first key has the entry */
+        int64_t begin = max_i64(0, first - (ROWS - 1)),
+                end = min_i64(t->extent.queries, first + t->extent.keys);
+        const float *from = numbers->from + begin * numbers->query + (begin - first) * numbers->key;
+        for (int64_t channel = 0; channel < t->width && begin < end; channel += COLUMNS)
+            multiply_tile(end - begin, from, numbers->key, numbers->query + numbers->key,
+                          t->query + begin * t->width + channel, t->width,
+                          sums + (entry - t->entries.begin) * t->width + channel, t->width, true);
+    }
+    if (is_below(t))
+        add_weighted(t, t->below, sums);
+    if (is_above(t))
+        add_weighted(t, t->above, sums + (t->entries.end - 1 - t->entries.begin) * t->width);
 }
 
 #endif

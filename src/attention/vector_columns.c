@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "attention/vector_columns.h"
+
+#include "base/threads.h"
+
+#include <math.h>
+
+/* Columns that a kernel may read after the last; what rows are cut to: an odd number of cache lines, so that
+ * the rows of a column do not share sets of a cache; and how many queries, and keys, there may be past the
+ * last in a tile. */
+enum { AFTER_LAST = 32, LINE = 16, PADDING = 64 };
+
+void rotary_attention_see_vectors(const rotary_attention *attention,
+                                  rotary_attention_distance_vectors *vectors)
+{
+    if (!vectors->data || !attention->causal)
+        return;
+    int64_t last = vectors->distances - 1, begin = 0, end = max_i64(0, min_i64(last, -vectors->first));
+    if (attention->window > 0)
+        begin = max_i64(0, min_i64(end, 1 - attention->window - vectors->first));
+    vectors->first += begin;
+    vectors->distances = end - begin + 1;
+    vectors->data += begin * vectors->distance_stride;
+    if (vectors->gradient)
+        vectors->gradient += begin * vectors->distance_stride;
+}
+
+void rotary_attention_carve_columns(const rotary_attention *attention, struct vector_columns *columns,
+                                    rotary_attention_shape shape, struct rotary_arena *arena)
+{
+    const rotary_attention_distance_vectors *vectors = &columns->table.vectors;
+    if (!vectors->data)
+        return;
+    int64_t entries = min_i64(shape.queries + shape.keys + 2 * PADDING, vectors->distances);
+    columns->tables = vectors->head_stride == 0 ? 1 : attention->heads;
+    columns->columns.row = (divide_up(entries, LINE) | 1) * LINE;
+    int64_t head_floats = columns->columns.row * attention->head_dim + AFTER_LAST;
+    columns->columns.head_stride = vectors->head_stride == 0 ? 0 : head_floats;
+    columns->memory = rotary_arena_push(arena, columns->tables, (size_t)head_floats * sizeof(float));
+    columns->norm = rotary_arena_push(arena, attention->heads, sizeof(float));
+}
+
+struct packing {
+    const rotary_attention *attention;
+    struct vector_columns *columns;
+    struct rotary_attention_entries entries;
+};
+
+static float largest_norm(const struct packing *packing, int64_t head)
+{
+    const rotary_attention_distance_vectors *vectors = &packing->columns->table.vectors;
+    float largest = 0;
+    for (int64_t entry = packing->entries.begin; entry < packing->entries.end; entry++) {
+        const float *vector = vectors->data + head * vectors->head_stride + entry * vectors->distance_stride;
+        float squares = 0;
+        for (int64_t channel = 0; channel < packing->attention->head_dim; channel++)
+            squares += vector[channel] * vector[channel];
+        /* A NaN stays. */
+        largest = squares <= largest ? largest : squares;
+    }
+    return sqrtf(largest);
+}
+
+static void pack_table(void *argument, int64_t head, int worker)
+{
+    (void)worker;
+    const struct packing *packing = argument;
+    struct vector_columns *columns = packing->columns;
+    float *to = columns->memory + head * columns->columns.head_stride;
+    rotary_attention_pack_columns(&columns->table.vectors, head, packing->entries,
+                                  packing->attention->head_dim, to, columns->columns.row);
+    int64_t heads = packing->attention->heads / columns->tables;
+    float norm = largest_norm(packing, head);
+    for (int64_t at = head * heads; at < (head + 1) * heads; at++)
+        columns->norm[at] = norm;
+}
+
+void rotary_attention_pack_vectors(const rotary_attention *attention, struct vector_columns *columns,
+                                   rotary_attention_shape shape)
+{
+    if (!columns->table.vectors.data)
+        return;
+    const rotary_attention_work all = {.query_end = shape.queries + PADDING, .key_end = shape.keys + PADDING};
+    struct packing packing = {
+        attention, columns,
+        rotary_attention_entries_of(&columns->table, rotary_attention_extent_of(&columns->table, &all))};
+    columns->columns.data = columns->memory;
+    columns->columns.norm = columns->norm;
+    columns->columns.first = packing.entries.begin;
+    rotary_parallel_for(attention->threads, columns->tables, pack_table, &packing);
+}
