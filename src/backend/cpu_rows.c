@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Conversions between the f32 residual stream and matrices of the storage type, and copies of rows, in the
- * cpu backend.
+ * Conversions between the f32 residual stream and matrices of the storage type, sums and copies of rows, in
+ * the cpu backend.
  */
 #include "backend/cpu.h"
 
@@ -62,6 +62,29 @@ rotary_status cpu_add(const struct backend *backend, const struct backend_add *c
 {
     (void)error;
     struct work work = {.call = call, .rows = call->in.rows, .row = add_row};
+    return run(backend, &work);
+}
+
+/* The sum of a row and the vector is f32 until it is stored. */
+static void add_to_row(const struct work *work, int64_t row)
+{
+    enum { CHUNK = 256 };
+    const struct backend_add_to_rows *call = work->call;
+    for (int64_t first = 0; first < call->rows.columns; first += CHUNK) {
+        float sum[CHUNK];
+        int64_t count = min_i64(CHUNK, call->rows.columns - first);
+        struct matrix part = matrix_block(call->rows, row, 1, first, count);
+        memcpy(sum, call->vector + first, (size_t)count * sizeof *sum);
+        work->kernels->column_sums(sum, part.dtype, part.data, 1, count, part.stride);
+        work->kernels->to_storage(part.dtype, part.data, sum, count);
+    }
+}
+
+rotary_status cpu_add_to_rows(const struct backend *backend, const struct backend_add_to_rows *call,
+                              rotary_error *error)
+{
+    (void)error;
+    struct work work = {.call = call, .rows = call->rows.rows, .row = add_to_row};
     return run(backend, &work);
 }
 

@@ -184,6 +184,12 @@ struct backend_add {
     struct matrix in;
 };
 
+/* Every row += vector. */
+struct backend_add_to_rows {
+    struct matrix rows;  /* storage type */
+    const float *vector; /* [rows.columns] */
+};
+
 /* Row i of out = row index[i] of in, of the same type. */
 struct backend_copy_rows {
     struct matrix out, in;

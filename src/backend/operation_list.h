@@ -25,6 +25,7 @@
     OPERATION(embedding_backward)                                                                            \
     OPERATION(cast)                                                                                          \
     OPERATION(add)                                                                                           \
+    OPERATION(add_to_rows)                                                                                   \
     OPERATION(copy_rows)                                                                                     \
     OPERATION(cross_entropy)                                                                                 \
     OPERATION(top_classes)                                                                                   \

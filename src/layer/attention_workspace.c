@@ -25,6 +25,7 @@ size_t attention_workspace_bytes(const struct sublayer *sublayer, const struct a
                                                    .packed_sequences = extent->packed_sequences,
                                                    .distance_bias = bias,
                                                    .distance_keys = vectors.keys,
+                                                   .query_bias = vectors.query_bias,
                                                    .distance_values = vectors.values,
                                                    .query_positions = positions,
                                                    .key_positions = positions};
@@ -33,6 +34,8 @@ size_t attention_workspace_bytes(const struct sublayer *sublayer, const struct a
                                                      .packed_sequences = extent->packed_sequences,
                                                      .distance_bias = bias,
                                                      .distance_keys = vectors.keys,
+                                                     .query_bias = vectors.query_bias,
+                                                     .query_bias_gradient = vectors.query_bias_gradient,
                                                      .distance_values = vectors.values,
                                                      .query_positions = positions,
                                                      .key_positions = positions};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "layer/encoding.h"
 
-#define ENCODING_POINTER(capitals, name) &encoding_##name,
+#define ENCODING_POINTER(capitals, name, text) &encoding_##name,
 static const struct position_encoding *const encodings[] = {ROTARY_ENCODINGS(ENCODING_POINTER)};
 
-#define ENCODING_NAME(capitals, name) #name,
+#define ENCODING_NAME(capitals, name, text) text,
 const char *const position_names[] = {ROTARY_ENCODINGS(ENCODING_NAME) NULL};
 
 const struct position_encoding *position_encoding(enum position position)

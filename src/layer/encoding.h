@@ -10,7 +10,7 @@
 #include "layer/embedding.h"
 #include "layer/encoding_list.h"
 
-#define ROTARY_ENCODING_VALUE(capitals, name) POSITION_##capitals,
+#define ROTARY_ENCODING_VALUE(capitals, name, text) POSITION_##capitals,
 enum position {
     ROTARY_ENCODINGS(ROTARY_ENCODING_VALUE) POSITIONS,
     POSITION_OWN = POSITIONS /* none of these: the configuration describes it (model/model_encoding.h) */
@@ -56,19 +56,33 @@ struct distance_bias_function {
 /* Where vectors by distance come from (struct rotary_attention_distance_vectors). */
 enum distance_vector_source {
     DISTANCE_VECTORS_NONE,
-    DISTANCE_VECTORS_TABLE /* a learned table of the layer that its heads share, of clipped distances */
+    DISTANCE_VECTORS_TABLE,    /* a learned table of the layer that its heads share, of clipped distances */
+    DISTANCE_VECTORS_PROJECTED /* projected by the layer, for each head, from rows that the stack has */
+};
+
+/* The rows that a stack has for projections (layer/distance_rows.h). */
+enum distance_row_source {
+    DISTANCE_ROWS_NONE,
+    DISTANCE_ROWS_SINUSOIDS /* of every distance (Vaswani et al. 2017) */
 };
 
 /* Which vectors by distance each layer has. */
 struct distance_vector_terms {
     enum distance_vector_source keys, values;
+    enum distance_row_source rows;
+    /* Learned vectors of each head are added to queries: one where they meet keys, another where they meet
+     * keys by distance. The layers of a stack share them. */
+    bool query_biases;
 };
+
+struct distance_rows;
 
 /* The vectors of the layers of a stack. */
 struct relative_vectors_config {
     struct distance_vector_terms terms;
     int64_t clip; /* of tables: distances beyond clip, in either direction, have the vectors at clip */
     bool causal;  /* no distance is above 0 */
+    const struct distance_rows *rows; /* of the stack; borrowed */
 };
 
 struct position_encoding {
@@ -79,7 +93,7 @@ struct position_encoding {
     struct distance_vector_terms distance_vectors;
 };
 
-#define ROTARY_ENCODING_ROW(capitals, name) extern const struct position_encoding encoding_##name;
+#define ROTARY_ENCODING_ROW(capitals, name, text) extern const struct position_encoding encoding_##name;
 ROTARY_ENCODINGS(ROTARY_ENCODING_ROW)
 #undef ROTARY_ENCODING_ROW
 

@@ -131,6 +131,12 @@ int64_t linear_outputs(const struct linear *linear)
     return linear->outputs;
 }
 
+uint64_t linear_version(const struct linear *linear, const struct parameters *parameters)
+{
+    return parameters->rows[linear->weight].version +
+           (linear->bias < 0 ? 0 : parameters->rows[linear->bias].version);
+}
+
 static rotary_status check_shapes(const struct linear *linear, struct matrix in, struct matrix out,
                                   rotary_error *error)
 {

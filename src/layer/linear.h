@@ -32,6 +32,8 @@ void linear_destroy(struct linear *linear);
 size_t linear_bytes(const struct linear *linear);
 
 int64_t linear_outputs(const struct linear *linear);
+/* A number that is another one whenever weight or bias has changed; at least 1. */
+uint64_t linear_version(const struct linear *linear, const struct parameters *parameters);
 
 /* All passes pack the weight for their matmul first, if its version is not the packed one.
  *

@@ -21,7 +21,7 @@ struct self_attention {
     struct linear *query_key_value, *output; /* "<name>.query_key_value", "<name>.output" */
     bool has_norms;
     struct projection_norm query_norm, key_norm; /* "<name>.query_norm", "<name>.key_norm" */
-    struct relative_vectors vectors;             /* "<name>.relative_keys", "<name>.relative_values" */
+    struct relative_vectors vectors;             /* "<name>.relative_..." */
     struct matrix qkv;                           /* saved: [rows, (heads + 2 key_value_heads) head_dim] */
     /* Saved: [rows, (heads + key_value_heads) head_dim], queries and keys as attention reads them. With norms
      * and training beside those in qkv, else there. */
@@ -53,6 +53,7 @@ static void destroy(struct sublayer *sublayer)
     struct self_attention *layer = of(sublayer);
     linear_destroy(layer->query_key_value);
     linear_destroy(layer->output);
+    relative_vectors_destroy(&layer->vectors);
     free(layer);
 }
 
@@ -82,7 +83,7 @@ static rotary_status create(struct sublayer **sublayer, const struct backend *ba
     if (status == ROTARY_OK)
         status = query_key_norms_create(&made->query_norm, &made->key_norm, config, parameters, error);
     if (status == ROTARY_OK)
-        status = relative_vectors_create(&made->vectors, config, parameters, error);
+        status = relative_vectors_create(&made->vectors, backend, config, parameters, error);
     if (status == ROTARY_OK)
         *sublayer = &made->sublayer;
     else
@@ -93,7 +94,8 @@ static rotary_status create(struct sublayer **sublayer, const struct backend *ba
 static size_t weight_bytes(const struct sublayer *sublayer)
 {
     const struct self_attention *layer = (const struct self_attention *)sublayer;
-    return linear_bytes(layer->query_key_value) + linear_bytes(layer->output);
+    return linear_bytes(layer->query_key_value) + linear_bytes(layer->output) +
+           relative_vectors_bytes(&layer->vectors);
 }
 
 static void carve_saved(struct sublayer *sublayer, struct rotary_arena *arena)
@@ -142,6 +144,7 @@ static void carve_scratch(struct sublayer *sublayer, struct rotary_arena *arena)
     layer->workspace = rotary_arena_push(arena, (int64_t)layer->workspace_bytes, 1);
     if (!sublayer->config.training)
         return;
+    relative_vectors_carve_scratch(&layer->vectors, arena);
     layer->d_qkv = sublayer_push(sublayer, arena, qkv_columns(&sublayer->config));
     layer->d_context = sublayer_push(sublayer, arena, sublayer->config.heads * sublayer->config.head_dim);
 }
@@ -172,7 +175,7 @@ static struct matrix keys_of(const struct sublayer_config *config, struct matrix
                         config->key_value_heads * config->head_dim);
 }
 
-/* qkv of the rows of `in`, and the norms of queries and keys. */
+/* qkv of the rows of `in`; the norms of queries and keys, and the biases of queries. */
 static rotary_status project(const struct self_attention *layer, const struct parameters *parameters,
                              struct matrix in, rotary_error *error)
 {
@@ -180,14 +183,15 @@ static rotary_status project(const struct self_attention *layer, const struct pa
     struct matrix qkv = first_rows(layer->qkv, in.rows), query_key = first_rows(layer->query_key, in.rows);
     rotary_status status =
         linear_forward(layer->query_key_value, parameters, qkv, in, MATMUL_EPILOGUE_NONE, error);
-    if (status != ROTARY_OK || !layer->has_norms)
-        return status;
-    status = projection_norm_forward(&layer->query_norm, parameters, queries_of(config, query_key),
-                                     queries_of(config, qkv), error);
+    if (status == ROTARY_OK && layer->has_norms)
+        status = projection_norm_forward(&layer->query_norm, parameters, queries_of(config, query_key),
+                                         queries_of(config, qkv), error);
+    if (status == ROTARY_OK && layer->has_norms)
+        status = projection_norm_forward(&layer->key_norm, parameters, keys_of(config, query_key),
+                                         keys_of(config, qkv), error);
     if (status != ROTARY_OK)
         return status;
-    return projection_norm_forward(&layer->key_norm, parameters, keys_of(config, query_key),
-                                   keys_of(config, qkv), error);
+    return relative_vectors_add_bias(&layer->vectors, parameters, queries_of(config, query_key), error);
 }
 
 static rotary_status norms_backward(const struct self_attention *layer, struct parameters *parameters,
@@ -228,13 +232,15 @@ static rotary_status forward(struct sublayer *sublayer, const struct parameters 
     int64_t rows = call->in.rows, time = call->tokens.time;
     struct matrix context = first_rows(layer->context, rows);
     rotary_status status = check_workspace(layer, &call->tokens, error);
+    struct relative_vectors_call vectors;
     if (status == ROTARY_OK)
         status = project(layer, parameters, call->in, error);
+    if (status == ROTARY_OK)
+        status = relative_vectors_forward(&layer->vectors, parameters, &vectors, error);
     if (status != ROTARY_OK)
         return status;
     const struct attention_extent extent = extent_of(&call->tokens);
     struct query_key_value heads = split_heads(config, layer->query_key, layer->qkv, time);
-    const struct relative_vectors_call vectors = relative_vectors_forward(&layer->vectors, parameters);
     rotary_attention_forward_call attention = {.struct_size = sizeof attention,
                                                .shape = extent.shape,
                                                .query = const_view(heads.query),
@@ -246,6 +252,7 @@ static rotary_status forward(struct sublayer *sublayer, const struct parameters 
                                                .packed_sequences = extent.packed_sequences,
                                                .distance_bias = config->distance_bias,
                                                .distance_keys = vectors.keys,
+                                               .query_bias = vectors.query_bias,
                                                .distance_values = vectors.values,
                                                .dropout = weights_dropout(call->dropout),
                                                .key_lengths = call->tokens.lengths,
@@ -267,13 +274,15 @@ static rotary_status backward(struct sublayer *sublayer, struct parameters *para
     int64_t rows = call->in.rows, time = call->tokens.time, dim = config->head_dim;
     struct matrix context = first_rows(layer->context, rows), d_qkv = first_rows(layer->d_qkv, rows),
                   d_context = first_rows(layer->d_context, rows);
+    struct relative_vectors_call vectors;
     rotary_status status = linear_backward(layer->output, parameters, d_context, call->d_out, context, error);
+    if (status == ROTARY_OK)
+        status = relative_vectors_clear_gradient(&layer->vectors, parameters, &vectors, error);
     if (status != ROTARY_OK)
         return status;
     const struct attention_extent extent = extent_of(&call->tokens);
     struct query_key_value heads = split_heads(config, layer->query_key, layer->qkv, time),
                            d_heads = split_heads(config, d_qkv, d_qkv, time);
-    const struct relative_vectors_call vectors = relative_vectors_backward(&layer->vectors, parameters);
     rotary_attention_backward_call attention = {.struct_size = sizeof attention,
                                                 .shape = extent.shape,
                                                 .query = const_view(heads.query),
@@ -290,6 +299,8 @@ static rotary_status backward(struct sublayer *sublayer, struct parameters *para
                                                 .packed_sequences = extent.packed_sequences,
                                                 .distance_bias = config->distance_bias,
                                                 .distance_keys = vectors.keys,
+                                                .query_bias = vectors.query_bias,
+                                                .query_bias_gradient = vectors.query_bias_gradient,
                                                 .distance_values = vectors.values,
                                                 .dropout = weights_dropout(call->dropout),
                                                 .key_lengths = call->tokens.lengths,
@@ -299,6 +310,8 @@ static rotary_status backward(struct sublayer *sublayer, struct parameters *para
     status = sublayer->backend->operations->attention_backward(
         sublayer->backend, &(struct backend_attention_backward){config->attention, &attention}, error);
     record_profile(sublayer, begin, "backward", &call->tokens, 5.0);
+    if (status == ROTARY_OK)
+        status = relative_vectors_backward(&layer->vectors, parameters, queries_of(config, d_qkv), error);
     if (status == ROTARY_OK)
         status = norms_backward(layer, parameters, rows, error);
     if (status != ROTARY_OK)
@@ -367,6 +380,7 @@ static rotary_status attend(const struct self_attention *layer, const struct sub
         .workspace = call->workspace,
         .distance_bias = config->distance_bias,
         .distance_keys = run.vectors.keys,
+        .query_bias = run.vectors.query_bias,
         .distance_values = run.vectors.values};
     const struct backend *backend = layer->sublayer.backend;
     return backend->operations->attention_decode(
@@ -374,11 +388,11 @@ static rotary_status attend(const struct self_attention *layer, const struct sub
 }
 
 /* The library's decode takes equally many new tokens of each sequence: neighbours that have are one call. */
-static rotary_status attend_all(const struct self_attention *layer, const struct parameters *parameters,
+static rotary_status attend_all(struct self_attention *layer, const struct parameters *parameters,
                                 const struct sublayer_decode_call *call, rotary_error *error)
 {
-    rotary_status status = ROTARY_OK;
-    struct decode_run run = {.vectors = relative_vectors_forward(&layer->vectors, parameters)};
+    struct decode_run run = {0};
+    rotary_status status = relative_vectors_forward(&layer->vectors, parameters, &run.vectors, error);
     for (; status == ROTARY_OK && run.first < call->batch; run.first += run.sequences) {
         int64_t count = call->counts[run.first];
         run.sequences = 1;

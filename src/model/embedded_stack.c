@@ -20,6 +20,7 @@ void embedded_stack_destroy(struct embedded_stack *part)
     stack_destroy(part->stack);
     embedding_destroy(&part->embedding);
     distance_bias_destroy(&part->distance_bias);
+    distance_rows_destroy(&part->distance_rows);
     attention_plans_destroy(&part->plans);
     *part = (struct embedded_stack){0};
 }
@@ -86,6 +87,13 @@ rotary_status embedded_stack_embed(struct embedded_stack *part, const struct par
     return status;
 }
 
+rotary_status embedded_stack_update(struct embedded_stack *part, const struct parameters *parameters,
+                                    rotary_error *error)
+{
+    rotary_status status = distance_bias_update(&part->distance_bias, parameters, error);
+    return status == ROTARY_OK ? distance_rows_update(&part->distance_rows, parameters, error) : status;
+}
+
 rotary_status embedded_stack_forward(struct embedded_stack *part, const struct parameters *parameters,
                                      const struct token_sequences *input, const struct stack_call *call,
                                      rotary_error *error)
@@ -94,7 +102,7 @@ rotary_status embedded_stack_forward(struct embedded_stack *part, const struct p
     if (status != ROTARY_OK)
         return status;
     const struct embedding_call embedding = embedding_call_of(part, input, call->dropout);
-    status = distance_bias_update(&part->distance_bias, parameters, error);
+    status = embedded_stack_update(part, parameters, error);
     if (status == ROTARY_OK)
         status = embedded_stack_embed(part, parameters, &embedding, error);
     return status == ROTARY_OK ? stack_forward(part->stack, parameters, call, error) : status;
@@ -106,9 +114,13 @@ rotary_status embedded_stack_backward(struct embedded_stack *part, struct parame
 {
     rotary_status status = distance_bias_clear_gradient(&part->distance_bias, error);
     if (status == ROTARY_OK)
+        status = distance_rows_clear_gradient(&part->distance_rows, error);
+    if (status == ROTARY_OK)
         status = stack_backward(part->stack, parameters, call, error);
     if (status == ROTARY_OK)
         status = distance_bias_backward(&part->distance_bias, parameters, error);
+    if (status == ROTARY_OK)
+        status = distance_rows_backward(&part->distance_rows, parameters, error);
     if (status != ROTARY_OK)
         return status;
     const struct embedding_call embedding = embedding_call_of(part, input, call->dropout);

@@ -7,6 +7,7 @@
 
 #include "base/batch.h"
 #include "layer/distance_bias.h"
+#include "layer/distance_rows.h"
 #include "layer/embedding.h"
 #include "model/attention_plans.h"
 #include "model/stack.h"
@@ -17,6 +18,7 @@ struct embedded_stack {
     struct embedding embedding;
     struct attention_plans plans;       /* of self-attention */
     struct distance_bias distance_bias; /* of self-attention; empty where the encoding has none */
+    struct distance_rows distance_rows; /* likewise */
     struct stack *stack;                /* NULL: the transformer has no such part */
     uint32_t dropout_site;              /* of the embedding; those of the stack follow it */
     /* Of a call, in the backend's memory: [rows]. */
@@ -50,6 +52,11 @@ ROTARY_CHECKED rotary_status embedded_stack_backward(struct embedded_stack *part
                                                      struct parameters *parameters,
                                                      const struct token_sequences *input,
                                                      const struct stack_call *call, rotary_error *error);
+
+/* Before a forward pass or decoding: what the layers share of terms by distance, for the parameters as they
+ * are. */
+ROTARY_CHECKED rotary_status embedded_stack_update(struct embedded_stack *part,
+                                                   const struct parameters *parameters, rotary_error *error);
 
 /* The embedding of tokens that lie in the backend's memory, in the stack's input. */
 ROTARY_CHECKED rotary_status embedded_stack_embed(struct embedded_stack *part,

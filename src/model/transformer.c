@@ -40,7 +40,8 @@ static struct relative_vectors_config vectors_config_of(const struct transformer
     const int64_t own = transformer->encoding.clip;
     return (struct relative_vectors_config){.terms = transformer->encoding.terms.distance_vectors,
                                             .clip = own > 0 ? own : transformer->config.max_relative_position,
-                                            .causal = part != &transformer->encoder};
+                                            .causal = part != &transformer->encoder,
+                                            .rows = &part->distance_rows};
 }
 
 static struct stack_part self_attention_part(const struct transformer *transformer,
@@ -205,6 +206,31 @@ static rotary_status add_distance_bias(struct transformer *transformer, struct e
                                 error);
 }
 
+/* What the layers of a part share of their vectors by distance. */
+static struct distance_rows_config rows_config_of(const struct transformer *transformer,
+                                                  const struct embedded_stack *part, bool measured)
+{
+    const struct transformer_config *config = &transformer->config;
+    bool encodes = part == &transformer->encoder;
+    return (struct distance_rows_config){.terms = transformer->encoding.terms.distance_vectors,
+                                         .prefix = encodes ? "encoder." : "",
+                                         .width = config->hidden_size,
+                                         .heads = config->num_attention_heads,
+                                         .head_dim = config->head_dim,
+                                         .positions = config->max_position_embeddings,
+                                         .causal = !encodes,
+                                         .training = transformer->limits.training,
+                                         .measured = measured};
+}
+
+static rotary_status add_distance_rows(struct transformer *transformer, struct embedded_stack *part,
+                                       bool measured, rotary_error *error)
+{
+    const struct distance_rows_config config = rows_config_of(transformer, part, measured);
+    return distance_rows_create(&part->distance_rows, transformer->backend, &config, &transformer->parameters,
+                                error);
+}
+
 /* A part with the parameters of its embedding and its stack. Its rotation tables have table_positions
  * positions. */
 static rotary_status add_part(struct transformer *transformer, struct embedded_stack *part,
@@ -225,6 +251,8 @@ static rotary_status add_part(struct transformer *transformer, struct embedded_s
         status = add_embedding(transformer, part, measured, error);
     if (status == ROTARY_OK)
         status = add_distance_bias(transformer, part, table_positions, error);
+    if (status == ROTARY_OK)
+        status = add_distance_rows(transformer, part, measured, error);
     return status == ROTARY_OK ? add_stack(transformer, part, measured, error) : status;
 }
 
@@ -303,13 +331,15 @@ static rotary_status create_without_memory(struct transformer **transformer, con
 }
 
 /* Bytes of the position tables of a part: cosines and sines of rotated channels, the embedding's sinusoids,
- * the bias by distance. */
+ * the bias by distance, and rows of vectors by distance. */
 static double count_tables(const struct transformer *transformer, const struct embedded_stack *part)
 {
     const struct transformer_config *config = &transformer->config;
     const struct distance_bias_config bias =
         bias_config_of(transformer, part, config->max_position_embeddings);
-    double positions = (double)config->max_position_embeddings, bytes = distance_bias_bytes(&bias);
+    const struct distance_rows_config rows = rows_config_of(transformer, part, false);
+    double positions = (double)config->max_position_embeddings,
+           bytes = distance_bias_bytes(&bias) + distance_rows_bytes(transformer->backend, &rows);
     if (transformer->encoding.terms.embedding == EMBEDDING_POSITION_SINUSOIDAL)
         bytes += positions * (double)config->hidden_size * sizeof(float);
     return bytes + attention_plans_table_bytes(&part->plans, config);

@@ -199,7 +199,7 @@ static rotary_status run(struct transformer *transformer, struct transformer_cac
     const struct embedding_call embedding = {
         .batch = 1, .time = rows, .tokens = cache->tokens, .positions = cache->positions};
     struct embedded_stack *decoder = &transformer->decoder;
-    rotary_status status = distance_bias_update(&decoder->distance_bias, &transformer->parameters, error);
+    rotary_status status = embedded_stack_update(decoder, &transformer->parameters, error);
     if (status == ROTARY_OK)
         status = embedded_stack_embed(decoder, &transformer->parameters, &embedding, error);
     if (status != ROTARY_OK)

@@ -21,7 +21,8 @@ rotary_status transformer_check_position(const struct transformer *transformer, 
                                          rotary_error *error)
 {
     const struct position_encoding *encoding = &transformer->encoding.terms;
-    bool table = encoding->embedding != EMBEDDING_POSITION_NONE || encoding->distance_bias;
+    bool table = encoding->embedding != EMBEDDING_POSITION_NONE || encoding->distance_bias ||
+                 encoding->distance_vectors.rows == DISTANCE_ROWS_SINUSOIDS;
     if (table && last >= transformer->config.max_position_embeddings)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "position %lld: the model has positions 0 ... %lld", (long long)last,

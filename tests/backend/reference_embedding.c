@@ -84,6 +84,19 @@ rotary_status reference_add(const struct backend *backend, const struct backend_
     return ROTARY_OK;
 }
 
+rotary_status reference_add_to_rows(const struct backend *backend, const struct backend_add_to_rows *call,
+                                    rotary_error *error)
+{
+    (void)error;
+    struct matrix rows = call->rows;
+    reference_check_matrix(backend, rows, "rows that a vector is added to");
+    reference_check_array(backend, call->vector, rows.columns, sizeof(float), "vector that is added");
+    for (int64_t row = 0; row < rows.rows; row++)
+        for (int64_t i = 0; i < rows.columns; i++)
+            reference_set(rows, row, i, reference_get(rows, row, i) + (double)call->vector[i]);
+    return ROTARY_OK;
+}
+
 rotary_status reference_copy_rows(const struct backend *backend, const struct backend_copy_rows *call,
                                   rotary_error *error)
 {

@@ -359,6 +359,19 @@ static void test_rows(struct pair *pair)
     pair_clear(pair);
 }
 
+static void test_add_to_rows(struct pair *pair)
+{
+    const struct tensor *rows = pair_storage(pair, ROWS, WIDTH), *vector = pair_floats(pair, 1, WIDTH);
+    for (int i = 0; i < SIDES; i++) {
+        enum side side = (enum side)i;
+        const struct matrix all = on(rows, side), part = matrix_block(all, 1, ROWS - 1, 3, WIDTH - 5);
+        RUN(pair, side, add_to_rows, {.rows = part, .vector = floats_on(vector, side)});
+    }
+    pair_compare(pair, rows, pair->backends[0].storage == ROTARY_BF16 ? 8e-3 : 1e-6,
+                 "rows with a vector added");
+    pair_clear(pair);
+}
+
 /* ---- loss ---- */
 
 /* In place: the gradient replaces the logits. */
@@ -559,6 +572,7 @@ static void test_all(rotary_isa isa, rotary_dtype storage)
     test_update(&pair, false, 1.0);
     test_update(&pair, true, 0.0);
     test_divergence(&pair);
+    test_add_to_rows(&pair);
     check_about("%s", "");
     pair_destroy(&pair);
 }

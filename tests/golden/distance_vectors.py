@@ -15,12 +15,26 @@ def shaw(q, name, distance, causal, parameter, settings):
     return q, torch.einsum("...td,tsd->...ts", q, keys), values
 
 
+def transformer_xl(q, name, distance, parameter, settings):
+    """Dai et al. 2019, 3.3: (q_i + u) . k_j + (q_i + v) . W_r R_(i - j). A stack shares u and v."""
+    width, (heads, dim) = settings["hidden_size"], (q.shape[-3], q.shape[-1])
+    stack = name[:name.index("layers.")]
+    u = parameter(stack + "content_bias", heads, dim)[:, None]
+    v = parameter(stack + "position_bias", heads, dim)[:, None]
+    angle = -distance[..., None] * 10000.0 ** (-2.0 * torch.arange(width // 2) / width)
+    sinusoids = torch.stack((torch.sin(angle), torch.cos(angle)), -1).flatten(-2)
+    keys = sinusoids @ parameter(name + ".relative_keys.weight", heads * dim, width).T
+    return q + u, torch.einsum("...htd,tshd->...hts", q + v, keys.unflatten(-1, (heads, dim))), None
+
+
 def vectors(position, q, name, keys, causal, parameter, settings):
     """Of queries q [..., heads, queries, D]: the queries that meet keys; what is added to their products with keys, [...,
     heads, queries, keys] or 0; and what is added to values, [queries, keys, D] or None. `name` is the sublayer's."""
     distance = torch.arange(keys)[None, :] - torch.arange(q.shape[-2])[:, None]
     if position == "shaw":
         return shaw(q, name, distance, causal, parameter, settings)
+    if position == "transformer-xl":
+        return transformer_xl(q, name, distance, parameter, settings)
     return q, 0.0, None
 
 

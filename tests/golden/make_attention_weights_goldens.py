@@ -42,6 +42,8 @@ CASES = [
     {"position": "shaw", "architecture": "encoder_decoder", "max_relative_position": 5},
     {"position": "xpos", "xpos_scale": 6, "num_key_value_heads": 2},
     {"position": "xpos", "xpos_scale": 6, "architecture": "encoder_decoder", "cross_rotary": True},
+    {"position": "transformer-xl", "num_key_value_heads": 1},
+    {"position": "transformer-xl", "architecture": "encoder_decoder", "query_key_norm": "head"},
 ]
 
 
@@ -91,7 +93,8 @@ def attend(case, name, q, k, v, causal, rotary):
     k, v = (t.repeat_interleave(HEADS // t.shape[0], 0) for t in (k, v))
     products, value_vectors = 0.0, None
     if not name.endswith("cross_attention"):
-        q, products, value_vectors = distance_vectors(case["position"], q, name, k.shape[1], causal, parameter, case)
+        q, products, value_vectors = distance_vectors(case["position"], q, name, k.shape[1], causal, parameter,
+                                                      {"hidden_size": WIDTH} | case)
     scores = (q @ k.transpose(-1, -2) + products) / math.sqrt(HEAD_DIM)
     if not name.endswith("cross_attention"):
         def table(suffix, *shape):  # of the stack

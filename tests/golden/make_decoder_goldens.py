@@ -53,6 +53,9 @@ CASES = [
      '{"max_relative_position": 3, "query_key_norm": "head", "sliding_window": 6}'),
     ("xpos", "pre", "layer_norm", "gelu", 1, 0, 4, 1.0, 1.0, "half", 0, "{}"),
     ("xpos", "post", "rms_norm", "swiglu", 1, 1, 2, 0.5, 1.0, "interleaved", 0, '{"xpos_scale": 4}'),
+    ("transformer-xl", "pre", "layer_norm", "gelu", 1, 0, 4, 1.0, 1.0, "half", 0, "{}"),
+    ("transformer-xl", "post", "rms_norm", "swiglu", 0, 1, 2, 1.0, 1.0, "half", 0,
+     '{"query_key_norm": "head", "sliding_window": 6}'),
 ]
 
 
@@ -117,7 +120,8 @@ def run(case):
         if position == "roper":
             v = rotate(v, value_fraction, pairing, 1)
         k, v = (t.repeat_interleave(HEADS // kv_heads, 1) for t in (k, v))
-        q, products, value_vectors = distance_vectors(position, q, name, TIME, True, parameter, others)
+        q, products, value_vectors = distance_vectors(position, q, name, TIME, True, parameter,
+                                                      {"hidden_size": WIDTH} | others)
         scores = (q @ k.transpose(-1, -2) + products) / math.sqrt(HEAD_DIM) + score_bias
         seen = torch.ones(TIME, TIME, dtype=torch.bool).tril() & torch.ones(TIME, TIME, dtype=torch.bool).triu(1 - window)
         scores = scores.masked_fill(~seen, -math.inf)

@@ -24,10 +24,11 @@ BATCH, TIME, SOURCE_TIME, VOCABULARY, SOURCE_VOCABULARY = 3, 7, 5, 13, 11
 LENGTHS, SOURCE_LENGTHS = (7, 4, 1), (5, 2, 4)
 XPOS_SCALE = 8.0
 ENCODINGS = ("none", "learned", "sinusoidal", "rope", "roper")
-SETTINGS = {"relative_attention_num_buckets": 8, "relative_attention_max_distance": 5, "max_relative_position": 3}
+SETTINGS = {"relative_attention_num_buckets": 8, "relative_attention_max_distance": 5, "max_relative_position": 3,
+            "hidden_size": WIDTH}
 TYING = ("none", "target", "all")
 BIASES = ("alibi", "t5", "kerple", "sandwich", "xpos")
-VECTORS = ("shaw",)
+VECTORS = ("shaw", "transformer-xl")
 FILES = {"transformer_goldens.h": itertools.product(("pre", "post"), TYING, ENCODINGS),
          "transformer_norm_goldens.h": itertools.product(("both", "output", "none"), TYING, ENCODINGS),
          "transformer_bias_goldens.h": ((norm, tying, position) for position, (norm, tying) in

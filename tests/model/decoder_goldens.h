@@ -465,4 +465,8 @@ static const struct golden_case cases[] = {
      sizeof gradients_25 / sizeof *gradients_25},
     {"xpos", "post", "rms_norm", "swiglu", 1, 1, 2, 0.5, 1.0, "interleaved", 0, "{\"xpos_scale\": 4}", 7.130974776399e+01, gradients_26,
      sizeof gradients_26 / sizeof *gradients_26},
+    {"transformer-xl", "pre", "layer_norm", "gelu", 1, 0, 4, 1.0, 1.0, "half", 0, "{}", 6.658132275326e+01, gradients_27,
+     sizeof gradients_27 / sizeof *gradients_27},
+    {"transformer-xl", "post", "rms_norm", "swiglu", 0, 1, 2, 1.0, 1.0, "half", 0, "{\"query_key_norm\": \"head\", \"sliding_window\": 6}", 6.675064706672e+01, gradients_28,
+     sizeof gradients_28 / sizeof *gradients_28},
 };

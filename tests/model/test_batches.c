@@ -248,6 +248,10 @@ static void test_refusals(void)
     bad.input.positions = tokens;
     refuse(transformer, &bad, "the model was not created for them");
     transformer_destroy(transformer);
+    transformer = create(&backend, POSITION_TRANSFORMER_XL); /* its distances have an end */
+    bad.input.positions = far;
+    refuse(transformer, &bad, "position 40: the model has positions 0 ... 39");
+    transformer_destroy(transformer);
     backend_destroy(&backend);
 }
 

@@ -269,6 +269,8 @@ static double part_bytes(const struct transformer_config *config, const struct e
     if (bias->data)
         bytes += (double)(config->num_attention_heads * bias->distances) * sizeof(float) *
                  (bias->gradient ? 2.0 : 1.0);
+    const struct matrix *rows = &part->distance_rows.rows;
+    bytes += (double)(rows->rows * rows->columns) * (double)rotary_dtype_size(rows->dtype);
     return bytes +
            (part->embedding.sinusoids ? positions * (double)config->hidden_size * sizeof(float) : 0.0);
 }

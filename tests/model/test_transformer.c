@@ -136,7 +136,7 @@ static void test_golden(const struct backend *backend, const struct golden_case 
 /* Of the distance, in scores or values. */
 static bool has_learned_terms(const struct golden_case *golden)
 {
-    static const char *const positions[] = {"t5", "kerple", "shaw"};
+    static const char *const positions[] = {"t5", "kerple", "shaw", "transformer-xl"};
     for (size_t i = 0; i < sizeof positions / sizeof *positions; i++)
         if (strcmp(golden->position, positions[i]) == 0)
             return true;
@@ -277,6 +277,8 @@ static void test_bytes(const struct backend *backend)
                          (bias->gradient ? 2.0 : 1.0);
         if (transformer->decoder.embedding.sinusoids)
             allocated += positions * (double)config.hidden_size * sizeof(float);
+        const struct matrix *rows = &transformer->decoder.distance_rows.rows;
+        allocated += (double)(rows->rows * rows->columns) * (double)rotary_dtype_size(rows->dtype);
         check_about("%s", cases[c].position);
         CHECK_NEAR((double)estimate, allocated, 0.2 * allocated);
         transformer_destroy(transformer);

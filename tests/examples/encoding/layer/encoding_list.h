@@ -6,17 +6,18 @@
 #define ROTARY_LAYER_ENCODING_LIST_H
 
 #define ROTARY_ENCODINGS(ENCODING)                                                                           \
-    ENCODING(NONE, none)                                                                                     \
-    ENCODING(LEARNED, learned)                                                                               \
-    ENCODING(SINUSOIDAL, sinusoidal)                                                                         \
-    ENCODING(ROPE, rope)                                                                                     \
-    ENCODING(ROPER, roper)                                                                                   \
-    ENCODING(XPOS, xpos)                                                                                     \
-    ENCODING(ALIBI, alibi)                                                                                   \
-    ENCODING(T5, t5)                                                                                         \
-    ENCODING(KERPLE, kerple)                                                                                 \
-    ENCODING(SANDWICH, sandwich)                                                                             \
-    ENCODING(SHAW, shaw)                                                                                     \
-    ENCODING(GAUSSIAN, gaussian)
+    ENCODING(NONE, none, "none")                                                                             \
+    ENCODING(LEARNED, learned, "learned")                                                                    \
+    ENCODING(SINUSOIDAL, sinusoidal, "sinusoidal")                                                           \
+    ENCODING(ROPE, rope, "rope")                                                                             \
+    ENCODING(ROPER, roper, "roper")                                                                          \
+    ENCODING(XPOS, xpos, "xpos")                                                                             \
+    ENCODING(ALIBI, alibi, "alibi")                                                                          \
+    ENCODING(T5, t5, "t5")                                                                                   \
+    ENCODING(KERPLE, kerple, "kerple")                                                                       \
+    ENCODING(SANDWICH, sandwich, "sandwich")                                                                 \
+    ENCODING(SHAW, shaw, "shaw")                                                                             \
+    ENCODING(TRANSFORMER_XL, transformer_xl, "transformer-xl")                                               \
+    ENCODING(GAUSSIAN, gaussian, "gaussian")
 
 #endif
