@@ -378,6 +378,7 @@ static rotary_status attend(const struct self_attention *layer, const struct sub
         .value_cache = heads_of(values, cache->capacity, 0, config->head_dim),
         .output = heads_of(context, count, 0, config->head_dim),
         .workspace = call->workspace,
+        .positions = config->positions ? call->positions + run.row : NULL,
         .distance_bias = config->distance_bias,
         .distance_keys = run.vectors.keys,
         .query_bias = run.vectors.query_bias,

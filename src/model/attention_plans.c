@@ -245,7 +245,7 @@ void attention_plans_destroy(struct attention_plans *plans)
 double attention_plans_table_bytes(const struct attention_plans *plans,
                                    const struct transformer_config *config)
 {
-    int64_t pairs = 0, positions = config->max_position_embeddings;
+    int64_t pairs = 0, positions = transformer_positions(config);
     for (int i = 0; i < MAX_ATTENTION_PLANS; i++) {
         const struct position_attention *plan = &plans->plans[i];
         pairs += plan->rope ? rotary_rope_pairs(plan->rope) : 0;

@@ -50,6 +50,32 @@ static rotary_status check_distance_bias(const struct transformer_config *config
     return ROTARY_OK;
 }
 
+/* Positions are those of tables and rotations; other terms of scores count tokens. */
+static rotary_status check_randomized(const struct transformer_config *config, rotary_error *error)
+{
+    const struct position_encoding encoding = model_encoding(config);
+    bool has_positions = encoding.embedding != EMBEDDING_POSITION_NONE || encoding.rotate_query_key ||
+                         encoding.rotate_value,
+         counts =
+             encoding.distance_bias || encoding.distance_vectors.keys || encoding.distance_vectors.values;
+    long long positions = (long long)config->randomized_positions;
+    char name[ENCODING_NAME_BYTES];
+    if (positions == 0)
+        return ROTARY_OK;
+    if (!has_positions || counts)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "randomized_positions is %lld with position %s, which %s: wanted 0, or position "
+                           "learned, sinusoidal, rope, roper or xpos",
+                           positions, model_encoding_name(config, name),
+                           counts ? "counts the tokens between two" : "has no positions of tokens");
+    if (positions < config->max_position_embeddings)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "randomized_positions is %lld: wanted 0, or at least max_position_embeddings, %lld", positions,
+            (long long)config->max_position_embeddings);
+    return ROTARY_OK;
+}
+
 rotary_status transformer_config_check(struct transformer_config *config, rotary_error *error)
 {
     if (config->vocab_size < 1)
@@ -101,6 +127,8 @@ rotary_status transformer_config_check(struct transformer_config *config, rotary
     rotary_status status = check_distance_bias(config, error);
     if (status == ROTARY_OK)
         status = model_encoding_check(config, error);
+    if (status == ROTARY_OK)
+        status = check_randomized(config, error);
     if (status == ROTARY_OK && transformer_has_encoder(config))
         status = check_encoder(config, error);
     return status == ROTARY_OK ? attention_plans_check(config, error) : status;

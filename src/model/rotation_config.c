@@ -30,7 +30,7 @@ static rotary_status make_object(const struct transformer_config *config, bool q
                   (json_int_t)config->head_dim, "hidden_size", (json_int_t)config->hidden_size,
                   "num_attention_heads", (json_int_t)config->num_attention_heads, "num_key_value_heads",
                   (json_int_t)config->num_key_value_heads, "max_position_embeddings",
-                  (json_int_t)config->max_position_embeddings, "rope_theta", config->rope_theta,
+                  (json_int_t)transformer_positions(config), "rope_theta", config->rope_theta,
                   "rope_local_base_freq", config->rope_local_base_freq, "partial_rotary_factor",
                   query_key ? config->partial_rotary_factor : 1.0, "pairing",
                   rope_config_pairings[config->pairing], "rope_scaling", settings_json(config->rope_scaling),
@@ -92,16 +92,15 @@ static rotary_status derive_value_rope(const struct transformer_config *config,
 static rotary_status check_xpos(const struct transformer_config *config, const rotary_rope_config *plan,
                                 rotary_error *error)
 {
-    double last = (double)(config->max_position_embeddings - 1),
+    double last = (double)(transformer_positions(config) - 1),
            away = fmax(fabs(plan->xpos_origin), fabs(last - plan->xpos_origin)), power = log(3.5) * away;
     if (power <= MAX_XPOS_POWER * plan->xpos_scale)
         return ROTARY_OK;
-    return rotary_fail(
-        error, ROTARY_INVALID_ARGUMENT,
-        "xpos_scale is %g, by which magnitudes within max_position_embeddings %lld would reach "
-        "e^%.3g: wanted an xpos_scale of at least %g",
-        plan->xpos_scale, (long long)config->max_position_embeddings, power / plan->xpos_scale,
-        ceil(power / MAX_XPOS_POWER));
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "xpos_scale is %g, by which magnitudes of %lld positions would reach "
+                       "e^%.3g: wanted an xpos_scale of at least %g",
+                       plan->xpos_scale, (long long)transformer_positions(config), power / plan->xpos_scale,
+                       ceil(power / MAX_XPOS_POWER));
 }
 
 static rotary_status read_rotation(const struct transformer_config *config, const json_t *object,
@@ -114,7 +113,7 @@ static rotary_status read_rotation(const struct transformer_config *config, cons
     if (status != ROTARY_OK)
         return rotary_fail(error, status == ROTARY_BAD_FILE ? ROTARY_INVALID_ARGUMENT : status, "%s",
                            wrong.message);
-    rotation->rope.plan.sequence_length = config->max_position_embeddings;
+    rotation->rope.plan.sequence_length = transformer_positions(config);
     const struct position_encoding encoding = model_encoding(config);
     status = encoding.rotate_value ? derive_value_rope(config, rotation, error) : ROTARY_OK;
     if (status == ROTARY_OK && encoding.xpos)

@@ -167,7 +167,7 @@ static rotary_status add_embedding(struct transformer *transformer, struct embed
         .name = encodes ? "encoder.embedding" : "embedding",
         .vocabulary = part->vocabulary,
         .width = config->hidden_size,
-        .positions = config->max_position_embeddings,
+        .positions = transformer_positions(config),
         .scale = config->scale_embedding ? (float)sqrt((double)config->hidden_size) : 1.0f,
         .position = position,
         .shared = encodes && config->share_encoder_decoder_embeddings,
@@ -282,6 +282,10 @@ static void carve(struct transformer *transformer)
     int64_t source_elements = embedded_stack_rows(encoder) * transformer->config.hidden_size;
     embedded_stack_carve(&transformer->decoder, arena, &transformer->host_arena);
     embedded_stack_carve(&transformer->encoder, arena, &transformer->host_arena);
+    if (transformer->config.randomized_positions > 0)
+        transformer->evaluation_positions =
+            rotary_arena_push(&transformer->host_arena, transformer->config.max_position_embeddings,
+                              sizeof *transformer->evaluation_positions);
     transformer->targets =
         rotary_arena_push(arena, transformer_rows(transformer->limits), sizeof *transformer->targets);
     if (encoder->stack && transformer->limits.training)
@@ -317,6 +321,8 @@ static rotary_status create_without_memory(struct transformer **transformer, con
                            (long long)given->config.num_hidden_layers);
     *made = *given;
     rotary_status status = transformer_config_check(&made->config, error);
+    if (made->config.randomized_positions > 0)
+        made->limits.positions = true;
     if (status == ROTARY_OK)
         status = check_limits(made, error);
     if (status == ROTARY_OK)
@@ -335,10 +341,9 @@ static rotary_status create_without_memory(struct transformer **transformer, con
 static double count_tables(const struct transformer *transformer, const struct embedded_stack *part)
 {
     const struct transformer_config *config = &transformer->config;
-    const struct distance_bias_config bias =
-        bias_config_of(transformer, part, config->max_position_embeddings);
+    const struct distance_bias_config bias = bias_config_of(transformer, part, transformer_positions(config));
     const struct distance_rows_config rows = rows_config_of(transformer, part, false);
-    double positions = (double)config->max_position_embeddings,
+    double positions = (double)transformer_positions(config),
            bytes = distance_bias_bytes(&bias) + distance_rows_bytes(transformer->backend, &rows);
     if (transformer->encoding.terms.embedding == EMBEDDING_POSITION_SINUSOIDAL)
         bytes += positions * (double)config->hidden_size * sizeof(float);
@@ -405,11 +410,12 @@ rotary_status transformer_create(struct transformer **transformer, const struct 
     const struct transformer given = {
         .config = *config, .limits = limits, .backend = backend, .parameters.backend = backend};
     struct transformer *made;
-    rotary_status status =
-        create_without_memory(&made, &given, config->max_position_embeddings, false, error);
+    rotary_status status = create_without_memory(&made, &given, transformer_positions(config), false, error);
     if (status != ROTARY_OK)
         return status;
     status = allocate(made, error);
+    if (status == ROTARY_OK && config->randomized_positions > 0)
+        transformer_draw_evaluation(made, seed);
     if (status == ROTARY_OK)
         status = parameters_initialise(&made->parameters, seed, error);
     if (status == ROTARY_OK)

@@ -103,12 +103,15 @@ int64_t transformer_cache_length(const struct transformer_cache *cache, int64_t 
 }
 
 rotary_status transformer_cache_source(struct transformer *transformer, struct transformer_cache *cache,
-                                       const struct token_sequences *sources, rotary_error *error)
+                                       const struct token_sequences *given, rotary_error *error)
 {
-    rotary_status status = transformer_check_sources(transformer, sources, error);
+    rotary_status status = transformer_check_sources(transformer, given, error);
     if (status != ROTARY_OK)
         return status;
     struct embedded_stack *encoder = &transformer->encoder;
+    struct token_sequences placed = *given;
+    const struct token_sequences *sources = &placed;
+    transformer_place(transformer, encoder, NULL, &placed);
     const struct stack_call call = embedded_stack_call(encoder, sources);
     cache->sources = 0;
     status = embedded_stack_forward(encoder, &transformer->parameters, sources, &call, error);
@@ -148,7 +151,7 @@ static rotary_status check_count(const struct transformer *transformer, const st
     if (length + count > cache->shape.capacity)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%lld new tokens after %lld: the cache holds %lld",
                            (long long)count, (long long)length, (long long)cache->shape.capacity);
-    rotary_status status = transformer_check_position(transformer, length + count - 1, error);
+    rotary_status status = transformer_check_last(transformer, length + count - 1, error);
     if (status != ROTARY_OK)
         return status;
     return transformer_check_tokens(&transformer->decoder, call->tokens + b * call->time, count, error);
@@ -173,6 +176,7 @@ static rotary_status read_call(const struct transformer *transformer, struct tra
                            "a call of %lld sequences: the cache has %lld sources of %lld sequences each, and "
                            "wanted all those of a source",
                            (long long)call->batch, (long long)cache->sources, (long long)beams);
+    const int32_t *drawn = transformer->evaluation_positions;
     for (int64_t b = 0; b < call->batch; b++) {
         cache->counts[b] = call->counts ? call->counts[b] : call->time;
         rotary_status status = check_count(transformer, cache, call, b, error);
@@ -180,8 +184,10 @@ static rotary_status read_call(const struct transformer *transformer, struct tra
             return status;
         memcpy(cache->host_tokens + *rows, call->tokens + b * call->time,
                (size_t)cache->counts[b] * sizeof *cache->tokens);
-        for (int64_t t = 0; t < cache->counts[b]; t++)
-            cache->host_positions[*rows + t] = (int32_t)(cache->lengths[b] + t);
+        for (int64_t t = 0; t < cache->counts[b]; t++) {
+            int64_t token = cache->lengths[b] + t;
+            cache->host_positions[*rows + t] = drawn ? drawn[token] : (int32_t)token;
+        }
         *rows += cache->counts[b];
         cache->ends[b] = max_i64(*rows - 1, 0);
     }

@@ -23,10 +23,24 @@ rotary_status transformer_check_position(const struct transformer *transformer, 
     const struct position_encoding *encoding = &transformer->encoding.terms;
     bool table = encoding->embedding != EMBEDDING_POSITION_NONE || encoding->distance_bias ||
                  encoding->distance_vectors.rows == DISTANCE_ROWS_SINUSOIDS;
-    if (table && last >= transformer->config.max_position_embeddings)
+    int64_t positions = transformer_positions(&transformer->config);
+    if ((table || transformer->evaluation_positions) && last >= positions)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "position %lld: the model has positions 0 ... %lld", (long long)last,
-                           (long long)transformer->config.max_position_embeddings - 1);
+                           (long long)positions - 1);
+    return ROTARY_OK;
+}
+
+rotary_status transformer_check_last(const struct transformer *transformer, int64_t last, rotary_error *error)
+{
+    int64_t longest = transformer->config.max_position_embeddings;
+    if (!transformer->evaluation_positions)
+        return transformer_check_position(transformer, last, error);
+    if (last >= longest)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "a sequence of %lld tokens: the model has max_position_embeddings %lld, and the "
+                           "random positions of as many tokens",
+                           (long long)last + 1, (long long)longest);
     return ROTARY_OK;
 }
 
@@ -52,7 +66,7 @@ static rotary_status check_starts(const struct transformer *transformer, const s
                                (long long)s, (int)starts[s], (int)starts[s + 1]);
         longest = max_i64(longest, starts[s + 1] - starts[s]);
     }
-    return input->positions ? ROTARY_OK : transformer_check_position(transformer, longest - 1, error);
+    return input->positions ? ROTARY_OK : transformer_check_last(transformer, longest - 1, error);
 }
 
 static rotary_status check_lengths(const struct token_sequences *input, rotary_error *error)
@@ -73,7 +87,7 @@ static rotary_status check_positions(const struct transformer *transformer,
 {
     rotary_status status = ROTARY_OK;
     if (!input->positions)
-        return input->starts ? ROTARY_OK : transformer_check_position(transformer, input->time - 1, error);
+        return input->starts ? ROTARY_OK : transformer_check_last(transformer, input->time - 1, error);
     if (!transformer->limits.positions)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "positions of tokens: the model was not created for them");

@@ -63,6 +63,8 @@ static const struct setting table[] = {
      .help = "width of the feed-forward layer; 0: 4 hidden_size"},
     {"max_position_embeddings", SETTING_INTEGER, MEMBER(max_position_embeddings), 0, 1 << 24, NULL,
      .help = "longest sequence, tokens; 0: the task's"},
+    {"randomized_positions", SETTING_INTEGER, MEMBER(randomized_positions), 0, 1 << 20, NULL,
+     .help = "positions of which each sequence gets an ordered random subset; 0: positions count tokens"},
     {"hidden_act", SETTING_CHOICE, MEMBER(hidden_act), 0, 0, hidden_acts,
      .help = "activation of the feed-forward layer"},
     {"pairing", SETTING_CHOICE, MEMBER(pairing), 0, 0, pairings,
@@ -147,6 +149,11 @@ struct settings transformer_settings(struct transformer_config *config)
 bool transformer_has_bias(const struct transformer_config *config, int choice)
 {
     return choice == PROJECTION_BIAS_AS_BIAS ? config->bias : choice == PROJECTION_BIAS_TRUE;
+}
+
+int64_t transformer_positions(const struct transformer_config *config)
+{
+    return config->randomized_positions > 0 ? config->randomized_positions : config->max_position_embeddings;
 }
 
 bool transformer_has_encoder(const struct transformer_config *config)

@@ -59,6 +59,7 @@ struct transformer_config {
     char no_rope_layers[SETTING_JSON_BYTES];  /* [layers] 1: rotated, 0: not */
     double rope_local_base_freq;              /* base of sliding_attention; 0: rope_theta */
     double xpos_scale;                        /* of the magnitudes of xpos, in positions */
+    int64_t randomized_positions;             /* those that tokens get a random subset of; 0: 0, 1, 2, ... */
     int64_t sliding_window; /* keys that a query of sliding_attention sees; 0: no such layer */
     /* Of biases by distance (layer/encoding.h). */
     int64_t relative_attention_num_buckets, relative_attention_max_distance; /* t5 */
@@ -71,6 +72,8 @@ struct transformer_config {
 void transformer_config_default(struct transformer_config *config);
 /* The settings table of `config`. */
 struct settings transformer_settings(struct transformer_config *config);
+/* The number of positions, all of which tables have. */
+int64_t transformer_positions(const struct transformer_config *config);
 /* Whether a projection has a bias: `choice` is a member of type enum projection_bias. */
 bool transformer_has_bias(const struct transformer_config *config, int choice);
 /* Whether the model reads a source. */

@@ -25,7 +25,10 @@ struct transformer {
     struct linear *output;
     struct loss *loss;
     int32_t *targets; /* [rows] of a call */
-    float *d_source;  /* [source rows, width]: the gradient of the encoder's output; without training NULL */
+    /* On the host, [max_position_embeddings]: randomised positions outside training; NULL: they are not
+     * randomised. */
+    int32_t *evaluation_positions;
+    float *d_source; /* [source rows, width]: the gradient of the encoder's output; without training NULL */
 };
 
 /* The maximum number of rows per call. */
@@ -55,12 +58,25 @@ struct transformer_cache {
 struct sublayer_source transformer_source(const struct transformer *transformer,
                                           const struct token_sequences *sources);
 
+/* ---- Randomised positions. ---- */
+
+/* Draws those outside training, where all sequences have the same, of which shorter ones have the first: so
+ * decoding with a cache gives what a forward pass gives. */
+void transformer_draw_evaluation(struct transformer *transformer, uint64_t seed);
+/* Gives sequences of a part, which were checked, their positions if these are randomised and not given, in
+ * the part's host_positions. call: of a backward pass, for which each sequence has its own; else NULL. */
+void transformer_place(const struct transformer *transformer, const struct embedded_stack *part,
+                       const struct transformer_call *call, struct token_sequences *sequences);
+
 /* ---- Checks of a caller's tokens. ---- */
 
 /* That the tokens are in the vocabulary of the part. */
 ROTARY_CHECKED rotary_status transformer_check_tokens(const struct embedded_stack *part,
                                                       const int32_t *tokens, int64_t count,
                                                       rotary_error *error);
+/* That a sequence may have token `last`, counted from 0. */
+ROTARY_CHECKED rotary_status transformer_check_last(const struct transformer *transformer, int64_t last,
+                                                    rotary_error *error);
 /* That the model has position `last`. */
 ROTARY_CHECKED rotary_status transformer_check_position(const struct transformer *transformer, int64_t last,
                                                         rotary_error *error);

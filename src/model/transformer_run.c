@@ -3,24 +3,76 @@
  * The forward and backward passes of a transformer, and logits.
  */
 #include "base/fail.h"
+#include "model/random_positions.h"
 #include "model/transformer_parts.h"
+
+#include <string.h>
 
 /* One call: its sequences, and the calls of the stacks, with dropout of probability 0 when not training. */
 struct pass {
     struct transformer *transformer;
-    const struct batch *batch;
+    struct token_sequences input, source;
     int64_t rows;
     struct stack_call encoder, decoder;
 };
 
-static struct pass pass_of(struct transformer *transformer, const struct batch *batch)
+/* No micro-batch has this number, as the steps and micro-batches of a run are fewer. */
+enum { EVALUATION_STEP = -1 };
+
+static struct random_positions draw_of(const struct transformer *transformer, uint64_t seed, int64_t step,
+                                       uint64_t sequence)
+{
+    return (struct random_positions){.positions = transformer->config.randomized_positions,
+                                     .longest = transformer->config.max_position_embeddings,
+                                     .seed = seed,
+                                     .step = (uint32_t)step,
+                                     .sequence = sequence};
+}
+
+void transformer_draw_evaluation(struct transformer *transformer, uint64_t seed)
+{
+    const struct random_positions draw = draw_of(transformer, seed, EVALUATION_STEP, 0);
+    random_positions_draw(&draw, draw.longest, transformer->evaluation_positions);
+}
+
+/* Of sequences with equal numbers the source's has the odd one. */
+void transformer_place(const struct transformer *transformer, const struct embedded_stack *part,
+                       const struct transformer_call *call, struct token_sequences *sequences)
+{
+    if (!transformer->evaluation_positions || sequences->positions)
+        return;
+    const int32_t *starts = sequences->starts;
+    int64_t count = starts ? sequences->sequences : sequences->batch;
+    uint64_t encodes = part == &transformer->encoder;
+    for (int64_t s = 0; s < count; s++) {
+        int64_t first = starts ? starts[s] : s * sequences->time,
+                tokens = starts ? starts[s + 1] - starts[s] : sequences->time;
+        int32_t *to = part->host_positions + first;
+        if (call) {
+            const struct random_positions draw =
+                draw_of(transformer, call->seed, call->micro_step, 2 * (uint64_t)s + encodes);
+            random_positions_draw(&draw, tokens, to);
+        } else {
+            memcpy(to, transformer->evaluation_positions, (size_t)tokens * sizeof *to);
+        }
+    }
+    sequences->positions = part->host_positions;
+}
+
+/* call: of a backward pass, or NULL. */
+static struct pass pass_of(struct transformer *transformer, const struct batch *batch,
+                           const struct transformer_call *call)
 {
     struct pass pass = {.transformer = transformer,
-                        .batch = batch,
-                        .rows = token_rows(&batch->input),
-                        .decoder = embedded_stack_call(&transformer->decoder, &batch->input)};
-    if (transformer->encoder.stack)
-        pass.encoder = embedded_stack_call(&transformer->encoder, &batch->source);
+                        .input = batch->input,
+                        .source = batch->source,
+                        .rows = token_rows(&batch->input)};
+    transformer_place(transformer, &transformer->decoder, call, &pass.input);
+    pass.decoder = embedded_stack_call(&transformer->decoder, &pass.input);
+    if (!transformer->encoder.stack)
+        return pass;
+    transformer_place(transformer, &transformer->encoder, call, &pass.source);
+    pass.encoder = embedded_stack_call(&transformer->encoder, &pass.source);
     return pass;
 }
 
@@ -42,14 +94,13 @@ static rotary_status forward(struct pass *pass, rotary_error *error)
     const struct parameters *parameters = &transformer->parameters;
     rotary_status status = ROTARY_OK;
     if (transformer->encoder.stack) {
-        status = embedded_stack_forward(&transformer->encoder, parameters, &pass->batch->source,
-                                        &pass->encoder, error);
-        pass->decoder.source = transformer_source(transformer, &pass->batch->source);
+        status =
+            embedded_stack_forward(&transformer->encoder, parameters, &pass->source, &pass->encoder, error);
+        pass->decoder.source = transformer_source(transformer, &pass->source);
     }
     if (status != ROTARY_OK)
         return status;
-    return embedded_stack_forward(&transformer->decoder, parameters, &pass->batch->input, &pass->decoder,
-                                  error);
+    return embedded_stack_forward(&transformer->decoder, parameters, &pass->input, &pass->decoder, error);
 }
 
 /* The decoder's layers add to the gradient of the encoder's output, from the last to the first. */
@@ -58,10 +109,9 @@ static rotary_status backward(struct pass *pass, rotary_error *error)
     struct transformer *transformer = pass->transformer;
     const struct backend *backend = transformer->backend;
     struct parameters *parameters = &transformer->parameters;
-    const struct batch *batch = pass->batch;
     rotary_status status = ROTARY_OK;
     if (transformer->encoder.stack) {
-        int64_t elements = token_rows(&batch->source) * transformer->config.hidden_size;
+        int64_t elements = token_rows(&pass->source) * transformer->config.hidden_size;
         status = backend->operations->clear(backend, transformer->d_source,
                                             (size_t)elements * sizeof *transformer->d_source, error);
         pass->decoder.d_source = transformer->d_source;
@@ -69,10 +119,10 @@ static rotary_status backward(struct pass *pass, rotary_error *error)
     }
     if (status == ROTARY_OK)
         status =
-            embedded_stack_backward(&transformer->decoder, parameters, &batch->input, &pass->decoder, error);
+            embedded_stack_backward(&transformer->decoder, parameters, &pass->input, &pass->decoder, error);
     if (status != ROTARY_OK || !transformer->encoder.stack)
         return status;
-    return embedded_stack_backward(&transformer->encoder, parameters, &batch->source, &pass->encoder, error);
+    return embedded_stack_backward(&transformer->encoder, parameters, &pass->source, &pass->encoder, error);
 }
 
 static rotary_status check_call(const struct transformer *transformer, const struct transformer_call *call,
@@ -113,7 +163,7 @@ rotary_status transformer_run(struct transformer *transformer, const struct tran
     rotary_status status = check_call(transformer, call, error);
     if (status != ROTARY_OK)
         return status;
-    struct pass pass = pass_of(transformer, call->batch);
+    struct pass pass = pass_of(transformer, call->batch, call->backward ? call : NULL);
     if (call->backward) {
         set_dropout(&pass.decoder, call, &transformer->config);
         set_dropout(&pass.encoder, call, &transformer->config);
@@ -143,7 +193,7 @@ rotary_status transformer_logits(struct transformer *transformer, const struct b
     rotary_status status = transformer_check_sequences(transformer, batch, error);
     if (status != ROTARY_OK)
         return status;
-    struct pass pass = pass_of(transformer, batch);
+    struct pass pass = pass_of(transformer, batch, NULL);
     status = forward(&pass, error);
     if (status != ROTARY_OK)
         return status;
@@ -157,7 +207,7 @@ rotary_status transformer_observe(struct transformer *transformer, const struct 
     rotary_status status = transformer_check_sequences(transformer, batch, error);
     if (status != ROTARY_OK)
         return status;
-    struct pass pass = pass_of(transformer, batch);
+    struct pass pass = pass_of(transformer, batch, NULL);
     pass.encoder.observer = pass.decoder.observer = observer;
     return forward(&pass, error);
 }

@@ -30,9 +30,12 @@ bool length_is_possible(const struct length_call *call)
 {
     const struct transformer_config *model = &call->config->model;
     const struct position_encoding encoding = model_encoding(model);
-    const bool rotates = encoding.rotate_query_key || encoding.rotate_value;
-    if (call->scaling != LENGTH_SCALING_NONE && (!rotates || has_own_scaling(model)))
+    const bool rotates = encoding.rotate_query_key || encoding.rotate_value,
+               randomized = model->randomized_positions > 0;
+    if (call->scaling != LENGTH_SCALING_NONE && (!rotates || randomized || has_own_scaling(model)))
         return false;
+    if (randomized)
+        return call->length <= model->randomized_positions;
     return encoding.embedding != EMBEDDING_POSITION_LEARNED || call->length <= model->max_position_embeddings;
 }
 
@@ -49,13 +52,13 @@ static void scale(const struct length_call *call, struct transformer_config *mod
 
 /* The run's configuration for the length. Tables by position are made as long as the sequences. A rotation
  * that was scaled in training has no such table, and depends on max_position_embeddings: it stays as it is.
- */
+ * Randomised positions keep their number, on which the rotation then depends. */
 static struct run_config config_at(const struct length_call *call)
 {
     struct run_config config = *call->config;
     struct transformer_config *model = &config.model;
     config.task.sequence_length = call->length;
-    if (!has_own_scaling(model))
+    if (model->randomized_positions > 0 || !has_own_scaling(model))
         model->max_position_embeddings = max_i64(call->length, model->max_position_embeddings);
     if (call->scaling != LENGTH_SCALING_NONE && length_factor(call) > 1) {
         scale(call, model);

@@ -15,6 +15,7 @@ import sys
 import torch
 from distance_bias import bias as distance_bias
 from distance_vectors import vectors as distance_vectors, weighted
+from random_positions import drawn
 
 torch.set_default_dtype(torch.float64)
 VOCABULARY, WIDTH, HEADS, HEAD_DIM, HIDDEN, LAYERS, BATCH, TIME, POSITIONS = 13, 32, 4, 8, 40, 2, 3, 7, 16
@@ -56,16 +57,20 @@ CASES = [
     ("transformer-xl", "pre", "layer_norm", "gelu", 1, 0, 4, 1.0, 1.0, "half", 0, "{}"),
     ("transformer-xl", "post", "rms_norm", "swiglu", 0, 1, 2, 1.0, 1.0, "half", 0,
      '{"query_key_norm": "head", "sliding_window": 6}'),
+    ("xpos", "pre", "layer_norm", "gelu", 1, 0, 2, 1.0, 1.0, "half", 0, '{"xpos_scale": 20, "randomized_positions": 40}'),
+    ("roper", "pre", "rms_norm", "swiglu", 1, 0, 4, 1.0, 0.5, "half", 0, '{"randomized_positions": 50}'),
+    ("learned", "pre", "layer_norm", "gelu", 1, 0, 4, 1.0, 1.0, "half", 0, '{"randomized_positions": 21}'),
+    ("sinusoidal", "post", "layer_norm", "gelu", 1, 0, 4, 1.0, 1.0, "half", 0, '{"randomized_positions": 300}'),
 ]
 
 
-def rotate(x, fraction, pairing, direction, xpos=0.0):
+def rotate(x, fraction, pairing, direction, positions, xpos=0.0, middle=0.0):
     """x [B, H, T, D]: rotates the first floor(D fraction) channels by direction * position * 10000^(-2i/d). With xPos
-    (Sun et al. 2022) pair i is multiplied by zeta_i^(xpos (position - POSITIONS / 2)), zeta_i = (2i + 0.4 d) / (1.4 d)."""
+    (Sun et al. 2022) pair i is multiplied by zeta_i^(xpos (position - middle)), zeta_i = (2i + 0.4 d) / (1.4 d)."""
     d = int(math.floor(HEAD_DIM * fraction + 1e-9))
-    angle = torch.arange(TIME)[:, None] * 10000.0 ** (-2.0 * torch.arange(d // 2) / d)
+    angle = positions[:, None, :, None] * 10000.0 ** (-2.0 * torch.arange(d // 2) / d)
     zeta = (2.0 * torch.arange(d // 2) + 0.4 * d) / (1.4 * d)
-    magnitude = zeta ** (xpos * (torch.arange(TIME)[:, None] - POSITIONS / 2))
+    magnitude = zeta ** (xpos * (positions[:, None, :, None] - middle))
     c, s = magnitude * torch.cos(angle), magnitude * torch.sin(angle) * direction
     part = x[..., :d]
     first, second = (part[..., :d // 2], part[..., d // 2:]) if pairing == "half" else (part[..., 0::2], part[..., 1::2])
@@ -80,6 +85,10 @@ def run(case):
     others = json.loads(others)
     parallel, query_key_norm = others.get("parallel_residual", "no"), others.get("query_key_norm", "none")
     window = others.get("sliding_window", TIME)
+    randomized = others.get("randomized_positions", POSITIONS)
+    positions = torch.arange(TIME).expand(BATCH, TIME)
+    if randomized > POSITIONS:  # of a micro-batch of step 0 and seed 0
+        positions = torch.tensor([drawn(randomized, POSITIONS, TIME, 2 * b) for b in range(BATCH)])
     parameters = {}
 
     def parameter(name, *shape):
@@ -113,12 +122,13 @@ def run(case):
             q, k = norm(q, name + ".query_norm"), norm(k, name + ".key_norm")
         q, k, v = (t.transpose(1, 2) for t in (q, k, v))
         if position in ("rope", "roper"):
-            q, k = rotate(q, fraction, pairing, 1), rotate(k, fraction, pairing, 1)
+            q, k = rotate(q, fraction, pairing, 1, positions), rotate(k, fraction, pairing, 1, positions)
         if position == "xpos":
             xpos = 1.0 / others.get("xpos_scale", 512.0)
-            q, k = rotate(q, fraction, pairing, 1, xpos), rotate(k, fraction, pairing, 1, -xpos)
+            q = rotate(q, fraction, pairing, 1, positions, xpos, randomized / 2)
+            k = rotate(k, fraction, pairing, 1, positions, -xpos, randomized / 2)
         if position == "roper":
-            v = rotate(v, value_fraction, pairing, 1)
+            v = rotate(v, value_fraction, pairing, 1, positions)
         k, v = (t.repeat_interleave(HEADS // kv_heads, 1) for t in (k, v))
         q, products, value_vectors = distance_vectors(position, q, name, TIME, True, parameter,
                                                       {"hidden_size": WIDTH} | others)
@@ -127,7 +137,7 @@ def run(case):
         scores = scores.masked_fill(~seen, -math.inf)
         o = weighted(torch.softmax(scores, -1), v, value_vectors)
         if position == "roper":
-            o = rotate(o, value_fraction, pairing, -1)
+            o = rotate(o, value_fraction, pairing, -1, positions)
         return linear(o.transpose(1, 2).flatten(-2), name + ".output", WIDTH, "attention_output_bias")
 
     def feed_forward(x, name):
@@ -145,9 +155,9 @@ def run(case):
     embedding = parameter("embedding.weight", VOCABULARY, WIDTH)
     x = embedding[tokens] * (math.sqrt(WIDTH) if scaled else 1.0)
     if position == "learned":
-        x = x + parameter("embedding.position.weight", POSITIONS, WIDTH)[:TIME]
+        x = x + parameter("embedding.position.weight", randomized, WIDTH)[positions]
     if position == "sinusoidal":
-        angle = torch.arange(TIME)[:, None] * 10000.0 ** (-2.0 * torch.arange(WIDTH // 2) / WIDTH)
+        angle = positions[..., None] * 10000.0 ** (-2.0 * torch.arange(WIDTH // 2) / WIDTH)
         x = x + torch.stack((torch.sin(angle), torch.cos(angle)), -1).flatten(-2)
     score_bias = distance_bias(position, HEADS, TIME, TIME, True, parameter, others)
     for layer in range(LAYERS):

@@ -469,4 +469,12 @@ static const struct golden_case cases[] = {
      sizeof gradients_27 / sizeof *gradients_27},
     {"transformer-xl", "post", "rms_norm", "swiglu", 0, 1, 2, 1.0, 1.0, "half", 0, "{\"query_key_norm\": \"head\", \"sliding_window\": 6}", 6.675064706672e+01, gradients_28,
      sizeof gradients_28 / sizeof *gradients_28},
+    {"xpos", "pre", "layer_norm", "gelu", 1, 0, 2, 1.0, 1.0, "half", 0, "{\"xpos_scale\": 20, \"randomized_positions\": 40}", 6.218186038332e+01, gradients_29,
+     sizeof gradients_29 / sizeof *gradients_29},
+    {"roper", "pre", "rms_norm", "swiglu", 1, 0, 4, 1.0, 0.5, "half", 0, "{\"randomized_positions\": 50}", 7.197465363517e+01, gradients_30,
+     sizeof gradients_30 / sizeof *gradients_30},
+    {"learned", "pre", "layer_norm", "gelu", 1, 0, 4, 1.0, 1.0, "half", 0, "{\"randomized_positions\": 21}", 6.912901415322e+01, gradients_31,
+     sizeof gradients_31 / sizeof *gradients_31},
+    {"sinusoidal", "post", "layer_norm", "gelu", 1, 0, 4, 1.0, 1.0, "half", 0, "{\"randomized_positions\": 300}", 6.766344025980e+01, gradients_32,
+     sizeof gradients_32 / sizeof *gradients_32},
 };

@@ -416,7 +416,7 @@ static void test_refusals(void)
         {"{\"partial_rotary_factor\": 0.4, \"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 2}}",
          "3 of a head's 8 channels would rotate, wanted an even number"},
         {"{\"position\": \"xpos\", \"xpos_scale\": 0.5, \"max_position_embeddings\": 64}",
-         "xpos_scale is 0.5, by which magnitudes within max_position_embeddings 64 would reach e^80.2: "
+         "xpos_scale is 0.5, by which magnitudes of 64 positions would reach e^80.2: "
          "wanted "
          "an xpos_scale of at least 2"},
         {"{\"rope_parameters\": {\"sliding_attention\": {}}}",

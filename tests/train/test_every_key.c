@@ -70,6 +70,7 @@ static const struct change changes[] = {
     {.key = "head_dim", .value = "4"},
     {.key = "intermediate_size", .value = "32"},
     {.key = "max_position_embeddings", .value = "90", .context = "position=learned"},
+    {.key = "randomized_positions", .value = "300"},
     {.key = "hidden_act", .value = "gelu"},
     {.key = "pairing", .value = "interleaved"},
     {.key = "norm", .value = "rms_norm"},

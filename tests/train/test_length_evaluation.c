@@ -184,6 +184,17 @@ static void test_encodings(void)
     const struct length_call beyond = call_of(&learned, 65, LENGTH_SCALING_NONE);
     CHECK(!length_is_possible(&beyond));
     free((char *)(uintptr_t)learned.folder);
+    /* A longer sequence has more of the same positions. */
+    static const char *const randomized[] = {"position=learned;randomized_positions=112",
+                                             "position=rope;randomized_positions=112"};
+    for (int i = 0; i < 2; i++) {
+        const struct trained trained = train_with(randomized[i]);
+        check_scores(&trained, LONGER, LENGTH_SCALING_NONE, LONG_SETTINGS);
+        const struct length_call more = call_of(&trained, 113, LENGTH_SCALING_NONE),
+                                 scaled = call_of(&trained, LONGER, LENGTH_SCALING_YARN);
+        CHECK(!length_is_possible(&more) && !length_is_possible(&scaled));
+        free((char *)(uintptr_t)trained.folder);
+    }
 }
 
 /* A rotation that was scaled in training stays as it was, and is not scaled again. */

@@ -367,6 +367,29 @@ static void test_fewer_steps(void)
     CHECK(same_file(folder, planned, "model.safetensors"));
 }
 
+/* Random positions are the same for any number of threads and in a resumed run; others are drawn in each
+ * step.
+ */
+static void test_randomized_positions(void)
+{
+    struct run_config config;
+    tiny_config(&config);
+    set_option(&config, "randomized_positions=150");
+    const char *whole = scratch_path("randomized"), *parts = scratch_path("randomized-parts"),
+               *plain = scratch_path("randomized-not");
+    config.train.steps = 6;
+    train_to_end(&config, 1, whole);
+    config.train.steps = 3;
+    train_to_end(&config, 2, parts);
+    config.train.steps = 6;
+    train_to_end(&config, 2, parts);
+    CHECK(same_file(parts, whole, "model.safetensors"));
+    CHECK(same_file(parts, whole, "optimizer.safetensors"));
+    config.model.randomized_positions = 0;
+    train_to_end(&config, 1, plain);
+    CHECK(!same_file(plain, whole, "model.safetensors"));
+}
+
 /* A finished run of ten steps. */
 static const char *train_ten_steps(const char *name, struct run_config *config, struct backend *backend)
 {
@@ -515,6 +538,7 @@ int main(void)
     test_full_disk();
     test_more_steps();
     test_fewer_steps();
+    test_randomized_positions();
     test_diverged();
     test_damaged_metrics();
     test_load();
