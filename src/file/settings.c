@@ -113,7 +113,7 @@ static void describe_wanted(const struct setting *setting, char wanted[SETTINGS_
         settings_names(setting->choices, wanted);
         if (setting->object > 0)
             snprintf(wanted + strlen(wanted), SETTINGS_NAMES_BYTES - strlen(wanted),
-                     ", or an object of at most %d bytes", SETTING_JSON_BYTES - 1);
+                     ", or an object of at most %d bytes", SETTING_OBJECT_BYTES - 1);
         return;
     case SETTING_TEXT:
     case SETTING_LIST:
@@ -140,7 +140,8 @@ static bool is_json(enum setting_type type)
 /* Whether the text, which may be NULL, fits and is what the row wants. */
 static bool allows_json(const struct setting *setting, const char *text)
 {
-    if (!text || strlen(text) >= SETTING_JSON_BYTES)
+    const size_t room = setting->type == SETTING_CHOICE ? SETTING_OBJECT_BYTES : SETTING_JSON_BYTES;
+    if (!text || strlen(text) >= room)
         return false;
     json_t *json = settings_json(text);
     bool allowed =
@@ -461,7 +462,7 @@ static struct setting_value load_choice(const struct setting *setting, void *mem
     struct setting_value value = {.integer = *(const int *)member};
     if (setting->object > 0 && value.integer == choice_count(setting)) {
         const char *text = object_member(setting, member);
-        value.text = memchr(text, 0, SETTING_JSON_BYTES) ? text : NULL;
+        value.text = memchr(text, 0, SETTING_OBJECT_BYTES) ? text : NULL;
     }
     return value;
 }

@@ -25,7 +25,11 @@ enum setting_type {
     SETTING_ARRAY,  /* a list or null */
 };
 
-enum { SETTING_TEXT_BYTES = 256, SETTING_JSON_BYTES = 8192 };
+enum {
+    SETTING_TEXT_BYTES = 256,
+    SETTING_JSON_BYTES = 8192,
+    SETTING_OBJECT_BYTES = 65536 /* of a choice that is an object */
+};
 
 struct setting {
     const char *name; /* "steps", a key of JSON and --set; or "--steps", an option */
@@ -35,7 +39,7 @@ struct setting {
     const char *const *choices; /* NULL-terminated names of a SETTING_CHOICE */
     const char *help;           /* one phrase: what it is, in which unit */
     const char *metavar;        /* placeholder of an option's value in its help: "N"; NULL: a flag */
-    /* Of a choice in a configuration that may also be an object: the offset of a char[SETTING_JSON_BYTES],
+    /* Of a choice in a configuration that may also be an object: the offset of a char[SETTING_OBJECT_BYTES],
      * which has its text where the index is the number of choices, and is empty elsewhere. 0: none. */
     size_t object;
 };

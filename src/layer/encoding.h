@@ -21,6 +21,7 @@ enum kerple_kernel { KERPLE_LOG, KERPLE_POWER };
 enum { SANDWICH_MAX_CHANNELS = 1024 };
 
 struct formula_bias; /* layer/formula_bias.h */
+struct table_bias;   /* layer/table_bias.h */
 
 /* What biases by distance depend on beside head and distance. Each encoding reads its own. */
 struct distance_bias_settings {
@@ -28,7 +29,8 @@ struct distance_bias_settings {
     int64_t buckets, max_distance; /* t5: in all directions; from max_distance on all distances share one */
     enum kerple_kernel kernel;
     int64_t sandwich_channels;          /* an even number */
-    const struct formula_bias *formula; /* of an encoding with one, borrowed; else NULL */
+    const struct formula_bias *formula; /* of an encoding that has it, borrowed */
+    const struct table_bias *table;     /* likewise */
 };
 
 /* A bias that depends on head and distance alone, [heads, distances]: entry i of a head is added to the

@@ -182,7 +182,7 @@ static rotary_status create_formula(const struct reader *reader, const char *key
 {
     rotary_error wrong = {0};
     if (!json_is_string(value))
-        return refuse(reader, key, value, "a formula, as a text");
+        return refuse(reader, key, value, "a formula, as a text, or a list of numbers");
     rotary_status status = formula_create(formula, json_string_value(value), names, count, &wrong);
     if (status != ROTARY_OK)
         return rotary_fail(reader->error, status, "%.200s: \"%s\", %s", reader->where, key, wrong.message);
@@ -391,18 +391,72 @@ static rotary_status read_formula(const struct reader *reader, const json_t *val
     return status;
 }
 
+static rotary_status read_formula_bias(const struct reader *reader, const json_t *value)
+{
+    rotary_status status = read_numbers(reader);
+    if (status == ROTARY_OK)
+        status = read_formula(reader, value);
+    reader->encoding->terms.distance_bias = formula_bias_function(&reader->encoding->bias);
+    return status;
+}
+
+/* Copies a row of a table whose rows have table->columns numbers. */
+static rotary_status read_row(const struct reader *reader, const json_t *row, int64_t index)
+{
+    struct table_bias *table = &reader->encoding->table;
+    if (json_array_size(row) != (size_t)table->columns)
+        return rotary_fail(
+            reader->error, ROTARY_INVALID_ARGUMENT,
+            "%.200s: \"bias\" has no list of %lld numbers as row %lld, wanted rows of one length",
+            reader->where, (long long)table->columns, (long long)index);
+    for (int64_t i = 0; i < table->columns; i++) {
+        const json_t *number = json_array_get(row, (size_t)i);
+        const float value = (float)json_number_value(number);
+        if (!json_is_number(number) || !isfinite(value))
+            return rotary_fail(reader->error, ROTARY_INVALID_ARGUMENT,
+                               "%.200s: \"bias\" has no finite number as entry %lld of row %lld",
+                               reader->where, (long long)i, (long long)index);
+        table->values[index * table->columns + i] = value;
+    }
+    return ROTARY_OK;
+}
+
+/* A list of numbers, or of such lists for each head. */
+static rotary_status read_table(const struct reader *reader, const json_t *value)
+{
+    struct table_bias *table = &reader->encoding->table;
+    const json_t *first = json_array_get(value, 0), *learned = json_object_get(reader->object, "learned");
+    const bool by_head = json_is_array(first);
+    table->rows = by_head ? (int64_t)json_array_size(value) : 1;
+    table->columns = (int64_t)json_array_size(by_head ? first : value);
+    table->is_learned = json_is_true(learned);
+    if (learned && !json_is_boolean(learned))
+        return refuse(reader, "learned", learned, "true or false, as \"bias\" is a table");
+    if (table->columns == 0)
+        return refuse(reader, "bias", value, "a number at least");
+    if (reader->heads > 0 && table->rows != 1 && table->rows != reader->heads)
+        return rotary_fail(reader->error, ROTARY_INVALID_ARGUMENT,
+                           "%.200s: \"bias\" has %lld rows, wanted %lld, one for each head, or 1",
+                           reader->where, (long long)table->rows, (long long)reader->heads);
+    table->values = calloc((size_t)table->rows * (size_t)table->columns, sizeof *table->values);
+    if (!table->values)
+        return rotary_fail(reader->error, ROTARY_OUT_OF_MEMORY, "no memory for a table of biases");
+    rotary_status status = ROTARY_OK;
+    for (int64_t row = 0; status == ROTARY_OK && row < table->rows; row++)
+        status = read_row(reader, by_head ? json_array_get(value, (size_t)row) : value, row);
+    reader->encoding->terms.distance_bias = table_bias_function(table);
+    return status;
+}
+
 static rotary_status read_bias(const struct reader *reader)
 {
     const json_t *value = json_object_get(reader->object, "bias");
-    if (!value && json_object_get(reader->object, "learned"))
-        return rotary_fail(reader->error, ROTARY_INVALID_ARGUMENT,
-                           "%.200s: \"learned\" without \"bias\", whose numbers it has", reader->where);
-    rotary_status status = value ? read_numbers(reader) : ROTARY_OK;
-    if (status != ROTARY_OK || !value)
-        return status;
-    status = read_formula(reader, value);
-    reader->encoding->terms.distance_bias = formula_bias_function(&reader->encoding->bias);
-    return status;
+    if (value)
+        return json_is_array(value) ? read_table(reader, value) : read_formula_bias(reader, value);
+    if (!json_object_get(reader->object, "learned"))
+        return ROTARY_OK;
+    return rotary_fail(reader->error, ROTARY_INVALID_ARGUMENT,
+                       "%.200s: \"learned\" without \"bias\", whose numbers it has", reader->where);
 }
 
 /* ---- public ---- */
@@ -435,5 +489,6 @@ rotary_status own_encoding_read(const json_t *object, const char *where, int64_t
 void own_encoding_free(struct own_encoding *encoding)
 {
     formula_bias_free(&encoding->bias);
+    table_bias_free(&encoding->table);
     *encoding = (struct own_encoding){0};
 }

@@ -3,23 +3,27 @@
  * Position encodings that a configuration describes by the terms that the named ones are made of. "position"
  * then has an object instead of a name:
  *
- *     "name"       letters, digits and "._+-"; not that of a named encoding
- *     "embedding"  what is added to the embedding: "none", "learned" or "sinusoidal"
- *     "rotate"     what is rotated: ["query", "key"], ["query", "key", "value"], ["value"] or []
- *     "frequencies"  of the rotation, in radians per position: a formula of pair (from 0) and pairs, or a
- * list with a number for each pair of rotated channels; in a file also the name of a .npy file of such a
- * list, beside it "vectors"    vectors by distance (Shaw et al. 2018): {"of": ["key", "value"], "clip":
- * distance} "bias"       added to scores: a formula (layer/formula.h) of distance, head, heads and learned
- * numbers "learned"    those numbers with their initial values: each a number, a formula of head and heads,
- * or
- *                  {"initial": either, "shared": true} for one of all heads instead of one for each
+ *     "name"         letters, digits and "._+-"; not that of a named encoding
+ *     "embedding"    what is added to the embedding: "none", "learned" or "sinusoidal"
+ *     "rotate"       what is rotated: ["query", "key"], ["query", "key", "value"], ["value"] or []
+ *     "frequencies"  of the rotation, radians per position: a formula of pair (from 0) and pairs, or a list
+ *                    of a number for each pair of rotated channels; in a file also the name of a .npy file
+ *     "vectors"      vectors by distance (Shaw et al. 2018): {"of": ["key", "value"], "clip": distance}
+ *     "bias"         added to scores: a formula of distance, head, heads and learned numbers; or a table, a
+ *                    list of numbers for keys 0, 1, 2, ... tokens away, or such a list for each head; in a
+ *                    file also the name of a .npy file of either
+ *     "learned"      the numbers of a formula with their initial values: each a number, a formula of head
+ *                    and heads, or {"initial": either, "shared": true} for one of all heads instead of one
+ *                    for each; or of a table, whether it is learned
  *
+ * Formulas are those of layer/formula.h. A .npy file is looked for beside the file that names it.
  * All keys but the name may be left out. The object of a file has no name where the file's is meant.
  */
 #ifndef ROTARY_MODEL_OWN_ENCODING_H
 #define ROTARY_MODEL_OWN_ENCODING_H
 
 #include "layer/formula_bias.h"
+#include "layer/table_bias.h"
 
 #include <jansson.h>
 
@@ -29,6 +33,7 @@ struct own_encoding {
     struct position_encoding terms;
     int64_t clip;             /* of the vectors by distance; 0: there are none */
     struct formula_bias bias; /* owned; formula NULL: there is none */
+    struct table_bias table;  /* owned; values NULL: there is none */
 };
 
 /* Reads an object. heads: of the model, for initial values; 0: these are left out. `where` begins the

@@ -19,35 +19,56 @@ static bool ends_with(const char *text, const char *ending)
     return length > last && strcmp(text + length - last, ending) == 0;
 }
 
-/* An element in the fewest digits that are enough for its type. */
-static double element(const struct npy *array, int64_t index)
+/* Element i; of f32 in the fewest digits that make it. */
+static json_t *element(const struct npy *array, int64_t i)
 {
     char digits[32];
     if (array->type == NPY_F64)
-        return ((const double *)array->data)[index];
-    const float value = ((const float *)array->data)[index];
+        return json_real(((const double *)array->data)[i]);
+    const float value = ((const float *)array->data)[i];
     int count = 6;
     do
         snprintf(digits, sizeof digits, "%.*g", count, (double)value);
     while (++count <= 9 && strtof(digits, NULL) != value);
-    return strtod(digits, NULL);
+    return json_real(strtod(digits, NULL));
 }
 
-static rotary_status make_list(const char *path, const struct npy *array, json_t **list, rotary_error *error)
+/* Elements first ... first + count - 1. */
+static rotary_status make_list(const char *path, const struct npy *array, int64_t first, int64_t count,
+                               json_t **list, rotary_error *error)
 {
     json_t *made = json_array();
-    for (int64_t i = 0; made && i < array->elements; i++)
-        if (json_array_append_new(made, json_real(element(array, i))) != 0) {
+    for (int64_t i = first; made && i < first + count; i++)
+        if (json_array_append_new(made, element(array, i)) != 0) {
             json_decref(made);
             return rotary_fail(error, ROTARY_BAD_FILE, "%.200s: number %lld is not finite", path,
                                (long long)i);
         }
     *list = made;
     return made ? ROTARY_OK
-                : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the numbers of %s", path);
+                : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the numbers of %.200s", path);
 }
 
-static rotary_status read_array(const char *path, json_t **list, rotary_error *error)
+/* A list, or of an array of two dimensions a list of lists. */
+static rotary_status make_lists(const char *path, const struct npy *array, json_t **list, rotary_error *error)
+{
+    if (array->dimensions == 1)
+        return make_list(path, array, 0, array->elements, list, error);
+    json_t *made = json_array(), *row = NULL;
+    rotary_status status = ROTARY_OK;
+    for (int64_t i = 0; status == ROTARY_OK && i < array->shape[0]; i++) {
+        status = make_list(path, array, i * array->shape[1], array->shape[1], &row, error);
+        if (status == ROTARY_OK && json_array_append_new(made, row) != 0)
+            status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the numbers of %.200s", path);
+    }
+    if (status == ROTARY_OK)
+        *list = made;
+    else
+        json_decref(made);
+    return status;
+}
+
+static rotary_status read_array(const char *path, int dimensions, json_t **list, rotary_error *error)
 {
     struct npy_file file;
     struct npy array;
@@ -55,40 +76,44 @@ static rotary_status read_array(const char *path, json_t **list, rotary_error *e
     if (status != ROTARY_OK)
         return status;
     const struct npy *header = &file.array;
-    if ((header->type != NPY_F32 && header->type != NPY_F64) || header->dimensions != 1 ||
-        header->elements > MAX_NUMBERS) {
+    if ((header->type != NPY_F32 && header->type != NPY_F64) || header->dimensions < 1 ||
+        header->dimensions > dimensions || header->elements > MAX_NUMBERS || header->elements == 0) {
         npy_close(&file);
         return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%.200s: wanted an array of one dimension, of at most %d numbers of f32 or f64",
-                           path, (int)MAX_NUMBERS);
+                           "%.200s: wanted an array of one dimension%s, of 1 to %d numbers of f32 or f64",
+                           path, dimensions == 2 ? " or two" : "", (int)MAX_NUMBERS);
     }
     status = npy_take(&file, &array, error);
     if (status != ROTARY_OK)
         return status;
-    status = make_list(path, &array, list, error);
+    status = make_lists(path, &array, list, error);
     npy_free(&array);
     return status;
 }
 
-/* Replaces "frequencies": "some.npy", which is beside the file, by its numbers. */
-static rotary_status read_arrays(const char *path, json_t *object, rotary_error *error)
+/* Replaces the name of a .npy file, which is beside the file, by its numbers. */
+static rotary_status read_value(const char *path, json_t *object, const char *key, int dimensions,
+                                rotary_error *error)
 {
-    const char *name = json_string_value(json_object_get(object, "frequencies"));
+    const char *name = json_string_value(json_object_get(object, key));
     char folder[FILE_PATH_BYTES], array[FILE_PATH_BYTES];
     json_t *list = NULL;
     if (!name || !ends_with(name, ".npy"))
         return ROTARY_OK;
     rotary_status status = file_folder_of(path, folder, error);
-    if (status == ROTARY_OK && name[0] == '/')
-        status = read_array(name, &list, error);
-    else if (status == ROTARY_OK) {
+    if (status == ROTARY_OK && name[0] != '/')
         status = file_path(array, folder, name, error);
-        if (status == ROTARY_OK)
-            status = read_array(array, &list, error);
-    }
-    if (status == ROTARY_OK && json_object_set_new(object, "frequencies", list) != 0)
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %s", path);
+    if (status == ROTARY_OK)
+        status = read_array(name[0] == '/' ? name : array, dimensions, &list, error);
+    if (status == ROTARY_OK && json_object_set_new(object, key, list) != 0)
+        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %.200s", path);
     return status;
+}
+
+static rotary_status read_arrays(const char *path, json_t *object, rotary_error *error)
+{
+    rotary_status status = read_value(path, object, "frequencies", 1, error);
+    return status == ROTARY_OK ? read_value(path, object, "bias", 2, error) : status;
 }
 
 /* ---- files ---- */

@@ -195,7 +195,8 @@ static struct distance_bias_config bias_config_of(const struct transformer *tran
                                                       .max_distance = config->relative_attention_max_distance,
                                                       .kernel = (enum kerple_kernel)config->kerple_kernel,
                                                       .sandwich_channels = config->sandwich_channels,
-                                                      .formula = &transformer->encoding.bias}};
+                                                      .formula = &transformer->encoding.bias,
+                                                      .table = &transformer->encoding.table}};
 }
 
 static rotary_status add_distance_bias(struct transformer *transformer, struct embedded_stack *part,

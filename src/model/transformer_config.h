@@ -50,7 +50,7 @@ struct transformer_config {
         activation_dropout, initializer_range, label_smoothing;
     bool bias, tie_word_embeddings, scale_embedding;
     int attention_bias, attention_output_bias, mlp_bias, output_bias; /* enum projection_bias */
-    char position_object[SETTING_JSON_BYTES];                         /* model/own_encoding.h */
+    char position_object[SETTING_OBJECT_BYTES];                       /* model/own_encoding.h */
     /* The rotation beyond rope_theta, and what differs between layers, as Hugging Face writes them
      * (model/rotation_config.h, model/attention_plans.h). */
     char rope_scaling[SETTING_JSON_BYTES];    /* {"rope_type": ..., "factor": ..., ...} */

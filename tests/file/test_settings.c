@@ -17,7 +17,7 @@ struct sample {
     bool bias;
     int act;
     char name[SETTING_TEXT_BYTES];
-    char scaling[SETTING_JSON_BYTES], types[SETTING_JSON_BYTES], act_object[SETTING_JSON_BYTES];
+    char scaling[SETTING_JSON_BYTES], types[SETTING_JSON_BYTES], act_object[SETTING_OBJECT_BYTES];
 };
 
 static const struct setting sample_table[] = {
@@ -314,7 +314,7 @@ static void test_choice_object(void)
     static const struct setting table[] = {{"act", SETTING_CHOICE, offsetof(struct sample, act), 0, 0, acts,
                                             .help = "act", .object = offsetof(struct sample, act_object)}};
     const struct settings settings = {table, 1, &sample};
-    char large[SETTING_JSON_BYTES + 16];
+    static char large[SETTING_OBJECT_BYTES + 16];
     reset();
     CHECK_INT(settings_assign(&settings, 1, "act={\"b\": 1, \"a\": [2]}", &error), ROTARY_OK);
     CHECK_INT(sample.act, 3);
@@ -335,7 +335,7 @@ static void test_choice_object(void)
     CHECK_INT(settings_check(&settings, 1, "here", &error), ROTARY_INVALID_ARGUMENT);
     sample.act_object[0] = 0;
     CHECK_INT(settings_check(&settings, 1, "here", &error), ROTARY_INVALID_ARGUMENT);
-    memset(sample.act_object, ' ', SETTING_JSON_BYTES); /* no end */
+    memset(sample.act_object, ' ', SETTING_OBJECT_BYTES); /* no end */
     CHECK_INT(settings_check(&settings, 1, "here", &error), ROTARY_INVALID_ARGUMENT);
     sample.act = 4;
     CHECK_INT(settings_check(&settings, 1, "here", &error), ROTARY_INVALID_ARGUMENT);
@@ -345,7 +345,7 @@ static void test_choice_object(void)
     memcpy(large + sizeof large - 6, "\":1}", 5);
     large[sizeof large - 1] = 0;
     CHECK_INT(settings_assign(&settings, 1, large, &error), ROTARY_INVALID_ARGUMENT);
-    CHECK_WORDS(error.message, "wanted relu, gelu or swiglu, or an object of at most 8191 bytes");
+    CHECK_WORDS(error.message, "wanted relu, gelu or swiglu, or an object of at most 65535 bytes");
     CHECK_INT(settings_assign(&settings, 1, "act=[1]", &error), ROTARY_INVALID_ARGUMENT);
     CHECK_INT(settings_assign(&settings, 1, "act={", &error), ROTARY_INVALID_ARGUMENT);
     CHECK_INT(sample.act, 1);

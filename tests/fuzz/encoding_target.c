@@ -18,7 +18,10 @@ static void check_bias(const struct own_encoding *encoding)
 {
     const struct distance_bias_function *function = encoding->terms.distance_bias;
     const struct distance_bias_shape shape = {
-        .heads = HEADS, .distances = DISTANCES, .first = -12, .settings.formula = &encoding->bias};
+        .heads = HEADS,
+        .distances = DISTANCES,
+        .first = -12,
+        .settings = {.formula = &encoding->bias, .table = &encoding->table}};
     float bias[HEADS * DISTANCES];
     const float *values[DISTANCE_BIAS_PARAMETERS] = {NULL};
     double gradients[DISTANCE_BIAS_PARAMETERS][HEADS] = {{0}}, *pointers[DISTANCE_BIAS_PARAMETERS];
@@ -26,8 +29,10 @@ static void check_bias(const struct own_encoding *encoding)
         values[i] = encoding->bias.numbers[i].initial;
         pointers[i] = gradients[i];
     }
+    if (encoding->table.values)
+        values[0] = encoding->table.values;
     function->fill(&shape, values, bias);
-    if (function->gradient)
+    if (function->gradient && encoding->bias.formula)
         function->gradient(&shape, values, bias, pointers);
 }
 
@@ -61,7 +66,7 @@ static bool read_encoding(const char *path)
         return false;
     check_configuration(object);
     if (!fuzz_refused(own_encoding_read(object, "the file", HEADS, &encoding, &error), &error)) {
-        if (encoding.bias.formula)
+        if (encoding.terms.distance_bias)
             check_bias(&encoding);
         own_encoding_free(&encoding);
     }

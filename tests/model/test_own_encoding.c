@@ -41,7 +41,7 @@ static void assign(struct transformer_config *config, const char *assignment)
 static struct transformer_config config_of(const char *position)
 {
     struct transformer_config config;
-    char assignment[SETTING_JSON_BYTES];
+    char assignment[SETTING_OBJECT_BYTES];
     transformer_config_default(&config);
     config.vocab_size = VOCABULARY;
     config.hidden_size = 24;
@@ -155,6 +155,49 @@ static void check_kerple(const struct backend *backend)
     transformer_destroy(theirs);
 }
 
+/* A table with ALiBi's numbers of each head is ALiBi, in either direction. */
+static void check_table(const struct backend *backend)
+{
+    char text[2048] = "{\"name\":\"mine\",\"bias\":[";
+    const struct distance_bias_shape shape = {.heads = 3, .distances = TIME, .first = 1 - TIME};
+    float table[3 * TIME];
+    position_encoding(POSITION_ALIBI)->distance_bias->fill(&shape, NULL, table);
+    for (int head = 0; head < 3; head++)
+        for (int i = 0; i < TIME; i++) {
+            size_t used = strlen(text);
+            snprintf(text + used, sizeof text - used, "%s%.9g%s", i == 0 ? (head ? ",[" : "[") : ",",
+                     (double)table[head * TIME + TIME - 1 - i], i == TIME - 1 ? "]" : "");
+        }
+    strcat(text, "]}");
+    check_same(backend, text, "alibi");
+}
+
+/* A learned table of four numbers for all heads, and the same numbers in a formula. */
+static void check_learned_table(const struct backend *backend)
+{
+    static const char *const names[] = {"position.a", "position.b", "position.c", "position.d"};
+    const struct transformer_config
+        a = config_of("{\"name\":\"mine\",\"bias\":[0.5,-0.25,1,-1.5],\"learned\":true}"),
+        b = config_of("{\"name\":\"theirs\",\"bias\":\"if(distance == 0, a, if(distance == -1, b,"
+                      "if(distance == -2, c, d)))\",\"learned\":{"
+                      "\"a\":{\"initial\":0.5,\"shared\":true},\"b\":{\"initial\":-0.25,\"shared\":true},"
+                      "\"c\":{\"initial\":1,\"shared\":true},\"d\":{\"initial\":-1.5,\"shared\":true}}}");
+    struct transformer *mine = create(backend, &a), *theirs = create(backend, &b);
+    check_about("%s", "a learned table");
+    double loss = run(mine);
+    CHECK_NEAR(loss, run(theirs), 0);
+    const struct parameters *parameters = transformer_parameters(mine);
+    const struct parameter *row = &parameters->rows[parameters_find(parameters, "position.bias")];
+    CHECK(row->rows == 1 && row->columns == 4 && !row->decay);
+    for (int i = 0; i < 4; i++) {
+        double wanted = gradient_of(theirs, names[i], 0);
+        CHECK(fabs(wanted) > 1e-4);
+        CHECK_NEAR(gradient_of(mine, "position.bias", i), wanted, 1e-6 * fabs(wanted));
+    }
+    transformer_destroy(mine);
+    transformer_destroy(theirs);
+}
+
 /* Vectors of keys or of values alone, with the clipping distance of the description. */
 static void check_clip(const struct backend *backend)
 {
@@ -246,6 +289,21 @@ static void check_refused(void)
            "\"learned\" has more than 8 numbers");
 }
 
+static void check_table_refused(void)
+{
+    refuse("{\"name\": \"a\", \"bias\": []}", "\"bias\" is [], wanted a number at least");
+    refuse("{\"name\": \"a\", \"bias\": [[]]}", "\"bias\" is [[]], wanted a number at least");
+    refuse("{\"name\": \"a\", \"bias\": [1, \"2\"]}", "\"bias\" has no finite number as entry 1 of row 0");
+    refuse("{\"name\": \"a\", \"bias\": [1e39]}", "\"bias\" has no finite number as entry 0 of row 0");
+    refuse("{\"name\": \"a\", \"bias\": [1, [2]]}", "\"bias\" has no finite number as entry 1 of row 0");
+    refuse("{\"name\": \"a\", \"bias\": [[1, 2], [3, 4], [5], [6, 7]]}",
+           "\"bias\" has no list of 2 numbers as row 2, wanted rows of one length");
+    refuse("{\"name\": \"a\", \"bias\": [[1], 2, [3], [4]]}", "\"bias\" has no list of 1 numbers as row 1");
+    refuse("{\"name\": \"a\", \"bias\": [[1], [2]]}",
+           "\"bias\" has 2 rows, wanted 4, one for each head, or 1");
+    refuse("{\"name\": \"a\", \"bias\": [1], \"learned\": {}}", "\"learned\" is {}, wanted true or false");
+}
+
 static void check_rotation_refused(void)
 {
 #define ROTATES "{\"name\": \"a\", \"rotate\": [\"query\", \"key\"], "
@@ -321,6 +379,18 @@ static void check_array(void)
     CHECK_TEXT(text, "[0.1,2.0,-3e-5]");
     free(text);
     json_decref(value);
+    array.dimensions = 2;
+    array.shape[0] = 1;
+    array.shape[1] = 3;
+    CHECK_INT(npy_write("beside/some.npy", &array, &error), ROTARY_OK);
+    write_text("beside/table.json", "{\"bias\": \"some.npy\", \"learned\": true}");
+    CHECK_INT(own_encoding_value("beside/table.json", &value, &error), ROTARY_OK);
+    text = file_json_text(json_object_get(value, "bias"), JSON_COMPACT | JSON_ENCODE_ANY);
+    CHECK_TEXT(text, "[[0.1,2.0,-3e-5]]");
+    free(text);
+    json_decref(value);
+    array.dimensions = 1;
+    array.shape[0] = 3;
     numbers[1] = (float)INFINITY;
     CHECK_INT(npy_write("beside/some.npy", &array, &error), ROTARY_OK);
     CHECK_INT(own_encoding_value("beside/array.json", &value, &error), ROTARY_BAD_FILE);
@@ -380,9 +450,12 @@ int main(void)
                "roper");
     check_same(&backend, "{\"name\":\"mine\",\"vectors\":{\"of\":[\"key\",\"value\"],\"clip\":16}}", "shaw");
     check_kerple(&backend);
+    check_table(&backend);
+    check_learned_table(&backend);
     check_clip(&backend);
     backend_destroy(&backend);
     check_refused();
+    check_table_refused();
     check_rotation_refused();
     check_finite();
     check_files();
