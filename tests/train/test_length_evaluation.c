@@ -170,13 +170,13 @@ static void test_scalings(void)
 
 static void test_encodings(void)
 {
-    static const char *const endless[] = {"position=none", "position=sinusoidal", "position=alibi",
-                                          "position=roper"};
-    for (int i = 0; i < 4; i++) {
+    static const char *const endless[] = {"position=none", "position=sinusoidal",     "position=alibi",
+                                          "position=shaw", "position=transformer-xl", "position=roper"};
+    for (int i = 0; i < 6; i++) {
         const struct trained trained = train_with(endless[i]);
         check_scores(&trained, LONGER, LENGTH_SCALING_NONE, LONG_SETTINGS);
         const struct length_call scaled = call_of(&trained, LONGER, LENGTH_SCALING_YARN);
-        CHECK_INT(length_is_possible(&scaled), i == 3);
+        CHECK_INT(length_is_possible(&scaled), i == 5);
         free((char *)(uintptr_t)trained.folder);
     }
     const struct trained learned = train_with("position=learned;max_position_embeddings=64");

@@ -10,6 +10,7 @@
 #include "support/thread_list.h"
 #include "train/runs.h"
 
+#include "layer/encoding.h"
 #include "train/checkpoint.h"
 #include "train/schedule.h"
 
@@ -145,7 +146,8 @@ static void note_counts(void *argument, const struct train_progress *progress)
     count->thread_count = thread_list(count->threads);
 }
 
-/* After the first step nothing is allocated, and no thread is created or ended. */
+/* After the first step nothing is allocated, and no thread is created or ended; also not for vectors by
+ * distance. */
 static void test_steps_take_nothing(void)
 {
     for (int precision = PRECISION_F32; precision <= (has_bf16() ? PRECISION_BF16 : PRECISION_F32);
@@ -154,6 +156,8 @@ static void test_steps_take_nothing(void)
             struct run_config config;
             tiny_config(&config);
             config.train.precision = precision;
+            if (threads > 1)
+                config.model.position = threads == 2 ? POSITION_TRANSFORMER_XL : POSITION_SHAW;
             config.train.steps = 8;
             config.train.log_every = 1;
             config.train.evaluate_every = config.train.checkpoint_every = 0;
