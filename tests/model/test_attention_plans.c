@@ -433,6 +433,18 @@ static void test_refusals(void)
     check_about("%s", "");
 }
 
+/* With every scaling, on top of xPos's magnitudes too. */
+static void test_decode_scaled(const struct backend *backend)
+{
+    for (size_t i = 0; i < sizeof rotations / sizeof *rotations; i++) {
+        char settings[512];
+        bool partial = strstr(rotations[i], "partial_rotary_factor");
+        snprintf(settings, sizeof settings, "{\"position\": \"%s\", \"value_fraction\": %s, %s}",
+                 i % 2 ? "xpos" : "roper", partial ? "0.5" : "1.0", rotations[i]);
+        test_decode(backend, settings);
+    }
+}
+
 static void test_backend(const struct backend *backend)
 {
     test_rotations(backend);
@@ -444,6 +456,7 @@ static void test_backend(const struct backend *backend)
     test_softmax_factor(backend);
     test_xpos(backend);
     test_decode(backend, gemma);
+    test_decode_scaled(backend);
     test_decode(backend, "{\"position\": \"xpos\", \"xpos_scale\": 4, \"num_key_value_heads\": 2}");
     test_decode(backend, "{\"position\": \"roper\", \"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": "
                          "4, \"original_max_position_embeddings\": 16, \"mscale\": 0.5, "

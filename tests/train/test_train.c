@@ -107,6 +107,37 @@ static void test_every_kind_of_model(void)
     check_about("%s", "");
 }
 
+/* Every scaling of the rotation can be trained with, and makes another model. */
+static void test_scalings(void)
+{
+    static const char *const scalings[] = {
+        "rope_scaling=null",
+        "rope_scaling={\"rope_type\":\"linear\",\"factor\":2}",
+        "rope_scaling={\"rope_type\":\"ntk\",\"factor\":2}",
+        "rope_scaling={\"rope_type\":\"dynamic\",\"factor\":2,\"original_max_position_embeddings\":16}",
+        "rope_scaling={\"rope_type\":\"yarn\",\"factor\":2,\"original_max_position_embeddings\":16}",
+        "rope_scaling={\"rope_type\":\"longrope\",\"short_factor\":[1,1,1,1],\"long_factor\":[1,2,3,5],"
+        "\"original_max_position_embeddings\":16}",
+        "rope_scaling={\"rope_type\":\"llama3\",\"factor\":2,\"low_freq_factor\":1,\"high_freq_factor\":4,"
+        "\"original_max_position_embeddings\":16}",
+        "rope_parameters={\"rope_type\":\"proportional\",\"partial_rotary_factor\":0.5,\"factor\":2}"};
+    enum { SCALINGS = sizeof scalings / sizeof *scalings };
+    const char *folders[SCALINGS];
+    for (int i = 0; i < SCALINGS; i++) {
+        struct run_config config;
+        tiny_config(&config);
+        config.train.steps = 2;
+        set_option(&config, scalings[i]);
+        check_about("%s", scalings[i]);
+        CHECK(run_config_check(&config, NULL) == ROTARY_OK);
+        folders[i] = numbered("scaling", i);
+        train_to_end(&config, 1, folders[i]);
+        for (int j = 0; j < i; j++)
+            CHECK(!same_file(folders[i], folders[j], "model.safetensors"));
+    }
+    check_about("%s", "");
+}
+
 static void test_threads(void)
 {
     for (int precision = PRECISION_F32; precision <= (has_bf16() ? PRECISION_BF16 : PRECISION_F32);
@@ -537,6 +568,7 @@ int main(void)
     test_steps_take_nothing();
     test_learns();
     test_every_kind_of_model();
+    test_scalings();
     test_threads();
     test_refused();
     test_full_disk();
