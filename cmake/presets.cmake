@@ -3,6 +3,7 @@
 # program is one file.
 include(${CMAKE_CURRENT_LIST_DIR}/embed.cmake)
 file(GLOB files RELATIVE ${PRESETS} ${PRESETS}/*/*.json)
+list(FILTER files EXCLUDE REGEX "^encodings/") # encodings.cmake
 list(SORT files)
 set(arrays "")
 set(rows "")

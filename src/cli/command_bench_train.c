@@ -24,7 +24,7 @@ enum { STEPS = 10 };
 #define MEMBER(member) offsetof(struct train_options, member)
 static const struct setting train_table[] = {
     {"--position", SETTING_TEXT, MEMBER(position), .metavar = "A,B,...",
-     .help = "position encodings: {positions}; or files NAME.json that describe one; of "
+     .help = "position encodings: {positions}; {encodings}; or files NAME.json that describe one; of "
              "several, the first is the baseline (default: rope)"},
     {"--task", SETTING_TEXT, MEMBER(task), .metavar = "NAME", .help = "{tasks} (default: prefix)"},
     {"--steps", SETTING_INTEGER, MEMBER(steps), .metavar = "N", .min = 1, .max = 1000000,

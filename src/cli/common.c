@@ -38,7 +38,9 @@ const struct setting configuration_options[2] = {
 
 const struct setting position_option[1] = {
     {"--position", SETTING_TEXT, 0, .metavar = "NAME",
-     .help = "position encoding: {positions}; or a file NAME.json that describes one (default: rope)"},
+     .help = "position encoding: {positions}; {encodings}, which files describe that come with the program; "
+             "or a file "
+             "NAME.json of your own (default: rope)"},
 };
 
 const struct setting steps_option[1] = {

@@ -19,7 +19,8 @@ static const int64_t max_seed = ((int64_t)1 << 53) - 1; /* as the configuration 
 const struct setting design_options[DESIGN_ROWS] = {
     {"--positions", SETTING_TEXT, MEMBER(positions), .metavar = "A,B,...",
      .help =
-         "position encodings, the first being the baseline: {positions}; files NAME.json that describe one; "
+         "position encodings, the first being the baseline: {positions}; {encodings}; files NAME.json that "
+         "describe one; "
          "or all, for those of these names that are not listed before (default: rope,roper; with --vary, the "
          "configuration's)"},
     {"--vary", SETTING_LIST, MEMBER(vary), .metavar = "KEY=A,B,...",

@@ -3,6 +3,7 @@
 
 #include "cli/progress.h"
 #include "layer/encoding.h"
+#include "model/shipped_encodings.h"
 #include "task/task.h"
 
 #include <stdlib.h>
@@ -14,7 +15,8 @@ enum { MIN_WIDTH = 60, WIDTH = 100, COMMAND_COLUMN = 15 };
 static const struct {
     const char *written;
     const char *const *names;
-} lists[] = {{"{positions}", position_names}, {"{tasks}", task_names}};
+} lists[] = {
+    {"{positions}", position_names}, {"{encodings}", shipped_encoding_names}, {"{tasks}", task_names}};
 
 /* The text with names in place of {...}, "a, b or c"; the caller frees it. NULL without memory. */
 static char *write_names(const char *text)

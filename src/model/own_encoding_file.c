@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "file/file.h"
 #include "file/npy.h"
+#include "model/shipped_encodings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,14 +134,12 @@ static rotary_status add_name(const char *path, json_t *object, rotary_error *er
                              "%.200s: the name of the file is no UTF-8 text, wanted a \"name\" in it", path);
 }
 
-rotary_status own_encoding_file(const char *path, json_t **object, rotary_error *error)
+/* Completes and checks what was read from `path`; releases it if it is wrong. */
+static rotary_status complete(const char *path, json_t *made, json_t **object, rotary_error *error)
 {
-    json_t *made = NULL;
     struct own_encoding encoding;
     rotary_error wrong = {0};
-    rotary_status status = file_read_json(path, &made, &wrong);
-    if (status == ROTARY_OK)
-        status = add_name(path, made, &wrong);
+    rotary_status status = add_name(path, made, &wrong);
     if (status == ROTARY_OK)
         status = read_arrays(path, made, &wrong);
     if (status == ROTARY_OK)
@@ -155,10 +154,24 @@ rotary_status own_encoding_file(const char *path, json_t **object, rotary_error 
     return ROTARY_OK;
 }
 
+rotary_status own_encoding_file(const char *path, json_t **object, rotary_error *error)
+{
+    json_t *made = NULL;
+    rotary_status status = file_read_json(path, &made, error);
+    return status == ROTARY_OK ? complete(path, made, object, error) : status;
+}
+
 rotary_status own_encoding_value(const char *text, json_t **value, rotary_error *error)
 {
+    json_t *made = NULL;
     if (ends_with(text, ".json"))
         return own_encoding_file(text, value, error);
+    for (int i = 0; shipped_encoding_names[i]; i++)
+        if (strcmp(text, shipped_encoding_names[i]) == 0) {
+            const char *shipped = shipped_encoding_texts[i];
+            rotary_status status = file_parse_json(text, shipped, strlen(shipped), &made, error);
+            return status == ROTARY_OK ? complete(text, made, value, error) : status;
+        }
     *value = json_string(text);
     return *value ? ROTARY_OK
                   : rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the name of an encoding is not UTF-8 text");

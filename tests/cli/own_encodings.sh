@@ -68,6 +68,12 @@ grep -q 'relative' vectors/model.safetensors || complain "there are no vectors"
 does 0 train index --position paced.json $tiny --steps 1 --out paced
 refuses 1 'frequencies of its own' frequencies --config paced/config.json
 
+# A file that comes with the program is known by its name.
+# shellcheck disable=SC2086
+does 0 compare index --positions p-rope,rope-kerple $tiny --steps 1 --runs 1 --out shipped --json
+has arms.0.name '"p-rope"'
+has arms.1.name '"rope-kerple"'
+
 # What is wrong.
 wrong() {
     echo "$1" >wrong.json

@@ -10,6 +10,7 @@
 #include "file/file.h"
 #include "file/npy.h"
 #include "model/model_encoding.h"
+#include "model/shipped_encodings.h"
 #include "model/transformer.h"
 
 #include <math.h>
@@ -429,6 +430,46 @@ static void check_files(void)
     CHECK_WORDS(error.message, "none.json");
 }
 
+/* The files that come with the program make models. */
+static void check_shipped(const struct backend *backend)
+{
+    int count = 0;
+    for (; shipped_encoding_names[count]; count++) {
+        rotary_error error = {0};
+        json_t *value = NULL;
+        check_about("%s", shipped_encoding_names[count]);
+        if (!CHECK_INT(own_encoding_value(shipped_encoding_names[count], &value, &error), ROTARY_OK))
+            continue;
+        CHECK_TEXT(file_json_name(value), shipped_encoding_names[count]);
+        char *text = file_json_text(value, JSON_COMPACT);
+        const struct transformer_config config = config_of(text);
+        struct transformer *transformer = create(backend, &config);
+        CHECK(isfinite(run(transformer)));
+        transformer_destroy(transformer);
+        free(text);
+        json_decref(value);
+    }
+    CHECK(count >= 3);
+}
+
+/* ALiBi whose slopes are learned begins as ALiBi, where the number of heads is a power of two. */
+static void check_learned_slopes(const struct backend *backend)
+{
+    rotary_error error = {0};
+    json_t *value = NULL;
+    CHECK_INT(own_encoding_value("alibi-learned", &value, &error), ROTARY_OK);
+    char *text = file_json_text(value, JSON_COMPACT);
+    struct transformer_config mine = config_of(text), theirs = config_of("alibi");
+    mine.num_attention_heads = theirs.num_attention_heads = 4;
+    struct transformer *a = create(backend, &mine), *b = create(backend, &theirs);
+    check_about("%s", "alibi-learned");
+    CHECK_NEAR(run(a), run(b), 1e-4);
+    transformer_destroy(a);
+    transformer_destroy(b);
+    free(text);
+    json_decref(value);
+}
+
 int main(void)
 {
     struct backend backend;
@@ -453,6 +494,8 @@ int main(void)
     check_table(&backend);
     check_learned_table(&backend);
     check_clip(&backend);
+    check_shipped(&backend);
+    check_learned_slopes(&backend);
     backend_destroy(&backend);
     check_refused();
     check_table_refused();
