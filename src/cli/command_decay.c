@@ -104,12 +104,13 @@ static rotary_status print_curves(const struct invocation *invocation, const str
         print_columns(curves);
         return ROTARY_OK;
     }
-    json_t *distances = json_array(), *values = json_array();
+    json_t *distances = json_array();
     for (int64_t i = 0; i < curves->count; i++)
         file_json_append(&distances, json_integer(i));
     if (curves->is_bound)
         return result_print_json(
             json_pack("{s:o, s:o}", "distance", distances, "bound", curve_json(curves, 0)), error);
+    json_t *values = json_array();
     for (int64_t curve = 0; curve < curves->curves; curve++)
         file_json_append(&values, curve_json(curves, curve));
     return result_print_json(json_pack("{s:o, s:o}", "distance", distances, "bias", values), error);
