@@ -26,6 +26,7 @@ size_t attention_workspace_bytes(const struct sublayer *sublayer, const struct a
                                                    .distance_bias = bias,
                                                    .distance_keys = vectors.keys,
                                                    .query_bias = vectors.query_bias,
+                                                   .distance_queries = vectors.queries,
                                                    .distance_values = vectors.values,
                                                    .query_positions = positions,
                                                    .key_positions = positions};
@@ -36,6 +37,7 @@ size_t attention_workspace_bytes(const struct sublayer *sublayer, const struct a
                                                      .distance_keys = vectors.keys,
                                                      .query_bias = vectors.query_bias,
                                                      .query_bias_gradient = vectors.query_bias_gradient,
+                                                     .distance_queries = vectors.queries,
                                                      .distance_values = vectors.values,
                                                      .query_positions = positions,
                                                      .key_positions = positions};

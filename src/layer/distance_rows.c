@@ -10,11 +10,13 @@
 
 static const char what[] = "the vectors by distance of an encoding";
 
-/* Sinusoids are of every distance that sequences have. */
+/* Sinusoids are of every distance that sequences have, a table of 2 clip. */
 static int64_t distances_of(const struct distance_rows_config *config)
 {
     if (config->terms.rows == DISTANCE_ROWS_NONE)
         return 0;
+    if (config->terms.rows == DISTANCE_ROWS_TABLE)
+        return 2 * config->clip;
     return config->causal ? config->positions : 2 * config->positions - 1;
 }
 
@@ -30,7 +32,8 @@ static size_t bias_bytes(const struct distance_rows_config *config)
 
 double distance_rows_bytes(const struct backend *backend, const struct distance_rows_config *config)
 {
-    return (double)distances_of(config) * (double)config->width *
+    double rows = config->terms.rows == DISTANCE_ROWS_TABLE && config->training ? 2.0 : 1.0;
+    return rows * (double)distances_of(config) * (double)config->width *
                (double)rotary_dtype_size(backend->storage) +
            (double)bias_bytes(config);
 }
@@ -69,6 +72,29 @@ static rotary_status create_rows(struct distance_rows *rows, int64_t width, rota
 }
 
 /* As in the authors' code, normal with a standard deviation of 0.02. */
+static rotary_status add_table(const struct distance_rows_config *config, int *index,
+                               struct parameters *parameters, rotary_error *error)
+{
+    struct parameter row = {
+        .rows = distances_of(config), .columns = config->width, .initial = INITIAL_NORMAL, .scale = 0.02f};
+    snprintf(row.name, sizeof row.name, "%.15srelative_embeddings.weight", config->prefix);
+    return parameters_add(parameters, &row, index, error);
+}
+
+static rotary_status create_table(struct distance_rows *rows, const struct distance_rows_config *config,
+                                  rotary_error *error)
+{
+    const struct backend *backend = rows->backend;
+    size_t bytes = (size_t)rows->distances * (size_t)config->width * rotary_dtype_size(backend->storage);
+    rows->rows = matrix_of(NULL, backend->storage, rows->distances, config->width);
+    rotary_status status = backend->operations->allocate(backend, &rows->rows.data, bytes, what, error);
+    if (status != ROTARY_OK || !config->training)
+        return status;
+    rows->d_rows = matrix_of(NULL, backend->storage, rows->distances, config->width);
+    return backend->operations->allocate(backend, &rows->d_rows.data, bytes, what, error);
+}
+
+/* As in the authors' code, normal with a standard deviation of 0.02. */
 static rotary_status add_bias(const struct distance_rows_config *config, const char *name, int *index,
                               struct parameters *parameters, rotary_error *error)
 {
@@ -100,6 +126,8 @@ rotary_status distance_rows_create(struct distance_rows *rows, const struct back
     struct distance_rows made = {.backend = backend,
                                  .distances = distances_of(config),
                                  .first = 1 - config->positions,
+                                 .is_table = config->terms.rows == DISTANCE_ROWS_TABLE,
+                                 .table = -1,
                                  .content_bias = -1,
                                  .position_bias = -1,
                                  .bias_elements = bias_elements_of(config)};
@@ -108,8 +136,13 @@ rotary_status distance_rows_create(struct distance_rows *rows, const struct back
         status = add_bias(config, "content_bias", &made.content_bias, parameters, error);
     if (status == ROTARY_OK && config->terms.query_biases)
         status = add_bias(config, "position_bias", &made.position_bias, parameters, error);
+    if (made.is_table)
+        made.first = config->clip;
+    if (status == ROTARY_OK && made.is_table)
+        status = add_table(config, &made.table, parameters, error);
     if (status == ROTARY_OK && made.distances > 0 && !config->measured)
-        status = create_rows(&made, config->width, error);
+        status =
+            made.is_table ? create_table(&made, config, error) : create_rows(&made, config->width, error);
     if (status == ROTARY_OK && made.bias_elements > 0 && !config->measured)
         status = create_bias(&made, config, error);
     if (status == ROTARY_OK)
@@ -123,6 +156,8 @@ void distance_rows_destroy(struct distance_rows *rows)
 {
     if (rows->rows.data)
         rows->backend->operations->release(rows->backend, rows->rows.data);
+    if (rows->d_rows.data)
+        rows->backend->operations->release(rows->backend, rows->d_rows.data);
     if (rows->query_bias)
         rows->backend->operations->release(rows->backend, rows->query_bias);
     free(rows->host);
@@ -142,9 +177,24 @@ static rotary_status read_biases(const struct distance_rows *rows, const struct 
                                : status;
 }
 
+static rotary_status update_table(struct distance_rows *rows, const struct parameters *parameters,
+                                  rotary_error *error)
+{
+    uint64_t version = parameters->rows[rows->table].version;
+    if (rows->table_version == version)
+        return ROTARY_OK;
+    const struct backend_cast cast = {.out = rows->rows, .in = parameter_value(parameters, rows->table)};
+    rotary_status status = rows->backend->operations->cast(rows->backend, &cast, error);
+    if (status == ROTARY_OK)
+        rows->table_version = version;
+    return status;
+}
+
 rotary_status distance_rows_update(struct distance_rows *rows, const struct parameters *parameters,
                                    rotary_error *error)
 {
+    if (rows->is_table && rows->rows.data)
+        return update_table(rows, parameters, error);
     if (!rows->query_bias)
         return ROTARY_OK;
     const uint64_t versions[] = {parameters->rows[rows->content_bias].version,

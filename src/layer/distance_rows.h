@@ -6,6 +6,8 @@
  * The biases are Transformer-XL's u and v (Dai et al. 2019): queries meet keys with u added to them, and
  * vectors by distance with v. Attention is given queries q + u, and query_bias v - u. Its gradient of
  * query_bias is that of v, and what it takes from u, whose gradient is else the sum of that of the queries.
+ *
+ * A learned table is DeBERTa's (He et al. 2021): the layers' projections read it in the storage type.
  */
 #ifndef ROTARY_LAYER_DISTANCE_ROWS_H
 #define ROTARY_LAYER_DISTANCE_ROWS_H
@@ -19,14 +21,20 @@ struct distance_rows_config {
     int64_t width;      /* of a row: the residual stream's */
     int64_t heads, head_dim;
     int64_t positions; /* sequences have at most so many tokens */
+    int64_t clip;      /* of a table: it has 2 clip rows, of query minus key from -clip on */
     bool causal, training;
     bool measured; /* only its size is wanted: it gets no memory */
 };
 
 struct distance_rows {
     const struct backend *backend;
-    int64_t distances, first; /* row i is for the distance first + i; 0 distances: there are no rows */
+    int64_t distances, first; /* row i is for the distance first + i, or of a table first - i; 0 distances:
+                                 there are no rows */
     struct matrix rows;       /* [distances, width] of the storage type, owned; data NULL: no memory */
+    bool is_table;            /* learned, and in the order of query minus key: distances fall from `first` */
+    int table;                /* in the table of parameters; -1: none */
+    uint64_t table_version;   /* in `rows`; 0: none yet */
+    struct matrix d_rows;     /* scratch of a table, in training: as rows, owned */
 
     int content_bias, position_bias; /* u and v, in the table of parameters; -1: none */
     int64_t bias_elements;           /* [heads, head_dim] */
@@ -38,7 +46,8 @@ struct distance_rows {
 
 /* All zero where the encoding has neither. Adds u and v to the table of parameters, "<prefix>content_bias"
  * and
- * "<prefix>position_bias", [heads, head_dim]. */
+ * "<prefix>position_bias", [heads, head_dim], or a table "<prefix>relative_embeddings.weight", [distances,
+ * width]. */
 ROTARY_CHECKED rotary_status distance_rows_create(struct distance_rows *rows, const struct backend *backend,
                                                   const struct distance_rows_config *config,
                                                   struct parameters *parameters, rotary_error *error);
@@ -46,7 +55,8 @@ void distance_rows_destroy(struct distance_rows *rows);
 /* Bytes of the backend that distance_rows_create allocates where it is not `measured`. */
 double distance_rows_bytes(const struct backend *backend, const struct distance_rows_config *config);
 
-/* Before a forward pass or decoding: computes query_bias anew if u or v has changed. */
+/* Before a forward pass or decoding: computes query_bias anew if u or v has changed, and reads a table that
+ * has. */
 ROTARY_CHECKED rotary_status distance_rows_update(struct distance_rows *rows,
                                                   const struct parameters *parameters, rotary_error *error);
 /* Before and after the backward pass of the layers, which add to query_bias_gradient. The second adds it to

@@ -65,12 +65,13 @@ enum distance_vector_source {
 /* The rows that a stack has for projections (layer/distance_rows.h). */
 enum distance_row_source {
     DISTANCE_ROWS_NONE,
-    DISTANCE_ROWS_SINUSOIDS /* of every distance (Vaswani et al. 2017) */
+    DISTANCE_ROWS_SINUSOIDS, /* of every distance (Vaswani et al. 2017) */
+    DISTANCE_ROWS_TABLE      /* a learned table of clipped distances, the query's position minus the key's */
 };
 
 /* Which vectors by distance each layer has. */
 struct distance_vector_terms {
-    enum distance_vector_source keys, values;
+    enum distance_vector_source keys, queries, values;
     enum distance_row_source rows;
     /* Learned vectors of each head are added to queries: one where they meet keys, another where they meet
      * keys by distance. The layers of a stack share them. */
@@ -93,6 +94,8 @@ struct position_encoding {
     bool xpos; /* the rotation of queries and keys has xPos's magnitudes, where attention is causal */
     const struct distance_bias_function *distance_bias; /* the same in all layers; NULL: there is none */
     struct distance_vector_terms distance_vectors;
+    /* Scores are divided by the root of head_dim times this, as if so many products were added up; 0: 1. */
+    int score_products;
 };
 
 #define ROTARY_ENCODING_ROW(capitals, name, text) extern const struct position_encoding encoding_##name;

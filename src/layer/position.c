@@ -28,8 +28,9 @@ static rotary_status create_attention(struct position_attention *made, const str
     plan.rope = made->rope;
     plan.value_rope = made->value_rope;
     double factor = made->rope ? rotary_rope_softmax_factor(made->rope) : 1.0;
-    if (factor != 1.0) /* else the plan's own default */
-        plan.scale = (float)(factor / sqrt((double)config->head_dim));
+    double products = config->score_products > 1 ? (double)config->score_products : 1.0;
+    if (factor != 1.0 || products != 1.0) /* else the plan's own default */
+        plan.scale = (float)(factor / sqrt(products * (double)config->head_dim));
     return backend->operations->attention_create(backend, &made->attention, &plan, error);
 }
 

@@ -12,6 +12,7 @@ struct position_config {
     int64_t heads, key_value_heads, head_dim;
     bool causal;
     int64_t window;                       /* rotary_attention_config.window; 0: all keys */
+    int score_products;                   /* of struct position_encoding */
     const rotary_rope_config *rope;       /* of queries and keys; NULL: they are not rotated */
     const rotary_rope_config *value_rope; /* of values; NULL: they are not rotated */
 };

@@ -78,13 +78,15 @@ static rotary_status project(struct vector_projection *projection, const struct 
     if (!projection->linear)
         return ROTARY_OK;
     uint64_t version = linear_version(projection->linear, parameters);
-    if (projection->version == version)
+    if (projection->version == version && projection->table_version == rows->table_version)
         return ROTARY_OK;
     rotary_status status = linear_forward(projection->linear, parameters, projection->vectors, rows->rows,
                                           MATMUL_EPILOGUE_NONE, error);
-    if (status == ROTARY_OK)
-        projection->version = version;
-    return status;
+    if (status != ROTARY_OK)
+        return status;
+    projection->version = version;
+    projection->table_version = rows->table_version;
+    return ROTARY_OK;
 }
 
 static rotary_status projection_clear_gradient(const struct vector_projection *projection,
@@ -106,10 +108,16 @@ static rotary_status projection_backward(struct vector_projection *projection, c
     rotary_status status = backend->operations->cast(backend, &cast, error);
     if (status != ROTARY_OK)
         return status;
-    return linear_backward(projection->linear, parameters, (struct matrix){0}, projection->d_vectors,
-                           rows->rows, error);
+    status = linear_backward(projection->linear, parameters, rows->d_rows, projection->d_vectors, rows->rows,
+                             error);
+    float *d_table = parameter_gradient(parameters, rows->table);
+    if (status != ROTARY_OK || !d_table)
+        return status;
+    const struct backend_add add = {.to = d_table, .in = rows->d_rows};
+    return backend->operations->add(backend, &add, error);
 }
 
+/* Row i is for the distance first + i. */
 static rotary_attention_distance_vectors projected(const struct matrix *vectors, int64_t first,
                                                    int64_t head_dim)
 {
@@ -118,6 +126,26 @@ static rotary_attention_distance_vectors projected(const struct matrix *vectors,
                                                .first = first,
                                                .head_stride = head_dim,
                                                .distance_stride = vectors->columns};
+}
+
+/* Those of keys: of a table, row i is for the distance first - i, so they lie backwards. */
+static rotary_attention_distance_vectors projected_keys(const struct distance_rows *rows,
+                                                        const struct matrix *vectors, int64_t head_dim)
+{
+    rotary_attention_distance_vectors keys = projected(vectors, rows->first, head_dim);
+    if (!rows->is_table)
+        return keys;
+    const float *data = keys.data;
+    keys.data = data ? data + (keys.distances - 1) * keys.distance_stride : NULL;
+    keys.first = rows->first - (keys.distances - 1);
+    keys.distance_stride = -keys.distance_stride;
+    return keys;
+}
+
+/* Their gradient, which begins where the matrix does. */
+static float *keys_gradient(const struct distance_rows *rows, const struct matrix *vectors, float *gradient)
+{
+    return rows->is_table ? gradient + (vectors->rows - 1) * vectors->columns : gradient;
 }
 
 /* ---- the vectors of a sublayer ---- */
@@ -138,6 +166,9 @@ rotary_status relative_vectors_create(struct relative_vectors *vectors, const st
     if (terms->keys == DISTANCE_VECTORS_PROJECTED)
         status =
             projection_create(&vectors->projected_keys, backend, "relative_keys", config, parameters, error);
+    if (status == ROTARY_OK && terms->queries == DISTANCE_VECTORS_PROJECTED)
+        status = projection_create(&vectors->projected_queries, backend, "relative_queries", config,
+                                   parameters, error);
     if (status == ROTARY_OK && terms->values == DISTANCE_VECTORS_TABLE)
         status = add_table("relative_values", &vectors->values, config, parameters, error);
     return status;
@@ -146,16 +177,18 @@ rotary_status relative_vectors_create(struct relative_vectors *vectors, const st
 void relative_vectors_destroy(struct relative_vectors *vectors)
 {
     projection_destroy(&vectors->projected_keys, vectors->backend);
+    projection_destroy(&vectors->projected_queries, vectors->backend);
 }
 
 size_t relative_vectors_bytes(const struct relative_vectors *vectors)
 {
-    return projection_bytes(&vectors->projected_keys);
+    return projection_bytes(&vectors->projected_keys) + projection_bytes(&vectors->projected_queries);
 }
 
 void relative_vectors_carve_scratch(struct relative_vectors *vectors, struct rotary_arena *arena)
 {
     projection_carve(&vectors->projected_keys, vectors->backend, arena);
+    projection_carve(&vectors->projected_queries, vectors->backend, arena);
 }
 
 static rotary_attention_distance_vectors table_of(const struct relative_vectors_config *config,
@@ -171,13 +204,15 @@ static struct relative_vectors_call call_of(const struct relative_vectors *vecto
                                             const struct parameters *parameters)
 {
     const struct distance_rows *rows = vectors->config.rows;
-    const struct vector_projection *keys = &vectors->projected_keys;
+    const struct vector_projection *keys = &vectors->projected_keys, *queries = &vectors->projected_queries;
     struct relative_vectors_call call = {
         .keys = table_of(&vectors->config, vectors->head_dim, parameter_value(parameters, vectors->keys)),
         .values =
             table_of(&vectors->config, vectors->head_dim, parameter_value(parameters, vectors->values))};
     if (keys->linear)
-        call.keys = projected(&keys->vectors, rows->first, vectors->head_dim);
+        call.keys = projected_keys(rows, &keys->vectors, vectors->head_dim);
+    if (queries->linear)
+        call.queries = projected(&queries->vectors, -rows->first, vectors->head_dim);
     if (vectors->config.terms.query_biases)
         call.query_bias = rows->query_bias;
     return call;
@@ -187,7 +222,9 @@ rotary_status relative_vectors_forward(struct relative_vectors *vectors, const s
                                        struct relative_vectors_call *call, rotary_error *error)
 {
     *call = call_of(vectors, parameters);
-    return project(&vectors->projected_keys, vectors->config.rows, parameters, error);
+    rotary_status status = project(&vectors->projected_keys, vectors->config.rows, parameters, error);
+    return status == ROTARY_OK ? project(&vectors->projected_queries, vectors->config.rows, parameters, error)
+                               : status;
 }
 
 rotary_status relative_vectors_add_bias(const struct relative_vectors *vectors,
@@ -206,12 +243,17 @@ rotary_status relative_vectors_clear_gradient(struct relative_vectors *vectors,
                                               struct relative_vectors_call *call, rotary_error *error)
 {
     *call = call_of(vectors, parameters);
-    call->keys.gradient = vectors->projected_keys.linear ? vectors->projected_keys.gradient
-                                                         : parameter_gradient(parameters, vectors->keys);
+    const struct vector_projection *keys = &vectors->projected_keys;
+    call->keys.gradient = keys->linear ? keys_gradient(vectors->config.rows, &keys->vectors, keys->gradient)
+                                       : parameter_gradient(parameters, vectors->keys);
+    call->queries.gradient = vectors->projected_queries.gradient;
     call->values.gradient = parameter_gradient(parameters, vectors->values);
     if (vectors->config.terms.query_biases)
         call->query_bias_gradient = vectors->config.rows->query_bias_gradient;
-    return projection_clear_gradient(&vectors->projected_keys, vectors->backend, error);
+    rotary_status status = projection_clear_gradient(keys, vectors->backend, error);
+    return status == ROTARY_OK
+               ? projection_clear_gradient(&vectors->projected_queries, vectors->backend, error)
+               : status;
 }
 
 rotary_status relative_vectors_backward(struct relative_vectors *vectors, struct parameters *parameters,
@@ -220,6 +262,8 @@ rotary_status relative_vectors_backward(struct relative_vectors *vectors, struct
     const struct distance_rows *rows = vectors->config.rows;
     rotary_status status =
         projection_backward(&vectors->projected_keys, vectors->backend, rows, parameters, error);
+    if (status == ROTARY_OK)
+        status = projection_backward(&vectors->projected_queries, vectors->backend, rows, parameters, error);
     if (status != ROTARY_OK || !vectors->config.terms.query_biases)
         return status;
     const struct backend_weight_gradient sums = {.sums = parameter_gradient(parameters, rows->content_bias),
@@ -235,10 +279,15 @@ struct relative_vectors_call relative_vectors_unread(const struct sublayer_confi
     struct relative_vectors_call call = {0};
     if (vectors->terms.keys == DISTANCE_VECTORS_TABLE)
         call.keys = table_of(vectors, config->head_dim, &unread);
-    if (vectors->terms.keys == DISTANCE_VECTORS_PROJECTED) {
+    if (vectors->terms.rows != DISTANCE_ROWS_NONE) {
         const struct matrix all =
-            matrix_of(&unread, ROTARY_F32, vectors->rows->distances, config->heads * config->head_dim);
-        call.keys = projected(&all, vectors->rows->first, config->head_dim);
+            matrix_of(NULL, ROTARY_F32, vectors->rows->distances, config->heads * config->head_dim);
+        if (vectors->terms.keys == DISTANCE_VECTORS_PROJECTED)
+            call.keys = projected_keys(vectors->rows, &all, config->head_dim);
+        if (vectors->terms.queries == DISTANCE_VECTORS_PROJECTED)
+            call.queries = projected(&all, -vectors->rows->first, config->head_dim);
+        call.keys.data = call.keys.distances > 0 ? &unread : NULL;
+        call.queries.data = call.queries.distances > 0 ? &unread : NULL;
     }
     if (vectors->terms.values == DISTANCE_VECTORS_TABLE)
         call.values = table_of(vectors, config->head_dim, &unread);
@@ -247,6 +296,7 @@ struct relative_vectors_call relative_vectors_unread(const struct sublayer_confi
         call.query_bias_gradient = gradient;
     }
     call.keys.gradient = call.keys.data ? gradient : NULL;
+    call.queries.gradient = call.queries.data ? gradient : NULL;
     call.values.gradient = call.values.data ? gradient : NULL;
     return call;
 }

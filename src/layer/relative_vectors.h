@@ -15,6 +15,7 @@ struct vector_projection {
     struct linear *linear;   /* NULL: none */
     struct matrix vectors;   /* f32 [distances, heads head_dim], of the backend, owned */
     uint64_t version;        /* of the weight that it was computed with; 0: not yet */
+    uint64_t table_version;  /* of the stack's table, likewise */
     float *gradient;         /* scratch, of training: as vectors */
     struct matrix d_vectors; /* scratch: gradient in the storage type */
 };
@@ -24,12 +25,12 @@ struct relative_vectors {
     struct relative_vectors_config config;
     int64_t head_dim;
     int keys, values; /* tables, in the table of parameters; -1: none */
-    struct vector_projection projected_keys;
+    struct vector_projection projected_keys, projected_queries;
 };
 
 /* What a call of attention is given; all zero where there are no vectors. */
 struct relative_vectors_call {
-    rotary_attention_distance_vectors keys, values;
+    rotary_attention_distance_vectors keys, queries, values;
     const float *query_bias;
     float *query_bias_gradient;
 };

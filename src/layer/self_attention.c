@@ -253,6 +253,7 @@ static rotary_status forward(struct sublayer *sublayer, const struct parameters 
                                                .distance_bias = config->distance_bias,
                                                .distance_keys = vectors.keys,
                                                .query_bias = vectors.query_bias,
+                                               .distance_queries = vectors.queries,
                                                .distance_values = vectors.values,
                                                .dropout = weights_dropout(call->dropout),
                                                .key_lengths = call->tokens.lengths,
@@ -301,6 +302,7 @@ static rotary_status backward(struct sublayer *sublayer, struct parameters *para
                                                 .distance_keys = vectors.keys,
                                                 .query_bias = vectors.query_bias,
                                                 .query_bias_gradient = vectors.query_bias_gradient,
+                                                .distance_queries = vectors.queries,
                                                 .distance_values = vectors.values,
                                                 .dropout = weights_dropout(call->dropout),
                                                 .key_lengths = call->tokens.lengths,
@@ -382,6 +384,7 @@ static rotary_status attend(const struct self_attention *layer, const struct sub
         .distance_bias = config->distance_bias,
         .distance_keys = run.vectors.keys,
         .query_bias = run.vectors.query_bias,
+        .distance_queries = run.vectors.queries,
         .distance_values = run.vectors.values};
     const struct backend *backend = layer->sublayer.backend;
     return backend->operations->attention_decode(

@@ -173,6 +173,7 @@ static rotary_status create_plan(struct position_attention *plan, const struct p
         .key_value_heads = config->num_key_value_heads,
         .head_dim = config->head_dim,
         .causal = request->kind == ATTENTION_DECODER,
+        .score_products = request->kind == ATTENTION_CROSS ? 1 : encoding.score_products,
         .window = type_of_plan(index) == LAYER_SLIDING ? config->sliding_window : 0,
         .rope = rotation.rotate_query_key ? &rotation.rope.plan : NULL,
         .value_rope =

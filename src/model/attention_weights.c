@@ -84,7 +84,7 @@ struct scene {
     struct vectors query, key, value, output;
     float *distance_bias; /* [heads, head stride]; NULL: none */
     /* Of vectors by distance, laid out as those of the call; NULL: none. */
-    float *distance_keys, *distance_values;
+    float *distance_keys, *distance_queries, *distance_values;
     float *query_bias;              /* [heads, head_dim]; NULL: none */
     struct vectors unrotated_query; /* of distance_keys */
     double *scores, *biases;        /* [keys], of one query */
@@ -98,6 +98,7 @@ static void free_scene(struct scene *scene)
     free(scene->output.data);
     free(scene->distance_bias);
     free(scene->distance_keys);
+    free(scene->distance_queries);
     free(scene->distance_values);
     free(scene->query_bias);
     free(scene->unrotated_query.data);
@@ -118,14 +119,20 @@ static rotary_status read_floats(const struct backend *backend, float **to, cons
     return backend->operations->read(backend, *to, from, bytes, error);
 }
 
+/* What is before vector 0 in memory: vectors that lie backwards. */
+static int64_t vectors_before(const rotary_attention_distance_vectors *vectors)
+{
+    return max_i64(0, -(vectors->distances - 1) * vectors->distance_stride);
+}
+
 static rotary_status read_distance_vectors(const struct backend *backend, float **to,
                                            const rotary_attention_config *config,
                                            const rotary_attention_distance_vectors *vectors,
                                            rotary_error *error)
 {
-    int64_t count = (config->heads - 1) * vectors->head_stride +
-                    (vectors->distances - 1) * vectors->distance_stride + config->head_dim;
-    return read_floats(backend, to, vectors->data, count, error);
+    int64_t before = vectors_before(vectors), span = (vectors->distances - 1) * vectors->distance_stride;
+    int64_t count = (config->heads - 1) * vectors->head_stride + max_i64(before, span) + config->head_dim;
+    return read_floats(backend, to, vectors->data ? vectors->data - before : NULL, count, error);
 }
 
 /* What scores and values have by distance. */
@@ -138,6 +145,9 @@ static rotary_status read_terms(const struct backend *backend, struct scene *sce
                                        (config->heads - 1) * bias->head_stride + bias->distances, error);
     if (status == ROTARY_OK)
         status = read_distance_vectors(backend, &scene->distance_keys, config, &call->distance_keys, error);
+    if (status == ROTARY_OK)
+        status =
+            read_distance_vectors(backend, &scene->distance_queries, config, &call->distance_queries, error);
     if (status == ROTARY_OK)
         status =
             read_distance_vectors(backend, &scene->distance_values, config, &call->distance_values, error);
@@ -225,7 +235,7 @@ static const float *distance_vector(const struct scene *scene, const float *data
                                     const rotary_attention_distance_vectors *of, int64_t head, int64_t m,
                                     int64_t n)
 {
-    return data + head * of->head_stride +
+    return data + vectors_before(of) + head * of->head_stride +
            entry_of(scene, m, n, of->first, of->distances) * of->distance_stride;
 }
 
@@ -240,6 +250,19 @@ static double distance_key_product(const struct scene *scene, int64_t head, int6
         double bias = scene->query_bias ? (double)scene->query_bias[head * dim + c] : 0.0;
         sum += ((double)q[c] + bias) * (double)key[c];
     }
+    return sum;
+}
+
+/* k . vector, before the scale; keys that meet such vectors are not rotated. */
+static double distance_query_product(const struct scene *scene, int64_t head, int64_t m, int64_t n)
+{
+    const rotary_attention_config *config = scene->config;
+    const float *k = vector(&scene->key, n, head / (config->heads / config->key_value_heads)),
+                *query = distance_vector(scene, scene->distance_queries, &scene->call->distance_queries, head,
+                                         m, n);
+    double sum = 0;
+    for (int64_t c = 0; c < config->head_dim; c++)
+        sum += (double)k[c] * (double)query[c];
     return sum;
 }
 
@@ -258,6 +281,8 @@ static double content_score(const struct scene *scene, int64_t head, int64_t m, 
         sum = (double)config->softcap * tanh(sum / (double)config->softcap);
     if (scene->distance_keys)
         sum += scale * distance_key_product(scene, head, m, n);
+    if (scene->distance_queries)
+        sum += scale * distance_query_product(scene, head, m, n);
     return sum;
 }
 

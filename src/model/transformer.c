@@ -219,6 +219,7 @@ static struct distance_rows_config rows_config_of(const struct transformer *tran
                                          .heads = config->num_attention_heads,
                                          .head_dim = config->head_dim,
                                          .positions = config->max_position_embeddings,
+                                         .clip = config->max_relative_position,
                                          .causal = !encodes,
                                          .training = transformer->limits.training,
                                          .measured = measured};

@@ -66,7 +66,7 @@ struct transformer_config {
     int kerple_kernel;                                                       /* log, power */
     int64_t sandwich_channels;
     /* Of vectors by distance. */
-    int64_t max_relative_position; /* shaw */
+    int64_t max_relative_position; /* shaw, deberta */
 };
 
 void transformer_config_default(struct transformer_config *config);

@@ -53,7 +53,7 @@ static bool has_no_sandwich(const struct run_config *config)
 
 static bool clips_no_distance(const struct run_config *config)
 {
-    return config->model.position != POSITION_SHAW;
+    return config->model.position != POSITION_SHAW && config->model.position != POSITION_DEBERTA;
 }
 
 static bool has_no_minimum(const struct run_config *config)
@@ -118,7 +118,7 @@ static const struct {
     {"relative_attention_max_distance", "position", has_no_buckets, "position t5"},
     {"kerple_kernel", "position", has_no_kernel, "position kerple"},
     {"sandwich_channels", "position", has_no_sandwich, "position sandwich"},
-    {"max_relative_position", "position", clips_no_distance, "position shaw"},
+    {"max_relative_position", "position", clips_no_distance, "position shaw or deberta"},
     {"minimum_learning_rate", "schedule", has_no_minimum, "schedule linear or cosine"},
     {"steps", "epochs", has_epochs, "epochs 0"},
     {"batch_size", "batch_tokens", has_token_budget, "batch_tokens 0"},

@@ -265,6 +265,7 @@ static struct reference_head head_load(const struct attention_plan *plan,
         .bias_stride = call->bias.query_stride,
         .distance_bias = distance_bias_of(call->distance_bias, h),
         .distance_keys = vectors_of(call->distance_keys, h),
+        .distance_queries = vectors_of(call->distance_queries, h),
         .distance_values = vectors_of(call->distance_values, h),
         .dropout = call->dropout,
         .head = h,
@@ -317,6 +318,7 @@ static rotary_attention_forward_call inputs_of(const rotary_attention_backward_c
                                            .dropout = call->dropout,
                                            .distance_keys = call->distance_keys,
                                            .query_bias = call->query_bias,
+                                           .distance_queries = call->distance_queries,
                                            .distance_values = call->distance_values};
 }
 
@@ -441,6 +443,7 @@ static void decode_head(const struct attention_plan *plan, const rotary_attentio
                                   .bias_stride = call->bias.query_stride,
                                   .distance_bias = distance_bias_of(call->distance_bias, h),
                                   .distance_keys = vectors_of(call->distance_keys, h),
+                                  .distance_queries = vectors_of(call->distance_queries, h),
                                   .distance_values = vectors_of(call->distance_values, h),
                                   .p = reference_doubles(keys.count),
                                   .d_softcap = reference_doubles(keys.count)};
@@ -486,11 +489,16 @@ static void check_distance_bias(const struct backend *backend, const struct atte
 static void check_distance_vectors(const struct backend *backend, const struct attention_plan *plan,
                                    const rotary_attention_distance_vectors *vectors)
 {
-    int64_t elements = (plan->config.heads - 1) * vectors->head_stride +
-                       (vectors->distances - 1) * vectors->distance_stride + plan->config.head_dim;
-    reference_check_array(backend, vectors->data, elements, sizeof(float), "vectors by distance");
-    reference_check_array(backend, vectors->gradient, elements, sizeof(float),
-                          "gradient of vectors by distance");
+    /* With a negative stride, vector 0 is the last in memory. */
+    int64_t span = (vectors->distances - 1) * vectors->distance_stride, before = span < 0 ? -span : 0;
+    int64_t elements =
+        (plan->config.heads - 1) * vectors->head_stride + (span < 0 ? -span : span) + plan->config.head_dim;
+    if (vectors->data)
+        reference_check_array(backend, vectors->data - before, elements, sizeof(float),
+                              "vectors by distance");
+    if (vectors->gradient)
+        reference_check_array(backend, vectors->gradient - before, elements, sizeof(float),
+                              "gradient of vectors by distance");
 }
 
 static void check_query_bias(const struct backend *backend, const struct attention_plan *plan,
@@ -520,6 +528,7 @@ static void check_inputs(const struct backend *backend, const struct attention_p
     reference_check_host(backend, call->key_positions, "positions of keys");
     check_distance_bias(backend, plan, &call->distance_bias);
     check_distance_vectors(backend, plan, &call->distance_keys);
+    check_distance_vectors(backend, plan, &call->distance_queries);
     check_distance_vectors(backend, plan, &call->distance_values);
     check_query_bias(backend, plan, call->query_bias);
 }
@@ -587,6 +596,7 @@ rotary_status reference_attention_decode(const struct backend *backend,
     check_new_keys(backend, call->plan, of);
     check_distance_bias(backend, call->plan, &of->distance_bias);
     check_distance_vectors(backend, call->plan, &of->distance_keys);
+    check_distance_vectors(backend, call->plan, &of->distance_queries);
     check_distance_vectors(backend, call->plan, &of->distance_values);
     check_query_bias(backend, call->plan, of->query_bias);
     spoil(backend, of->workspace, bytes);

@@ -125,6 +125,10 @@ static void score_row(const struct reference_head *head, int64_t m)
             score += (double)head->config->scale *
                      vector_dot(head->unrotated_query + m * dim,
                                 vector_of(head, &head->distance_keys, m, n).data, dim);
+        if (head->distance_queries.data)
+            score +=
+                (double)head->config->scale *
+                vector_dot(head->key + n * dim, vector_of(head, &head->distance_queries, m, n).data, dim);
         head->p[n] = score;
     }
 }
@@ -217,6 +221,12 @@ static void distance_gradients(const struct reference_head *head, int64_t m, int
         double ds = (double)head->config->scale * d_score;
         add_scaled_vector(to->unrotated_query + m * dim, ds, key.data, dim);
         add_vector_gradient(key, ds, head->unrotated_query + m * dim, dim);
+    }
+    if (head->distance_queries.data) {
+        struct vector query = vector_of(head, &head->distance_queries, m, n);
+        double ds = (double)head->config->scale * d_score;
+        add_scaled_vector(to->key + n * dim, ds, query.data, dim);
+        add_vector_gradient(query, ds, head->key + n * dim, dim);
     }
     if (head->distance_values.data)
         add_vector_gradient(vector_of(head, &head->distance_values, m, n), weight, d_context, dim);

@@ -111,7 +111,8 @@ struct tensors {
     const struct tensor *vectors, *d_vectors; /* f32 [VECTOR_ROWS, DIM] */
 };
 
-/* Rows: keys by distance of each head, values by distance that the heads share, query_bias. */
+/* Rows: keys by distance of each head, which are queries by distance too, values by distance that the heads
+ * share, query_bias. */
 enum {
     KEY_ROWS = HEADS * DISTANCES,
     VALUE_ROW = KEY_ROWS,
@@ -121,7 +122,7 @@ enum {
 
 /* The members of calls; gradient is NULL where it is not wanted. */
 struct vectors {
-    rotary_attention_distance_vectors keys, values;
+    rotary_attention_distance_vectors keys, queries, values;
     const float *query_bias;
     float *query_bias_gradient;
 };
@@ -144,6 +145,14 @@ static struct vectors vectors_on(const struct attention_case *of, const struct t
         made.values.gradient = gradient + VALUE_ROW * DIM;
         made.query_bias_gradient = gradient + BIAS_ROW * DIM;
     }
+    if (!of->rotate) /* from the last distance to the first */
+        made.queries =
+            (rotary_attention_distance_vectors){made.keys.data + (DISTANCES - 1) * DIM,
+                                                DISTANCES,
+                                                made.keys.first,
+                                                made.keys.head_stride,
+                                                -DIM,
+                                                gradient ? gradient + (DISTANCES - 1) * DIM : NULL};
     return made;
 }
 
@@ -201,6 +210,7 @@ static void run_passes(const struct backend *backend, enum side side, const stru
                                              .distance_bias = distance_bias_on(of, t->distance_bias, side),
                                              .distance_keys = vectors.keys,
                                              .query_bias = vectors.query_bias,
+                                             .distance_queries = vectors.queries,
                                              .distance_values = vectors.values};
     rotary_attention_backward_call backward = {.struct_size = sizeof backward,
                                                .shape = shape,
@@ -222,6 +232,7 @@ static void run_passes(const struct backend *backend, enum side side, const stru
                                                .distance_keys = vectors.keys,
                                                .query_bias = vectors.query_bias,
                                                .query_bias_gradient = vectors.query_bias_gradient,
+                                               .distance_queries = vectors.queries,
                                                .distance_values = vectors.values};
     if (of->dropout)
         forward.dropout = backward.dropout =
@@ -319,6 +330,7 @@ static void decode(const struct backend *backend, enum side side, const struct p
             .distance_bias = distance_bias_on(of, t[4], side),
             .distance_keys = vectors.keys,
             .query_bias = vectors.query_bias,
+            .distance_queries = vectors.queries,
             .distance_values = vectors.values};
         const struct backend_attention_decode operation = {plan, &call};
         if (!CHECK_INT(backend->operations->attention_decode(backend, &operation, &error), ROTARY_OK))

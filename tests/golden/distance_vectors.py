@@ -27,14 +27,31 @@ def transformer_xl(q, name, distance, parameter, settings):
     return q + u, torch.einsum("...htd,tshd->...hts", q + v, keys.unflatten(-1, (heads, dim))), None
 
 
-def vectors(position, q, name, keys, causal, parameter, settings):
-    """Of queries q [..., heads, queries, D]: the queries that meet keys; what is added to their products with keys, [...,
-    heads, queries, keys] or 0; and what is added to values, [queries, keys, D] or None. `name` is the sublayer's."""
-    distance = torch.arange(keys)[None, :] - torch.arange(q.shape[-2])[:, None]
+def deberta(q, k, name, distance, parameter, settings):
+    """He et al. 2021, equations 3 and 4: q_i . k_j + q_i . K_r[delta(i, j)] + k_j . Q_r[delta(j, i)], divided by the root
+    of 3 d: here by that of 3, since every score is divided by that of d. delta(i, j) is i - j + k within 0 ... 2 k - 1. The
+    layers of a stack share the table that they project."""
+    most, width, (heads, dim) = settings.get("max_relative_position", 16), settings["hidden_size"], (q.shape[-3], q.shape[-1])
+    table = parameter(name[:name.index("layers.")] + "relative_embeddings.weight", 2 * most, width)
+    keys = (table @ parameter(name + ".relative_keys.weight", heads * dim, width).T).unflatten(-1, (heads, dim))
+    queries = (table @ parameter(name + ".relative_queries.weight", heads * dim, width).T).unflatten(-1, (heads, dim))
+    products = torch.einsum("...htd,tshd->...hts", q, keys[(most - distance).clamp(0, 2 * most - 1)])
+    k = k.repeat_interleave(heads // k.shape[-3], -3)
+    products = products + torch.einsum("...hsd,tshd->...hts", k, queries[(distance + most).clamp(0, 2 * most - 1)])
+    return q / 3 ** 0.5, products / 3 ** 0.5, None
+
+
+def vectors(position, q, k, name, causal, parameter, settings):
+    """Of queries q and keys k [..., heads, tokens, D]: the queries that meet keys; what is added to their products with
+    keys, [..., heads, queries, keys] or 0; and what is added to values, [queries, keys, D] or None. `name` is the
+    sublayer's."""
+    distance = torch.arange(k.shape[-2])[None, :] - torch.arange(q.shape[-2])[:, None]
     if position == "shaw":
         return shaw(q, name, distance, causal, parameter, settings)
     if position == "transformer-xl":
         return transformer_xl(q, name, distance, parameter, settings)
+    if position == "deberta":
+        return deberta(q, k, name, distance, parameter, settings)
     return q, 0.0, None
 
 

@@ -44,6 +44,8 @@ CASES = [
     {"position": "xpos", "xpos_scale": 6, "architecture": "encoder_decoder", "cross_rotary": True},
     {"position": "transformer-xl", "num_key_value_heads": 1},
     {"position": "transformer-xl", "architecture": "encoder_decoder", "query_key_norm": "head"},
+    {"position": "deberta", "num_key_value_heads": 2, "max_relative_position": 3},
+    {"position": "deberta", "architecture": "encoder_decoder", "max_relative_position": 5},
 ]
 
 
@@ -93,7 +95,7 @@ def attend(case, name, q, k, v, causal, rotary):
     k, v = (t.repeat_interleave(HEADS // t.shape[0], 0) for t in (k, v))
     products, value_vectors = 0.0, None
     if not name.endswith("cross_attention"):
-        q, products, value_vectors = distance_vectors(case["position"], q, name, k.shape[1], causal, parameter,
+        q, products, value_vectors = distance_vectors(case["position"], q, k, name, causal, parameter,
                                                       {"hidden_size": WIDTH} | case)
     scores = (q @ k.transpose(-1, -2) + products) / math.sqrt(HEAD_DIM)
     if not name.endswith("cross_attention"):

@@ -57,6 +57,9 @@ CASES = [
     ("transformer-xl", "pre", "layer_norm", "gelu", 1, 0, 4, 1.0, 1.0, "half", 0, "{}"),
     ("transformer-xl", "post", "rms_norm", "swiglu", 0, 1, 2, 1.0, 1.0, "half", 0,
      '{"query_key_norm": "head", "sliding_window": 6}'),
+    ("deberta", "pre", "layer_norm", "gelu", 1, 0, 4, 1.0, 1.0, "half", 0, "{}"),
+    ("deberta", "post", "rms_norm", "swiglu", 0, 1, 2, 1.0, 1.0, "half", 0,
+     '{"max_relative_position": 3, "query_key_norm": "head", "sliding_window": 6}'),
     ("xpos", "pre", "layer_norm", "gelu", 1, 0, 2, 1.0, 1.0, "half", 0, '{"xpos_scale": 20, "randomized_positions": 40}'),
     ("roper", "pre", "rms_norm", "swiglu", 1, 0, 4, 1.0, 0.5, "half", 0, '{"randomized_positions": 50}'),
     ("learned", "pre", "layer_norm", "gelu", 1, 0, 4, 1.0, 1.0, "half", 0, '{"randomized_positions": 21}'),
@@ -130,7 +133,7 @@ def run(case):
         if position == "roper":
             v = rotate(v, value_fraction, pairing, 1, positions)
         k, v = (t.repeat_interleave(HEADS // kv_heads, 1) for t in (k, v))
-        q, products, value_vectors = distance_vectors(position, q, name, TIME, True, parameter,
+        q, products, value_vectors = distance_vectors(position, q, k, name, True, parameter,
                                                       {"hidden_size": WIDTH} | others)
         scores = (q @ k.transpose(-1, -2) + products) / math.sqrt(HEAD_DIM) + score_bias
         seen = torch.ones(TIME, TIME, dtype=torch.bool).tril() & torch.ones(TIME, TIME, dtype=torch.bool).triu(1 - window)

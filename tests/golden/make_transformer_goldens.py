@@ -28,7 +28,7 @@ SETTINGS = {"relative_attention_num_buckets": 8, "relative_attention_max_distanc
             "hidden_size": WIDTH}
 TYING = ("none", "target", "all")
 BIASES = ("alibi", "t5", "kerple", "sandwich", "xpos")
-VECTORS = ("shaw", "transformer-xl")
+VECTORS = ("shaw", "transformer-xl", "deberta")
 FILES = {"transformer_goldens.h": itertools.product(("pre", "post"), TYING, ENCODINGS),
          "transformer_norm_goldens.h": itertools.product(("both", "output", "none"), TYING, ENCODINGS),
          "transformer_bias_goldens.h": ((norm, tying, position) for position, (norm, tying) in
@@ -123,7 +123,7 @@ class Model:
         if self.case["position"] in ("rope", "roper", "xpos"):
             xpos = 1.0 / XPOS_SCALE if self.case["position"] == "xpos" and not name.startswith("encoder.") else 0.0
             q, k = self.rotated(q, xpos=xpos), self.rotated(k, xpos=-xpos)
-        q, products, value_vectors = distance_vectors(self.case["position"], q, name, k.shape[2],
+        q, products, value_vectors = distance_vectors(self.case["position"], q, k, name,
                                                       not name.startswith("encoder."), self.parameter, SETTINGS)
         o = self.attend(q, k, self.rotated(v, 1, 1.0) if values else v, visible, bias, products, value_vectors)
         return self.output(self.rotated(o, -1, 1.0) if values else o, name)

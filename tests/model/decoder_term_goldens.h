@@ -354,6 +354,66 @@ static const struct golden_gradient gradients_28[] = {
     {"layers.1.feed_forward_norm.weight", -5.893497532566e+00, 7.606702961352e+00},
 };
 static const struct golden_gradient gradients_29[] = {
+    {"embedding.weight", -6.840459881446e+00, 2.835018253567e+01},
+    {"layers.0.attention_norm.weight", -2.214653275755e+00, 5.983016288238e+00},
+    {"layers.0.attention_norm.bias", 2.370203504838e-01, 7.249621812645e+00},
+    {"layers.0.attention.query_key_value.weight", -1.351646249111e+01, 3.123554234465e+01},
+    {"layers.0.attention.query_key_value.bias", -1.997514013267e+00, 6.656181272653e+00},
+    {"relative_embeddings.weight", 4.904980004754e-01, 3.262126614994e+00},
+    {"layers.0.attention.relative_keys.weight", 2.289726415027e+00, 2.201275498468e+00},
+    {"layers.0.attention.relative_queries.weight", 5.909612585780e-01, 1.680817179977e+00},
+    {"layers.0.attention.output.weight", 8.061116279299e+00, 2.276653137230e+01},
+    {"layers.0.attention.output.bias", -3.296057609557e+00, 6.035736500010e+00},
+    {"layers.0.feed_forward_norm.weight", 4.366586045021e+00, 3.747404236548e+00},
+    {"layers.0.feed_forward_norm.bias", -9.430700191813e-01, 3.544876701350e+00},
+    {"layers.0.feed_forward.up.weight", -9.828571899706e+00, 1.699477399812e+01},
+    {"layers.0.feed_forward.up.bias", 1.588316990977e+00, 2.602920207762e+00},
+    {"layers.0.feed_forward.down.weight", 6.160950477656e+00, 1.642278287391e+01},
+    {"layers.0.feed_forward.down.bias", -1.009329562195e+00, 2.595595533941e+00},
+    {"layers.1.attention_norm.weight", -1.383873000671e+00, 3.064835337334e+00},
+    {"layers.1.attention_norm.bias", 1.227000631473e+00, 3.036435241838e+00},
+    {"layers.1.attention.query_key_value.weight", -4.860164904426e+00, 1.209650224001e+01},
+    {"layers.1.attention.query_key_value.bias", 1.239120286924e+00, 2.244928595173e+00},
+    {"layers.1.attention.relative_keys.weight", -5.495432029062e-01, 6.900405728273e-01},
+    {"layers.1.attention.relative_queries.weight", -2.597653228630e-01, 6.472023662575e-01},
+    {"layers.1.attention.output.weight", -1.427717222521e+01, 1.581577365925e+01},
+    {"layers.1.attention.output.bias", -2.172348922526e+00, 2.247103121979e+00},
+    {"layers.1.feed_forward_norm.weight", 2.264711556318e+00, 2.665745294936e+00},
+    {"layers.1.feed_forward_norm.bias", -1.622431671884e+00, 2.418357176631e+00},
+    {"layers.1.feed_forward.up.weight", -6.180189908885e+00, 1.176539597400e+01},
+    {"layers.1.feed_forward.up.bias", -3.597468628833e-01, 1.768157659220e+00},
+    {"layers.1.feed_forward.down.weight", -4.449757850946e+00, 1.380471853374e+01},
+    {"layers.1.feed_forward.down.bias", -9.420524084561e-01, 1.907543347922e+00},
+    {"norm.weight", -1.372026585302e+00, 6.101749662212e+00},
+    {"norm.bias", -1.489494604477e+00, 6.165095294799e+00},
+    {"output.weight", -3.565784162542e+00, 2.780707494947e+01},
+    {"output.bias", -1.496391870151e+00, 4.628643563119e+00},
+};
+static const struct golden_gradient gradients_30[] = {
+    {"embedding.weight", -1.001831481829e+01, 6.561964570006e+01},
+    {"layers.0.attention.query_key_value.weight", -5.089988538730e+00, 3.616486488014e+01},
+    {"layers.0.attention.query_norm.weight", -3.188726513607e+00, 2.889641261277e+00},
+    {"layers.0.attention.key_norm.weight", -2.683276201864e+00, 2.198794648007e+00},
+    {"relative_embeddings.weight", 1.834202006575e+00, 4.712756526733e+00},
+    {"layers.0.attention.relative_keys.weight", 5.582179494838e-01, 2.513338992346e+00},
+    {"layers.0.attention.relative_queries.weight", -1.487931348265e+00, 3.046761440840e+00},
+    {"layers.0.attention.output.weight", -1.095717011093e+01, 3.536869304755e+01},
+    {"layers.0.attention_norm.weight", 3.830728437041e+00, 1.212861417683e+01},
+    {"layers.0.feed_forward.up.weight", 1.087038345373e+01, 4.309214913074e+01},
+    {"layers.0.feed_forward.down.weight", -3.103683660617e+00, 3.114000745620e+01},
+    {"layers.0.feed_forward_norm.weight", -6.348107775268e+00, 7.857443734651e+00},
+    {"layers.1.attention.query_key_value.weight", 8.857523323243e+00, 2.770924771638e+01},
+    {"layers.1.attention.query_norm.weight", 1.473939144446e+00, 1.723487911510e+00},
+    {"layers.1.attention.key_norm.weight", 2.523772546413e+00, 2.296752682256e+00},
+    {"layers.1.attention.relative_keys.weight", 1.590658879427e-01, 1.617389642505e+00},
+    {"layers.1.attention.relative_queries.weight", -1.224936250440e+00, 1.716263041819e+00},
+    {"layers.1.attention.output.weight", -1.786491904584e+01, 3.077271226512e+01},
+    {"layers.1.attention_norm.weight", -7.303917054572e+00, 1.111827464640e+01},
+    {"layers.1.feed_forward.up.weight", 4.435199209918e+00, 3.571783576406e+01},
+    {"layers.1.feed_forward.down.weight", 1.331624038778e+01, 1.937626598569e+01},
+    {"layers.1.feed_forward_norm.weight", -5.359198836398e+00, 7.227486970204e+00},
+};
+static const struct golden_gradient gradients_31[] = {
     {"embedding.weight", 2.850760799638e+01, 2.612337520289e+01},
     {"layers.0.attention_norm.weight", 1.780832254034e+00, 5.836864317114e+00},
     {"layers.0.attention_norm.bias", 9.358152286257e+00, 6.852193575394e+00},
@@ -384,7 +444,7 @@ static const struct golden_gradient gradients_29[] = {
     {"output.weight", 1.243850593019e+01, 3.240447952780e+01},
     {"output.bias", -6.687679334505e+00, 6.302655322009e+00},
 };
-static const struct golden_gradient gradients_30[] = {
+static const struct golden_gradient gradients_32[] = {
     {"embedding.weight", 5.485315909564e+01, 8.725217211239e+01},
     {"layers.0.attention_norm.weight", -1.827009954807e+01, 1.539678244894e+01},
     {"layers.0.attention.query_key_value.weight", -7.148777044169e+01, 8.192392712755e+01},
@@ -410,7 +470,7 @@ static const struct golden_gradient gradients_30[] = {
     {"output.weight", -8.702895740595e+00, 3.127663025930e+01},
     {"output.bias", -3.074692839866e+00, 4.339401148410e+00},
 };
-static const struct golden_gradient gradients_31[] = {
+static const struct golden_gradient gradients_33[] = {
     {"embedding.weight", 3.783974040920e+00, 2.574272467200e+01},
     {"embedding.position.weight", -1.960160552417e+01, 2.490735822123e+01},
     {"layers.0.attention_norm.weight", 3.506794653220e-01, 5.145829029225e+00},
@@ -442,7 +502,7 @@ static const struct golden_gradient gradients_31[] = {
     {"output.weight", 8.392372778386e+00, 2.899667941359e+01},
     {"output.bias", -2.152311738949e+00, 5.106484595413e+00},
 };
-static const struct golden_gradient gradients_32[] = {
+static const struct golden_gradient gradients_34[] = {
     {"embedding.weight", 1.650165536594e+00, 7.145701602084e+00},
     {"layers.0.attention.query_key_value.weight", 4.781596488731e+00, 1.867958047589e+01},
     {"layers.0.attention.query_key_value.bias", 1.250229840262e-03, 5.195225977690e+00},

@@ -193,8 +193,9 @@ static void test_use(void)
     check_use("kerple_kernel=power;position=kerple", NULL);
     check_use("sandwich_channels=64;position=kerple", "position kerple: wanted position sandwich");
     check_use("sandwich_channels=64;position=sandwich", NULL);
-    check_use("max_relative_position=5;position=t5", "position t5: wanted position shaw");
+    check_use("max_relative_position=5;position=t5", "position t5: wanted position shaw or deberta");
     check_use("max_relative_position=5;position=shaw", NULL);
+    check_use("max_relative_position=5;position=deberta", NULL);
     check_use("minimum_learning_rate=1e-5", "schedule constant: wanted schedule linear or cosine");
     check_use("minimum_learning_rate=1e-5;schedule=noam", "schedule noam");
     check_use("minimum_learning_rate=1e-5;schedule=linear", NULL);

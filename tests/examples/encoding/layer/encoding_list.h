@@ -18,6 +18,7 @@
     ENCODING(SANDWICH, sandwich, "sandwich")                                                                 \
     ENCODING(SHAW, shaw, "shaw")                                                                             \
     ENCODING(TRANSFORMER_XL, transformer_xl, "transformer-xl")                                               \
+    ENCODING(DEBERTA, deberta, "deberta")                                                                    \
     ENCODING(GAUSSIAN, gaussian, "gaussian")
 
 #endif
