@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/arena.h"
 #include "base/fail.h"
+#include "base/integer.h"
 #include "benchmark/fill.h"
 #include "benchmark/library.h"
 #include "benchmark/limits.h"
@@ -8,9 +9,13 @@
 
 #include <stdlib.h>
 
-const char *const attention_rotation_names[] = {"none", "RoPE", "RoPER", "biased", NULL};
+const char *const attention_encoding_names[] = {"none", "RoPE",           "RoPER",   "biased",
+                                                "Shaw", "Transformer-XL", "DeBERTa", NULL};
 
-/* Inputs and outputs of the calls, shared by all rotations. */
+/* Shaw's base model clips distances there. */
+enum { SHAW_CLIP = 16 };
+
+/* Inputs and outputs of the calls, shared by all encodings. */
 struct tensors {
     rotary_attention_shape shape;
     int32_t *starts;          /* of packed sequences, [batch + 1] */
@@ -18,6 +23,8 @@ struct tensors {
     void *output, *output_gradient;
     float *log_sum_exp;
     float *biases, *bias_gradient; /* [heads, 2 time - 1] */
+    /* [time, heads, head_dim], of which Shaw's are the first; gradients of two tables; [heads, head_dim]. */
+    float *vectors, *vector_gradients[2], *query_bias, *query_bias_gradient;
     void *workspace;
     size_t workspace_bytes;
 };
@@ -48,19 +55,21 @@ static rotary_status run_forward_backward(void *argument, rotary_error *error)
 }
 
 static rotary_status create_attention(struct attention_job *job, const struct attention_benchmark *benchmark,
-                                      const struct backend *backend, enum attention_rotation rotation,
+                                      const struct backend *backend, enum attention_encoding encoding,
                                       rotary_error *error)
 {
     rotary_rope_config rope;
     rotary_rope_config_default(&rope);
     rope.head_dim = benchmark->head_dim;
     rope.table_positions = benchmark->time;
+    bool rotates = encoding == ATTENTION_ROPE || encoding == ATTENTION_ROPER || encoding == ATTENTION_BIASED;
     struct position_config config = {.heads = benchmark->heads,
                                      .key_value_heads = benchmark->heads,
                                      .head_dim = benchmark->head_dim,
                                      .causal = true,
-                                     .rope = rotation == ATTENTION_NONE ? NULL : &rope,
-                                     .value_rope = rotation == ATTENTION_ROPER ? &rope : NULL};
+                                     .score_products = encoding == ATTENTION_DEBERTA ? 3 : 1,
+                                     .rope = rotates ? &rope : NULL,
+                                     .value_rope = encoding == ATTENTION_ROPER ? &rope : NULL};
     return position_attention_create(&job->position, backend, &config, error);
 }
 
@@ -104,6 +113,12 @@ static void carve(struct tensors *tensors, const struct attention_benchmark *ben
     tensors->biases = rotary_arena_push(arena, benchmark->heads * distances_of(benchmark), sizeof(float));
     tensors->bias_gradient =
         rotary_arena_push(arena, benchmark->heads * distances_of(benchmark), sizeof(float));
+    int64_t channels = benchmark->heads * benchmark->head_dim, vectors = benchmark->time * channels;
+    tensors->vectors = rotary_arena_push(arena, vectors, sizeof(float));
+    for (int i = 0; i < 2; i++)
+        tensors->vector_gradients[i] = rotary_arena_push(arena, vectors, sizeof(float));
+    tensors->query_bias = rotary_arena_push(arena, channels, sizeof(float));
+    tensors->query_bias_gradient = rotary_arena_push(arena, channels, sizeof(float));
     tensors->workspace = rotary_arena_push(arena, (int64_t)tensors->workspace_bytes, 1);
 }
 
@@ -159,13 +174,39 @@ static void plan_calls(struct attention_job *job, const struct attention_benchma
     };
 }
 
-static void add_bias(struct attention_job *job, const struct attention_benchmark *benchmark,
-                     const struct tensors *tensors)
+static void add_vectors(struct attention_job *job, const struct attention_benchmark *benchmark,
+                        enum attention_encoding encoding, const struct tensors *tensors)
+{
+    int64_t dim = benchmark->head_dim, shaw = min_i64(SHAW_CLIP, benchmark->time - 1);
+    rotary_attention_distance_vectors keys = {tensors->vectors,       benchmark->time,
+                                              1 - benchmark->time,    dim,
+                                              benchmark->heads * dim, tensors->vector_gradients[0]};
+    if (encoding == ATTENTION_SHAW)
+        keys = (rotary_attention_distance_vectors){
+            tensors->vectors, shaw + 1, -shaw, 0, dim, tensors->vector_gradients[0]};
+    rotary_attention_distance_vectors others = keys;
+    others.gradient = tensors->vector_gradients[1];
+    job->forward.distance_keys = job->backward.distance_keys = keys;
+    if (encoding == ATTENTION_SHAW)
+        job->forward.distance_values = job->backward.distance_values = others;
+    if (encoding == ATTENTION_DEBERTA)
+        job->forward.distance_queries = job->backward.distance_queries = others;
+    if (encoding == ATTENTION_TRANSFORMER_XL) {
+        job->forward.query_bias = job->backward.query_bias = tensors->query_bias;
+        job->backward.query_bias_gradient = tensors->query_bias_gradient;
+    }
+}
+
+/* The terms by distance that an encoding has. */
+static void add_terms(struct attention_job *job, const struct attention_benchmark *benchmark,
+                      enum attention_encoding encoding, const struct tensors *tensors)
 {
     int64_t distances = distances_of(benchmark);
-    job->forward.distance_bias = (rotary_attention_distance_bias){
-        tensors->biases, distances, 1 - benchmark->time, distances, tensors->bias_gradient};
-    job->backward.distance_bias = job->forward.distance_bias;
+    if (encoding == ATTENTION_BIASED)
+        job->forward.distance_bias = job->backward.distance_bias = (rotary_attention_distance_bias){
+            tensors->biases, distances, 1 - benchmark->time, distances, tensors->bias_gradient};
+    if (encoding == ATTENTION_SHAW || encoding == ATTENTION_TRANSFORMER_XL || encoding == ATTENTION_DEBERTA)
+        add_vectors(job, benchmark, encoding, tensors);
 }
 
 static rotary_status measure(struct attention_benchmark *benchmark, struct attention_job *jobs,
@@ -173,27 +214,25 @@ static rotary_status measure(struct attention_benchmark *benchmark, struct atten
 {
     /* The matmul evicts all tensors from the caches. It is the first item, and the last one in every other
      * round, so items whose ratio is taken never follow it. */
-    struct timing_item items[1 + 2 * ATTENTION_ROTATIONS] = {{.run = matmul_limit_run, .argument = matmul}};
-    struct timing_item *forward = &items[1], *forward_backward = &items[1 + ATTENTION_ROTATIONS];
-    for (int i = 0; i < ATTENTION_ROTATIONS; i++) {
+    struct timing_item items[1 + 2 * ATTENTION_ENCODINGS] = {{.run = matmul_limit_run, .argument = matmul}};
+    struct timing_item *forward = &items[1], *forward_backward = &items[1 + ATTENTION_ENCODINGS];
+    for (int i = 0; i < ATTENTION_ENCODINGS; i++) {
         forward[i] = (struct timing_item){.run = run_forward, .argument = &jobs[i]};
         forward_backward[i] = (struct timing_item){.run = run_forward_backward, .argument = &jobs[i]};
     }
-    forward[ATTENTION_ROPER].baseline = &forward[ATTENTION_ROPE];
-    forward_backward[ATTENTION_ROPER].baseline = &forward_backward[ATTENTION_ROPE];
-    forward[ATTENTION_BIASED].baseline = &forward[ATTENTION_ROPE];
-    forward_backward[ATTENTION_BIASED].baseline = &forward_backward[ATTENTION_ROPE];
-    rotary_status status = timing_run(items, 1 + 2 * ATTENTION_ROTATIONS, plan, &benchmark->rounds, error);
+    for (int i = ATTENTION_ROPE + 1; i < ATTENTION_ENCODINGS; i++) {
+        forward[i].baseline = &forward[ATTENTION_ROPE];
+        forward_backward[i].baseline = &forward_backward[ATTENTION_ROPE];
+    }
+    rotary_status status = timing_run(items, 1 + 2 * ATTENTION_ENCODINGS, plan, &benchmark->rounds, error);
     if (status != ROTARY_OK)
         return status;
-    for (int i = 0; i < ATTENTION_ROTATIONS; i++) {
+    for (int i = 0; i < ATTENTION_ENCODINGS; i++) {
         benchmark->forward[i] = forward[i].timing;
         benchmark->forward_backward[i] = forward_backward[i].timing;
+        benchmark->forward_ratio[i] = forward[i].ratio;
+        benchmark->forward_backward_ratio[i] = forward_backward[i].ratio;
     }
-    benchmark->forward_ratio = forward[ATTENTION_ROPER].ratio.median;
-    benchmark->forward_backward_ratio = forward_backward[ATTENTION_ROPER].ratio.median;
-    benchmark->biased_forward_ratio = forward[ATTENTION_BIASED].ratio.median;
-    benchmark->biased_forward_backward_ratio = forward_backward[ATTENTION_BIASED].ratio.median;
     benchmark->matmul_rate = matmul_limit_operations() / items[0].timing.best;
     return ROTARY_OK;
 }
@@ -211,19 +250,25 @@ static void measure_workspace(struct tensors *tensors, const struct attention_be
     rotary_attention_packed_sequences packed = {.query_starts = starts, .sequences = benchmark->batch};
     if (benchmark->shortest == 0)
         packed = (rotary_attention_packed_sequences){0};
-    const rotary_attention_forward_call forward_call = {
-        .struct_size = sizeof forward_call, .shape = tensors->shape, .packed_sequences = packed};
-    float some = 0; /* whether there is a bias and its gradient matters, not where they are */
-    const rotary_attention_backward_call backward_call = {
-        .struct_size = sizeof backward_call,
-        .shape = tensors->shape,
-        .packed_sequences = packed,
-        .distance_bias = {.data = &some, .gradient = &some}};
-    for (int i = 0; i < ATTENTION_ROTATIONS; i++) {
+    float some = 0; /* whether there are terms and their gradients matters, not where they are */
+    const struct tensors unread = {.biases = &some,
+                                   .bias_gradient = &some,
+                                   .vectors = &some,
+                                   .vector_gradients = {&some, &some},
+                                   .query_bias = &some,
+                                   .query_bias_gradient = &some};
+    for (int i = 0; i < ATTENTION_ENCODINGS; i++) {
+        struct attention_job calls = {.forward = {.struct_size = sizeof calls.forward,
+                                                  .shape = tensors->shape,
+                                                  .packed_sequences = packed},
+                                      .backward = {.struct_size = sizeof calls.backward,
+                                                   .shape = tensors->shape,
+                                                   .packed_sequences = packed}};
+        add_terms(&calls, benchmark, (enum attention_encoding)i, &unread);
         const struct backend_operations *operations = jobs[i].position.backend->operations;
         const struct attention_plan *plan = jobs[i].position.attention;
-        size_t forward = operations->attention_forward_bytes(plan, &forward_call),
-               backward = operations->attention_backward_bytes(plan, &backward_call),
+        size_t forward = operations->attention_forward_bytes(plan, &calls.forward),
+               backward = operations->attention_backward_bytes(plan, &calls.backward),
                larger = forward > backward ? forward : backward;
         if (larger > tensors->workspace_bytes)
             tensors->workspace_bytes = larger;
@@ -254,6 +299,9 @@ static rotary_status allocate(struct tensors *tensors, const struct attention_be
         fill_starts(tensors->starts, benchmark);
     int64_t count = tensors->shape.batch * tensors->shape.queries * benchmark->heads * benchmark->head_dim;
     benchmark_fill(tensors->qkv, dtype, 3 * count, 1);
+    int64_t channels = benchmark->heads * benchmark->head_dim;
+    benchmark_fill(tensors->vectors, ROTARY_F32, benchmark->time * channels, 4);
+    benchmark_fill(tensors->query_bias, ROTARY_F32, channels, 5);
     benchmark_fill(tensors->biases, ROTARY_F32, benchmark->heads * distances_of(benchmark), 3);
     benchmark_fill(tensors->output_gradient, dtype, count, 2);
     return ROTARY_OK;
@@ -262,21 +310,22 @@ static rotary_status allocate(struct tensors *tensors, const struct attention_be
 rotary_status benchmark_attention(struct attention_benchmark *benchmark, const struct backend *backend,
                                   const struct timing_plan *plan, rotary_error *error)
 {
-    struct attention_job jobs[ATTENTION_ROTATIONS] = {{.position = {0}}};
+    struct attention_job jobs[ATTENTION_ENCODINGS] = {{.position = {0}}};
     struct tensors tensors = {0};
     struct rotary_arena arena = {0};
     struct matmul_limit *matmul = NULL;
     rotary_status status = ROTARY_OK;
-    for (int i = 0; i < ATTENTION_ROTATIONS && status == ROTARY_OK; i++)
-        status = create_attention(&jobs[i], benchmark, backend, (enum attention_rotation)i, error);
+    for (int i = 0; i < ATTENTION_ENCODINGS && status == ROTARY_OK; i++)
+        status = create_attention(&jobs[i], benchmark, backend, (enum attention_encoding)i, error);
     if (status == ROTARY_OK)
         status = allocate(&tensors, benchmark, jobs, backend->storage, &arena, error);
     if (status == ROTARY_OK)
         status = matmul_limit_create(&matmul, backend, error);
     if (status == ROTARY_OK) {
-        for (int i = 0; i < ATTENTION_ROTATIONS; i++)
+        for (int i = 0; i < ATTENTION_ENCODINGS; i++) {
             plan_calls(&jobs[i], benchmark, &tensors, backend->storage);
-        add_bias(&jobs[ATTENTION_BIASED], benchmark, &tensors);
+            add_terms(&jobs[i], benchmark, (enum attention_encoding)i, &tensors);
+        }
         benchmark->operations = 0;
         for (int64_t sequence = 0; sequence < benchmark->batch; sequence++) {
             double time = (double)tokens_of(benchmark, sequence);
@@ -286,7 +335,7 @@ rotary_status benchmark_attention(struct attention_benchmark *benchmark, const s
         status = measure(benchmark, jobs, matmul, plan, error);
     }
     matmul_limit_destroy(matmul);
-    for (int i = 0; i < ATTENTION_ROTATIONS; i++)
+    for (int i = 0; i < ATTENTION_ENCODINGS; i++)
         position_attention_destroy(&jobs[i].position);
     rotary_arena_free(&arena);
     return status;

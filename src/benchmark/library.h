@@ -25,15 +25,20 @@ struct rope_benchmark {
 ROTARY_CHECKED rotary_status benchmark_rope(struct rope_benchmark *benchmark, const struct backend *backend,
                                             const struct timing_plan *plan, rotary_error *error);
 
-/* ATTENTION_BIASED is RoPE with a bias by distance, and its gradient. */
-enum attention_rotation {
+/* ATTENTION_BIASED is RoPE with a bias by distance, and its gradient. The last three have vectors by distance
+ * and their gradients, and no rotation: Shaw's tables are clipped at 16, those of the others have every
+ * distance. */
+enum attention_encoding {
     ATTENTION_NONE,
     ATTENTION_ROPE,
     ATTENTION_ROPER,
     ATTENTION_BIASED,
-    ATTENTION_ROTATIONS
+    ATTENTION_SHAW,
+    ATTENTION_TRANSFORMER_XL,
+    ATTENTION_DEBERTA,
+    ATTENTION_ENCODINGS
 };
-extern const char *const attention_rotation_names[];
+extern const char *const attention_encoding_names[];
 
 /* Causal attention in backend->storage. Operations count visible keys alone: for a sequence of `time` tokens
  * 2 heads time (time + 1) head_dim in the forward pass, 2.5 times as many in the backward pass. */
@@ -44,9 +49,9 @@ struct attention_benchmark {
         shortest; /* packed sequences of shortest ... time tokens; 0: all have `time` and are not packed */
     /* results */
     int64_t rounds;
-    struct timing forward[ATTENTION_ROTATIONS], forward_backward[ATTENTION_ROTATIONS];
-    double forward_ratio, forward_backward_ratio; /* RoPER's time divided by RoPE's, median over rounds */
-    double biased_forward_ratio, biased_forward_backward_ratio; /* the same with a bias */
+    struct timing forward[ATTENTION_ENCODINGS], forward_backward[ATTENTION_ENCODINGS];
+    /* Their times divided by RoPE's, paired by round; those of RoPE and of none are 0. */
+    struct timing forward_ratio[ATTENTION_ENCODINGS], forward_backward_ratio[ATTENTION_ENCODINGS];
     double operations;  /* of the forward pass; forward and backward have 3.5 times as many */
     double matmul_rate; /* operations per second of a large matmul alone */
 };

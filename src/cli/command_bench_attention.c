@@ -33,34 +33,47 @@ static void print_row(const void *result, const struct backend *backend)
            (long long)row->batch, (long long)row->heads, tokens, (long long)row->time,
            (long long)row->head_dim, rotary_dtype_name(backend->storage), row->matmul_rate / 1e9,
            (long long)row->rounds);
-    for (int i = 0; i < ATTENTION_ROTATIONS; i++) {
-        printf("  %-6s", attention_rotation_names[i]);
+    for (int i = 0; i < ATTENTION_ENCODINGS; i++) {
+        printf("  %-14s", attention_encoding_names[i]);
         print_pass("forward", &row->forward[i], row->operations, row->matmul_rate);
         print_pass("with backward", &row->forward_backward[i], forward_backward_operations * row->operations,
                    row->matmul_rate);
         printf("\n");
     }
-    printf("  RoPER / RoPE, median of paired times: forward %.3f, with backward %.3f\n", row->forward_ratio,
-           row->forward_backward_ratio);
-    printf("  biased / RoPE, median of paired times: forward %.3f, with backward %.3f\n",
-           row->biased_forward_ratio, row->biased_forward_backward_ratio);
+    for (int i = ATTENTION_ROPE + 1; i < ATTENTION_ENCODINGS; i++) {
+        const struct timing *forward = &row->forward_ratio[i], *both = &row->forward_backward_ratio[i];
+        printf(
+            "  %s / RoPE, median of paired times (and quartiles): forward %.3f (%.3f to %.3f), with backward "
+            "%.3f (%.3f to %.3f)\n",
+            attention_encoding_names[i], forward->median, forward->lower, forward->upper, both->median,
+            both->lower, both->upper);
+    }
+}
+
+static json_t *ratio_json(const struct timing *ratio)
+{
+    return json_pack("{s:f, s:f, s:f}", "median", ratio->median, "lower", ratio->lower, "upper",
+                     ratio->upper);
 }
 
 static json_t *row_json(const void *result, const struct backend *backend)
 {
     const struct attention_benchmark *row = result;
-    json_t *object = json_pack("{s:[I, I, I, I], s:I, s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "shape",
-                               (json_int_t)row->batch, (json_int_t)row->heads, (json_int_t)row->time,
-                               (json_int_t)row->head_dim, "shortest", (json_int_t)row->shortest, "precision",
+    json_t *object = json_pack("{s:[I, I, I, I], s:I, s:s, s:I, s:f, s:f}", "shape", (json_int_t)row->batch,
+                               (json_int_t)row->heads, (json_int_t)row->time, (json_int_t)row->head_dim,
+                               "shortest", (json_int_t)row->shortest, "precision",
                                rotary_dtype_name(backend->storage), "rounds", (json_int_t)row->rounds,
-                               "roper_forward_ratio", row->forward_ratio, "roper_forward_backward_ratio",
-                               row->forward_backward_ratio, "biased_forward_ratio", row->biased_forward_ratio,
-                               "biased_forward_backward_ratio", row->biased_forward_backward_ratio,
                                "forward_operations", row->operations, "matmul_rate", row->matmul_rate);
-    for (int i = 0; i < ATTENTION_ROTATIONS && object; i++)
-        json_object_set_new(object, attention_rotation_names[i],
-                            json_pack("{s:o, s:o}", "forward", bench_timing(&row->forward[i]),
-                                      "forward_and_backward", bench_timing(&row->forward_backward[i])));
+    for (int i = 0; i < ATTENTION_ENCODINGS && object; i++) {
+        json_t *times = json_pack("{s:o, s:o}", "forward", bench_timing(&row->forward[i]),
+                                  "forward_and_backward", bench_timing(&row->forward_backward[i]));
+        if (i > ATTENTION_ROPE) {
+            json_object_set_new(times, "forward_ratio", ratio_json(&row->forward_ratio[i]));
+            json_object_set_new(times, "forward_and_backward_ratio",
+                                ratio_json(&row->forward_backward_ratio[i]));
+        }
+        json_object_set_new(object, attention_encoding_names[i], times);
+    }
     return object;
 }
 
@@ -96,10 +109,12 @@ const struct command command_bench_attention = {
     .name = "bench attention",
     .operands = "",
     .summary = "times causal attention beside a large matmul",
-    .more = "Forward, and forward with backward, without rotation, with RoPE, with RoPER, and with RoPE and "
-            "a bias by distance (biased), alternating with a large matmul; the share of its rate is printed. "
-            "Packed sequences have each length about as often. Operations count visible keys only: 2 B H T "
-            "(T + 1) D forward, 3.5 times as many with the backward pass.",
+    .more =
+        "Forward, and forward with backward, without rotation, with RoPE, with RoPER, with RoPE and a "
+        "bias by distance (biased), and with the vectors by distance of Shaw, Transformer-XL and DeBERTa, "
+        "alternating with a large matmul; the share of its rate is printed. "
+        "Packed sequences have each length about as often. Operations count visible keys only: 2 B H T "
+        "(T + 1) D forward, 3.5 times as many with the backward pass.",
     .example = "rotary bench attention --shape 1,1,131072,128\n"
                "times one head of a long sequence",
     .options = attention_table,
