@@ -69,6 +69,18 @@ static rotary_status make_lists(const char *path, const struct npy *array, json_
     return status;
 }
 
+/* Biases are computed with in f32, which takes fewer digits. */
+static void round_to_f32(struct npy *array)
+{
+    if (array->type != NPY_F64)
+        return;
+    for (int64_t i = 0; i < array->elements; i++) {
+        const float value = (float)((const double *)array->data)[i];
+        memcpy((char *)array->data + (size_t)i * sizeof value, &value, sizeof value);
+    }
+    array->type = NPY_F32;
+}
+
 static rotary_status read_array(const char *path, int dimensions, json_t **list, rotary_error *error)
 {
     struct npy_file file;
@@ -87,6 +99,8 @@ static rotary_status read_array(const char *path, int dimensions, json_t **list,
     status = npy_take(&file, &array, error);
     if (status != ROTARY_OK)
         return status;
+    if (dimensions == 2)
+        round_to_f32(&array);
     status = make_lists(path, &array, list, error);
     npy_free(&array);
     return status;

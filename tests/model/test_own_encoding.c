@@ -390,6 +390,14 @@ static void check_array(void)
     CHECK_TEXT(text, "[[0.1,2.0,-3e-5]]");
     free(text);
     json_decref(value);
+    static double doubles[] = {0.1, 1.0 / 3.0, -2};
+    const struct npy wide = {.type = NPY_F64, .dimensions = 1, .shape = {3}, .data = doubles};
+    CHECK_INT(npy_write("beside/some.npy", &wide, &error), ROTARY_OK);
+    CHECK_INT(own_encoding_value("beside/table.json", &value, &error), ROTARY_OK);
+    text = file_json_text(json_object_get(value, "bias"), JSON_COMPACT | JSON_ENCODE_ANY);
+    CHECK_TEXT(text, "[0.1,0.33333334,-2.0]");
+    free(text);
+    json_decref(value);
     array.dimensions = 1;
     array.shape[0] = 3;
     numbers[1] = (float)INFINITY;
