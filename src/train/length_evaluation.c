@@ -32,7 +32,8 @@ bool length_is_possible(const struct length_call *call)
     const struct position_encoding encoding = model_encoding(model);
     const bool rotates = encoding.rotate_query_key || encoding.rotate_value,
                randomized = model->randomized_positions > 0;
-    if (call->scaling != LENGTH_SCALING_NONE && (!rotates || randomized || has_own_scaling(model)))
+    if (call->scaling != LENGTH_SCALING_NONE &&
+        (!rotates || randomized || has_own_scaling(model) || model_encoding_has_frequencies(model)))
         return false;
     if (randomized)
         return call->length <= model->randomized_positions;

@@ -66,6 +66,9 @@ does 0 train index --position vectors.json $tiny --steps 1 --out vectors
 grep -q 'relative' vectors/model.safetensors || complain "there are no vectors"
 # shellcheck disable=SC2086
 does 0 train index --position paced.json $tiny --steps 1 --out paced
+# They are scaled by no length.
+does 0 evaluate paced --evaluate-lengths 64,96 --evaluate-scaling none,linear
+[ "$(grep -c '^ *[0-9]* *linear .* -  ' out)" = 2 ] || complain "frequencies of its own are scaled"
 refuses 1 'frequencies of its own' frequencies --config paced/config.json
 
 # A file that comes with the program is known by its name.
