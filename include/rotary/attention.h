@@ -182,7 +182,7 @@ ROTARY_API size_t rotary_attention_packed_sequences_backward_bytes(
  * packed sequences those of all tokens, [1, total]. They replace those of the shape in the rotation only:
  * what a query sees still follows from the shape. NULL: the positions of the shape. Rows of cosines and sines
  * in the table of a rotation's plan are used where they are, so this is fast while positions are within
- * table_positions and the plan has no magnitudes. */
+ * table_positions. */
 
 /* With causal, keys and values at positions after the last query are not read. */
 typedef struct rotary_attention_forward_call {

@@ -79,8 +79,8 @@ typedef struct rotary_rope_config {
     rotary_pairing pairing;
     double base;     /* rope_theta; default 10000 */
     bool angles_f32; /* compute angles in f32, as many checkpoints were trained; default false: in double */
-    /* Cosines and sines of positions 0 ... table_positions - 1 are computed in advance, those of other
-     * positions in each call; default 2048. */
+    /* Cosines and sines of positions 0 ... table_positions - 1 are computed in advance (with magnitudes also
+     * multiplied by those of queries and of keys), those of other positions in each call; default 2048. */
     int64_t table_positions;
     int threads; /* at most 1024; 0: all processors */
     rotary_isa isa;

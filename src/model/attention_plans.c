@@ -243,13 +243,20 @@ void attention_plans_destroy(struct attention_plans *plans)
     *plans = (struct attention_plans){0};
 }
 
+/* With magnitudes queries and keys have tables of their own. */
+static int64_t tables_of(const rotary_rope *rope, bool xpos)
+{
+    return xpos ? 3 : rotary_rope_attention_factor(rope) != 1.0 ? 2 : 1;
+}
+
 double attention_plans_table_bytes(const struct attention_plans *plans,
                                    const struct transformer_config *config)
 {
+    bool xpos = plans->kind == ATTENTION_DECODER && model_encoding(config).xpos;
     int64_t pairs = 0, positions = transformer_positions(config);
     for (int i = 0; i < MAX_ATTENTION_PLANS; i++) {
         const struct position_attention *plan = &plans->plans[i];
-        pairs += plan->rope ? rotary_rope_pairs(plan->rope) : 0;
+        pairs += plan->rope ? rotary_rope_pairs(plan->rope) * tables_of(plan->rope, xpos) : 0;
         pairs += plan->value_rope ? rotary_rope_pairs(plan->value_rope) : 0;
     }
     /* A cosine and a sine of each pair. */

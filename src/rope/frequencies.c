@@ -218,10 +218,14 @@ static double softmax_factor(const rotary_rope_config *config)
     return magnitude * magnitude;
 }
 
-void rotary_rope_set_frequencies(rotary_rope *rope, const rotary_rope_config *config)
+void rotary_rope_set_factors(rotary_rope *rope, const rotary_rope_config *config)
 {
     rope->attention_factor = attention_factor(config);
     rope->softmax_factor = softmax_factor(config);
+}
+
+void rotary_rope_set_frequencies(rotary_rope *rope, const rotary_rope_config *config)
+{
     double dim = (double)config->rotary_dim;
     for (int axis = 0; axis < ROTARY_MAX_AXES; axis++) {
         double pairs = rope->axes_restart ? (double)config->sections[axis] : dim / 2.0;

@@ -12,6 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How many of queries and keys have a table of their own. */
+static int role_tables(const rotary_rope *rope, const rotary_rope_config *config)
+{
+    return config->xpos_scale > 0 ? 2 : rope->attention_factor != 1.0 ? 1 : 0;
+}
+
 /* Run twice, over a measuring and over an allocated arena (base/arena.h). */
 static void push_arrays(rotary_rope *rope, const rotary_rope_config *config)
 {
@@ -24,6 +30,15 @@ static void push_arrays(rotary_rope *rope, const rotary_rope_config *config)
         rope->frequency_scale = rotary_arena_push(&rope->memory, rope->pairs, sizeof(float));
     rope->cosine = rotary_arena_push(&rope->memory, table, sizeof(float));
     rope->sine = rotary_arena_push(&rope->memory, table, sizeof(float));
+    int tables = role_tables(rope, config);
+    for (int role = 0; role < tables; role++) {
+        rope->role_cosine[role] = rotary_arena_push(&rope->memory, table, sizeof(float));
+        rope->role_sine[role] = rotary_arena_push(&rope->memory, table, sizeof(float));
+    }
+    if (tables == 1) {
+        rope->role_cosine[ROTARY_ROLE_KEY] = rope->role_cosine[ROTARY_ROLE_QUERY];
+        rope->role_sine[ROTARY_ROLE_KEY] = rope->role_sine[ROTARY_ROLE_QUERY];
+    }
 }
 
 static void set_options(rotary_rope *rope, const rotary_rope_config *config)
@@ -41,6 +56,7 @@ static void set_options(rotary_rope *rope, const rotary_rope_config *config)
     rope->table_positions = config->table_positions;
     rope->threads = config->threads;
     rope->kernels = rotary_rope_kernels(config->isa);
+    rotary_rope_set_factors(rope, config);
 }
 
 /* Beyond this many radians per position a double does not tell an angle from the next revolution's. */

@@ -32,6 +32,9 @@ struct rotary_rope {
     rotary_dtype table_dtype;
     int64_t table_positions;
     float *cosine, *sine; /* [table_positions, pairs], without magnitudes, not rounded to table_dtype */
+    /* Of a plan with magnitudes, for queries and keys: [table_positions, pairs], complete for a forward
+     * rotation at the same position of every axis. Without xPos the two are one. */
+    float *role_cosine[ROTARY_ROLE_VALUE], *role_sine[ROTARY_ROLE_VALUE];
     int threads;
     const struct rotary_rope_kernels *kernels;
     struct rotary_arena memory;
@@ -55,11 +58,12 @@ int rotary_rope_count_axes(const rotary_rope_config *config);
 int rotary_rope_axis_of(const rotary_rope_config *config, int64_t pair);
 struct rotary_pair_index rotary_rope_pair_index(const rotary_rope_config *config, int64_t pair);
 
-/* frequencies.c: computes inverse_frequency, axis, xpos_growth and the factors of a plan whose memory is
- * allocated. */
+/* frequencies.c: sets attention_factor and softmax_factor; and computes inverse_frequency, axis and
+ * xpos_growth of a plan whose memory is allocated. */
+void rotary_rope_set_factors(rotary_rope *rope, const rotary_rope_config *config);
 void rotary_rope_set_frequencies(rotary_rope *rope, const rotary_rope_config *config);
 
-/* rows.c: computes cosine and sine, whose memory is allocated. */
+/* rows.c: computes the tables of cosines and sines, whose memory is allocated. */
 void rotary_rope_fill_table(rotary_rope *rope);
 
 #endif

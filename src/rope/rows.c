@@ -120,13 +120,15 @@ void rotary_rope_finish_row(const rotary_rope *rope, const double *position, enu
 bool rotary_rope_table_rows(const rotary_rope *rope, double first, int64_t count, enum rotary_rope_role role,
                             struct rotary_rows *rows)
 {
-    bool unit =
-        (role == ROTARY_ROLE_VALUE || rotary_rope_roles_alike(rope)) && rope->table_dtype == ROTARY_F32;
+    bool unit = role == ROTARY_ROLE_VALUE || rotary_rope_roles_alike(rope);
     const double position[ROTARY_MAX_AXES] = {first, first, first, first};
-    if (!unit || !in_table(rope, position) || first + (double)count > (double)rope->table_positions)
+    if ((unit && rope->table_dtype != ROTARY_F32) || !in_table(rope, position) ||
+        first + (double)count > (double)rope->table_positions)
         return false;
     int64_t at = (int64_t)first * rope->pairs;
-    *rows = (struct rotary_rows){0, rope->pairs, rope->cosine + at, rope->sine + at};
+    const float *cosine = unit ? rope->cosine : rope->role_cosine[role],
+                *sine = unit ? rope->sine : rope->role_sine[role];
+    *rows = (struct rotary_rows){0, rope->pairs, cosine + at, sine + at};
     return true;
 }
 
@@ -144,6 +146,18 @@ void rotary_rope_role_rows(const rotary_rope *rope, int64_t first, int64_t count
     }
 }
 
+/* The row of a role from a unit row, which is left as it is. */
+static void fill_role(const rotary_rope *rope, const double *position, enum rotary_rope_role role,
+                      struct rotary_row unit)
+{
+    int64_t at = (int64_t)position[0] * rope->pairs;
+    struct rotary_row row = {
+        .count = rope->pairs, .cosine = rope->role_cosine[role] + at, .sine = rope->role_sine[role] + at};
+    memcpy(row.cosine, unit.cosine, (size_t)row.count * sizeof *row.cosine);
+    memcpy(row.sine, unit.sine, (size_t)row.count * sizeof *row.sine);
+    rotary_rope_finish_row(rope, position, role, ROTARY_FORWARD, row);
+}
+
 static void fill_rows(void *argument, int64_t index, int worker)
 {
     (void)worker;
@@ -155,6 +169,11 @@ static void fill_rows(void *argument, int64_t index, int worker)
                                  .cosine = rope->cosine + at * rope->pairs,
                                  .sine = rope->sine + at * rope->pairs};
         compute(rope, position, row);
+        if (rotary_rope_roles_alike(rope))
+            continue;
+        fill_role(rope, position, ROTARY_ROLE_QUERY, row);
+        if (rope->xpos_growth)
+            fill_role(rope, position, ROTARY_ROLE_KEY, row);
     }
 }
 

@@ -271,7 +271,10 @@ static void test_bytes(const struct backend *backend)
         const struct position_attention *plans = transformer->decoder.plans.plans;
         for (int i = 0; i < 2 * MAX_ATTENTION_PLANS; i++) {
             const rotary_rope *rope = i % 2 ? plans[i / 2].value_rope : plans[i / 2].rope;
-            allocated += rope ? positions * (double)rotary_rope_span(rope).dim * sizeof(float) : 0.0;
+            if (!rope)
+                continue;
+            int64_t tables = rotary_rope_has_xpos(rope) ? 3 : 1;
+            allocated += positions * (double)(rotary_rope_span(rope).dim * tables) * sizeof(float);
         }
         const rotary_attention_distance_bias *bias = &transformer->decoder.distance_bias.call;
         if (bias->data)
