@@ -19,7 +19,7 @@ size_t attention_workspace_bytes(const struct sublayer *sublayer, const struct a
     float unread = 0;
     if (config->learned_distance_bias) /* of its gradient too is only read whether there is one */
         bias = (rotary_attention_distance_bias){.data = &unread, .distances = 1, .gradient = &unread};
-    const struct relative_vectors_call vectors = relative_vectors_unread(config);
+    const struct relative_vectors_call vectors = relative_vectors_unread(config, &unread);
     const rotary_attention_forward_call forward = {.struct_size = sizeof forward,
                                                    .shape = extent->shape,
                                                    .packed_sequences = extent->packed_sequences,

@@ -271,14 +271,13 @@ rotary_status relative_vectors_backward(struct relative_vectors *vectors, struct
     return vectors->backend->operations->weight_gradient(vectors->backend, &sums, error);
 }
 
-struct relative_vectors_call relative_vectors_unread(const struct sublayer_config *config)
+struct relative_vectors_call relative_vectors_unread(const struct sublayer_config *config, float *unread)
 {
-    static float unread;
     const struct relative_vectors_config *vectors = &config->distance_vectors;
-    float *gradient = config->training ? &unread : NULL;
+    float *gradient = config->training ? unread : NULL;
     struct relative_vectors_call call = {0};
     if (vectors->terms.keys == DISTANCE_VECTORS_TABLE)
-        call.keys = table_of(vectors, config->head_dim, &unread);
+        call.keys = table_of(vectors, config->head_dim, unread);
     if (vectors->terms.rows != DISTANCE_ROWS_NONE) {
         const struct matrix all =
             matrix_of(NULL, ROTARY_F32, vectors->rows->distances, config->heads * config->head_dim);
@@ -286,13 +285,13 @@ struct relative_vectors_call relative_vectors_unread(const struct sublayer_confi
             call.keys = projected_keys(vectors->rows, &all, config->head_dim);
         if (vectors->terms.queries == DISTANCE_VECTORS_PROJECTED)
             call.queries = projected(&all, -vectors->rows->first, config->head_dim);
-        call.keys.data = call.keys.distances > 0 ? &unread : NULL;
-        call.queries.data = call.queries.distances > 0 ? &unread : NULL;
+        call.keys.data = call.keys.distances > 0 ? unread : NULL;
+        call.queries.data = call.queries.distances > 0 ? unread : NULL;
     }
     if (vectors->terms.values == DISTANCE_VECTORS_TABLE)
-        call.values = table_of(vectors, config->head_dim, &unread);
+        call.values = table_of(vectors, config->head_dim, unread);
     if (vectors->terms.query_biases) {
-        call.query_bias = &unread;
+        call.query_bias = unread;
         call.query_bias_gradient = gradient;
     }
     call.keys.gradient = call.keys.data ? gradient : NULL;

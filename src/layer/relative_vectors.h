@@ -67,7 +67,7 @@ ROTARY_CHECKED rotary_status relative_vectors_backward(struct relative_vectors *
                                                        struct parameters *parameters, struct matrix d_queries,
                                                        rotary_error *error);
 
-/* A call with which workspaces are measured: arrays that are not read stand for those that passes have. */
-struct relative_vectors_call relative_vectors_unread(const struct sublayer_config *config);
+/* A call with which workspaces are measured: `unread` stands for all arrays that passes have. */
+struct relative_vectors_call relative_vectors_unread(const struct sublayer_config *config, float *unread);
 
 #endif
