@@ -8,7 +8,9 @@
 #include "cli/rotation_options.h"
 #include "file/file.h"
 #include "file/print.h"
+#include "layer/encoding.h"
 #include "model/decay.h"
+#include "model/model_encoding.h"
 #include "report/decay_svg.h"
 
 #include <stdio.h>
@@ -26,16 +28,18 @@ enum {
 
 struct decay_options {
     struct rotation_options rotation;
-    struct option_integer position, heads, channels, distance, sequences, measure, checkpoint;
-    const char *picture;
+    struct option_integer heads, channels, distance, sequences, measure, checkpoint;
+    const char *position, *picture;
 };
 
 #define MEMBER(member) offsetof(struct decay_options, member)
 static const struct setting decay_table[] = {
     ROTATION_OPTIONS("--config", "a rotation: a model's config.json (see rotary help frequencies)",
                      struct decay_options, rotation),
-    {"--position", SETTING_CHOICE, MEMBER(position), .metavar = "NAME", .choices = position_names,
-     .help = "an encoding whose scores have a term by distance that is not learned"},
+    {"--position", SETTING_TEXT, MEMBER(position), .metavar = "NAME",
+     .help = "an encoding that rotates, or has a bias by distance that is not learned; or a file NAME.json "
+             "of your "
+             "own"},
     {"--heads", SETTING_INTEGER, MEMBER(heads), .metavar = "N", .min = 1, .max = MAX_HEADS,
      .help = "heads of a model whose bias it is (default: 8)"},
     {"--channels", SETTING_INTEGER, MEMBER(channels), .metavar = "N", .min = 2, .max = SANDWICH_MAX_CHANNELS,
@@ -126,7 +130,7 @@ static enum origin origin_of(const struct invocation *invocation)
     const struct decay_options *options = invocation->options;
     if (invocation->operands.count > 0)
         return ORIGIN_RUNS;
-    return options->position.given ? ORIGIN_POSITION : ORIGIN_CONFIG;
+    return options->position ? ORIGIN_POSITION : ORIGIN_CONFIG;
 }
 
 /* An option, and whether the origin has a use for it. */
@@ -136,19 +140,19 @@ struct option_use {
 };
 
 /* The first option that is given and not used; NULL: there is none. */
-static const char *unused_option(const struct decay_options *options, enum origin origin)
+static const char *unused_option(const struct decay_options *options, enum origin origin,
+                                 const struct transformer_config *model)
 {
     const struct rotation_options *rotation = &options->rotation;
-    const enum position position = (enum position)options->position.value;
     const bool config = origin == ORIGIN_CONFIG, named = origin == ORIGIN_POSITION,
-               runs = origin == ORIGIN_RUNS, rotates = position_encoding(position)->rotate_query_key;
+               runs = origin == ORIGIN_RUNS, rotates = named && model_encoding(model).rotate_query_key;
     const struct option_use uses[] = {
         {"--layer-type", rotation->layer_type, config},
         {"--ignore", rotation->ignored.count > 0, config},
         {"--length", rotation->length.given, config},
         {"--compat", rotation->compat.given, config},
         {"--heads", options->heads.given, named && !rotates},
-        {"--channels", options->channels.given, named && (rotates || position == POSITION_SANDWICH)},
+        {"--channels", options->channels.given, named && (rotates || model->position == POSITION_SANDWICH)},
         {"--sequences", options->sequences.given, runs},
         {"--checkpoint", options->checkpoint.given, runs},
         {"--measure", options->measure.given, runs},
@@ -159,25 +163,34 @@ static const char *unused_option(const struct decay_options *options, enum origi
     return NULL;
 }
 
-static rotary_status check_options(const struct invocation *invocation, rotary_error *error)
+/* `model`: is set of an encoding. */
+static rotary_status check_options(const struct invocation *invocation, struct transformer_config *model,
+                                   rotary_error *error)
 {
     const struct decay_options *options = invocation->options;
     const char *config = options->rotation.config;
-    const bool position = options->position.given, runs = invocation->operands.count > 0;
+    const bool position = options->position, runs = invocation->operands.count > 0;
     if (!config && !position && !runs)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "decay wants --config FILE, --position NAME or DIR");
     if ((config && position) || (config && runs) || (position && runs))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s and %s are both given: wanted one",
                            config ? "--config" : "--position", runs ? "DIR" : "--position");
-    const char *unused = unused_option(options, origin_of(invocation));
+    const struct decay_encoding encoding = {
+        .position = options->position,
+        .heads = options->heads.given ? options->heads.value : DEFAULT_HEADS,
+        .channels = options->channels.given ? options->channels.value : DEFAULT_CHANNELS};
+    rotary_status status = position ? decay_config(&encoding, model, error) : ROTARY_OK;
+    if (status != ROTARY_OK)
+        return status;
+    const char *unused = unused_option(options, origin_of(invocation), model);
     if (unused)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s changes nothing with %s%s: leave it out",
                            unused,
                            config     ? "--config"
                            : position ? "--position "
                                       : "a run",
-                           position ? position_names[options->position.value] : "");
+                           position ? options->position : "");
     if (options->measure.given && !options->picture)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--measure wants --picture FILE");
     if (options->channels.given && options->channels.value % 2 != 0)
@@ -185,20 +198,17 @@ static rotary_status check_options(const struct invocation *invocation, rotary_e
                            (long long)options->channels.value);
     if (!options->picture)
         return ROTARY_OK;
-    return file_check_output(options->picture, &config, config ? 1 : 0, error);
+    const char *inputs[] = {config, position && model->position == POSITION_OWN ? options->position : NULL};
+    return file_check_output(options->picture, inputs, 2, error);
 }
 
-static rotary_status make_curves(const struct invocation *invocation, struct decay_curves *curves,
-                                 rotary_error *error)
+static rotary_status make_curves(const struct invocation *invocation, const struct transformer_config *model,
+                                 struct decay_curves *curves, rotary_error *error)
 {
     const struct decay_options *options = invocation->options;
     const int64_t distance = options->distance.given ? options->distance.value : DEFAULT_DISTANCE;
-    const struct decay_encoding encoding = {
-        .position = (enum position)options->position.value,
-        .heads = options->heads.given ? options->heads.value : DEFAULT_HEADS,
-        .channels = options->channels.given ? options->channels.value : DEFAULT_CHANNELS};
-    if (options->position.given)
-        return decay_of_encoding(&encoding, distance, curves, error);
+    if (options->position)
+        return decay_of_encoding(model, distance, curves, error);
     const struct rotation_request request = rotation_request(&options->rotation, &invocation->common);
     struct rotation rotation;
     rotary_status status = rotation_make(&request, 0, &rotation, error);
@@ -209,11 +219,12 @@ static rotary_status make_curves(const struct invocation *invocation, struct dec
     return status;
 }
 
-static rotary_status show_curves(const struct invocation *invocation, rotary_error *error)
+static rotary_status show_curves(const struct invocation *invocation, const struct transformer_config *model,
+                                 rotary_error *error)
 {
     const struct decay_options *options = invocation->options;
     struct decay_curves curves = {0};
-    rotary_status status = make_curves(invocation, &curves, error);
+    rotary_status status = make_curves(invocation, model, &curves, error);
     if (status == ROTARY_OK && options->picture)
         status = write_picture(options->picture, &curves, error);
     if (status == ROTARY_OK)
@@ -226,7 +237,8 @@ static enum exit_status run(const struct invocation *invocation)
 {
     const struct decay_options *options = invocation->options;
     rotary_error error = {0};
-    if (check_options(invocation, &error) != ROTARY_OK)
+    struct transformer_config model = {0};
+    if (check_options(invocation, &model, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
     const struct decay_runs_call call = {.invocation = invocation,
                                          .sequences = options->sequences.given ? options->sequences.value
@@ -235,8 +247,9 @@ static enum exit_status run(const struct invocation *invocation)
                                          .checkpoint = (enum checkpoint_kind)options->checkpoint.value,
                                          .picture = options->picture,
                                          .measure = (enum decay_measure)options->measure.value};
-    const rotary_status status =
-        origin_of(invocation) == ORIGIN_RUNS ? decay_runs(&call, &error) : show_curves(invocation, &error);
+    const rotary_status status = origin_of(invocation) == ORIGIN_RUNS
+                                     ? decay_runs(&call, &error)
+                                     : show_curves(invocation, &model, &error);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
 

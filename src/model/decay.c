@@ -2,6 +2,7 @@
 #include "model/decay.h"
 
 #include "base/fail.h"
+#include "model/model_encoding.h"
 #include "model/rotation_config.h"
 
 #include <math.h>
@@ -92,16 +93,18 @@ static rotary_status rotation_of_encoding(const struct transformer_config *confi
 }
 
 /* Biases of keys before the query, of which the first entry is the farthest; a -0 is a 0. */
-static rotary_status biases_of_encoding(const struct transformer_config *config, int64_t distance,
+static rotary_status biases_of_encoding(const struct transformer_config *config,
+                                        const struct own_encoding *encoding, int64_t distance,
                                         struct decay_curves *curves, rotary_error *error)
 {
     struct decay_curves made = {.curves = config->num_attention_heads, .count = distance + 1};
-    const struct distance_bias_shape shape = {
-        .heads = made.curves,
-        .distances = made.count,
-        .first = -distance,
-        .causal = true,
-        .settings = {.width = config->hidden_size, .sandwich_channels = config->sandwich_channels}};
+    const struct distance_bias_shape shape = {.heads = made.curves,
+                                              .distances = made.count,
+                                              .first = -distance,
+                                              .causal = true,
+                                              .settings = {.width = config->hidden_size,
+                                                           .sandwich_channels = config->sandwich_channels,
+                                                           .formula = &encoding->bias}};
     float *bias;
     rotary_status status = allocate(&made, error);
     if (status != ROTARY_OK)
@@ -111,35 +114,70 @@ static rotary_status biases_of_encoding(const struct transformer_config *config,
         decay_curves_free(&made);
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for biases");
     }
-    position_encoding((enum position)config->position)->distance_bias->fill(&shape, NULL, bias);
-    for (int64_t i = 0; i < made.curves * made.count; i++)
+    encoding->terms.distance_bias->fill(&shape, NULL, bias);
+    for (int64_t i = 0; i < made.curves * made.count; i++) {
         made.values[i] = (double)bias[i / made.count * made.count + distance - i % made.count] + 0.0;
+        if (status == ROTARY_OK && !isfinite(made.values[i]))
+            status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                                 "the bias of head %lld at distance %lld is not a finite number",
+                                 (long long)(i / made.count), (long long)(i % made.count));
+    }
     free(bias);
-    *curves = made;
-    return ROTARY_OK;
+    if (status == ROTARY_OK)
+        *curves = made;
+    else
+        decay_curves_free(&made);
+    return status;
 }
 
-rotary_status decay_of_encoding(const struct decay_encoding *encoding, int64_t distance,
-                                struct decay_curves *curves, rotary_error *error)
+rotary_status decay_config(const struct decay_encoding *encoding, struct transformer_config *config,
+                           rotary_error *error)
 {
-    const struct position_encoding *row = position_encoding(encoding->position);
-    const char *name = position_names[encoding->position];
-    struct transformer_config config;
-    transformer_config_default(&config);
-    config.position = (int)encoding->position;
-    config.num_attention_heads = config.num_key_value_heads = encoding->heads;
-    config.head_dim = config.sandwich_channels = encoding->channels;
-    config.hidden_size = encoding->heads * encoding->channels;
-    config.max_position_embeddings = 1; /* no frequency depends on it; xPos's magnitudes are products here */
-    if (row->rotate_query_key)
-        return rotation_of_encoding(&config, distance, curves, error);
-    if (row->distance_bias && !row->distance_bias->gradient)
-        return biases_of_encoding(&config, distance, curves, error);
-    if (row->distance_bias)
+    json_t *value;
+    rotary_status status = own_encoding_value(encoding->position, &value, error);
+    if (status != ROTARY_OK)
+        return status;
+    json_t *object = json_pack("{s:o}", "position", value);
+    if (!object)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the value of --position is not UTF-8 text");
+    transformer_config_default(config);
+    const struct settings settings = transformer_settings(config);
+    status = settings_read(&settings, 1, object, "--position", error);
+    json_decref(object);
+    config->num_attention_heads = config->num_key_value_heads = encoding->heads;
+    config->head_dim = config->sandwich_channels = encoding->channels;
+    config->hidden_size = encoding->heads * encoding->channels;
+    config->max_position_embeddings = 1; /* no frequency depends on it; xPos's magnitudes are products here */
+    return status;
+}
+
+static rotary_status curves_of(const struct transformer_config *config, const struct own_encoding *encoding,
+                               int64_t distance, struct decay_curves *curves, rotary_error *error)
+{
+    const struct distance_bias_function *bias = encoding->terms.distance_bias;
+    char name[ENCODING_NAME_BYTES];
+    if (encoding->terms.rotate_query_key)
+        return rotation_of_encoding(config, distance, curves, error);
+    if (bias && !bias->gradient)
+        return biases_of_encoding(config, encoding, distance, curves, error);
+    if (bias)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "the bias of %s is learned: rotary decay DIR shows that of a trained run", name);
+                           "the bias of %s is learned: rotary decay DIR shows that of a trained run",
+                           model_encoding_name(config, name));
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                        "nothing in the scores of %s depends on the distance alone: rotary decay DIR measures "
                        "those of a trained run",
-                       name);
+                       model_encoding_name(config, name));
+}
+
+rotary_status decay_of_encoding(const struct transformer_config *config, int64_t distance,
+                                struct decay_curves *curves, rotary_error *error)
+{
+    struct own_encoding encoding;
+    rotary_status status = model_encoding_read(config, &encoding, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = curves_of(config, &encoding, distance, curves, error);
+    own_encoding_free(&encoding);
+    return status;
 }

@@ -16,7 +16,7 @@
 #ifndef ROTARY_MODEL_DECAY_H
 #define ROTARY_MODEL_DECAY_H
 
-#include "layer/encoding.h"
+#include "model/transformer_config.h"
 
 #include <rotary/rope.h>
 
@@ -36,13 +36,16 @@ ROTARY_CHECKED rotary_status decay_of_rotation(const rotary_rope *rope, double x
 
 /* What an encoding's curves depend on beside the distance. */
 struct decay_encoding {
-    enum position position;
-    int64_t heads;    /* of biases */
-    int64_t channels; /* of a rotated head, or of the sinusoids of sandwich */
+    const char *position; /* a name, or a file that describes one (model/own_encoding.h) */
+    int64_t heads;        /* of biases */
+    int64_t channels;     /* of a rotated head, or of the sinusoids of sandwich */
 };
-/* The curves of an encoding by its name alone. ROTARY_INVALID_ARGUMENT for one without such curves: the error
- * says why. */
-ROTARY_CHECKED rotary_status decay_of_encoding(const struct decay_encoding *encoding, int64_t distance,
+/* A configuration with that encoding. Errors: those of reading a name or a file. */
+ROTARY_CHECKED rotary_status decay_config(const struct decay_encoding *encoding,
+                                          struct transformer_config *config, rotary_error *error);
+/* Its curves: the bound of its rotation, or without one its bias. ROTARY_INVALID_ARGUMENT where there is
+ * neither, or the bias is learned: the error says so. */
+ROTARY_CHECKED rotary_status decay_of_encoding(const struct transformer_config *config, int64_t distance,
                                                struct decay_curves *curves, rotary_error *error);
 
 #endif

@@ -60,6 +60,14 @@ found = result("decay", "--position", "sandwich", "--heads", 3, "--channels", 48
 sums = (np.cos(n[:, None] * 10000.0 ** (-2.0 * np.arange(24) / 48)) - 1).sum(1)
 wanted = np.outer(3 / (8.0 * np.arange(1, 4)), sums)
 near("sandwich", found["bias"], wanted, 1e-6 * np.abs(wanted))
+# Of a file that describes an encoding.
+own = config({"bias": "-head * log(1 + abs(distance)) / heads"}, "mine.json")
+found = result("decay", "--position", own, "--heads", 3, "--distance", 100, "--json")
+wanted = -np.outer(np.arange(3) / 3, np.log(1 + n))
+near("a formula", found["bias"], wanted, 1e-6 * np.abs(wanted))
+own_rotation = config({"rotate": ["query", "key"], "frequencies": "10000 ^ (-pair / pairs)"}, "rotating.json")
+found = result("decay", "--position", own_rotation, "--channels", 48, "--distance", 40, "--json")
+near("frequencies", found["bound"], bound(48, 41), 1e-11)
 lines = run("decay", "--position", "alibi", "--heads", "2", "--distance", "2").stdout.split("\n")
 near("columns", [[float(x) for x in line.split()] for line in lines[:3]],
      [[0, 0, 0], [1, -2**-4, -2**-8], [2, -2**-3, -2**-7]], 0)
@@ -75,6 +83,13 @@ refuses(2, "--heads changes nothing with --config", "decay", "--config", "config
 refuses(2, "--channels is 7, wanted an even number", "decay", "--position", "sandwich", "--channels", 7)
 refuses(1, "1000 heads of 1000001 distances: wanted at most", "decay", "--position", "alibi", "--heads", 1000,
         "--distance", 1000000)
+refuses(2, "mine.json would replace mine.json", "decay", "--position", own, "--picture", "mine.json")
+refuses(1, "the bias of head 0 at distance 3 is not a finite number", "decay", "--position", config(
+    {"bias": "1 / (3 - abs(distance))"}, "pole.json"))
+refuses(2, "alibo", "decay", "--position", "alibo")
+refuses(2, "--channels changes nothing with --position mine.json", "decay", "--position", own, "--channels", 8)
+refuses(1, "the bias of slope is learned", "decay", "--position", config(
+    {"name": "slope", "bias": "-w * abs(distance)", "learned": {"w": 1}}, "learned.json"))
 refuses(1, "the bias of t5 is learned: rotary decay DIR", "decay", "--position", "t5")
 refuses(1, "nothing in the scores of none depends on the distance alone", "decay", "--position", "none")
 report()
