@@ -4,7 +4,7 @@
  * with a KV cache.
  *
  *     score(m, n) = cap(scale * (R_m q_m) . (R_n k_n)) + bias(m, n) + distance_bias(n - m)
- *                   + scale * (q_m + query_bias) . distance_keys(n - m)
+ *                   + piecewise_bias(m, n) + scale * (q_m + query_bias) . distance_keys(n - m)
  *                   + scale * k_n . distance_queries(n - m)
  *     cap(x)      = softcap * tanh(x / softcap)
  *     output(m)   = U_m^-1 sum_n softmax_n(score(m, n)) (U_n v_n + distance_values(n - m))
@@ -114,6 +114,36 @@ typedef struct rotary_attention_distance_bias {
     float *gradient;
 } rotary_attention_distance_bias;
 
+/* A bias that is a piecewise-linear function of the distance, which the query's position scales. Query m and
+ * key n, at the positions of the shape, have
+ *
+ *     x = distance_inputs(n - m) * query_scales(m)       bias = intercepts[h][s] + slopes[h][s] * x
+ *
+ * in head h, where s counts the knots that are x or less: segment s is from knot s - 1 to knot s. It is added
+ * after scale and softcap. FIRE (Li et al. 2024) is such a bias: its inputs are ln(1 + c |n - m|), its scales
+ * 1 / ln(1 + c max(L, m)), and its network, which has one hidden layer of ReLU, is linear between the points
+ * at which its units begin. T x T biases are not stored.
+ *
+ * distance_inputs are those of n - m = first, first + 1, ..., query_scales those of m = 0, 1, ...; beyond an
+ * end the entry at that end is taken. Inputs may not rise with n - m up to distance 0, nor fall from there
+ * on, and scales are above 0, so that the keys of a query fall into a few ranges, each in one segment.
+ * Entries that mask (rotary_attention_bias) are not allowed.
+ *
+ * The backward pass adds gradients to the arrays that are not NULL, which are laid out as those they belong
+ * to, in an order that the number of threads does not change; other calls ignore them. Calls with one need
+ * the workspace of rotary_attention_backward_call_bytes. Knots have no gradient: where the function is
+ * continuous, which segment a knot belongs to changes nothing. */
+typedef struct rotary_attention_piecewise_bias {
+    const float *intercepts, *slopes; /* f32, [heads, segments]; intercepts NULL: no bias */
+    const float *knots;           /* f32, [segments - 1], none below the one before; shared by the heads */
+    int64_t segments;             /* 1 ... 1024 */
+    const float *distance_inputs; /* f32, [distances] */
+    int64_t distances, first;
+    const float *query_scales; /* f32, [positions] */
+    int64_t positions;
+    float *intercept_gradient, *slope_gradient, *input_gradient, *scale_gradient;
+} rotary_attention_piecewise_bias;
+
 /* Vectors by distance: vector i of a head, head_dim floats, is for query m and key n, at the positions of the
  * shape, where n - m is first + i. Distances beyond either end take the vector at that end, as where
  * distances are clipped.
@@ -205,6 +235,7 @@ typedef struct rotary_attention_forward_call {
     rotary_attention_distance_vectors distance_keys;
     const float *query_bias; /* f32, [heads, head_dim], with distance_keys only; NULL: none */
     rotary_attention_distance_vectors distance_queries, distance_values;
+    rotary_attention_piecewise_bias piecewise_bias;
 } rotary_attention_forward_call;
 
 /* Bytes of workspace that a call needs, whatever its members; 0 for an invalid one. Of arrays only the packed
@@ -240,6 +271,7 @@ typedef struct rotary_attention_backward_call {
     /* The gradient of query_bias is added to this, likewise [heads, head_dim]; NULL: not wanted. */
     float *query_bias_gradient;
     rotary_attention_distance_vectors distance_queries, distance_values; /* as in the forward pass */
+    rotary_attention_piecewise_bias piecewise_bias;                      /* likewise */
 } rotary_attention_backward_call;
 
 /* As rotary_attention_forward_call_bytes. */
@@ -277,6 +309,7 @@ typedef struct rotary_attention_decode_call {
     rotary_attention_distance_vectors distance_keys; /* likewise */
     const float *query_bias;
     rotary_attention_distance_vectors distance_queries, distance_values;
+    rotary_attention_piecewise_bias piecewise_bias;
 } rotary_attention_decode_call;
 
 /* Bytes of workspace of a step, with or without new keys; it also suffices for a step with fewer queries. */

@@ -10,6 +10,7 @@
  */
 #include "attention/attention_pass.h"
 #include "attention/distance_gradient.h"
+#include "attention/piecewise_gradient.h"
 #include "attention/vector_gradient.h"
 
 #include "base/fail.h"
@@ -34,8 +35,9 @@ struct backward {
     struct distance_gradient distances;      /* items are [heads of the pass, band] */
     struct vector_gradient vectors[VECTORS]; /* likewise */
     struct query_bias_gradient query_bias;
-    float *unrotated_sums;     /* as query_sums; NULL without distance_keys */
-    float *unrotated_key_sums; /* as key_sums; NULL without distance_queries */
+    struct piecewise_gradient piecewise; /* items as those of distances */
+    float *unrotated_sums;               /* as query_sums; NULL without distance_keys */
+    float *unrotated_key_sums;           /* as key_sums; NULL without distance_queries */
 };
 
 /* Cuts `count` rows into even blocks of at most about `rows`. */
@@ -88,11 +90,15 @@ static void carve(struct backward *backward, const struct attention_call *call, 
     if (call->query_bias_gradient)
         rotary_attention_carve_query_bias(attention, &backward->query_bias, heads * backward->query_blocks,
                                           arena);
+    if (call->piecewise_gradient)
+        rotary_attention_carve_piecewise_gradient(attention, &backward->piecewise, heads * backward->band,
+                                                  backward->block_queries, backward->block_keys, arena);
 }
 
 static struct backward backward_of(const rotary_attention *attention, const struct attention_call *call)
 {
-    struct backward backward = {.pass = rotary_attention_pass_of(attention, call)};
+    struct backward backward = {.pass = rotary_attention_pass_of(attention, call),
+                                .piecewise = {.bias = &call->piecewise_bias}};
     for (int i = 0; i < VECTORS; i++)
         backward.vectors[i].table = backward.pass.vectors[i].table;
     return backward;
@@ -182,6 +188,10 @@ static size_t largest_bytes(const rotary_attention *attention, const struct atte
     struct query_bias_gradient query_bias;
     if (call->query_bias_gradient)
         rotary_attention_carve_query_bias(attention, &query_bias, heads * largest.query_blocks, &arena);
+    struct piecewise_gradient piecewise = {.bias = &call->piecewise_bias};
+    if (call->piecewise_gradient)
+        rotary_attention_carve_piecewise_gradient(attention, &piecewise, largest.items, largest.block_queries,
+                                                  largest.block_keys, &arena);
     return arena.used;
 }
 
@@ -241,7 +251,9 @@ static void use_term_sums(const struct backward *backward, int64_t item, rotary_
     sums->distance_keys = rotary_attention_item_vectors(&backward->vectors[OF_KEYS], item);
     sums->distance_queries = rotary_attention_item_vectors(&backward->vectors[OF_QUERIES], item);
     sums->distance_values = rotary_attention_item_vectors(&backward->vectors[OF_VALUES], item);
-    sums->score_terms = sums->distance_bias || sums->unrotated_query || sums->unrotated_key;
+    sums->piecewise_bias = rotary_attention_item_piecewise(&backward->piecewise, item);
+    sums->score_terms =
+        sums->distance_bias || sums->piecewise_bias || sums->unrotated_query || sums->unrotated_key;
 }
 
 static void add_gradients(const struct backward *backward, const rotary_attention_work *work,
@@ -428,6 +440,21 @@ static void add_vectors(void *argument, int64_t index, int worker)
                                                   &slice);
 }
 
+/* The same of one part of the gradient of a piecewise bias. */
+static void add_piecewise(void *argument, int64_t part, int worker)
+{
+    (void)worker;
+    const struct backward *backward = argument;
+    const rotary_attention *attention = backward->pass.attention;
+    struct piecewise_part of = rotary_attention_piecewise_part(attention, part);
+    rotary_attention_work work;
+    int64_t item;
+    for (; of.head < of.head_end; of.head += of.step)
+        for (int64_t i = 0; i < backward->batch * backward->band; i++)
+            if (round_item(backward, of.head, i, &work, &item))
+                rotary_attention_add_item_piecewise(attention, &backward->piecewise, item, &work, &of);
+}
+
 static void finish_round(struct backward *backward)
 {
     const rotary_attention *attention = backward->pass.attention;
@@ -435,6 +462,9 @@ static void finish_round(struct backward *backward)
         return;
     if (backward->distances.items)
         rotary_parallel_for(attention->threads, attention->heads, add_distances, backward);
+    if (backward->piecewise.items)
+        rotary_parallel_for(attention->threads, rotary_attention_piecewise_parts(attention), add_piecewise,
+                            backward);
     for (int i = 0; i < VECTORS; i++) {
         struct vector_round round = {backward, &backward->vectors[i]};
         if (round.gradient->items)
@@ -515,6 +545,8 @@ static void run(const rotary_attention *attention, const struct attention_call *
         rotary_attention_start_distance_gradient(attention, &backward.distances, call, sequence);
     for (int i = 0; i < VECTORS; i++)
         rotary_attention_start_vector_gradient(attention, &backward.vectors[i], shape);
+    backward.piecewise.query = shape.first_query;
+    backward.piecewise.key = shape.first_key;
     run_blocks(&backward, shape.batch * attention->key_value_heads);
     rotary_attention_finish_query_bias(attention, &backward.query_bias, call->query_bias_gradient,
                                        shape.batch, backward.query_blocks);
@@ -538,6 +570,7 @@ static rotary_status read_call(const rotary_attention_backward_call *given,
         .query_bias = known->query_bias,
         .distance_queries = known->distance_queries,
         .distance_values = known->distance_values,
+        .piecewise_bias = known->piecewise_bias,
         .dropout = known->dropout,
         .packed_sequences = known->packed_sequences,
         .key_lengths = known->key_lengths,
@@ -551,6 +584,7 @@ static rotary_status read_call(const rotary_attention_backward_call *given,
         .query_bias_gradient = known->query_bias_gradient,
         .vector_gradient = known->distance_keys.gradient || known->query_bias_gradient ||
                            known->distance_queries.gradient || known->distance_values.gradient,
+        .piecewise_gradient = rotary_attention_wants_piecewise_gradient(&known->piecewise_bias),
     };
     return status;
 }

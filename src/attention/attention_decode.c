@@ -128,6 +128,8 @@ static rotary_attention_problem problem_of(const struct decode *decode, const st
     if (call->bias.data)
         problem.bias.data += first;
     problem.distance_bias = call->distance_bias;
+    problem.piecewise_bias = call->piecewise_bias;
+    problem.first_query = call->lengths[sequence];
     problem.distance_keys = call->distance_keys;
     problem.query_bias = call->query_bias;
     problem.distance_queries = call->distance_queries;
@@ -339,11 +341,12 @@ static rotary_status check_cross(const rotary_attention *attention, const rotary
             "positions are missing in a step without new keys; wanted those of %lld queries of "
             "each sequence",
             (long long)call->queries);
-    const char *by_distance = call->distance_bias.data      ? "distance_bias"
-                              : call->distance_keys.data    ? "distance_keys"
-                              : call->distance_queries.data ? "distance_queries"
-                              : call->distance_values.data  ? "distance_values"
-                                                            : NULL;
+    const char *by_distance = call->distance_bias.data          ? "distance_bias"
+                              : call->distance_keys.data        ? "distance_keys"
+                              : call->distance_queries.data     ? "distance_queries"
+                              : call->distance_values.data      ? "distance_values"
+                              : call->piecewise_bias.intercepts ? "piecewise_bias"
+                                                                : NULL;
     if (by_distance)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s is given in a step without new keys, whose queries have no distance from the "
@@ -380,6 +383,8 @@ static rotary_status check(const rotary_attention *attention, const rotary_atten
             attention, &call->bias, (rotary_attention_shape){.batch = batch, .queries = queries}, error);
     if (!status)
         status = rotary_attention_check_distance_bias(attention, &call->distance_bias, error);
+    if (!status)
+        status = rotary_attention_check_piecewise_bias(&call->piecewise_bias, error);
     if (!status)
         status = rotary_attention_check_vectors(
             attention,

@@ -45,6 +45,8 @@ void rotary_attention_start_pass(struct attention_pass *pass, const struct atten
     problem->value = rotary_attention_skip(pass->attention, call->value, sequence->key);
     problem->bias = rotary_attention_skip_bias(call->bias, sequence);
     problem->distance_bias = call->distance_bias;
+    problem->piecewise_bias = call->piecewise_bias;
+    problem->first_query = shape.first_query;
     problem->distance_keys = call->distance_keys;
     problem->query_bias = call->query_bias;
     problem->distance_queries = call->distance_queries;
@@ -86,6 +88,8 @@ rotary_status rotary_attention_check_call(const rotary_attention *attention,
         status = rotary_attention_check_bias(attention, &call->bias, call->shape, error);
     if (!status)
         status = rotary_attention_check_distance_bias(attention, &call->distance_bias, error);
+    if (!status)
+        status = rotary_attention_check_piecewise_bias(&call->piecewise_bias, error);
     if (!status)
         status = rotary_attention_check_vectors(
             attention,

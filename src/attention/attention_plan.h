@@ -46,6 +46,9 @@ rotary_status rotary_attention_check_key_lengths(const int64_t *key_lengths, rot
 rotary_status rotary_attention_check_distance_bias(const rotary_attention *attention,
                                                    const rotary_attention_distance_bias *bias,
                                                    rotary_error *error);
+/* Its arrays are read. */
+rotary_status rotary_attention_check_piecewise_bias(const rotary_attention_piecewise_bias *bias,
+                                                    rotary_error *error);
 /* The vectors by distance of a call, and whether its keys are rotated before attention sees them. */
 struct attention_vectors {
     const rotary_attention_distance_vectors *keys, *queries, *values;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Packed sequences: each is a call of its own over its tokens. If all are short, each is run by one worker.
- * If one is long, or adds to gradients of vectors, all workers share one sequence after another. Either way
- * the results have the same bits as those of a call with the sequence alone.
+ * If one is long, or adds to gradients of vectors or of a piecewise bias, all workers share one sequence
+ * after another. Either way the results have the same bits as those of a call with the sequence alone.
  */
 #include "attention/packed_sequences.h"
 
@@ -64,8 +64,8 @@ static struct schedule schedule_of(const rotary_attention *attention, const stru
     const rotary_attention_packed_sequences *packed_sequences = &call->packed_sequences;
     rotary_attention_shape shape = call->shape;
     struct schedule schedule = {.attention = *attention, .workers = 1};
-    /* Gradients of vectors are added to the caller's sequence after sequence. */
-    bool all_short = !call->vector_gradient;
+    /* These gradients are added to the caller's sequence after sequence. */
+    bool all_short = !call->vector_gradient && !call->piecewise_gradient;
     for (int64_t i = 0; i < packed_sequences->sequences; i++) {
         rotary_attention_shape one = rotary_attention_sequence_of(shape, packed_sequences, i).shape;
         all_short = all_short && one.queries <= SHORT_SEQUENCE && one.keys <= SHORT_SEQUENCE;

@@ -30,6 +30,7 @@ struct attention_call {
     rotary_attention_distance_vectors distance_keys;
     const float *query_bias;
     rotary_attention_distance_vectors distance_queries, distance_values;
+    rotary_attention_piecewise_bias piecewise_bias;
     rotary_attention_dropout dropout;
     rotary_attention_packed_sequences packed_sequences;
     bool keys_rotated;
@@ -42,6 +43,7 @@ struct attention_call {
     float *query_bias_gradient; /* of a backward call; NULL: not wanted */
     bool distance_gradient;     /* a backward call that wants the gradient of the distance bias */
     bool vector_gradient;       /* one that wants those of vectors by distance or of query_bias */
+    bool piecewise_gradient;    /* one that wants some of the piecewise bias's */
     float *distance_sums;       /* at the end of the workspace, [heads, queries + keys] for each sequence */
 };
 

@@ -46,6 +46,67 @@ rotary_status rotary_attention_check_distance_bias(const rotary_attention *atten
     return ROTARY_OK;
 }
 
+/* Whether no entry is below the one before, where `direction` is 1, or above it, where it is -1. A NaN is
+ * neither. */
+static bool is_monotone(const float *entries, int64_t begin, int64_t end, float direction)
+{
+    for (int64_t i = begin + 1; i < end; i++)
+        if (direction * entries[i] < direction * entries[i - 1])
+            return false;
+    return true;
+}
+
+static rotary_status check_piecewise_sizes(const rotary_attention_piecewise_bias *bias, rotary_error *error)
+{
+    if (bias->segments < 1 || bias->segments > ROTARY_ATTENTION_MAX_SEGMENTS)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "piecewise_bias has %lld segments; wanted 1 ... %d", (long long)bias->segments,
+                           ROTARY_ATTENTION_MAX_SEGMENTS);
+    if (bias->positions < 1)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "piecewise_bias has query_scales of %lld positions; wanted at least 1",
+                           (long long)bias->positions);
+    const char *missing = !bias->slopes                        ? "slopes"
+                          : bias->segments > 1 && !bias->knots ? "knots"
+                          : !bias->distance_inputs             ? "distance_inputs"
+                          : !bias->query_scales                ? "query_scales"
+                                                               : NULL;
+    if (missing)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "piecewise_bias has intercepts but no %s; wanted both", missing);
+    return check_distances("piecewise_bias", bias->distances, bias->first, error);
+}
+
+rotary_status rotary_attention_check_piecewise_bias(const rotary_attention_piecewise_bias *bias,
+                                                    rotary_error *error)
+{
+    if (!bias->intercepts &&
+        (bias->intercept_gradient || bias->slope_gradient || bias->input_gradient || bias->scale_gradient))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "piecewise_bias has a gradient but no intercepts; wanted both, or no gradient");
+    if (!bias->intercepts)
+        return ROTARY_OK;
+    rotary_status status = check_piecewise_sizes(bias, error);
+    if (status)
+        return status;
+    if (!is_monotone(bias->knots, 0, bias->segments - 1, 1))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "piecewise_bias has a knot below the one before; wanted ascending knots");
+    /* Distance 0 is in the left part, and may begin the right one. */
+    int64_t zero = max_i64(-1, min_i64(-bias->first, bias->distances - 1));
+    if (!is_monotone(bias->distance_inputs, 0, zero + 1, -1) ||
+        !is_monotone(bias->distance_inputs, max_i64(zero, 0), bias->distances, 1))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "distance_inputs of piecewise_bias rise up to distance 0, or fall from there on; "
+                           "wanted ones that grow with the size of the distance");
+    for (int64_t i = 0; i < bias->positions; i++)
+        if (bias->query_scales[i] <= 0)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "query_scales[%lld] of piecewise_bias is %g; wanted more than 0", (long long)i,
+                               (double)bias->query_scales[i]);
+    return ROTARY_OK;
+}
+
 static rotary_status check_vectors(const rotary_attention *attention, const char *name,
                                    const rotary_attention_distance_vectors *vectors, rotary_error *error)
 {

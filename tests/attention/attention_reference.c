@@ -62,6 +62,7 @@ struct reference_tensors reference_tensors_make(const struct reference_case *c)
         .query_bias_gradient = make(reference_query_bias_size(c)),
         .distance_queries_gradient = make(reference_vectors_size(c, &c->distance_queries)),
         .distance_values_gradient = make(reference_vectors_size(c, &c->distance_values)),
+        .score_gradient = c->piecewise_bias ? make(c->batch * c->heads * c->queries * c->keys) : NULL,
     };
 }
 
@@ -80,8 +81,9 @@ void reference_tensors_free(struct reference_tensors *t)
                      t->distance_keys_gradient,
                      t->query_bias_gradient,
                      t->distance_values_gradient,
-                     t->distance_queries_gradient};
-    for (int i = 0; i < 14; i++)
+                     t->distance_queries_gradient,
+                     t->score_gradient};
+    for (int i = 0; i < 15; i++)
         free(all[i]);
 }
 
@@ -192,6 +194,36 @@ double reference_biased_query(const struct reference_case *c, const double *quer
     return query[at + channel] + (c->query_bias ? c->query_bias[head * c->head_dim + channel] : 0);
 }
 
+static int64_t clip(int64_t entry, int64_t count)
+{
+    return entry < 0 ? 0 : entry > count - 1 ? count - 1 : entry;
+}
+
+struct reference_piece reference_piece_of(const struct reference_case *c, int64_t query, int64_t key)
+{
+    const rotary_attention_piecewise_bias *bias = c->piecewise_bias;
+    int64_t position = c->first_query + query, distance = c->first_key + key - position;
+    struct reference_piece piece = {.input_at = clip(distance - bias->first, bias->distances),
+                                    .scale_at = clip(position, bias->positions)};
+    float input = bias->distance_inputs[piece.input_at], scale = bias->query_scales[piece.scale_at];
+    while (piece.segment < bias->segments - 1 && bias->knots[piece.segment] <= input * scale)
+        piece.segment++;
+    piece.input = (double)input;
+    piece.scale = (double)scale;
+    return piece;
+}
+
+/* In f32, as other biases are given. */
+static double piecewise_bias_of(const struct reference_case *c, int64_t head, int64_t query, int64_t key)
+{
+    if (!c->piecewise_bias)
+        return 0;
+    struct reference_piece piece = reference_piece_of(c, query, key);
+    int64_t at = head * c->piecewise_bias->segments + piece.segment;
+    return (double)fmaf((float)piece.input, c->piecewise_bias->slopes[at] * (float)piece.scale,
+                        c->piecewise_bias->intercepts[at]);
+}
+
 const double *reference_bias_row(const struct reference_case *c, int64_t sequence, int64_t head,
                                  int64_t query, double *row)
 {
@@ -203,9 +235,9 @@ const double *reference_bias_row(const struct reference_case *c, int64_t sequenc
             bias->data ? biases[key] : 0,
             c->distance_bias.data ? c->distance_bias.data[reference_distance_entry(c, head, query, key)] : 0};
         bool masked = added[0] <= -1e30 || added[1] <= -1e30;
-        row[key] = masked ? -HUGE_VAL : added[0] + added[1];
+        row[key] = masked ? -HUGE_VAL : added[0] + added[1] + piecewise_bias_of(c, head, query, key);
     }
-    return bias->data || c->distance_bias.data ? row : NULL;
+    return bias->data || c->distance_bias.data || c->piecewise_bias ? row : NULL;
 }
 
 struct query_of {
@@ -354,6 +386,8 @@ static void attend(const struct reference_case *c, struct reference_tensors *t, 
     double delta = dot(rows->p, rows->dp, c->keys, naive);
     for (int64_t n = 0; n < c->keys; n++) {
         double ds = keep(c, naive, rows->p[n] * (rows->dp[n] - delta)), one = 1;
+        if (c->piecewise_bias)
+            t->score_gradient[((b * c->heads + h) * c->queries + m) * c->keys + n] = ds;
         if (c->distance_bias.data)
             add_scaled(t->distance_gradient + reference_distance_entry(c, h, m, n), ds, &one, 1, naive);
         if (c->distance_keys.data)

@@ -49,8 +49,9 @@ struct reference_case {
     struct reference_distance_bias distance_bias;
     struct reference_distance_vectors distance_keys; /* scale (q + query_bias) . vector is added to scores */
     const double *query_bias;                        /* [heads, head_dim]; f32 values; NULL: none */
-    struct reference_distance_vectors distance_queries; /* scale k . vector is added to scores */
-    struct reference_distance_vectors distance_values;  /* added to rotated values */
+    struct reference_distance_vectors distance_queries;    /* scale k . vector is added to scores */
+    struct reference_distance_vectors distance_values;     /* added to rotated values */
+    const rotary_attention_piecewise_bias *piecewise_bias; /* as the library has it; NULL: none */
     rotary_attention_dropout dropout;
     const double *factors; /* of p, [batch, heads, queries, keys], what dropout makes them; NULL: 1 */
 };
@@ -65,6 +66,8 @@ struct reference_tensors {
     double *distance_gradient; /* as the distance bias */
     double *distance_keys_gradient, *query_bias_gradient, *distance_queries_gradient,
         *distance_values_gradient;
+    double
+        *score_gradient; /* ds, [batch, heads, queries, keys], after softcap; NULL without piecewise_bias */
 };
 
 int64_t reference_query_size(const struct reference_case *c);
@@ -100,6 +103,13 @@ int64_t reference_distance_vector(const struct reference_case *c,
 /* A channel of a query, which is at `at`, and of its head's bias. */
 double reference_biased_query(const struct reference_case *c, const double *query, int64_t at, int64_t head,
                               int64_t channel);
+/* What the piecewise bias has of a query and a key: its segment in the arrays of a head, input and scale, and
+ * where these are. */
+struct reference_piece {
+    int64_t segment, input_at, scale_at;
+    double input, scale;
+};
+struct reference_piece reference_piece_of(const struct reference_case *c, int64_t query, int64_t key);
 /* The sum of the biases of a query for each key, -infinity where one masks; returns `row`, or NULL where
  * there are no biases. */
 const double *reference_bias_row(const struct reference_case *c, int64_t sequence, int64_t head,

@@ -372,6 +372,7 @@ static void run_backward(const struct reference_case *c, const struct trial_plan
         .query_bias = forward->query_bias,
         .distance_queries = forward->distance_queries,
         .distance_values = forward->distance_values,
+        .piecewise_bias = forward->piecewise_bias,
     };
     float *distance_gradient = place_zeros(reference_distance_size(c)),
           *distance_keys_gradient = place_zeros(reference_vectors_size(c, &c->distance_keys)),
@@ -466,6 +467,8 @@ void trial_run(const struct reference_case *c, const struct trial_plan *plan, st
         .distance_queries = place_vectors(c, &c->distance_queries),
         .distance_values = place_vectors(c, &c->distance_values),
     };
+    if (c->piecewise_bias)
+        call.piecewise_bias = *c->piecewise_bias;
     call.workspace = trial_memory(rotary_attention_forward_call_bytes(plan->attention, &call));
     if (!CHECK_INT(rotary_attention_forward(plan->attention, &call, &error), ROTARY_OK))
         printf("%s\n", error.message);

@@ -4,7 +4,7 @@
  * heads that share one key-value head of one sequence. It computes the formula of rotary/attention.h:
  *
  *     s(m, n)  = cap(scale * (R_m q_m) . (R_n k_n)) + bias(m, n) + distance_bias(n - m)
- *                + scale * (q_m + b) . A(n - m) + scale * k_n . B(n - m)
+ *                + piecewise_bias(m, n) + scale * (q_m + b) . A(n - m) + scale * k_n . B(n - m)
  *     lse(m)   = log sum_n exp(s(m, n))             p(m, n) = exp(s(m, n) - lse(m))
  *     out(m)   = U_m^T sum_n p(m, n) (U_n v_n + V(n - m))
  *
@@ -53,7 +53,11 @@ static inline int64_t rotation_row(const struct rotary_attention_rotation *rotat
     return rotation->rows ? rotation->rows[index] : index;
 }
 
-enum { ROTARY_ATTENTION_MAX_TERMS = 4, ROTARY_ATTENTION_TERM_MARGIN = 16 };
+enum {
+    ROTARY_ATTENTION_MAX_TERMS = 5,
+    ROTARY_ATTENTION_TERM_MARGIN = 16,
+    ROTARY_ATTENTION_MAX_SEGMENTS = 1024 /* of a piecewise bias */
+};
 struct rotary_attention_score_term; /* attention_terms.h */
 struct rotary_attention_weight_term;
 struct rotary_attention_value_term;
@@ -83,6 +87,7 @@ struct rotary_attention_problem {
     int64_t queries; /* rows of log_sum_exp; work items may cover fewer */
     int64_t keys;
     int64_t query_offset;  /* query m has the position of key m + query_offset */
+    int64_t first_query;   /* the position of query 0 */
     int64_t ring_capacity; /* of the ring buffer: key n is row (ring_first + n) mod ring_capacity of its view;
                               0: row n */
     int64_t ring_first;
@@ -90,6 +95,7 @@ struct rotary_attention_problem {
     rotary_attention_view output, query_gradient, key_gradient, value_gradient;
     rotary_attention_bias bias;                         /* data NULL: none */
     rotary_attention_distance_bias distance_bias;       /* data NULL: none */
+    rotary_attention_piecewise_bias piecewise_bias;     /* intercepts NULL: none */
     rotary_attention_distance_vectors distance_keys;    /* A; data NULL: none */
     const float *query_bias;                            /* b, [heads, head_dim]; NULL: none */
     rotary_attention_distance_vectors distance_queries; /* B, and */
@@ -133,6 +139,7 @@ struct rotary_attention_sums {
      * zero at first; NULL: not wanted. */
     float *distance_keys;
     float *distance_queries, *distance_values; /* likewise */
+    float *piecewise_bias; /* of the work item (piecewise_sums.h), zero at first; NULL: not wanted */
 };
 
 /* Floats in the sums of a distance bias of one head, over so many queries and keys of a work item. With q and

@@ -24,7 +24,8 @@
  * ROTARY_KERNEL(rotary_attention_<name>_term). */
 #define ROTARY_ATTENTION_SCORE_TERM_LIST(TERM, variant)                                                      \
     TERM(bias, variant)                                                                                      \
-    TERM(distance_bias, variant) TERM(distance_keys, variant) TERM(distance_queries, variant)
+    TERM(distance_bias, variant)                                                                             \
+    TERM(piecewise_bias, variant) TERM(distance_keys, variant) TERM(distance_queries, variant)
 
 /* Queries query ... query + queries - 1 of a head of a sequence, and keys key ... key + keys - 1. A kernel
  * reads `rows` rows and `columns` columns, which may be more than there are queries and keys. */

@@ -5,7 +5,7 @@
  * above it. Where the tile reaches past an end of the table, that part is copied, with its end repeated.
  */
 #include "kernel/attention/attention_variants.h"
-#include "kernel/attention/tile.h"
+#include "kernel/attention/diagonal_sums.h"
 
 static bool is_present(const rotary_attention_problem *problem)
 {
@@ -44,8 +44,6 @@ static const float *scores(const rotary_attention_problem *problem, const struct
     return scratch + tile->rows - 1;
 }
 
-/* Sums each diagonal of the tile: a vector of sums is that of the rows' vectors, each one column on from that
- * of the row above. */
 static void add_gradient(const rotary_attention_problem *problem, const rotary_attention_work *work,
                          const struct rotary_attention_tile *tile,
                          const struct rotary_attention_term_gradient *gradient)
@@ -55,21 +53,9 @@ static void add_gradient(const rotary_attention_problem *problem, const rotary_a
     int64_t queries = work->query_end - work->query_begin, keys = work->key_end - work->key_begin;
     int64_t query = tile->query - work->query_begin, key = tile->key - work->key_begin;
     int64_t member = tile->head % (problem->heads / problem->key_value_heads);
-    int64_t row_stride = gradient->row_stride;
     float *corner = gradient->sums->distance_bias + member * rotary_attention_distance_sums(queries, keys) +
                     (tile->transposed ? query - key + keys - 1 : key - query + queries - 1);
-    for (int64_t diagonal = 1 - tile->rows; diagonal < tile->columns; diagonal += LANES) {
-        int64_t row = max_i64(0, 1 - LANES - diagonal), end = min_i64(tile->rows, tile->columns - diagonal);
-        const float *from = gradient->from + diagonal;
-        vfloat even = {0}, odd = {0};
-        for (; row + 1 < end; row += 2) {
-            even += v_load(from + row * (row_stride + 1));
-            odd += v_load(from + (row + 1) * (row_stride + 1));
-        }
-        if (row < end)
-            even += v_load(from + row * (row_stride + 1));
-        v_store(corner + diagonal, v_load(corner + diagonal) + (even + odd));
-    }
+    add_diagonals(corner, gradient->from, gradient->row_stride, tile->rows, tile->columns);
 }
 
 const struct rotary_attention_score_term ROTARY_KERNEL(rotary_attention_distance_bias_term) = {

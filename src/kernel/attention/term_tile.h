@@ -7,15 +7,17 @@
 
 #include "kernel/attention/attention_terms.h"
 #include "kernel/attention/distance_vectors.h"
+#include "kernel/attention/piecewise_sums.h"
 #include "kernel/attention/tile.h"
 
 #include <math.h>
 
 /* Floats of scratch that term_scores and add_term_gradients need for a tile: the sum of the terms, and what
- * one term needs, which is most for vectors by distance. */
+ * one term needs, which is most for vectors by distance and piecewise-linear biases. */
 static inline int64_t term_scratch(int64_t rows, int64_t columns, int64_t head_dim)
 {
-    return rows * columns + rotary_attention_vector_scratch(rows, columns, head_dim);
+    return rows * columns + max_i64(rotary_attention_vector_scratch(rows, columns, head_dim),
+                                    rotary_attention_piecewise_scratch(rows, columns));
 }
 
 /* to (+)= the term's tile. A masked entry is -infinity, so that no sum unmasks it. */
