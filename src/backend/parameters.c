@@ -124,6 +124,9 @@ static void initialise_block(void *argument, int64_t index, int worker)
         case INITIAL_ONE:
             value[j] = 1.0f;
             break;
+        case INITIAL_CONSTANT:
+            value[j] = row->scale;
+            break;
         case INITIAL_NORMAL:
             value[j] = row->scale * rotary_random_normal(work->key, (uint64_t)(work->first + j));
             break;

@@ -15,6 +15,7 @@
 enum initialisation {
     INITIAL_ZERO,
     INITIAL_ONE,
+    INITIAL_CONSTANT,    /* `scale` */
     INITIAL_NORMAL,      /* standard deviation `scale` */
     INITIAL_UNIFORM,     /* -scale ... scale */
     INITIAL_LOG_UNIFORM, /* the logarithm of a number in 0 ... scale, of at least scale / 256 */

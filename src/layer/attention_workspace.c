@@ -20,6 +20,11 @@ size_t attention_workspace_bytes(const struct sublayer *sublayer, const struct a
     if (config->learned_distance_bias) /* of its gradient too is only read whether there is one */
         bias = (rotary_attention_distance_bias){.data = &unread, .distances = 1, .gradient = &unread};
     const struct relative_vectors_call vectors = relative_vectors_unread(config, &unread);
+    rotary_attention_piecewise_bias piecewise = {.segments = distance_bias_segments(&config->layer_bias)};
+    if (piecewise.segments > 0) {
+        piecewise.intercepts = &unread;
+        piecewise.intercept_gradient = &unread;
+    }
     const rotary_attention_forward_call forward = {.struct_size = sizeof forward,
                                                    .shape = extent->shape,
                                                    .packed_sequences = extent->packed_sequences,
@@ -28,6 +33,7 @@ size_t attention_workspace_bytes(const struct sublayer *sublayer, const struct a
                                                    .query_bias = vectors.query_bias,
                                                    .distance_queries = vectors.queries,
                                                    .distance_values = vectors.values,
+                                                   .piecewise_bias = piecewise,
                                                    .query_positions = positions,
                                                    .key_positions = positions};
     const rotary_attention_backward_call backward = {.struct_size = sizeof backward,
@@ -39,6 +45,7 @@ size_t attention_workspace_bytes(const struct sublayer *sublayer, const struct a
                                                      .query_bias_gradient = vectors.query_bias_gradient,
                                                      .distance_queries = vectors.queries,
                                                      .distance_values = vectors.values,
+                                                     .piecewise_bias = piecewise,
                                                      .query_positions = positions,
                                                      .key_positions = positions};
     size_t bytes = operations->attention_forward_bytes(config->attention, &forward);

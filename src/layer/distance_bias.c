@@ -10,6 +10,12 @@
 
 static const char what[] = "the bias of an encoding by distance";
 
+int64_t distance_bias_segments(const struct distance_bias_config *config)
+{
+    const struct distance_bias_function *function = config->function;
+    return function && function->segments ? function->segments(&config->settings) : 0;
+}
+
 static struct distance_bias_shape shape_of(const struct distance_bias_config *config)
 {
     return (struct distance_bias_shape){.heads = config->heads,
@@ -17,12 +23,13 @@ static struct distance_bias_shape shape_of(const struct distance_bias_config *co
                                             config->causal ? config->positions : 2 * config->positions - 1,
                                         .first = 1 - config->positions,
                                         .causal = config->causal,
+                                        .segments = distance_bias_segments(config),
                                         .settings = config->settings};
 }
 
 static int64_t entries_of(const struct distance_bias_shape *shape)
 {
-    return shape->heads * shape->distances;
+    return shape->segments > 0 ? piecewise_layout_of(shape).count : shape->heads * shape->distances;
 }
 
 double distance_bias_bytes(const struct distance_bias_config *config)
@@ -44,7 +51,7 @@ static rotary_status add_parameters(struct distance_bias *bias, const struct dis
     bias->count = bias->is_learned ? bias->function->list(&bias->shape, rows) : 0;
     for (int i = 0; status == ROTARY_OK && i < bias->count; i++) {
         char name[sizeof rows[i].name];
-        snprintf(name, sizeof name, "%.15s%.80s", config->prefix, rows[i].name);
+        snprintf(name, sizeof name, "%.48s%.47s", config->prefix, rows[i].name);
         memcpy(rows[i].name, name, sizeof name);
         status = parameters_add(parameters, &rows[i], &bias->rows[i], error);
     }
@@ -88,6 +95,37 @@ static rotary_status fill(struct distance_bias *bias, rotary_error *error)
                                             (size_t)entries_of(&bias->shape) * sizeof *bias->table, error);
 }
 
+/* What attention's calls get; `gradient` is laid out as the memory, or NULL. */
+static void set_calls(struct distance_bias *bias, float *gradient)
+{
+    const struct distance_bias_shape *shape = &bias->shape;
+    const float *memory = bias->memory;
+    bias->gradient = gradient;
+    if (shape->segments == 0) {
+        bias->call = (rotary_attention_distance_bias){.data = memory,
+                                                      .distances = shape->distances,
+                                                      .first = shape->first,
+                                                      .head_stride = shape->distances,
+                                                      .gradient = gradient};
+        return;
+    }
+    const struct piecewise_layout at = piecewise_layout_of(shape);
+    bias->piecewise =
+        (rotary_attention_piecewise_bias){.intercepts = memory + at.intercepts,
+                                          .slopes = memory + at.slopes,
+                                          .knots = memory + at.knots,
+                                          .segments = shape->segments,
+                                          .distance_inputs = memory + at.inputs,
+                                          .distances = shape->distances,
+                                          .first = shape->first,
+                                          .query_scales = memory + at.scales,
+                                          .positions = at.positions,
+                                          .intercept_gradient = gradient ? gradient + at.intercepts : NULL,
+                                          .slope_gradient = gradient ? gradient + at.slopes : NULL,
+                                          .input_gradient = gradient ? gradient + at.inputs : NULL,
+                                          .scale_gradient = gradient ? gradient + at.scales : NULL};
+}
+
 static rotary_status allocate(struct distance_bias *bias, const struct distance_bias_config *config,
                               const struct parameters *parameters, rotary_error *error)
 {
@@ -99,14 +137,10 @@ static rotary_status allocate(struct distance_bias *bias, const struct distance_
     if (status != ROTARY_OK)
         return status;
     bias->memory = memory;
-    bias->call = (rotary_attention_distance_bias){.data = bias->memory,
-                                                  .distances = bias->shape.distances,
-                                                  .first = bias->shape.first,
-                                                  .head_stride = bias->shape.distances};
-    if (bias->is_learned) {
-        bias->call.gradient = config->training ? bias->memory + entries_of(&bias->shape) : NULL;
+    bool has_gradient = bias->is_learned && config->training;
+    set_calls(bias, has_gradient ? bias->memory + entries_of(&bias->shape) : NULL);
+    if (bias->is_learned)
         return ROTARY_OK;
-    }
     status = fill(bias, error);
     free_host(bias);
     return status;
@@ -162,9 +196,9 @@ rotary_status distance_bias_update(struct distance_bias *bias, const struct para
 
 rotary_status distance_bias_clear_gradient(struct distance_bias *bias, rotary_error *error)
 {
-    if (!bias->call.gradient)
+    if (!bias->gradient)
         return ROTARY_OK;
-    return bias->backend->operations->clear(bias->backend, bias->call.gradient,
+    return bias->backend->operations->clear(bias->backend, bias->gradient,
                                             (size_t)entries_of(&bias->shape) * sizeof(float), error);
 }
 
@@ -187,12 +221,11 @@ static rotary_status add_gradient(struct distance_bias *bias, int i, struct para
 rotary_status distance_bias_backward(struct distance_bias *bias, struct parameters *parameters,
                                      rotary_error *error)
 {
-    if (!bias->call.gradient)
+    if (!bias->gradient)
         return ROTARY_OK;
     const struct backend *backend = bias->backend;
-    rotary_status status =
-        backend->operations->read(backend, bias->table, bias->call.gradient,
-                                  (size_t)entries_of(&bias->shape) * sizeof *bias->table, error);
+    rotary_status status = backend->operations->read(
+        backend, bias->table, bias->gradient, (size_t)entries_of(&bias->shape) * sizeof *bias->table, error);
     if (status != ROTARY_OK)
         return status;
     for (int i = 0; i < bias->count; i++) {

@@ -18,7 +18,7 @@ enum position {
 #undef ROTARY_ENCODING_VALUE
 
 enum kerple_kernel { KERPLE_LOG, KERPLE_POWER };
-enum { SANDWICH_MAX_CHANNELS = 1024 };
+enum { SANDWICH_MAX_CHANNELS = 1024, FIRE_MAX_WIDTH = 256 };
 
 struct formula_bias; /* layer/formula_bias.h */
 struct table_bias;   /* layer/table_bias.h */
@@ -29,22 +29,44 @@ struct distance_bias_settings {
     int64_t buckets, max_distance; /* t5: in all directions; from max_distance on all distances share one */
     enum kerple_kernel kernel;
     int64_t sandwich_channels;          /* an even number */
+    int64_t fire_width;                 /* hidden units, at most FIRE_MAX_WIDTH */
+    double fire_length;                 /* L at first */
     const struct formula_bias *formula; /* of an encoding that has it, borrowed */
     const struct table_bias *table;     /* likewise */
 };
 
-/* A bias that depends on head and distance alone, [heads, distances]: entry i of a head is added to the
- * scores of keys at distance first + i, the key's position minus the query's. */
+/* A bias by head and distance, the key's position minus the query's: first, first + 1, ... It is either a
+ * table, [heads, distances], or, where it has segments, a piecewise-linear function of the distance that the
+ * query's position scales (rotary_attention_piecewise_bias). */
 struct distance_bias_shape {
     int64_t heads, distances, first;
-    bool causal; /* no distance is above 0 */
+    bool causal;      /* no distance is above 0 */
+    int64_t segments; /* 0: a table */
     struct distance_bias_settings settings;
 };
+
+/* Where the arrays of a piecewise-linear bias are, one after the other. */
+struct piecewise_layout {
+    int64_t intercepts, slopes, knots, inputs, scales;
+    int64_t positions; /* of the scales: 1 - first */
+    int64_t count;     /* floats of all */
+};
+
+static inline struct piecewise_layout piecewise_layout_of(const struct distance_bias_shape *shape)
+{
+    struct piecewise_layout at = {.slopes = shape->heads * shape->segments, .positions = 1 - shape->first};
+    at.knots = 2 * at.slopes;
+    at.inputs = at.knots + shape->segments - 1;
+    at.scales = at.inputs + shape->distances;
+    at.count = at.scales + at.positions;
+    return at;
+}
 
 /* The most parameters that a learned bias may have. */
 enum { DISTANCE_BIAS_PARAMETERS = 8 };
 
-/* How a bias by distance is computed, on the host. The parameters of a fixed one are NULL, as it has none. */
+/* How a bias by distance is computed, on the host: the table, or the arrays of a piecewise-linear one. The
+ * parameters of a fixed one are NULL, as it has none. */
 struct distance_bias_function {
     void (*fill)(const struct distance_bias_shape *shape, const float *const *parameters, float *bias);
     /* Of learned biases; else NULL. `list` describes the parameters in rows that are zero (name, shape,
@@ -53,6 +75,9 @@ struct distance_bias_function {
     int (*list)(const struct distance_bias_shape *shape, struct parameter rows[DISTANCE_BIAS_PARAMETERS]);
     void (*gradient)(const struct distance_bias_shape *shape, const float *const *parameters,
                      const float *d_bias, double *const *d_parameters);
+    /* Of piecewise-linear biases; NULL: a table. Tables are shared by the layers of a stack, and each layer
+     * has a piecewise-linear bias of its own. */
+    int64_t (*segments)(const struct distance_bias_settings *settings);
 };
 
 /* Where vectors by distance come from (struct rotary_attention_distance_vectors). */
@@ -92,7 +117,7 @@ struct position_encoding {
     enum embedding_position embedding; /* table added to the embedding */
     bool rotate_query_key, rotate_value;
     bool xpos; /* the rotation of queries and keys has xPos's magnitudes, where attention is causal */
-    const struct distance_bias_function *distance_bias; /* the same in all layers; NULL: there is none */
+    const struct distance_bias_function *distance_bias; /* NULL: there is none */
     struct distance_vector_terms distance_vectors;
     /* Scores are divided by the root of head_dim times this, as if so many products were added up; 0: 1. */
     int score_products;

@@ -19,6 +19,7 @@
     ENCODING(SANDWICH, sandwich, "sandwich")                                                                 \
     ENCODING(SHAW, shaw, "shaw")                                                                             \
     ENCODING(TRANSFORMER_XL, transformer_xl, "transformer-xl")                                               \
-    ENCODING(DEBERTA, deberta, "deberta")
+    ENCODING(DEBERTA, deberta, "deberta")                                                                    \
+    ENCODING(FIRE, fire, "fire")
 
 #endif

@@ -14,6 +14,7 @@
 #include "layer/query_key_norm.h"
 #include "layer/relative_vectors.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 struct self_attention {
@@ -22,6 +23,7 @@ struct self_attention {
     bool has_norms;
     struct projection_norm query_norm, key_norm; /* "<name>.query_norm", "<name>.key_norm" */
     struct relative_vectors vectors;             /* "<name>.relative_..." */
+    struct distance_bias bias;                   /* of this layer alone; empty where there is none */
     struct matrix qkv;                           /* saved: [rows, (heads + 2 key_value_heads) head_dim] */
     /* Saved: [rows, (heads + key_value_heads) head_dim], queries and keys as attention reads them. With norms
      * and training beside those in qkv, else there. */
@@ -54,7 +56,20 @@ static void destroy(struct sublayer *sublayer)
     linear_destroy(layer->query_key_value);
     linear_destroy(layer->output);
     relative_vectors_destroy(&layer->vectors);
+    distance_bias_destroy(&layer->bias);
     free(layer);
+}
+
+static rotary_status create_bias(struct distance_bias *bias, const struct backend *backend,
+                                 const struct sublayer_config *config, struct parameters *parameters,
+                                 rotary_error *error)
+{
+    struct distance_bias_config own = config->layer_bias;
+    char prefix[48];
+    snprintf(prefix, sizeof prefix, "%.46s.", config->name);
+    own.prefix = prefix;
+    return distance_bias_segments(&own) > 0 ? distance_bias_create(bias, backend, &own, parameters, error)
+                                            : ROTARY_OK;
 }
 
 static rotary_status create(struct sublayer **sublayer, const struct backend *backend,
@@ -84,6 +99,8 @@ static rotary_status create(struct sublayer **sublayer, const struct backend *ba
         status = query_key_norms_create(&made->query_norm, &made->key_norm, config, parameters, error);
     if (status == ROTARY_OK)
         status = relative_vectors_create(&made->vectors, backend, config, parameters, error);
+    if (status == ROTARY_OK)
+        status = create_bias(&made->bias, backend, config, parameters, error);
     if (status == ROTARY_OK)
         *sublayer = &made->sublayer;
     else
@@ -237,6 +254,8 @@ static rotary_status forward(struct sublayer *sublayer, const struct parameters 
         status = project(layer, parameters, call->in, error);
     if (status == ROTARY_OK)
         status = relative_vectors_forward(&layer->vectors, parameters, &vectors, error);
+    if (status == ROTARY_OK)
+        status = distance_bias_update(&layer->bias, parameters, error);
     if (status != ROTARY_OK)
         return status;
     const struct attention_extent extent = extent_of(&call->tokens);
@@ -255,6 +274,7 @@ static rotary_status forward(struct sublayer *sublayer, const struct parameters 
                                                .query_bias = vectors.query_bias,
                                                .distance_queries = vectors.queries,
                                                .distance_values = vectors.values,
+                                               .piecewise_bias = layer->bias.piecewise,
                                                .dropout = weights_dropout(call->dropout),
                                                .key_lengths = call->tokens.lengths,
                                                .query_positions = call->tokens.positions,
@@ -279,6 +299,8 @@ static rotary_status backward(struct sublayer *sublayer, struct parameters *para
     rotary_status status = linear_backward(layer->output, parameters, d_context, call->d_out, context, error);
     if (status == ROTARY_OK)
         status = relative_vectors_clear_gradient(&layer->vectors, parameters, &vectors, error);
+    if (status == ROTARY_OK)
+        status = distance_bias_clear_gradient(&layer->bias, error);
     if (status != ROTARY_OK)
         return status;
     const struct attention_extent extent = extent_of(&call->tokens);
@@ -304,6 +326,7 @@ static rotary_status backward(struct sublayer *sublayer, struct parameters *para
                                                 .query_bias_gradient = vectors.query_bias_gradient,
                                                 .distance_queries = vectors.queries,
                                                 .distance_values = vectors.values,
+                                                .piecewise_bias = layer->bias.piecewise,
                                                 .dropout = weights_dropout(call->dropout),
                                                 .key_lengths = call->tokens.lengths,
                                                 .query_positions = call->tokens.positions,
@@ -314,6 +337,8 @@ static rotary_status backward(struct sublayer *sublayer, struct parameters *para
     record_profile(sublayer, begin, "backward", &call->tokens, 5.0);
     if (status == ROTARY_OK)
         status = relative_vectors_backward(&layer->vectors, parameters, queries_of(config, d_qkv), error);
+    if (status == ROTARY_OK)
+        status = distance_bias_backward(&layer->bias, parameters, error);
     if (status == ROTARY_OK)
         status = norms_backward(layer, parameters, rows, error);
     if (status != ROTARY_OK)
@@ -385,7 +410,8 @@ static rotary_status attend(const struct self_attention *layer, const struct sub
         .distance_keys = run.vectors.keys,
         .query_bias = run.vectors.query_bias,
         .distance_queries = run.vectors.queries,
-        .distance_values = run.vectors.values};
+        .distance_values = run.vectors.values,
+        .piecewise_bias = layer->bias.piecewise};
     const struct backend *backend = layer->sublayer.backend;
     return backend->operations->attention_decode(
         backend, &(struct backend_attention_decode){config->attention, &attention}, error);
@@ -415,6 +441,8 @@ static rotary_status decode(struct sublayer *sublayer, const struct parameters *
     struct self_attention *layer = of(sublayer);
     int64_t rows = call->in.rows;
     rotary_status status = project(layer, parameters, call->in, error);
+    if (status == ROTARY_OK)
+        status = distance_bias_update(&layer->bias, parameters, error);
     if (status != ROTARY_OK)
         return status;
     double begin = profile_begin(sublayer->backend->profile);

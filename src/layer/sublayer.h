@@ -10,7 +10,7 @@
 #ifndef ROTARY_LAYER_SUBLAYER_H
 #define ROTARY_LAYER_SUBLAYER_H
 
-#include "layer/encoding.h"
+#include "layer/distance_bias.h"
 #include "layer/linear.h"
 #include "layer/norm.h"
 
@@ -54,6 +54,10 @@ struct sublayer_config {
     rotary_attention_distance_bias distance_bias; /* of scores; in the backend's memory, borrowed */
     bool learned_distance_bias; /* it has a gradient in training; known where the bias has no memory yet */
     struct relative_vectors_config distance_vectors;
+
+    /* Of a piecewise-linear bias that the layer has for itself; function NULL: none. The prefix is not read.
+     */
+    struct distance_bias_config layer_bias;
 
     int64_t hidden;
     enum activation activation;

@@ -76,13 +76,17 @@ static rotary_status rotate(const struct vectors *v, enum role role, struct rota
     return rotary_rope_apply(rotation.rope, &call, error);
 }
 
+/* The arrays of a piecewise-linear bias. */
+enum { INTERCEPTS, SLOPES, KNOTS, INPUTS, SCALES, PIECEWISE_ARRAYS };
+
 /* A call of attention for one sequence, on the host: queries, keys and values rotated as its scores want
  * them, and the output rotated as its sum over values is. */
 struct scene {
     const rotary_attention_config *config;
     const rotary_attention_forward_call *call;
     struct vectors query, key, value, output;
-    float *distance_bias; /* [heads, head stride]; NULL: none */
+    float *distance_bias;               /* [heads, head stride]; NULL: none */
+    float *piecewise[PIECEWISE_ARRAYS]; /* as those of the call; NULL: none */
     /* Of vectors by distance, laid out as those of the call; NULL: none. */
     float *distance_keys, *distance_queries, *distance_values;
     float *query_bias;              /* [heads, head_dim]; NULL: none */
@@ -97,6 +101,8 @@ static void free_scene(struct scene *scene)
     free(scene->value.data);
     free(scene->output.data);
     free(scene->distance_bias);
+    for (int i = 0; i < PIECEWISE_ARRAYS; i++)
+        free(scene->piecewise[i]);
     free(scene->distance_keys);
     free(scene->distance_queries);
     free(scene->distance_values);
@@ -135,6 +141,24 @@ static rotary_status read_distance_vectors(const struct backend *backend, float 
     return read_floats(backend, to, vectors->data ? vectors->data - before : NULL, count, error);
 }
 
+static rotary_status read_piecewise(const struct backend *backend, struct scene *scene, rotary_error *error)
+{
+    const rotary_attention_piecewise_bias *bias = &scene->call->piecewise_bias;
+    int64_t functions = scene->config->heads * bias->segments;
+    const struct {
+        const float *from;
+        int64_t count;
+    } arrays[PIECEWISE_ARRAYS] = {[INTERCEPTS] = {bias->intercepts, functions},
+                                  [SLOPES] = {bias->slopes, functions},
+                                  [KNOTS] = {bias->knots, bias->segments - 1},
+                                  [INPUTS] = {bias->distance_inputs, bias->distances},
+                                  [SCALES] = {bias->query_scales, bias->positions}};
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; i < PIECEWISE_ARRAYS && status == ROTARY_OK; i++)
+        status = read_floats(backend, &scene->piecewise[i], arrays[i].from, arrays[i].count, error);
+    return status;
+}
+
 /* What scores and values have by distance. */
 static rotary_status read_terms(const struct backend *backend, struct scene *scene, rotary_error *error)
 {
@@ -143,6 +167,8 @@ static rotary_status read_terms(const struct backend *backend, struct scene *sce
     const rotary_attention_distance_bias *bias = &call->distance_bias;
     rotary_status status = read_floats(backend, &scene->distance_bias, bias->data,
                                        (config->heads - 1) * bias->head_stride + bias->distances, error);
+    if (status == ROTARY_OK)
+        status = read_piecewise(backend, scene, error);
     if (status == ROTARY_OK)
         status = read_distance_vectors(backend, &scene->distance_keys, config, &call->distance_keys, error);
     if (status == ROTARY_OK)
@@ -286,14 +312,28 @@ static double content_score(const struct scene *scene, int64_t head, int64_t m, 
     return sum;
 }
 
+static double piecewise_bias(const struct scene *scene, int64_t head, int64_t m, int64_t n)
+{
+    const rotary_attention_piecewise_bias *bias = &scene->call->piecewise_bias;
+    int64_t position = scene->call->shape.first_query + m, segment = 0;
+    position = max_i64(0, min_i64(position, bias->positions - 1));
+    double x = (double)scene->piecewise[INPUTS][entry_of(scene, m, n, bias->first, bias->distances)] *
+               (double)scene->piecewise[SCALES][position];
+    while (segment < bias->segments - 1 && (double)scene->piecewise[KNOTS][segment] <= x)
+        segment++;
+    segment += head * bias->segments;
+    return (double)scene->piecewise[INTERCEPTS][segment] + (double)scene->piecewise[SLOPES][segment] * x;
+}
+
 /* The part of it that depends on their places alone. */
 static double bias_of(const struct scene *scene, int64_t head, int64_t m, int64_t n)
 {
     const rotary_attention_distance_bias *bias = &scene->call->distance_bias;
-    if (!scene->distance_bias)
-        return 0;
-    return (double)
-        scene->distance_bias[head * bias->head_stride + entry_of(scene, m, n, bias->first, bias->distances)];
+    double sum = scene->piecewise[INTERCEPTS] ? piecewise_bias(scene, head, m, n) : 0.0;
+    if (scene->distance_bias)
+        sum += (double)scene->distance_bias[head * bias->head_stride +
+                                            entry_of(scene, m, n, bias->first, bias->distances)];
+    return sum;
 }
 
 /* A bias of this or less masks a key (rotary_attention_bias). */

@@ -16,11 +16,12 @@ struct embedded_stack {
     const struct backend *backend;
     int64_t vocabulary, batch, time; /* tokens; the maximum per call */
     struct embedding embedding;
-    struct attention_plans plans;       /* of self-attention */
-    struct distance_bias distance_bias; /* of self-attention; empty where the encoding has none */
-    struct distance_rows distance_rows; /* likewise */
-    struct stack *stack;                /* NULL: the transformer has no such part */
-    uint32_t dropout_site;              /* of the embedding; those of the stack follow it */
+    struct attention_plans plans;           /* of self-attention */
+    struct distance_bias distance_bias;     /* of self-attention; empty where the encoding has none */
+    struct distance_bias_config layer_bias; /* of a bias that each layer has for itself; function NULL */
+    struct distance_rows distance_rows;     /* likewise */
+    struct stack *stack;                    /* NULL: the transformer has no such part */
+    uint32_t dropout_site;                  /* of the embedding; those of the stack follow it */
     /* Of a call, in the backend's memory: [rows]. */
     int32_t *tokens, *positions; /* positions where they are not 0, 1, 2, ... */
     /* On the host. */

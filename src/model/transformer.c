@@ -54,6 +54,7 @@ static struct stack_part self_attention_part(const struct transformer *transform
     made.config.distance_bias = part->distance_bias.call;
     made.config.learned_distance_bias = part->distance_bias.is_learned;
     made.config.distance_vectors = vectors_config_of(transformer, part);
+    made.config.layer_bias = part->layer_bias;
     return made;
 }
 
@@ -195,6 +196,8 @@ static struct distance_bias_config bias_config_of(const struct transformer *tran
                                                       .max_distance = config->relative_attention_max_distance,
                                                       .kernel = (enum kerple_kernel)config->kerple_kernel,
                                                       .sandwich_channels = config->sandwich_channels,
+                                                      .fire_width = config->fire_width,
+                                                      .fire_length = config->fire_length,
                                                       .formula = &transformer->encoding.bias,
                                                       .table = &transformer->encoding.table}};
 }
@@ -203,6 +206,10 @@ static rotary_status add_distance_bias(struct transformer *transformer, struct e
                                        int64_t positions, rotary_error *error)
 {
     const struct distance_bias_config config = bias_config_of(transformer, part, positions);
+    if (distance_bias_segments(&config) > 0) {
+        part->layer_bias = config;
+        return ROTARY_OK;
+    }
     return distance_bias_create(&part->distance_bias, transformer->backend, &config, &transformer->parameters,
                                 error);
 }
@@ -346,7 +353,8 @@ static double count_tables(const struct transformer *transformer, const struct e
     const struct distance_bias_config bias = bias_config_of(transformer, part, transformer_positions(config));
     const struct distance_rows_config rows = rows_config_of(transformer, part, false);
     double positions = (double)transformer_positions(config),
-           bytes = distance_bias_bytes(&bias) + distance_rows_bytes(transformer->backend, &rows);
+           biases = distance_bias_segments(&bias) > 0 ? (double)part->plans.layers : 1.0,
+           bytes = biases * distance_bias_bytes(&bias) + distance_rows_bytes(transformer->backend, &rows);
     if (transformer->encoding.terms.embedding == EMBEDDING_POSITION_SINUSOIDAL)
         bytes += positions * (double)config->hidden_size * sizeof(float);
     return bytes + attention_plans_table_bytes(&part->plans, config);

@@ -34,6 +34,8 @@ void transformer_config_default(struct transformer_config *config)
                                           .relative_attention_max_distance = 128,
                                           .sandwich_channels = 128,
                                           .max_relative_position = 16,
+                                          .fire_width = 32,
+                                          .fire_length = 512.0,
                                           .bias = true};
 }
 
@@ -116,6 +118,10 @@ static const struct setting table[] = {
      .help = "channels of the sinusoids of sandwich, an even number"},
     {"max_relative_position", SETTING_INTEGER, MEMBER(max_relative_position), 1, 1 << 20, NULL,
      .help = "distance from which on all share their vectors (shaw)"},
+    {"fire_width", SETTING_INTEGER, MEMBER(fire_width), 1, FIRE_MAX_WIDTH, NULL,
+     .help = "hidden units of fire's network"},
+    {"fire_length", SETTING_REAL, MEMBER(fire_length), 1.0, 1e9, NULL,
+     .help = "position from which fire divides by the query's, before training"},
     {"dropout", SETTING_REAL, MEMBER(dropout), 0.0, 0.99, NULL,
      .help = "of the embedding and of every residual branch"},
     {"attention_dropout", SETTING_REAL, MEMBER(attention_dropout), 0.0, 0.99, NULL,

@@ -65,6 +65,8 @@ struct transformer_config {
     int64_t relative_attention_num_buckets, relative_attention_max_distance; /* t5 */
     int kerple_kernel;                                                       /* log, power */
     int64_t sandwich_channels;
+    int64_t fire_width;
+    double fire_length;
     /* Of vectors by distance. */
     int64_t max_relative_position; /* shaw, deberta */
 };

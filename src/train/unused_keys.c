@@ -56,6 +56,11 @@ static bool clips_no_distance(const struct run_config *config)
     return config->model.position != POSITION_SHAW && config->model.position != POSITION_DEBERTA;
 }
 
+static bool has_no_fire(const struct run_config *config)
+{
+    return config->model.position != POSITION_FIRE;
+}
+
 static bool has_no_minimum(const struct run_config *config)
 {
     return config->train.schedule != SCHEDULE_LINEAR && config->train.schedule != SCHEDULE_COSINE;
@@ -119,6 +124,8 @@ static const struct {
     {"kerple_kernel", "position", has_no_kernel, "position kerple"},
     {"sandwich_channels", "position", has_no_sandwich, "position sandwich"},
     {"max_relative_position", "position", clips_no_distance, "position shaw or deberta"},
+    {"fire_width", "position", has_no_fire, "position fire"},
+    {"fire_length", "position", has_no_fire, "position fire"},
     {"minimum_learning_rate", "schedule", has_no_minimum, "schedule linear or cosine"},
     {"steps", "epochs", has_epochs, "epochs 0"},
     {"batch_size", "batch_tokens", has_token_budget, "batch_tokens 0"},

@@ -245,6 +245,20 @@ static double *load_unrotated(const struct attention_plan *plan, rotary_attentio
     return to;
 }
 
+/* With the functions of one head. */
+static rotary_attention_piecewise_bias piecewise_bias_of(rotary_attention_piecewise_bias bias, int64_t head)
+{
+    if (!bias.intercepts)
+        return bias;
+    bias.intercepts += head * bias.segments;
+    bias.slopes += head * bias.segments;
+    if (bias.intercept_gradient) {
+        bias.intercept_gradient += head * bias.segments;
+        bias.slope_gradient += head * bias.segments;
+    }
+    return bias;
+}
+
 static struct reference_head head_load(const struct attention_plan *plan,
                                        const rotary_attention_forward_call *call, struct sequence sequence,
                                        int64_t h)
@@ -264,6 +278,7 @@ static struct reference_head head_load(const struct attention_plan *plan,
         .value = load_rows(plan, call->value, keys, call->keys_rotated ? NULL : &plan->value_rotation),
         .bias_stride = call->bias.query_stride,
         .distance_bias = distance_bias_of(call->distance_bias, h),
+        .piecewise_bias = piecewise_bias_of(call->piecewise_bias, h),
         .distance_keys = vectors_of(call->distance_keys, h),
         .distance_queries = vectors_of(call->distance_queries, h),
         .distance_values = vectors_of(call->distance_values, h),
@@ -315,6 +330,7 @@ static rotary_attention_forward_call inputs_of(const rotary_attention_backward_c
                                            .query_positions = call->query_positions,
                                            .key_positions = call->key_positions,
                                            .distance_bias = call->distance_bias,
+                                           .piecewise_bias = call->piecewise_bias,
                                            .dropout = call->dropout,
                                            .distance_keys = call->distance_keys,
                                            .query_bias = call->query_bias,
@@ -442,6 +458,7 @@ static void decode_head(const struct attention_plan *plan, const rotary_attentio
                                   .value = cached(plan, call, call->value_cache, keys),
                                   .bias_stride = call->bias.query_stride,
                                   .distance_bias = distance_bias_of(call->distance_bias, h),
+                                  .piecewise_bias = piecewise_bias_of(call->piecewise_bias, h),
                                   .distance_keys = vectors_of(call->distance_keys, h),
                                   .distance_queries = vectors_of(call->distance_queries, h),
                                   .distance_values = vectors_of(call->distance_values, h),
@@ -508,6 +525,26 @@ static void check_query_bias(const struct backend *backend, const struct attenti
                           "bias of queries");
 }
 
+static void check_piecewise_bias(const struct backend *backend, const struct attention_plan *plan,
+                                 const rotary_attention_piecewise_bias *bias)
+{
+    int64_t functions = plan->config.heads * bias->segments;
+    const struct {
+        const float *data, *gradient;
+        int64_t count;
+    } arrays[] = {{bias->intercepts, bias->intercept_gradient, functions},
+                  {bias->slopes, bias->slope_gradient, functions},
+                  {bias->knots, NULL, bias->segments - 1},
+                  {bias->distance_inputs, bias->input_gradient, bias->distances},
+                  {bias->query_scales, bias->scale_gradient, bias->positions}};
+    for (int i = 0; i < 5; i++) {
+        reference_check_array(backend, arrays[i].data, arrays[i].count, sizeof(float),
+                              "piecewise-linear bias");
+        reference_check_array(backend, arrays[i].gradient, arrays[i].count, sizeof(float),
+                              "gradient of a piecewise-linear bias");
+    }
+}
+
 /* Of queries, keys and values. */
 static void check_inputs(const struct backend *backend, const struct attention_plan *plan,
                          const rotary_attention_forward_call *call)
@@ -527,6 +564,7 @@ static void check_inputs(const struct backend *backend, const struct attention_p
     reference_check_host(backend, call->query_positions, "positions of queries");
     reference_check_host(backend, call->key_positions, "positions of keys");
     check_distance_bias(backend, plan, &call->distance_bias);
+    check_piecewise_bias(backend, plan, &call->piecewise_bias);
     check_distance_vectors(backend, plan, &call->distance_keys);
     check_distance_vectors(backend, plan, &call->distance_queries);
     check_distance_vectors(backend, plan, &call->distance_values);
@@ -595,6 +633,7 @@ rotary_status reference_attention_decode(const struct backend *backend,
     check_view(backend, call->plan, readable(of->output), queries, "output of attention");
     check_new_keys(backend, call->plan, of);
     check_distance_bias(backend, call->plan, &of->distance_bias);
+    check_piecewise_bias(backend, call->plan, &of->piecewise_bias);
     check_distance_vectors(backend, call->plan, &of->distance_keys);
     check_distance_vectors(backend, call->plan, &of->distance_queries);
     check_distance_vectors(backend, call->plan, &of->distance_values);

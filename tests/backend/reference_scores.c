@@ -90,6 +90,52 @@ static float distance_bias(const struct reference_head *head, int64_t m, int64_t
     return head->distance_bias.data[entry_of(head, m, n)];
 }
 
+static int64_t clip(int64_t entry, int64_t count)
+{
+    return entry < 0 ? 0 : entry < count ? entry : count - 1;
+}
+
+/* Of a query and a key in the piecewise-linear bias: its segment, and the places of input and scale. */
+struct piece {
+    int64_t segment, input, scale;
+    double x;
+};
+
+static struct piece piece_of(const struct reference_head *head, int64_t m, int64_t n)
+{
+    const rotary_attention_piecewise_bias *bias = &head->piecewise_bias;
+    int64_t position = head->first_query + m, distance = head->first_key + n - position;
+    struct piece piece = {.input = clip(distance - bias->first, bias->distances),
+                          .scale = clip(position, bias->positions)};
+    piece.x = (double)bias->distance_inputs[piece.input] * (double)bias->query_scales[piece.scale];
+    while (piece.segment + 1 < bias->segments && piece.x >= (double)bias->knots[piece.segment])
+        piece.segment++;
+    return piece;
+}
+
+static double piecewise_bias(const struct reference_head *head, int64_t m, int64_t n)
+{
+    struct piece piece = piece_of(head, m, n);
+    return (double)head->piecewise_bias.intercepts[piece.segment] +
+           (double)head->piecewise_bias.slopes[piece.segment] * piece.x;
+}
+
+static void add_to(float *sum, double value)
+{
+    *sum = (float)((double)*sum + value);
+}
+
+static void add_piecewise_gradient(const struct reference_head *head, int64_t m, int64_t n, double d_bias)
+{
+    const rotary_attention_piecewise_bias *bias = &head->piecewise_bias;
+    struct piece piece = piece_of(head, m, n);
+    double d_x = d_bias * (double)bias->slopes[piece.segment];
+    add_to(&bias->intercept_gradient[piece.segment], d_bias);
+    add_to(&bias->slope_gradient[piece.segment], d_bias * piece.x);
+    add_to(&bias->input_gradient[piece.input], d_x * (double)bias->query_scales[piece.scale]);
+    add_to(&bias->scale_gradient[piece.scale], d_x * (double)bias->distance_inputs[piece.input]);
+}
+
 static bool sees(const struct reference_head *head, int64_t m, int64_t n)
 {
     int64_t distance = head->first_query + m - head->first_key - n, window = head->config->window;
@@ -121,6 +167,8 @@ static void score_row(const struct reference_head *head, int64_t m)
             score += (double)head->bias[m * head->bias_stride + n];
         if (head->distance_bias.data)
             score += (double)distance_bias(head, m, n);
+        if (head->piecewise_bias.intercepts)
+            score += piecewise_bias(head, m, n);
         if (head->distance_keys.data)
             score += (double)head->config->scale *
                      vector_dot(head->unrotated_query + m * dim,
@@ -216,6 +264,8 @@ static void distance_gradients(const struct reference_head *head, int64_t m, int
         float *entry = &head->distance_bias.gradient[entry_of(head, m, n)];
         *entry = (float)((double)*entry + d_score);
     }
+    if (head->piecewise_bias.intercept_gradient)
+        add_piecewise_gradient(head, m, n, d_score);
     if (head->distance_keys.data) {
         struct vector key = vector_of(head, &head->distance_keys, m, n);
         double ds = (double)head->config->scale * d_score;

@@ -19,6 +19,7 @@ struct reference_head {
     rotary_attention_distance_vectors distance_keys, distance_values; /* likewise */
     rotary_attention_distance_vectors distance_queries; /* likewise; keys that meet them are not rotated */
     double *unrotated_query; /* [queries, head_dim]: of distance_keys, with query_bias; NULL without them */
+    rotary_attention_piecewise_bias piecewise_bias; /* with the functions of this head */
     rotary_attention_dropout dropout;
     int64_t head, sequence; /* what numbers the head and the sequence for dropout */
     double *p, *d_softcap;  /* [keys], of one query */

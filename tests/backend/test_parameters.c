@@ -119,7 +119,8 @@ static void test_initialisation(const struct backend *backend)
     rotary_error error;
     int normal = add(&one, "normal", N, 1, INITIAL_NORMAL, 0.02f),
         uniform = add(&one, "uniform", N, 1, INITIAL_UNIFORM, 0.5f),
-        log_uniform = add(&one, "log_uniform", N, 1, INITIAL_LOG_UNIFORM, 2.0f);
+        log_uniform = add(&one, "log_uniform", N, 1, INITIAL_LOG_UNIFORM, 2.0f),
+        constant = add(&one, "constant", 2, 0, INITIAL_CONSTANT, 0.1f);
     add(&two, "another", 9, 9, INITIAL_NORMAL, 1.0f);
     int same = add(&two, "normal", N, 1, INITIAL_NORMAL, 0.02f);
     CHECK(parameters_allocate(&one, false, &error) == ROTARY_OK);
@@ -133,6 +134,7 @@ static void test_initialisation(const struct backend *backend)
     const float *n = of_one + one.rows[normal].offset, *u = of_one + one.rows[uniform].offset,
                 *l = of_one + one.rows[log_uniform].offset;
     CHECK(memcmp(n, of_two + two.rows[same].offset, N * sizeof *n) == 0);
+    CHECK(of_one[one.rows[constant].offset] == 0.1f && of_one[one.rows[constant].offset + 1] == 0.1f);
     double mean[3] = {0}, square[2] = {0};
     for (int i = 0; i < N; i++) {
         mean[0] += (double)n[i] / N;

@@ -29,7 +29,7 @@ does 0 train index --resume --out parts
 says "5 steps"
 
 # Learned biases and vectors by distance resume likewise.
-for position in kerple shaw transformer-xl deberta; do
+for position in kerple shaw transformer-xl deberta fire; do
     for steps in 4 2; do
         # shellcheck disable=SC2086
         does 0 train index --position $position $tiny --steps $steps --out $position$steps

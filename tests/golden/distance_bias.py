@@ -35,6 +35,23 @@ def kerple(distance, heads, parameter, kernel):
     return -scale * torch.where(distance > 0, away ** exponent, 0.0)
 
 
+def layer_bias(position, heads, queries, keys, name, parameter, settings):
+    """Biases that each layer has for itself, [heads, queries, keys]; 0 for other encodings. `name` is the sublayer's. FIRE, Li
+    et al. 2024, as in their listing: a network of psi(|m - n|) / (psi(max(L, m)) + 1e-6)."""
+    if position != "fire":
+        return 0.0
+    width, length = settings.get("fire_width", 32), settings.get("fire_length", 512.0)
+    c = parameter(name + ".fire.c", 1).abs()
+    threshold = parameter(name + ".fire.length_multiplier", 1).abs() * length
+    m = torch.arange(queries, dtype=torch.float64)[:, None]
+    away = (m - torch.arange(keys, dtype=torch.float64)).abs()
+    x = torch.log(1.0 + c * away) / (torch.log(1.0 + c * torch.maximum(m, threshold)) + 1e-6)
+    weight = parameter(name + ".fire.hidden.weight", width, 1)
+    hidden = torch.relu(x[..., None] @ weight.T + parameter(name + ".fire.hidden.bias", width))
+    out = hidden @ parameter(name + ".fire.output.weight", heads, width).T + parameter(name + ".fire.output.bias", heads)
+    return out.movedim(-1, 0)
+
+
 def bias(position, heads, queries, keys, causal, parameter, settings):
     """[heads, queries, keys], added to the scores of self-attention; 0 for encodings without a bias. parameter(name, shape)
     returns a parameter; settings is a dictionary with the keys of configurations."""

@@ -11,7 +11,7 @@ parameters come from the C code. Parameters are 0.3 sin(0.7 i + 0.05 i^2 + lengt
 import json
 import math
 import torch
-from distance_bias import bias as distance_bias
+from distance_bias import bias as distance_bias, layer_bias
 from distance_vectors import vectors as distance_vectors, weighted
 
 torch.set_default_dtype(torch.float64)
@@ -46,6 +46,8 @@ CASES = [
     {"position": "transformer-xl", "architecture": "encoder_decoder", "query_key_norm": "head"},
     {"position": "deberta", "num_key_value_heads": 2, "max_relative_position": 3},
     {"position": "deberta", "architecture": "encoder_decoder", "max_relative_position": 5},
+    {"position": "fire", "fire_width": 5, "fire_length": 20},
+    {"position": "fire", "architecture": "encoder_decoder", "fire_width": 9, "fire_length": 10},
 ]
 
 
@@ -102,6 +104,7 @@ def attend(case, name, q, k, v, causal, rotary):
         def table(suffix, *shape):  # of the stack
             return parameter(name[:name.index("layers.")] + suffix, *shape)
         scores = scores + distance_bias(case["position"], HEADS, q.shape[1], k.shape[1], causal, table, case)
+        scores = scores + layer_bias(case["position"], HEADS, q.shape[1], k.shape[1], name, parameter, case)
     if causal:
         distance = torch.arange(q.shape[1])[:, None] - torch.arange(k.shape[1])
         hidden = (distance < 0) | (distance >= case.get("sliding_window", 1 << 30))

@@ -13,7 +13,7 @@ import math
 import os
 import sys
 import torch
-from distance_bias import bias as distance_bias
+from distance_bias import bias as distance_bias, layer_bias
 from distance_vectors import vectors as distance_vectors, weighted
 from random_positions import drawn
 
@@ -64,6 +64,8 @@ CASES = [
     ("roper", "pre", "rms_norm", "swiglu", 1, 0, 4, 1.0, 0.5, "half", 0, '{"randomized_positions": 50}'),
     ("learned", "pre", "layer_norm", "gelu", 1, 0, 4, 1.0, 1.0, "half", 0, '{"randomized_positions": 21}'),
     ("sinusoidal", "post", "layer_norm", "gelu", 1, 0, 4, 1.0, 1.0, "half", 0, '{"randomized_positions": 300}'),
+    ("fire", "pre", "layer_norm", "gelu", 1, 0, 4, 1.0, 1.0, "half", 0, '{"fire_width": 7, "fire_length": 12}'),
+    ("fire", "post", "rms_norm", "swiglu", 0, 1, 2, 1.0, 1.0, "half", 0, '{"sliding_window": 5}'),
 ]
 
 
@@ -136,6 +138,7 @@ def run(case):
         q, products, value_vectors = distance_vectors(position, q, k, name, True, parameter,
                                                       {"hidden_size": WIDTH} | others)
         scores = (q @ k.transpose(-1, -2) + products) / math.sqrt(HEAD_DIM) + score_bias
+        scores = scores + layer_bias(position, HEADS, TIME, TIME, name, parameter, others)
         seen = torch.ones(TIME, TIME, dtype=torch.bool).tril() & torch.ones(TIME, TIME, dtype=torch.bool).triu(1 - window)
         scores = scores.masked_fill(~seen, -math.inf)
         o = weighted(torch.softmax(scores, -1), v, value_vectors)

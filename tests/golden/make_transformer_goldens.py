@@ -4,9 +4,10 @@
 norm position, tying and encoding.
 
 Writes tests/model/transformer_goldens.h (pre and post), transformer_norm_goldens.h (the other norm positions),
-transformer_bias_goldens.h (encodings by a bias, and xpos; pre and post) and transformer_vector_goldens.h (encodings by
-vectors). The model is written here from the formulas, attention with its full matrix of scores; only the names of the
-parameters come from the C code. Parameters are 0.3 sin(0.7 i + 0.05 i^2 + length of the name), which both sides can compute.
+transformer_bias_goldens.h (encodings by a bias, and xpos; pre and post), transformer_vector_goldens.h (encodings by vectors)
+and transformer_fire_goldens.h. The model is written here from the formulas, attention with its full matrix of scores; only
+the names of the parameters come from the C code. Parameters are 0.3 sin(0.7 i + 0.05 i^2 + length of the name), which both
+sides can compute.
 
     /usr/bin/python3 tests/golden/make_transformer_goldens.py tests/model
 """
@@ -15,7 +16,7 @@ import math
 import os
 import sys
 import torch
-from distance_bias import bias as distance_bias
+from distance_bias import bias as distance_bias, layer_bias
 from distance_vectors import vectors as distance_vectors, weighted
 
 torch.set_default_dtype(torch.float64)
@@ -25,7 +26,7 @@ LENGTHS, SOURCE_LENGTHS = (7, 4, 1), (5, 2, 4)
 XPOS_SCALE = 8.0
 ENCODINGS = ("none", "learned", "sinusoidal", "rope", "roper")
 SETTINGS = {"relative_attention_num_buckets": 8, "relative_attention_max_distance": 5, "max_relative_position": 3,
-            "hidden_size": WIDTH}
+            "hidden_size": WIDTH, "fire_width": 6, "fire_length": 8.0}
 TYING = ("none", "target", "all")
 BIASES = ("alibi", "t5", "kerple", "sandwich", "xpos")
 VECTORS = ("shaw", "transformer-xl", "deberta")
@@ -34,7 +35,8 @@ FILES = {"transformer_goldens.h": itertools.product(("pre", "post"), TYING, ENCO
          "transformer_bias_goldens.h": ((norm, tying, position) for position, (norm, tying) in
                                         itertools.product(BIASES, zip(("pre", "post", "pre"), TYING))),
          "transformer_vector_goldens.h": ((norm, tying, position) for position, (norm, tying) in
-                                          itertools.product(VECTORS, zip(("pre", "post", "both"), TYING)))}
+                                          itertools.product(VECTORS, zip(("pre", "post", "both"), TYING))),
+         "transformer_fire_goldens.h": ((norm, tying, "fire") for norm, tying in zip(("pre", "post", "both"), TYING))}
 
 
 def case_of(number, norm_position, tying, position):
@@ -125,6 +127,7 @@ class Model:
             q, k = self.rotated(q, xpos=xpos), self.rotated(k, xpos=-xpos)
         q, products, value_vectors = distance_vectors(self.case["position"], q, k, name,
                                                       not name.startswith("encoder."), self.parameter, SETTINGS)
+        bias = bias + layer_bias(self.case["position"], HEADS, q.shape[2], k.shape[2], name, self.parameter, SETTINGS)
         o = self.attend(q, k, self.rotated(v, 1, 1.0) if values else v, visible, bias, products, value_vectors)
         return self.output(self.rotated(o, -1, 1.0) if values else o, name)
 

@@ -481,4 +481,8 @@ static const struct golden_case cases[] = {
      sizeof gradients_33 / sizeof *gradients_33},
     {"sinusoidal", "post", "layer_norm", "gelu", 1, 0, 4, 1.0, 1.0, "half", 0, "{\"randomized_positions\": 300}", 6.766344025980e+01, gradients_34,
      sizeof gradients_34 / sizeof *gradients_34},
+    {"fire", "pre", "layer_norm", "gelu", 1, 0, 4, 1.0, 1.0, "half", 0, "{\"fire_width\": 7, \"fire_length\": 12}", 6.642355775583e+01, gradients_35,
+     sizeof gradients_35 / sizeof *gradients_35},
+    {"fire", "post", "rms_norm", "swiglu", 0, 1, 2, 1.0, 1.0, "half", 0, "{\"sliding_window\": 5}", 6.667689691724e+01, gradients_36,
+     sizeof gradients_36 / sizeof *gradients_36},
 };

@@ -42,6 +42,8 @@ struct transformer_config pair_config(const struct golden_case *golden)
     config.xpos_scale = 8;
     config.relative_attention_max_distance = 5;
     config.max_relative_position = 3;
+    config.fire_width = 6;
+    config.fire_length = 8.0;
     return config;
 }
 

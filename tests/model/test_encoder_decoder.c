@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "transformer_bias_goldens.h"
+#include "transformer_fire_goldens.h"
 #include "transformer_goldens.h"
 #include "transformer_norm_goldens.h"
 #include "transformer_vector_goldens.h"
@@ -27,7 +28,8 @@ enum {
     NORM_CASES = sizeof transformer_norm_cases / sizeof *transformer_norm_cases,
     BIAS_CASES = sizeof transformer_bias_cases / sizeof *transformer_bias_cases,
     VECTOR_CASES = sizeof transformer_vector_cases / sizeof *transformer_vector_cases,
-    CASES = FIRST_CASES + NORM_CASES + BIAS_CASES + VECTOR_CASES
+    FIRE_CASES = sizeof transformer_fire_cases / sizeof *transformer_fire_cases,
+    CASES = FIRST_CASES + NORM_CASES + BIAS_CASES + VECTOR_CASES + FIRE_CASES
 };
 
 static const struct golden_case *case_at(int64_t index)
@@ -38,7 +40,8 @@ static const struct golden_case *case_at(int64_t index)
     } files[] = {{transformer_cases, FIRST_CASES},
                  {transformer_norm_cases, NORM_CASES},
                  {transformer_bias_cases, BIAS_CASES},
-                 {transformer_vector_cases, VECTOR_CASES}};
+                 {transformer_vector_cases, VECTOR_CASES},
+                 {transformer_fire_cases, FIRE_CASES}};
     int file = 0;
     for (; index >= files[file].count; file++)
         index -= files[file].count;

@@ -27,6 +27,7 @@ static const struct golden_case cases[] = {
     {"pre", "none", "xpos", "layer_norm", "gelu", "half", "none", 1, 2, 1, 0, 0.0, 1.0, .loss = 0},
     {"pre", "none", "deberta", "rms_norm", "gelu", "half", "none", 0, 2, 0, 0, 0.0, 1.0, .loss = 0},
     {"pre", "none", "transformer-xl", "rms_norm", "gelu", "half", "none", 0, 2, 0, 0, 0.0, 1.0, .loss = 0},
+    {"pre", "none", "fire", "layer_norm", "gelu", "half", "none", 1, 2, 0, 0, 0.0, 1.0, .loss = 0},
     {"output", "none", "none", "rms_norm", "gelu", "half", "none", 1, 4, 0, 0, 0.0, 1.0, .loss = 0},
 };
 enum { CASES = sizeof cases / sizeof *cases };

@@ -119,14 +119,18 @@ static void test_golden(const struct backend *backend, const struct golden_case 
             continue;
         const float *gradient = gradients + parameters->rows[row].offset;
         double probe = 0.0, square = 0.0, norm = golden->gradients[g].norm;
-        for (int64_t i = 0; i < parameter_elements(&parameters->rows[row]); i++) {
+        int64_t count = parameter_elements(&parameters->rows[row]);
+        /* A single number (of fire) gets a part of every score, and these cancel. What is added to all scores
+         * of a query has no gradient but rounding. */
+        double allowed = (count == 1 ? 3.0 : 1.0) * bound, size = norm > 1e-12 ? norm : 1.0;
+        for (int64_t i = 0; i < count; i++) {
             probe += (double)gradient[i] * cos(0.9 * (double)i + 0.5);
             square += (double)gradient[i] * (double)gradient[i];
         }
         check_about("%s, %s %s-norm %s, %s", backend_about(backend), golden->position, golden->norm_position,
                     golden->act, golden->gradients[g].name);
-        CHECK_NEAR(probe, golden->gradients[g].probe, bound * (norm + fabs(golden->gradients[g].probe)));
-        CHECK_NEAR(sqrt(square), norm, bound * norm);
+        CHECK_NEAR(probe, golden->gradients[g].probe, allowed * (size + fabs(golden->gradients[g].probe)));
+        CHECK_NEAR(sqrt(square), norm, allowed * size);
     }
     free(gradients);
     check_about("%s", "");
@@ -136,7 +140,7 @@ static void test_golden(const struct backend *backend, const struct golden_case 
 /* Of the distance, in scores or values. */
 static bool has_learned_terms(const struct golden_case *golden)
 {
-    static const char *const positions[] = {"t5", "kerple", "shaw", "transformer-xl", "deberta"};
+    static const char *const positions[] = {"t5", "kerple", "shaw", "transformer-xl", "deberta", "fire"};
     for (size_t i = 0; i < sizeof positions / sizeof *positions; i++)
         if (strcmp(golden->position, positions[i]) == 0)
             return true;

@@ -196,6 +196,9 @@ static void test_use(void)
     check_use("max_relative_position=5;position=t5", "position t5: wanted position shaw or deberta");
     check_use("max_relative_position=5;position=shaw", NULL);
     check_use("max_relative_position=5;position=deberta", NULL);
+    check_use("fire_width=8;position=shaw", "position shaw: wanted position fire");
+    check_use("fire_length=64;position=t5", "position t5: wanted position fire");
+    check_use("fire_width=8;fire_length=64;position=fire", NULL);
     check_use("minimum_learning_rate=1e-5", "schedule constant: wanted schedule linear or cosine");
     check_use("minimum_learning_rate=1e-5;schedule=noam", "schedule noam");
     check_use("minimum_learning_rate=1e-5;schedule=linear", NULL);

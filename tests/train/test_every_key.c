@@ -95,6 +95,8 @@ static const struct change changes[] = {
     {.key = "kerple_kernel", .value = "power", .context = "position=kerple"},
     {.key = "sandwich_channels", .value = "16", .context = "position=sandwich"},
     {.key = "max_relative_position", .value = "5", .context = "position=shaw"},
+    {.key = "fire_width", .value = "8", .context = "position=fire"},
+    {.key = "fire_length", .value = "20", .context = "position=fire"},
     {.key = "dropout", .value = "0.2"},
     {.key = "attention_dropout", .value = "0.2"},
     {.key = "activation_dropout", .value = "0.2"},

@@ -19,6 +19,7 @@
     ENCODING(SHAW, shaw, "shaw")                                                                             \
     ENCODING(TRANSFORMER_XL, transformer_xl, "transformer-xl")                                               \
     ENCODING(DEBERTA, deberta, "deberta")                                                                    \
+    ENCODING(FIRE, fire, "fire")                                                                             \
     ENCODING(GAUSSIAN, gaussian, "gaussian")
 
 #endif
