@@ -316,6 +316,43 @@ static void test_encodings(const struct backend *backend)
     transformer_destroy(learned);
 }
 
+/* Of vectors by distance, whatever the initialisation of projections: the tables of shaw are uniform as
+ * Glorot and Bengio 2010 propose, the biases of transformer-xl normal. */
+static void test_vectors(const struct backend *backend, enum initial_kind initial)
+{
+    const double bound = sqrt(6.0 / (16 + 1 + HEAD_DIM)); /* 16: the default of max_relative_position */
+    const struct {
+        enum position position;
+        const char *name;
+        double scale;
+    } wanted[] = {{POSITION_SHAW, "layers.0.attention.relative_keys.weight", bound},
+                  {POSITION_SHAW, "layers.1.attention.relative_values.weight", bound},
+                  {POSITION_TRANSFORMER_XL, "content_bias", 0.02},
+                  {POSITION_TRANSFORMER_XL, "position_bias", 0.02}};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        struct transformer_config config = config_of(initial);
+        config.position = (int)wanted[i].position;
+        struct transformer *transformer = create(backend, &config, 17);
+        const struct parameters *parameters = &transformer->parameters;
+        float *values = parameter_copy(parameters, PARAMETER_VALUES);
+        int index = parameters_find(parameters, wanted[i].name);
+        check_about("%s of %s", wanted[i].name, position_names[wanted[i].position]);
+        if (CHECK(index >= 0)) {
+            const struct parameter *row = &parameters->rows[index];
+            double z[(16 + 1) * HEAD_DIM];
+            int64_t count = parameter_elements(row);
+            CHECK_INT(count, wanted[i].position == POSITION_SHAW ? (16 + 1) * HEAD_DIM : HEADS * HEAD_DIM);
+            CHECK(!row->decay);
+            for (int64_t j = 0; j < count; j++)
+                z[j] = (double)values[row->offset + j] / wanted[i].scale;
+            check_moments(z, count, wanted[i].position == POSITION_SHAW);
+        }
+        free(values);
+        transformer_destroy(transformer);
+    }
+    check_about("%s", "");
+}
+
 int main(void)
 {
     struct backend backend;
@@ -323,6 +360,7 @@ int main(void)
     for (int initial = INITIALISE_PYTORCH; initial <= INITIALISE_GLOROT; initial++) {
         test_distributions(&backend, (enum initial_kind)initial);
         test_seeds(&backend, (enum initial_kind)initial);
+        test_vectors(&backend, (enum initial_kind)initial);
     }
     test_encodings(&backend);
     backend_destroy(&backend);
