@@ -39,14 +39,22 @@ static rotary_status read_description(const struct transformer_config *config, i
     return status;
 }
 
-struct position_encoding model_encoding(const struct transformer_config *config)
+rotary_status model_encoding_terms(const struct transformer_config *config, struct position_encoding *terms,
+                                   rotary_error *error)
 {
     struct own_encoding encoding;
-    if (read_description(config, 0, &encoding, NULL) != ROTARY_OK)
-        return encoding_none;
-    const struct position_encoding terms = encoding.terms;
+    rotary_status status = read_description(config, 0, &encoding, error);
+    if (status != ROTARY_OK)
+        return status;
+    *terms = encoding.terms;
     own_encoding_free(&encoding);
-    return terms;
+    return ROTARY_OK;
+}
+
+struct position_encoding model_encoding(const struct transformer_config *config)
+{
+    struct position_encoding terms;
+    return model_encoding_terms(config, &terms, NULL) == ROTARY_OK ? terms : encoding_none;
 }
 
 const char *model_encoding_name(const struct transformer_config *config, char name[ENCODING_NAME_BYTES])

@@ -8,7 +8,11 @@
 #include "model/own_encoding.h"
 #include "model/transformer_config.h"
 
-/* What of an encoding a configuration says. Of a description that model_encoding_check refuses, nothing. */
+/* The terms of the encoding. */
+ROTARY_CHECKED rotary_status model_encoding_terms(const struct transformer_config *config,
+                                                  struct position_encoding *terms, rotary_error *error);
+/* The same for checks of keys, which end before a model is made: of a description that cannot be read, none.
+ */
 struct position_encoding model_encoding(const struct transformer_config *config);
 /* Writes the encoding's name to `name` and returns that. */
 const char *model_encoding_name(const struct transformer_config *config, char name[ENCODING_NAME_BYTES]);

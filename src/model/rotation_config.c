@@ -103,7 +103,8 @@ static rotary_status check_xpos(const struct transformer_config *config, const r
                        ceil(power / MAX_XPOS_POWER));
 }
 
-static rotary_status read_rotation(const struct transformer_config *config, const json_t *object,
+static rotary_status read_rotation(const struct transformer_config *config,
+                                   const struct position_encoding *encoding, const json_t *object,
                                    const char *layer_type, struct rotation_config *rotation,
                                    rotary_error *error)
 {
@@ -114,9 +115,8 @@ static rotary_status read_rotation(const struct transformer_config *config, cons
         return rotary_fail(error, status == ROTARY_BAD_FILE ? ROTARY_INVALID_ARGUMENT : status, "%s",
                            wrong.message);
     rotation->rope.plan.sequence_length = transformer_positions(config);
-    const struct position_encoding encoding = model_encoding(config);
-    status = encoding.rotate_value ? derive_value_rope(config, rotation, error) : ROTARY_OK;
-    if (status == ROTARY_OK && encoding.xpos)
+    status = encoding->rotate_value ? derive_value_rope(config, rotation, error) : ROTARY_OK;
+    if (status == ROTARY_OK && encoding->xpos)
         status = check_xpos(config, &rotation->rope.plan, error);
     if (status != ROTARY_OK)
         rope_config_free(&rotation->rope);
@@ -126,17 +126,19 @@ static rotary_status read_rotation(const struct transformer_config *config, cons
 rotary_status rotation_config_read(const struct transformer_config *config, const char *layer_type,
                                    struct rotation_config *rotation, rotary_error *error)
 {
-    const struct position_encoding encoding = model_encoding(config);
+    struct position_encoding encoding;
     struct rotation_config made = {0};
     bool plain = config->rope_scaling[0] == 0 && config->rope_parameters[0] == 0;
     bool no_channel = plain && rope_config_channels(config->head_dim, config->partial_rotary_factor) == 0;
     json_t *object = NULL;
-    rotary_status status = ROTARY_OK;
+    rotary_status status = model_encoding_terms(config, &encoding, error);
+    if (status != ROTARY_OK)
+        return status;
     if ((encoding.rotate_query_key && !no_channel) || encoding.rotate_value)
         status = make_object(config, !no_channel, &object, error);
     if (status == ROTARY_OK && object && !is_unrotated(object, layer_type)) {
         made.rotate_query_key = encoding.rotate_query_key && !no_channel;
-        status = read_rotation(config, object, layer_type, &made, error);
+        status = read_rotation(config, &encoding, object, layer_type, &made, error);
     }
     json_decref(object);
     if (status == ROTARY_OK)
