@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/arena.h"
 #include "base/fail.h"
-#include "base/integer.h"
 #include "benchmark/fill.h"
 #include "benchmark/library.h"
 #include "benchmark/limits.h"
+#include "benchmark/timed_terms.h"
 #include "layer/position.h"
 
 #include <stdlib.h>
 
-const char *const attention_encoding_names[] = {"none", "RoPE",           "RoPER",   "biased",
-                                                "Shaw", "Transformer-XL", "DeBERTa", NULL};
-
-/* Shaw's base model clips distances there. */
-enum { SHAW_CLIP = 16 };
+const char *const attention_encoding_names[] = {"none",           "rope",    "roper", "bias", "shaw",
+                                                "transformer-xl", "deberta", "fire",  NULL};
 
 /* Inputs and outputs of the calls, shared by all encodings. */
 struct tensors {
@@ -22,11 +19,7 @@ struct tensors {
     void *qkv, *qkv_gradient; /* [batch, time, 3, heads, head_dim], or [tokens, 3, heads, head_dim] */
     void *output, *output_gradient;
     float *log_sum_exp;
-    float *biases, *bias_gradient; /* [heads, 2 time - 1] */
-    /* [time, heads, head_dim], of which Shaw's are the first; gradients of two tables; [heads, head_dim]. */
-    float *vectors, *vector_gradients[2], *query_bias, *query_bias_gradient;
-    void *workspace;
-    size_t workspace_bytes;
+    struct timed_terms terms;
 };
 
 struct attention_job {
@@ -62,13 +55,13 @@ static rotary_status create_attention(struct attention_job *job, const struct at
     rotary_rope_config_default(&rope);
     rope.head_dim = benchmark->head_dim;
     rope.table_positions = benchmark->time;
-    bool rotates = encoding == ATTENTION_ROPE || encoding == ATTENTION_ROPER || encoding == ATTENTION_BIASED;
     struct position_config config = {.heads = benchmark->heads,
                                      .key_value_heads = benchmark->heads,
                                      .head_dim = benchmark->head_dim,
                                      .causal = true,
                                      .score_products = encoding == ATTENTION_DEBERTA ? 3 : 1,
-                                     .rope = rotates ? &rope : NULL,
+                                     .rope = encoding == ATTENTION_ROPE || encoding == ATTENTION_ROPER ? &rope
+                                                                                                       : NULL,
                                      .value_rope = encoding == ATTENTION_ROPER ? &rope : NULL};
     return position_attention_create(&job->position, backend, &config, error);
 }
@@ -93,11 +86,6 @@ static rotary_attention_shape shape_of(const struct attention_benchmark *benchma
     return (rotary_attention_shape){.batch = 1, .queries = tokens, .keys = tokens};
 }
 
-static int64_t distances_of(const struct attention_benchmark *benchmark)
-{
-    return 2 * benchmark->time - 1;
-}
-
 static void carve(struct tensors *tensors, const struct attention_benchmark *benchmark, rotary_dtype dtype,
                   struct rotary_arena *arena)
 {
@@ -110,16 +98,10 @@ static void carve(struct tensors *tensors, const struct attention_benchmark *ben
     tensors->output = rotary_arena_push(arena, count, size);
     tensors->output_gradient = rotary_arena_push(arena, count, size);
     tensors->log_sum_exp = rotary_arena_push(arena, rows * benchmark->heads, sizeof(float));
-    tensors->biases = rotary_arena_push(arena, benchmark->heads * distances_of(benchmark), sizeof(float));
-    tensors->bias_gradient =
-        rotary_arena_push(arena, benchmark->heads * distances_of(benchmark), sizeof(float));
-    int64_t channels = benchmark->heads * benchmark->head_dim, vectors = benchmark->time * channels;
-    tensors->vectors = rotary_arena_push(arena, vectors, sizeof(float));
-    for (int i = 0; i < 2; i++)
-        tensors->vector_gradients[i] = rotary_arena_push(arena, vectors, sizeof(float));
-    tensors->query_bias = rotary_arena_push(arena, channels, sizeof(float));
-    tensors->query_bias_gradient = rotary_arena_push(arena, channels, sizeof(float));
-    tensors->workspace = rotary_arena_push(arena, (int64_t)tensors->workspace_bytes, 1);
+    tensors->terms.heads = benchmark->heads;
+    tensors->terms.head_dim = benchmark->head_dim;
+    tensors->terms.time = benchmark->time;
+    timed_terms_carve(&tensors->terms, arena);
 }
 
 /* Fills in the calls. Each row holds query, key and value side by side, as a fused QKV projection gives them.
@@ -154,7 +136,6 @@ static void plan_calls(struct attention_job *job, const struct attention_benchma
         .value = value,
         .output = {tensors->output, time * width, width, head},
         .log_sum_exp = tensors->log_sum_exp,
-        .workspace = tensors->workspace,
         .packed_sequences = packed,
     };
     job->backward = (rotary_attention_backward_call){
@@ -169,70 +150,46 @@ static void plan_calls(struct attention_job *job, const struct attention_benchma
         .query_gradient = query_gradient,
         .key_gradient = key_gradient,
         .value_gradient = value_gradient,
-        .workspace = tensors->workspace,
         .packed_sequences = packed,
     };
-}
-
-static void add_vectors(struct attention_job *job, const struct attention_benchmark *benchmark,
-                        enum attention_encoding encoding, const struct tensors *tensors)
-{
-    int64_t dim = benchmark->head_dim, shaw = min_i64(SHAW_CLIP, benchmark->time - 1);
-    rotary_attention_distance_vectors keys = {tensors->vectors,       benchmark->time,
-                                              1 - benchmark->time,    dim,
-                                              benchmark->heads * dim, tensors->vector_gradients[0]};
-    if (encoding == ATTENTION_SHAW)
-        keys = (rotary_attention_distance_vectors){
-            tensors->vectors, shaw + 1, -shaw, 0, dim, tensors->vector_gradients[0]};
-    rotary_attention_distance_vectors others = keys;
-    others.gradient = tensors->vector_gradients[1];
-    job->forward.distance_keys = job->backward.distance_keys = keys;
-    if (encoding == ATTENTION_SHAW)
-        job->forward.distance_values = job->backward.distance_values = others;
-    if (encoding == ATTENTION_DEBERTA)
-        job->forward.distance_queries = job->backward.distance_queries = others;
-    if (encoding == ATTENTION_TRANSFORMER_XL) {
-        job->forward.query_bias = job->backward.query_bias = tensors->query_bias;
-        job->backward.query_bias_gradient = tensors->query_bias_gradient;
-    }
-}
-
-/* The terms by distance that an encoding has. */
-static void add_terms(struct attention_job *job, const struct attention_benchmark *benchmark,
-                      enum attention_encoding encoding, const struct tensors *tensors)
-{
-    int64_t distances = distances_of(benchmark);
-    if (encoding == ATTENTION_BIASED)
-        job->forward.distance_bias = job->backward.distance_bias = (rotary_attention_distance_bias){
-            tensors->biases, distances, 1 - benchmark->time, distances, tensors->bias_gradient};
-    if (encoding == ATTENTION_SHAW || encoding == ATTENTION_TRANSFORMER_XL || encoding == ATTENTION_DEBERTA)
-        add_vectors(job, benchmark, encoding, tensors);
 }
 
 static rotary_status measure(struct attention_benchmark *benchmark, struct attention_job *jobs,
                              struct matmul_limit *matmul, const struct timing_plan *plan, rotary_error *error)
 {
     /* The matmul evicts all tensors from the caches. It is the first item, and the last one in every other
-     * round, so items whose ratio is taken never follow it. */
-    struct timing_item items[1 + 2 * ATTENTION_ENCODINGS] = {{.run = matmul_limit_run, .argument = matmul}};
-    struct timing_item *forward = &items[1], *forward_backward = &items[1 + ATTENTION_ENCODINGS];
-    for (int i = 0; i < ATTENTION_ENCODINGS; i++) {
-        forward[i] = (struct timing_item){.run = run_forward, .argument = &jobs[i]};
-        forward_backward[i] = (struct timing_item){.run = run_forward_backward, .argument = &jobs[i]};
-    }
-    for (int i = ATTENTION_ROPE + 1; i < ATTENTION_ENCODINGS; i++) {
-        forward[i].baseline = &forward[ATTENTION_ROPE];
-        forward_backward[i].baseline = &forward_backward[ATTENTION_ROPE];
-    }
-    rotary_status status = timing_run(items, 1 + 2 * ATTENTION_ENCODINGS, plan, &benchmark->rounds, error);
+     * round. The second brings them back, and is not looked at. */
+    struct timing_item items[2 + 2 * ATTENTION_ENCODINGS] = {
+        {.run = matmul_limit_run, .argument = matmul},
+        {.run = run_forward, .argument = &jobs[ATTENTION_ROPE]}};
+    struct timing_item *forward[ATTENTION_ENCODINGS] = {0}, *forward_backward[ATTENTION_ENCODINGS] = {0};
+    int count = 2;
+    for (int i = 0; i < ATTENTION_ENCODINGS; i++)
+        if (benchmark->wanted[i]) {
+            forward[i] = &items[count++];
+            *forward[i] = (struct timing_item){.run = run_forward, .argument = &jobs[i]};
+        }
+    for (int i = 0; i < ATTENTION_ENCODINGS; i++)
+        if (benchmark->wanted[i]) {
+            forward_backward[i] = &items[count++];
+            *forward_backward[i] = (struct timing_item){.run = run_forward_backward, .argument = &jobs[i]};
+        }
+    for (int i = 0; i < ATTENTION_ENCODINGS; i++)
+        if (benchmark->wanted[i]) {
+            forward[i]->baseline = forward[ATTENTION_ROPE];
+            forward_backward[i]->baseline = forward_backward[ATTENTION_ROPE];
+        }
+    rotary_status status = timing_run(items, count, plan, &benchmark->rounds, error);
     if (status != ROTARY_OK)
         return status;
-    for (int i = 0; i < ATTENTION_ENCODINGS; i++) {
-        benchmark->forward[i] = forward[i].timing;
-        benchmark->forward_backward[i] = forward_backward[i].timing;
-        benchmark->forward_ratio[i] = forward[i].ratio;
-        benchmark->forward_backward_ratio[i] = forward_backward[i].ratio;
-    }
+    for (int i = 0; i < ATTENTION_ENCODINGS; i++)
+        if (benchmark->wanted[i]) {
+            struct attention_result *result = &benchmark->results[i];
+            result->forward = forward[i]->timing;
+            result->forward_backward = forward_backward[i]->timing;
+            result->forward_ratio = forward[i]->ratio;
+            result->forward_backward_ratio = forward_backward[i]->ratio;
+        }
     benchmark->matmul_rate = matmul_limit_operations() / items[0].timing.best;
     return ROTARY_OK;
 }
@@ -244,67 +201,58 @@ static void fill_starts(int32_t *starts, const struct attention_benchmark *bench
         starts[sequence + 1] = starts[sequence] + (int32_t)tokens_of(benchmark, sequence);
 }
 
-static void measure_workspace(struct tensors *tensors, const struct attention_benchmark *benchmark,
-                              const struct attention_job *jobs, const int32_t *starts)
-{
-    rotary_attention_packed_sequences packed = {.query_starts = starts, .sequences = benchmark->batch};
-    if (benchmark->shortest == 0)
-        packed = (rotary_attention_packed_sequences){0};
-    float some = 0; /* whether there are terms and their gradients matters, not where they are */
-    const struct tensors unread = {.biases = &some,
-                                   .bias_gradient = &some,
-                                   .vectors = &some,
-                                   .vector_gradients = {&some, &some},
-                                   .query_bias = &some,
-                                   .query_bias_gradient = &some};
-    for (int i = 0; i < ATTENTION_ENCODINGS; i++) {
-        struct attention_job calls = {.forward = {.struct_size = sizeof calls.forward,
-                                                  .shape = tensors->shape,
-                                                  .packed_sequences = packed},
-                                      .backward = {.struct_size = sizeof calls.backward,
-                                                   .shape = tensors->shape,
-                                                   .packed_sequences = packed}};
-        add_terms(&calls, benchmark, (enum attention_encoding)i, &unread);
-        const struct backend_operations *operations = jobs[i].position.backend->operations;
-        const struct attention_plan *plan = jobs[i].position.attention;
-        size_t forward = operations->attention_forward_bytes(plan, &calls.forward),
-               backward = operations->attention_backward_bytes(plan, &calls.backward),
-               larger = forward > backward ? forward : backward;
-        if (larger > tensors->workspace_bytes)
-            tensors->workspace_bytes = larger;
-    }
-}
-
 static rotary_status allocate(struct tensors *tensors, const struct attention_benchmark *benchmark,
-                              const struct attention_job *jobs, rotary_dtype dtype,
-                              struct rotary_arena *arena, rotary_error *error)
+                              rotary_dtype dtype, struct rotary_arena *arena, rotary_error *error)
 {
     tensors->shape = shape_of(benchmark);
-    int32_t *starts = malloc((size_t)(benchmark->batch + 1) * sizeof *starts);
-    if (!starts || tensors->shape.queries > INT32_MAX) {
-        free(starts);
+    if (tensors->shape.queries > INT32_MAX)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for packed sequences of %lld tokens",
                            (long long)tensors->shape.queries);
-    }
-    if (benchmark->shortest > 0)
-        fill_starts(starts, benchmark);
-    measure_workspace(tensors, benchmark, jobs, starts);
-    free(starts);
     carve(tensors, benchmark, dtype, arena);
     rotary_status status = rotary_arena_allocate(arena, "the tensors of the attention benchmark", error);
     if (status != ROTARY_OK)
         return status;
     carve(tensors, benchmark, dtype, arena);
-    if (benchmark->shortest > 0)
-        fill_starts(tensors->starts, benchmark);
+    fill_starts(tensors->starts, benchmark);
     int64_t count = tensors->shape.batch * tensors->shape.queries * benchmark->heads * benchmark->head_dim;
     benchmark_fill(tensors->qkv, dtype, 3 * count, 1);
-    int64_t channels = benchmark->heads * benchmark->head_dim;
-    benchmark_fill(tensors->vectors, ROTARY_F32, benchmark->time * channels, 4);
-    benchmark_fill(tensors->query_bias, ROTARY_F32, channels, 5);
-    benchmark_fill(tensors->biases, ROTARY_F32, benchmark->heads * distances_of(benchmark), 3);
     benchmark_fill(tensors->output_gradient, dtype, count, 2);
+    timed_terms_fill(&tensors->terms);
     return ROTARY_OK;
+}
+
+/* One workspace for all, as they run one after another. */
+static rotary_status give_workspace(struct attention_benchmark *benchmark, struct attention_job *jobs,
+                                    struct rotary_arena *arena, rotary_error *error)
+{
+    size_t largest = 0;
+    for (int i = 0; i < ATTENTION_ENCODINGS; i++) {
+        if (!benchmark->wanted[i])
+            continue;
+        const struct backend_operations *operations = jobs[i].position.backend->operations;
+        const struct attention_plan *plan = jobs[i].position.attention;
+        const size_t forward = operations->attention_forward_bytes(plan, &jobs[i].forward),
+                     backward = operations->attention_backward_bytes(plan, &jobs[i].backward),
+                     bytes = forward > backward ? forward : backward;
+        benchmark->results[i].workspace_bytes = bytes;
+        largest = bytes > largest ? bytes : largest;
+    }
+    rotary_arena_push(arena, (int64_t)largest, 1);
+    rotary_status status = rotary_arena_allocate(arena, "the workspace of the attention benchmark", error);
+    void *workspace = status == ROTARY_OK ? rotary_arena_push(arena, (int64_t)largest, 1) : NULL;
+    for (int i = 0; i < ATTENTION_ENCODINGS; i++)
+        jobs[i].forward.workspace = jobs[i].backward.workspace = workspace;
+    return status;
+}
+
+static double operations_of(const struct attention_benchmark *benchmark)
+{
+    double operations = 0;
+    for (int64_t sequence = 0; sequence < benchmark->batch; sequence++) {
+        const double time = (double)tokens_of(benchmark, sequence);
+        operations += 2.0 * (double)benchmark->heads * time * (time + 1.0) * (double)benchmark->head_dim;
+    }
+    return operations;
 }
 
 rotary_status benchmark_attention(struct attention_benchmark *benchmark, const struct backend *backend,
@@ -312,31 +260,26 @@ rotary_status benchmark_attention(struct attention_benchmark *benchmark, const s
 {
     struct attention_job jobs[ATTENTION_ENCODINGS] = {{.position = {0}}};
     struct tensors tensors = {0};
-    struct rotary_arena arena = {0};
+    struct rotary_arena arena = {0}, workspace = {0};
     struct matmul_limit *matmul = NULL;
-    rotary_status status = ROTARY_OK;
-    for (int i = 0; i < ATTENTION_ENCODINGS && status == ROTARY_OK; i++)
+    benchmark->wanted[ATTENTION_ROPE] = true;
+    benchmark->operations = operations_of(benchmark);
+    rotary_status status = allocate(&tensors, benchmark, backend->storage, &arena, error);
+    for (int i = 0; i < ATTENTION_ENCODINGS && status == ROTARY_OK; i++) {
         status = create_attention(&jobs[i], benchmark, backend, (enum attention_encoding)i, error);
+        plan_calls(&jobs[i], benchmark, &tensors, backend->storage);
+        timed_terms_add(&tensors.terms, (enum attention_encoding)i, &jobs[i].forward, &jobs[i].backward);
+    }
     if (status == ROTARY_OK)
-        status = allocate(&tensors, benchmark, jobs, backend->storage, &arena, error);
+        status = give_workspace(benchmark, jobs, &workspace, error);
     if (status == ROTARY_OK)
         status = matmul_limit_create(&matmul, backend, error);
-    if (status == ROTARY_OK) {
-        for (int i = 0; i < ATTENTION_ENCODINGS; i++) {
-            plan_calls(&jobs[i], benchmark, &tensors, backend->storage);
-            add_terms(&jobs[i], benchmark, (enum attention_encoding)i, &tensors);
-        }
-        benchmark->operations = 0;
-        for (int64_t sequence = 0; sequence < benchmark->batch; sequence++) {
-            double time = (double)tokens_of(benchmark, sequence);
-            benchmark->operations +=
-                2.0 * (double)benchmark->heads * time * (time + 1.0) * (double)benchmark->head_dim;
-        }
+    if (status == ROTARY_OK)
         status = measure(benchmark, jobs, matmul, plan, error);
-    }
     matmul_limit_destroy(matmul);
     for (int i = 0; i < ATTENTION_ENCODINGS; i++)
         position_attention_destroy(&jobs[i].position);
+    rotary_arena_free(&workspace);
     rotary_arena_free(&arena);
     return status;
 }

@@ -25,33 +25,40 @@ struct rope_benchmark {
 ROTARY_CHECKED rotary_status benchmark_rope(struct rope_benchmark *benchmark, const struct backend *backend,
                                             const struct timing_plan *plan, rotary_error *error);
 
-/* ATTENTION_BIASED is RoPE with a bias by distance, and its gradient. The last three have vectors by distance
- * and their gradients, and no rotation: Shaw's tables are clipped at 16, those of the others have every
- * distance. */
+/* What attention computes for encodings: without positions, RoPE, RoPER, and, without rotation, a learned
+ * bias by distance, as of T5; Shaw's vectors, clipped at 16; those of Transformer-XL and of DeBERTa for every
+ * distance; and FIRE's bias. With the backward pass all gradients are computed. */
 enum attention_encoding {
     ATTENTION_NONE,
     ATTENTION_ROPE,
     ATTENTION_ROPER,
-    ATTENTION_BIASED,
+    ATTENTION_BIAS,
     ATTENTION_SHAW,
     ATTENTION_TRANSFORMER_XL,
     ATTENTION_DEBERTA,
+    ATTENTION_FIRE,
     ATTENTION_ENCODINGS
 };
 extern const char *const attention_encoding_names[];
 
-/* Causal attention in backend->storage. Operations count visible keys alone: for a sequence of `time` tokens
- * 2 heads time (time + 1) head_dim in the forward pass, 2.5 times as many in the backward pass. */
+struct attention_result {
+    struct timing forward, forward_backward;
+    struct timing forward_ratio, forward_backward_ratio; /* to RoPE's time, paired by round */
+    size_t workspace_bytes;
+};
+
+/* Causal attention in backend->storage. Operations count visible keys alone, and no terms: for a sequence of
+ * `time` tokens 2 heads time (time + 1) head_dim in the forward pass, 2.5 times as many in the backward pass.
+ */
 struct attention_benchmark {
     /* inputs */
     int64_t batch, heads, time, head_dim;
     int64_t
         shortest; /* packed sequences of shortest ... time tokens; 0: all have `time` and are not packed */
+    bool wanted[ATTENTION_ENCODINGS]; /* RoPE always is */
     /* results */
     int64_t rounds;
-    struct timing forward[ATTENTION_ENCODINGS], forward_backward[ATTENTION_ENCODINGS];
-    /* Their times divided by RoPE's, paired by round; those of RoPE and of none are 0. */
-    struct timing forward_ratio[ATTENTION_ENCODINGS], forward_backward_ratio[ATTENTION_ENCODINGS];
+    struct attention_result results[ATTENTION_ENCODINGS]; /* of those wanted */
     double operations;  /* of the forward pass; forward and backward have 3.5 times as many */
     double matmul_rate; /* operations per second of a large matmul alone */
 };

@@ -9,7 +9,7 @@
 
 #include <rotary/status.h>
 
-enum { TIMING_MAX_ITEMS = 16 };
+enum { TIMING_MAX_ITEMS = 24 };
 
 /* Minimum, first quartile, median and third quartile of times in seconds, or of ratios of times. */
 struct timing {

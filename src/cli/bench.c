@@ -82,6 +82,7 @@ static rotary_status time_all(const struct invocation *invocation, const struct 
         .plan = {.seconds = options->seconds.given ? options->seconds.value : 1.0,
                  .min = MIN_ROUNDS,
                  .max = MAX_ROUNDS},
+        .encodings = options->encodings,
         .results = common->json ? json_array() : NULL,
     };
     if (!common->json)
@@ -98,13 +99,16 @@ static rotary_status time_all(const struct invocation *invocation, const struct 
 
 enum exit_status bench_run(const struct invocation *invocation)
 {
+    const struct bench *bench = invocation->command->bench;
     const struct bench_options *options = invocation->options;
     int64_t asked[BENCH_MAX_DIMENSIONS];
     struct backend backend;
     rotary_error error = {0};
     rotary_status status = ROTARY_OK;
     if (options->shape)
-        status = read_shape(options->shape, invocation->command->bench, asked, &error);
+        status = read_shape(options->shape, bench, asked, &error);
+    if (status == ROTARY_OK && bench->check)
+        status = bench->check(options, &error);
     if (status == ROTARY_OK)
         status = plan_backend(&invocation->common, (int)invocation->common.precision.value, &backend, &error);
     if (status != ROTARY_OK)

@@ -11,10 +11,11 @@
 
 #include <jansson.h>
 
-/* --shape and --seconds. */
+/* --shape and --seconds, and --encodings of attention. */
 struct bench_options {
     const char *shape;
     struct option_real seconds;
+    const char *encodings;
 };
 
 /* Their rows: the names of a shape's numbers, and their help. */
@@ -33,7 +34,8 @@ struct bench_request {
     const struct backend *backend;
     bool one_type; /* --precision says which: backend->storage */
     struct timing_plan plan;
-    json_t *results; /* array; NULL: they are printed */
+    const char *encodings; /* NULL: all */
+    json_t *results;       /* array; NULL: they are printed */
 };
 
 enum { BENCH_MAX_DIMENSIONS = 5 };
@@ -47,6 +49,7 @@ struct bench {
     const int64_t *shapes; /* [shape_count, dimensions], without --shape */
     int shape_count;
     const char *title;
+    rotary_status (*check)(const struct bench_options *options, rotary_error *error); /* NULL: no more */
     /* Times one shape and passes what it measured to bench_result. */
     rotary_status (*time)(const int64_t *shape, const struct bench_request *request, rotary_error *error);
     /* A result as text, and as an object. */

@@ -7,11 +7,15 @@
 #include "cli/bench.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const struct setting attention_table[] = {
     BENCH_OPTIONS("B,H,T,D[,S]",
                   "batch, heads, tokens and channels of a head; with S, packed sequences of S to T tokens "
                   "(default: 4,8,640,64, 1,8,2048,128, 16,4,512,32 and 256,8,32,64,8)"),
+    {"--encodings", SETTING_TEXT, offsetof(struct bench_options, encodings), .metavar = "LIST",
+     .help = "of none, rope, roper, bias, shaw, transformer-xl, deberta, fire; rope is always there "
+             "(default: all)"},
 };
 
 static const double forward_backward_operations = 3.5; /* forward and backward, in forward passes */
@@ -21,6 +25,11 @@ static void print_pass(const char *name, const struct timing *timing, double ope
     double rate = operations / timing->best;
     printf("  %s %8.3f (%8.3f) ms %7.1f GFLOP/s %3.0f%%", name, 1e3 * timing->best, 1e3 * timing->median,
            rate / 1e9, 100.0 * rate / limit);
+}
+
+static void print_ratio(const char *name, const struct timing *ratio)
+{
+    printf("  %s %5.2f (%.2f to %.2f)", name, ratio->median, ratio->lower, ratio->upper);
 }
 
 static void print_row(const void *result, const struct backend *backend)
@@ -34,19 +43,24 @@ static void print_row(const void *result, const struct backend *backend)
            (long long)row->head_dim, rotary_dtype_name(backend->storage), row->matmul_rate / 1e9,
            (long long)row->rounds);
     for (int i = 0; i < ATTENTION_ENCODINGS; i++) {
+        const struct attention_result *of = &row->results[i];
+        if (!row->wanted[i])
+            continue;
         printf("  %-14s", attention_encoding_names[i]);
-        print_pass("forward", &row->forward[i], row->operations, row->matmul_rate);
-        print_pass("with backward", &row->forward_backward[i], forward_backward_operations * row->operations,
+        print_pass("forward", &of->forward, row->operations, row->matmul_rate);
+        print_pass("with backward", &of->forward_backward, forward_backward_operations * row->operations,
                    row->matmul_rate);
         printf("\n");
     }
-    for (int i = ATTENTION_ROPE + 1; i < ATTENTION_ENCODINGS; i++) {
-        const struct timing *forward = &row->forward_ratio[i], *both = &row->forward_backward_ratio[i];
-        printf(
-            "  %s / RoPE, median of paired times (and quartiles): forward %.3f (%.3f to %.3f), with backward "
-            "%.3f (%.3f to %.3f)\n",
-            attention_encoding_names[i], forward->median, forward->lower, forward->upper, both->median,
-            both->lower, both->upper);
+    printf("  times RoPE's, medians of pairs with their quartiles, and the workspace:\n");
+    for (int i = 0; i < ATTENTION_ENCODINGS; i++) {
+        const struct attention_result *of = &row->results[i];
+        if (!row->wanted[i] || i == ATTENTION_ROPE)
+            continue;
+        printf("  %-14s", attention_encoding_names[i]);
+        print_ratio("forward", &of->forward_ratio);
+        print_ratio("with backward", &of->forward_backward_ratio);
+        printf("  %8.2f MB\n", (double)of->workspace_bytes / 1e6);
     }
 }
 
@@ -65,16 +79,44 @@ static json_t *row_json(const void *result, const struct backend *backend)
                                rotary_dtype_name(backend->storage), "rounds", (json_int_t)row->rounds,
                                "forward_operations", row->operations, "matmul_rate", row->matmul_rate);
     for (int i = 0; i < ATTENTION_ENCODINGS && object; i++) {
-        json_t *times = json_pack("{s:o, s:o}", "forward", bench_timing(&row->forward[i]),
-                                  "forward_and_backward", bench_timing(&row->forward_backward[i]));
-        if (i > ATTENTION_ROPE) {
-            json_object_set_new(times, "forward_ratio", ratio_json(&row->forward_ratio[i]));
-            json_object_set_new(times, "forward_and_backward_ratio",
-                                ratio_json(&row->forward_backward_ratio[i]));
-        }
-        json_object_set_new(object, attention_encoding_names[i], times);
+        const struct attention_result *one = &row->results[i];
+        if (row->wanted[i])
+            json_object_set_new(object, attention_encoding_names[i],
+                                json_pack("{s:o, s:o, s:o, s:o, s:I}", "forward", bench_timing(&one->forward),
+                                          "forward_and_backward", bench_timing(&one->forward_backward),
+                                          "forward_ratio", ratio_json(&one->forward_ratio),
+                                          "forward_and_backward_ratio",
+                                          ratio_json(&one->forward_backward_ratio), "workspace_bytes",
+                                          (json_int_t)one->workspace_bytes));
     }
     return object;
+}
+
+/* "shaw,fire"; NULL: all. */
+static rotary_status read_encodings(const char *list, bool wanted[ATTENTION_ENCODINGS], rotary_error *error)
+{
+    for (int i = 0; i < ATTENTION_ENCODINGS; i++)
+        wanted[i] = !list;
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        const size_t length = strcspn(at, ",");
+        int found = 0;
+        while (found < ATTENTION_ENCODINGS && (strlen(attention_encoding_names[found]) != length ||
+                                               strncmp(at, attention_encoding_names[found], length) != 0))
+            found++;
+        if (found == ATTENTION_ENCODINGS)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "--encodings has \"%.*s\", wanted none, rope, roper, bias, shaw, "
+                               "transformer-xl, deberta or fire",
+                               (int)(length < 80 ? length : 80), at);
+        wanted[found] = true;
+    }
+    return ROTARY_OK;
+}
+
+static rotary_status check_options(const struct bench_options *options, rotary_error *error)
+{
+    bool wanted[ATTENTION_ENCODINGS];
+    return read_encodings(options->encodings, wanted, error);
 }
 
 static rotary_status time_shape(const int64_t *shape, const struct bench_request *request,
@@ -86,7 +128,9 @@ static rotary_status time_shape(const int64_t *shape, const struct bench_request
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "packed sequences have %lld to %lld tokens; wanted the shortest first",
                            (long long)row.shortest, (long long)row.time);
-    rotary_status status = benchmark_attention(&row, request->backend, &request->plan, error);
+    rotary_status status = read_encodings(request->encodings, row.wanted, error);
+    if (status == ROTARY_OK)
+        status = benchmark_attention(&row, request->backend, &request->plan, error);
     if (status == ROTARY_OK)
         bench_result(request, &row);
     return status;
@@ -101,6 +145,7 @@ static const struct bench bench = {.dimensions = 5,
                                    .shapes = shapes,
                                    .shape_count = 4,
                                    .title = "causal attention",
+                                   .check = check_options,
                                    .time = time_shape,
                                    .print = print_row,
                                    .to_json = row_json};
@@ -110,12 +155,13 @@ const struct command command_bench_attention = {
     .operands = "",
     .summary = "times causal attention beside a large matmul",
     .more =
-        "Forward, and forward with backward, without rotation, with RoPE, with RoPER, with RoPE and a "
-        "bias by distance (biased), and with the vectors by distance of Shaw, Transformer-XL and DeBERTa, "
-        "alternating with a large matmul; the share of its rate is printed. "
-        "Packed sequences have each length about as often. Operations count visible keys only: 2 B H T "
-        "(T + 1) D forward, 3.5 times as many with the backward pass.",
-    .example = "rotary bench attention --shape 1,1,131072,128\n"
+        "Forward, and forward with backward, with the terms of encodings, alternating with a large "
+        "matmul; the share of its rate is printed, and the time as a multiple of RoPE's. bias is one by "
+        "distance, as of T5, ALiBi, KERPLE and Sandwich; all gradients of learned terms are computed, but "
+        "not those of what a model computes them from. Packed sequences have each length about as often. "
+        "Operations count visible keys only, and no terms: 2 B H T (T + 1) D forward, 3.5 times as many "
+        "with the backward pass.",
+    .example = "rotary bench attention --shape 1,1,131072,128 --encodings rope\n"
                "times one head of a long sequence",
     .options = attention_table,
     .option_count = sizeof attention_table / sizeof attention_table[0],

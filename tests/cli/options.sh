@@ -397,7 +397,7 @@ differs --shape "bench rope $timed --shape 7,3,10" "bench rope $timed --shape 7,
 differs --shape "bench decode $timed --shape 2,6,3,17,10" "bench decode $timed --shape 2,6,3,17,12"
 differs --seconds "bench rope --shape 7,3,10 --json --seconds 0" "bench rope --shape 7,3,10 --json --seconds 0.05"
 # These measure the machine's limits first, which takes a second: runs.sh.
-elsewhere "bench attention" --shape --seconds
+elsewhere "bench attention" --shape --seconds --encodings
 elsewhere "bench decode" --seconds
 elsewhere "bench train" --preset --set --position --task --steps --profile
 elsewhere "bench translate" --set --sentences --source-tokens --tokens --beams --batch-size --profile # runs.sh

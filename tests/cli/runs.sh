@@ -231,8 +231,11 @@ does 0 bench rope --shape 7,3,10 --seconds 0
 says "f16  interleaved"
 does 0 bench attention --shape 2,3,17,10 --seconds 0
 does 0 bench attention --shape 9,3,17,10,5 --seconds 0
-says "RoPER"
-says "biased / RoPE"
+says "times RoPE's, medians of pairs"
+says "transformer-xl"
+does 0 bench attention --shape 2,3,17,10 --seconds 0 --encodings fire,shaw --json
+says '"fire"'
+! grep -q deberta "$scratch/out" || complain "deberta was timed too"
 does 0 bench decode --shape 2,6,3,17,10 --seconds 0
 says "read only"
 

@@ -22,6 +22,7 @@ refuses 2 'there is no option --shpae; did you mean --shape?' bench rope --shpae
 refuses 2 '--shape is "4,5", wanted 3 whole numbers' bench rope --shape 4,5
 refuses 2 '--shape is "4,5,6,7", wanted 3 whole numbers' bench rope --shape 4,5,6,7
 refuses 2 '--shape is "1,2,0,4", wanted 4 or 5 whole numbers' bench attention --shape 1,2,0,4
+refuses 2 '--encodings has "alibi", wanted none, rope' bench attention --encodings shaw,alibi
 refuses 2 '--shape is "1,2,3,4,", wanted 4 or 5 whole numbers' bench attention --shape 1,2,3,4,
 refuses 2 '--shape is "2000000,2000000,2", 8e+12 elements, wanted at most 2^40' bench rope --shape 2000000,2000000,2
 refuses 2 'train got the argument "more", wanted TASK alone' train index more

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Times causal attention with a learned bias by distance in PyTorch, for comparison with `rotary bench attention`.
+
+    python3 bench/torch_attention.py BATCH,HEADS,TIME,DIM [--seconds X] [--threads N] [--mode MODE] [--forward]
+
+The bias of a head is a table of distances, as of T5, whose gradient is computed with the others. Modes:
+
+    plain           matmuls, bias and softmax
+    plain-compiled  the same through torch.compile
+    fused           scaled_dot_product_attention with the bias as its mask
+    flex            FlexAttention, compiled (on processors most versions have its forward pass alone)
+    best            the fastest of those that work
+
+Prints one JSON object: the mode, the median and the best time in seconds, of the forward and the backward pass, or with
+--forward of the forward pass alone.
+"""
+import argparse
+import json
+import math
+import statistics
+import sys
+import time
+
+import torch
+import torch.nn.functional as F
+
+MODES = ("plain", "plain-compiled", "fused", "flex")
+
+
+def make_distances(length):
+    at = torch.arange(length)
+    return (at[:, None] - at[None, :]).clamp(min=0)
+
+
+def bias_of(table, distances):
+    length = distances.shape[0]
+    later = torch.ones(length, length, dtype=torch.bool).triu(1)
+    return table[:, distances].masked_fill(later, -math.inf)
+
+
+def plain(q, k, v, table, distances):
+    scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1]) + bias_of(table, distances)
+    return torch.softmax(scores, -1) @ v
+
+
+def fused(q, k, v, table, distances):
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=bias_of(table, distances)[None])
+
+
+def flex(length):
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    mask = create_block_mask(lambda b, h, m, n: m >= n, None, None, length, length, device="cpu")
+    call = torch.compile(flex_attention)
+
+    def attend(q, k, v, table, distances):
+        return call(q, k, v, score_mod=lambda score, b, h, m, n: score + table[h, torch.abs(m - n)], block_mask=mask)
+
+    return attend
+
+
+def function_of(mode, length):
+    if mode == "flex":
+        return flex(length)
+    return {"plain": plain, "plain-compiled": torch.compile(plain), "fused": fused}[mode]
+
+
+def times(mode, shape, forward_only, seconds):
+    batch, heads, length, dim = shape
+    torch.manual_seed(1)
+    inputs = [torch.randn(batch, heads, length, dim, requires_grad=not forward_only) for _ in range(3)]
+    table = torch.randn(heads, length, requires_grad=not forward_only)
+    gradient, distances = torch.randn(batch, heads, length, dim), make_distances(length)
+    attend = function_of(mode, length)
+
+    def run():
+        output = attend(*inputs, table, distances)
+        if not forward_only:
+            torch.autograd.grad(output, [*inputs, table], gradient)
+
+    with torch.set_grad_enabled(not forward_only):
+        run()
+        run()
+        taken, end = [], time.perf_counter() + seconds
+        while time.perf_counter() < end or len(taken) < 5:
+            begin = time.perf_counter()
+            run()
+            taken.append(time.perf_counter() - begin)
+    return taken
+
+
+def best_mode(shape, forward_only):
+    found = {}
+    for mode in MODES:
+        try:
+            found[mode] = min(times(mode, shape, forward_only, 0.5))
+            print(f"{mode}: {found[mode]:.4f} s", file=sys.stderr)
+        except Exception as error:  # what a version cannot do it says in its own words
+            print(f"{mode}: not possible: {str(error).splitlines()[0][:100]}", file=sys.stderr)
+    return min(found, key=found.get)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("shape", type=lambda text: [int(part) for part in text.split(",")])
+    parser.add_argument("--seconds", type=float, default=1)
+    parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--mode", choices=(*MODES, "best"), default="best")
+    parser.add_argument("--forward", action="store_true")
+    options = parser.parse_args()
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    mode = options.mode if options.mode != "best" else best_mode(options.shape, options.forward)
+    taken = times(mode, options.shape, options.forward, options.seconds)
+    print(json.dumps({"mode": mode, "median_seconds": statistics.median(taken), "best_seconds": min(taken)}))
+
+
+if __name__ == "__main__":
+    main()
