@@ -3,28 +3,13 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "study/record_fields.h"
 #include "train/folder.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static rotary_status fail_value(const char *path, const char *key, const char *wanted, rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_BAD_FILE, "%s: \"%s\" is not as it should be, wanted %s", path, key,
-                       wanted);
-}
-
-static rotary_status read_count(const char *path, const json_t *object, const char *key, int64_t *count,
-                                rotary_error *error)
-{
-    const json_t *value = json_object_get(object, key);
-    if (!json_is_integer(value) || json_integer_value(value) < 0)
-        return fail_value(path, key, "a whole number of at least 0", error);
-    *count = json_integer_value(value);
-    return ROTARY_OK;
-}
 
 /* It is printed in tables and on pages. */
 static bool is_scaling(const char *name)
@@ -34,33 +19,33 @@ static bool is_scaling(const char *name)
            strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789") == length;
 }
 
-static rotary_status read_scores(const char *path, const json_t *object, struct record_length *length,
-                                 rotary_error *error)
+static rotary_status read_scores(const struct record_source *source, const json_t *object,
+                                 struct record_length *length, rotary_error *error)
 {
-    const json_t *loss = json_object_get(object, "loss");
-    rotary_status status = read_count(path, object, "correct", &length->correct, error);
+    rotary_status status = record_field_count(source, object, "correct", &length->correct, error);
     if (status == ROTARY_OK)
-        status = read_count(path, object, "problems", &length->problems, error);
+        status = record_field_count(source, object, "problems", &length->problems, error);
     if (status == ROTARY_OK && length->correct > length->problems)
-        status = fail_value(path, "correct", "at most \"problems\"", error);
-    if (status == ROTARY_OK && !json_is_number(loss) && !json_is_null(loss))
-        status = fail_value(path, "loss", "a number", error);
-    length->loss = json_is_number(loss) ? json_number_value(loss) : (double)NAN;
+        status = record_field_fail(source, "correct", json_object_get(object, "correct"),
+                                   "at most \"problems\"", error);
+    if (status == ROTARY_OK)
+        status = record_field_real(source, object, "loss", &length->loss, error);
     return status;
 }
 
-static rotary_status read_length(const char *path, const json_t *object, struct record_length *length,
-                                 rotary_error *error)
+static rotary_status read_length(const struct record_source *source, const json_t *object,
+                                 struct record_length *length, rotary_error *error)
 {
     const char *scaling = json_string_value(json_object_get(object, "scaling"));
     *length = (struct record_length){.possible = !json_is_null(json_object_get(object, "problems"))};
-    rotary_status status = read_count(path, object, "length", &length->length, error);
+    rotary_status status = record_field_count(source, object, "length", &length->length, error);
     if (status == ROTARY_OK && (!scaling || !is_scaling(scaling)))
-        status = fail_value(path, "scaling", "the name of a scaling", error);
+        status = record_field_fail(source, "scaling", json_object_get(object, "scaling"),
+                                   "the name of a scaling", error);
     if (status != ROTARY_OK)
         return status;
     memcpy(length->scaling, scaling, strlen(scaling) + 1);
-    return length->possible ? read_scores(path, object, length, error) : ROTARY_OK;
+    return length->possible ? read_scores(source, object, length, error) : ROTARY_OK;
 }
 
 rotary_status record_lengths_add(struct record_lengths *lengths, const struct record_length *length,
@@ -75,16 +60,16 @@ rotary_status record_lengths_add(struct record_lengths *lengths, const struct re
     return ROTARY_OK;
 }
 
-static rotary_status read_object(const char *path, const json_t *object, struct record_lengths *lengths,
-                                 rotary_error *error)
+static rotary_status read_object(const struct record_source *source, const json_t *object,
+                                 struct record_lengths *lengths, rotary_error *error)
 {
     const json_t *list = json_object_get(object, "lengths");
-    rotary_status status = read_count(path, object, "step", &lengths->step, error);
+    rotary_status status = record_field_count(source, object, "step", &lengths->step, error);
     if (status == ROTARY_OK && !json_is_array(list))
-        status = fail_value(path, "lengths", "a list", error);
+        status = record_field_fail(source, "lengths", json_object_get(object, "lengths"), "a list", error);
     for (size_t i = 0; status == ROTARY_OK && i < json_array_size(list); i++) {
         struct record_length length;
-        status = read_length(path, json_array_get(list, i), &length, error);
+        status = read_length(source, json_array_get(list, i), &length, error);
         if (status == ROTARY_OK)
             status = record_lengths_add(lengths, &length, error);
     }
@@ -97,7 +82,7 @@ rotary_status record_lengths_read_file(struct record_lengths *lengths, const cha
     *lengths = (struct record_lengths){0};
     rotary_status status = file_read_json(path, &object, error);
     if (status == ROTARY_OK)
-        status = read_object(path, object, lengths, error);
+        status = read_object(&(struct record_source){.path = path}, object, lengths, error);
     json_decref(object);
     if (status != ROTARY_OK)
         record_lengths_free(lengths);

@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "file/file.h"
 #include "file/input.h"
+#include "study/record_fields.h"
 #include "study/statistics.h"
 #include "train/folder.h"
 
@@ -13,61 +14,23 @@
 #include <string.h>
 
 enum { METRICS_MAX_BYTES = 1 << 30 };
-static const int64_t max_count = ((int64_t)1 << 53) - 1; /* a JSON number is exact up to here */
 
 /* One line of metrics.jsonl being read. */
 struct line {
-    const char *path;
-    int64_t number; /* from 1 */
+    struct record_source source;
     json_t *object;
 };
 
 /* A line that is no JSON object. */
 static rotary_status fail_line(const struct line *line, const char *fault, rotary_error *error)
 {
-    return rotary_fail(error, ROTARY_BAD_FILE, "%s, line %lld: %s: wanted a JSON object", line->path,
-                       (long long)line->number, fault);
-}
-
-/* An invalid value of a key; NULL: the key is missing. */
-static rotary_status fail_value(const struct line *line, const char *key, const json_t *value,
-                                const char *wanted, rotary_error *error)
-{
-    char *text = value ? file_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
-    rotary_status status = rotary_fail(error, ROTARY_BAD_FILE, "%s, line %lld: \"%s\" is %.80s, wanted %s",
-                                       line->path, (long long)line->number, key,
-                                       text    ? text
-                                       : value ? "not printable"
-                                               : "missing",
-                                       wanted);
-    free(text);
-    return status;
+    return rotary_fail(error, ROTARY_BAD_FILE, "%s, line %lld: %s: wanted a JSON object", line->source.path,
+                       (long long)line->source.line, fault);
 }
 
 static rotary_status no_memory(const char *path, rotary_error *error)
 {
     return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the records in %s", path);
-}
-
-static rotary_status read_count(const struct line *line, const json_t *object, const char *key,
-                                int64_t *count, rotary_error *error)
-{
-    const json_t *value = json_object_get(object, key);
-    if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) > max_count)
-        return fail_value(line, key, value, "a whole number from 0 to 9007199254740991", error);
-    *count = json_integer_value(value);
-    return ROTARY_OK;
-}
-
-/* null stands for NaN or infinity, which JSON cannot hold. */
-static rotary_status read_real(const struct line *line, const json_t *object, const char *key, double *real,
-                               rotary_error *error)
-{
-    const json_t *value = json_object_get(object, key);
-    if (!json_is_number(value) && !json_is_null(value))
-        return fail_value(line, key, value, "a number", error);
-    *real = json_is_null(value) ? (double)NAN : json_number_value(value);
-    return ROTARY_OK;
 }
 
 /* BLEU is there where sentences were translated. */
@@ -76,8 +39,9 @@ static rotary_status read_bleu(const struct line *line, const json_t *object, in
 {
     if (!json_object_get(object, "bleu"))
         return ROTARY_OK;
-    rotary_status status = read_real(line, object, "bleu", bleu, error);
-    return status == ROTARY_OK ? read_count(line, object, "translated", translated, error) : status;
+    rotary_status status = record_field_real(&line->source, object, "bleu", bleu, error);
+    return status == ROTARY_OK ? record_field_count(&line->source, object, "translated", translated, error)
+                               : status;
 }
 
 /* How BLEU was computed. */
@@ -88,10 +52,10 @@ static rotary_status read_signature(struct record *record, const struct line *li
     if (!signature)
         return ROTARY_OK;
     if (!json_is_string(signature))
-        return fail_value(line, "signature", signature, "a text", error);
+        return record_field_fail(&line->source, "signature", signature, "a text", error);
     char *copy = strdup(json_string_value(signature));
     if (!copy)
-        return no_memory(line->path, error);
+        return no_memory(line->source.path, error);
     free(record->signature);
     record->signature = copy;
     return ROTARY_OK;
@@ -109,14 +73,14 @@ static rotary_status add_point(struct record *record, const struct line *line, i
                                rotary_error *error)
 {
     struct record_point point = {.step = step};
-    rotary_status status = read_real(line, line->object, "loss", &point.loss, error);
+    rotary_status status = record_field_real(&line->source, line->object, "loss", &point.loss, error);
     const json_t *speed = json_object_get(line->object, "tokens_per_second");
     point.tokens_per_second = json_is_number(speed) ? json_number_value(speed) : (double)NAN;
     if (status != ROTARY_OK)
         return status;
     struct record_point *points = grow(record->points, record->point_count, sizeof *points);
     if (!points)
-        return no_memory(line->path, error);
+        return no_memory(line->source.path, error);
     record->points = points;
     record->points[record->point_count++] = point;
     return ROTARY_OK;
@@ -127,16 +91,16 @@ static rotary_status add_evaluation(struct record *record, const struct line *li
 {
     const json_t *object = json_object_get(line->object, "evaluation");
     if (!json_is_object(object))
-        return fail_value(line, "evaluation", object, "an object", error);
+        return record_field_fail(&line->source, "evaluation", object, "an object", error);
     struct record_evaluation evaluation = {.step = step};
-    rotary_status status = read_count(line, object, "problems", &evaluation.problems, error);
+    rotary_status status = record_field_count(&line->source, object, "problems", &evaluation.problems, error);
     if (status == ROTARY_OK)
-        status = read_count(line, object, "correct", &evaluation.correct, error);
+        status = record_field_count(&line->source, object, "correct", &evaluation.correct, error);
     if (status == ROTARY_OK && evaluation.correct > evaluation.problems)
-        status =
-            fail_value(line, "correct", json_object_get(object, "correct"), "at most \"problems\"", error);
+        status = record_field_fail(&line->source, "correct", json_object_get(object, "correct"),
+                                   "at most \"problems\"", error);
     if (status == ROTARY_OK)
-        status = read_real(line, object, "loss", &evaluation.loss, error);
+        status = record_field_real(&line->source, object, "loss", &evaluation.loss, error);
     if (status == ROTARY_OK)
         status = read_bleu(line, object, &evaluation.translated, &evaluation.bleu, error);
     if (status == ROTARY_OK)
@@ -150,7 +114,7 @@ static rotary_status add_evaluation(struct record *record, const struct line *li
     struct record_evaluation *evaluations =
         grow(record->evaluations, record->evaluation_count, sizeof *evaluations);
     if (!evaluations)
-        return no_memory(line->path, error);
+        return no_memory(line->source.path, error);
     record->evaluations = evaluations;
     record->evaluations[record->evaluation_count++] = evaluation;
     return ROTARY_OK;
@@ -161,11 +125,11 @@ static rotary_status read_samples(struct record *record, const struct line *line
 {
     json_t *lines = json_object_get(line->object, "samples");
     if (!json_is_array(lines))
-        return fail_value(line, "samples", lines, "an array", error);
+        return record_field_fail(&line->source, "samples", lines, "an array", error);
     size_t count = json_array_size(lines);
     struct record_sample *samples = calloc(count + 1, sizeof *samples);
     if (!samples)
-        return no_memory(line->path, error);
+        return no_memory(line->source.path, error);
     for (size_t i = 0; i < count; i++) {
         const json_t *sample = json_array_get(lines, i), *correct = json_object_get(sample, "correct");
         samples[i] =
@@ -175,8 +139,9 @@ static rotary_status read_samples(struct record *record, const struct line *line
                                    .correct = json_is_true(correct)};
         if (!samples[i].prompt || !samples[i].answer || !samples[i].generated || !json_is_boolean(correct)) {
             free(samples);
-            return fail_value(line, "samples", lines,
-                              "objects of prompt, answer, generated (text) and correct (boolean)", error);
+            return record_field_fail(&line->source, "samples", lines,
+                                     "objects of prompt, answer, generated (text) and correct (boolean)",
+                                     error);
         }
     }
     free(record->samples);
@@ -192,15 +157,15 @@ static rotary_status read_line(struct record *record, const struct line *line, r
     if (!json_is_object(line->object))
         return fail_line(line, "not a line of metrics", error);
     int64_t step = 0;
-    rotary_status status = read_count(line, line->object, "step", &step, error);
+    rotary_status status = record_field_count(&line->source, line->object, "step", &step, error);
     if (status != ROTARY_OK)
         return status;
     if (step < record->done)
-        return fail_value(line, "step", json_object_get(line->object, "step"),
-                          "lines in ascending order of their steps", error);
+        return record_field_fail(&line->source, "step", json_object_get(line->object, "step"),
+                                 "lines in ascending order of their steps", error);
     if (record->diverged)
-        return fail_value(line, "step", json_object_get(line->object, "step"),
-                          "no line after the one with \"diverged\"", error);
+        return record_field_fail(&line->source, "step", json_object_get(line->object, "step"),
+                                 "no line after the one with \"diverged\"", error);
     record->done = step;
     if (json_is_string(json_object_get(line->object, "diverged"))) {
         record->diverged = step;
@@ -221,7 +186,7 @@ static rotary_status read_metrics(struct record *record, const char *path, rotar
     rotary_status status = lines_open(&lines, path, METRICS_MAX_BYTES, error);
     if (status != ROTARY_OK)
         return status;
-    struct line line = {.path = path};
+    struct line line = {.source = {.path = path}};
     const char *text = path;
     size_t bytes;
     /* A rest without a newline is the line of a run killed while writing it. */
@@ -229,7 +194,7 @@ static rotary_status read_metrics(struct record *record, const char *path, rotar
         status = lines_next(&lines, &text, &bytes, error);
         if (status != ROTARY_OK || !text)
             break;
-        line.number = lines.number;
+        line.source.line = lines.number;
         json_error_t fault;
         line.object = json_loadb(text, bytes, 0, &fault);
         if (!line.object)

@@ -239,6 +239,6 @@ refuses(1, "would replace", "decay", plain, "--picture", f"{plain}/decay.json")
 refuses(1, "--picture draws one run, got 2", "decay", plain, "index-alibi", "--picture", "two.svg")
 with open(f"{plain}/decay.json", "w") as file:
     file.write('{"format": 1, "position": 3}')
-refuses(1, f'{plain}/decay.json: "position" is not as it should be', "report", plain)
+refuses(1, f'{plain}/decay.json: "position" is 3, wanted a name', "report", plain)
 os.remove(f"{plain}/decay.json")
 report()
