@@ -162,6 +162,56 @@ static void try_distance_keys(const rotary_attention *attention, struct buffers 
     refuse_forward(attention, call, "distance_values has a distance_stride of 15; wanted at least 16");
 }
 
+static void try_piecewise_bias(const rotary_attention *attention, struct buffers *b)
+{
+    static const float functions[8] = {0}, rising[3] = {0, 1, 2}, falling[3] = {2, 1, 0},
+                       valley[3] = {1, 0, 1}, scales[2] = {1, 0}, knots[2] = {0.5f, 0.25f};
+    const rotary_attention_piecewise_bias good = {.intercepts = functions,
+                                                  .slopes = functions,
+                                                  .segments = 1,
+                                                  .distance_inputs = valley,
+                                                  .distances = 3,
+                                                  .first = -1,
+                                                  .query_scales = rising + 1,
+                                                  .positions = 2};
+    struct {
+        rotary_attention_piecewise_bias bias;
+        const char *message;
+    } cases[] = {{good, "piecewise_bias has 0 segments; wanted 1 ... 1024"},
+                 {good, "piecewise_bias has 1025 segments"},
+                 {good, "piecewise_bias has query_scales of 0 positions; wanted at least 1"},
+                 {good, "piecewise_bias has intercepts but no slopes"},
+                 {good, "piecewise_bias has intercepts but no knots"},
+                 {good, "piecewise_bias has intercepts but no distance_inputs"},
+                 {good, "piecewise_bias has intercepts but no query_scales"},
+                 {good, "piecewise_bias has 0 distances; wanted 1 ... 4294967296"},
+                 {good, "piecewise_bias has a knot below the one before; wanted ascending knots"},
+                 {good, "distance_inputs of piecewise_bias rise up to distance 0"},
+                 {good, "distance_inputs of piecewise_bias rise up to distance 0, or fall from there on"},
+                 {good, "query_scales[1] of piecewise_bias is 0; wanted more than 0"},
+                 {good, "piecewise_bias has a gradient but no intercepts"}};
+    cases[0].bias.segments = 0;
+    cases[1].bias.segments = 1025;
+    cases[2].bias.positions = 0;
+    cases[3].bias.slopes = NULL;
+    cases[4].bias.segments = 2;
+    cases[5].bias.distance_inputs = NULL;
+    cases[6].bias.query_scales = NULL;
+    cases[7].bias.distances = 0;
+    cases[8].bias.segments = 3;
+    cases[8].bias.knots = knots;
+    cases[9].bias.distance_inputs = rising;
+    cases[10].bias.distance_inputs = falling;
+    cases[11].bias.query_scales = scales;
+    cases[12].bias.intercepts = NULL;
+    cases[12].bias.scale_gradient = b->output;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rotary_attention_forward_call call = forward_call(b);
+        call.piecewise_bias = cases[i].bias;
+        refuse_forward(attention, call, cases[i].message);
+    }
+}
+
 static void try_forward(const rotary_attention *attention, struct buffers *b)
 {
     rotary_attention_forward_call call = forward_call(b);
@@ -213,6 +263,7 @@ static void try_forward(const rotary_attention *attention, struct buffers *b)
         refuse_forward(attention, call, messages[i]);
     }
     try_distance_keys(attention, b);
+    try_piecewise_bias(attention, b);
     const float probabilities[] = {1.0f, -0.25f, NAN};
     for (int i = 0; i < 3; i++) {
         call = forward_call(b);
