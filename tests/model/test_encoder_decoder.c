@@ -6,6 +6,7 @@
  */
 #include "backend/every_backend.h"
 #include "model/encoder_decoder_fixture.h"
+#include "rope/rope_roles.h"
 #include "support/check.h"
 #include "support/parameter_copy.h"
 
@@ -266,7 +267,8 @@ static double part_bytes(const struct transformer_config *config, const struct e
     const struct position_attention *plans = part->plans.plans;
     for (int i = 0; i < 2 * MAX_ATTENTION_PLANS; i++) {
         const rotary_rope *rope = i % 2 ? plans[i / 2].value_rope : plans[i / 2].rope;
-        bytes += rope ? positions * 2.0 * (double)rotary_rope_pairs(rope) * sizeof(float) : 0.0;
+        double tables = rope && rotary_rope_has_xpos(rope) ? 3.0 : 1.0; /* of values, queries and keys */
+        bytes += rope ? positions * 2.0 * tables * (double)rotary_rope_pairs(rope) * sizeof(float) : 0.0;
     }
     const rotary_attention_distance_bias *bias = &part->distance_bias.call;
     if (bias->data)
