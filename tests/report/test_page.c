@@ -517,8 +517,8 @@ static void check_style(const char *page)
     double thin, bold;
     check_about("style");
     const char *style = strstr(page, "svg .thin{stroke-width:");
-    CHECK_INT(
-        sscanf(style, "svg .thin{stroke-width:%lf;opacity:.4}svg .bold{stroke-width:%lf}", &thin, &bold), 2);
+    CHECK_INT(sscanf(style, "svg .thin{stroke-width:%lf;", &thin), 1);
+    CHECK_INT(sscanf(strstr(style, "svg .bold{"), "svg .bold{stroke-width:%lf}", &bold), 1);
     CHECK(bold > 2 * thin);
     const char *mean = strstr(page, "svg .mean{"), *median = strstr(page, "svg .median{");
     const char *mean_dash = strstr(mean, "dasharray"), *median_dash = strstr(median, "dasharray");
