@@ -6,6 +6,7 @@
  * test_attention_pairs random N tries N random combinations more.
  */
 #include "attention/dropout_factors.h"
+#include "attention/piecewise_case.h"
 #include "attention/term_inputs.h"
 #include "attention/trial.h"
 #include "base/random.h"
@@ -18,7 +19,7 @@
 
 enum factor { TERMS, VISIBILITY, GROUPS, TOKENS, DROPOUT, PRECISION, SOFTCAP, TABLES, FACTORS };
 
-enum { ROPE, ROPER, BIAS, SHAW, TRANSFORMER_XL, DEBERTA, ALL_TERMS, TERM_LEVELS };
+enum { ROPE, ROPER, BIAS, FIRE, SHAW, TRANSFORMER_XL, DEBERTA, ALL_TERMS, TERM_LEVELS };
 static const char *const term_names[] = {"rope", "roper", "bias", "shaw", "transformer-xl", "deberta", "all"};
 enum { ALL_VISIBLE, CAUSAL, WINDOW, VISIBILITIES };
 enum { HEADS = 4, GROUP_LEVELS = 3 };
@@ -34,6 +35,13 @@ static struct reference_distance_vectors range_of(const struct reference_case *c
     const int64_t all = c->queries + c->keys - 1;
     return table == CLIPPED ? (struct reference_distance_vectors){.distances = 17, .first = -8}
                             : (struct reference_distance_vectors){.distances = all, .first = 1 - c->queries};
+}
+
+/* With tables of all distances and positions, or shorter ones. */
+static struct piecewise_shape piecewise_of(const struct reference_case *c, int table)
+{
+    const struct reference_distance_vectors range = range_of(c, table);
+    return (struct piecewise_shape){9, range.distances, range.first, table == CLIPPED ? 20 : 60, 0.25, 30};
 }
 
 static void add_vectors(const struct reference_case *c, struct reference_distance_vectors *vectors,
@@ -93,6 +101,10 @@ static void try_row(const int *row, uint64_t seed)
         c.dropout = (rotary_attention_dropout){.probability = 0.25f, .seed = seed, .step = 7, .site = 2};
         c.factors = dropout_factors(&c);
     }
+    const struct piecewise_shape piecewise = piecewise_of(&c, row[TABLES]);
+    const bool fire = row[TERMS] == FIRE || row[TERMS] == ALL_TERMS;
+    rotary_attention_piecewise_bias bias = piecewise_case_make(&c, &piecewise, seed + 5);
+    c.piecewise_bias = fire ? &bias : NULL;
     struct trial_results results = trial_results_make(&c, seed + 10, 1);
     trial_results_expect(&c, &results, true);
     for (int i = 0; i < count; i++) {
@@ -105,10 +117,13 @@ static void try_row(const int *row, uint64_t seed)
         struct trial_plan plan = trial_plan_make(&c, isas[i], 1 + i % 3);
         trial_run(&c, &plan, &results.got, true);
         trial_compare_all(&c, &results, true);
+        if (fire)
+            piecewise_case_check(&c, &results);
         trial_plan_free(&plan);
     }
     trial_results_free(&results);
     term_inputs_free(&c);
+    piecewise_case_free(&bias);
     free((void *)(uintptr_t)c.factors);
 }
 
