@@ -20,7 +20,8 @@
 enum factor { TERMS, VISIBILITY, GROUPS, TOKENS, DROPOUT, PRECISION, SOFTCAP, TABLES, FACTORS };
 
 enum { ROPE, ROPER, BIAS, FIRE, SHAW, TRANSFORMER_XL, DEBERTA, ALL_TERMS, TERM_LEVELS };
-static const char *const term_names[] = {"rope", "roper", "bias", "shaw", "transformer-xl", "deberta", "all"};
+static const char *const term_names[TERM_LEVELS] = {"rope", "roper",          "bias",    "fire",
+                                                    "shaw", "transformer-xl", "deberta", "all"};
 enum { ALL_VISIBLE, CAUSAL, WINDOW, VISIBILITIES };
 enum { HEADS = 4, GROUP_LEVELS = 3 };
 static const int64_t key_value_heads[GROUP_LEVELS] = {4, 2, 1};
