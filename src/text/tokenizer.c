@@ -2,6 +2,7 @@
 #include "text/tokenizer.h"
 
 #include "base/fail.h"
+#include "file/checksum.h"
 #include "file/file.h"
 #include "file/settings.h"
 #include "text/tokenizer_type.h"
@@ -100,15 +101,22 @@ int64_t tokenizer_join(const struct tokenizer *tokenizer, const char *separator,
 
 /* ---- files ---- */
 
-static rotary_status save_object(const struct tokenizer *tokenizer, const char *path, rotary_error *error)
+/* The object of a file; NULL without memory. */
+static json_t *object_of(const struct tokenizer *tokenizer)
 {
     json_t *object =
         json_pack("{s:i, s:s}", "format", FORMAT, "tokenizer", tokenizer_names[tokenizer_kind(tokenizer)]);
-    rotary_status status;
-    if (!object || !tokenizer->type->save(tokenizer, object))
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write %s", path);
-    else
-        status = file_replace_json(path, object, error);
+    if (object && tokenizer->type->save(tokenizer, object))
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+static rotary_status save_object(const struct tokenizer *tokenizer, const char *path, rotary_error *error)
+{
+    json_t *object = object_of(tokenizer);
+    rotary_status status = object ? file_replace_json(path, object, error)
+                                  : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write %s", path);
     json_decref(object);
     return status;
 }
@@ -119,6 +127,31 @@ rotary_status tokenizer_save(const struct tokenizer *tokenizer, const char *path
         return save_object(tokenizer, path, error);
     const struct token_text file = tokenizer->type->file_bytes(tokenizer);
     return file_replace(path, file.bytes, (size_t)file.count, error);
+}
+
+static int add_text(const char *bytes, size_t count, void *checksum)
+{
+    checksum_add(checksum, bytes, count);
+    return 0;
+}
+
+rotary_status tokenizer_checksum(const struct tokenizer *tokenizer, uint64_t *checksum, rotary_error *error)
+{
+    struct checksum sum;
+    checksum_start(&sum);
+    bool done = true;
+    if (tokenizer->type->save) {
+        json_t *object = object_of(tokenizer);
+        done = object && json_dump_callback(object, add_text, &sum, JSON_COMPACT | JSON_SORT_KEYS) == 0;
+        json_decref(object);
+    } else {
+        const struct token_text file = tokenizer->type->file_bytes(tokenizer);
+        checksum_add(&sum, file.bytes, (size_t)file.count);
+    }
+    if (!done)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the checksum of a tokenizer");
+    *checksum = checksum_finish(&sum);
+    return ROTARY_OK;
 }
 
 static rotary_status load(struct tokenizer **tokenizer, const json_t *object, const char *path,

@@ -86,5 +86,8 @@ ROTARY_CHECKED rotary_status tokenizer_save(const struct tokenizer *tokenizer, c
                                             rotary_error *error);
 ROTARY_CHECKED rotary_status tokenizer_load(struct tokenizer **tokenizer, const char *path,
                                             rotary_error *error);
+/* A checksum of what tokenizer_save writes: another tokenizer has another one. */
+ROTARY_CHECKED rotary_status tokenizer_checksum(const struct tokenizer *tokenizer, uint64_t *checksum,
+                                                rotary_error *error);
 
 #endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Tokenises the documents of a text: sections on many threads, in rounds, and what they give in order. The
+ * result, and which mistake of the text is reported, do not depend on the number of threads.
+ */
+#ifndef ROTARY_TEXT_DOCUMENT_TOKENS_H
+#define ROTARY_TEXT_DOCUMENT_TOKENS_H
+
+#include "text/documents_request.h"
+#include "text/text_sections.h"
+#include "text/token_writer.h"
+
+struct document_tokens_call {
+    const struct token_documents_request *request;
+    const struct text_files *files;
+    int64_t bytes; /* of all files */
+    struct token_writer *writer;
+};
+
+/* Writes all tokens and begins; the errors are those of token_documents_open. */
+ROTARY_CHECKED rotary_status document_tokens_write(const struct document_tokens_call *call,
+                                                   rotary_error *error);
+
+#endif
