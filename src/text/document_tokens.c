@@ -22,13 +22,7 @@ struct tokenisation {
     struct text_sections sections;
     struct slot *slots;
     int64_t slot_count, used;
-    /* Where the sections so far end. */
-    int64_t done;       /* bytes */
-    int64_t file, line; /* line ends of the file */
-    int64_t rest;       /* bytes behind the last one */
-    bool open;          /* the last document may go on */
-    /* The last document so far. */
-    int64_t document_file, document_line, document_token;
+    struct token_place place;
 };
 
 static const char *path_of(const struct tokenisation *run, int64_t file)
@@ -47,10 +41,10 @@ static bool is_interrupted(const struct tokenisation *run)
 static rotary_status fail_section(const struct tokenisation *run, const struct section_tokens *tokens,
                                   rotary_error *error)
 {
-    const char *path = path_of(run, run->file);
-    const long long line = (long long)(run->line + tokens->failed_line + 1);
+    const char *path = path_of(run, run->place.file);
+    const long long line = (long long)(run->place.line + tokens->failed_line + 1);
     if (tokens->failed_byte >= 0) {
-        const long long position = (tokens->failed_line == 0 ? run->rest : 0) + tokens->failed_byte + 1;
+        const long long position = (tokens->failed_line == 0 ? run->place.rest : 0) + tokens->failed_byte + 1;
         return rotary_fail(error, ROTARY_BAD_FILE, "%s, line %lld: %s at position %lld is not UTF-8 text",
                            path, line, tokens->error.message, position);
     }
@@ -63,10 +57,10 @@ static rotary_status fail_section(const struct tokenisation *run, const struct s
 /* The last document is complete. */
 static rotary_status end_document(const struct tokenisation *run, int64_t token, rotary_error *error)
 {
-    if (run->call->writer->contents.documents == 0 || token > run->document_token)
+    if (run->call->writer->contents.documents == 0 || token > run->place.document_token)
         return ROTARY_OK;
     return rotary_fail(error, ROTARY_BAD_FILE, "%s, line %lld: the document that begins here has no token",
-                       path_of(run, run->document_file), (long long)run->document_line + 1);
+                       path_of(run, run->place.document_file), (long long)run->place.document_line + 1);
 }
 
 static rotary_status begin_document(struct tokenisation *run, const struct section_document *document,
@@ -77,9 +71,9 @@ static rotary_status begin_document(struct tokenisation *run, const struct secti
     rotary_status status = end_document(run, token, error);
     if (status != ROTARY_OK)
         return status;
-    run->document_file = run->file;
-    run->document_line = run->line + document->line;
-    run->document_token = token;
+    run->place.document_file = run->place.file;
+    run->place.document_line = run->place.line + document->line;
+    run->place.document_token = token;
     return token_writer_begin(writer, document->token, error);
 }
 
@@ -87,15 +81,15 @@ static rotary_status begin_document(struct tokenisation *run, const struct secti
 static bool begins_with_document(const struct tokenisation *run, const struct section_tokens *tokens)
 {
     const int64_t first = tokens->count > 0 ? tokens->documents[0].token : tokens->list.count;
-    return tokens->continues && !run->open && first > 0;
+    return tokens->continues && !run->place.open && first > 0;
 }
 
 static rotary_status add_section(struct tokenisation *run, const struct slot *slot, rotary_error *error)
 {
     const struct section_tokens *tokens = &slot->tokens;
-    if (slot->file != run->file)
-        run->line = run->rest = run->open = 0;
-    run->file = slot->file;
+    if (slot->file != run->place.file)
+        run->place.line = run->place.rest = run->place.open = 0;
+    run->place.file = slot->file;
     if (tokens->status != ROTARY_OK)
         return fail_section(run, tokens, error);
     rotary_status status = ROTARY_OK;
@@ -106,10 +100,11 @@ static rotary_status add_section(struct tokenisation *run, const struct slot *sl
     if (status == ROTARY_OK)
         status = token_writer_add(run->call->writer, tokens->list.tokens, tokens->list.count, error);
     run->call->writer->contents.bytes += tokens->bytes;
-    run->done += slot->section.count;
-    run->rest = tokens->lines > 0 ? tokens->rest : run->rest + slot->section.count;
-    run->line += tokens->lines;
-    run->open = tokens->open;
+    run->place.bytes += slot->section.count;
+    run->place.rest = tokens->lines > 0 ? tokens->rest : run->place.rest + slot->section.count;
+    run->place.line += tokens->lines;
+    run->place.open = tokens->open;
+    run->place.sections++;
     return status;
 }
 
@@ -157,25 +152,51 @@ static void show_progress(const struct tokenisation *run)
     const struct token_file_contents *contents = &run->call->writer->contents;
     if (request->progress)
         request->progress(request->argument,
-                          &(struct token_documents_progress){.done = run->done,
-                                                             .bytes = run->call->bytes,
+                          &(struct token_documents_progress){.done = run->place.bytes,
+                                                             .bytes = (int64_t)run->call->key->text_bytes,
                                                              .documents = contents->documents,
                                                              .tokens = contents->tokens});
 }
 
+/* Goes to the place where an earlier writer left off. */
+static rotary_status skip_sections(struct tokenisation *run, rotary_error *error)
+{
+    const struct token_place *place = &run->place;
+    int64_t bytes = 0, file = 0, sections = 0;
+    struct text_section section = {.bytes = ""};
+    for (; sections < place->sections && section.bytes; sections++) {
+        rotary_status status = text_sections_next(&run->sections, &section, &file, error);
+        if (status != ROTARY_OK)
+            return status;
+        bytes += section.count;
+        text_sections_release(&run->sections);
+    }
+    if (!section.bytes || bytes != place->bytes || file != place->file || place->document_file < 0 ||
+        place->document_file > file)
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s is damaged: it goes on where the text does not",
+                           run->call->writer->tokens.path);
+    return ROTARY_OK;
+}
+
 static rotary_status run_rounds(struct tokenisation *run, rotary_error *error)
 {
-    rotary_status status;
+    struct token_writer *writer = run->call->writer;
+    rotary_status status = token_writer_start(writer, run->call->key, &run->place, error);
+    if (status == ROTARY_OK)
+        status = skip_sections(run, error);
     do {
-        status = run_round(run, error);
+        if (status == ROTARY_OK)
+            status = run_round(run, error);
+        if (status == ROTARY_OK)
+            status = token_writer_note(writer, &run->place, error);
         if (status == ROTARY_OK)
             show_progress(run);
     } while (status == ROTARY_OK && run->used > 0);
     if (status != ROTARY_OK)
         return status;
-    if (run->call->writer->contents.documents == 0)
+    if (writer->contents.documents == 0)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s has no document: its text is blank", path_of(run, 0));
-    return end_document(run, run->call->writer->contents.tokens, error);
+    return end_document(run, writer->contents.tokens, error);
 }
 
 rotary_status document_tokens_write(const struct document_tokens_call *call, rotary_error *error)

@@ -13,11 +13,12 @@
 struct document_tokens_call {
     const struct token_documents_request *request;
     const struct text_files *files;
-    int64_t bytes; /* of all files */
-    struct token_writer *writer;
+    const struct token_file_key *key;
+    struct token_writer *writer; /* open */
 };
 
-/* Writes all tokens and begins; the errors are those of token_documents_open. */
+/* Writes all tokens and begins, from where an earlier writer left off; the errors are those of
+ * token_documents_open. */
 ROTARY_CHECKED rotary_status document_tokens_write(const struct document_tokens_call *call,
                                                    rotary_error *error);
 

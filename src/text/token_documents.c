@@ -144,14 +144,10 @@ static rotary_status write_cache(struct opening *opening, struct token_writer *w
     rotary_status status = find_cache(opening, found, error);
     if (status != ROTARY_OK || *found)
         return status;
-    const struct document_tokens_call call = {.request = opening->request,
-                                              .files = &opening->files,
-                                              .bytes = (int64_t)opening->key.text_bytes,
-                                              .writer = writer};
-    status = token_writer_start(writer, error);
-    if (status == ROTARY_OK)
-        status = document_tokens_write(&call, error);
-    return status == ROTARY_OK ? token_writer_finish(writer, &opening->key, error) : status;
+    const struct document_tokens_call call = {
+        .request = opening->request, .files = &opening->files, .key = &opening->key, .writer = writer};
+    status = document_tokens_write(&call, error);
+    return status == ROTARY_OK ? token_writer_finish(writer, error) : status;
 }
 
 static rotary_status wait_for_other(const struct opening *opening, rotary_error *error)
@@ -186,7 +182,7 @@ static rotary_status find_or_write(struct opening *opening, rotary_error *error)
     }
     if (!busy) {
         status = write_cache(opening, writer, &found, error);
-        token_writer_close(writer);
+        token_writer_close(writer, status == ROTARY_INTERRUPTED);
     }
     free(writer);
     opening->documents->cached = found;

@@ -2,6 +2,7 @@
 #include "text/token_writer.h"
 
 #include "base/fail.h"
+#include "base/integer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +11,20 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static const char note_magic[16] = "rotary partial\n";
+
+/* Where the header will be. */
+struct note {
+    char magic[16];
+    int64_t format;
+    struct token_file_key key;
+    struct token_file_contents contents;
+    struct token_place place;
+    uint64_t checksum; /* of what is before */
+};
+
+_Static_assert(sizeof(struct note) <= TOKEN_FILE_HEADER_BYTES, "the note has room");
 
 static rotary_status fail_system(const char *doing, const char *path, rotary_error *error)
 {
@@ -54,13 +69,32 @@ static rotary_status stream_add(struct token_stream *stream, const void *bytes, 
     return stream_write(stream, bytes, count, error);
 }
 
-/* Empties the file, and continues behind `offset`. */
-static rotary_status stream_start(struct token_stream *stream, int64_t offset, rotary_error *error)
+/* Cuts what is behind `bytes`, and continues there. */
+static rotary_status stream_start(struct token_stream *stream, int64_t bytes, rotary_error *error)
 {
-    block_checksum_start(&stream->checksum);
-    if (ftruncate(stream->descriptor, 0) != 0 || lseek(stream->descriptor, (off_t)offset, SEEK_SET) < 0)
+    if (ftruncate(stream->descriptor, (off_t)bytes) != 0 ||
+        lseek(stream->descriptor, (off_t)bytes, SEEK_SET) < 0)
         return fail_system("write", stream->path, error);
     return ROTARY_OK;
+}
+
+/* Reads `count` bytes behind `offset` into the checksum, by way of `block`; false if they are not there. */
+static bool stream_read(struct token_stream *stream, int64_t offset, int64_t count, void *block,
+                        int64_t block_bytes)
+{
+    block_checksum_start(&stream->checksum);
+    while (count > 0) {
+        const ssize_t got =
+            pread(stream->descriptor, block, (size_t)min_i64(count, block_bytes), (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        block_checksum_add(&stream->checksum, block, (size_t)got);
+        offset += got;
+        count -= got;
+    }
+    return true;
 }
 
 /* ---- opening ---- */
@@ -103,24 +137,72 @@ rotary_status token_writer_open(struct token_writer *writer, const char *path, b
     return ROTARY_OK;
 }
 
-rotary_status token_writer_start(struct token_writer *writer, rotary_error *error)
+void token_writer_close(struct token_writer *writer, bool keep)
 {
-    rotary_status status = stream_open(&writer->begins, error);
-    if (status == ROTARY_OK)
-        status = stream_start(&writer->begins, 0, error);
-    if (status == ROTARY_OK)
-        status = stream_start(&writer->tokens, TOKEN_FILE_HEADER_BYTES, error);
-    return status;
-}
-
-void token_writer_close(struct token_writer *writer)
-{
-    if (writer->tokens.descriptor >= 0 && is_current(&writer->tokens)) {
+    if (writer->tokens.descriptor >= 0 && !keep && is_current(&writer->tokens)) {
         unlink(writer->begins.path);
         unlink(writer->tokens.path);
     }
     stream_close(&writer->begins);
     stream_close(&writer->tokens);
+}
+
+/* ---- going on ---- */
+
+static uint64_t note_checksum(const struct note *note)
+{
+    struct checksum checksum;
+    checksum_start(&checksum);
+    checksum_add(&checksum, note, offsetof(struct note, checksum));
+    return checksum_finish(&checksum);
+}
+
+/* Whether there is a note about tokens of the same key. */
+static bool read_note(const struct token_writer *writer, struct note *note)
+{
+    return pread(writer->tokens.descriptor, note, sizeof *note, 0) == (ssize_t)sizeof *note &&
+           memcmp(note->magic, note_magic, sizeof note_magic) == 0 && note->format == TOKEN_FILE_FORMAT &&
+           note->checksum == note_checksum(note) && memcmp(&note->key, &writer->key, sizeof note->key) == 0 &&
+           note->contents.tokens >= 0 && note->contents.tokens < INT64_MAX / 8 &&
+           note->contents.documents >= 0 && note->contents.documents <= note->contents.tokens + 1;
+}
+
+/* Whether all that the note is about is in the files. */
+static bool check_note(struct token_writer *writer, const struct note *note)
+{
+    const struct token_file_contents *contents = &note->contents;
+    return stream_read(&writer->tokens, TOKEN_FILE_HEADER_BYTES, contents->tokens * (int64_t)sizeof(int32_t),
+                       writer->pending, sizeof writer->pending) &&
+           stream_read(&writer->begins, 0, contents->documents * (int64_t)sizeof(int64_t), writer->pending,
+                       sizeof writer->pending) &&
+           block_checksum_finish(&writer->tokens.checksum) == contents->tokens_checksum &&
+           block_checksum_finish(&writer->begins.checksum) == contents->begins_checksum;
+}
+
+rotary_status token_writer_start(struct token_writer *writer, const struct token_file_key *key,
+                                 struct token_place *place, rotary_error *error)
+{
+    struct note note;
+    writer->key = *key;
+    rotary_status status = stream_open(&writer->begins, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (!read_note(writer, &note) || !check_note(writer, &note)) {
+        note = (struct note){.format = 0};
+        block_checksum_start(&writer->tokens.checksum);
+        block_checksum_start(&writer->begins.checksum);
+        /* The note is gone before what it is about. */
+        status = stream_start(&writer->tokens, 0, error);
+    }
+    writer->contents = note.contents;
+    *place = note.place;
+    if (status == ROTARY_OK)
+        status = stream_start(&writer->begins, note.contents.documents * (int64_t)sizeof(int64_t), error);
+    if (status == ROTARY_OK)
+        status =
+            stream_start(&writer->tokens,
+                         TOKEN_FILE_HEADER_BYTES + note.contents.tokens * (int64_t)sizeof(int32_t), error);
+    return status;
 }
 
 /* ---- writing ---- */
@@ -151,6 +233,38 @@ rotary_status token_writer_add(struct token_writer *writer, const int32_t *token
     return stream_add(&writer->tokens, tokens, (size_t)count * sizeof *tokens, error);
 }
 
+static rotary_status write_at_begin(struct token_writer *writer, const void *bytes, size_t count,
+                                    rotary_error *error)
+{
+    const ssize_t written = pwrite(writer->tokens.descriptor, bytes, count, 0);
+    return written == (ssize_t)count ? ROTARY_OK : fail_system("write", writer->tokens.path, error);
+}
+
+/* The contents so far, with their checksums. */
+static void sum_contents(struct token_writer *writer)
+{
+    writer->contents.tokens_checksum = block_checksum_finish(&writer->tokens.checksum);
+    writer->contents.begins_checksum = block_checksum_finish(&writer->begins.checksum);
+}
+
+rotary_status token_writer_note(struct token_writer *writer, const struct token_place *place,
+                                rotary_error *error)
+{
+    rotary_status status = write_pending(writer, error);
+    if (status != ROTARY_OK)
+        return status;
+    sum_contents(writer);
+    struct note note;
+    memset(&note, 0, sizeof note);
+    memcpy(note.magic, note_magic, sizeof note_magic);
+    note.format = TOKEN_FILE_FORMAT;
+    note.key = writer->key;
+    note.contents = writer->contents;
+    note.place = *place;
+    note.checksum = note_checksum(&note);
+    return write_at_begin(writer, &note, sizeof note, error);
+}
+
 /* Appends the begins to the tokens. */
 static rotary_status join_streams(struct token_writer *writer, rotary_error *error)
 {
@@ -173,20 +287,18 @@ static rotary_status join_streams(struct token_writer *writer, rotary_error *err
     }
 }
 
-static rotary_status write_header(struct token_writer *writer, const struct token_file_key *key,
-                                  rotary_error *error)
+/* In the place of the note, which is longer. */
+static rotary_status write_header(struct token_writer *writer, rotary_error *error)
 {
+    char bytes[TOKEN_FILE_HEADER_BYTES] = {0};
     struct token_file_header header;
-    writer->contents.tokens_checksum = block_checksum_finish(&writer->tokens.checksum);
-    writer->contents.begins_checksum = block_checksum_finish(&writer->begins.checksum);
-    token_file_header_make(&header, key, &writer->contents);
-    if (lseek(writer->tokens.descriptor, 0, SEEK_SET) != 0)
-        return fail_system("write", writer->tokens.path, error);
-    return stream_write(&writer->tokens, &header, sizeof header, error);
+    sum_contents(writer);
+    token_file_header_make(&header, &writer->key, &writer->contents);
+    memcpy(bytes, &header, sizeof header);
+    return write_at_begin(writer, bytes, sizeof bytes, error);
 }
 
-rotary_status token_writer_finish(struct token_writer *writer, const struct token_file_key *key,
-                                  rotary_error *error)
+rotary_status token_writer_finish(struct token_writer *writer, rotary_error *error)
 {
     rotary_status status = add_begin(writer, writer->contents.tokens, error);
     if (status == ROTARY_OK)
@@ -194,7 +306,7 @@ rotary_status token_writer_finish(struct token_writer *writer, const struct toke
     if (status == ROTARY_OK)
         status = join_streams(writer, error);
     if (status == ROTARY_OK)
-        status = write_header(writer, key, error);
+        status = write_header(writer, error);
     if (status == ROTARY_OK && fsync(writer->tokens.descriptor) != 0)
         status = fail_system("write", writer->tokens.path, error);
     if (status != ROTARY_OK)

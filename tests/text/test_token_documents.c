@@ -27,6 +27,7 @@ int __wrap_fsync(int descriptor)
 }
 
 static struct tokenizer *bytes, *words;
+static char *cache, *large_path, *other_path; /* files in the scratch folder */
 
 static const char *file_of(const char *name, const char *text)
 {
@@ -42,7 +43,7 @@ static struct token_documents_request request_of(const char *const *paths, int c
                                             .count = count,
                                             .boundary = boundary,
                                             .tokenizer = bytes,
-                                            .cache = scratch_path("cache"),
+                                            .cache = cache,
                                             .threads = 2};
 }
 
@@ -145,13 +146,13 @@ static void test_folders(void)
         check_documents(documents, "1|2|3|0|");
     token_documents_close(documents);
     /* The name of the cache is that of the folder. */
-    char cache[FILE_PATH_BYTES];
+    char named[FILE_PATH_BYTES];
     request.cache = NULL;
-    CHECK_INT(token_documents_cache(&request, cache, NULL), ROTARY_OK);
-    CHECK(strncmp(cache, scratch_path("folder."), strlen(scratch_path("folder."))) == 0);
-    CHECK_TEXT(cache + strlen(cache) - 7, ".tokens");
+    CHECK_INT(token_documents_cache(&request, named, NULL), ROTARY_OK);
+    CHECK(strncmp(named, scratch_path("folder."), strlen(scratch_path("folder."))) == 0);
+    CHECK_TEXT(named + strlen(named) - 7, ".tokens");
     paths[0] = "..";
-    CHECK_INT(token_documents_cache(&request, cache, NULL), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(token_documents_cache(&request, named, NULL), ROTARY_INVALID_ARGUMENT);
 }
 
 /* ---- caches ---- */
@@ -328,7 +329,7 @@ static struct large *make_large(void)
         add_document(large, seed, seed % 400 == 250 ? 20000 : seed % 50 == 7 ? 500 : 1 + (int64_t)(seed % 9));
         add(large, seed % 3 == 0 ? "\n" : seed % 3 == 1 ? " \r\n\n" : "\n\t\n");
     }
-    scratch_write(scratch_path("large"), large->text, (size_t)large->bytes);
+    scratch_write(large_path, large->text, (size_t)large->bytes);
     return large;
 }
 
@@ -359,7 +360,7 @@ static void check_large(const struct large *large, const struct token_documents 
 static void test_large(const struct large *large)
 {
     static const int threads[] = {1, 2, 5};
-    const char *path = scratch_path("large");
+    const char *path = large_path;
     char *first = NULL;
     size_t count = 0, again;
     CHECK(large->count > 1000);
@@ -384,7 +385,7 @@ static void test_large(const struct large *large)
 /* A mistake far behind: its line is counted over sections, and the first one is named. */
 static void test_large_refused(struct large *large)
 {
-    const char *path = scratch_path("damaged");
+    const char *path = other_path;
     int64_t line = 1, position = 1, at = LARGE - 1000;
     for (int64_t i = 0; i < at; i++) {
         line += large->text[i] == '\n';
@@ -399,7 +400,7 @@ static void test_large_refused(struct large *large)
         char wanted[128];
         struct token_documents_request request = request_of(&path, 1, DOCUMENT_LINE);
         request.threads = threads;
-        snprintf(wanted, sizeof wanted, "damaged, line %lld: |0xff at position %lld ", (long long)line,
+        snprintf(wanted, sizeof wanted, "other, line %lld: |0xff at position %lld ", (long long)line,
                  (long long)position);
         check_refused(&request, ROTARY_BAD_FILE, wanted);
     }
@@ -408,7 +409,7 @@ static void test_large_refused(struct large *large)
 /* One line of a file as large: cut before spaces, it is one document, and what is wrong is at its place. */
 static void test_long_line(struct large *large)
 {
-    const char *path = scratch_path("line");
+    const char *path = other_path;
     for (int64_t i = 0; i < large->bytes; i++)
         if (large->text[i] == '\n' || large->text[i] == '\r')
             large->text[i] = ' ';
@@ -430,67 +431,87 @@ static void test_long_line(struct large *large)
     scratch_write(path, large->text, (size_t)large->bytes);
     struct token_documents_request request = request_of(&path, 1, DOCUMENT_LINE);
     char wanted[128];
-    snprintf(wanted, sizeof wanted, "line, line 1: |0xfe at position %d ", LARGE - 4);
+    snprintf(wanted, sizeof wanted, "other, line 1: |0xfe at position %d ", LARGE - 4);
     check_refused(&request, ROTARY_BAD_FILE, wanted);
 }
 
 /* ---- processes ---- */
 
 struct stopping {
-    int left; /* calls of progress before the end */
+    int left; /* calls of progress before the end; below 0: none */
     bool kill;
     atomic_bool interrupted;
+    int64_t first; /* bytes done at the first call */
 };
 
 static void stop(void *argument, const struct token_documents_progress *progress)
 {
     struct stopping *stopping = argument;
-    if (progress->waiting || stopping->left-- > 0)
+    stopping->first = stopping->first > 0 ? stopping->first : progress->done;
+    if (progress->waiting || stopping->left < 0 || stopping->left-- > 0)
         return;
     if (stopping->kill)
         raise(SIGKILL);
     atomic_store(&stopping->interrupted, true);
 }
 
-static void check_same_as(const char *cache, const char *wanted, size_t count)
+static void check_same_as(const char *path, const char *wanted, size_t count)
 {
     size_t again = 0;
-    char *made = read_whole(cache, &again);
+    char *made = read_whole(path, &again);
     CHECK(made && again == count && memcmp(made, wanted, count) == 0);
     free(made);
 }
 
-/* Killed after each of the first rounds, then opened again: the file is the one that nobody disturbed. */
-static void test_stopped(void)
+/* Opens the documents in a process that is killed after `rounds` rounds. */
+static void kill_after(struct token_documents_request request, int rounds)
 {
-    const char *path = scratch_path("large");
-    struct stopping stopping = {.kill = true};
+    struct stopping stopping = {.left = rounds - 1, .kill = true};
+    scratch_remove(request.cache);
+    const pid_t child = fork();
+    if (child == 0) {
+        struct token_documents *documents;
+        request.progress = stop;
+        request.argument = &stopping;
+        _exit(token_documents_open(&documents, &request, NULL) == ROTARY_OK ? 1 : 2);
+    }
+    int ended = 0;
+    waitpid(child, &ended, 0);
+    CHECK(WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL);
+    CHECK(file_exists(scratch_path("cache.partial")) && !file_exists(request.cache));
+}
+
+/* Opens them, and returns how many bytes were done after the first round. */
+static int64_t first_progress(struct token_documents_request request)
+{
+    struct stopping stopping = {.left = -1};
+    request.progress = stop;
+    request.argument = &stopping;
+    token_documents_close(opened(&request, false));
+    CHECK(!file_exists(scratch_path("cache.partial")) && !file_exists(scratch_path("cache.begins.partial")));
+    return stopping.first;
+}
+
+/* What was killed or interrupted is gone on with, and gives the file that nobody disturbed. */
+static void test_stopped(int64_t size)
+{
+    const char *path = large_path;
     struct token_documents_request request = request_of(&path, 1, DOCUMENT_BLANK_LINE);
     request.threads = 1;
     scratch_remove(request.cache);
-    token_documents_close(opened(&request, false));
+    const int64_t round = first_progress(request);
     size_t count = 0;
     char *wanted = read_whole(request.cache, &count);
-    for (int round = 0; round < 3; round++) {
-        stopping.left = round;
-        scratch_remove(request.cache);
-        pid_t child = fork();
-        if (child == 0) {
-            struct token_documents *documents;
-            request.progress = stop;
-            request.argument = &stopping;
-            _exit(token_documents_open(&documents, &request, NULL) == ROTARY_OK ? 1 : 2);
-        }
-        int ended = 0;
-        waitpid(child, &ended, 0);
-        CHECK(WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL);
-        CHECK(file_exists(scratch_path("cache.partial")) && !file_exists(request.cache));
-        token_documents_close(opened(&request, false));
+    CHECK(round > 0 && round < size / 2);
+    for (int rounds = 1; rounds <= 3; rounds++) {
+        kill_after(request, rounds);
+        request.threads = rounds;
+        const int64_t first = first_progress(request);
+        CHECK(first > rounds * round || first == size);
+        request.threads = 1;
         check_same_as(request.cache, wanted, count);
-        CHECK(!file_exists(scratch_path("cache.partial")));
-        CHECK(!file_exists(scratch_path("cache.begins.partial")));
     }
-    stopping = (struct stopping){.left = 1};
+    struct stopping stopping = {.left = 1};
     scratch_remove(request.cache);
     request.progress = stop;
     request.argument = &stopping;
@@ -498,17 +519,71 @@ static void test_stopped(void)
     check_refused(&request, ROTARY_INTERRUPTED, "interrupted");
     CHECK(!file_exists(request.cache));
     request.interrupted = NULL;
-    request.progress = NULL;
-    token_documents_close(opened(&request, false));
+    CHECK(first_progress(request) > 2 * round);
     check_same_as(request.cache, wanted, count);
     free(wanted);
+}
+
+/* What is left of another text or tokenizer, and what is damaged, is begun anew. */
+static void test_left(void)
+{
+    enum { NOTE = 100 }; /* within the note */
+    const char *path = large_path;
+    struct token_documents_request request = request_of(&path, 1, DOCUMENT_BLANK_LINE);
+    request.threads = 1;
+    scratch_remove(request.cache);
+    const int64_t round = first_progress(request);
+    size_t count = 0, left_count = 0;
+    char *wanted = read_whole(request.cache, &count);
+    static const char *const names[] = {"cache.partial", "cache.partial", "cache.begins.partial"};
+    for (int i = 0; i < 3; i++) {
+        kill_after(request, 2);
+        char *left = read_whole(scratch_path(names[i]), &left_count);
+        left[i == 0 ? NOTE : left_count / 2] ^= 4;
+        scratch_write(scratch_path(names[i]), left, left_count);
+        CHECK_INT(first_progress(request), round);
+        check_same_as(request.cache, wanted, count);
+        free(left);
+    }
+    kill_after(request, 2);
+    CHECK(truncate(scratch_path("cache.partial"), (off_t)left_count) == 0);
+    CHECK_INT(first_progress(request), round);
+    check_same_as(request.cache, wanted, count);
+    kill_after(request, 2);
+    request.boundary = DOCUMENT_LINE;
+    CHECK(first_progress(request) < 2 * round);
+    request.boundary = DOCUMENT_BLANK_LINE;
+    kill_after(request, 2);
+    request.tokenizer = words;
+    CHECK_INT(first_progress(request), round);
+    free(wanted);
+}
+
+/* The line of a mistake is right when what was before it is not read again. */
+static void test_left_refused(struct large *large)
+{
+    const char *path = other_path;
+    int64_t line = 1;
+    const int64_t at = large->bytes - 100;
+    for (int64_t i = 0; i < at; i++)
+        line += large->text[i] == '\n';
+    const char kept = large->text[at];
+    large->text[at] = '\xff';
+    scratch_write(path, large->text, (size_t)large->bytes);
+    large->text[at] = kept;
+    struct token_documents_request request = request_of(&path, 1, DOCUMENT_BLANK_LINE);
+    request.threads = 1;
+    kill_after(request, 2);
+    char wanted[64];
+    snprintf(wanted, sizeof wanted, "other, line %lld: |0xff", (long long)line);
+    check_refused(&request, ROTARY_BAD_FILE, wanted);
 }
 
 /* Of several processes that start together one tokenises, and all have the same documents. */
 static void test_together(const struct large *large)
 {
     enum { PROCESSES = 4 };
-    const char *path = scratch_path("large");
+    const char *path = large_path;
     struct token_documents_request request = request_of(&path, 1, DOCUMENT_BLANK_LINE);
     request.threads = 1;
     scratch_remove(request.cache);
@@ -537,6 +612,9 @@ static void test_together(const struct large *large)
 int main(void)
 {
     static const char vocabulary[] = "a b c d";
+    cache = strdup(scratch_path("cache"));
+    large_path = strdup(scratch_path("large"));
+    other_path = strdup(scratch_path("other"));
     CHECK_INT(bytes_create(&bytes, NULL), ROTARY_OK);
     CHECK_INT(words_create(&words, vocabulary, (int64_t)strlen(vocabulary), 1, NULL), ROTARY_OK);
     test_small();
@@ -548,11 +626,16 @@ int main(void)
     struct large *large = make_large();
     test_large(large);
     test_large_refused(large);
-    test_stopped();
+    test_stopped(large->bytes);
+    test_left();
+    test_left_refused(large);
     test_together(large);
     test_long_line(large);
     free_large(large);
     tokenizer_destroy(bytes);
     tokenizer_destroy(words);
+    free(cache);
+    free(large_path);
+    free(other_path);
     return check_report();
 }
