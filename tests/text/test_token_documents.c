@@ -179,9 +179,15 @@ static void test_outdated(void)
     if (documents)
         CHECK_INT(token_documents_totals(documents).tokens, 3);
     token_documents_close(documents);
+    struct tokenizer *others; /* as many words */
+    CHECK_INT(words_create(&others, "a b c e", 7, 1, NULL), ROTARY_OK);
+    request.tokenizer = others;
+    token_documents_close(opened(&request, false));
+    tokenizer_destroy(others);
     /* A cache without a name of its own is another for each. */
     char caches[3][FILE_PATH_BYTES];
     request.cache = NULL;
+    request.tokenizer = words;
     CHECK_INT(token_documents_cache(&request, caches[0], NULL), ROTARY_OK);
     request.tokenizer = bytes;
     CHECK_INT(token_documents_cache(&request, caches[1], NULL), ROTARY_OK);
@@ -435,6 +441,28 @@ static void test_long_line(struct large *large)
     check_refused(&request, ROTARY_BAD_FILE, wanted);
 }
 
+/* A line that begins with more spaces than a section has: what it continues with is a document of its own. */
+static void test_spaces(void)
+{
+    enum { SPACES = 1 << 20 };
+    const char *path = other_path;
+    char *text = malloc(SPACES + 64);
+    int64_t count = sprintf(text, "a\n");
+    memset(text + count, ' ', SPACES);
+    count += SPACES + sprintf(text + count + SPACES, "b c\n\nd\n");
+    scratch_write(path, text, (size_t)count);
+    free(text);
+    struct token_documents_request request = request_of(&path, 1, DOCUMENT_LINE);
+    request.tokenizer = words;
+    struct token_documents *documents = opened(&request, false);
+    if (documents && CHECK_INT(token_documents_count(documents), 3)) {
+        CHECK_INT(token_documents_at(documents, 0).count, 1);
+        CHECK_INT(token_documents_at(documents, 1).count, 2);
+        CHECK_INT(token_documents_at(documents, 2).count, 1);
+    }
+    token_documents_close(documents);
+}
+
 /* ---- processes ---- */
 
 struct stopping {
@@ -631,6 +659,7 @@ int main(void)
     test_left_refused(large);
     test_together(large);
     test_long_line(large);
+    test_spaces();
     free_large(large);
     tokenizer_destroy(bytes);
     tokenizer_destroy(words);
