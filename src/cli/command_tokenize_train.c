@@ -23,7 +23,7 @@ struct tokenize_options {
     const char *model;
     struct option_integer type, vocabulary_size, min_frequency, max_line_bytes;
     struct option_real coverage;
-    bool byte_fallback, punctuation;
+    bool byte_fallback, punctuation, mask;
 };
 
 #define MEMBER(member) offsetof(struct tokenize_options, member)
@@ -49,6 +49,8 @@ static const struct setting tokenize_table[] = {
      .max = MAX_FREQUENCY, .help = "keep words that occur at least so often (default: 2)"},
     {"--punctuation", SETTING_BOOLEAN, MEMBER(punctuation),
      .help = "punctuation and symbols are words of their own, as they are in text that was tokenised"},
+    {"--mask", SETTING_BOOLEAN, MEMBER(mask),
+     .help = "with a special token <mask>, 4, for models that fill masks"},
 };
 
 /* ---- text ---- */
@@ -159,8 +161,9 @@ static rotary_status train_words(struct tokenizer **tokenizer, const struct toke
         *next++ = '\n';
     }
     int64_t frequency = options->min_frequency.given ? options->min_frequency.value : 2;
-    rotary_status status = (options->punctuation ? words_and_punctuation_create : words_create)(
-        tokenizer, text, next - text, frequency, error);
+    const struct words_config config = {
+        .min_frequency = frequency, .punctuation = options->punctuation, .mask = options->mask};
+    rotary_status status = words_configured_create(tokenizer, text, next - text, &config, error);
     free(text);
     return status;
 }
@@ -175,6 +178,7 @@ static rotary_status make_tokenizer(struct tokenizer **tokenizer, const struct t
     sentencepiece_defaults(&config);
     config.model = (enum sentencepiece_model)options->type.value;
     config.byte_fallback = options->byte_fallback;
+    config.mask = options->mask;
     if (options->vocabulary_size.given)
         config.vocabulary_size = options->vocabulary_size.value;
     if (options->coverage.given)

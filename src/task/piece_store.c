@@ -60,7 +60,8 @@ static bool is_same_config(const struct sentencepiece_config *a, const struct se
 {
     return a->model == b->model && a->vocabulary_size == b->vocabulary_size &&
            a->character_coverage == b->character_coverage && a->byte_fallback == b->byte_fallback &&
-           a->max_line_bytes == b->max_line_bytes && memcmp(&a->special, &b->special, sizeof a->special) == 0;
+           a->max_line_bytes == b->max_line_bytes && a->mask == b->mask &&
+           memcmp(&a->special, &b->special, sizeof a->special) == 0;
 }
 
 /* Adds what it trains. The lock is held. */

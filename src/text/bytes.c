@@ -23,7 +23,7 @@ rotary_status bytes_create(struct tokenizer **tokenizer, rotary_error *error)
     bytes->tokenizer = (struct tokenizer){
         .type = &tokenizer_bytes,
         .size = SIZE,
-        .special = {.padding = PADDING, .unknown = -1, .begin = BEGIN, .end = END},
+        .special = {.padding = PADDING, .unknown = -1, .begin = BEGIN, .end = END, .mask = -1},
     };
     for (int byte = 0; byte < PADDING; byte++)
         bytes->byte[byte] = (char)byte;

@@ -32,7 +32,8 @@ static struct characters *empty(rotary_error *error)
                            sizeof *characters);
         return NULL;
     }
-    characters->tokenizer = (struct tokenizer){.type = &tokenizer_characters, .special = {-1, -1, -1, -1}};
+    characters->tokenizer =
+        (struct tokenizer){.type = &tokenizer_characters, .special = {-1, -1, -1, -1, -1}};
     for (int byte = 0; byte < BYTES; byte++)
         characters->token[byte] = -1;
     return characters;

@@ -80,6 +80,13 @@ static struct token_text text_of(const struct tokenizer *tokenizer, int32_t toke
     return sentencepiece_processor_text(of(tokenizer)->processor, token);
 }
 
+/* The library writes a space as U+2581. */
+static bool continues_word(const struct tokenizer *tokenizer, int32_t token)
+{
+    const struct token_text text = text_of(tokenizer, token);
+    return text.count < 3 || memcmp(text.bytes, "\xe2\x96\x81", 3) != 0;
+}
+
 /* ---- files ---- */
 
 static struct token_text file_bytes(const struct tokenizer *tokenizer)
@@ -127,6 +134,7 @@ rotary_status sentencepiece_load(struct tokenizer **tokenizer, const char *path,
 const struct tokenizer_type tokenizer_sentencepiece = {.encode = encode,
                                                        .decode = decode,
                                                        .text = text_of,
+                                                       .continues_word = continues_word,
                                                        .destroy = destroy,
                                                        .is_file = sentencepiece_is_file,
                                                        .file_bytes = file_bytes,
@@ -137,11 +145,12 @@ const struct tokenizer_type tokenizer_sentencepiece = {.encode = encode,
 
 void sentencepiece_defaults(struct sentencepiece_config *config)
 {
-    *config = (struct sentencepiece_config){.model = SENTENCEPIECE_UNIGRAM,
-                                            .vocabulary_size = 8000,
-                                            .character_coverage = 0.9995,
-                                            .special = {.padding = 0, .unknown = 1, .begin = 2, .end = 3},
-                                            .max_line_bytes = 4192};
+    *config = (struct sentencepiece_config){
+        .model = SENTENCEPIECE_UNIGRAM,
+        .vocabulary_size = 8000,
+        .character_coverage = 0.9995,
+        .special = {.padding = 0, .unknown = 1, .begin = 2, .end = 3, .mask = -1},
+        .max_line_bytes = 4192};
 }
 
 /* Each special token is -1 or one of the first ids of its own, and `unknown` is there. */

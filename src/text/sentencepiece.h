@@ -2,7 +2,8 @@
  *
  * SentencePiece (Kudo and Richardson, 2018): pieces of words learned from text, by the library of that name.
  * A tokenizer of kind TOKENIZER_SENTENCEPIECE is a model of the library: its tokens, ids and texts are those
- * that the library gives, and its file is the library's own, NAME.model. In a program built without the
+ * that the library gives, and its file is the library's own, NAME.model. The mask is a control symbol named
+ * <mask> or [MASK]. In a program built without the
  * library, train and load are ROTARY_UNSUPPORTED, and the message says what is missing.
  */
 #ifndef ROTARY_TEXT_SENTENCEPIECE_H
@@ -21,11 +22,13 @@ struct sentencepiece_config {
     double character_coverage; /* 0.98 ... 1, the share of the text's characters that become pieces of their
                                   own */
     bool byte_fallback;        /* other characters become the bytes of their UTF-8, not the unknown token */
-    struct special_tokens special; /* different ids; -1: none, which `unknown` may not be */
-    int64_t max_line_bytes;        /* longer lines are left out */
+    struct special_tokens
+        special;            /* different ids; -1: none, which `unknown` may not be. `mask` is ignored */
+    bool mask;              /* there is a token <mask>, at the first id that the others leave free */
+    int64_t max_line_bytes; /* longer lines are left out */
 };
 /* Unigram, 8000 pieces, coverage 0.9995, lines of at most 4192 bytes, as the library has it; ids 0 ... 3 for
- * padding, unknown, begin and end. */
+ * padding, unknown, begin and end; no mask. */
 void sentencepiece_defaults(struct sentencepiece_config *config);
 
 /* What became of the lines: each is one of these. */

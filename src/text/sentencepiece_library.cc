@@ -121,20 +121,36 @@ void silence_once()
     (void)done;
 }
 
+const char *const mask_names[] = {"<mask>", "[MASK]"};
+
 arguments arguments_of(const struct sentencepiece_config *config)
 {
     const struct special_tokens &special = config->special;
-    return {{"minloglevel", log_level},
-            {"model_type", sentencepiece_model_names[config->model]},
-            {"vocab_size", std::to_string(config->vocabulary_size)},
-            {"character_coverage", std::to_string(config->character_coverage)},
-            {"byte_fallback", config->byte_fallback ? "true" : "false"},
-            {"max_sentence_length", std::to_string(config->max_line_bytes)},
-            {"num_threads", "1"},
-            {"pad_id", std::to_string(special.padding)},
-            {"unk_id", std::to_string(special.unknown)},
-            {"bos_id", std::to_string(special.begin)},
-            {"eos_id", std::to_string(special.end)}};
+    arguments made{{"minloglevel", log_level},
+                   {"model_type", sentencepiece_model_names[config->model]},
+                   {"vocab_size", std::to_string(config->vocabulary_size)},
+                   {"character_coverage", std::to_string(config->character_coverage)},
+                   {"byte_fallback", config->byte_fallback ? "true" : "false"},
+                   {"max_sentence_length", std::to_string(config->max_line_bytes)},
+                   {"num_threads", "1"},
+                   {"pad_id", std::to_string(special.padding)},
+                   {"unk_id", std::to_string(special.unknown)},
+                   {"bos_id", std::to_string(special.begin)},
+                   {"eos_id", std::to_string(special.end)}};
+    if (config->mask)
+        made["control_symbols"] = mask_names[0];
+    return made;
+}
+
+/* The control symbol that is the mask; -1: there is none. */
+int mask_of(const sentencepiece::SentencePieceProcessor &library)
+{
+    for (const char *name : mask_names) {
+        const int id = library.PieceToId(name);
+        if (library.IsControl(id) && library.IdToPiece(id) == name)
+            return id;
+    }
+    return -1;
 }
 
 } // namespace
@@ -172,7 +188,7 @@ int64_t sentencepiece_processor_size(const struct sentencepiece_processor *proce
 struct special_tokens sentencepiece_processor_special(const struct sentencepiece_processor *processor)
 {
     const sentencepiece::SentencePieceProcessor &library = processor->library;
-    return {library.pad_id(), library.unk_id(), library.bos_id(), library.eos_id()};
+    return {library.pad_id(), library.unk_id(), library.bos_id(), library.eos_id(), mask_of(library)};
 }
 
 struct token_text sentencepiece_processor_text(const struct sentencepiece_processor *processor, int32_t token)

@@ -47,6 +47,11 @@ struct token_text tokenizer_text(const struct tokenizer *tokenizer, int32_t toke
     return tokenizer->type->text(tokenizer, token);
 }
 
+bool tokenizer_continues_word(const struct tokenizer *tokenizer, int32_t token)
+{
+    return tokenizer->type->continues_word && tokenizer->type->continues_word(tokenizer, token);
+}
+
 rotary_status tokenizer_encode(const struct tokenizer *tokenizer, const char *text, int64_t bytes,
                                struct token_list *list, rotary_error *error)
 {
@@ -77,7 +82,8 @@ static void add(struct joined *joined, const char *bytes, int64_t count)
 
 static bool has_text(const struct special_tokens *special, int32_t token)
 {
-    return token != special->padding && token != special->begin && token != special->end;
+    return token != special->padding && token != special->begin && token != special->end &&
+           token != special->mask;
 }
 
 int64_t tokenizer_join(const struct tokenizer *tokenizer, const char *separator, const int32_t *tokens,

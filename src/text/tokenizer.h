@@ -25,7 +25,7 @@ struct tokenizer;
 /* Tokens that stand for no text of their own; -1 where there is none. No text is encoded as one of them,
  * except that words out of the vocabulary are `unknown`. */
 struct special_tokens {
-    int32_t padding, unknown, begin, end;
+    int32_t padding, unknown, begin, end, mask;
 };
 
 /* The distinct bytes of the zero-terminated `alphabet`, in order of first appearance. No special tokens. */
@@ -45,6 +45,15 @@ ROTARY_CHECKED rotary_status words_create(struct tokenizer **tokenizer, const ch
 ROTARY_CHECKED rotary_status words_and_punctuation_create(struct tokenizer **tokenizer, const char *text,
                                                           int64_t bytes, int64_t min_frequency,
                                                           rotary_error *error);
+/* Both, by a configuration. With `mask` the vocabulary has a fifth special token, <mask>, after <unk>. */
+struct words_config {
+    int64_t min_frequency;
+    bool punctuation; /* as words_and_punctuation_create */
+    bool mask;
+};
+ROTARY_CHECKED rotary_status words_configured_create(struct tokenizer **tokenizer, const char *text,
+                                                     int64_t bytes, const struct words_config *config,
+                                                     rotary_error *error);
 /* Tokens 0 ... 255 are the bytes; then come padding, begin and end. */
 ROTARY_CHECKED rotary_status bytes_create(struct tokenizer **tokenizer, rotary_error *error);
 void tokenizer_destroy(struct tokenizer *tokenizer); /* NULL is allowed */
@@ -60,6 +69,10 @@ struct token_text {
     int64_t count;
 };
 struct token_text tokenizer_text(const struct tokenizer *tokenizer, int32_t token);
+
+/* Whether a token is a part of a word, but not its first: of SentencePiece a piece without the mark of a
+ * space. No token of other kinds is. */
+bool tokenizer_continues_word(const struct tokenizer *tokenizer, int32_t token);
 
 /* Room for `capacity` tokens, of which `count` are there. */
 struct token_list {

@@ -23,6 +23,7 @@ struct tokenizer_type {
     int64_t (*decode)(const struct tokenizer *tokenizer, const int32_t *tokens, int64_t count, char *text,
                       int64_t capacity);
     struct token_text (*text)(const struct tokenizer *tokenizer, int32_t token);
+    bool (*continues_word)(const struct tokenizer *tokenizer, int32_t token); /* NULL: no token does */
     /* Frees everything, `tokenizer` too. */
     void (*destroy)(struct tokenizer *tokenizer);
     /* Sets the keys of `object` that load() makes the same tokenizer from. False without memory. NULL: the

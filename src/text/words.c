@@ -11,11 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BEGIN, END, PADDING, UNKNOWN, SPECIAL }; /* the order of the annotated transformer */
+/* The order of the annotated transformer, and a mask behind it where there is one. */
+enum { BEGIN, END, PADDING, UNKNOWN, MASK, MAX_SPECIAL };
 enum { MAX_WORDS = 1 << 24, FIRST_SLOTS = 1 << 10 };
 
-static const struct token_text special_text[SPECIAL] = {
-    {"<s>", 3}, {"</s>", 4}, {"<blank>", 7}, {"<unk>", 5}};
+static const struct token_text special_text[MAX_SPECIAL] = {
+    {"<s>", 3}, {"</s>", 4}, {"<blank>", 7}, {"<unk>", 5}, {"<mask>", 6}};
 
 /* ---- a table of words ---- */
 
@@ -161,9 +162,20 @@ static struct word next_word(const char *text, int64_t bytes, bool marks, int64_
     return (struct word){text + begin, *at - begin, 0};
 }
 
-static bool is_special(const char *bytes, int64_t length)
+/* What a tokenizer is made by, besides its words. */
+struct form {
+    bool marks; /* each punctuation mark is a word */
+    bool mask;  /* there is a token <mask> */
+};
+
+static int32_t special_count(struct form form)
 {
-    for (int token = 0; token < SPECIAL; token++)
+    return form.mask ? MAX_SPECIAL : MASK;
+}
+
+static bool is_special(struct form form, const char *bytes, int64_t length)
+{
+    for (int token = 0; token < special_count(form); token++)
         if (is_word(&(struct word){special_text[token].bytes, special_text[token].count, 0}, bytes, length))
             return true;
     return false;
@@ -183,8 +195,8 @@ static rotary_status check_text(const char *text, int64_t bytes, rotary_error *e
 
 struct words {
     struct tokenizer tokenizer;
-    bool marks;              /* each mark is a word */
-    struct word_table table; /* word i is token SPECIAL + i */
+    struct form form;
+    struct word_table table; /* word i is token special_count(form) + i */
     char *pool;              /* the bytes of the words */
 };
 
@@ -207,18 +219,22 @@ static rotary_status fail_memory(rotary_error *error)
 }
 
 /* The tokenizer of `count` different words, which are copied. */
-static rotary_status create(struct tokenizer **tokenizer, const struct word *list, int64_t count, bool marks,
-                            rotary_error *error)
+static rotary_status create(struct tokenizer **tokenizer, const struct word *list, int64_t count,
+                            struct form form, rotary_error *error)
 {
     struct words *words = calloc(1, sizeof *words);
     if (!words)
         return fail_memory(error);
     words->tokenizer = (struct tokenizer){
         .type = &tokenizer_words,
-        .size = SPECIAL + count,
-        .special = {.padding = PADDING, .unknown = UNKNOWN, .begin = BEGIN, .end = END},
+        .size = special_count(form) + count,
+        .special = {.padding = PADDING,
+                    .unknown = UNKNOWN,
+                    .begin = BEGIN,
+                    .end = END,
+                    .mask = form.mask ? MASK : -1},
     };
-    words->marks = marks;
+    words->form = form;
     int64_t bytes = 0, used = 0;
     for (int64_t i = 0; i < count; i++)
         bytes += list[i].length;
@@ -248,14 +264,14 @@ static int compare(const void *a, const void *b)
     return order != 0 ? order : (first->length > second->length) - (first->length < second->length);
 }
 
-static rotary_status count_words(struct word_table *table, const char *text, int64_t bytes, bool marks,
+static rotary_status count_words(struct word_table *table, const char *text, int64_t bytes, struct form form,
                                  rotary_error *error)
 {
     for (int64_t at = 0;;) {
-        const struct word word = next_word(text, bytes, marks, &at);
+        const struct word word = next_word(text, bytes, form.marks, &at);
         if (word.length == 0)
             return ROTARY_OK;
-        if (is_special(word.bytes, word.length))
+        if (is_special(form, word.bytes, word.length))
             continue;
         if (!count_word(table, word.bytes, word.length, 1))
             return fail_memory(error);
@@ -265,21 +281,22 @@ static rotary_status count_words(struct word_table *table, const char *text, int
     }
 }
 
-static rotary_status create_from_text(struct tokenizer **tokenizer, const char *text, int64_t bytes,
-                                      int64_t min_frequency, bool marks, rotary_error *error)
+rotary_status words_configured_create(struct tokenizer **tokenizer, const char *text, int64_t bytes,
+                                      const struct words_config *config, rotary_error *error)
 {
+    const struct form form = {config->punctuation, config->mask};
     rotary_status status = check_text(text, bytes, error);
     if (status != ROTARY_OK)
         return status;
     struct word_table table = {0};
-    status = count_words(&table, text, bytes, marks, error);
+    status = count_words(&table, text, bytes, form, error);
     if (status == ROTARY_OK) {
         int64_t kept = 0;
         if (table.count > 0)
             qsort(table.words, (size_t)table.count, sizeof *table.words, compare);
-        while (kept < table.count && table.words[kept].frequency >= min_frequency)
+        while (kept < table.count && table.words[kept].frequency >= config->min_frequency)
             kept++;
-        status = create(tokenizer, table.words, kept, marks, error);
+        status = create(tokenizer, table.words, kept, form, error);
     }
     free_table(&table);
     return status;
@@ -288,25 +305,29 @@ static rotary_status create_from_text(struct tokenizer **tokenizer, const char *
 rotary_status words_create(struct tokenizer **tokenizer, const char *text, int64_t bytes,
                            int64_t min_frequency, rotary_error *error)
 {
-    return create_from_text(tokenizer, text, bytes, min_frequency, false, error);
+    const struct words_config config = {.min_frequency = min_frequency};
+    return words_configured_create(tokenizer, text, bytes, &config, error);
 }
 
 rotary_status words_and_punctuation_create(struct tokenizer **tokenizer, const char *text, int64_t bytes,
                                            int64_t min_frequency, rotary_error *error)
 {
-    return create_from_text(tokenizer, text, bytes, min_frequency, true, error);
+    const struct words_config config = {.min_frequency = min_frequency, .punctuation = true};
+    return words_configured_create(tokenizer, text, bytes, &config, error);
 }
 
 static rotary_status encode(const struct tokenizer *tokenizer, const char *text, int64_t bytes,
                             struct token_list *list, rotary_error *error)
 {
     (void)error;
+    const struct words *words = of(tokenizer);
+    const int32_t first = special_count(words->form);
     for (int64_t at = 0;;) {
-        const struct word word = next_word(text, bytes, of(tokenizer)->marks, &at);
+        const struct word word = next_word(text, bytes, words->form.marks, &at);
         if (word.length == 0)
             return ROTARY_OK;
-        int32_t index = find(&of(tokenizer)->table, word.bytes, word.length);
-        token_list_append(list, index >= 0 ? SPECIAL + index : UNKNOWN);
+        int32_t index = find(&words->table, word.bytes, word.length);
+        token_list_append(list, index >= 0 ? first + index : UNKNOWN);
     }
 }
 
@@ -318,9 +339,10 @@ static int64_t decode(const struct tokenizer *tokenizer, const int32_t *tokens, 
 
 static struct token_text text_of(const struct tokenizer *tokenizer, int32_t token)
 {
-    if (token < SPECIAL)
+    const int32_t first = special_count(of(tokenizer)->form);
+    if (token < first)
         return special_text[token];
-    const struct word *word = &of(tokenizer)->table.words[token - SPECIAL];
+    const struct word *word = &of(tokenizer)->table.words[token - first];
     return (struct token_text){word->bytes, word->length};
 }
 
@@ -335,27 +357,28 @@ static bool save(const struct tokenizer *tokenizer, json_t *object)
         done = json_array_append_new(
                    list, json_stringn(table->words[i].bytes, (size_t)table->words[i].length)) == 0;
     done = done && json_object_set(object, "words", list) == 0 &&
-           (!of(tokenizer)->marks || json_object_set_new(object, "punctuation", json_true()) == 0);
+           (!of(tokenizer)->form.marks || json_object_set_new(object, "punctuation", json_true()) == 0) &&
+           (!of(tokenizer)->form.mask || json_object_set_new(object, "mask", json_true()) == 0);
     json_decref(list);
     return done;
 }
 
 /* Whether encoding the text gives it as one word. */
-static bool is_valid(const char *text, int64_t length, bool marks)
+static bool is_valid(const char *text, int64_t length, struct form form)
 {
     int64_t at = 0;
-    const struct word word = next_word(text, length, marks, &at);
-    return length > 0 && word.bytes == text && word.length == length && !is_special(text, length);
+    const struct word word = next_word(text, length, form.marks, &at);
+    return length > 0 && word.bytes == text && word.length == length && !is_special(form, text, length);
 }
 
 /* Reads the words of a file, which borrow the memory of `list`. */
-static rotary_status read_words(const json_t *list, bool marks, struct word_table *table, const char *path,
-                                rotary_error *error)
+static rotary_status read_words(const json_t *list, struct form form, struct word_table *table,
+                                const char *path, rotary_error *error)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *text = json_array_get(list, i);
         int64_t length = (int64_t)json_string_length(text);
-        if (!json_is_string(text) || !is_valid(json_string_value(text), length, marks))
+        if (!json_is_string(text) || !is_valid(json_string_value(text), length, form))
             return rotary_fail(error, ROTARY_BAD_FILE,
                                "%s: entry %zu of \"words\" is not one word without white space", path, i + 1);
         if (!count_word(table, json_string_value(text), length, 1))
@@ -368,6 +391,17 @@ static rotary_status read_words(const json_t *list, bool marks, struct word_tabl
     return ROTARY_OK;
 }
 
+/* A boolean that may be absent: false. */
+static rotary_status read_flag(const json_t *object, const char *key, bool *flag, const char *path,
+                               rotary_error *error)
+{
+    const json_t *value = json_object_get(object, key);
+    *flag = json_is_true(value);
+    if (!value || json_is_boolean(value))
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_BAD_FILE, "%s has no valid \"%s\": wanted true or false", path, key);
+}
+
 static rotary_status load(struct tokenizer **tokenizer, const json_t *object, const char *path,
                           rotary_error *error)
 {
@@ -375,14 +409,16 @@ static rotary_status load(struct tokenizer **tokenizer, const json_t *object, co
     if (!json_is_array(list) || json_array_size(list) > MAX_WORDS)
         return rotary_fail(error, ROTARY_BAD_FILE,
                            "%s has no valid \"words\": wanted a list of at most %d words", path, MAX_WORDS);
-    const json_t *marks = json_object_get(object, "punctuation");
-    if (marks && !json_is_boolean(marks))
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s has no valid \"punctuation\": wanted true or false",
-                           path);
-    struct word_table table = {0};
-    rotary_status status = read_words(list, json_is_true(marks), &table, path, error);
+    struct form form;
+    rotary_status status = read_flag(object, "punctuation", &form.marks, path, error);
     if (status == ROTARY_OK)
-        status = create(tokenizer, table.words, table.count, json_is_true(marks), error);
+        status = read_flag(object, "mask", &form.mask, path, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct word_table table = {0};
+    status = read_words(list, form, &table, path, error);
+    if (status == ROTARY_OK)
+        status = create(tokenizer, table.words, table.count, form, error);
     free_table(&table);
     return status;
 }

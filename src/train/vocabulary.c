@@ -27,11 +27,8 @@ static json_t *special_json(const struct task *task)
     const struct {
         const char *name;
         int32_t token;
-    } rows[] = {{"padding", special.padding},
-                {"unknown", special.unknown},
-                {"begin", special.begin},
-                {"end", special.end},
-                {"stop", task_stop(task)}};
+    } rows[] = {{"padding", special.padding}, {"unknown", special.unknown}, {"begin", special.begin},
+                {"end", special.end},         {"mask", special.mask},       {"stop", task_stop(task)}};
     json_t *object = json_object();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].token >= 0)

@@ -8,7 +8,7 @@
  *                                          of a task that makes its vocabulary from a corpus, the name of the
  *                                          file in the run's folder that has it (text/tokenizer.h)
  *     "source_vocabulary": "source.model"  likewise, of what an encoder reads
- *     "special_tokens": {"stop": 45, ...}  ids of padding, unknown, begin, end, and stop, which ends an
+ *     "special_tokens": {"stop": 45, ...}  ids of padding, unknown, begin, end, mask, and stop, which ends an
  *                                          answer; those that there are, absent if there is none
  */
 #ifndef ROTARY_TRAIN_VOCABULARY_H

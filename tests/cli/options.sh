@@ -412,6 +412,7 @@ words="tokenize train --type words --model o.txt"
 differs --input "$words --input text.txt" "$words --input more.txt"
 differs --type "$words --input text.txt" "$words --input text.txt --min-frequency 1"
 changes "$words --input text.txt" "--punctuation"
+changes "$words --input text.txt" "--mask"
 changes "$words --input text.txt" "--min-frequency 3" "--min-frequency 4"
 does 0 tokenize train --type words --input text.txt --model words.json
 changes "tokenize encode words.json" "--json"

@@ -306,7 +306,7 @@ const struct fuzz_target fuzz_safetensors = {.name = "safetensors",
 static bool is_special(const struct special_tokens *special, int32_t token)
 {
     return token == special->padding || token == special->unknown || token == special->begin ||
-           token == special->end;
+           token == special->end || token == special->mask;
 }
 
 /* The text of a token is that token alone, and what it is decoded to. */

@@ -61,13 +61,15 @@ static void check_lines(const struct tokenizer *tokenizer)
     for (int i = 0; i < GENERATED_LINES; i++) {
         int32_t tokens[ROOM];
         char back[ROOM], joined[2 * ROOM] = "";
-        int64_t count = encode(tokenizer, text.bytes[i], tokens);
+        int64_t count = encode(tokenizer, text.bytes[i], tokens), words = 0;
         tokens_in_all += count;
         for (int64_t j = 0; j < count; j++) {
             const struct token_text piece = tokenizer_text(tokenizer, tokens[j]);
             CHECK(tokens[j] > 3 && tokens[j] < tokenizer_size(tokenizer));
             strncat(joined, piece.bytes, (size_t)piece.count);
+            words += !tokenizer_continues_word(tokenizer, tokens[j]);
         }
+        CHECK_INT(words, 6);
         CHECK_INT((int64_t)strlen(joined), text.lines[i].count + 6 * 3 - 5); /* a space is U+2581 */
         CHECK_INT(tokenizer_decode(tokenizer, tokens, count, back, ROOM), text.lines[i].count);
         CHECK_TEXT(back, text.bytes[i]);
@@ -82,6 +84,7 @@ static void check_special(const struct tokenizer *tokenizer, const struct specia
     CHECK_INT(special.unknown, wanted->unknown);
     CHECK_INT(special.begin, wanted->begin);
     CHECK_INT(special.end, wanted->end);
+    CHECK_INT(special.mask, wanted->mask);
 }
 
 static void test_models(void)
@@ -127,24 +130,30 @@ static void test_models(void)
 
 static void test_special(void)
 {
-    static const struct special_tokens cases[] = {{-1, 0, 1, 2}, {3, 2, 1, 0}, {-1, 0, -1, -1}, {4, 0, 9, 2}};
-    for (int i = 0; i < 4; i++) {
+    static const struct special_tokens cases[] = {{-1, 0, 1, 2, -1}, {3, 2, 1, 0, -1}, {-1, 0, -1, -1, -1},
+                                                  {4, 0, 9, 2, -1},  {0, 1, 2, 3, 4},  {4, 0, 9, 2, 1},
+                                                  {-1, 0, -1, -1, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct sentencepiece_config config = config_of(SENTENCEPIECE_BPE, 60);
         config.special = cases[i];
+        config.mask = cases[i].mask >= 0;
         struct tokenizer *tokenizer = train(&config);
-        check_about("special %d", i);
+        check_about("special %zu", i);
         if (!CHECK(tokenizer != NULL))
             continue;
         check_special(tokenizer, &cases[i]);
         /* No text is one of them, and they are none. */
         int32_t tokens[ROOM];
         char back[ROOM];
-        int64_t count = encode(tokenizer, "ba <s> </s> <pad>", tokens);
+        int64_t count = encode(tokenizer, "ba <s> </s> <pad> <mask>", tokens);
         for (int64_t j = 0; j < count; j++)
-            CHECK(tokens[j] != cases[i].begin && tokens[j] != cases[i].end && tokens[j] != cases[i].padding);
+            CHECK(tokens[j] != cases[i].begin && tokens[j] != cases[i].end && tokens[j] != cases[i].padding &&
+                  (cases[i].mask < 0 || tokens[j] != cases[i].mask));
         count = encode(tokenizer, "balo", tokens);
         if (cases[i].end >= 0)
             tokens[count++] = cases[i].end;
+        if (cases[i].mask >= 0)
+            tokens[count++] = cases[i].mask;
         CHECK_INT(tokenizer_decode(tokenizer, tokens, count, back, ROOM), 4);
         CHECK_TEXT(back, "balo");
         tokenizer_destroy(tokenizer);

@@ -74,6 +74,7 @@ static void check_special(const struct tokenizer *tokenizer, struct special_toke
     CHECK_INT(special.unknown, wanted.unknown);
     CHECK_INT(special.begin, wanted.begin);
     CHECK_INT(special.end, wanted.end);
+    CHECK_INT(special.mask, wanted.mask);
 }
 
 /* ---- characters ---- */
@@ -85,7 +86,7 @@ static void test_characters(void)
     CHECK_INT(tokenizer_size(tokenizer), 9);
     for (int i = 0; i < 9; i++)
         check_token_text(tokenizer, i, (char[]){"helo, wrd"[i], 0});
-    check_special(tokenizer, (struct special_tokens){-1, -1, -1, -1});
+    check_special(tokenizer, (struct special_tokens){-1, -1, -1, -1, -1});
     static const int32_t wanted[] = {8, 7, 3, 6, 5, 4, 3, 2, 2, 1, 0};
     check_encoded(tokenizer, "drow ,olleh", wanted, 11, "drow ,olleh");
     check_encoded(tokenizer, "", NULL, 0, "");
@@ -151,7 +152,8 @@ static void test_words(void)
     CHECK_INT(tokenizer_size(tokenizer), 12);
     for (int i = 0; i < 12; i++)
         check_token_text(tokenizer, i, wanted[i]);
-    check_special(tokenizer, (struct special_tokens){.padding = 2, .unknown = 3, .begin = 0, .end = 1});
+    check_special(tokenizer,
+                  (struct special_tokens){.padding = 2, .unknown = 3, .begin = 0, .end = 1, .mask = -1});
     static const int32_t sentence[] = {4, 10, 7, 3, 6, 3, 5};
     check_encoded(tokenizer, "the  bird saw the_dog dog  birds .", sentence, 7,
                   "the bird saw <unk> dog <unk> .");
@@ -247,6 +249,40 @@ static void test_words_refused(void)
     tokenizer_destroy(tokenizer);
 }
 
+/* A vocabulary with a mask has its words behind it, in its file too; text never becomes one. */
+static void test_words_with_mask(void)
+{
+    static const char text[] = "b a a <mask> b a";
+    const struct words_config config = {.min_frequency = 1, .mask = true};
+    struct tokenizer *tokenizer = NULL, *read = NULL, *plain = words_of(text, 1);
+    const char *path = scratch_path("mask.json");
+    int32_t tokens[ROOM];
+    CHECK_INT(words_configured_create(&tokenizer, text, sizeof text - 1, &config, NULL), ROTARY_OK);
+    CHECK_INT(tokenizer_save(tokenizer, path, NULL), ROTARY_OK);
+    CHECK_INT(tokenizer_load(&read, path, NULL), ROTARY_OK);
+    for (int i = 0; i < 2; i++) {
+        const struct tokenizer *checked = i == 0 ? tokenizer : read;
+        CHECK_INT(tokenizer_size(checked), 5 + 2);
+        check_special(checked,
+                      (struct special_tokens){.padding = 2, .unknown = 3, .begin = 0, .end = 1, .mask = 4});
+        check_token_text(checked, 4, "<mask>");
+        check_token_text(checked, 5, "a");
+        check_token_text(checked, 6, "b");
+        CHECK_INT(encode(checked, text, sizeof text - 1, tokens), 6);
+        static const int32_t wanted[] = {6, 5, 5, 3, 6, 5};
+        for (int64_t j = 0; j < 6; j++)
+            CHECK_INT(tokens[j], wanted[j]);
+        char decoded[ROOM];
+        tokenizer_decode(checked, (const int32_t[]){5, 4, 6}, 3, decoded, ROOM);
+        CHECK_TEXT(decoded, "a b");
+        CHECK(!tokenizer_continues_word(checked, 5));
+    }
+    CHECK_INT(tokenizer_size(plain), 4 + 3); /* where it is a word like any other */
+    tokenizer_destroy(plain);
+    tokenizer_destroy(read);
+    tokenizer_destroy(tokenizer);
+}
+
 /* Marks are words, except inside of words and numbers; decoded, they stand alone. */
 static void test_words_and_punctuation(void)
 {
@@ -306,8 +342,8 @@ static void test_bytes(void)
     struct tokenizer *tokenizer = bytes_of();
     CHECK_INT(tokenizer_kind(tokenizer), TOKENIZER_BYTES);
     CHECK_INT(tokenizer_size(tokenizer), 259);
-    check_special(tokenizer,
-                  (struct special_tokens){.padding = 256, .unknown = -1, .begin = 257, .end = 258});
+    check_special(tokenizer, (struct special_tokens){
+                                 .padding = 256, .unknown = -1, .begin = 257, .end = 258, .mask = -1});
     char all[256], back[258];
     for (int byte = 0; byte < 256; byte++)
         all[byte] = (char)byte;
@@ -448,6 +484,7 @@ int main(void)
     test_words_spelled_special();
     test_many_words();
     test_words_refused();
+    test_words_with_mask();
     test_words_and_punctuation();
     test_bytes();
     test_truncation();
