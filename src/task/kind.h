@@ -48,15 +48,18 @@ struct kind {
     rotary_status (*source_line)(const struct task *task, const char *text, int64_t bytes, char **line,
                                  int64_t *line_bytes, rotary_error *error);
 
-    /* NULL for a kind without a finite corpus, as are the next two. The last two may be NULL: nothing is
+    /* NULL for a kind without a finite corpus, as are the next three. The last two may be NULL: nothing is
      * counted, the corpus is part of the program. */
     int64_t (*examples)(const struct task *task, enum task_split split);
     struct task_example (*example)(const struct task *task, enum task_split split, int64_t index);
+    /* As task_fill_example; NULL: what example() has. */
+    void (*fill_example)(const struct task *task, const struct example_place *place, int32_t *tokens,
+                         int32_t *classes);
     struct task_counts (*counts)(const struct task *task, enum task_split split);
     rotary_status (*text_hash)(const struct task_config *config, enum task_split split, uint64_t *hash,
                                rotary_error *error);
-    /* The setting that says where its text lies; NULL: none does. */
-    const char *location;
+    /* The settings that say where its text lies, NULL-terminated; NULL: none does. */
+    const char *const *locations;
 
     /* NULL for a kind without problems, as are the next three. */
     void (*problem)(const struct task *task, uint64_t seed, int64_t index, struct problem *problem);

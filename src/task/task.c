@@ -216,8 +216,9 @@ rotary_status task_text_hash(const struct task_config *config, enum task_split s
 bool task_is_location(const char *key)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (kinds[i]->location && strcmp(key, kinds[i]->location) == 0)
-            return true;
+        for (const char *const *location = kinds[i]->locations; location && *location; location++)
+            if (strcmp(key, *location) == 0)
+                return true;
     return false;
 }
 
@@ -229,6 +230,19 @@ int64_t task_examples(const struct task *task, enum task_split split)
 struct task_example task_example(const struct task *task, enum task_split split, int64_t index)
 {
     return task->kind->example(task, split, index);
+}
+
+void task_fill_example(const struct task *task, const struct example_place *place, int32_t *tokens,
+                       int32_t *classes)
+{
+    if (task->kind->fill_example) {
+        task->kind->fill_example(task, place, tokens, classes);
+        return;
+    }
+    const struct task_example example = task->kind->example(task, place->split, place->index);
+    const size_t bytes = (size_t)example.target_count * sizeof *tokens;
+    memcpy(tokens, example.target, bytes);
+    memcpy(classes, example.target + 1, bytes);
 }
 
 struct task_counts task_counts(const struct task *task, enum task_split split)

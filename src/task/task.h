@@ -124,10 +124,12 @@ void task_fill(const struct task *task, const struct task_place *place, const st
 
 /* The examples of a finite corpus, in its own order. */
 struct task_example {
-    const int32_t *source, *target;    /* source ends with its end token; target begins and ends so */
-    int64_t source_count;              /* tokens that the encoder reads; 0: there is none */
-    int64_t target_count;              /* tokens that the decoder reads: target[0 ... target_count - 1]; its
-                                        * classes are target[1 ... target_count] */
+    const int32_t *source, *target;    /* source ends with its end token; target begins and ends so. target
+                                        * NULL: task_fill_example alone has the tokens */
+    int64_t source_count;              /* tokens that the source's encoder reads; 0: there is none */
+    int64_t target_count;              /* tokens that the decoder, or the only stack, reads:
+                                        * target[0 ... target_count - 1]; its classes are
+                                        * target[1 ... target_count] */
     struct token_text text, reference; /* of source and target, as the corpus has them */
 };
 /* Whether the task of `config` has a finite corpus. */
@@ -142,6 +144,18 @@ bool task_is_location(const char *key);
 int64_t task_examples(const struct task *task, enum task_split split);
 /* Example `index` of a split, which lives as long as the task. */
 struct task_example task_example(const struct task *task, enum task_split split, int64_t index);
+/* An example where it is read. */
+struct example_place {
+    enum task_split split;
+    int64_t index; /* of the example in the corpus's own order */
+    uint64_t seed;
+    int64_t ordinal; /* among the examples of all steps, counted from 0; of training alone, as is the seed */
+};
+/* Writes the tokens that are read and the classes that are to be predicted, [target_count] each, of an
+ * example. A task may change them each time an example is read, as a pure function of its place; what is
+ * validated and tested never changes. */
+void task_fill_example(const struct task *task, const struct example_place *place, int32_t *tokens,
+                       int32_t *classes);
 /* What became of the lines of a split. */
 struct task_counts {
     int64_t pairs;    /* in the files */

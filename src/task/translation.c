@@ -206,6 +206,8 @@ static void fill(const struct task *task, const struct task_place *place, const 
     *row->source_length = (int32_t)filled.source_count;
 }
 
+static const char *const locations[] = {"translation_data", NULL};
+
 const struct kind kind_translation = {
     .settings = table,
     .setting_count = sizeof table / sizeof table[0],
@@ -220,5 +222,5 @@ const struct kind kind_translation = {
     .example = example,
     .counts = counts,
     .text_hash = text_hash,
-    .location = "translation_data",
+    .locations = locations,
 };

@@ -45,7 +45,7 @@ static rotary_status check_split(const struct corpus *corpus, int split, const j
 {
     const char *name = task_split_names[split], *hash = corpus->hashes[split],
                *before = json_string_value(json_object_get(recorded, name));
-    if (before && strcmp(before, hash) == 0)
+    if (before ? strcmp(before, hash) == 0 : hash[0] == '\0')
         return ROTARY_OK;
     return rotary_fail(
         error, ROTARY_INVALID_ARGUMENT,

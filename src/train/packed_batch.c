@@ -11,12 +11,20 @@ static bool is_permuted(const struct example_order *order)
     return order->split == TASK_TRAINING && !order->in_order;
 }
 
-struct task_example example_at(const struct example_order *order, int64_t ordinal)
+static struct example_place place_of(const struct example_order *order, int64_t ordinal)
 {
     const struct task_place place = {.seed = order->seed, .ordinal = ordinal};
     const int64_t count = task_examples(order->task, order->split);
-    return task_example(order->task, order->split,
-                        is_permuted(order) ? corpus_training_example(&place, count).index : ordinal);
+    return (struct example_place){.split = order->split,
+                                  .index = is_permuted(order) ? corpus_training_example(&place, count).index
+                                                              : ordinal,
+                                  .seed = order->seed,
+                                  .ordinal = ordinal};
+}
+
+struct task_example example_at(const struct example_order *order, int64_t ordinal)
+{
+    return task_example(order->task, order->split, place_of(order, ordinal).index);
 }
 
 int64_t examples_within(const struct example_order *order, struct batch_size size, int64_t ordinal)
@@ -83,15 +91,22 @@ void packed_batch_carve(struct packed_batch *batch, const struct task *task, int
     batch->source_starts = push(arena, tokens + 1);
 }
 
+int64_t packed_batch_targets(const struct batch *batch)
+{
+    int64_t targets = 0;
+    for (int64_t i = 0; i < batch->input.time; i++)
+        targets += batch->classes[i] != BATCH_IGNORED;
+    return targets;
+}
+
 struct batch packed_batch_fill(const struct packed_batch *memory, const struct example_order *order,
                                int64_t ordinal, int64_t count)
 {
     int64_t tokens = 0, source = 0;
     for (int64_t i = 0; i < count; i++) {
-        const struct task_example example = example_at(order, ordinal + i);
-        const size_t bytes = (size_t)example.target_count * sizeof *memory->tokens;
-        memcpy(memory->tokens + tokens, example.target, bytes);
-        memcpy(memory->classes + tokens, example.target + 1, bytes);
+        const struct example_place place = place_of(order, ordinal + i);
+        const struct task_example example = task_example(order->task, order->split, place.index);
+        task_fill_example(order->task, &place, memory->tokens + tokens, memory->classes + tokens);
         memory->starts[i] = (int32_t)tokens;
         tokens += example.target_count;
         if (!memory->source)

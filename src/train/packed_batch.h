@@ -55,9 +55,10 @@ struct packed_batch {
 /* Pushes the memory onto an arena. Called twice: to measure, then to assign memory (base/arena.h). */
 void packed_batch_carve(struct packed_batch *batch, const struct task *task, int64_t tokens,
                         struct rotary_arena *arena);
-/* Fills it with `count` examples from `ordinal` on, which must fit. The batch points into the memory. Every
- * decoder's token has a class. */
+/* Fills it with `count` examples from `ordinal` on, which must fit. The batch points into the memory. */
 struct batch packed_batch_fill(const struct packed_batch *memory, const struct example_order *order,
                                int64_t ordinal, int64_t count);
+/* The number of classes of a packed batch that are not BATCH_IGNORED. */
+int64_t packed_batch_targets(const struct batch *batch);
 
 #endif
