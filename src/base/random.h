@@ -32,6 +32,8 @@ enum rotary_random_stream {
     ROTARY_STREAM_RESAMPLING = 10, /* of segments; step is the sample */
     ROTARY_STREAM_CORPUS = 11,     /* sentences that are made up; step is the split */
     ROTARY_STREAM_POSITIONS = 12,  /* randomised ones; step is the micro-batch */
+    ROTARY_STREAM_DOCUMENT = 13,   /* lengths of documents that are made up; step is the split */
+    ROTARY_STREAM_MASK = 14,       /* masked tokens; step is the split */
 };
 
 /* The four words of a block. */
