@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Labelled texts, single ones or pairs, of a task of classification or regression, read from tables.
+ */
+#ifndef ROTARY_TASK_LABELLED_CORPUS_H
+#define ROTARY_TASK_LABELLED_CORPUS_H
+
+#include "file/file.h"
+#include "task/labelled_format.h"
+
+enum { LABELLED_MAX_CLASSES = 1024 };
+
+struct labelled_example {
+    struct text_line first, second; /* second.bytes NULL: a single text */
+    int32_t class;                  /* -1 of a regression */
+    double value;                   /* NaN of a classification */
+    int64_t line;                   /* of its file, counted from 1 */
+};
+
+struct labelled_request {
+    const char *folder;
+    const struct labelled_format *format;
+    /* All files are one text, which is split anew by sentence (task/fresh_split.h), validation and test
+     * having this share of the sentences each. 0: splits are as the files have them. */
+    double fresh_share;
+};
+
+struct labelled_corpus {
+    struct table tables[TASK_SPLITS]; /* of the files, whatever the splits are */
+    char paths[TASK_SPLITS][FILE_PATH_BYTES];
+    int classes;             /* 0: regression */
+    struct text_line *names; /* [classes]: the labels of the training file, in order: of numbers if all of
+                                them are whole ones, else of bytes */
+    bool integers;           /* they are whole numbers */
+    struct labelled_example *examples[TASK_SPLITS];
+    int64_t counts[TASK_SPLITS];
+    int64_t left_out; /* by a fresh split: parts of sentences of validation and test, and their copies */
+};
+
+/* Reads the files that the format names. A validation file is wanted, unless the split is fresh; a test file
+ * is read if it is there. A label of another file that the training file has not, or that is no number of a
+ * regression, is ROTARY_BAD_FILE, and so is a training file whose labels are all the same, or are more than
+ * LABELLED_MAX_CLASSES. The struct must not be moved afterwards. */
+ROTARY_CHECKED rotary_status labelled_corpus_read(struct labelled_corpus *corpus,
+                                                  const struct labelled_request *request,
+                                                  rotary_error *error);
+/* A hash of all examples of a split: texts and labels. 0: there are none. */
+uint64_t labelled_corpus_hash(const struct labelled_corpus *corpus, enum task_split split);
+/* How many texts of a split, of which a pair has two, are a text of a training example, or a part of one
+ * (fresh_leaks). */
+ROTARY_CHECKED rotary_status labelled_corpus_leaks(const struct labelled_corpus *corpus,
+                                                   enum task_split split, int64_t *leaks,
+                                                   rotary_error *error);
+void labelled_corpus_free(struct labelled_corpus *corpus); /* zeroed ones too */
+
+#endif
