@@ -18,6 +18,19 @@ struct gather {
     struct layer_mask mask;
 };
 
+static const struct layer_mask keep_all = {.scale = 1.0f};
+
+/* The row of the token's type, and dropout of the sum. */
+static void add_type(const struct gather *gather, int64_t row)
+{
+    const struct backend_embedding_forward *call = gather->call;
+    int64_t width = call->width, type = call->types ? call->types[row] : 0;
+    float *out = call->out + row * width;
+    gather->kernels->column_sums(out, ROTARY_F32, call->type_table + type * width, 1, width, width);
+    if (gather->mask.threshold)
+        gather->kernels->drop(ROTARY_F32, out, out, row, width, &gather->mask);
+}
+
 static void gather_block(void *argument, int64_t index, int worker)
 {
     (void)worker;
@@ -28,7 +41,9 @@ static void gather_block(void *argument, int64_t index, int worker)
         int64_t position = call->positions ? call->positions[row] : row % call->time;
         gather->kernels->embed(call->out + row * width, call->table + call->tokens[row] * width,
                                call->position_table ? call->position_table + position * width : NULL,
-                               call->scale, row, 0, width, &gather->mask);
+                               call->scale, row, 0, width, call->type_table ? &keep_all : &gather->mask);
+        if (call->type_table)
+            add_type(gather, row);
     }
 }
 
@@ -49,7 +64,7 @@ struct scatter {
     struct layer_mask mask;
 };
 
-/* Adds a slice of columns of every row. Rows of the same token are summed in row order. */
+/* Adds a slice of columns of every row. Rows of the same token, or type, are summed in row order. */
 static void scatter_slice(void *argument, int64_t index, int worker)
 {
     (void)worker;
@@ -62,15 +77,20 @@ static void scatter_slice(void *argument, int64_t index, int worker)
                                        : scatter->unwanted + column;
         float *d_position =
             call->d_position_table ? call->d_position_table + position * call->width + column : NULL;
-        scatter->kernels->embed_backward(d_table, d_position, call->d_out + row * call->width + column,
-                                         call->scale, row, column, columns, &scatter->mask);
+        const float *d_out = call->d_out + row * call->width + column;
+        scatter->kernels->embed_backward(d_table, d_position, d_out, call->scale, row, column, columns,
+                                         &scatter->mask);
+        int64_t type = call->types ? call->types[row] : 0;
+        if (call->d_type_table)
+            scatter->kernels->embed_backward(call->d_type_table + type * call->width + column, NULL, d_out,
+                                             1.0f, row, column, columns, &scatter->mask);
     }
 }
 
 rotary_status cpu_embedding_backward(const struct backend *backend,
                                      const struct backend_embedding_backward *call, rotary_error *error)
 {
-    if (!call->d_table && !call->d_position_table)
+    if (!call->d_table && !call->d_position_table && !call->d_type_table)
         return ROTARY_OK;
     struct scatter scatter = {
         .kernels = cpu_of(backend)->kernels, .call = call, .mask = dropout_mask(call->dropout)};

@@ -42,7 +42,8 @@ static void forward_block(void *argument, int64_t index, int worker)
         work.sublayer_output = matrix_rows(forward->sublayer_output, first, work.rows).data;
         work.residual_sum += offset;
     }
-    work.normalised = matrix_rows(forward->normalised, first, work.rows).data;
+    if (forward->normalised.data)
+        work.normalised = matrix_rows(forward->normalised, first, work.rows).data;
     if (work.normalised_f32)
         work.normalised_f32 += offset;
     if (work.mean) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Conversions between the f32 residual stream and matrices of the storage type, sums and copies of rows, in
- * the cpu backend.
+ * Conversions between the f32 residual stream and matrices of the storage type, sums, copies and dropout of
+ * rows, in the cpu backend.
  */
 #include "backend/cpu.h"
 
@@ -15,6 +15,7 @@ enum { BLOCK_ROWS = 64 };
 struct work {
     const struct layer_kernels *kernels;
     const void *call;
+    struct layer_mask mask; /* of dropout */
     int64_t rows;
     void (*row)(const struct work *work, int64_t row);
 };
@@ -102,4 +103,36 @@ rotary_status cpu_copy_rows(const struct backend *backend, const struct backend_
     (void)error;
     struct work work = {.call = call, .rows = call->out.rows, .row = copy_row};
     return run(backend, &work);
+}
+
+static void scatter_row(const struct work *work, int64_t row)
+{
+    const struct backend_scatter_rows *call = work->call;
+    memcpy(matrix_rows(call->out, call->index[row], 1).data, matrix_rows(call->in, row, 1).data,
+           (size_t)call->in.columns * rotary_dtype_size(call->in.dtype));
+}
+
+rotary_status cpu_scatter_rows(const struct backend *backend, const struct backend_scatter_rows *call,
+                               rotary_error *error)
+{
+    (void)error;
+    struct work work = {.call = call, .rows = call->in.rows, .row = scatter_row};
+    return run(backend, &work);
+}
+
+static void drop_row(const struct work *work, int64_t row)
+{
+    const struct backend_drop *call = work->call;
+    work->kernels->drop(call->out.dtype, matrix_rows(call->out, row, 1).data,
+                        matrix_rows(call->in, row, 1).data, row, call->out.columns, &work->mask);
+}
+
+rotary_status cpu_drop(const struct backend *backend, const struct backend_drop *call, rotary_error *error)
+{
+    struct work work = {
+        .call = call, .mask = dropout_mask(call->dropout), .rows = call->out.rows, .row = drop_row};
+    if (work.mask.threshold)
+        return run(backend, &work);
+    const struct backend_copy_rows copy = {.out = call->out, .in = call->in};
+    return call->out.data == call->in.data ? ROTARY_OK : cpu_copy_rows(backend, &copy, error);
 }

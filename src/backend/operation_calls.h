@@ -79,7 +79,7 @@ struct backend_norm_forward {
     struct matrix sublayer_output; /* storage type; data NULL: none, and residual_sum is not written */
     struct dropout dropout;        /* of sublayer_output */
     float *residual_sum;           /* [rows, width]; may be residual itself */
-    struct matrix normalised;      /* storage type; data NULL, with NORM_NONE only: not wanted */
+    struct matrix normalised;      /* storage type; data NULL: not wanted */
     float *normalised_f32;         /* [rows, width], for post-norm's residual stream; NULL: not wanted */
     float *mean, *rstd; /* [rows]: mean, 1/sqrt(variance + epsilon), for backward; NULL: not wanted */
 };
@@ -147,25 +147,29 @@ struct backend_activation_backward {
 
 /* ---- Embedding. ---- */
 
-/* out[row] = dropout(scale * table[tokens[row]] + position_table[p]) with p = positions[row] or, where that
- * is NULL, row % time. The caller has checked that tokens and positions are in the tables. */
+/* out[row] = dropout(scale * table[tokens[row]] + position_table[p] + type_table[types[row]]) with
+ * p = positions[row] or, where that is NULL, row % time. The caller has checked that tokens, positions and
+ * types are in the tables. */
 struct backend_embedding_forward {
     int64_t rows, width, time;
     float *out;                          /* [rows, width] */
     const int32_t *tokens;               /* [rows] */
     const float *table, *position_table; /* position_table NULL: none */
     const int32_t *positions;            /* [rows]; NULL: contiguous */
+    const float *type_table;             /* NULL: none */
+    const int32_t *types;                /* [rows]; NULL: all 0 */
     float scale;
     struct dropout dropout;
 };
 
-/* Rows of the same token or position are added in row order. */
+/* Rows of the same token, position or type are added in row order. */
 struct backend_embedding_backward {
     int64_t rows, width, time;
     const float *d_out;
     const int32_t *tokens;
-    float *d_table, *d_position_table; /* NULL: not wanted */
-    const int32_t *positions;          /* NULL: row % time */
+    float *d_table, *d_position_table, *d_type_table; /* NULL: not wanted */
+    const int32_t *positions;                         /* NULL: row % time */
+    const int32_t *types;                             /* NULL: all 0 */
     float scale;
     struct dropout dropout;
 };
@@ -194,6 +198,19 @@ struct backend_add_to_rows {
 struct backend_copy_rows {
     struct matrix out, in;
     const int64_t *index; /* [out.rows] in the host's memory; NULL: 0, 1, 2, ... */
+};
+
+/* Row index[i] of out = row i of in, of the same type. Other rows of out stay as they are. */
+struct backend_scatter_rows {
+    struct matrix out, in;
+    const int64_t *index; /* [in.rows] in the host's memory, ascending: no row is written twice */
+};
+
+/* out = dropout(in), of the same type, f32 or the storage type; out may be in. The gradient of in is that of
+ * out through the same dropout. */
+struct backend_drop {
+    struct matrix out, in;
+    struct dropout dropout;
 };
 
 /* ---- Loss. ---- */

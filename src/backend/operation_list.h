@@ -27,6 +27,8 @@
     OPERATION(add)                                                                                           \
     OPERATION(add_to_rows)                                                                                   \
     OPERATION(copy_rows)                                                                                     \
+    OPERATION(scatter_rows)                                                                                  \
+    OPERATION(drop)                                                                                          \
     OPERATION(cross_entropy)                                                                                 \
     OPERATION(top_classes)                                                                                   \
     OPERATION(add_sums)                                                                                      \

@@ -9,6 +9,11 @@ static int64_t position_of(int64_t row, int64_t time, const int32_t *positions)
     return positions ? positions[row] : row % time;
 }
 
+static int64_t type_of(int64_t row, const int32_t *types)
+{
+    return types ? types[row] : 0;
+}
+
 rotary_status reference_embedding_forward(const struct backend *backend,
                                           const struct backend_embedding_forward *call, rotary_error *error)
 {
@@ -17,14 +22,18 @@ rotary_status reference_embedding_forward(const struct backend *backend,
     reference_check_array(backend, call->out, call->rows * width, sizeof(float), "embedding");
     reference_check_array(backend, call->tokens, call->rows, sizeof(int32_t), "tokens");
     reference_check_array(backend, call->positions, call->rows, sizeof(int32_t), "positions");
+    reference_check_array(backend, call->types, call->rows, sizeof(int32_t), "types");
     for (int64_t row = 0; row < call->rows; row++) {
         const float *token = call->table + call->tokens[row] * width, *position = NULL;
         reference_check_array(backend, token, width, sizeof(float), "embedding of a token");
         if (call->position_table)
             position = call->position_table + position_of(row, call->time, call->positions) * width;
+        const float *type = call->type_table ? call->type_table + type_of(row, call->types) * width : NULL;
         reference_check_array(backend, position, width, sizeof(float), "embedding of a position");
+        reference_check_array(backend, type, width, sizeof(float), "embedding of a type");
         for (int64_t i = 0; i < width; i++) {
-            double x = (double)call->scale * (double)token[i] + (position ? (double)position[i] : 0.0);
+            double x = (double)call->scale * (double)token[i] + (position ? (double)position[i] : 0.0) +
+                       (type ? (double)type[i] : 0.0);
             call->out[row * width + i] = (float)(x * reference_dropout(call->dropout, row, i));
         }
     }
@@ -39,18 +48,23 @@ rotary_status reference_embedding_backward(const struct backend *backend,
     reference_check_array(backend, call->d_out, call->rows * width, sizeof(float), "gradient of embeddings");
     reference_check_array(backend, call->tokens, call->rows, sizeof(int32_t), "tokens");
     reference_check_array(backend, call->positions, call->rows, sizeof(int32_t), "positions");
+    reference_check_array(backend, call->types, call->rows, sizeof(int32_t), "types");
     for (int64_t row = 0; row < call->rows; row++) {
         float *token = call->d_table ? call->d_table + call->tokens[row] * width : NULL, *position = NULL;
         if (call->d_position_table)
             position = call->d_position_table + position_of(row, call->time, call->positions) * width;
         reference_check_array(backend, token, width, sizeof(float), "gradient of a token");
+        float *type = call->d_type_table ? call->d_type_table + type_of(row, call->types) * width : NULL;
         reference_check_array(backend, position, width, sizeof(float), "gradient of a position");
+        reference_check_array(backend, type, width, sizeof(float), "gradient of a type");
         for (int64_t i = 0; i < width; i++) {
             double d = (double)call->d_out[row * width + i] * reference_dropout(call->dropout, row, i);
             if (token)
                 token[i] = (float)((double)token[i] + (double)call->scale * d);
             if (position)
                 position[i] = (float)((double)position[i] + d);
+            if (type)
+                type[i] = (float)((double)type[i] + d);
         }
     }
     return ROTARY_OK;
@@ -109,5 +123,33 @@ rotary_status reference_copy_rows(const struct backend *backend, const struct ba
         for (int64_t i = 0; i < call->out.columns; i++)
             reference_set(call->out, row, i, reference_get(from, 0, i));
     }
+    return ROTARY_OK;
+}
+
+rotary_status reference_scatter_rows(const struct backend *backend, const struct backend_scatter_rows *call,
+                                     rotary_error *error)
+{
+    (void)error;
+    reference_check_matrix(backend, call->in, "rows to scatter");
+    reference_check_host(backend, call->index, "indices of rows");
+    for (int64_t row = 0; row < call->in.rows; row++) {
+        struct matrix to = matrix_rows(call->out, call->index[row], 1);
+        reference_check_matrix(backend, to, "scattered rows");
+        for (int64_t i = 0; i < call->in.columns; i++)
+            reference_set(to, 0, i, reference_get(call->in, row, i));
+    }
+    return ROTARY_OK;
+}
+
+rotary_status reference_drop(const struct backend *backend, const struct backend_drop *call,
+                             rotary_error *error)
+{
+    (void)error;
+    reference_check_matrix(backend, call->out, "output of dropout");
+    reference_check_matrix(backend, call->in, "input of dropout");
+    for (int64_t row = 0; row < call->out.rows; row++)
+        for (int64_t i = 0; i < call->out.columns; i++)
+            reference_set(call->out, row, i,
+                          reference_get(call->in, row, i) * reference_dropout(call->dropout, row, i));
     return ROTARY_OK;
 }

@@ -177,12 +177,15 @@ static void norm_on(struct pair *pair, enum side side, enum norm_kind kind, cons
          .dropout = dropout});
 }
 
+/* What a norm is given and asked for: a sublayer's output and both types, no sublayer's output and the
+ * storage type, or none and f32. */
+enum norm_outputs { NORM_BOTH, NORM_STORAGE, NORM_F32, NORM_OUTPUTS };
+
 /* The forward pass, and the backward pass with its outputs as their gradients. */
-static void test_norm(struct pair *pair, enum norm_kind kind, bool accumulate, bool alone)
+static void test_norm(struct pair *pair, enum norm_kind kind, bool accumulate, enum norm_outputs wanted)
 {
     const struct tensor *gain = pair_floats(pair, 1, WIDTH), *bias = pair_floats(pair, 1, WIDTH);
     struct norm_tensors t = {.residual = pair_floats(pair, ROWS, WIDTH),
-                             .normalised = pair_storage(pair, ROWS, WIDTH),
                              .mean = pair_floats(pair, 1, ROWS),
                              .rstd = pair_floats(pair, 1, ROWS),
                              .d_residual = pair_floats(pair, ROWS, WIDTH)};
@@ -194,11 +197,14 @@ static void test_norm(struct pair *pair, enum norm_kind kind, bool accumulate, b
         t.bias = bias;
         t.d_bias = pair_floats(pair, 1, WIDTH);
     }
-    if (!alone) {
+    if (wanted != NORM_F32)
+        t.normalised = pair_storage(pair, ROWS, WIDTH);
+    if (wanted != NORM_STORAGE)
+        t.normalised_f32 = pair_floats(pair, ROWS, WIDTH);
+    if (wanted == NORM_BOTH) {
         t.sublayer_output = pair_storage(pair, ROWS, WIDTH);
         t.d_sublayer_output = pair_storage(pair, ROWS, WIDTH);
         t.sum = pair_floats(pair, ROWS, WIDTH);
-        t.normalised_f32 = pair_floats(pair, ROWS, WIDTH);
     }
     for (int side = 0; side < SIDES; side++)
         norm_on(pair, (enum side)side, kind, &t, accumulate);
@@ -219,10 +225,10 @@ static void test_norms(struct pair *pair)
 {
     static const char *const names[] = {"layer norm", "rms norm", "no norm"};
     for (int kind = NORM_LAYER; kind <= NORM_NONE; kind++)
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 2 * NORM_OUTPUTS; i++) {
             check_about("%s %s, %s", rotary_isa_name(pair->backends[SIDE_CPU].isa),
                         rotary_dtype_name(pair->backends[SIDE_CPU].storage), names[kind]);
-            test_norm(pair, (enum norm_kind)kind, i & 1, i & 2);
+            test_norm(pair, (enum norm_kind)kind, i & 1, (enum norm_outputs)(i / 2));
         }
 }
 
@@ -291,16 +297,21 @@ static void test_activation(struct pair *pair, enum activation kind, struct drop
 
 /* ---- embedding and rows ---- */
 
-static void test_embedding(struct pair *pair, bool by_token)
+/* with_types: a table of types; by_token: positions and types are those given. */
+static void test_embedding(struct pair *pair, bool by_token, bool with_types)
 {
-    enum { VOCABULARY = 19, POSITIONS = 40, TIME = 30 };
-    int32_t tokens[ROWS], positions[ROWS];
+    enum { VOCABULARY = 19, POSITIONS = 40, TIME = 30, TYPES = 3 };
+    int32_t tokens[ROWS], positions[ROWS], types[ROWS];
     for (int i = 0; i < ROWS; i++) {
         tokens[i] = (i * 7 + i / 11) % VOCABULARY;
         positions[i] = (i * 13 + 5) % POSITIONS;
+        types[i] = (i * 5 + i / 7) % TYPES;
     }
     const struct tensor *ids = pair_bytes(pair, tokens, sizeof tokens),
                         *places = pair_bytes(pair, positions, sizeof positions),
+                        *kinds = pair_bytes(pair, types, sizeof types),
+                        *type_table = with_types ? pair_floats(pair, TYPES, WIDTH) : NULL,
+                        *d_types = with_types ? pair_floats(pair, TYPES, WIDTH) : NULL,
                         *table = pair_floats(pair, VOCABULARY, WIDTH),
                         *position_table = pair_floats(pair, POSITIONS, WIDTH),
                         *out = pair_floats(pair, ROWS, WIDTH),
@@ -317,6 +328,8 @@ static void test_embedding(struct pair *pair, bool by_token)
              .table = floats_on(table, side),
              .position_table = floats_on(position_table, side),
              .positions = by_token ? places->memory[side] : NULL,
+             .type_table = floats_on(type_table, side),
+             .types = by_token ? kinds->memory[side] : NULL,
              .scale = 1.5f,
              .dropout = drop});
         RUN(pair, side, embedding_backward,
@@ -327,13 +340,17 @@ static void test_embedding(struct pair *pair, bool by_token)
              .tokens = ids->memory[side],
              .d_table = floats_on(d_table, side),
              .d_position_table = floats_on(d_positions, side),
+             .d_type_table = floats_on(d_types, side),
              .positions = by_token ? places->memory[side] : NULL,
+             .types = by_token ? kinds->memory[side] : NULL,
              .scale = 1.5f,
              .dropout = drop});
     }
     pair_compare(pair, out, 3e-6, "embedding");
     pair_compare(pair, d_table, 3e-6, "gradient of the table");
     pair_compare(pair, d_positions, 3e-6, "gradient of the table of positions");
+    if (with_types)
+        pair_compare(pair, d_types, 3e-6, "gradient of the table of types");
     pair_clear(pair);
 }
 
@@ -356,6 +373,48 @@ static void test_rows(struct pair *pair)
     pair_compare(pair, stream, 1e-6, "sum");
     pair_compare(pair, copied, 0.0, "rows copied by index");
     pair_compare(pair, contiguous, 0.0, "copied rows");
+    pair_clear(pair);
+}
+
+/* Rows that are scattered leave those between them as they were. */
+static void test_scatter(struct pair *pair)
+{
+    enum { SCATTERED = 67 };
+    int64_t index[SCATTERED];
+    for (int64_t i = 0; i < SCATTERED; i++)
+        index[i] = 2 * i + i / 9;
+    const struct tensor *in = pair_storage(pair, SCATTERED, WIDTH), *out = pair_storage(pair, ROWS, WIDTH),
+                        *gathered = pair_storage(pair, SCATTERED, WIDTH);
+    for (int i = 0; i < SIDES; i++) {
+        enum side side = (enum side)i;
+        RUN(pair, side, scatter_rows, {.out = on(out, side), .in = on(in, side), .index = index});
+        RUN(pair, side, copy_rows, {.out = on(gathered, side), .in = on(out, side), .index = index});
+    }
+    pair_compare(pair, out, 0.0, "scattered rows");
+    static float scattered[SCATTERED * (WIDTH + 8)], again[SCATTERED * (WIDTH + 8)];
+    size_t bytes = (size_t)(SCATTERED * in->stride) * rotary_dtype_size(in->dtype);
+    CHECK(bytes <= sizeof scattered);
+    pair_read(pair, in, SIDE_CPU, scattered, bytes);
+    pair_read(pair, gathered, SIDE_CPU, again, bytes);
+    for (int64_t row = 0; row < SCATTERED; row++) {
+        size_t begin = (size_t)(row * in->stride) * rotary_dtype_size(in->dtype);
+        CHECK(memcmp((char *)scattered + begin, (char *)again + begin,
+                     WIDTH * rotary_dtype_size(in->dtype)) == 0);
+    }
+    pair_clear(pair);
+}
+
+static void test_drop(struct pair *pair, struct dropout dropout)
+{
+    const struct tensor *in = pair_storage(pair, ROWS, WIDTH), *out = pair_storage(pair, ROWS, WIDTH),
+                        *stream = pair_floats(pair, ROWS, WIDTH);
+    for (int i = 0; i < SIDES; i++) {
+        enum side side = (enum side)i;
+        RUN(pair, side, drop, {.out = on(out, side), .in = on(in, side), .dropout = dropout});
+        RUN(pair, side, drop, {.out = on(stream, side), .in = on(stream, side), .dropout = dropout});
+    }
+    pair_compare(pair, out, bound_of(pair), "dropout");
+    pair_compare(pair, stream, 3e-6, "dropout in place");
     pair_clear(pair);
 }
 
@@ -561,9 +620,12 @@ static void test_all(rotary_isa isa, rotary_dtype storage)
     for (int kind = ACTIVATION_RELU; kind <= ACTIVATION_SWIGLU; kind++)
         for (int dropped = 0; dropped < 2; dropped++)
             test_activation(&pair, (enum activation)kind, dropped ? drop : keep_all);
-    test_embedding(&pair, false);
-    test_embedding(&pair, true);
+    for (int i = 0; i < 4; i++)
+        test_embedding(&pair, i & 1, i & 2);
     test_rows(&pair);
+    test_scatter(&pair);
+    test_drop(&pair, drop);
+    test_drop(&pair, keep_all);
     test_top_classes(&pair, false);
     test_top_classes(&pair, true);
     test_loss(&pair, false);

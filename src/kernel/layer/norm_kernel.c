@@ -66,7 +66,8 @@ INLINE void forward(const struct layer_norm_forward *work, rotary_dtype storage)
             vfloat y = (load_f32(x, i, lanes) - v_set(mean)) * v_set(rstd) * load_f32(work->gain, i, lanes);
             if (work->bias)
                 y += load_f32(work->bias, i, lanes);
-            store(storage, normalised, i, y, lanes);
+            if (work->normalised)
+                store(storage, normalised, i, y, lanes);
             if (work->normalised_f32)
                 store_f32(work->normalised_f32 + row * work->width, i, y, lanes);
         }
