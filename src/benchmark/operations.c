@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "benchmark/operations.h"
 
+static double output_parameters(const struct transformer_config *model)
+{
+    double width = (double)model->hidden_size, transform = model->output_transform ? width * width : 0.0;
+    return width * (double)model->vocab_size + transform;
+}
+
 double operations_matmul_parameters(const struct transformer_config *model)
 {
     double width = (double)model->hidden_size, layers = (double)model->num_hidden_layers,
@@ -9,7 +15,7 @@ double operations_matmul_parameters(const struct transformer_config *model)
            up = transformer_is_gated(model) ? 2.0 : 1.0;
     return layers * (width * (2.0 * context + 2.0 * keys) +
                      (up + 1.0) * width * (double)model->intermediate_size) +
-           width * (double)model->vocab_size;
+           output_parameters(model);
 }
 
 double operations_attention(const struct transformer_config *model, double keys)
@@ -20,7 +26,7 @@ double operations_attention(const struct transformer_config *model, double keys)
 
 /* Tokens of all sequences, and pairs of a query and a key. */
 struct work {
-    double tokens, sources, causal_pairs, source_pairs, cross_pairs;
+    double tokens, sources, causal_pairs, all_pairs, source_pairs, cross_pairs;
 };
 
 static double length_of(const struct token_sequences *sequences, int64_t index)
@@ -41,10 +47,20 @@ static struct work work_of(const struct batch *batch)
         work.tokens += tokens;
         work.sources += sources;
         work.causal_pairs += tokens * (tokens + 1.0) / 2.0;
+        work.all_pairs += tokens * tokens;
         work.source_pairs += sources * sources;
         work.cross_pairs += tokens * sources;
     }
     return work;
+}
+
+/* Tokens that the output projection is computed for. */
+static double output_tokens(const struct batch *batch)
+{
+    int64_t count = 0;
+    for (int64_t row = 0; row < token_rows(&batch->input); row++)
+        count += batch->classes[row] != BATCH_IGNORED;
+    return (double)count;
 }
 
 double operations_training(const struct transformer_config *model, const struct batch *batch)
@@ -55,6 +71,10 @@ double operations_training(const struct transformer_config *model, const struct 
                  keys = (double)(model->num_key_value_heads * model->head_dim),
                  layers = (double)model->num_hidden_layers;
     double matmul = work.tokens * decoder, attention = operations_attention(model, work.causal_pairs);
+    if (model->architecture == ARCHITECTURE_ENCODER) {
+        matmul -= (work.tokens - output_tokens(batch)) * output_parameters(model);
+        attention = operations_attention(model, work.all_pairs);
+    }
     if (transformer_has_encoder(model)) {
         struct transformer_config encoder = *model;
         if (model->num_encoder_layers > 0)

@@ -16,7 +16,8 @@ double operations_attention(const struct transformer_config *model, double keys)
 
 /* Multiplications and additions of a training step on a batch, padding left out. Matrices: 6 per parameter
  * and token (2 forward, 4 backward). Attention: 2 matmuls forward and 5 backward for each pair of a query and
- * a key that it attends to; the decoder's is causal. */
+ * a key that it attends to; the decoder's is causal. Of an encoder the output projection is that of tokens
+ * with a class. */
 double operations_training(const struct transformer_config *model, const struct batch *batch);
 
 #endif

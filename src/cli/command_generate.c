@@ -147,6 +147,21 @@ static rotary_status continue_prompt(const struct invocation *invocation, const 
     return status == ROTARY_OK ? print_result(invocation, text, generated, error) : status;
 }
 
+static rotary_status check_architecture(const struct loaded_model *model, const char *folder,
+                                        rotary_error *error)
+{
+    if (transformer_has_encoder(&model->config.model))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s is the run of an encoder_decoder, which continues no prompt: wanted rotary "
+                           "translate, or the run of a decoder",
+                           folder);
+    if (model->config.model.architecture == ARCHITECTURE_ENCODER)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "%s is the run of an encoder, which continues no prompt: wanted the run of a decoder", folder);
+    return ROTARY_OK;
+}
+
 static enum exit_status run(const struct invocation *invocation)
 {
     const struct generate_options *options = invocation->options;
@@ -163,11 +178,7 @@ static enum exit_status run(const struct invocation *invocation)
     if (status != ROTARY_OK)
         return command_fail(&error);
     struct text text = {0};
-    if (transformer_has_encoder(&model.config.model))
-        status = rotary_fail(&error, ROTARY_INVALID_ARGUMENT,
-                             "%s is the run of an encoder_decoder, which continues no prompt: wanted rotary "
-                             "translate, or the run of a decoder",
-                             invocation->operands.items[0]);
+    status = check_architecture(&model, invocation->operands.items[0], &error);
     if (status == ROTARY_OK)
         status = fit(options, &model, &text, &error);
     if (status == ROTARY_OK)

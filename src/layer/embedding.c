@@ -58,27 +58,50 @@ static rotary_status create_sinusoids(struct embedding *embedding, const struct 
     return status;
 }
 
+static rotary_status add_norm(struct norm *norm, const struct embedding_config *config,
+                              struct parameters *parameters, rotary_error *error)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s.norm", config->name);
+    const enum norm_kind kind = config->has_norm ? config->norm : NORM_NONE;
+    const struct norm_config made = {
+        .name = name, .kind = kind, .width = config->width, .epsilon = config->norm_epsilon};
+    return norm_create(norm, &made, parameters, error);
+}
+
+static rotary_status check_config(const struct embedding_config *config, rotary_error *error)
+{
+    bool positioned = config->position != EMBEDDING_POSITION_NONE;
+    if (config->vocabulary >= 1 && config->width >= 1 && (!positioned || config->positions >= 1) &&
+        config->types >= 0)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "embedding \"%s\" of %lld tokens, width %lld, %lld positions: each must be at least 1",
+                       config->name, (long long)config->vocabulary, (long long)config->width,
+                       (long long)config->positions);
+}
+
 rotary_status embedding_create(struct embedding *embedding, const struct embedding_config *config,
                                struct parameters *parameters, rotary_error *error)
 {
-    bool positioned = config->position != EMBEDDING_POSITION_NONE;
-    if (config->vocabulary < 1 || config->width < 1 || (positioned && config->positions < 1))
-        return rotary_fail(
-            error, ROTARY_INVALID_ARGUMENT,
-            "embedding \"%s\" of %lld tokens, width %lld, %lld positions: each must be at least 1",
-            config->name, (long long)config->vocabulary, (long long)config->width,
-            (long long)config->positions);
+    rotary_status status = check_config(config, error);
+    if (status != ROTARY_OK)
+        return status;
     struct embedding made = {.width = config->width,
                              .scale = config->scale,
                              .table = config->shared_table,
                              .position_table = -1,
+                             .type_table = -1,
                              .backend = parameters->backend};
-    rotary_status status = ROTARY_OK;
     if (!config->shared)
         status = add_table(parameters, config, ".weight", config->vocabulary, &made.table, error);
     if (status == ROTARY_OK && config->position == EMBEDDING_POSITION_LEARNED)
         status =
             add_table(parameters, config, ".position.weight", config->positions, &made.position_table, error);
+    if (status == ROTARY_OK && config->types > 0)
+        status = add_table(parameters, config, ".type.weight", config->types, &made.type_table, error);
+    if (status == ROTARY_OK)
+        status = add_norm(&made.norm, config, parameters, error);
     if (status == ROTARY_OK && config->position == EMBEDDING_POSITION_SINUSOIDAL)
         status = create_sinusoids(&made, config, error);
     if (status == ROTARY_OK)
@@ -93,26 +116,84 @@ void embedding_destroy(struct embedding *embedding)
     *embedding = (struct embedding){0};
 }
 
+void embedding_carve(struct embedding *embedding, int64_t rows, bool training, struct rotary_arena *arena)
+{
+    if (embedding->norm.kind == NORM_NONE)
+        return;
+    embedding->sum = rotary_arena_push(arena, rows * embedding->width, sizeof *embedding->sum);
+    if (!training)
+        return;
+    embedding->mean = rotary_arena_push(arena, rows, sizeof *embedding->mean);
+    embedding->rstd = rotary_arena_push(arena, rows, sizeof *embedding->rstd);
+}
+
+/* dropout(x) in place, of [rows, width]. Its mask is the same in both passes. */
+static rotary_status drop(const struct embedding *embedding, const struct embedding_call *call, float *x,
+                          rotary_error *error)
+{
+    struct matrix all = matrix_of(x, ROTARY_F32, call->batch * call->time, embedding->width);
+    const struct backend_drop drop = {.out = all, .in = all, .dropout = call->dropout};
+    return embedding->backend->operations->drop(embedding->backend, &drop, error);
+}
+
+static rotary_status norm_sum(const struct embedding *embedding, const struct parameters *parameters,
+                              const struct embedding_call *call, float *out, rotary_error *error)
+{
+    const struct backend_norm_forward norm = {.rows = call->batch * call->time,
+                                              .residual = embedding->sum,
+                                              .normalised_f32 = out,
+                                              .mean = embedding->mean,
+                                              .rstd = embedding->rstd};
+    rotary_status status = norm_forward(&embedding->norm, parameters, &norm, error);
+    return status == ROTARY_OK ? drop(embedding, call, out, error) : status;
+}
+
+/* Where a norm comes before it, dropout is not that of the sum. */
+static struct dropout dropout_of_sum(const struct embedding *embedding, const struct embedding_call *call)
+{
+    const struct dropout none = {0};
+    return embedding->norm.kind == NORM_NONE ? call->dropout : none;
+}
+
 rotary_status embedding_forward(const struct embedding *embedding, const struct parameters *parameters,
                                 const struct embedding_call *call, float *out, rotary_error *error)
 {
     const float *learned = parameter_value(parameters, embedding->position_table);
-    const struct backend_embedding_forward forward = {.rows = call->batch * call->time,
-                                                      .width = embedding->width,
-                                                      .time = call->time,
-                                                      .out = out,
-                                                      .tokens = call->tokens,
-                                                      .table = parameter_value(parameters, embedding->table),
-                                                      .position_table =
-                                                          learned ? learned : embedding->sinusoids,
-                                                      .positions = call->positions,
-                                                      .scale = embedding->scale,
-                                                      .dropout = call->dropout};
-    return embedding->backend->operations->embedding_forward(embedding->backend, &forward, error);
+    bool normed = embedding->norm.kind != NORM_NONE;
+    const struct backend_embedding_forward forward = {
+        .rows = call->batch * call->time,
+        .width = embedding->width,
+        .time = call->time,
+        .out = normed ? embedding->sum : out,
+        .tokens = call->tokens,
+        .table = parameter_value(parameters, embedding->table),
+        .position_table = learned ? learned : embedding->sinusoids,
+        .positions = call->positions,
+        .type_table = parameter_value(parameters, embedding->type_table),
+        .types = call->types,
+        .scale = embedding->scale,
+        .dropout = dropout_of_sum(embedding, call)};
+    rotary_status status =
+        embedding->backend->operations->embedding_forward(embedding->backend, &forward, error);
+    return status == ROTARY_OK && normed ? norm_sum(embedding, parameters, call, out, error) : status;
+}
+
+/* The gradient of the sum from that of what embedding_forward gave, in place. */
+static rotary_status norm_sum_backward(const struct embedding *embedding, struct parameters *parameters,
+                                       const struct embedding_call *call, float *d, rotary_error *error)
+{
+    rotary_status status = drop(embedding, call, d, error);
+    const struct backend_norm_backward norm = {.rows = call->batch * call->time,
+                                               .residual_sum = embedding->sum,
+                                               .mean = embedding->mean,
+                                               .rstd = embedding->rstd,
+                                               .d_normalised_f32 = d,
+                                               .d_residual = d};
+    return status == ROTARY_OK ? norm_backward(&embedding->norm, parameters, &norm, error) : status;
 }
 
 rotary_status embedding_backward(const struct embedding *embedding, struct parameters *parameters,
-                                 const struct embedding_call *call, const float *d_out, rotary_error *error)
+                                 const struct embedding_call *call, float *d_out, rotary_error *error)
 {
     const struct backend_embedding_backward backward = {
         .rows = call->batch * call->time,
@@ -122,8 +203,15 @@ rotary_status embedding_backward(const struct embedding *embedding, struct param
         .tokens = call->tokens,
         .d_table = parameter_gradient(parameters, embedding->table),
         .d_position_table = parameter_gradient(parameters, embedding->position_table),
+        .d_type_table = parameter_gradient(parameters, embedding->type_table),
         .positions = call->positions,
+        .types = call->types,
         .scale = embedding->scale,
-        .dropout = call->dropout};
+        .dropout = dropout_of_sum(embedding, call)};
+    rotary_status status = ROTARY_OK;
+    if (embedding->norm.kind != NORM_NONE)
+        status = norm_sum_backward(embedding, parameters, call, d_out, error);
+    if (status != ROTARY_OK)
+        return status;
     return embedding->backend->operations->embedding_backward(embedding->backend, &backward, error);
 }

@@ -20,16 +20,27 @@ struct loss {
     int64_t classes, stride, block_rows;
     float smoothing;
     bool training;
+    struct output_transform *transform;
+    int64_t gathered_width; /* 0: rows are never gathered */
     struct rotary_arena arena;
-    float *logits;          /* [block_rows, stride] */
-    void *d_logits;         /* [block_rows, stride], storage type; in f32 the logits themselves */
-    struct loss_sums *sums; /* of a call */
+    float *logits;                      /* [block_rows, stride] */
+    void *d_logits;                     /* [block_rows, stride], storage type; in f32 the logits themselves */
+    struct matrix gathered, d_gathered; /* [block_rows, gathered_width], storage type */
+    struct loss_sums *sums;             /* of a call */
 };
 
 static int64_t choose_block_rows(int64_t rows, int64_t stride)
 {
     int64_t fit = MAX_LOGITS / stride / MIN_ROWS * MIN_ROWS;
     return min_i64(max_i64(fit, MIN_ROWS), rows);
+}
+
+static struct matrix push_gathered(struct loss *loss)
+{
+    rotary_dtype storage = loss->backend->storage;
+    int64_t rows = loss->block_rows, width = loss->gathered_width;
+    return matrix_of(rotary_arena_push(&loss->arena, rows * width, rotary_dtype_size(storage)), storage, rows,
+                     width);
 }
 
 static void carve(struct loss *loss)
@@ -40,6 +51,13 @@ static void carve(struct loss *loss)
         loss->d_logits = rotary_arena_push(&loss->arena, loss->block_rows * loss->stride,
                                            rotary_dtype_size(loss->backend->storage));
     loss->sums = rotary_arena_push(&loss->arena, 1, sizeof *loss->sums);
+    if (loss->transform)
+        output_transform_carve(loss->transform, loss->block_rows, &loss->arena);
+    if (loss->gathered_width == 0)
+        return;
+    loss->gathered = push_gathered(loss);
+    if (loss->training)
+        loss->d_gathered = push_gathered(loss);
 }
 
 /* A loss without memory, whose arena is measured. */
@@ -51,6 +69,8 @@ static struct loss measure(const struct backend *backend, int64_t classes, const
         .stride = round_up(classes, STRIDE_MULTIPLE),
         .smoothing = config->label_smoothing,
         .training = config->training,
+        .transform = config->transform,
+        .gathered_width = config->gathers ? config->width : 0,
     };
     loss.block_rows = choose_block_rows(config->rows, loss.stride);
     carve(&loss);
@@ -96,9 +116,16 @@ void loss_destroy(struct loss *loss)
 /* A block of rows of a call: their logits exist at once. */
 struct loss_block {
     struct loss *loss;
-    const struct loss_call *call;
+    const struct loss_rows *from;
     int64_t first, rows;
+    struct matrix in;       /* these rows of the hidden channels, */
+    struct matrix features; /* and through the transform, if there is one */
 };
+
+static int64_t count_rows(const struct loss_rows *rows)
+{
+    return rows->index ? rows->count : rows->hidden.rows;
+}
 
 static struct matrix block_matrix(const struct loss_block *block, void *data, rotary_dtype dtype)
 {
@@ -107,14 +134,39 @@ static struct matrix block_matrix(const struct loss_block *block, void *data, ro
     return matrix;
 }
 
-static rotary_status cross_entropy(const struct loss_block *block, struct matrix logits,
-                                   struct matrix d_logits, rotary_error *error)
+/* Rows first ... of those that are read, as many as a block has, with their features. */
+static rotary_status start_block(struct loss_block *block, struct loss *loss,
+                                 const struct parameters *parameters, const struct loss_rows *from,
+                                 int64_t first, rotary_error *error)
+{
+    const struct backend *backend = loss->backend;
+    rotary_status status = ROTARY_OK;
+    *block = (struct loss_block){.loss = loss,
+                                 .from = from,
+                                 .first = first,
+                                 .rows = min_i64(count_rows(from) - first, loss->block_rows)};
+    if (from->index) {
+        block->in = matrix_rows(loss->gathered, 0, block->rows);
+        const struct backend_copy_rows call = {
+            .out = block->in, .in = from->hidden, .index = from->index + first};
+        status = backend->operations->copy_rows(backend, &call, error);
+    } else {
+        block->in = matrix_rows(from->hidden, first, block->rows);
+    }
+    block->features = block->in;
+    if (status == ROTARY_OK && loss->transform)
+        status = output_transform_forward(loss->transform, parameters, block->in, &block->features, error);
+    return status;
+}
+
+static rotary_status cross_entropy(const struct loss_block *block, const struct loss_call *given,
+                                   struct matrix logits, struct matrix d_logits, rotary_error *error)
 {
     const struct loss *loss = block->loss;
     const struct backend *backend = loss->backend;
     const struct backend_cross_entropy call = {.logits = logits,
-                                               .targets = block->call->targets + block->first,
-                                               .gradient_scale = block->call->gradient_scale,
+                                               .targets = given->targets + block->first,
+                                               .gradient_scale = given->gradient_scale,
                                                .smoothing = loss->smoothing,
                                                .gradient = d_logits,
                                                .sums = loss->sums};
@@ -126,23 +178,44 @@ static rotary_status cross_entropy(const struct loss_block *block, struct matrix
     return status;
 }
 
-static rotary_status run_block(const struct loss_block *block, struct parameters *parameters,
-                               rotary_error *error)
+/* From the gradient of the logits to that of the hidden channels. */
+static rotary_status block_backward(const struct loss_block *block, struct parameters *parameters,
+                                    struct matrix d_logits, struct matrix d_hidden, rotary_error *error)
 {
-    struct loss *loss = block->loss;
-    const struct loss_call *call = block->call;
-    struct matrix hidden = matrix_rows(call->hidden, block->first, block->rows);
-    struct matrix logits = block_matrix(block, loss->logits, ROTARY_F32), d_logits = {0};
-    if (call->d_hidden.data)
-        d_logits = block_matrix(block, loss->d_logits, loss->backend->storage);
+    const struct loss *loss = block->loss;
+    const struct backend *backend = loss->backend;
+    bool gathers = block->from->index != NULL;
+    struct matrix d_in = gathers ? matrix_rows(loss->d_gathered, 0, block->rows)
+                                 : matrix_rows(d_hidden, block->first, block->rows),
+                  d_features =
+                      loss->transform ? output_transform_gradient(loss->transform, block->rows) : d_in;
     rotary_status status =
-        linear_forward(loss->output, parameters, logits, hidden, MATMUL_EPILOGUE_NONE, error);
+        linear_backward(loss->output, parameters, d_features, d_logits, block->features, error);
+    if (status == ROTARY_OK && loss->transform)
+        status = output_transform_backward(loss->transform, parameters, d_in, block->in, error);
+    if (status != ROTARY_OK || !gathers)
+        return status;
+    const struct backend_scatter_rows call = {
+        .out = d_hidden, .in = d_in, .index = block->from->index + block->first};
+    return backend->operations->scatter_rows(backend, &call, error);
+}
+
+static rotary_status run_block(struct loss *loss, struct parameters *parameters, const struct loss_call *call,
+                               int64_t first, rotary_error *error)
+{
+    struct loss_block block;
+    rotary_status status = start_block(&block, loss, parameters, &call->rows, first, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct matrix logits = block_matrix(&block, loss->logits, ROTARY_F32), d_logits = {0};
+    if (call->d_hidden.data)
+        d_logits = block_matrix(&block, loss->d_logits, loss->backend->storage);
+    status = linear_forward(loss->output, parameters, logits, block.features, MATMUL_EPILOGUE_NONE, error);
     if (status == ROTARY_OK)
-        status = cross_entropy(block, logits, d_logits, error);
+        status = cross_entropy(&block, call, logits, d_logits, error);
     if (status != ROTARY_OK || !call->d_hidden.data)
         return status;
-    return linear_backward(loss->output, parameters, matrix_rows(call->d_hidden, block->first, block->rows),
-                           d_logits, hidden, error);
+    return block_backward(&block, parameters, d_logits, call->d_hidden, error);
 }
 
 /* Adds the sums of a call to those of the step, and reads them if they are wanted. */
@@ -160,43 +233,70 @@ static rotary_status finish(const struct loss *loss, struct parameters *paramete
     return status;
 }
 
+static rotary_status check_rows(const struct loss *loss, const struct loss_rows *rows, rotary_error *error)
+{
+    if (!rows->index || loss->gathered_width > 0)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "a call of a loss that names its rows: the loss was not created to gather rows");
+}
+
 rotary_status loss_run(struct loss *loss, struct parameters *parameters, const struct loss_call *call,
                        struct loss_sums *sums, rotary_error *error)
 {
     const struct backend *backend = loss->backend;
-    if (call->d_hidden.data && !loss->training)
+    const struct matrix *d_hidden = &call->d_hidden;
+    if (d_hidden->data && !loss->training)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "a loss created for inference has no backward pass");
-    rotary_status status = backend->operations->clear(backend, loss->sums, sizeof *loss->sums, error);
-    for (int64_t first = 0; first < call->hidden.rows && status == ROTARY_OK; first += loss->block_rows) {
-        const struct loss_block block = {.loss = loss,
-                                         .call = call,
-                                         .first = first,
-                                         .rows = min_i64(call->hidden.rows - first, loss->block_rows)};
-        status = run_block(&block, parameters, error);
-    }
-    return status == ROTARY_OK ? finish(loss, parameters, call->d_hidden.data != NULL, sums, error) : status;
+    rotary_status status = check_rows(loss, &call->rows, error);
+    if (status == ROTARY_OK)
+        status = backend->operations->clear(backend, loss->sums, sizeof *loss->sums, error);
+    if (status == ROTARY_OK && d_hidden->data && call->rows.index)
+        status = backend->operations->clear(
+            backend, d_hidden->data,
+            (size_t)(d_hidden->rows * d_hidden->stride) * rotary_dtype_size(d_hidden->dtype), error);
+    const int64_t rows = count_rows(&call->rows);
+    for (int64_t first = 0; first < rows && status == ROTARY_OK; first += loss->block_rows)
+        status = run_block(loss, parameters, call, first, error);
+    return status == ROTARY_OK ? finish(loss, parameters, d_hidden->data != NULL, sums, error) : status;
 }
 
-rotary_status loss_logits(struct loss *loss, const struct parameters *parameters, struct matrix hidden,
-                          float *logits, rotary_error *error)
+rotary_status loss_logits(struct loss *loss, const struct parameters *parameters,
+                          const struct loss_rows *rows, float *logits, rotary_error *error)
 {
     const struct backend *backend = loss->backend;
-    rotary_status status = ROTARY_OK;
-    for (int64_t first = 0; first < hidden.rows && status == ROTARY_OK; first += loss->block_rows) {
-        int64_t rows = min_i64(hidden.rows - first, loss->block_rows), elements = rows * loss->classes;
-        struct matrix block = matrix_of(loss->logits, ROTARY_F32, rows, loss->classes);
-        status = linear_forward(loss->output, parameters, block, matrix_rows(hidden, first, rows),
-                                MATMUL_EPILOGUE_NONE, error);
+    const int64_t count = count_rows(rows);
+    rotary_status status = check_rows(loss, rows, error);
+    for (int64_t first = 0; first < count && status == ROTARY_OK; first += loss->block_rows) {
+        struct loss_block block;
+        status = start_block(&block, loss, parameters, rows, first, error);
+        if (status != ROTARY_OK)
+            return status;
+        struct matrix all = matrix_of(loss->logits, ROTARY_F32, block.rows, loss->classes);
+        status = linear_forward(loss->output, parameters, all, block.features, MATMUL_EPILOGUE_NONE, error);
         if (status == ROTARY_OK)
             status = backend->operations->read(backend, logits + first * loss->classes, loss->logits,
-                                               (size_t)elements * sizeof *logits, error);
+                                               (size_t)(block.rows * loss->classes) * sizeof *logits, error);
     }
     return status;
 }
 
 rotary_status loss_top_classes(struct loss *loss, const struct parameters *parameters, struct matrix hidden,
-                               const struct backend_top_classes *call, rotary_error *error)
+                               const struct backend_top_classes *given, rotary_error *error)
 {
-    return linear_top_classes(loss->output, parameters, hidden, call, error);
+    const struct loss_rows rows = {.hidden = hidden};
+    rotary_status status = ROTARY_OK;
+    if (!loss->transform)
+        return linear_top_classes(loss->output, parameters, hidden, given, error);
+    for (int64_t first = 0; first < hidden.rows && status == ROTARY_OK; first += loss->block_rows) {
+        struct loss_block block;
+        struct backend_top_classes call = *given;
+        call.log_probabilities += first * call.count;
+        call.chosen += first * call.count;
+        status = start_block(&block, loss, parameters, &rows, first, error);
+        if (status == ROTARY_OK)
+            status = linear_top_classes(loss->output, parameters, block.features, &call, error);
+    }
+    return status;
 }

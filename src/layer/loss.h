@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Fused linear cross-entropy: output projection, softmax and cross-entropy by blocks of rows, so that logits
- * exist for one block at a time.
+ * exist for one block at a time. Where few rows have a target, as of masked tokens, only these are gathered,
+ * and all else is computed for them alone.
  */
 #ifndef ROTARY_LAYER_LOSS_H
 #define ROTARY_LAYER_LOSS_H
 
-#include "layer/linear.h"
+#include "layer/output_transform.h"
 
 struct loss;
 
@@ -14,6 +15,9 @@ struct loss_config {
     int64_t rows; /* the maximum per call */
     float label_smoothing;
     bool training;
+    bool gathers;                       /* calls may name their rows: of ... */
+    int64_t width;                      /* ... hidden channels */
+    struct output_transform *transform; /* before the output projection, borrowed; NULL: none */
 };
 
 /* Bytes that loss_create allocates for `classes` outputs. */
@@ -24,22 +28,32 @@ ROTARY_CHECKED rotary_status loss_create(struct loss **loss, const struct backen
                                          rotary_error *error);
 void loss_destroy(struct loss *loss);
 
-struct loss_call {
-    struct matrix hidden;   /* [rows, width], storage type */
-    const int32_t *targets; /* [rows], backend memory; BATCH_IGNORED (base/batch.h) adds nothing */
-    float gradient_scale;   /* of the summed loss: 1 / (targets counted in the step) */
-    struct matrix d_hidden; /* storage type, overwritten; data NULL: no backward pass */
+/* What a call reads: all rows of `hidden`, or those that it names. */
+struct loss_rows {
+    struct matrix hidden; /* [rows, width], storage type */
+    const int64_t *index; /* [count] on the host, ascending; NULL: all rows */
+    int64_t count;        /* 0 without an index */
 };
-/* With a backward pass also accumulates the gradients of the output projection, and adds the sums of the call
- * to the step's statistics (backend/parameters.h). `sums`: where they are read to, which waits for the
- * backend; NULL: they are not. */
+
+struct loss_call {
+    struct loss_rows rows;
+    const int32_t
+        *targets; /* one for each of them, backend memory; BATCH_IGNORED (base/batch.h) adds nothing */
+    float gradient_scale; /* of the summed loss: 1 / (targets counted in the step) */
+    /* [rows, width], storage type, contiguous, overwritten: 0 in rows that are not read. data NULL: no
+     * backward pass */
+    struct matrix d_hidden;
+};
+/* With a backward pass also accumulates the gradients of transform and output projection, and adds the sums
+ * of the call to the step's statistics (backend/parameters.h). `sums`: where they are read to, which waits
+ * for the backend; NULL: they are not. */
 ROTARY_CHECKED rotary_status loss_run(struct loss *loss, struct parameters *parameters,
                                       const struct loss_call *call, struct loss_sums *sums,
                                       rotary_error *error);
 
-/* The output projection alone: logits [hidden.rows, classes] on the host. */
+/* Transform and output projection alone: logits [rows that are read, classes] on the host. */
 ROTARY_CHECKED rotary_status loss_logits(struct loss *loss, const struct parameters *parameters,
-                                         struct matrix hidden, float *logits, rotary_error *error);
+                                         const struct loss_rows *rows, float *logits, rotary_error *error);
 /* The most probable classes of each row, on the host. `call` has all members but input, weight and bias. */
 ROTARY_CHECKED rotary_status loss_top_classes(struct loss *loss, const struct parameters *parameters,
                                               struct matrix hidden, const struct backend_top_classes *call,

@@ -200,8 +200,9 @@ static rotary_status create_plans(struct attention_plans *plans, const struct pl
 static rotary_status read_kind(const struct transformer_config *config, enum attention_kind kind,
                                int64_t *layers, int **plan_of_layer, rotary_error *error)
 {
-    *layers = kind == ATTENTION_ENCODER ? config->num_encoder_layers : config->num_hidden_layers;
-    if (kind == ATTENTION_DECODER)
+    bool is_main = kind == ATTENTION_DECODER || config->architecture == ARCHITECTURE_ENCODER;
+    *layers = kind == ATTENTION_ENCODER && !is_main ? config->num_encoder_layers : config->num_hidden_layers;
+    if (is_main)
         return read_layers(config, plan_of_layer, error);
     int *made = calloc((size_t)*layers, sizeof *made);
     if (!made)
@@ -312,7 +313,8 @@ static rotary_status check_kind(const struct transformer_config *config, enum at
 
 rotary_status attention_plans_check(const struct transformer_config *config, rotary_error *error)
 {
-    rotary_status status = check_kind(config, ATTENTION_DECODER, error);
+    bool encodes = config->architecture == ARCHITECTURE_ENCODER;
+    rotary_status status = check_kind(config, encodes ? ATTENTION_ENCODER : ATTENTION_DECODER, error);
     if (status != ROTARY_OK || !transformer_has_encoder(config))
         return status;
     return check_kind(config, ATTENTION_ENCODER, error);

@@ -3,9 +3,10 @@
  * The attention plans of a stack of layers: full or within a sliding window, rotated or not, with the base of
  * the layer's type. Layers that are alike share a plan.
  *
- * layer_types, sliding_window and no_rope_layers are about the self-attention of the decoder. Every layer of
- * an encoder sees all of the source, and rotates as one of type full_attention does. So does cross-attention
- * with cross_rotary, queries and keys each by their own positions, but it never rotates values; without, it
+ * layer_types, sliding_window and no_rope_layers are about the self-attention of the decoder, or of an
+ * encoder without a decoder, which has no sliding window. Every layer of an encoder-decoder's encoder sees
+ * all of the source, and rotates as one of type full_attention does. So does cross-attention with
+ * cross_rotary, queries and keys each by their own positions, but it never rotates values; without, it
  * rotates nothing.
  */
 #ifndef ROTARY_MODEL_ATTENTION_PLANS_H

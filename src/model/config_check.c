@@ -5,8 +5,10 @@
 #include "model/attention_plans.h"
 #include "model/model_encoding.h"
 
-/* What an encoder-decoder has and a decoder has not. */
-static rotary_status check_encoder(struct transformer_config *config, rotary_error *error)
+#include <string.h>
+
+/* What an encoder-decoder has and others have not. */
+static rotary_status check_encoder_decoder(struct transformer_config *config, rotary_error *error)
 {
     bool shared = config->share_encoder_decoder_embeddings;
     if (config->num_encoder_layers == 0)
@@ -76,6 +78,21 @@ static rotary_status check_randomized(const struct transformer_config *config, r
     return ROTARY_OK;
 }
 
+/* A window goes back from a query: what it would be on both sides is not defined. */
+static rotary_status check_encoder_alone(const struct transformer_config *config, rotary_error *error)
+{
+    if (config->sliding_window > 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "sliding_window is %lld with architecture encoder: wanted 0, as a window is of "
+                           "earlier tokens and an encoder sees all",
+                           (long long)config->sliding_window);
+    if (strstr(config->layer_types, "\"sliding_attention\""))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "layer_types has sliding_attention with architecture encoder: wanted "
+                           "full_attention alone, as an encoder sees all tokens");
+    return ROTARY_OK;
+}
+
 rotary_status transformer_config_check(struct transformer_config *config, rotary_error *error)
 {
     if (config->vocab_size < 1)
@@ -130,6 +147,8 @@ rotary_status transformer_config_check(struct transformer_config *config, rotary
     if (status == ROTARY_OK)
         status = check_randomized(config, error);
     if (status == ROTARY_OK && transformer_has_encoder(config))
-        status = check_encoder(config, error);
+        status = check_encoder_decoder(config, error);
+    if (status == ROTARY_OK && config->architecture == ARCHITECTURE_ENCODER)
+        status = check_encoder_alone(config, error);
     return status == ROTARY_OK ? attention_plans_check(config, error) : status;
 }

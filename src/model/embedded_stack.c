@@ -3,7 +3,8 @@
 
 #include "backend/profile.h"
 
-void embedded_stack_carve(struct embedded_stack *part, struct rotary_arena *arena, struct rotary_arena *host)
+void embedded_stack_carve(struct embedded_stack *part, bool training, struct rotary_arena *arena,
+                          struct rotary_arena *host)
 {
     int64_t rows = embedded_stack_rows(part);
     if (!part->stack)
@@ -11,6 +12,9 @@ void embedded_stack_carve(struct embedded_stack *part, struct rotary_arena *aren
     stack_carve(part->stack, arena);
     part->tokens = rotary_arena_push(arena, rows, sizeof *part->tokens);
     part->positions = rotary_arena_push(arena, rows, sizeof *part->positions);
+    if (part->embedding.type_table >= 0)
+        part->types = rotary_arena_push(arena, rows, sizeof *part->types);
+    embedding_carve(&part->embedding, rows, training, arena);
     part->host_positions = rotary_arena_push(host, rows, sizeof *part->host_positions);
     part->host_lengths = rotary_arena_push(host, part->batch, sizeof *part->host_lengths);
 }
@@ -51,6 +55,7 @@ static struct embedding_call embedding_call_of(const struct embedded_stack *part
                                    .time = input->time,
                                    .tokens = part->tokens,
                                    .positions = input->starts || input->positions ? part->positions : NULL,
+                                   .types = input->segments ? part->types : NULL,
                                    .dropout = dropout};
 }
 
@@ -65,6 +70,8 @@ static rotary_status write_tokens(const struct embedded_stack *part, const struc
 {
     int64_t rows = token_rows(input);
     rotary_status status = write_rows(part, part->tokens, input->tokens, rows, error);
+    if (status == ROTARY_OK && input->segments)
+        status = write_rows(part, part->types, input->segments, rows, error);
     for (int64_t b = 0; input->lengths && b < input->batch; b++)
         part->host_lengths[b] = input->lengths[b];
     if (status == ROTARY_OK && input->positions)

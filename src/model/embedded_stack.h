@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An embedding and the stack that reads it: the decoder of a transformer, or its encoder.
+ * An embedding and the stack that reads it: the decoder of a transformer, or an encoder.
  */
 #ifndef ROTARY_MODEL_EMBEDDED_STACK_H
 #define ROTARY_MODEL_EMBEDDED_STACK_H
@@ -14,6 +14,7 @@
 
 struct embedded_stack {
     const struct backend *backend;
+    enum attention_kind kind;        /* of its self-attention: that of a decoder is causal */
     int64_t vocabulary, batch, time; /* tokens; the maximum per call */
     struct embedding embedding;
     struct attention_plans plans;           /* of self-attention */
@@ -24,6 +25,7 @@ struct embedded_stack {
     uint32_t dropout_site;                  /* of the embedding; those of the stack follow it */
     /* Of a call, in the backend's memory: [rows]. */
     int32_t *tokens, *positions; /* positions where they are not 0, 1, 2, ... */
+    int32_t *types;              /* of tokens; NULL: the embedding has none */
     /* On the host. */
     int32_t *host_positions; /* [rows] */
     int64_t *host_lengths;   /* [batch] */
@@ -36,7 +38,8 @@ static inline int64_t embedded_stack_rows(const struct embedded_stack *part)
 }
 
 /* Called twice (base/arena.h), with memory of the backend and of the host. */
-void embedded_stack_carve(struct embedded_stack *part, struct rotary_arena *arena, struct rotary_arena *host);
+void embedded_stack_carve(struct embedded_stack *part, bool training, struct rotary_arena *arena,
+                          struct rotary_arena *host);
 void embedded_stack_destroy(struct embedded_stack *part);
 
 /* The call of the stack for these sequences, which were checked: without dropout, source and gradients. Its

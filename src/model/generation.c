@@ -216,6 +216,9 @@ rotary_status generate(struct transformer *transformer, const struct generate_co
     if (config->max_new_tokens < 1)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "max_new_tokens is %lld: wanted at least 1",
                            (long long)config->max_new_tokens);
+    if (transformer->config.architecture == ARCHITECTURE_ENCODER)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "the model is an encoder, which continues no prompt: wanted a decoder");
     if (transformer->encoder.stack)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "the model is an encoder-decoder, which translates a source: wanted a decoder");

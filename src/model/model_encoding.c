@@ -133,7 +133,7 @@ static rotary_status check_bias(const struct transformer_config *config, const s
     for (int64_t distance = 0; status == ROTARY_OK && distance <= longest;
          distance = distance < longest ? min_i64(distance + 1 + distance / 64, longest) : longest + 1) {
         status = check_finite(config, encoding, -distance, error);
-        if (status == ROTARY_OK && transformer_has_encoder(config))
+        if (status == ROTARY_OK && config->architecture != ARCHITECTURE_DECODER)
             status = check_finite(config, encoding, distance, error);
     }
     return status;

@@ -364,7 +364,7 @@ struct matrix stack_output_gradient(struct stack *stack, int64_t rows)
     return first_rows(stack->d_normalised, rows);
 }
 
-const float *stack_input_gradient(const struct stack *stack)
+float *stack_input_gradient(const struct stack *stack)
 {
     return stack->d_stream;
 }

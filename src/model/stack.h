@@ -69,8 +69,8 @@ float *stack_input(struct stack *stack);
 struct matrix stack_output(struct stack *stack, int64_t rows);
 /* The gradient of the output, of the same shape, which the caller writes before stack_backward. */
 struct matrix stack_output_gradient(struct stack *stack, int64_t rows);
-/* The gradient of x_0, f32 [rows, width], after stack_backward. */
-const float *stack_input_gradient(const struct stack *stack);
+/* The gradient of x_0, f32 [rows, width], after stack_backward; the caller may overwrite it. */
+float *stack_input_gradient(const struct stack *stack);
 
 struct stack_call {
     struct sublayer_tokens tokens;

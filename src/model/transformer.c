@@ -17,6 +17,12 @@ static struct initial_config initial_of(const struct transformer_config *config)
         .kind = (enum initial_kind)config->initialisation, .range = config->initializer_range, .depth = 1.0};
 }
 
+/* Of the names of a part's parameters. */
+static const char *prefix_of(const struct transformer *transformer, const struct embedded_stack *part)
+{
+    return part == &transformer->encoder ? "encoder." : "";
+}
+
 /* What both kinds of attention have. */
 static struct sublayer_config attention_config(const struct transformer_config *config)
 {
@@ -40,7 +46,7 @@ static struct relative_vectors_config vectors_config_of(const struct transformer
     const int64_t own = transformer->encoding.clip;
     return (struct relative_vectors_config){.terms = transformer->encoding.terms.distance_vectors,
                                             .clip = own > 0 ? own : transformer->config.max_relative_position,
-                                            .causal = part != &transformer->encoder,
+                                            .causal = part->kind == ATTENTION_DECODER,
                                             .rows = &part->distance_rows};
 }
 
@@ -97,7 +103,7 @@ static int64_t list_parts(const struct transformer *transformer, const struct em
     const struct transformer_config *config = &transformer->config;
     int64_t parts = 0;
     block[parts++] = self_attention_part(transformer, part);
-    if (transformer_has_encoder(config) && part == &transformer->decoder)
+    if (transformer_has_encoder(config) && part == &transformer->main)
         block[parts++] = cross_attention_part(transformer);
     block[parts++] = feed_forward_part(transformer);
     for (int64_t i = 0; i < parts; i++)
@@ -112,7 +118,7 @@ static rotary_status add_stack(struct transformer *transformer, struct embedded_
 {
     const struct transformer_config *config = &transformer->config;
     struct stack_part block[MAX_PARTS];
-    const struct stack_config stack = {.prefix = part == &transformer->encoder ? "encoder." : "",
+    const struct stack_config stack = {.prefix = prefix_of(transformer, part),
                                        .layers = part->plans.layers,
                                        .parts = list_parts(transformer, part, block),
                                        .block = block,
@@ -134,7 +140,30 @@ static struct loss_config loss_config_of(const struct transformer *transformer)
 {
     return (struct loss_config){.rows = transformer_rows(transformer->limits),
                                 .label_smoothing = (float)transformer->config.label_smoothing,
-                                .training = transformer->limits.training};
+                                .training = transformer->limits.training,
+                                .gathers = transformer->config.architecture == ARCHITECTURE_ENCODER,
+                                .width = transformer->config.hidden_size,
+                                .transform = transformer->transform};
+}
+
+static rotary_status add_transform(struct transformer *transformer, bool measured, rotary_error *error)
+{
+    const struct transformer_config *config = &transformer->config;
+    const struct output_transform_config transform = {
+        .name = "transform",
+        .width = config->hidden_size,
+        .rows = transformer_rows(transformer->limits),
+        .bias = config->bias,
+        .training = transformer->limits.training,
+        .measured = measured,
+        .initial = initial_of(config),
+        .activation = config->hidden_act == ACTIVATION_RELU ? ACTIVATION_RELU : ACTIVATION_GELU,
+        .norm = (enum norm_kind)config->norm,
+        .norm_epsilon = (float)config->norm_epsilon};
+    if (!config->output_transform)
+        return ROTARY_OK;
+    return output_transform_create(&transformer->transform, transformer->backend, &transform,
+                                   &transformer->parameters, error);
 }
 
 static rotary_status add_output(struct transformer *transformer, bool measured, rotary_error *error)
@@ -150,7 +179,7 @@ static rotary_status add_output(struct transformer *transformer, bool measured, 
                                            .outputs = config->vocab_size,
                                            .bias = transformer_has_bias(config, config->output_bias),
                                            .tied = config->tie_word_embeddings,
-                                           .tied_weight = transformer->decoder.embedding.table};
+                                           .tied_weight = transformer->main.embedding.table};
     return sublayer_add_linear(&transformer->output, transformer->backend, &shared, &output,
                                &transformer->parameters, error);
 }
@@ -160,19 +189,23 @@ static rotary_status add_embedding(struct transformer *transformer, struct embed
                                    bool measured, rotary_error *error)
 {
     const struct transformer_config *config = &transformer->config;
-    bool normal = config->initialisation == INITIALISE_NORMAL, encodes = part == &transformer->encoder;
+    bool normal = config->initialisation == INITIALISE_NORMAL, is_source = part == &transformer->encoder;
     enum embedding_position position = transformer->encoding.terms.embedding;
     if (measured && position == EMBEDDING_POSITION_SINUSOIDAL)
         position = EMBEDDING_POSITION_NONE;
     const struct embedding_config embedding = {
-        .name = encodes ? "encoder.embedding" : "embedding",
+        .name = is_source ? "encoder.embedding" : "embedding",
         .vocabulary = part->vocabulary,
         .width = config->hidden_size,
         .positions = transformer_positions(config),
         .scale = config->scale_embedding ? (float)sqrt((double)config->hidden_size) : 1.0f,
         .position = position,
-        .shared = encodes && config->share_encoder_decoder_embeddings,
-        .shared_table = transformer->decoder.embedding.table,
+        .shared = is_source && config->share_encoder_decoder_embeddings,
+        .shared_table = transformer->main.embedding.table,
+        .types = config->type_vocab_size,
+        .has_norm = config->embedding_norm,
+        .norm = (enum norm_kind)config->norm,
+        .norm_epsilon = (float)config->norm_epsilon,
         .initial_scale = normal ? (float)config->initializer_range : 1.0f,
         .glorot = config->initialisation == INITIALISE_GLOROT};
     return embedding_create(&part->embedding, &embedding, &transformer->parameters, error);
@@ -184,12 +217,11 @@ static struct distance_bias_config bias_config_of(const struct transformer *tran
                                                   const struct embedded_stack *part, int64_t positions)
 {
     const struct transformer_config *config = &transformer->config;
-    bool encodes = part == &transformer->encoder;
     return (struct distance_bias_config){.function = transformer->encoding.terms.distance_bias,
-                                         .prefix = encodes ? "encoder." : "",
+                                         .prefix = prefix_of(transformer, part),
                                          .heads = config->num_attention_heads,
                                          .positions = positions,
-                                         .causal = !encodes,
+                                         .causal = part->kind == ATTENTION_DECODER,
                                          .training = transformer->limits.training,
                                          .settings = {.width = config->hidden_size,
                                                       .buckets = config->relative_attention_num_buckets,
@@ -219,15 +251,14 @@ static struct distance_rows_config rows_config_of(const struct transformer *tran
                                                   const struct embedded_stack *part, bool measured)
 {
     const struct transformer_config *config = &transformer->config;
-    bool encodes = part == &transformer->encoder;
     return (struct distance_rows_config){.terms = transformer->encoding.terms.distance_vectors,
-                                         .prefix = encodes ? "encoder." : "",
+                                         .prefix = prefix_of(transformer, part),
                                          .width = config->hidden_size,
                                          .heads = config->num_attention_heads,
                                          .head_dim = config->head_dim,
                                          .positions = config->max_position_embeddings,
                                          .clip = config->max_relative_position,
-                                         .causal = !encodes,
+                                         .causal = part->kind == ATTENTION_DECODER,
                                          .training = transformer->limits.training,
                                          .measured = measured};
 }
@@ -246,16 +277,17 @@ static rotary_status add_part(struct transformer *transformer, struct embedded_s
                               int64_t table_positions, bool measured, rotary_error *error)
 {
     const struct transformer_config *config = &transformer->config;
-    bool encodes = part == &transformer->encoder;
+    bool is_source = part == &transformer->encoder;
     part->backend = transformer->backend;
+    part->kind =
+        is_source || config->architecture == ARCHITECTURE_ENCODER ? ATTENTION_ENCODER : ATTENTION_DECODER;
     part->batch = transformer->limits.batch;
-    part->time = encodes ? transformer->limits.source_time : transformer->limits.time;
-    part->vocabulary = encodes ? config->source_vocab_size : config->vocab_size;
-    if (encodes) /* after the sites of the decoder's embedding and sublayers */
+    part->time = is_source ? transformer->limits.source_time : transformer->limits.time;
+    part->vocabulary = is_source ? config->source_vocab_size : config->vocab_size;
+    if (is_source) /* after the sites of the decoder's embedding and sublayers */
         part->dropout_site = (uint32_t)(1 + MAX_PARTS * config->num_hidden_layers);
     rotary_status status =
-        attention_plans_create(&part->plans, part->backend, config,
-                               encodes ? ATTENTION_ENCODER : ATTENTION_DECODER, table_positions, error);
+        attention_plans_create(&part->plans, part->backend, config, part->kind, table_positions, error);
     if (status == ROTARY_OK)
         status = add_embedding(transformer, part, measured, error);
     if (status == ROTARY_OK)
@@ -277,9 +309,11 @@ static rotary_status add_parts(struct transformer *transformer, int64_t table_po
         status = attention_plans_create(&transformer->cross_plans, transformer->backend, config,
                                         ATTENTION_CROSS, table_positions, error);
     if (status == ROTARY_OK)
-        status = add_part(transformer, &transformer->decoder, table_positions, measured, error);
+        status = add_part(transformer, &transformer->main, table_positions, measured, error);
     if (status == ROTARY_OK && encodes)
         status = add_part(transformer, &transformer->encoder, table_positions, measured, error);
+    if (status == ROTARY_OK)
+        status = add_transform(transformer, measured, error);
     return status == ROTARY_OK ? add_output(transformer, measured, error) : status;
 }
 
@@ -289,15 +323,21 @@ static void carve(struct transformer *transformer)
     struct rotary_arena *arena = &transformer->arena;
     const struct embedded_stack *encoder = &transformer->encoder;
     int64_t source_elements = embedded_stack_rows(encoder) * transformer->config.hidden_size;
-    embedded_stack_carve(&transformer->decoder, arena, &transformer->host_arena);
-    embedded_stack_carve(&transformer->encoder, arena, &transformer->host_arena);
+    bool training = transformer->limits.training;
+    embedded_stack_carve(&transformer->main, training, arena, &transformer->host_arena);
+    embedded_stack_carve(&transformer->encoder, training, arena, &transformer->host_arena);
     if (transformer->config.randomized_positions > 0)
         transformer->evaluation_positions =
             rotary_arena_push(&transformer->host_arena, transformer->config.max_position_embeddings,
                               sizeof *transformer->evaluation_positions);
-    transformer->targets =
-        rotary_arena_push(arena, transformer_rows(transformer->limits), sizeof *transformer->targets);
-    if (encoder->stack && transformer->limits.training)
+    int64_t rows = transformer_rows(transformer->limits);
+    transformer->targets = rotary_arena_push(arena, rows, sizeof *transformer->targets);
+    if (transformer->config.architecture == ARCHITECTURE_ENCODER) {
+        struct rotary_arena *host = &transformer->host_arena;
+        transformer->target_rows = rotary_arena_push(host, rows, sizeof *transformer->target_rows);
+        transformer->host_targets = rotary_arena_push(host, rows, sizeof *transformer->host_targets);
+    }
+    if (encoder->stack && training)
         transformer->d_source = rotary_arena_push(arena, source_elements, sizeof *transformer->d_source);
 }
 
@@ -315,7 +355,7 @@ static rotary_status check_limits(const struct transformer *transformer, rotary_
                            "a batch of %lld sources of %lld tokens: wanted %s", (long long)limits.batch,
                            (long long)limits.source_time,
                            encodes ? "at least 1 token, as the model has an encoder, and a product below 2^31"
-                                   : "0 tokens, as the model has no encoder");
+                                   : "0 tokens, as the model has no encoder of a source");
     return ROTARY_OK;
 }
 
@@ -387,8 +427,10 @@ rotary_status transformer_bytes(const struct backend *backend, const struct tran
     double total =
         (double)transformer->arena.used + (double)loss_bytes(backend, transformer->config.vocab_size, &loss) +
         (double)transformer->parameters.elements * copies * sizeof(float) +
-        count_part(transformer, &transformer->decoder) + count_part(transformer, &transformer->encoder) +
+        count_part(transformer, &transformer->main) + count_part(transformer, &transformer->encoder) +
         cross_table_bytes(transformer) + (double)linear_bytes(transformer->output);
+    if (transformer->transform)
+        total += (double)output_transform_weight_bytes(transformer->transform);
     *bytes = total < (double)SIZE_MAX ? (size_t)total : SIZE_MAX;
     transformer_destroy(transformer);
     return ROTARY_OK;
@@ -439,11 +481,12 @@ void transformer_destroy(struct transformer *transformer)
 {
     if (!transformer)
         return;
-    embedded_stack_destroy(&transformer->decoder);
+    embedded_stack_destroy(&transformer->main);
     embedded_stack_destroy(&transformer->encoder);
     attention_plans_destroy(&transformer->cross_plans);
     loss_destroy(transformer->loss);
     linear_destroy(transformer->output);
+    output_transform_destroy(transformer->transform);
     parameters_free(&transformer->parameters);
     own_encoding_free(&transformer->encoding);
     backend_arena_free(transformer->backend, &transformer->arena);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A transformer: embedding, blocks of attention and feed-forward, output projection; its loss and gradients;
- * decoding with a KV cache. An encoder-decoder has an encoder too, whose output the decoder attends to.
+ * decoding with a KV cache. An encoder-decoder has an encoder too, whose output the decoder attends to. An
+ * encoder alone sees every token from every other, and is trained to name masked tokens.
  */
 #ifndef ROTARY_MODEL_TRANSFORMER_H
 #define ROTARY_MODEL_TRANSFORMER_H
@@ -42,9 +43,10 @@ void transformer_destroy(struct transformer *transformer);
 const struct transformer_config *transformer_configuration(const struct transformer *transformer);
 struct parameters *transformer_parameters(struct transformer *transformer);
 struct transformer_call {
-    /* Input and classes: padded sequences, with or without lengths, or packed ones; with or without
-     * positions. Classes of padding must be BATCH_IGNORED for it not to count. An encoder-decoder wants a
-     * source for each sequence, padded or packed as the input is. */
+    /* Input and classes: padded sequences, with or without lengths, or packed ones; with or without positions
+     * and, with a type_vocab_size, segments. Classes of padding must be BATCH_IGNORED for it not to count. An
+     * encoder-decoder wants a source for each sequence, padded or packed as the input is. Of an encoder the
+     * output projection is computed for tokens with a class alone. */
     const struct batch *batch;
     bool backward;        /* accumulate gradients, with dropout */
     float gradient_scale; /* of the summed loss: 1 / (targets counted in the step) */
@@ -65,6 +67,12 @@ ROTARY_CHECKED rotary_status transformer_run(struct transformer *transformer,
 ROTARY_CHECKED rotary_status transformer_logits(struct transformer *transformer, const struct batch *batch,
                                                 float *logits, rotary_error *error);
 
+/* Of an encoder, logits of `count` tokens of the batch alone, f32 [count, vocab_size]: those of rows[0],
+ * rows[1], ..., which ascend. ROTARY_UNSUPPORTED of other models. */
+ROTARY_CHECKED rotary_status transformer_row_logits(struct transformer *transformer,
+                                                    const struct batch *batch, const int64_t *rows,
+                                                    int64_t count, float *logits, rotary_error *error);
+
 struct attention_observer; /* layer/sublayer.h */
 /* A forward pass without dropout, whose calls of attention an observer sees: those of an encoder
  * before those of the decoder. Of the batch, input and source are read. */
@@ -79,6 +87,7 @@ struct transformer_cache_shape {
     int64_t source_time; /* the maximum of tokens of a source, at most that of the limits; 0: no encoder */
 };
 struct transformer_cache;
+/* ROTARY_UNSUPPORTED of an encoder, in which every token sees all others. */
 ROTARY_CHECKED rotary_status transformer_cache_create(struct transformer_cache **cache,
                                                       const struct transformer *transformer,
                                                       const struct transformer_cache_shape *shape,

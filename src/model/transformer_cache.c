@@ -18,7 +18,7 @@ static int64_t max_count(const struct transformer *transformer, int64_t batch)
 
 static void carve(struct transformer_cache *cache, const struct transformer *transformer)
 {
-    stack_cache_carve(&cache->stack, transformer->decoder.stack, &cache->arena);
+    stack_cache_carve(&cache->stack, transformer->main.stack, &cache->arena);
     int64_t width = transformer->config.hidden_size;
     rotary_dtype storage = transformer->backend->storage;
     void *last = rotary_arena_push(&cache->arena, cache->shape.batch * width, rotary_dtype_size(storage));
@@ -40,6 +40,10 @@ static rotary_status check_shape(const struct transformer *transformer,
                                  const struct transformer_cache_shape *shape, rotary_error *error)
 {
     int64_t rows = transformer_rows(transformer->limits), most = transformer->limits.source_time;
+    if (transformer->config.architecture == ARCHITECTURE_ENCODER)
+        return rotary_fail(error, ROTARY_UNSUPPORTED,
+                           "the model is an encoder, which generates no tokens: wanted a decoder or an "
+                           "encoder-decoder");
     if (shape->batch < 1 || shape->batch > rows || shape->capacity < 1)
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
@@ -71,7 +75,7 @@ rotary_status transformer_cache_create(struct transformer_cache **cache,
                                                    .beams = made->shape.beams,
                                                    .count = max_count(transformer, shape->batch),
                                                    .source_time = shape->source_time};
-    status = stack_cache_create(&made->stack, transformer->decoder.stack, sublayers, error);
+    status = stack_cache_create(&made->stack, transformer->main.stack, sublayers, error);
     if (status == ROTARY_OK) {
         carve(made, transformer);
         status = backend_arena_allocate(made->backend, &made->arena, "the KV cache", error);
@@ -118,8 +122,8 @@ rotary_status transformer_cache_source(struct transformer *transformer, struct t
     if (status != ROTARY_OK)
         return status;
     const struct sublayer_source source = transformer_source(transformer, sources);
-    status = stack_cache_source(transformer->decoder.stack, &transformer->parameters, &cache->stack, &source,
-                                error);
+    status =
+        stack_cache_source(transformer->main.stack, &transformer->parameters, &cache->stack, &source, error);
     if (status != ROTARY_OK)
         return status;
     cache->sources = sources->starts ? sources->sequences : sources->batch;
@@ -131,7 +135,7 @@ rotary_status transformer_cache_reorder(struct transformer *transformer, struct 
                                         const int32_t *source, rotary_error *error)
 {
     rotary_status status =
-        stack_cache_reorder(transformer->decoder.stack, &cache->stack, cache->lengths, source, error);
+        stack_cache_reorder(transformer->main.stack, &cache->stack, cache->lengths, source, error);
     if (status != ROTARY_OK)
         return status;
     memcpy(cache->old_lengths, cache->lengths, (size_t)cache->shape.batch * sizeof *cache->lengths);
@@ -154,7 +158,7 @@ static rotary_status check_count(const struct transformer *transformer, const st
     rotary_status status = transformer_check_last(transformer, length + count - 1, error);
     if (status != ROTARY_OK)
         return status;
-    return transformer_check_tokens(&transformer->decoder, call->tokens + b * call->time, count, error);
+    return transformer_check_tokens(&transformer->main, call->tokens + b * call->time, count, error);
 }
 
 /* Copies the real tokens of the call and adds their number to *rows. */
@@ -204,7 +208,7 @@ static rotary_status run(struct transformer *transformer, struct transformer_cac
 {
     const struct embedding_call embedding = {
         .batch = 1, .time = rows, .tokens = cache->tokens, .positions = cache->positions};
-    struct embedded_stack *decoder = &transformer->decoder;
+    struct embedded_stack *decoder = &transformer->main;
     rotary_status status = embedded_stack_update(decoder, &transformer->parameters, error);
     if (status == ROTARY_OK)
         status = embedded_stack_embed(decoder, &transformer->parameters, &embedding, error);
@@ -216,7 +220,7 @@ static rotary_status run(struct transformer *transformer, struct transformer_cac
                                            .lengths = cache->lengths,
                                            .positions = cache->host_positions,
                                            .cache = &cache->stack};
-    return stack_decode(transformer->decoder.stack, &transformer->parameters, &call, error);
+    return stack_decode(transformer->main.stack, &transformer->parameters, &call, error);
 }
 
 /* The last token of every sequence. With equally many new tokens it is every time-th row; else rows are
@@ -224,7 +228,7 @@ static rotary_status run(struct transformer *transformer, struct transformer_cac
 static rotary_status last_rows(const struct transformer *transformer, const struct transformer_cache *cache,
                                int64_t batch, int64_t rows, struct matrix *last, rotary_error *error)
 {
-    struct matrix hidden = stack_output(transformer->decoder.stack, rows);
+    struct matrix hidden = stack_output(transformer->main.stack, rows);
     int64_t count = cache->counts[0];
     bool equal = true;
     for (int64_t b = 1; b < batch; b++)
@@ -260,7 +264,8 @@ rotary_status transformer_decode(struct transformer *transformer, struct transfo
         return status;
     if (call.top_classes)
         return loss_top_classes(transformer->loss, &transformer->parameters, last, call.top_classes, error);
-    return loss_logits(transformer->loss, &transformer->parameters, last, call.logits, error);
+    const struct loss_rows read = {.hidden = last};
+    return loss_logits(transformer->loss, &transformer->parameters, &read, call.logits, error);
 }
 
 rotary_status transformer_cache_copy(struct transformer *transformer, struct transformer_cache *cache,

@@ -101,6 +101,21 @@ static rotary_status check_positions(const struct transformer *transformer,
     return status;
 }
 
+static rotary_status check_segments(const struct transformer *transformer,
+                                    const struct token_sequences *input, rotary_error *error)
+{
+    const int64_t types = transformer->config.type_vocab_size;
+    if (types == 0)
+        return rotary_fail(error, ROTARY_UNSUPPORTED,
+                           "a batch with segments: a model without a type_vocab_size does not read them");
+    for (int64_t row = 0; row < token_rows(input); row++)
+        if (input->segments[row] < 0 || input->segments[row] >= types)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "the segment of token %lld is %d: wanted 0 ... %lld, below type_vocab_size",
+                               (long long)row, (int)input->segments[row], (long long)types - 1);
+    return ROTARY_OK;
+}
+
 static rotary_status check_input(const struct transformer *transformer, const struct embedded_stack *part,
                                  const struct token_sequences *input, rotary_error *error)
 {
@@ -111,10 +126,9 @@ static rotary_status check_input(const struct transformer *transformer, const st
             error, ROTARY_INVALID_ARGUMENT,
             "a batch of %lld sequences of %lld tokens: this model was created for at most %lld of %lld",
             (long long)input->batch, (long long)input->time, (long long)part->batch, (long long)part->time);
-    if (input->segments)
-        return rotary_fail(error, ROTARY_UNSUPPORTED,
-                           "a batch with segments: a transformer does not read them");
     rotary_status status = input->starts ? check_starts(transformer, input, error) : ROTARY_OK;
+    if (status == ROTARY_OK && input->segments)
+        status = check_segments(transformer, input, error);
     if (status == ROTARY_OK)
         status = check_lengths(input, error);
     if (status == ROTARY_OK)
@@ -128,8 +142,10 @@ rotary_status transformer_check_sources(const struct transformer *transformer,
 {
     rotary_error inner = {0};
     if (!transformer->encoder.stack)
-        return rotary_fail(error, ROTARY_UNSUPPORTED,
-                           "a batch with a source: a decoder without an encoder does not read it");
+        return rotary_fail(error, ROTARY_UNSUPPORTED, "a batch with a source: %s does not read it",
+                           transformer->config.architecture == ARCHITECTURE_ENCODER
+                               ? "an encoder without a decoder"
+                               : "a decoder without an encoder");
     if (sources->batch == 0)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "a batch without a source: an encoder-decoder wants one");
@@ -158,7 +174,7 @@ static rotary_status check_pairs(const struct token_sequences *input, const stru
 rotary_status transformer_check_sequences(const struct transformer *transformer, const struct batch *batch,
                                           rotary_error *error)
 {
-    rotary_status status = check_input(transformer, &transformer->decoder, &batch->input, error);
+    rotary_status status = check_input(transformer, &transformer->main, &batch->input, error);
     if (status == ROTARY_OK && (transformer->encoder.stack || batch->source.batch != 0))
         status = transformer_check_sources(transformer, &batch->source, error);
     if (status == ROTARY_OK && transformer->encoder.stack)

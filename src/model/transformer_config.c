@@ -14,7 +14,7 @@ static const char *const norm_positions[] = {"pre", "post", "both", "output", "n
 static const char *const parallel_residuals[] = {"no", "two_norms", "one_norm", NULL};
 static const char *const query_key_norms[] = {"none", "head", "all", NULL};
 static const char *const projection_biases[] = {"bias", "true", "false", NULL};
-static const char *const architectures[] = {"decoder", "encoder_decoder", NULL};
+static const char *const architectures[] = {"decoder", "encoder_decoder", "encoder", NULL};
 static const char *const kerple_kernels[] = {"log", "power", NULL};
 static const char *const initialisations[] = {"pytorch", "normal", "glorot", NULL};
 
@@ -45,7 +45,8 @@ static const struct setting table[] = {
     {"position", SETTING_CHOICE, MEMBER(position), 0, 0, position_names, .help = "position encoding",
      .object = MEMBER(position_object)},
     {"architecture", SETTING_CHOICE, MEMBER(architecture), 0, 0, architectures,
-     .help = "decoder, or encoder_decoder for tasks with a source"},
+     .help =
+         "decoder; encoder_decoder for tasks with a source; encoder, in which all tokens see one another"},
     {"vocab_size", SETTING_INTEGER, MEMBER(vocab_size), 0, 1 << 24, NULL, .help = "tokens; 0: the task's"},
     {"source_vocab_size", SETTING_INTEGER, MEMBER(source_vocab_size), 0, 1 << 24, NULL,
      .help = "tokens of the encoder; 0: the task's"},
@@ -145,6 +146,12 @@ static const struct setting table[] = {
      NULL, .help = "encoder and decoder have one vocabulary and one embedding"},
     {"scale_embedding", SETTING_BOOLEAN, MEMBER(scale_embedding), 0, 0, NULL,
      .help = "multiply embeddings by the square root of hidden_size"},
+    {"type_vocab_size", SETTING_INTEGER, MEMBER(type_vocab_size), 0, 1 << 16, NULL,
+     .help = "token types with an embedding each, which is added to that of the token; 0: none"},
+    {"embedding_norm", SETTING_BOOLEAN, MEMBER(embedding_norm), 0, 0, NULL,
+     .help = "normalise the sum of embeddings, before its dropout"},
+    {"output_transform", SETTING_BOOLEAN, MEMBER(output_transform), 0, 0, NULL,
+     .help = "a linear layer, an activation and a norm before the output projection, as BERT has them"},
 };
 
 struct settings transformer_settings(struct transformer_config *config)

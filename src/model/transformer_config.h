@@ -10,8 +10,9 @@
 enum { TRANSFORMER_MAX_HEAD_DIM = 1024, TRANSFORMER_MAX_HEADS = 1024 };
 
 enum architecture {
-    ARCHITECTURE_DECODER,        /* one causal stack */
-    ARCHITECTURE_ENCODER_DECODER /* an encoder, and a decoder that attends to its output */
+    ARCHITECTURE_DECODER,         /* one causal stack */
+    ARCHITECTURE_ENCODER_DECODER, /* an encoder, and a decoder that attends to its output */
+    ARCHITECTURE_ENCODER          /* one stack in which every token sees all others (BERT) */
 };
 enum norm_position {
     NORM_POSITION_PRE,    /* of what a sublayer reads (GPT-2) */
@@ -49,6 +50,9 @@ struct transformer_config {
     double rope_theta, partial_rotary_factor, value_fraction, norm_epsilon, dropout, attention_dropout,
         activation_dropout, initializer_range, label_smoothing;
     bool bias, tie_word_embeddings, scale_embedding;
+    int64_t type_vocab_size; /* token types, which batches have as segments; 0: none */
+    bool embedding_norm;     /* of the sum of embeddings, before its dropout */
+    bool output_transform;   /* layer/output_transform.h */
     int attention_bias, attention_output_bias, mlp_bias, output_bias; /* enum projection_bias */
     char position_object[SETTING_OBJECT_BYTES];                       /* model/own_encoding.h */
     /* The rotation beyond rope_theta, and what differs between layers, as Hugging Face writes them
@@ -78,7 +82,7 @@ struct settings transformer_settings(struct transformer_config *config);
 int64_t transformer_positions(const struct transformer_config *config);
 /* Whether a projection has a bias: `choice` is a member of type enum projection_bias. */
 bool transformer_has_bias(const struct transformer_config *config, int choice);
-/* Whether the model reads a source. */
+/* Whether the model is an encoder-decoder, which reads a source. */
 bool transformer_has_encoder(const struct transformer_config *config);
 /* Whether the feed-forward layer has a gate (swiglu). */
 bool transformer_is_gated(const struct transformer_config *config);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The parts of a transformer, for the files of this module: a decoder, an encoder where it has one, the
- * output projection and the loss.
+ * The parts of a transformer, for the files of this module: the stack whose output is projected, which is a
+ * decoder or an encoder, the encoder that a decoder attends to, the output projection and the loss.
  */
 #ifndef ROTARY_MODEL_TRANSFORMER_PARTS_H
 #define ROTARY_MODEL_TRANSFORMER_PARTS_H
@@ -20,11 +20,16 @@ struct transformer {
     struct rotary_arena arena; /* backend memory: of the activations, and of the tokens of a call */
     struct rotary_arena host_arena;
 
-    struct embedded_stack decoder, encoder; /* the encoder has no stack in a decoder-only transformer */
-    struct attention_plans cross_plans;     /* of cross-attention */
+    struct embedded_stack main;    /* its output is projected: a decoder, or ARCHITECTURE_ENCODER's encoder */
+    struct embedded_stack encoder; /* of an encoder-decoder; else it has no stack */
+    struct attention_plans cross_plans; /* of cross-attention */
+    struct output_transform *transform; /* NULL: there is none */
     struct linear *output;
     struct loss *loss;
     int32_t *targets; /* [rows] of a call */
+    /* On the host, of an encoder: the rows of a call that have a target, and these; else NULL. */
+    int64_t *target_rows;  /* [rows] */
+    int32_t *host_targets; /* [rows] */
     /* On the host, [max_position_embeddings]: randomised positions outside training; NULL: they are not
      * randomised. */
     int32_t *evaluation_positions;

@@ -13,7 +13,7 @@ struct pass {
     struct transformer *transformer;
     struct token_sequences input, source;
     int64_t rows;
-    struct stack_call encoder, decoder;
+    struct stack_call main, encoder;
 };
 
 /* No micro-batch has this number, as the steps and micro-batches of a run are fewer. */
@@ -67,8 +67,8 @@ static struct pass pass_of(struct transformer *transformer, const struct batch *
                         .input = batch->input,
                         .source = batch->source,
                         .rows = token_rows(&batch->input)};
-    transformer_place(transformer, &transformer->decoder, call, &pass.input);
-    pass.decoder = embedded_stack_call(&transformer->decoder, &pass.input);
+    transformer_place(transformer, &transformer->main, call, &pass.input);
+    pass.main = embedded_stack_call(&transformer->main, &pass.input);
     if (!transformer->encoder.stack)
         return pass;
     transformer_place(transformer, &transformer->encoder, call, &pass.source);
@@ -96,11 +96,11 @@ static rotary_status forward(struct pass *pass, rotary_error *error)
     if (transformer->encoder.stack) {
         status =
             embedded_stack_forward(&transformer->encoder, parameters, &pass->source, &pass->encoder, error);
-        pass->decoder.source = transformer_source(transformer, &pass->source);
+        pass->main.source = transformer_source(transformer, &pass->source);
     }
     if (status != ROTARY_OK)
         return status;
-    return embedded_stack_forward(&transformer->decoder, parameters, &pass->input, &pass->decoder, error);
+    return embedded_stack_forward(&transformer->main, parameters, &pass->input, &pass->main, error);
 }
 
 /* The decoder's layers add to the gradient of the encoder's output, from the last to the first. */
@@ -114,12 +114,11 @@ static rotary_status backward(struct pass *pass, rotary_error *error)
         int64_t elements = token_rows(&pass->source) * transformer->config.hidden_size;
         status = backend->operations->clear(backend, transformer->d_source,
                                             (size_t)elements * sizeof *transformer->d_source, error);
-        pass->decoder.d_source = transformer->d_source;
+        pass->main.d_source = transformer->d_source;
         pass->encoder.d_output = transformer->d_source;
     }
     if (status == ROTARY_OK)
-        status =
-            embedded_stack_backward(&transformer->decoder, parameters, &pass->input, &pass->decoder, error);
+        status = embedded_stack_backward(&transformer->main, parameters, &pass->input, &pass->main, error);
     if (status != ROTARY_OK || !transformer->encoder.stack)
         return status;
     return embedded_stack_backward(&transformer->encoder, parameters, &pass->source, &pass->encoder, error);
@@ -157,6 +156,32 @@ static void set_dropout(struct stack_call *stack, const struct transformer_call 
     stack->activation_dropout = dropout_of(call, config->activation_dropout);
 }
 
+/* The rows of a call that are read by the loss: all of a decoder, those with a target of an encoder. Writes
+ * their targets to the backend. */
+static rotary_status choose_rows(const struct pass *pass, const int32_t *classes, struct loss_rows *rows,
+                                 rotary_error *error)
+{
+    struct transformer *transformer = pass->transformer;
+    const struct backend *backend = transformer->backend;
+    const int32_t *targets = classes;
+    int64_t count = pass->rows;
+    *rows = (struct loss_rows){.hidden = stack_output(transformer->main.stack, pass->rows)};
+    if (transformer->target_rows) {
+        count = 0;
+        for (int64_t row = 0; row < pass->rows; row++) {
+            if (classes[row] == BATCH_IGNORED)
+                continue;
+            transformer->target_rows[count] = row;
+            transformer->host_targets[count++] = classes[row];
+        }
+        rows->index = transformer->target_rows;
+        rows->count = count;
+        targets = transformer->host_targets;
+    }
+    return backend->operations->write(backend, transformer->targets, targets,
+                                      (size_t)count * sizeof *transformer->targets, error);
+}
+
 rotary_status transformer_run(struct transformer *transformer, const struct transformer_call *call,
                               struct loss_sums *loss, rotary_error *error)
 {
@@ -165,40 +190,65 @@ rotary_status transformer_run(struct transformer *transformer, const struct tran
         return status;
     struct pass pass = pass_of(transformer, call->batch, call->backward ? call : NULL);
     if (call->backward) {
-        set_dropout(&pass.decoder, call, &transformer->config);
+        set_dropout(&pass.main, call, &transformer->config);
         set_dropout(&pass.encoder, call, &transformer->config);
     }
+    struct loss_call loss_call = {.targets = transformer->targets, .gradient_scale = call->gradient_scale};
     status = forward(&pass, error);
-    const struct backend *backend = transformer->backend;
     if (status == ROTARY_OK)
-        status = backend->operations->write(backend, transformer->targets, call->batch->classes,
-                                            (size_t)pass.rows * sizeof *transformer->targets, error);
+        status = choose_rows(&pass, call->batch->classes, &loss_call.rows, error);
     if (status != ROTARY_OK)
         return status;
-    struct stack *stack = transformer->decoder.stack;
-    struct loss_call loss_call = {.hidden = stack_output(stack, pass.rows),
-                                  .targets = transformer->targets,
-                                  .gradient_scale = call->gradient_scale};
     if (call->backward)
-        loss_call.d_hidden = stack_output_gradient(stack, pass.rows);
+        loss_call.d_hidden = stack_output_gradient(transformer->main.stack, pass.rows);
     status = loss_run(transformer->loss, &transformer->parameters, &loss_call, loss, error);
     if (status != ROTARY_OK || !call->backward)
         return status;
     return backward(&pass, error);
 }
 
+/* Logits of the rows that are read, after a forward pass. */
+static rotary_status logits_of(struct transformer *transformer, const struct batch *batch,
+                               const int64_t *index, int64_t count, float *logits, rotary_error *error)
+{
+    struct pass pass = pass_of(transformer, batch, NULL);
+    rotary_status status = forward(&pass, error);
+    if (status != ROTARY_OK)
+        return status;
+    const struct loss_rows rows = {
+        .hidden = stack_output(transformer->main.stack, pass.rows), .index = index, .count = count};
+    return loss_logits(transformer->loss, &transformer->parameters, &rows, logits, error);
+}
+
 rotary_status transformer_logits(struct transformer *transformer, const struct batch *batch, float *logits,
                                  rotary_error *error)
 {
     rotary_status status = transformer_check_sequences(transformer, batch, error);
-    if (status != ROTARY_OK)
-        return status;
-    struct pass pass = pass_of(transformer, batch, NULL);
-    status = forward(&pass, error);
-    if (status != ROTARY_OK)
-        return status;
-    return loss_logits(transformer->loss, &transformer->parameters,
-                       stack_output(transformer->decoder.stack, pass.rows), logits, error);
+    return status == ROTARY_OK ? logits_of(transformer, batch, NULL, 0, logits, error) : status;
+}
+
+static rotary_status check_rows(const struct transformer *transformer, const struct batch *batch,
+                                const int64_t *rows, int64_t count, rotary_error *error)
+{
+    const int64_t tokens = token_rows(&batch->input);
+    if (transformer->config.architecture != ARCHITECTURE_ENCODER)
+        return rotary_fail(error, ROTARY_UNSUPPORTED,
+                           "logits of some tokens of a batch: wanted an encoder, as decoders give all");
+    for (int64_t i = 0; i < count; i++)
+        if (rows[i] < (i > 0 ? rows[i - 1] + 1 : 0) || rows[i] >= tokens)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "logits of token %lld: wanted tokens of a batch of %lld, in ascending order",
+                               (long long)rows[i], (long long)tokens);
+    return ROTARY_OK;
+}
+
+rotary_status transformer_row_logits(struct transformer *transformer, const struct batch *batch,
+                                     const int64_t *rows, int64_t count, float *logits, rotary_error *error)
+{
+    rotary_status status = transformer_check_sequences(transformer, batch, error);
+    if (status == ROTARY_OK)
+        status = check_rows(transformer, batch, rows, count, error);
+    return status == ROTARY_OK ? logits_of(transformer, batch, rows, count, logits, error) : status;
 }
 
 rotary_status transformer_observe(struct transformer *transformer, const struct batch *batch,
@@ -208,6 +258,6 @@ rotary_status transformer_observe(struct transformer *transformer, const struct 
     if (status != ROTARY_OK)
         return status;
     struct pass pass = pass_of(transformer, batch, NULL);
-    pass.encoder.observer = pass.decoder.observer = observer;
+    pass.encoder.observer = pass.main.observer = observer;
     return forward(&pass, error);
 }

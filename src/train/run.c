@@ -160,6 +160,10 @@ static rotary_status fit_encoder_to_task(struct run_config *config, struct task_
     struct transformer_config *model = &config->model;
     const char *task = task_names[config->task.task];
     bool has_source = vocabulary.source > 0;
+    if (model->architecture == ARCHITECTURE_ENCODER)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "architecture is encoder, but the task %s has no masked tokens: wanted %s", task,
+                           has_source ? "encoder_decoder" : "decoder");
     if (transformer_has_encoder(model) != has_source)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "architecture is %s, but the task %s has %s source: wanted %s",

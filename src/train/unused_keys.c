@@ -91,6 +91,11 @@ static bool has_no_encoder(const struct run_config *config)
     return !transformer_has_encoder(&config->model);
 }
 
+static bool is_encoder(const struct run_config *config)
+{
+    return config->model.architecture == ARCHITECTURE_ENCODER;
+}
+
 /* A window that no sequence fills, of layers that differ from others in nothing else. */
 static bool has_wide_window(const struct run_config *config)
 {
@@ -119,6 +124,7 @@ static const struct {
     {"rope_local_base_freq", "position", rotates_nothing, rotary_positions},
     {"no_rope_layers", "position", rotates_nothing, rotary_positions},
     {"xpos_scale", "position", has_no_xpos, "position xpos"},
+    {"xpos_scale", "architecture", is_encoder, "an architecture with a decoder, which alone has magnitudes"},
     {"relative_attention_num_buckets", "position", has_no_buckets, "position t5"},
     {"relative_attention_max_distance", "position", has_no_buckets, "position t5"},
     {"kerple_kernel", "position", has_no_kernel, "position kerple"},

@@ -168,6 +168,15 @@ static void test_operations(void)
     const double encoder = 7 * 6 * (4 * 16 + 2 * 32) + 3.5 * 16 * 25,
                  cross = 6 * 2 * 4 * (7 * 2 * 4 + 7 * 2 * 4) + 3.5 * 32 * 23;
     CHECK_NEAR(operations_training(model, &batch), decoder + encoder + cross, 0.0);
+    /* An encoder: 25 and 4 pairs; the output projection and a transform before it for 2 of the 7 tokens. */
+    static const int32_t classes[] = {-1, 2, -1, -1, 0, -1, -1};
+    model->architecture = ARCHITECTURE_ENCODER;
+    model->output_transform = true;
+    batch.source = (struct token_sequences){0};
+    batch.classes = classes;
+    CHECK_NEAR(operations_training(model, &batch),
+               7 * 6 * (parameters - 4 * 3) + 2 * 6 * (4 * 3 + 4 * 4) + 3.5 * 32 * 29, 0.0);
+    model->output_transform = false;
     model->architecture = ARCHITECTURE_DECODER;
     model->num_key_value_heads = 1;
     CHECK_NEAR(operations_matmul_parameters(model), parameters - 2 * 2 * 4 * 2, 0.0);

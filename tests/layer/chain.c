@@ -257,7 +257,7 @@ void chain_run(struct chain *chain, bool with_backward)
 {
     rotary_error error;
     run_forward(chain);
-    struct loss_call call = {.hidden = storage(chain, chain->normalised[2], CHAIN_WIDTH),
+    struct loss_call call = {.rows.hidden = storage(chain, chain->normalised[2], CHAIN_WIDTH),
                              .targets = chain->targets,
                              .gradient_scale = 1.0f};
     if (with_backward)

@@ -6,6 +6,7 @@
 #include "backend/cpu.h"
 #include "backend/every_backend.h"
 #include "backend/reference_backend.h"
+#include "base/batch.h"
 #include "layer/chain.h"
 #include "support/allocations.h"
 #include "support/check.h"
@@ -292,7 +293,7 @@ static struct loss_sums run_loss(struct loss *loss, struct parameters *table, fl
         targets[i] = (i * 7919 + i * i * 31) % LOSS_CLASSES;
     struct loss_sums sums = {0};
     const struct loss_call call = {
-        .hidden = matrix_of(hidden + first * LOSS_WIDTH, ROTARY_F32, rows, LOSS_WIDTH),
+        .rows.hidden = matrix_of(hidden + first * LOSS_WIDTH, ROTARY_F32, rows, LOSS_WIDTH),
         .targets = targets + first,
         .gradient_scale = 1.0f,
         .d_hidden = matrix_of(d_hidden + first * LOSS_WIDTH, ROTARY_F32, rows, LOSS_WIDTH)};
@@ -304,8 +305,8 @@ static void check_logits(struct loss *loss, const struct parameters *table, floa
 {
     float *logits = malloc(sizeof *logits * LOSS_ROWS * LOSS_CLASSES);
     float *weight = parameter_copy(table, PARAMETER_VALUES);
-    const struct matrix all = matrix_of(hidden, ROTARY_F32, LOSS_ROWS, LOSS_WIDTH);
-    CHECK(loss_logits(loss, table, all, logits, NULL) == ROTARY_OK);
+    const struct loss_rows all = {.hidden = matrix_of(hidden, ROTARY_F32, LOSS_ROWS, LOSS_WIDTH)};
+    CHECK(loss_logits(loss, table, &all, logits, NULL) == ROTARY_OK);
     for (int row = 0; row < LOSS_ROWS; row++)
         for (int class = row; class < LOSS_CLASSES; class += 997) {
             double wanted = 0.0;
@@ -315,6 +316,50 @@ static void check_logits(struct loss *loss, const struct parameters *table, floa
         }
     free(logits);
     free(weight);
+}
+
+/* Every row but each sixteenth, by name: in two blocks. What is not read has no gradient, whatever was there.
+ */
+static void check_gathered(struct loss *loss, struct parameters *table, float *hidden)
+{
+    static float d[LOSS_ROWS * LOSS_WIDTH], wanted[LOSS_ROWS * LOSS_WIDTH], logits[2 * LOSS_CLASSES];
+    static int32_t all[LOSS_ROWS], targets[LOSS_ROWS];
+    static int64_t index[LOSS_ROWS];
+    int64_t count = 0;
+    const struct matrix rows = matrix_of(hidden, ROTARY_F32, LOSS_ROWS, LOSS_WIDTH);
+    for (int i = 0; i < LOSS_ROWS; i++) {
+        all[i] = i % 16 == 3 ? BATCH_IGNORED : (i * 7919 + i * i * 31) % LOSS_CLASSES;
+        if (all[i] != BATCH_IGNORED) {
+            index[count] = i;
+            targets[count++] = all[i];
+        }
+    }
+    CHECK(count > 256 && count < LOSS_ROWS);
+    for (int i = 0; i < LOSS_ROWS * LOSS_WIDTH; i++)
+        d[i] = 9.0f;
+    struct loss_call call = {.rows.hidden = rows,
+                             .targets = all,
+                             .gradient_scale = 1.0f,
+                             .d_hidden = matrix_of(wanted, ROTARY_F32, LOSS_ROWS, LOSS_WIDTH)};
+    struct loss_sums whole = {0}, gathered = {0};
+    CHECK(loss_run(loss, table, &call, &whole, NULL) == ROTARY_OK);
+    call = (struct loss_call){.rows = {rows, index, count},
+                              .targets = targets,
+                              .gradient_scale = 1.0f,
+                              .d_hidden = matrix_of(d, ROTARY_F32, LOSS_ROWS, LOSS_WIDTH)};
+    CHECK(loss_run(loss, table, &call, &gathered, NULL) == ROTARY_OK);
+    CHECK_INT(gathered.counted, count);
+    CHECK_INT(gathered.correct, whole.correct);
+    CHECK_NEAR(gathered.total, whole.total, 1e-9 * whole.total);
+    for (int i = 0; i < LOSS_ROWS * LOSS_WIDTH; i++)
+        CHECK_NEAR((double)d[i], (double)wanted[i], 1e-6);
+    const struct loss_rows last = {rows, index + count - 2, 2};
+    CHECK(loss_logits(loss, table, &last, logits, NULL) == ROTARY_OK);
+    const float *weight = parameter_value(table, 0), *x = hidden + index[count - 1] * LOSS_WIDTH;
+    double product = 0.0;
+    for (int i = 0; i < LOSS_WIDTH; i++)
+        product += (double)x[i] * (double)weight[17 * LOSS_WIDTH + i];
+    CHECK_NEAR((double)logits[LOSS_CLASSES + 17], product, 1e-5);
 }
 
 static void test_loss_blocks(void)
@@ -333,7 +378,8 @@ static void test_loss_blocks(void)
                                          .tied_weight = -1,
                                          .initial = INITIAL_NORMAL,
                                          .scale = 0.5f};
-    const struct loss_config config = {.rows = LOSS_ROWS, .training = true};
+    const struct loss_config config = {
+        .rows = LOSS_ROWS, .training = true, .gathers = true, .width = LOSS_WIDTH};
     check_about("a loss in blocks");
     CHECK(linear_create(&output, &backend, &linear, &table, NULL) == ROTARY_OK);
     CHECK(parameters_allocate(&table, true, NULL) == ROTARY_OK);
@@ -350,6 +396,7 @@ static void test_loss_blocks(void)
     for (int i = 0; i < LOSS_ROWS * LOSS_WIDTH; i++)
         CHECK_NEAR((double)d[0][i], (double)d[1][i], 1e-6);
     check_logits(loss, &table, hidden);
+    check_gathered(loss, &table, hidden);
     loss_destroy(loss);
     linear_destroy(output);
     parameters_free(&table);
@@ -378,9 +425,14 @@ static void test_refusals(void)
     const struct loss_config inference = {.rows = chain.rows};
     CHECK(loss_create(&loss, &chain.backend, chain.output, &inference, &error) == ROTARY_OK);
     in.rows = chain.rows;
-    const struct loss_call call = {.hidden = in, .targets = chain.targets, .d_hidden = in};
+    const struct loss_call call = {.rows.hidden = in, .targets = chain.targets, .d_hidden = in};
     CHECK(loss_run(loss, &chain.parameters, &call, NULL, &error) == ROTARY_INVALID_ARGUMENT);
     CHECK_TEXT(error.message, "a loss created for inference has no backward pass");
+    static const int64_t index[] = {0};
+    const struct loss_call gathering = {.rows = {in, index, 1}, .targets = chain.targets};
+    CHECK(loss_run(loss, &chain.parameters, &gathering, NULL, &error) == ROTARY_INVALID_ARGUMENT);
+    CHECK_TEXT(error.message,
+               "a call of a loss that names its rows: the loss was not created to gather rows");
     loss_destroy(loss);
     chain_destroy(&chain);
 }

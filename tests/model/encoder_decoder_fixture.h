@@ -5,6 +5,7 @@
 #ifndef ENCODER_DECODER_FIXTURE_H
 #define ENCODER_DECODER_FIXTURE_H
 
+#include "model/golden_gradients.h"
 #include "model/transformer_parts.h"
 
 enum {
@@ -17,11 +18,6 @@ enum {
     SOURCE_VOCABULARY = 11
 };
 extern const int32_t target_lengths[PAIRS], source_lengths[PAIRS];
-
-struct golden_probe {
-    int name; /* its index */
-    double probe;
-};
 
 struct golden_case {
     const char *norm_position, *tying, *position, *norm, *act, *pairing, *query_key_norm;

@@ -123,9 +123,9 @@ static void test_rotations(const struct backend *backend)
             config.value_fraction = 0.5;
         struct transformer *transformer = create(backend, &config);
         rotary_rope *wanted = rope_of_file(file, NULL);
-        const struct position_attention *plan = &transformer->decoder.plans.plans[1];
+        const struct position_attention *plan = &transformer->main.plans.plans[1];
         for (int64_t layer = 0; layer < LAYERS; layer++)
-            CHECK(transformer->decoder.plans.of_layer[layer] == plan->attention);
+            CHECK(transformer->main.plans.of_layer[layer] == plan->attention);
         check_same_rope(plan->rope, wanted);
         CHECK(same_frequencies(plan->value_rope, wanted));
         CHECK(!same_frequencies(plan->rope, plain) ||
@@ -144,11 +144,11 @@ static void test_formula(const struct backend *backend)
         configuration("{\"rope_theta\": 500.0, \"partial_rotary_factor\": 0.75, \"rope_scaling\": "
                       "{\"rope_type\": \"linear\", \"factor\": 4}}");
     struct transformer *transformer = create(backend, &config);
-    const rotary_rope *rope = transformer->decoder.plans.plans[1].rope;
+    const rotary_rope *rope = transformer->main.plans.plans[1].rope;
     CHECK_INT(rotary_rope_pairs(rope), 3);
     for (int pair = 0; pair < 3; pair++)
         CHECK_NEAR(rotary_rope_inverse_frequencies(rope)[pair], pow(500.0, -2.0 * pair / 6.0) / 4, 1e-15);
-    CHECK(!transformer->decoder.plans.plans[1].value_rope);
+    CHECK(!transformer->main.plans.plans[1].value_rope);
     transformer_destroy(transformer);
 }
 
@@ -157,7 +157,7 @@ static void test_no_channel(const struct backend *backend)
 {
     struct transformer_config config = configuration("{\"head_dim\": 33, \"partial_rotary_factor\": 0}");
     struct transformer *transformer = create(backend, &config);
-    CHECK(transformer->decoder.plans.plans[1].attention && !transformer->decoder.plans.plans[1].rope);
+    CHECK(transformer->main.plans.plans[1].attention && !transformer->main.plans.plans[1].rope);
     transformer_destroy(transformer);
 }
 
@@ -212,7 +212,7 @@ static void test_xpos(const struct backend *backend)
     const struct transformer_limits limits = {.batch = 2, .time = TIME, .source_time = TIME};
     struct transformer *transformer = NULL;
     CHECK_INT(transformer_create(&transformer, backend, &config, limits, 5, NULL), ROTARY_OK);
-    const rotary_rope *decoder = transformer->decoder.plans.plans[1].rope,
+    const rotary_rope *decoder = transformer->main.plans.plans[1].rope,
                       *encoder = transformer->encoder.plans.plans[1].rope,
                       *cross = transformer->cross_plans.plans[1].rope;
     CHECK(rotary_rope_has_xpos(decoder) && !rotary_rope_has_xpos(encoder) && !rotary_rope_has_xpos(cross));
@@ -239,7 +239,7 @@ static void test_layers(const struct backend *backend)
 {
     struct transformer_config config = configuration(gemma);
     struct transformer *transformer = create(backend, &config);
-    const struct attention_plans *plans = &transformer->decoder.plans;
+    const struct attention_plans *plans = &transformer->main.plans;
     CHECK(plans->of_layer[0] == plans->of_layer[2]);
     for (int layer = 1; layer < LAYERS; layer++)
         CHECK(plans->of_layer[layer] != plans->of_layer[(layer + 1) % LAYERS]);
@@ -269,8 +269,8 @@ static void test_layers(const struct backend *backend)
                            "[\"full_attention\", \"sliding_attention\", \"full_attention\", "
                            "\"sliding_attention\"]}");
     transformer = create(backend, &config);
-    CHECK(!transformer->decoder.plans.plans[1].rope && transformer->decoder.plans.plans[1].attention);
-    CHECK_NEAR(rotary_rope_inverse_frequencies(transformer->decoder.plans.plans[3].rope)[1], pow(100, -0.25),
+    CHECK(!transformer->main.plans.plans[1].rope && transformer->main.plans.plans[1].attention);
+    CHECK_NEAR(rotary_rope_inverse_frequencies(transformer->main.plans.plans[3].rope)[1], pow(100, -0.25),
                1e-15);
     transformer_destroy(transformer);
 }

@@ -75,28 +75,6 @@ static double bound_of(const struct backend *backend, const struct golden_case *
     return backend->storage == ROTARY_F32 ? (grows ? 1e-4 : 2e-5) : 0.12;
 }
 
-static double norm_of(const float *values, int64_t count)
-{
-    double square = 0.0;
-    for (int64_t i = 0; i < count; i++)
-        square += (double)values[i] * (double)values[i];
-    return sqrt(square);
-}
-
-/* A small gradient is what is left of larger ones, and has roundings of their size: where keys are not
- * rotated, a bias of their norm adds the same to all scores of a query, and its gradient is nothing but
- * roundings. */
-static void compare_gradient(const float *gradients, const struct parameters *parameters, int row,
-                             double wanted, double bound)
-{
-    const float *gradient = gradients + parameters->rows[row].offset;
-    int64_t count = parameter_elements(&parameters->rows[row]);
-    double probe = 0.0, scale = norm_of(gradient, count) + fabs(wanted);
-    for (int64_t i = 0; i < count; i++)
-        probe += (double)gradient[i] * cos(0.9 * (double)i + 0.5);
-    CHECK_NEAR(probe, wanted, bound * (scale + 0.01 * norm_of(gradients, parameters->elements)));
-}
-
 static void test_golden(const struct backend *backend, const struct golden_case *golden)
 {
     const struct transformer_config config = pair_config(golden);
@@ -116,7 +94,7 @@ static void test_golden(const struct backend *backend, const struct golden_case 
         int row = parameters_find(parameters, name);
         about(backend, golden, name);
         if (CHECK(row >= 0))
-            compare_gradient(gradients, parameters, row, golden->probes[g].probe, bound);
+            golden_compare(gradients, parameters, row, golden->probes[g].probe, bound);
     }
     free(gradients);
     check_about("%s", "");
@@ -152,13 +130,13 @@ static void test_layouts(const struct backend *backend, const struct golden_case
     about(backend, golden, "packed");
     CHECK_NEAR(losses[1], losses[0], 1e-6 * losses[0]);
     CHECK_NEAR(alone, losses[0], 1e-6 * losses[0]);
-    double scale = norm_of(gradients[0], parameters->elements);
+    double scale = golden_norm(gradients[0], parameters->elements);
     for (int64_t i = 0; i < parameters->elements; i++) {
         gradients[1][i] -= gradients[0][i];
         summed[i] -= gradients[0][i];
     }
-    CHECK_NEAR(norm_of(gradients[1], parameters->elements), 0.0, bound * scale);
-    CHECK_NEAR(norm_of(summed, parameters->elements), 0.0, bound * scale);
+    CHECK_NEAR(golden_norm(gradients[1], parameters->elements), 0.0, bound * scale);
+    CHECK_NEAR(golden_norm(summed, parameters->elements), 0.0, bound * scale);
     free(gradients[0]);
     free(gradients[1]);
     free(summed);
@@ -206,7 +184,7 @@ static double dropped_share(const struct parameters *parameters, const float *gr
     int64_t zeros = 0, elements = 0;
     for (int64_t row = 0; row < table->rows; row++) {
         const float *gradient = gradients + table->offset + row * table->columns;
-        if (!(norm_of(gradient, table->columns) > 0.0))
+        if (!(golden_norm(gradient, table->columns) > 0.0))
             continue;
         elements += table->columns;
         for (int64_t i = 0; i < table->columns; i++)
@@ -228,7 +206,7 @@ static void test_sites(const struct backend *backend)
     CHECK(dropped_share(parameters, gradients, "embedding.weight") > 0.1);
     CHECK(dropped_share(parameters, gradients, "encoder.embedding.weight") > 0.1);
     free(gradients);
-    const struct embedded_stack *encoder = &transformer->encoder, *decoder = &transformer->decoder;
+    const struct embedded_stack *encoder = &transformer->encoder, *decoder = &transformer->main;
     uint32_t last = decoder->dropout_site + 3 * (uint32_t)config.num_hidden_layers;
     CHECK(encoder->dropout_site > last);
     transformer_destroy(transformer);
@@ -297,11 +275,11 @@ static void test_bytes(const struct backend *backend, const struct golden_case *
     const rotary_rope *cross = transformer->cross_plans.plans[1].rope;
     const struct loss_config loss = {
         .rows = TARGET_ROWS, .label_smoothing = (float)config.label_smoothing, .training = true};
-    double allocated =
-        (double)loss_bytes(backend, VOCABULARY, &loss) + (double)transformer->parameters.arena.capacity +
-        (double)transformer->arena.capacity + (double)linear_bytes(transformer->output) +
-        part_bytes(&config, &transformer->decoder) + part_bytes(&config, &transformer->encoder) +
-        (cross ? 4000.0 * 2.0 * (double)rotary_rope_pairs(cross) * sizeof(float) : 0.0);
+    double allocated = (double)loss_bytes(backend, VOCABULARY, &loss) +
+                       (double)transformer->parameters.arena.capacity + (double)transformer->arena.capacity +
+                       (double)linear_bytes(transformer->output) + part_bytes(&config, &transformer->main) +
+                       part_bytes(&config, &transformer->encoder) +
+                       (cross ? 4000.0 * 2.0 * (double)rotary_rope_pairs(cross) * sizeof(float) : 0.0);
     about(backend, golden, "bytes");
     CHECK_NEAR((double)estimate, allocated, 0.02 * allocated);
     CHECK_INT(cross != NULL, golden->cross_rotary);

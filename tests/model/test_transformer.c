@@ -270,9 +270,9 @@ static void test_bytes(const struct backend *backend)
         struct transformer *transformer = create(backend, &config, 1);
         double allocated = (double)transformer->parameters.arena.capacity +
                            (double)transformer->arena.capacity + (double)linear_bytes(transformer->output) +
-                           (double)stack_weight_bytes(transformer->decoder.stack);
+                           (double)stack_weight_bytes(transformer->main.stack);
         double positions = (double)config.max_position_embeddings;
-        const struct position_attention *plans = transformer->decoder.plans.plans;
+        const struct position_attention *plans = transformer->main.plans.plans;
         for (int i = 0; i < 2 * MAX_ATTENTION_PLANS; i++) {
             const rotary_rope *rope = i % 2 ? plans[i / 2].value_rope : plans[i / 2].rope;
             if (!rope)
@@ -280,13 +280,13 @@ static void test_bytes(const struct backend *backend)
             int64_t tables = rotary_rope_has_xpos(rope) ? 3 : 1;
             allocated += positions * (double)(rotary_rope_span(rope).dim * tables) * sizeof(float);
         }
-        const rotary_attention_distance_bias *bias = &transformer->decoder.distance_bias.call;
+        const rotary_attention_distance_bias *bias = &transformer->main.distance_bias.call;
         if (bias->data)
             allocated += (double)(config.num_attention_heads * bias->distances) * sizeof(float) *
                          (bias->gradient ? 2.0 : 1.0);
-        if (transformer->decoder.embedding.sinusoids)
+        if (transformer->main.embedding.sinusoids)
             allocated += positions * (double)config.hidden_size * sizeof(float);
-        const struct matrix *rows = &transformer->decoder.distance_rows.rows;
+        const struct matrix *rows = &transformer->main.distance_rows.rows;
         allocated += (double)(rows->rows * rows->columns) * (double)rotary_dtype_size(rows->dtype);
         check_about("%s", cases[c].position);
         CHECK_NEAR((double)estimate, allocated, 0.2 * allocated);

@@ -108,6 +108,7 @@ static void test_contradictions(void)
         {"max_position_embeddings=639", "max_position_embeddings is 639|sequence_length 640"},
         {"vocab_size=7", "vocab_size is 7|task index"},
         {"architecture=encoder_decoder", "architecture is encoder_decoder|task index has no source"},
+        {"architecture=encoder", "architecture is encoder|task index has no masked tokens"},
         {"task=prefix;prefix_random=640", "prefix_random is 640|sequence_length 640"},
         {"sequence_length=32", "sequence_length 32|task index|by index_letters"},
         {"batch_size=1048576;sequence_length=2048",
@@ -209,6 +210,8 @@ static void test_use(void)
     check_use("source_vocab_size=20", "architecture decoder: wanted architecture encoder_decoder");
     check_use("share_encoder_decoder_embeddings=true", "wanted architecture encoder_decoder");
     check_use("cross_rotary=true", "cross_rotary is true|wanted architecture encoder_decoder");
+    check_use("xpos_scale=64;position=xpos;architecture=encoder",
+              "architecture encoder: wanted an architecture");
     check_use("sliding_window=640", "max_position_embeddings 640: wanted a window that is shorter");
     check_use("sliding_window=639", NULL);
     check_use("sliding_window=640;rope_local_base_freq=5", NULL);

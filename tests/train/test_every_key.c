@@ -108,6 +108,9 @@ static const struct change changes[] = {
     {.key = "output_bias", .value = "false"},
     {.key = "tie_word_embeddings", .value = "true"},
     {.key = "scale_embedding", .value = "true"},
+    {.key = "type_vocab_size", .value = "2"},
+    {.key = "embedding_norm", .value = "true"},
+    {.key = "output_transform", .value = "true"},
     {.key = "steps", .value = "9"}, /* of the cosine */
     {.key = "epochs", .elsewhere = true},
     {.key = "batch_tokens", .elsewhere = true},

@@ -90,7 +90,7 @@ static void attend(int64_t sequence, int64_t head, int64_t m, double output[DIM]
 static void test_formula(const struct backend *backend)
 {
     struct transformer *transformer = create(backend, "gaussian");
-    const struct attention_plans *plans = &transformer->decoder.plans;
+    const struct attention_plans *plans = &transformer->main.plans;
     fill_tensors();
     const rotary_attention_shape shape = {.batch = BATCH, .queries = TIME, .keys = TIME};
     void *workspace = NULL;
@@ -101,7 +101,7 @@ static void test_formula(const struct backend *backend)
                                           .key = {tensors.key, TIME * DIM, DIM, DIM},
                                           .value = {tensors.value, TIME * DIM, DIM, DIM},
                                           .output = {tensors.output, TIME * HEADS * DIM, HEADS * DIM, DIM},
-                                          .distance_bias = transformer->decoder.distance_bias.call};
+                                          .distance_bias = transformer->main.distance_bias.call};
     size_t bytes = backend->operations->attention_forward_bytes(plans->of_layer[0], &call);
     CHECK_INT(backend->operations->allocate(backend, &workspace, bytes, "a test", &error), ROTARY_OK);
     call.workspace = workspace;
