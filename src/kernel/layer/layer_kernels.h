@@ -34,7 +34,7 @@ struct layer_norm_forward {
     int64_t sublayer_output_stride;
     struct layer_mask mask; /* of sublayer_output */
     float *residual_sum;    /* may be residual */
-    void *normalised; /* NULL: not wanted */
+    void *normalised;       /* NULL: not wanted */
     int64_t normalised_stride;
     float *normalised_f32; /* NULL: not wanted */
     float *mean, *rstd;    /* NULL: not wanted */
