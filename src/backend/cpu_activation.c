@@ -20,7 +20,7 @@ struct rows {
 
 static enum layer_activation kernel_of(enum activation kind)
 {
-    return kind == ACTIVATION_RELU ? LAYER_RELU : LAYER_GELU;
+    return kind == ACTIVATION_RELU ? LAYER_RELU : kind == ACTIVATION_TANH ? LAYER_TANH : LAYER_GELU;
 }
 
 static char *row_of(const struct matrix *matrix, int64_t row)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Cross-entropy and the most probable classes in the cpu backend.
+ * Losses and the most probable classes in the cpu backend.
  */
 #include "backend/cpu.h"
 
@@ -56,6 +56,24 @@ rotary_status cpu_cross_entropy(const struct backend *backend, const struct back
         call->sums->total += softmax.items[i].loss;
         call->sums->counted += softmax.items[i].counted;
         call->sums->correct += softmax.items[i].correct;
+    }
+    return ROTARY_OK;
+}
+
+/* A batch has few of these: one of each sequence. */
+rotary_status cpu_squared_error(const struct backend *backend, const struct backend_squared_error *call,
+                                rotary_error *error)
+{
+    (void)error;
+    const struct layer_kernels *kernels = cpu_of(backend)->kernels;
+    for (int64_t row = 0; row < call->predictions.rows; row++) {
+        const float *prediction = matrix_rows(call->predictions, row, 1).data;
+        const double d = (double)*prediction - (double)call->targets[row];
+        const float gradient = (float)(2.0 * (double)call->gradient_scale * d);
+        if (call->gradient.data)
+            kernels->to_storage(call->gradient.dtype, matrix_rows(call->gradient, row, 1).data, &gradient, 1);
+        call->sums->total += d * d;
+        call->sums->counted++;
     }
     return ROTARY_OK;
 }

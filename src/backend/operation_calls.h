@@ -127,6 +127,7 @@ enum activation {
     ACTIVATION_RELU,
     ACTIVATION_GELU,   /* x Phi(x), exact */
     ACTIVATION_SWIGLU, /* gate * sigmoid(gate) * up (Shazeer 2020) */
+    ACTIVATION_TANH,
 };
 
 /* out = dropout(activation(pre)), both of the storage type. out [rows, hidden]; pre [rows, hidden], or [rows,
@@ -216,9 +217,9 @@ struct backend_drop {
 /* ---- Loss. ---- */
 
 struct loss_sums {
-    double total;    /* of -log p(target), in nats, without label smoothing */
+    double total;    /* of -log p(target), in nats, without label smoothing; or of squared errors */
     int64_t counted; /* targets that are not BATCH_IGNORED */
-    int64_t correct; /* of those, targets with the largest logit (argmax; the first of equals) */
+    int64_t correct; /* of those, targets with the largest logit (argmax; the first of equals); or 0 */
 };
 
 /* Softmax cross-entropy. With p = softmax(logits), a row whose target is not BATCH_IGNORED (base/batch.h) has
@@ -232,6 +233,18 @@ struct backend_cross_entropy {
     const int32_t *targets; /* [rows] */
     float gradient_scale, smoothing;
     struct matrix gradient; /* storage type; data NULL: not wanted; in f32 it may be the logits */
+    struct loss_sums *sums;
+};
+
+/* With d = predictions[row] - targets[row], of every row:
+ *
+ *     sums += d^2, 1, 0        gradient = gradient_scale * 2 d */
+struct backend_squared_error {
+    struct matrix predictions; /* f32 [rows, 1] */
+    const float *targets;      /* [rows] */
+    float gradient_scale;
+    struct matrix
+        gradient; /* [rows, 1] of the storage type; data NULL: not wanted; in f32 it may be predictions */
     struct loss_sums *sums;
 };
 

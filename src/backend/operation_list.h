@@ -30,6 +30,7 @@
     OPERATION(scatter_rows)                                                                                  \
     OPERATION(drop)                                                                                          \
     OPERATION(cross_entropy)                                                                                 \
+    OPERATION(squared_error)                                                                                 \
     OPERATION(top_classes)                                                                                   \
     OPERATION(add_sums)                                                                                      \
     OPERATION(update)                                                                                        \

@@ -28,8 +28,9 @@ struct token_sequences {
 struct batch {
     struct token_sequences input;
     struct token_sequences source; /* what an encoder reads; batch 0: there is none */
-    const int32_t *classes;        /* a target for each row of `input`, or BATCH_IGNORED; NULL: none */
-    const float *values;           /* a real target for each sequence; NULL: none */
+    /* A target for each row of `input`, of a classifier for each sequence, or BATCH_IGNORED; NULL: none. */
+    const int32_t *classes;
+    const float *values; /* a real target for each sequence; NULL: none */
 };
 
 static inline int64_t token_rows(const struct token_sequences *sequences)

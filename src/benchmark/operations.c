@@ -4,6 +4,8 @@
 static double output_parameters(const struct transformer_config *model)
 {
     double width = (double)model->hidden_size, transform = model->output_transform ? width * width : 0.0;
+    if (model->num_labels > 0)
+        return width * (width + (double)model->num_labels);
     return width * (double)model->vocab_size + transform;
 }
 
@@ -55,9 +57,11 @@ static struct work work_of(const struct batch *batch)
 }
 
 /* Tokens that the output projection is computed for. */
-static double output_tokens(const struct batch *batch)
+static double output_tokens(const struct transformer_config *model, const struct batch *batch)
 {
     int64_t count = 0;
+    if (model->num_labels > 0)
+        return (double)(batch->input.starts ? batch->input.sequences : batch->input.batch);
     for (int64_t row = 0; row < token_rows(&batch->input); row++)
         count += batch->classes[row] != BATCH_IGNORED;
     return (double)count;
@@ -72,7 +76,7 @@ double operations_training(const struct transformer_config *model, const struct 
                  layers = (double)model->num_hidden_layers;
     double matmul = work.tokens * decoder, attention = operations_attention(model, work.causal_pairs);
     if (model->architecture == ARCHITECTURE_ENCODER) {
-        matmul -= (work.tokens - output_tokens(batch)) * output_parameters(model);
+        matmul -= (work.tokens - output_tokens(model, batch)) * output_parameters(model);
         attention = operations_attention(model, work.all_pairs);
     }
     if (transformer_has_encoder(model)) {

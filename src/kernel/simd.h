@@ -564,6 +564,20 @@ static inline vfloat v_exp(vfloat x)
     return v_select(is_nan, x, v_select(too_high, v_set(__builtin_inff()), scaled));
 }
 
+/* tanh within 4 units in the last place: an odd polynomial near zero, elsewhere 1 - 2 / (e^2x + 1). */
+static inline vfloat v_tanh(vfloat x)
+{
+    vfloat square = x * x;
+    vfloat p = v_set(-0x1.895582p-8f);
+    p = v_fma(p, square, v_set(0x1.56f0c2p-6f));
+    p = v_fma(p, square, v_set(-0x1.b90868p-5f));
+    p = v_fma(p, square, v_set(0x1.110da2p-3f));
+    p = v_fma(p, square, v_set(-0x1.555552p-2f));
+    vfloat small = v_fma(p * square, x, x);
+    vfloat large = v_set(1.0f) - v_set(2.0f) / (v_exp(x + x) + v_set(1.0f));
+    return v_select(square < v_set(0.64f * 0.64f), small, large);
+}
+
 /* The same for x <= 88, with half the instructions: nothing overflows, and the power of two is added to the
  * exponent bits. Undefined for larger x. */
 static inline vfloat v_exp_to_88(vfloat x)

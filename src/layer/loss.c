@@ -18,6 +18,7 @@ struct loss {
     const struct backend *backend;
     struct linear *output;
     int64_t classes, stride, block_rows;
+    enum loss_kind kind;
     float smoothing;
     bool training;
     struct output_transform *transform;
@@ -67,6 +68,7 @@ static struct loss measure(const struct backend *backend, int64_t classes, const
         .backend = backend,
         .classes = classes,
         .stride = round_up(classes, STRIDE_MULTIPLE),
+        .kind = config->kind,
         .smoothing = config->label_smoothing,
         .training = config->training,
         .transform = config->transform,
@@ -91,6 +93,9 @@ rotary_status loss_create(struct loss **loss, const struct backend *backend, str
             "a loss of %lld rows with label smoothing %g: wanted at least 1 row, and label smoothing in "
             "[0, 1)",
             (long long)config->rows, (double)config->label_smoothing);
+    if (config->kind == LOSS_SQUARED_ERROR && linear_outputs(output) != 1)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "a squared error of %lld outputs: wanted 1",
+                           (long long)linear_outputs(output));
     struct loss *made = calloc(1, sizeof *made);
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the loss");
@@ -118,8 +123,8 @@ struct loss_block {
     struct loss *loss;
     const struct loss_rows *from;
     int64_t first, rows;
-    struct matrix in;       /* these rows of the hidden channels, */
-    struct matrix features; /* and through the transform, if there is one */
+    struct output_transform_call transform; /* of these rows of the hidden channels */
+    struct matrix features;                 /* these rows, through the transform if there is one */
 };
 
 static int64_t count_rows(const struct loss_rows *rows)
@@ -134,29 +139,42 @@ static struct matrix block_matrix(const struct loss_block *block, void *data, ro
     return matrix;
 }
 
-/* Rows first ... of those that are read, as many as a block has, with their features. */
-static rotary_status start_block(struct loss_block *block, struct loss *loss,
-                                 const struct parameters *parameters, const struct loss_rows *from,
-                                 int64_t first, rotary_error *error)
+/* Reads the block's rows, and computes their features. */
+static rotary_status start_block(struct loss_block *block, const struct parameters *parameters,
+                                 struct dropout dropout, rotary_error *error)
 {
+    struct loss *loss = block->loss;
     const struct backend *backend = loss->backend;
+    const struct loss_rows *from = block->from;
+    struct matrix in;
     rotary_status status = ROTARY_OK;
-    *block = (struct loss_block){.loss = loss,
-                                 .from = from,
-                                 .first = first,
-                                 .rows = min_i64(count_rows(from) - first, loss->block_rows)};
+    block->rows = min_i64(count_rows(from) - block->first, loss->block_rows);
     if (from->index) {
-        block->in = matrix_rows(loss->gathered, 0, block->rows);
+        in = matrix_rows(loss->gathered, 0, block->rows);
         const struct backend_copy_rows call = {
-            .out = block->in, .in = from->hidden, .index = from->index + first};
+            .out = in, .in = from->hidden, .index = from->index + block->first};
         status = backend->operations->copy_rows(backend, &call, error);
     } else {
-        block->in = matrix_rows(from->hidden, first, block->rows);
+        in = matrix_rows(from->hidden, block->first, block->rows);
     }
-    block->features = block->in;
-    if (status == ROTARY_OK && loss->transform)
-        status = output_transform_forward(loss->transform, parameters, block->in, &block->features, error);
-    return status;
+    block->features = in;
+    block->transform = (struct output_transform_call){.in = in, .dropout = dropout};
+    if (status != ROTARY_OK || !loss->transform)
+        return status;
+    return output_transform_forward(loss->transform, parameters, &block->transform, &block->features, error);
+}
+
+static rotary_status squared_error(const struct loss_block *block, const struct loss_call *given,
+                                   struct matrix predictions, struct matrix d_predictions,
+                                   rotary_error *error)
+{
+    const struct backend *backend = block->loss->backend;
+    const struct backend_squared_error call = {.predictions = predictions,
+                                               .targets = given->values + block->first,
+                                               .gradient_scale = given->gradient_scale,
+                                               .gradient = d_predictions,
+                                               .sums = block->loss->sums};
+    return backend->operations->squared_error(backend, &call, error);
 }
 
 static rotary_status cross_entropy(const struct loss_block *block, const struct loss_call *given,
@@ -192,7 +210,7 @@ static rotary_status block_backward(const struct loss_block *block, struct param
     rotary_status status =
         linear_backward(loss->output, parameters, d_features, d_logits, block->features, error);
     if (status == ROTARY_OK && loss->transform)
-        status = output_transform_backward(loss->transform, parameters, d_in, block->in, error);
+        status = output_transform_backward(loss->transform, parameters, &block->transform, d_in, error);
     if (status != ROTARY_OK || !gathers)
         return status;
     const struct backend_scatter_rows call = {
@@ -203,8 +221,8 @@ static rotary_status block_backward(const struct loss_block *block, struct param
 static rotary_status run_block(struct loss *loss, struct parameters *parameters, const struct loss_call *call,
                                int64_t first, rotary_error *error)
 {
-    struct loss_block block;
-    rotary_status status = start_block(&block, loss, parameters, &call->rows, first, error);
+    struct loss_block block = {.loss = loss, .from = &call->rows, .first = first};
+    rotary_status status = start_block(&block, parameters, call->dropout, error);
     if (status != ROTARY_OK)
         return status;
     struct matrix logits = block_matrix(&block, loss->logits, ROTARY_F32), d_logits = {0};
@@ -212,7 +230,8 @@ static rotary_status run_block(struct loss *loss, struct parameters *parameters,
         d_logits = block_matrix(&block, loss->d_logits, loss->backend->storage);
     status = linear_forward(loss->output, parameters, logits, block.features, MATMUL_EPILOGUE_NONE, error);
     if (status == ROTARY_OK)
-        status = cross_entropy(&block, call, logits, d_logits, error);
+        status = loss->kind == LOSS_SQUARED_ERROR ? squared_error(&block, call, logits, d_logits, error)
+                                                  : cross_entropy(&block, call, logits, d_logits, error);
     if (status != ROTARY_OK || !call->d_hidden.data)
         return status;
     return block_backward(&block, parameters, d_logits, call->d_hidden, error);
@@ -266,11 +285,12 @@ rotary_status loss_logits(struct loss *loss, const struct parameters *parameters
                           const struct loss_rows *rows, float *logits, rotary_error *error)
 {
     const struct backend *backend = loss->backend;
+    const struct dropout none = {0};
     const int64_t count = count_rows(rows);
     rotary_status status = check_rows(loss, rows, error);
     for (int64_t first = 0; first < count && status == ROTARY_OK; first += loss->block_rows) {
-        struct loss_block block;
-        status = start_block(&block, loss, parameters, rows, first, error);
+        struct loss_block block = {.loss = loss, .from = rows, .first = first};
+        status = start_block(&block, parameters, none, error);
         if (status != ROTARY_OK)
             return status;
         struct matrix all = matrix_of(loss->logits, ROTARY_F32, block.rows, loss->classes);
@@ -286,15 +306,16 @@ rotary_status loss_top_classes(struct loss *loss, const struct parameters *param
                                const struct backend_top_classes *given, rotary_error *error)
 {
     const struct loss_rows rows = {.hidden = hidden};
+    const struct dropout none = {0};
     rotary_status status = ROTARY_OK;
     if (!loss->transform)
         return linear_top_classes(loss->output, parameters, hidden, given, error);
     for (int64_t first = 0; first < hidden.rows && status == ROTARY_OK; first += loss->block_rows) {
-        struct loss_block block;
+        struct loss_block block = {.loss = loss, .from = &rows, .first = first};
         struct backend_top_classes call = *given;
         call.log_probabilities += first * call.count;
         call.chosen += first * call.count;
-        status = start_block(&block, loss, parameters, &rows, first, error);
+        status = start_block(&block, parameters, none, error);
         if (status == ROTARY_OK)
             status = linear_top_classes(loss->output, parameters, block.features, &call, error);
     }

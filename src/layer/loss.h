@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Fused linear cross-entropy: output projection, softmax and cross-entropy by blocks of rows, so that logits
- * exist for one block at a time. Where few rows have a target, as of masked tokens, only these are gathered,
- * and all else is computed for them alone.
+ * exist for one block at a time; or the squared error of one output. Where few rows have a target, as of
+ * masked tokens, only these are gathered, and all else is computed for them alone.
  */
 #ifndef ROTARY_LAYER_LOSS_H
 #define ROTARY_LAYER_LOSS_H
@@ -11,7 +11,10 @@
 
 struct loss;
 
+enum loss_kind { LOSS_CROSS_ENTROPY, LOSS_SQUARED_ERROR };
+
 struct loss_config {
+    enum loss_kind kind;
     int64_t rows; /* the maximum per call */
     float label_smoothing;
     bool training;
@@ -37,9 +40,12 @@ struct loss_rows {
 
 struct loss_call {
     struct loss_rows rows;
-    const int32_t
-        *targets; /* one for each of them, backend memory; BATCH_IGNORED (base/batch.h) adds nothing */
-    float gradient_scale; /* of the summed loss: 1 / (targets counted in the step) */
+    /* One for each of them, backend memory: classes, of which BATCH_IGNORED (base/batch.h) adds nothing, or
+     * numbers for a squared error. */
+    const int32_t *targets;
+    const float *values;
+    float gradient_scale;   /* of the summed loss: 1 / (targets counted in the step) */
+    struct dropout dropout; /* of the transform; probability 0: none */
     /* [rows, width], storage type, contiguous, overwritten: 0 in rows that are not read. data NULL: no
      * backward pass */
     struct matrix d_hidden;

@@ -11,7 +11,7 @@ struct output_transform {
     const struct backend *backend;
     struct output_transform_config config;
     struct linear *dense;
-    struct norm norm;
+    struct norm norm; /* of kind NORM_NONE where there is none: hidden and out are then one matrix */
     /* Of a call, [rows, width]. Without training `pre` and `hidden` are one matrix; so are d_out and the
      * gradients before it. */
     struct matrix pre, hidden, out, d_out;
@@ -35,9 +35,10 @@ static rotary_status add_parameters(struct output_transform *transform, struct p
     if (status != ROTARY_OK)
         return status;
     char name[64];
+    const enum norm_kind kind = config->has_norm ? config->norm : NORM_NONE;
     snprintf(name, sizeof name, "%s.norm", config->name);
     const struct norm_config norm = {
-        .name = name, .kind = config->norm, .width = config->width, .epsilon = config->norm_epsilon};
+        .name = name, .kind = kind, .width = config->width, .epsilon = config->norm_epsilon};
     return norm_create(&transform->norm, &norm, parameters, error);
 }
 
@@ -81,12 +82,12 @@ static struct matrix push(const struct output_transform *transform, int64_t rows
 
 void output_transform_carve(struct output_transform *transform, int64_t rows, struct rotary_arena *arena)
 {
+    const bool training = transform->config.training, normed = transform->norm.kind != NORM_NONE;
     transform->pre = push(transform, rows, arena);
-    transform->out = push(transform, rows, arena);
-    transform->hidden = transform->pre;
-    if (!transform->config.training)
+    transform->hidden = training ? push(transform, rows, arena) : transform->pre;
+    transform->out = normed ? push(transform, rows, arena) : transform->hidden;
+    if (!training)
         return;
-    transform->hidden = push(transform, rows, arena);
     transform->d_out = push(transform, rows, arena);
     transform->mean = rotary_arena_push(arena, rows, sizeof *transform->mean);
     transform->rstd = rotary_arena_push(arena, rows, sizeof *transform->rstd);
@@ -97,7 +98,7 @@ static void record_profile(const struct output_transform *transform, double begi
                            int64_t rows)
 {
     double elements = (double)rows * (double)transform->config.width;
-    profile_end(transform->backend->profile, begin, "transform.activation and norm", what, 0.0,
+    profile_end(transform->backend->profile, begin, "output transform", what, 0.0,
                 5.0 * elements * (double)rotary_dtype_size(transform->backend->storage));
 }
 
@@ -108,24 +109,27 @@ static struct matrix saved_of(const struct output_transform *transform)
 }
 
 rotary_status output_transform_forward(struct output_transform *transform,
-                                       const struct parameters *parameters, struct matrix in,
-                                       struct matrix *out, rotary_error *error)
+                                       const struct parameters *parameters,
+                                       const struct output_transform_call *call, struct matrix *out,
+                                       rotary_error *error)
 {
     const struct backend *backend = transform->backend;
-    struct matrix pre = first_rows(transform->pre, in.rows), hidden = first_rows(transform->hidden, in.rows);
-    rotary_status status = linear_forward(transform->dense, parameters, pre, in, MATMUL_EPILOGUE_NONE, error);
+    const int64_t rows = call->in.rows;
+    struct matrix pre = first_rows(transform->pre, rows), hidden = first_rows(transform->hidden, rows);
+    rotary_status status =
+        linear_forward(transform->dense, parameters, pre, call->in, MATMUL_EPILOGUE_NONE, error);
     if (status != ROTARY_OK)
         return status;
     double begin = profile_begin(backend->profile);
     const struct backend_activation_forward activation = {
-        .kind = transform->config.activation, .out = hidden, .pre = pre};
+        .kind = transform->config.activation, .out = hidden, .pre = pre, .dropout = call->dropout};
     status = backend->operations->activation_forward(backend, &activation, error);
-    *out = first_rows(transform->out, in.rows);
+    *out = first_rows(transform->out, rows);
     const struct backend_head_norm_forward norm = {
         .heads = 1, .out = *out, .in = hidden, .mean = transform->mean, .rstd = transform->rstd};
-    if (status == ROTARY_OK)
+    if (status == ROTARY_OK && transform->norm.kind != NORM_NONE)
         status = head_norm_forward(&transform->norm, parameters, &norm, error);
-    record_profile(transform, begin, "forward", in.rows);
+    record_profile(transform, begin, "forward", rows);
     return status;
 }
 
@@ -135,26 +139,31 @@ struct matrix output_transform_gradient(struct output_transform *transform, int6
 }
 
 rotary_status output_transform_backward(struct output_transform *transform, struct parameters *parameters,
-                                        struct matrix d_in, struct matrix in, rotary_error *error)
+                                        const struct output_transform_call *call, struct matrix d_in,
+                                        rotary_error *error)
 {
     const struct backend *backend = transform->backend;
-    struct matrix d = first_rows(transform->d_out, in.rows);
+    const int64_t rows = call->in.rows;
+    struct matrix d = first_rows(transform->d_out, rows);
     double begin = profile_begin(backend->profile);
     const struct backend_head_norm_backward norm = {.heads = 1,
                                                     .d_in = d,
                                                     .d_out = d,
-                                                    .in = first_rows(transform->hidden, in.rows),
+                                                    .in = first_rows(transform->hidden, rows),
                                                     .mean = transform->mean,
                                                     .rstd = transform->rstd};
-    rotary_status status = head_norm_backward(&transform->norm, parameters, &norm, error);
+    rotary_status status = ROTARY_OK;
+    if (transform->norm.kind != NORM_NONE)
+        status = head_norm_backward(&transform->norm, parameters, &norm, error);
     const struct backend_activation_backward activation = {.kind = transform->config.activation,
                                                            .d_pre = d,
                                                            .d_out = d,
-                                                           .saved = first_rows(saved_of(transform), in.rows)};
+                                                           .saved = first_rows(saved_of(transform), rows),
+                                                           .dropout = call->dropout};
     if (status == ROTARY_OK)
         status = backend->operations->activation_backward(backend, &activation, error);
-    record_profile(transform, begin, "backward", in.rows);
+    record_profile(transform, begin, "backward", rows);
     if (status != ROTARY_OK)
         return status;
-    return linear_backward(transform->dense, parameters, d_in, d, in, error);
+    return linear_backward(transform->dense, parameters, d_in, d, call->in, error);
 }

@@ -150,5 +150,11 @@ rotary_status transformer_config_check(struct transformer_config *config, rotary
         status = check_encoder_decoder(config, error);
     if (status == ROTARY_OK && config->architecture == ARCHITECTURE_ENCODER)
         status = check_encoder_alone(config, error);
+    if (status == ROTARY_OK && config->num_labels > 0 && config->architecture != ARCHITECTURE_ENCODER)
+        status =
+            rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                        "num_labels is %lld without architecture encoder: wanted 0, or an encoder, whose "
+                        "first token sees the others",
+                        (long long)config->num_labels);
     return status == ROTARY_OK ? attention_plans_check(config, error) : status;
 }

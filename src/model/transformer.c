@@ -95,10 +95,8 @@ static const struct sublayer_wiring wirings[] = {
     [NORM_POSITION_NONE] = {0},
 };
 
-enum { MAX_PARTS = 3 };
-
 static int64_t list_parts(const struct transformer *transformer, const struct embedded_stack *part,
-                          struct stack_part block[MAX_PARTS])
+                          struct stack_part block[TRANSFORMER_MAX_PARTS])
 {
     const struct transformer_config *config = &transformer->config;
     int64_t parts = 0;
@@ -117,7 +115,7 @@ static rotary_status add_stack(struct transformer *transformer, struct embedded_
                                rotary_error *error)
 {
     const struct transformer_config *config = &transformer->config;
-    struct stack_part block[MAX_PARTS];
+    struct stack_part block[TRANSFORMER_MAX_PARTS];
     const struct stack_config stack = {.prefix = prefix_of(transformer, part),
                                        .layers = part->plans.layers,
                                        .parts = list_parts(transformer, part, block),
@@ -138,7 +136,9 @@ static rotary_status add_stack(struct transformer *transformer, struct embedded_
 
 static struct loss_config loss_config_of(const struct transformer *transformer)
 {
-    return (struct loss_config){.rows = transformer_rows(transformer->limits),
+    return (struct loss_config){.kind = transformer->config.num_labels == 1 ? LOSS_SQUARED_ERROR
+                                                                            : LOSS_CROSS_ENTROPY,
+                                .rows = transformer_rows(transformer->limits),
                                 .label_smoothing = (float)transformer->config.label_smoothing,
                                 .training = transformer->limits.training,
                                 .gathers = transformer->config.architecture == ARCHITECTURE_ENCODER,
@@ -146,21 +146,26 @@ static struct loss_config loss_config_of(const struct transformer *transformer)
                                 .transform = transformer->transform};
 }
 
+/* A classifier's pooler, or the transform before the projection to tokens. */
 static rotary_status add_transform(struct transformer *transformer, bool measured, rotary_error *error)
 {
+    static const enum activation activations[] = {ACTIVATION_TANH, ACTIVATION_GELU, ACTIVATION_RELU};
     const struct transformer_config *config = &transformer->config;
-    const struct output_transform_config transform = {
-        .name = "transform",
-        .width = config->hidden_size,
-        .rows = transformer_rows(transformer->limits),
-        .bias = config->bias,
-        .training = transformer->limits.training,
-        .measured = measured,
-        .initial = initial_of(config),
-        .activation = config->hidden_act == ACTIVATION_RELU ? ACTIVATION_RELU : ACTIVATION_GELU,
-        .norm = (enum norm_kind)config->norm,
-        .norm_epsilon = (float)config->norm_epsilon};
-    if (!config->output_transform)
+    const bool classifies = config->num_labels > 0;
+    struct output_transform_config transform = {.name = classifies ? "pooler" : "transform",
+                                                .width = config->hidden_size,
+                                                .rows = transformer_rows(transformer->limits),
+                                                .bias = config->bias,
+                                                .training = transformer->limits.training,
+                                                .measured = measured,
+                                                .initial = initial_of(config),
+                                                .has_norm = !classifies,
+                                                .norm = (enum norm_kind)config->norm,
+                                                .norm_epsilon = (float)config->norm_epsilon};
+    transform.activation = config->hidden_act == ACTIVATION_RELU ? ACTIVATION_RELU : ACTIVATION_GELU;
+    if (classifies)
+        transform.activation = activations[config->classifier_activation];
+    if (!classifies && !config->output_transform)
         return ROTARY_OK;
     return output_transform_create(&transformer->transform, transformer->backend, &transform,
                                    &transformer->parameters, error);
@@ -174,12 +179,14 @@ static rotary_status add_output(struct transformer *transformer, bool measured, 
                                            .training = transformer->limits.training,
                                            .measured = measured,
                                            .initial = initial_of(config)};
-    const struct sublayer_linear output = {.name = "output",
-                                           .inputs = config->hidden_size,
-                                           .outputs = config->vocab_size,
-                                           .bias = transformer_has_bias(config, config->output_bias),
-                                           .tied = config->tie_word_embeddings,
-                                           .tied_weight = transformer->main.embedding.table};
+    const bool classifies = config->num_labels > 0;
+    const struct sublayer_linear output = {
+        .name = classifies ? "classifier" : "output",
+        .inputs = config->hidden_size,
+        .outputs = transformer_outputs(config),
+        .bias = classifies ? config->bias : transformer_has_bias(config, config->output_bias),
+        .tied = config->tie_word_embeddings && !classifies,
+        .tied_weight = transformer->main.embedding.table};
     return sublayer_add_linear(&transformer->output, transformer->backend, &shared, &output,
                                &transformer->parameters, error);
 }
@@ -285,7 +292,7 @@ static rotary_status add_part(struct transformer *transformer, struct embedded_s
     part->time = is_source ? transformer->limits.source_time : transformer->limits.time;
     part->vocabulary = is_source ? config->source_vocab_size : config->vocab_size;
     if (is_source) /* after the sites of the decoder's embedding and sublayers */
-        part->dropout_site = (uint32_t)(1 + MAX_PARTS * config->num_hidden_layers);
+        part->dropout_site = transformer_head_site(config);
     rotary_status status =
         attention_plans_create(&part->plans, part->backend, config, part->kind, table_positions, error);
     if (status == ROTARY_OK)
@@ -332,6 +339,8 @@ static void carve(struct transformer *transformer)
                               sizeof *transformer->evaluation_positions);
     int64_t rows = transformer_rows(transformer->limits);
     transformer->targets = rotary_arena_push(arena, rows, sizeof *transformer->targets);
+    if (transformer->config.num_labels == 1)
+        transformer->values = rotary_arena_push(arena, rows, sizeof *transformer->values);
     if (transformer->config.architecture == ARCHITECTURE_ENCODER) {
         struct rotary_arena *host = &transformer->host_arena;
         transformer->target_rows = rotary_arena_push(host, rows, sizeof *transformer->target_rows);
@@ -424,11 +433,12 @@ rotary_status transformer_bytes(const struct backend *backend, const struct tran
     carve(transformer);
     double copies = limits.training ? 4.0 : 1.0; /* values, gradients, two moments */
     struct loss_config loss = loss_config_of(transformer);
-    double total =
-        (double)transformer->arena.used + (double)loss_bytes(backend, transformer->config.vocab_size, &loss) +
-        (double)transformer->parameters.elements * copies * sizeof(float) +
-        count_part(transformer, &transformer->main) + count_part(transformer, &transformer->encoder) +
-        cross_table_bytes(transformer) + (double)linear_bytes(transformer->output);
+    double total = (double)transformer->arena.used +
+                   (double)loss_bytes(backend, transformer_outputs(&transformer->config), &loss) +
+                   (double)transformer->parameters.elements * copies * sizeof(float) +
+                   count_part(transformer, &transformer->main) +
+                   count_part(transformer, &transformer->encoder) + cross_table_bytes(transformer) +
+                   (double)linear_bytes(transformer->output);
     if (transformer->transform)
         total += (double)output_transform_weight_bytes(transformer->transform);
     *bytes = total < (double)SIZE_MAX ? (size_t)total : SIZE_MAX;

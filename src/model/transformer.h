@@ -2,7 +2,8 @@
  *
  * A transformer: embedding, blocks of attention and feed-forward, output projection; its loss and gradients;
  * decoding with a KV cache. An encoder-decoder has an encoder too, whose output the decoder attends to. An
- * encoder alone sees every token from every other, and is trained to name masked tokens.
+ * encoder alone sees every token from every other, and is trained to name masked tokens, or to classify
+ * sequences by their first token.
  */
 #ifndef ROTARY_MODEL_TRANSFORMER_H
 #define ROTARY_MODEL_TRANSFORMER_H
@@ -46,7 +47,8 @@ struct transformer_call {
     /* Input and classes: padded sequences, with or without lengths, or packed ones; with or without positions
      * and, with a type_vocab_size, segments. Classes of padding must be BATCH_IGNORED for it not to count. An
      * encoder-decoder wants a source for each sequence, padded or packed as the input is. Of an encoder the
-     * output projection is computed for tokens with a class alone. */
+     * output projection is computed for tokens with a class alone. A classifier (num_labels) wants a class of
+     * each sequence, [sequences], or with num_labels 1 a value of each, and no classes. */
     const struct batch *batch;
     bool backward;        /* accumulate gradients, with dropout */
     float gradient_scale; /* of the summed loss: 1 / (targets counted in the step) */
@@ -62,8 +64,8 @@ ROTARY_CHECKED rotary_status transformer_run(struct transformer *transformer,
                                              const struct transformer_call *call, struct loss_sums *loss,
                                              rotary_error *error);
 
-/* Logits of every row of the input, f32 [batch * time, vocab_size], without a cache. Of the batch, input and
- * source are read. */
+/* Logits of every row of the input, f32 [batch * time, vocab_size], without a cache; of a classifier of every
+ * sequence, [sequences, num_labels]. Of the batch, input and source are read. */
 ROTARY_CHECKED rotary_status transformer_logits(struct transformer *transformer, const struct batch *batch,
                                                 float *logits, rotary_error *error);
 

@@ -15,6 +15,7 @@ static const char *const parallel_residuals[] = {"no", "two_norms", "one_norm", 
 static const char *const query_key_norms[] = {"none", "head", "all", NULL};
 static const char *const projection_biases[] = {"bias", "true", "false", NULL};
 static const char *const architectures[] = {"decoder", "encoder_decoder", "encoder", NULL};
+static const char *const classifier_activations[] = {"tanh", "gelu", "relu", NULL};
 static const char *const kerple_kernels[] = {"log", "power", NULL};
 static const char *const initialisations[] = {"pytorch", "normal", "glorot", NULL};
 
@@ -152,6 +153,10 @@ static const struct setting table[] = {
      .help = "normalise the sum of embeddings, before its dropout"},
     {"output_transform", SETTING_BOOLEAN, MEMBER(output_transform), 0, 0, NULL,
      .help = "a linear layer, an activation and a norm before the output projection, as BERT has them"},
+    {"num_labels", SETTING_INTEGER, MEMBER(num_labels), 0, 1 << 16, NULL,
+     .help = "classes of a sequence, which an encoder then tells by its first token; 1: a number; 0: tokens"},
+    {"classifier_activation", SETTING_CHOICE, MEMBER(classifier_activation), 0, 0, classifier_activations,
+     .help = "activation of the linear layer before the classifier: tanh as BERT has it, gelu as RoFormer"},
 };
 
 struct settings transformer_settings(struct transformer_config *config)
@@ -167,6 +172,11 @@ bool transformer_has_bias(const struct transformer_config *config, int choice)
 int64_t transformer_positions(const struct transformer_config *config)
 {
     return config->randomized_positions > 0 ? config->randomized_positions : config->max_position_embeddings;
+}
+
+int64_t transformer_outputs(const struct transformer_config *config)
+{
+    return config->num_labels > 0 ? config->num_labels : config->vocab_size;
 }
 
 bool transformer_has_encoder(const struct transformer_config *config)

@@ -53,6 +53,10 @@ struct transformer_config {
     int64_t type_vocab_size; /* token types, which batches have as segments; 0: none */
     bool embedding_norm;     /* of the sum of embeddings, before its dropout */
     bool output_transform;   /* layer/output_transform.h */
+    /* Of a classifier, which is an encoder: outputs for the first token of each sequence, 1 of them for a
+     * number that is predicted; 0: outputs are tokens. */
+    int64_t num_labels;
+    int classifier_activation; /* tanh, gelu, relu: of the layer before the classifier */
     int attention_bias, attention_output_bias, mlp_bias, output_bias; /* enum projection_bias */
     char position_object[SETTING_OBJECT_BYTES];                       /* model/own_encoding.h */
     /* The rotation beyond rope_theta, and what differs between layers, as Hugging Face writes them
@@ -84,6 +88,8 @@ int64_t transformer_positions(const struct transformer_config *config);
 bool transformer_has_bias(const struct transformer_config *config, int choice);
 /* Whether the model is an encoder-decoder, which reads a source. */
 bool transformer_has_encoder(const struct transformer_config *config);
+/* Outputs: classes of a token, or of a sequence. */
+int64_t transformer_outputs(const struct transformer_config *config);
 /* Whether the feed-forward layer has a gate (swiglu). */
 bool transformer_is_gated(const struct transformer_config *config);
 

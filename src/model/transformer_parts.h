@@ -27,6 +27,7 @@ struct transformer {
     struct linear *output;
     struct loss *loss;
     int32_t *targets; /* [rows] of a call */
+    float *values;    /* likewise, of a model that predicts numbers; else NULL */
     /* On the host, of an encoder: the rows of a call that have a target, and these; else NULL. */
     int64_t *target_rows;  /* [rows] */
     int32_t *host_targets; /* [rows] */
@@ -40,6 +41,16 @@ struct transformer {
 static inline int64_t transformer_rows(struct transformer_limits limits)
 {
     return limits.batch * limits.time;
+}
+
+/* Sublayers of a block at most. */
+enum { TRANSFORMER_MAX_PARTS = 3 };
+
+/* The dropout site after those of the embedding and the sublayers of `main`: of an encoder-decoder it is
+ * where those of the encoder begin. */
+static inline uint32_t transformer_head_site(const struct transformer_config *config)
+{
+    return (uint32_t)(1 + TRANSFORMER_MAX_PARTS * config->num_hidden_layers);
 }
 
 struct transformer_cache {

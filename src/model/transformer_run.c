@@ -6,6 +6,7 @@
 #include "model/random_positions.h"
 #include "model/transformer_parts.h"
 
+#include <math.h>
 #include <string.h>
 
 /* One call: its sequences, and the calls of the stacks, with dropout of probability 0 when not training. */
@@ -124,22 +125,69 @@ static rotary_status backward(struct pass *pass, rotary_error *error)
     return embedded_stack_backward(&transformer->encoder, parameters, &pass->source, &pass->encoder, error);
 }
 
+/* The number of sequences, each of which a classifier has a target for. */
+static int64_t count_sequences(const struct token_sequences *input)
+{
+    return input->starts ? input->sequences : input->batch;
+}
+
+static rotary_status check_classes(const struct transformer *transformer, const struct batch *batch,
+                                   rotary_error *error)
+{
+    const bool classifies = transformer->config.num_labels > 0;
+    const int64_t targets = classifies ? count_sequences(&batch->input) : token_rows(&batch->input),
+                  classes = transformer_outputs(&transformer->config);
+    for (int64_t i = 0; i < targets; i++)
+        if (batch->classes[i] < BATCH_IGNORED || batch->classes[i] >= classes)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "target %lld is %d: wanted 0 ... %lld, the %s, or -1", (long long)i,
+                               (int)batch->classes[i], (long long)classes - 1,
+                               classifies ? "labels" : "vocabulary");
+    return ROTARY_OK;
+}
+
+static rotary_status check_values(const struct batch *batch, rotary_error *error)
+{
+    for (int64_t i = 0; i < count_sequences(&batch->input); i++)
+        if (!isfinite(batch->values[i]))
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "the target of sequence %lld is %g: wanted a finite number", (long long)i,
+                               (double)batch->values[i]);
+    return ROTARY_OK;
+}
+
+/* A classifier reads the first token of each sequence. */
+static rotary_status check_firsts(const struct token_sequences *input, rotary_error *error)
+{
+    for (int64_t s = 0; s < count_sequences(input); s++)
+        if ((input->starts && input->starts[s] == input->starts[s + 1]) ||
+            (input->lengths && input->lengths[s] == 0))
+            return rotary_fail(
+                error, ROTARY_INVALID_ARGUMENT,
+                "sequence %lld has no tokens: wanted at least the first, which a classifier reads",
+                (long long)s);
+    return ROTARY_OK;
+}
+
 static rotary_status check_call(const struct transformer *transformer, const struct transformer_call *call,
                                 rotary_error *error)
 {
     const struct batch *batch = call->batch;
+    const bool numbers = transformer->config.num_labels == 1;
     if (call->backward && !transformer->limits.training)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "a model created for inference has no backward pass");
-    if (batch->values || !batch->classes)
-        return rotary_fail(error, ROTARY_UNSUPPORTED, "a batch with %s: a transformer wants classes alone",
-                           batch->values ? "real targets" : "no classes");
+    if (numbers != (batch->values != NULL) || numbers == (batch->classes != NULL))
+        return rotary_fail(error, ROTARY_UNSUPPORTED, "a batch with %s%s: %s wants %s alone",
+                           batch->values ? "real targets" : "no real targets",
+                           batch->classes ? " and classes" : " and no classes",
+                           numbers ? "a model of num_labels 1" : "a transformer",
+                           numbers ? "real targets" : "classes");
     rotary_status status = transformer_check_sequences(transformer, batch, error);
-    for (int64_t i = 0; status == ROTARY_OK && i < token_rows(&batch->input); i++)
-        if (batch->classes[i] < BATCH_IGNORED || batch->classes[i] >= transformer->config.vocab_size)
-            status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                                 "target %lld is %d: wanted 0 ... %lld, the vocabulary, or -1", (long long)i,
-                                 (int)batch->classes[i], (long long)transformer->config.vocab_size - 1);
+    if (status == ROTARY_OK && transformer->config.num_labels > 0)
+        status = check_firsts(&batch->input, error);
+    if (status == ROTARY_OK)
+        status = numbers ? check_values(batch, error) : check_classes(transformer, batch, error);
     return status;
 }
 
@@ -156,30 +204,65 @@ static void set_dropout(struct stack_call *stack, const struct transformer_call 
     stack->activation_dropout = dropout_of(call, config->activation_dropout);
 }
 
-/* The rows of a call that are read by the loss: all of a decoder, those with a target of an encoder. Writes
- * their targets to the backend. */
-static rotary_status choose_rows(const struct pass *pass, const int32_t *classes, struct loss_rows *rows,
+static rotary_status write_targets(const struct backend *backend, void *to, const void *host, int64_t count,
+                                   rotary_error *error)
+{
+    return backend->operations->write(backend, to, host, (size_t)count * sizeof(int32_t), error);
+}
+
+/* The first token of each sequence. */
+static int64_t choose_firsts(const struct token_sequences *input, int64_t *rows)
+{
+    const int64_t count = count_sequences(input);
+    for (int64_t s = 0; s < count; s++)
+        rows[s] = input->starts ? input->starts[s] : s * input->time;
+    return count;
+}
+
+/* The tokens that have a target, and these. */
+static int64_t choose_targets(const int32_t *classes, int64_t tokens, int64_t *rows, int32_t *targets)
+{
+    int64_t count = 0;
+    for (int64_t row = 0; row < tokens; row++) {
+        if (classes[row] == BATCH_IGNORED)
+            continue;
+        rows[count] = row;
+        targets[count++] = classes[row];
+    }
+    return count;
+}
+
+/* The rows of a call that the loss reads: all of a decoder, those with a target of an encoder, the first of
+ * each sequence of a classifier. Writes their targets to the backend. */
+static rotary_status choose_rows(const struct pass *pass, const struct batch *batch, struct loss_rows *rows,
                                  rotary_error *error)
 {
     struct transformer *transformer = pass->transformer;
     const struct backend *backend = transformer->backend;
-    const int32_t *targets = classes;
-    int64_t count = pass->rows;
-    *rows = (struct loss_rows){.hidden = stack_output(transformer->main.stack, pass->rows)};
-    if (transformer->target_rows) {
-        count = 0;
-        for (int64_t row = 0; row < pass->rows; row++) {
-            if (classes[row] == BATCH_IGNORED)
-                continue;
-            transformer->target_rows[count] = row;
-            transformer->host_targets[count++] = classes[row];
-        }
-        rows->index = transformer->target_rows;
-        rows->count = count;
-        targets = transformer->host_targets;
+    *rows = (struct loss_rows){.hidden = stack_output(transformer->main.stack, pass->rows),
+                               .index = transformer->target_rows};
+    if (!rows->index)
+        return write_targets(backend, transformer->targets, batch->classes, pass->rows, error);
+    if (transformer->config.num_labels == 0) {
+        rows->count =
+            choose_targets(batch->classes, pass->rows, transformer->target_rows, transformer->host_targets);
+        return write_targets(backend, transformer->targets, transformer->host_targets, rows->count, error);
     }
-    return backend->operations->write(backend, transformer->targets, targets,
-                                      (size_t)count * sizeof *transformer->targets, error);
+    rows->count = choose_firsts(&batch->input, transformer->target_rows);
+    if (transformer->values)
+        return write_targets(backend, transformer->values, batch->values, rows->count, error);
+    return write_targets(backend, transformer->targets, batch->classes, rows->count, error);
+}
+
+/* Dropout of a classifier has the site after those of the stack. */
+static struct dropout head_dropout(const struct transformer *transformer, const struct transformer_call *call)
+{
+    const struct dropout none = {0};
+    if (!call->backward || transformer->config.num_labels == 0)
+        return none;
+    struct dropout dropout = dropout_of(call, transformer->config.dropout);
+    dropout.site = transformer_head_site(&transformer->config);
+    return dropout;
 }
 
 rotary_status transformer_run(struct transformer *transformer, const struct transformer_call *call,
@@ -193,10 +276,13 @@ rotary_status transformer_run(struct transformer *transformer, const struct tran
         set_dropout(&pass.main, call, &transformer->config);
         set_dropout(&pass.encoder, call, &transformer->config);
     }
-    struct loss_call loss_call = {.targets = transformer->targets, .gradient_scale = call->gradient_scale};
+    struct loss_call loss_call = {.targets = transformer->targets,
+                                  .values = transformer->values,
+                                  .gradient_scale = call->gradient_scale,
+                                  .dropout = head_dropout(transformer, call)};
     status = forward(&pass, error);
     if (status == ROTARY_OK)
-        status = choose_rows(&pass, call->batch->classes, &loss_call.rows, error);
+        status = choose_rows(&pass, call->batch, &loss_call.rows, error);
     if (status != ROTARY_OK)
         return status;
     if (call->backward)
@@ -224,16 +310,23 @@ rotary_status transformer_logits(struct transformer *transformer, const struct b
                                  rotary_error *error)
 {
     rotary_status status = transformer_check_sequences(transformer, batch, error);
-    return status == ROTARY_OK ? logits_of(transformer, batch, NULL, 0, logits, error) : status;
+    if (status == ROTARY_OK && transformer->config.num_labels > 0)
+        status = check_firsts(&batch->input, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (transformer->config.num_labels == 0)
+        return logits_of(transformer, batch, NULL, 0, logits, error);
+    const int64_t count = choose_firsts(&batch->input, transformer->target_rows);
+    return logits_of(transformer, batch, transformer->target_rows, count, logits, error);
 }
 
 static rotary_status check_rows(const struct transformer *transformer, const struct batch *batch,
                                 const int64_t *rows, int64_t count, rotary_error *error)
 {
     const int64_t tokens = token_rows(&batch->input);
-    if (transformer->config.architecture != ARCHITECTURE_ENCODER)
+    if (transformer->config.architecture != ARCHITECTURE_ENCODER || transformer->config.num_labels > 0)
         return rotary_fail(error, ROTARY_UNSUPPORTED,
-                           "logits of some tokens of a batch: wanted an encoder, as decoders give all");
+                           "logits of some tokens of a batch: wanted an encoder that names tokens");
     for (int64_t i = 0; i < count; i++)
         if (rows[i] < (i > 0 ? rows[i - 1] + 1 : 0) || rows[i] >= tokens)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,

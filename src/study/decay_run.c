@@ -69,6 +69,7 @@ static struct attention_weights_call sequence_at(const struct sequences *sequenc
 /* Sums are kept where the means will be. */
 struct sums {
     struct measured_decay *decay;
+    enum attention_kind reader;        /* of the tokens that are not a source: a decoder or an encoder */
     int64_t layers[ATTENTION_KINDS];   /* of the model */
     int64_t furthest[ATTENTION_KINDS]; /* the largest distance that is kept */
 };
@@ -125,8 +126,10 @@ static rotary_status find_furthest(const struct sequences *sequences, struct sum
     const int64_t distance = sequences->request->distance, limit = distance > 0 ? distance : INT64_MAX;
     for (int64_t i = 0; i < sequences->count; i++) {
         const struct attention_weights_call call = sequence_at(sequences, i);
-        sums->furthest[ATTENTION_DECODER] = max_i64(sums->furthest[ATTENTION_DECODER], call.count - 1);
-        sums->furthest[ATTENTION_ENCODER] = max_i64(sums->furthest[ATTENTION_ENCODER], call.source_count - 1);
+        sums->furthest[sums->reader] = max_i64(sums->furthest[sums->reader], call.count - 1);
+        if (call.source)
+            sums->furthest[ATTENTION_ENCODER] =
+                max_i64(sums->furthest[ATTENTION_ENCODER], call.source_count - 1);
     }
     for (int kind = 0; kind < ATTENTION_KINDS; kind++)
         sums->furthest[kind] = min_i64(sums->furthest[kind], limit);
@@ -156,9 +159,11 @@ rotary_status decay_run(struct measured_decay *decay, struct transformer *transf
 {
     const struct transformer_config *config = transformer_configuration(transformer);
     struct sequences sequences = {.request = request};
-    struct sums sums = {.decay = decay,
-                        .layers = {[ATTENTION_DECODER] = config->num_hidden_layers,
-                                   [ATTENTION_ENCODER] = config->num_encoder_layers}};
+    struct sums sums = {.decay = decay, .reader = ATTENTION_DECODER};
+    if (config->architecture == ARCHITECTURE_ENCODER)
+        sums.reader = ATTENTION_ENCODER;
+    sums.layers[ATTENTION_ENCODER] = config->num_encoder_layers;
+    sums.layers[sums.reader] = config->num_hidden_layers;
     rotary_status status = open_sequences(&sequences, error);
     if (status == ROTARY_OK)
         status = add_sequences(&sequences, transformer, &sums, error);

@@ -96,6 +96,21 @@ static bool is_encoder(const struct run_config *config)
     return config->model.architecture == ARCHITECTURE_ENCODER;
 }
 
+static bool is_classifier(const struct run_config *config)
+{
+    return config->model.num_labels > 0;
+}
+
+static bool is_no_classifier(const struct run_config *config)
+{
+    return config->model.num_labels == 0;
+}
+
+static bool is_regression(const struct run_config *config)
+{
+    return config->model.num_labels == 1;
+}
+
 /* A window that no sequence fills, of layers that differ from others in nothing else. */
 static bool has_wide_window(const struct run_config *config)
 {
@@ -142,6 +157,11 @@ static const struct {
     {"share_encoder_decoder_embeddings", "architecture", has_no_encoder, encoder_decoder},
     {"cross_rotary", "architecture", has_no_encoder, encoder_decoder},
     {"cross_rotary", "position", rotates_nothing, rotary_positions},
+    {"output_transform", "num_labels", is_classifier, "num_labels 0"},
+    {"tie_word_embeddings", "num_labels", is_classifier, "num_labels 0"},
+    {"output_bias", "num_labels", is_classifier, "num_labels 0"},
+    {"classifier_activation", "num_labels", is_no_classifier, "num_labels of a classifier"},
+    {"label_smoothing", "num_labels", is_regression, "several classes, or num_labels 0"},
     {"sliding_window", "max_position_embeddings", has_wide_window, "a window that is shorter"},
 };
 

@@ -33,6 +33,8 @@ rotary_status reference_activation_forward(const struct backend *backend,
             double x = reference_get(call->pre, row, i), y = x > 0.0 ? x : 0.0;
             if (call->kind == ACTIVATION_GELU)
                 y = x * cumulative(x);
+            if (call->kind == ACTIVATION_TANH)
+                y = tanh(x);
             if (call->kind == ACTIVATION_SWIGLU)
                 y = x * sigmoid(x) * reference_get(call->pre, row, out.columns + i);
             reference_set(out, row, i, y * reference_dropout(call->dropout, row, i));
@@ -56,6 +58,8 @@ rotary_status reference_activation_backward(const struct backend *backend,
             double derivative = x > 0.0 ? 1.0 : 0.0;
             if (call->kind == ACTIVATION_GELU)
                 derivative = cumulative(x) + x * density(x);
+            if (call->kind == ACTIVATION_TANH)
+                derivative = 1.0 - tanh(x) * tanh(x);
             if (call->kind == ACTIVATION_SWIGLU) {
                 double s = sigmoid(x);
                 derivative = reference_get(call->saved, row, d_out.columns + i) * s * (1.0 + x * (1.0 - s));

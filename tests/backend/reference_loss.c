@@ -48,6 +48,24 @@ rotary_status reference_cross_entropy(const struct backend *backend, const struc
     return ROTARY_OK;
 }
 
+rotary_status reference_squared_error(const struct backend *backend, const struct backend_squared_error *call,
+                                      rotary_error *error)
+{
+    (void)error;
+    reference_check_matrix(backend, call->predictions, "predictions");
+    reference_check_array(backend, call->targets, call->predictions.rows, sizeof(float), "targets");
+    reference_check_matrix(backend, call->gradient, "gradient of the predictions");
+    reference_check_array(backend, call->sums, 1, sizeof *call->sums, "sums of the loss");
+    for (int64_t row = 0; row < call->predictions.rows; row++) {
+        double away = reference_get(call->predictions, row, 0) - (double)call->targets[row];
+        if (call->gradient.data)
+            reference_set(call->gradient, row, 0, (double)call->gradient_scale * 2.0 * away);
+        call->sums->total += away * away;
+        call->sums->counted++;
+    }
+    return ROTARY_OK;
+}
+
 rotary_status reference_add_sums(const struct backend *backend, const struct backend_add_sums *call,
                                  rotary_error *error)
 {

@@ -468,6 +468,33 @@ static void test_loss(struct pair *pair, bool in_place)
     pair_clear(pair);
 }
 
+/* Of predictions with gaps between them, and in place. */
+static void test_squared_error(struct pair *pair, bool in_place)
+{
+    const struct loss_sums none = {0};
+    const struct tensor *predictions = pair_tensor(pair, ROTARY_F32, ROWS, 1, 2),
+                        *targets = pair_floats(pair, 1, ROWS),
+                        *gradient = in_place ? predictions : pair_storage(pair, ROWS, 1),
+                        *sums = pair_bytes(pair, &none, sizeof none);
+    struct loss_sums got[SIDES];
+    for (int i = 0; i < SIDES; i++) {
+        enum side side = (enum side)i;
+        RUN(pair, side, squared_error,
+            {.predictions = on(predictions, side),
+             .targets = floats_on(targets, side),
+             .gradient_scale = 0.25f,
+             .gradient = on(gradient, side),
+             .sums = sums->memory[side]});
+        pair_read(pair, sums, side, &got[side], sizeof got[side]);
+    }
+    pair_compare(pair, gradient, bound_of(pair), "gradient of predictions");
+    CHECK(got[SIDE_REFERENCE].total > 10.0);
+    CHECK_NEAR(got[SIDE_CPU].total, got[SIDE_REFERENCE].total, 1e-12 * got[SIDE_REFERENCE].total);
+    CHECK_INT(got[SIDE_CPU].counted, ROWS);
+    CHECK_INT(got[SIDE_CPU].correct, 0);
+    pair_clear(pair);
+}
+
 /* The classes of several panels of a weight, with a bias and without. */
 static void test_top_classes(struct pair *pair, bool with_bias)
 {
@@ -617,7 +644,7 @@ static void test_all(rotary_isa isa, rotary_dtype storage)
     test_head_norm(&pair, NORM_LAYER, HEADS);
     test_head_norm(&pair, NORM_RMS, HEADS);
     test_head_norm(&pair, NORM_RMS, 1);
-    for (int kind = ACTIVATION_RELU; kind <= ACTIVATION_SWIGLU; kind++)
+    for (int kind = ACTIVATION_RELU; kind <= ACTIVATION_TANH; kind++)
         for (int dropped = 0; dropped < 2; dropped++)
             test_activation(&pair, (enum activation)kind, dropped ? drop : keep_all);
     for (int i = 0; i < 4; i++)
@@ -629,8 +656,11 @@ static void test_all(rotary_isa isa, rotary_dtype storage)
     test_top_classes(&pair, false);
     test_top_classes(&pair, true);
     test_loss(&pair, false);
-    if (storage == ROTARY_F32)
+    test_squared_error(&pair, false);
+    if (storage == ROTARY_F32) {
         test_loss(&pair, true);
+        test_squared_error(&pair, true);
+    }
     test_update(&pair, false, 1.0);
     test_update(&pair, true, 0.0);
     test_divergence(&pair);

@@ -101,6 +101,8 @@ static double activated(enum layer_activation kind, double x)
         return 0.5 * x * erfc(-x * sqrt(0.5));
     case LAYER_SILU:
         return x / (1.0 + exp(-x));
+    case LAYER_TANH:
+        return tanh(x);
     }
     return (double)NAN;
 }
@@ -116,6 +118,8 @@ static double derivative(enum layer_activation kind, double saved)
                saved * exp(-0.5 * saved * saved) / sqrt(2.0 * 3.14159265358979324);
     case LAYER_SILU:
         return sigmoid * (1.0 + saved * (1.0 - sigmoid));
+    case LAYER_TANH:
+        return 1.0 - tanh(saved) * tanh(saved);
     }
     return (double)NAN;
 }

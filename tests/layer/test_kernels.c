@@ -386,6 +386,10 @@ static void test_not_numbers(void)
         CHECK(derivative[0] == 0.0f && fabsf(derivative[1]) < 1e-30f && derivative[2] == 200.0f &&
               derivative[3] == 3e38f);
     }
+    kernels[1]->activate(LAYER_TANH, ROTARY_F32, out, in, 3);
+    CHECK(isnan(out[0]) && out[1] == 1.0f && out[2] == -1.0f);
+    kernels[1]->activate_backward(LAYER_TANH, ROTARY_F32, derivative, ones, far, 4);
+    CHECK(derivative[0] == 0.0f && derivative[1] == 0.0f && derivative[3] == 0.0f);
     uint16_t half[3];
     kernels[1]->to_storage(ROTARY_BF16, half, in, 3);
     kernels[1]->from_storage(ROTARY_BF16, out, half, 3);
@@ -421,7 +425,7 @@ static void test_all(rotary_dtype storage, int64_t width)
         test_cross_entropy(storage, width, flags & 1 ? 0.1f : 0.0f, flags & 2);
         test_embed(width, flags & 1, flags & 2);
     }
-    for (int kind = LAYER_RELU; kind <= LAYER_SILU; kind++)
+    for (int kind = LAYER_RELU; kind <= LAYER_TANH; kind++)
         test_activation((enum layer_activation)kind, storage, width);
     test_sums(storage, width);
     test_drop(storage, width, false);

@@ -6,13 +6,13 @@
  * determinism; refusals.
  */
 #include "backend/every_backend.h"
+#include "model/encoder_fixture.h"
 #include "model/golden_gradients.h"
 #include "support/check.h"
 #include "support/parameter_copy.h"
 
 #include "base/isa.h"
 #include "model/generation.h"
-#include "model/transformer_parts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -28,125 +28,22 @@ struct encoder_case {
 
 #include "encoder_goldens.h"
 
-enum {
-    CASES = sizeof encoder_cases / sizeof *encoder_cases,
-    BATCH = 3,
-    TIME = 7,
-    ROWS = BATCH * TIME,
-    VOCABULARY = 13
-};
-static const int32_t lengths[BATCH] = {7, 4, 1};
-
-static void configure(struct transformer_config *config, const char *text)
-{
-    rotary_error error = {0};
-    transformer_config_default(config);
-    json_t *object = json_loads(text, 0, NULL);
-    struct settings settings = transformer_settings(config);
-    if (!CHECK_INT(settings_read(&settings, 1, object, "test", &error), ROTARY_OK))
-        printf("%s\n", error.message);
-    json_decref(object);
-    config->architecture = ARCHITECTURE_ENCODER;
-    config->vocab_size = VOCABULARY;
-    config->hidden_size = 32;
-    config->num_hidden_layers = 2;
-    config->num_attention_heads = 4;
-    config->head_dim = 8;
-    config->intermediate_size = 40;
-    config->max_position_embeddings = 16;
-    config->relative_attention_num_buckets = 8;
-    config->relative_attention_max_distance = 5;
-    config->max_relative_position = 3;
-    config->fire_width = 6;
-    config->fire_length = 8.0;
-}
-
-static struct transformer *create(const struct backend *backend, const struct transformer_config *config,
-                                  bool training)
-{
-    const struct transformer_limits limits = {
-        .batch = BATCH, .time = TIME, .training = training, .packed = true};
-    struct transformer *transformer = NULL;
-    rotary_error error = {0};
-    if (!CHECK_INT(transformer_create(&transformer, backend, config, limits, 1, &error), ROTARY_OK)) {
-        printf("%s\n", error.message);
-        exit(1);
-    }
-    return transformer;
-}
+enum { CASES = sizeof encoder_cases / sizeof *encoder_cases };
 
 static struct transformer *create_case(const struct backend *backend, int64_t number, bool training)
 {
     struct transformer_config config;
-    configure(&config, encoder_cases[number].settings);
-    struct transformer *transformer = create(backend, &config, training);
+    encoder_config(&config, encoder_cases[number].settings);
+    struct transformer *transformer = encoder_create(backend, &config, training);
     parameter_fill(transformer_parameters(transformer));
     return transformer;
-}
-
-/* A batch with what it points to. */
-struct masked_batch {
-    struct batch batch;
-    int32_t tokens[ROWS], segments[ROWS], classes[ROWS], starts[BATCH + 1];
-};
-
-/* The batch of tests/golden/make_encoder_goldens.py. */
-static void fill_padded(struct masked_batch *made, const struct transformer_config *config)
-{
-    int64_t types = config->type_vocab_size;
-    for (int row = 0; row < ROWS; row++) {
-        bool is_target = row % TIME < lengths[row / TIME] && row % 3 != 1;
-        made->tokens[row] = (row * 7 + 3) % VOCABULARY;
-        made->segments[row] = types > 0 ? (int32_t)(row * row % types) : 0;
-        made->classes[row] = is_target ? (row * 5 + 1) % VOCABULARY : BATCH_IGNORED;
-    }
-    made->batch = (struct batch){.input = {.batch = BATCH,
-                                           .time = TIME,
-                                           .tokens = made->tokens,
-                                           .lengths = lengths,
-                                           .segments = types > 0 ? made->segments : NULL},
-                                 .classes = made->classes};
-}
-
-/* The same sequences without their padding. */
-static void fill_packed(struct masked_batch *made, const struct transformer_config *config)
-{
-    int32_t rows = 0;
-    fill_padded(made, config);
-    for (int row = 0; row < ROWS; row++) {
-        if (row % TIME == 0)
-            made->starts[row / TIME] = rows;
-        if (row % TIME >= lengths[row / TIME])
-            continue;
-        made->tokens[rows] = made->tokens[row];
-        made->segments[rows] = made->segments[row];
-        made->classes[rows++] = made->classes[row];
-    }
-    made->starts[BATCH] = rows;
-    made->batch.input.batch = 1;
-    made->batch.input.time = rows;
-    made->batch.input.lengths = NULL;
-    made->batch.input.starts = made->starts;
-    made->batch.input.sequences = BATCH;
-}
-
-static struct loss_sums run_batch(struct transformer *transformer, const struct batch *batch,
-                                  struct transformer_call call)
-{
-    struct loss_sums loss = {0};
-    rotary_error error = {0};
-    call.batch = batch;
-    call.gradient_scale = 1.0f;
-    if (!CHECK_INT(transformer_run(transformer, &call, &loss, &error), ROTARY_OK))
-        printf("%s\n", error.message);
-    return loss;
 }
 
 static struct loss_sums run(struct transformer *transformer, struct transformer_call call)
 {
     struct masked_batch made;
-    fill_padded(&made, transformer_configuration(transformer));
-    return run_batch(transformer, &made.batch, call);
+    masked_batch_pad(&made, transformer_configuration(transformer));
+    return encoder_run(transformer, &made.batch, call);
 }
 
 static const struct transformer_call with_backward = {.backward = true};
@@ -182,17 +79,6 @@ static void test_golden(const struct backend *backend, int64_t number)
     transformer_destroy(transformer);
 }
 
-/* The norm of a - b over that of b. */
-static double difference(const float *a, const float *b, int64_t count)
-{
-    float *rest = malloc((size_t)count * sizeof *rest);
-    for (int64_t i = 0; i < count; i++)
-        rest[i] = a[i] - b[i];
-    double relative = golden_norm(rest, count) / golden_norm(b, count);
-    free(rest);
-    return relative;
-}
-
 /* Packed sequences have the losses and gradients of padded ones; so have the targets of a batch, the rest
  * being ignored, in two calls. */
 static void test_parts(const struct backend *backend, int64_t number)
@@ -205,22 +91,22 @@ static void test_parts(const struct backend *backend, int64_t number)
     losses[0] = run(transformer, with_backward).total;
     gradients[0] = parameter_copy(parameters, PARAMETER_GRADIENTS);
     parameter_clear(parameters, PARAMETER_GRADIENTS);
-    fill_packed(&packed, transformer_configuration(transformer));
-    losses[1] = run_batch(transformer, &packed.batch, with_backward).total;
+    masked_batch_pack(&packed, transformer_configuration(transformer));
+    losses[1] = encoder_run(transformer, &packed.batch, with_backward).total;
     gradients[1] = parameter_copy(parameters, PARAMETER_GRADIENTS);
     parameter_clear(parameters, PARAMETER_GRADIENTS);
     for (int half = 0; half < 2; half++) {
-        fill_padded(&part, transformer_configuration(transformer));
+        masked_batch_pad(&part, transformer_configuration(transformer));
         for (int row = 0; row < ROWS; row++)
             if ((row >= TIME / 2) == half)
                 part.classes[row] = BATCH_IGNORED;
-        losses[2] += run_batch(transformer, &part.batch, with_backward).total;
+        losses[2] += encoder_run(transformer, &part.batch, with_backward).total;
     }
     gradients[2] = parameter_copy(parameters, PARAMETER_GRADIENTS);
     check_about("%s, %s", backend_about(backend), encoder_cases[number].settings);
     for (int i = 1; i < 3; i++) {
         CHECK_NEAR(losses[i], losses[0], 1e-6 * losses[0]);
-        CHECK_NEAR(difference(gradients[i], gradients[0], parameters->elements), 0.0, bound);
+        CHECK_NEAR(encoder_difference(gradients[i], gradients[0], parameters->elements), 0.0, bound);
     }
     for (int i = 0; i < 3; i++)
         free(gradients[i]);
@@ -234,11 +120,11 @@ static void test_no_targets(const struct backend *backend)
     struct transformer *transformer = create_case(backend, 3, true);
     const struct parameters *parameters = transformer_parameters(transformer);
     struct masked_batch made;
-    fill_padded(&made, transformer_configuration(transformer));
-    run_batch(transformer, &made.batch, (struct transformer_call){0}); /* leaves numbers in all memory */
+    masked_batch_pad(&made, transformer_configuration(transformer));
+    encoder_run(transformer, &made.batch, (struct transformer_call){0}); /* leaves numbers in all memory */
     for (int row = 0; row < ROWS; row++)
         made.classes[row] = BATCH_IGNORED;
-    struct loss_sums loss = run_batch(transformer, &made.batch, with_backward);
+    struct loss_sums loss = encoder_run(transformer, &made.batch, with_backward);
     float *gradients = parameter_copy(parameters, PARAMETER_GRADIENTS);
     CHECK_INT(loss.counted, 0);
     CHECK_NEAR(loss.total, 0.0, 0.0);
@@ -257,7 +143,7 @@ static void test_logits(const struct backend *backend)
     struct transformer *transformer = create_case(backend, 3, false);
     struct masked_batch made;
     rotary_error error = {0};
-    fill_padded(&made, transformer_configuration(transformer));
+    masked_batch_pad(&made, transformer_configuration(transformer));
     CHECK_INT(transformer_logits(transformer, &made.batch, all, &error), ROTARY_OK);
     CHECK_INT(transformer_row_logits(transformer, &made.batch, rows, COUNT, some, &error), ROTARY_OK);
     for (int64_t i = 0; i < COUNT * VOCABULARY; i++)
@@ -267,7 +153,7 @@ static void test_logits(const struct backend *backend)
     CHECK_INT(transformer_logits(transformer, &made.batch, other, &error), ROTARY_OK);
     CHECK(memcmp(other, all, sizeof *all * VOCABULARY) != 0);
     CHECK(memcmp(other + TIME * VOCABULARY, all + TIME * VOCABULARY, sizeof *all * 4 * VOCABULARY) == 0);
-    fill_padded(&made, transformer_configuration(transformer));
+    masked_batch_pad(&made, transformer_configuration(transformer));
     made.batch.input.segments = NULL;
     CHECK_INT(transformer_logits(transformer, &made.batch, other, &error), ROTARY_OK);
     CHECK(memcmp(other, all, sizeof *all * VOCABULARY) != 0);
@@ -278,38 +164,24 @@ static void test_logits(const struct backend *backend)
     transformer_destroy(transformer);
 }
 
-static void fill_near(struct transformer *transformer, double step)
-{
-    struct parameters *parameters = transformer_parameters(transformer);
-    parameter_fill(parameters);
-    float *values = parameter_copy(parameters, PARAMETER_VALUES);
-    for (int64_t i = 0; i < parameters->elements; i++)
-        values[i] += (float)(step * sin(0.37 * (double)i));
-    parameter_give(parameters, PARAMETER_VALUES, values);
-}
-
 /* With dropout the loss is a function of the parameters too, as seed and step fix the masks. */
 static void test_dropout(const struct backend *backend, int64_t number)
 {
     struct transformer_config config;
-    configure(&config, encoder_cases[number].settings);
+    encoder_config(&config, encoder_cases[number].settings);
     config.dropout = 0.2;
     config.attention_dropout = 0.1;
     config.activation_dropout = 0.3;
     config.label_smoothing = 0.0;
-    struct transformer *transformer = create(backend, &config, true);
-    const struct parameters *parameters = transformer_parameters(transformer);
+    struct transformer *transformer = encoder_create(backend, &config, true);
     struct transformer_call call = {.backward = true, .seed = 5, .micro_step = 9};
     const double step = 2e-4;
-    double slope = 0.0, at[2];
+    double at[2];
     parameter_fill(transformer_parameters(transformer));
     double first = run(transformer, call).total;
-    float *gradients = parameter_copy(parameters, PARAMETER_GRADIENTS);
-    for (int64_t i = 0; i < parameters->elements; i++)
-        slope += (double)gradients[i] * sin(0.37 * (double)i);
-    free(gradients);
+    double slope = encoder_slope(transformer);
     for (int side = 0; side < 2; side++) {
-        fill_near(transformer, side ? step : -step);
+        encoder_fill(transformer, side ? step : -step);
         at[side] = run(transformer, call).total;
     }
     check_about("%s", encoder_cases[number].settings);
@@ -328,8 +200,8 @@ static void test_dropout(const struct backend *backend, int64_t number)
 static void test_dropped_embedding(const struct backend *backend)
 {
     struct transformer_config config;
-    configure(&config, encoder_cases[3].settings);
-    struct transformer *transformer = create(backend, &config, true);
+    encoder_config(&config, encoder_cases[3].settings);
+    struct transformer *transformer = encoder_create(backend, &config, true);
     const struct embedded_stack *part = &transformer->main;
     float *out = stack_input(part->stack);
     static float stream[ROWS * 32];
@@ -356,9 +228,9 @@ static void test_threads(enum precision precision)
         struct backend backend;
         struct transformer_config config;
         CHECK_INT(backend_create(&backend, threads, ROTARY_ISA_AUTO, precision, NULL), ROTARY_OK);
-        configure(&config, encoder_cases[6].settings);
+        encoder_config(&config, encoder_cases[6].settings);
         config.dropout = config.attention_dropout = config.activation_dropout = 0.1;
-        struct transformer *transformer = create(&backend, &config, true);
+        struct transformer *transformer = encoder_create(&backend, &config, true);
         const struct parameters *parameters = transformer_parameters(transformer);
         run(transformer, with_backward);
         float *got = parameter_copy(parameters, PARAMETER_GRADIENTS);
@@ -377,14 +249,14 @@ static void test_threads(enum precision precision)
 static void test_bytes(const struct backend *backend)
 {
     struct transformer_config config;
-    configure(&config, encoder_cases[1].settings);
+    encoder_config(&config, encoder_cases[1].settings);
     config.hidden_size = 128; /* packed weights of narrow layers are rounded up to blocks */
     config.head_dim = 32;
     config.intermediate_size = 512;
     const struct transformer_limits limits = {.batch = BATCH, .time = TIME, .training = true, .packed = true};
     size_t estimate = 0;
     CHECK_INT(transformer_bytes(backend, &config, limits, &estimate, NULL), ROTARY_OK);
-    struct transformer *transformer = create(backend, &config, true);
+    struct transformer *transformer = encoder_create(backend, &config, true);
     const struct loss_config loss = {
         .rows = ROWS, .training = true, .gathers = true, .width = 128, .transform = transformer->transform};
     double allocated = (double)loss_bytes(backend, VOCABULARY, &loss) +
@@ -401,16 +273,16 @@ static void test_bytes(const struct backend *backend)
 static void test_decoder(const struct backend *backend)
 {
     struct transformer_config config;
-    configure(&config, encoder_cases[3].settings);
+    encoder_config(&config, encoder_cases[3].settings);
     config.architecture = ARCHITECTURE_DECODER;
-    struct transformer *transformer = create(backend, &config, false);
+    struct transformer *transformer = encoder_create(backend, &config, false);
     static float all[ROWS * VOCABULARY];
     float some[BATCH * VOCABULARY], best[BATCH];
     int32_t chosen[BATCH];
     struct masked_batch made;
     rotary_error error = {0};
     parameter_fill(transformer_parameters(transformer));
-    fill_padded(&made, &config);
+    masked_batch_pad(&made, &config);
     made.batch.input.lengths = NULL;
     made.batch.input.segments = NULL;
     CHECK_INT(transformer_logits(transformer, &made.batch, all, &error), ROTARY_OK);
@@ -464,7 +336,7 @@ static void test_refused_batches(struct transformer *transformer)
     struct masked_batch made;
     static float logits[2 * VOCABULARY];
     rotary_error error = {0};
-    fill_padded(&made, transformer_configuration(transformer));
+    masked_batch_pad(&made, transformer_configuration(transformer));
     struct batch bad = made.batch;
     bad.source = bad.input;
     refuse_batch(transformer, &bad, "a batch with a source: an encoder without a decoder does not read it");
@@ -485,14 +357,14 @@ static void test_refusals(const struct backend *backend)
 {
     struct transformer_config good, bad;
     rotary_error error = {0};
-    configure(&good, encoder_cases[3].settings);
+    encoder_config(&good, encoder_cases[3].settings);
     bad = good;
     bad.sliding_window = 4;
     refuse(backend, bad, "sliding_window is 4 with architecture encoder");
     bad = good;
     snprintf(bad.layer_types, sizeof bad.layer_types, "[\"full_attention\",\"sliding_attention\"]");
     refuse(backend, bad, "layer_types has sliding_attention with architecture encoder");
-    struct transformer *transformer = create(backend, &good, false);
+    struct transformer *transformer = encoder_create(backend, &good, false);
     test_refused_batches(transformer);
     struct transformer_cache *cache = NULL;
     const struct transformer_cache_shape shape = {.batch = 1, .capacity = 4};
@@ -510,9 +382,9 @@ static void test_refusals(const struct backend *backend)
     transformer_destroy(transformer);
     good.type_vocab_size = 0;
     good.architecture = ARCHITECTURE_DECODER;
-    transformer = create(backend, &good, false);
+    transformer = encoder_create(backend, &good, false);
     struct masked_batch made;
-    fill_padded(&made, &good);
+    masked_batch_pad(&made, &good);
     const int64_t row = 0;
     float logits[VOCABULARY];
     CHECK_INT(transformer_row_logits(transformer, &made.batch, &row, 1, logits, &error), ROTARY_UNSUPPORTED);

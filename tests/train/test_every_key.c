@@ -22,7 +22,8 @@ enum { STEPS = 4 };
 struct change {
     const char *key, *value;
     const char *context; /* assignments separated by ';' */
-    bool elsewhere;      /* with a corpus of its own: tests/task/test_translation.c, tests/examples/task */
+    bool elsewhere;      /* with a corpus of its own: tests/task/test_translation.c, tests/examples/task; of a
+                          * classifier: tests/model/test_classifier.c */
     bool no_effect;      /* on steps: it is about lines, checkpoints and evaluations */
 };
 #define WINDOWS "layer_types=[\"sliding_attention\",\"full_attention\"];sliding_window=6"
@@ -111,6 +112,8 @@ static const struct change changes[] = {
     {.key = "type_vocab_size", .value = "2"},
     {.key = "embedding_norm", .value = "true"},
     {.key = "output_transform", .value = "true"},
+    {.key = "num_labels", .elsewhere = true},
+    {.key = "classifier_activation", .elsewhere = true},
     {.key = "steps", .value = "9"}, /* of the cosine */
     {.key = "epochs", .elsewhere = true},
     {.key = "batch_tokens", .elsewhere = true},

@@ -293,20 +293,6 @@ static inline void accumulate_visible(int64_t groups, const struct range *visibl
         }
 }
 
-/* tanh within 4 units in the last place: an odd polynomial near zero, elsewhere 1 - 2 / (e^2x + 1). */
-static inline vfloat v_tanh(vfloat x)
-{
-    vfloat square = x * x;
-    vfloat p = v_set(-0x1.895582p-8f);
-    p = v_fma(p, square, v_set(0x1.56f0c2p-6f));
-    p = v_fma(p, square, v_set(-0x1.b90868p-5f));
-    p = v_fma(p, square, v_set(0x1.110da2p-3f));
-    p = v_fma(p, square, v_set(-0x1.555552p-2f));
-    vfloat small = v_fma(p * square, x, x);
-    vfloat large = v_set(1.0f) - v_set(2.0f) / (v_exp(x + x) + v_set(1.0f));
-    return v_select(square < v_set(0.64f * 0.64f), small, large);
-}
-
 static inline void softcap_row(float *score, int64_t columns, float softcap)
 {
     for (int64_t column = 0; column < columns; column += LANES)

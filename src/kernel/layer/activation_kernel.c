@@ -35,6 +35,8 @@ INLINE vfloat activated(enum layer_activation kind, vfloat x)
         return v_max(v_set(0.0f), x); /* NaN stays NaN */
     if (kind == LAYER_SILU)
         return x * sigmoid(x);
+    if (kind == LAYER_TANH)
+        return v_tanh(x);
     vfloat cumulative, density;
     normal(x, &cumulative, &density);
     return x * cumulative;
@@ -47,6 +49,10 @@ INLINE vfloat derivative(enum layer_activation kind, vfloat saved)
     if (kind == LAYER_SILU) {
         vfloat s = sigmoid(saved);
         return s * v_fma(saved, v_set(1.0f) - s, v_set(1.0f));
+    }
+    if (kind == LAYER_TANH) {
+        vfloat t = v_tanh(saved);
+        return v_fma(-t, t, v_set(1.0f));
     }
     vfloat cumulative, density;
     normal(saved, &cumulative, &density);
@@ -103,6 +109,9 @@ void ROTARY_KERNEL(layer_activate)(enum layer_activation kind, rotary_dtype stor
     case LAYER_SILU:
         activate_of(LAYER_SILU, storage, out, in, count);
         break;
+    case LAYER_TANH:
+        activate_of(LAYER_TANH, storage, out, in, count);
+        break;
     }
 }
 
@@ -118,6 +127,9 @@ void ROTARY_KERNEL(layer_activate_backward)(enum layer_activation kind, rotary_d
         break;
     case LAYER_SILU:
         activate_backward_of(LAYER_SILU, storage, d_in, d_out, saved, count);
+        break;
+    case LAYER_TANH:
+        activate_backward_of(LAYER_TANH, storage, d_in, d_out, saved, count);
         break;
     }
 }

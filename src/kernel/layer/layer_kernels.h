@@ -118,7 +118,7 @@ struct layer_product {
 };
 enum { LAYER_PRODUCT_PADDING = 96 };
 
-enum layer_activation { LAYER_RELU, LAYER_GELU, LAYER_SILU };
+enum layer_activation { LAYER_RELU, LAYER_GELU, LAYER_SILU, LAYER_TANH };
 
 struct layer_kernels {
     void (*norm_forward)(const struct layer_norm_forward *work);
