@@ -177,12 +177,13 @@ static rotary_status check_call(const struct transformer *transformer, const str
     if (call->backward && !transformer->limits.training)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "a model created for inference has no backward pass");
-    if (numbers != (batch->values != NULL) || numbers == (batch->classes != NULL))
-        return rotary_fail(error, ROTARY_UNSUPPORTED, "a batch with %s%s: %s wants %s alone",
-                           batch->values ? "real targets" : "no real targets",
-                           batch->classes ? " and classes" : " and no classes",
-                           numbers ? "a model of num_labels 1" : "a transformer",
-                           numbers ? "real targets" : "classes");
+    if (!numbers && (batch->values || !batch->classes))
+        return rotary_fail(error, ROTARY_UNSUPPORTED, "a batch with %s: a transformer wants classes alone",
+                           batch->values ? "real targets" : "no classes");
+    if (numbers && (batch->classes || !batch->values))
+        return rotary_fail(error, ROTARY_UNSUPPORTED,
+                           "a batch with %s: a model of num_labels 1 wants real targets alone",
+                           batch->classes ? "classes" : "no real targets");
     rotary_status status = transformer_check_sequences(transformer, batch, error);
     if (status == ROTARY_OK && transformer->config.num_labels > 0)
         status = check_firsts(&batch->input, error);

@@ -204,7 +204,7 @@ static void test_refusals(void)
                                .classes = tokens};
     struct batch bad = good;
     bad.input.segments = tokens;
-    refuse(transformer, &bad, "a transformer does not read them");
+    refuse(transformer, &bad, "a model without a type_vocab_size does not read them");
     bad = good;
     bad.source = good.input;
     refuse(transformer, &bad, "a batch with a source");
