@@ -210,8 +210,6 @@ static void test_use(void)
     check_use("source_vocab_size=20", "architecture decoder: wanted architecture encoder_decoder");
     check_use("share_encoder_decoder_embeddings=true", "wanted architecture encoder_decoder");
     check_use("cross_rotary=true", "cross_rotary is true|wanted architecture encoder_decoder");
-    check_use("xpos_scale=64;position=xpos;architecture=encoder",
-              "architecture encoder: wanted an architecture");
     check_use("sliding_window=640", "max_position_embeddings 640: wanted a window that is shorter");
     check_use("sliding_window=639", NULL);
     check_use("sliding_window=640;rope_local_base_freq=5", NULL);
@@ -220,6 +218,37 @@ static void test_use(void)
     check_use("problems=5;task=prefix", "problems is 5|task prefix");
     check_use("problems=5;task=addition", NULL);
     check_use("learning_rate=0.5", NULL);
+    check_about("%s", "");
+}
+
+/* What an encoder or a classifier does not use; the tasks here are those of decoders. */
+static void test_encoders(void)
+{
+    static const struct {
+        const char *assignments, *key, *words; /* words NULL: it is used */
+        int64_t labels;
+    } cases[] = {
+        {"xpos_scale=64;position=xpos", "xpos_scale", "with architecture encoder", 0},
+        {"output_transform=true", "output_transform", NULL, 0},
+        {"output_transform=true", "output_transform", "with num_labels 3: wanted num_labels 0", 3},
+        {"tie_word_embeddings=true", "tie_word_embeddings", "with num_labels 3", 3},
+        {"output_bias=false", "output_bias", "with num_labels 3", 3},
+        {"classifier_activation=gelu", "classifier_activation", "with num_labels 0: wanted num_labels", 0},
+        {"classifier_activation=gelu", "classifier_activation", NULL, 3},
+        {"label_smoothing=0.1", "label_smoothing", NULL, 3},
+        {"label_smoothing=0.1", "label_smoothing", "with num_labels 1", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct run_config config;
+        rotary_error error = {0};
+        configure(&config, cases[i].assignments);
+        config.model.architecture = ARCHITECTURE_ENCODER;
+        config.model.num_labels = cases[i].labels;
+        rotary_status status = unused_keys_check(&config, 1, cases[i].key, &error);
+        check_about("%s, %d labels: %s", cases[i].assignments, (int)cases[i].labels, error.message);
+        CHECK_INT(status, cases[i].words ? ROTARY_INVALID_ARGUMENT : ROTARY_OK);
+        CHECK(!cases[i].words || strstr(error.message, cases[i].words));
+    }
     check_about("%s", "");
 }
 
@@ -242,6 +271,7 @@ int main(void)
 {
     test_contradictions();
     test_use();
+    test_encoders();
     test_several();
     return check_report();
 }
