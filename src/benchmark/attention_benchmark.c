@@ -213,7 +213,8 @@ static rotary_status allocate(struct tensors *tensors, const struct attention_be
     if (status != ROTARY_OK)
         return status;
     carve(tensors, benchmark, dtype, arena);
-    fill_starts(tensors->starts, benchmark);
+    if (benchmark->shortest > 0)
+        fill_starts(tensors->starts, benchmark);
     int64_t count = tensors->shape.batch * tensors->shape.queries * benchmark->heads * benchmark->head_dim;
     benchmark_fill(tensors->qkv, dtype, 3 * count, 1);
     benchmark_fill(tensors->output_gradient, dtype, count, 2);
