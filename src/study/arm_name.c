@@ -24,14 +24,14 @@ static bool append(char name[ARM_NAME_BYTES], const char *text)
 
 bool arm_name_add(char name[ARM_NAME_BYTES], const char *key, const json_t *value)
 {
+    const bool position = strcmp(key, "position") == 0;
+    const char *given = position ? file_json_name(value) : json_string_value(value);
     if (name[0] && !append(name, ","))
         return false;
-    if (strcmp(key, "position") != 0 && (!append(name, key) || !append(name, "=")))
+    if (!position && (!append(name, key) || !append(name, "=")))
         return false;
-    if (strcmp(key, "position") == 0 && file_json_name(value))
-        return append(name, file_json_name(value));
-    if (json_is_string(value))
-        return append(name, json_string_value(value));
+    if (given)
+        return append(name, given);
     char *text = file_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
     bool added = text && append(name, text);
     free(text);
