@@ -81,26 +81,12 @@ static rotary_status apply_preset(const char *task, const char *name, struct run
     return status;
 }
 
-/* Applies one setting that has an option of its own. Takes ownership of the value. */
-static rotary_status apply(struct run_config *config, const char *where, const char *key, json_t *value,
-                           rotary_error *error)
-{
-    json_t *object = json_pack("{s:o}", key, value);
-    if (!object)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the value of %s is not UTF-8 text", where);
-    struct settings settings[RUN_SETTINGS];
-    run_settings(config, settings);
-    rotary_status status = settings_read(settings, RUN_SETTINGS, object, where, error);
-    json_decref(object);
-    return status;
-}
-
 static rotary_status apply_position(struct run_config *config, const char *where, const char *name,
                                     rotary_error *error)
 {
-    json_t *value;
-    rotary_status status = own_encoding_value(name, &value, error);
-    return status == ROTARY_OK ? apply(config, where, "position", value, error) : status;
+    struct settings settings[RUN_SETTINGS];
+    run_settings(config, settings);
+    return settings_set(settings, RUN_SETTINGS, where, "position", name, error);
 }
 
 static rotary_status apply_options(const struct plan_request *request, struct run_config *config,

@@ -378,19 +378,40 @@ rotary_status settings_read(const struct settings *settings, int count, const js
     return ROTARY_OK;
 }
 
-json_t *settings_parse(const struct setting *setting, const char *text)
+/* The JSON that a text stands for, which the caller releases. */
+static rotary_status parse(const struct setting *setting, const char *where, const char *text, json_t **value,
+                           rotary_error *error)
 {
-    bool words = setting->type == SETTING_CHOICE || setting->type == SETTING_TEXT;
-    json_t *value = words && text[0] != '"' && !(setting->object > 0 && text[0] == '{')
-                        ? NULL
-                        : json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
-    if (!value && (setting->type == SETTING_REAL || setting->type == SETTING_INTEGER)) {
+    const bool words = setting->type == SETTING_CHOICE || setting->type == SETTING_TEXT,
+               json = !words || text[0] == '"' || (setting->object > 0 && text[0] == '{');
+    if (setting->stands_for && !json)
+        return setting->stands_for(text, value, error);
+    json_t *made = json ? json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL) : NULL;
+    if (!made && (setting->type == SETTING_REAL || setting->type == SETTING_INTEGER)) {
         char *end;
         double number = strtod(text, &end);
         if (end != text && *end == 0)
-            value = json_real(number); /* NULL for infinities and NaN */
+            made = json_real(number); /* NULL for infinities and NaN */
     }
-    return value ? value : json_string(text);
+    *value = made ? made : json_string(text);
+    return *value ? ROTARY_OK
+                  : rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s: the value of \"%s\" is not UTF-8 text",
+                                where, setting->name);
+}
+
+rotary_status settings_set(const struct settings *settings, int count, const char *where, const char *key,
+                           const char *text, rotary_error *error)
+{
+    void *member = NULL;
+    const struct setting *setting = settings_find(settings, count, key, strlen(key), &member);
+    json_t *value = NULL;
+    if (!setting)
+        return fail_key(settings, count, key, where, error);
+    rotary_status status = parse(setting, where, text, &value, error);
+    if (status == ROTARY_OK)
+        status = take(setting, value, member, where, error);
+    json_decref(value);
+    return status;
 }
 
 rotary_status settings_assign(const struct settings *settings, int count, const char *assignment,
@@ -402,20 +423,8 @@ rotary_status settings_assign(const struct settings *settings, int count, const 
     char *key = strndup(assignment, (size_t)(equals - assignment));
     if (!key)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "--set: no memory");
-    void *member = NULL;
-    const struct setting *setting = settings_find(settings, count, key, strlen(key), &member);
-    rotary_status status = ROTARY_OK;
-    if (!setting)
-        status = fail_key(settings, count, key, "--set", error);
+    rotary_status status = settings_set(settings, count, "--set", key, equals + 1, error);
     free(key);
-    if (status != ROTARY_OK)
-        return status;
-    json_t *value = settings_parse(setting, equals + 1);
-    if (!value)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--set: the value of \"%s\" is not UTF-8 text",
-                           setting->name);
-    status = take(setting, value, member, "--set", error);
-    json_decref(value);
     return status;
 }
 

@@ -42,6 +42,9 @@ struct setting {
     /* Of a choice in a configuration that may also be an object: the offset of a char[SETTING_OBJECT_BYTES],
      * which has its text where the index is the number of choices, and is empty elsewhere. 0: none. */
     size_t object;
+    /* Of a choice in a configuration: what a text stands for that a person writes in place of a value, such
+     * as the name of a file; NULL: a choice. The caller releases *value. */
+    rotary_status (*stands_for)(const char *text, json_t **value, rotary_error *error);
 };
 
 /* A table and the struct it describes. A whole configuration is a few of these over one flat JSON object. */
@@ -57,12 +60,13 @@ struct settings {
  * sentences (a path, "--set"). */
 ROTARY_CHECKED rotary_status settings_read(const struct settings *settings, int count, const json_t *object,
                                            const char *where, rotary_error *error);
-/* "key=value", value as JSON or as bare text. */
+/* Sets the member of a key to what a person writes: JSON, or a name or a text without quotes, or a number in
+ * C's notation (.5), or what `stands_for` takes. Errors as those of settings_read. */
+ROTARY_CHECKED rotary_status settings_set(const struct settings *settings, int count, const char *where,
+                                          const char *key, const char *text, rotary_error *error);
+/* The same of "key=value"; `where` is "--set". */
 ROTARY_CHECKED rotary_status settings_assign(const struct settings *settings, int count,
                                              const char *assignment, rotary_error *error);
-/* The JSON that the value of an assignment stands for, which the caller releases. A name or a text needs no
- * quotes; a number may have C's notation (.5). NULL for a text that is not UTF-8. */
-json_t *settings_parse(const struct setting *setting, const char *text);
 /* Every key of every table into `object`, in table order. */
 ROTARY_CHECKED rotary_status settings_write(const struct settings *settings, int count, json_t *object,
                                             rotary_error *error);

@@ -133,17 +133,10 @@ static rotary_status biases_of_encoding(const struct transformer_config *config,
 rotary_status decay_config(const struct decay_encoding *encoding, struct transformer_config *config,
                            rotary_error *error)
 {
-    json_t *value;
-    rotary_status status = own_encoding_value(encoding->position, &value, error);
-    if (status != ROTARY_OK)
-        return status;
-    json_t *object = json_pack("{s:o}", "position", value);
-    if (!object)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the value of --position is not UTF-8 text");
     transformer_config_default(config);
     const struct settings settings = transformer_settings(config);
-    status = settings_read(&settings, 1, object, "--position", error);
-    json_decref(object);
+    const rotary_status status =
+        settings_set(&settings, 1, "--position", "position", encoding->position, error);
     config->num_attention_heads = config->num_key_value_heads = encoding->heads;
     config->head_dim = config->sandwich_channels = encoding->channels;
     config->hidden_size = encoding->heads * encoding->channels;

@@ -50,8 +50,8 @@ ROTARY_CHECKED rotary_status own_encoding_frequencies(const json_t *object, cons
 /* Reads and checks a file, whose object, with a name, becomes *object, which the caller releases.
  * ROTARY_BAD_FILE for what is wrong in it. */
 ROTARY_CHECKED rotary_status own_encoding_file(const char *path, json_t **object, rotary_error *error);
-/* The value of "position" that a command's option stands for: the name of an encoding, of one that is shipped
- * as a file (model/shipped_encodings.h), or a file whose name ends in ".json". The caller releases *value. */
+/* The value of "position" that a text stands for: the name of an encoding, of one that is shipped as a file
+ * (model/shipped_encodings.h), or a file whose name ends in ".json". The caller releases *value. */
 ROTARY_CHECKED rotary_status own_encoding_value(const char *text, json_t **value, rotary_error *error);
 
 #endif

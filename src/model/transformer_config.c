@@ -6,6 +6,7 @@
 
 #include "file/rope_config.h"
 #include "layer/encoding.h"
+#include "model/own_encoding.h"
 
 static const char *const hidden_acts[] = {"relu", "gelu", "swiglu", NULL};
 static const char *const pairings[] = {"half", "interleaved", NULL};
@@ -44,7 +45,7 @@ void transformer_config_default(struct transformer_config *config)
 
 static const struct setting table[] = {
     {"position", SETTING_CHOICE, MEMBER(position), 0, 0, position_names, .help = "position encoding",
-     .object = MEMBER(position_object)},
+     .object = MEMBER(position_object), .stands_for = own_encoding_value},
     {"architecture", SETTING_CHOICE, MEMBER(architecture), 0, 0, architectures,
      .help =
          "decoder; encoder_decoder for tasks with a source; encoder, in which all tokens see one another"},

@@ -2,7 +2,6 @@
 #include "study/arms.h"
 
 #include "base/fail.h"
-#include "model/own_encoding.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -121,21 +120,8 @@ static rotary_status read_value(const struct arm_axis *axis, const char *text, j
     run_config_default(&config);
     struct settings settings[RUN_SETTINGS];
     run_settings(&config, settings);
-    const struct setting *setting = setting_of(axis->key);
-    json_t *given = NULL;
-    rotary_status status = ROTARY_OK;
-    if (strcmp(axis->key, "position") == 0 && text[0] != '{')
-        status = own_encoding_value(text, &given, error);
-    else
-        given = setting ? settings_parse(setting, text) : json_null();
-    if (status != ROTARY_OK)
-        return status;
-    json_t *object = json_pack("{s:o}", axis->key, given);
-    if (!object)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s: key and values are not UTF-8 text",
-                           axis->option);
-    status = settings_read(settings, RUN_SETTINGS, object, axis->option, error);
-    json_decref(object);
+    json_t *object = NULL;
+    rotary_status status = settings_set(settings, RUN_SETTINGS, axis->option, axis->key, text, error);
     if (status == ROTARY_OK)
         status = run_config_to_json(&config, &object, error);
     if (status != ROTARY_OK)

@@ -77,6 +77,16 @@ does 0 compare index --positions p-rope,rope-kerple $tiny --steps 1 --runs 1 --o
 has arms.0.name '"p-rope"'
 has arms.1.name '"rope-kerple"'
 
+# So is a file in an assignment, and in a list of values.
+# shellcheck disable=SC2086
+{
+    does 0 train index --set position=kept.json $tiny --steps 1 --out assigned --json
+    has position '"kept"'
+    does 0 compare index --vary position=kept.json,p-rope $tiny --steps 1 --runs 1 --out listed --json
+    has arms.0.name '"kept"'
+    has arms.1.name '"p-rope"'
+}
+
 # What is wrong.
 wrong() {
     echo "$1" >wrong.json

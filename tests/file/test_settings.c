@@ -4,6 +4,7 @@
  */
 #include "support/check.h"
 
+#include "base/fail.h"
 #include "file/settings.h"
 
 #include <stdlib.h>
@@ -308,6 +309,42 @@ static void test_nearest(void)
     CHECK(!settings_nearest(long_name, names));
 }
 
+/* "none" of no choice at all, and "gate" for an object. */
+static rotary_status stands_for(const char *text, json_t **value, rotary_error *wrong)
+{
+    if (strcmp(text, "none") == 0)
+        return rotary_fail(wrong, ROTARY_BAD_FILE, "%s: nothing is there", text);
+    *value = strcmp(text, "gate") == 0 ? json_pack("{s:i}", "gate", 1) : json_string(text);
+    return ROTARY_OK;
+}
+
+/* What a person writes may stand for a value; JSON stands for itself, in assignments and elsewhere. */
+static void test_stands_for(void)
+{
+    static const struct setting table[] = {{"act", SETTING_CHOICE, offsetof(struct sample, act), 0, 0, acts,
+                                            .help = "act", .object = offsetof(struct sample, act_object),
+                                            .stands_for = stands_for}};
+    const struct settings settings = {table, 1, &sample};
+    reset();
+    CHECK_INT(settings_set(&settings, 1, "--act", "act", "gate", &error), ROTARY_OK);
+    CHECK_INT(sample.act, 3);
+    CHECK_TEXT(sample.act_object, "{\"gate\":1}");
+    CHECK_INT(settings_assign(&settings, 1, "act=\"relu\"", &error), ROTARY_OK);
+    CHECK_INT(sample.act, 0);
+    CHECK_INT(settings_assign(&settings, 1, "act={\"none\":1}", &error), ROTARY_OK);
+    CHECK_TEXT(sample.act_object, "{\"none\":1}");
+    CHECK_INT(settings_set(&settings, 1, "--act", "act", "none", &error), ROTARY_BAD_FILE);
+    CHECK_TEXT(error.message, "none: nothing is there");
+    CHECK_INT(settings_set(&settings, 1, "--act", "act", "gat", &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_WORDS(error.message, "--act: \"act\" is \"gat\", wanted relu, gelu or swiglu");
+    CHECK_INT(settings_set(&settings, 1, "--act", "acts", "gate", &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_WORDS(error.message, "--act: there is no key \"acts\"; did you mean \"act\"?");
+    CHECK_TEXT(sample.act_object, "{\"none\":1}");
+    json_t *object = json_pack("{s:s}", "act", "gate");
+    CHECK_INT(settings_read(&settings, 1, object, "here", &error), ROTARY_INVALID_ARGUMENT);
+    json_decref(object);
+}
+
 /* A choice that may also be an object has its text beside the index. */
 static void test_choice_object(void)
 {
@@ -356,6 +393,7 @@ static void test_choice_object(void)
 int main(void)
 {
     test_choice_object();
+    test_stands_for();
     test_read();
     test_boolean_choices();
     test_refused();
