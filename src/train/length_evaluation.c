@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "base/integer.h"
+#include "model/config_check.h"
 #include "model/model_encoding.h"
 #include "train/evaluation.h"
 #include "train/train.h"
@@ -24,20 +25,6 @@ double length_factor(const struct length_call *call)
 static bool has_own_scaling(const struct transformer_config *model)
 {
     return model->rope_scaling[0] || model->rope_parameters[0];
-}
-
-bool length_is_possible(const struct length_call *call)
-{
-    const struct transformer_config *model = &call->config->model;
-    const struct position_encoding encoding = model_encoding(model);
-    const bool rotates = encoding.rotate_query_key || encoding.rotate_value,
-               randomized = model->randomized_positions > 0;
-    if (call->scaling != LENGTH_SCALING_NONE &&
-        (!rotates || randomized || has_own_scaling(model) || model_encoding_has_frequencies(model)))
-        return false;
-    if (randomized)
-        return call->length <= model->randomized_positions;
-    return encoding.embedding != EMBEDDING_POSITION_LEARNED || call->length <= model->max_position_embeddings;
 }
 
 /* Writes the model's rope_scaling. */
@@ -66,6 +53,23 @@ static struct run_config config_at(const struct length_call *call)
         model->max_position_embeddings = call->length; /* the length of dynamic NTK */
     }
     return config;
+}
+
+bool length_is_possible(const struct length_call *call)
+{
+    const struct transformer_config *model = &call->config->model;
+    const struct position_encoding encoding = model_encoding(model);
+    const bool rotates = encoding.rotate_query_key || encoding.rotate_value,
+               randomized = model->randomized_positions > 0;
+    if (call->scaling != LENGTH_SCALING_NONE &&
+        (!rotates || randomized || has_own_scaling(model) || model_encoding_has_frequencies(model)))
+        return false;
+    if (randomized)
+        return call->length <= model->randomized_positions;
+    if (encoding.embedding == EMBEDDING_POSITION_LEARNED && call->length > model->max_position_embeddings)
+        return false;
+    struct run_config config = config_at(call);
+    return transformer_config_check(&config.model, NULL) != ROTARY_INVALID_ARGUMENT;
 }
 
 /* The task at another length. */

@@ -36,8 +36,9 @@ struct length_call {
 /* The factor of a scaling: 1 for sequences that are not longer than those of training. */
 double length_factor(const struct length_call *call);
 /* Whether the model computes sequences of this length: not beyond the end of a learned table of positions,
- * and with randomised positions no more tokens than there are. With a scaling: whether it rotates, too, and
- * was trained without one, and without randomised positions. */
+ * with randomised positions no more tokens than there are, and none of which the configuration would be
+ * refused, as where xPos's magnitudes overflow. With a scaling: whether it rotates, too, and was trained
+ * without one, and without randomised positions. */
 bool length_is_possible(const struct length_call *call);
 /* ROTARY_INVALID_ARGUMENT for a task with a corpus, whose sequences are as long as they are, for a length
  * that is too short for the task's problems, and for a scaling of a model that was trained with rope_scaling

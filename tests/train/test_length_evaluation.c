@@ -184,6 +184,12 @@ static void test_encodings(void)
     const struct length_call beyond = call_of(&learned, 65, LENGTH_SCALING_NONE);
     CHECK(!length_is_possible(&beyond));
     free((char *)(uintptr_t)learned.folder);
+    /* Magnitudes of 96 positions would reach e^60. */
+    const struct trained steep = train_with("position=xpos;xpos_scale=1");
+    check_scores(&steep, 60, LENGTH_SCALING_NONE, "sequence_length=60;max_position_embeddings=60");
+    const struct length_call overflowing = call_of(&steep, 96, LENGTH_SCALING_NONE);
+    CHECK(!length_is_possible(&overflowing));
+    free((char *)(uintptr_t)steep.folder);
     /* A longer sequence has more of the same positions. */
     static const char *const randomized[] = {"position=learned;randomized_positions=112",
                                              "position=rope;randomized_positions=112"};
