@@ -38,8 +38,7 @@ static const struct setting decay_table[] = {
                      struct decay_options, rotation),
     {"--position", SETTING_TEXT, MEMBER(position), .metavar = "NAME",
      .help = "an encoding that rotates, or has a bias by distance that is not learned; or a file NAME.json "
-             "of your "
-             "own"},
+             "of your own"},
     {"--heads", SETTING_INTEGER, MEMBER(heads), .metavar = "N", .min = 1, .max = MAX_HEADS,
      .help = "heads of a model whose bias it is (default: 8)"},
     {"--channels", SETTING_INTEGER, MEMBER(channels), .metavar = "N", .min = 2, .max = SANDWICH_MAX_CHANNELS,

@@ -39,8 +39,7 @@ const struct setting configuration_options[2] = {
 const struct setting position_option[1] = {
     {"--position", SETTING_TEXT, 0, .metavar = "NAME",
      .help = "position encoding: {positions}; {encodings}, which files describe that come with the program; "
-             "or a file "
-             "NAME.json of your own (default: rope)"},
+             "or a file NAME.json of your own (default: rope)"},
 };
 
 const struct setting steps_option[1] = {

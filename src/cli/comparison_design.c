@@ -18,11 +18,9 @@ static const int64_t max_seed = ((int64_t)1 << 53) - 1; /* as the configuration 
 #define MEMBER(member) offsetof(struct design_options, member)
 const struct setting design_options[DESIGN_ROWS] = {
     {"--positions", SETTING_TEXT, MEMBER(positions), .metavar = "A,B,...",
-     .help =
-         "position encodings, the first being the baseline: {positions}; {encodings}; files NAME.json that "
-         "describe one; "
-         "or all, for those of these names that are not listed before (default: rope,roper; with --vary, the "
-         "configuration's)"},
+     .help = "position encodings, the first being the baseline: {positions}; all, for those of these that "
+             "are not listed before; {encodings}, which files describe that come with the program; files "
+             "NAME.json of your own (default: rope,roper; with --vary, the configuration's)"},
     {"--vary", SETTING_LIST, MEMBER(vary), .metavar = "KEY=A,B,...",
      .help = "values of any key of the configuration, the first being the baseline; given again, every "
              "combination is trained; all: every name that the key may have"},
