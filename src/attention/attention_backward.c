@@ -57,8 +57,7 @@ static void carve(struct backward *backward, const struct attention_call *call, 
                   const struct attention_positions *positions, struct rotary_arena *arena)
 {
     const rotary_attention *attention = backward->pass.attention;
-    int64_t group = attention->heads / attention->key_value_heads,
-            heads = shape.batch * attention->key_value_heads;
+    int64_t group = rotary_attention_group(attention), heads = shape.batch * attention->key_value_heads;
     int64_t width = rotary_attention_row(attention->head_dim);
     cut(shape.queries, divide_up(WORK_ITEM_ROWS, group), &backward->block_queries, &backward->query_blocks);
     cut(shape.keys, WORK_ITEM_ROWS, &backward->block_keys, &backward->key_blocks);
@@ -135,7 +134,7 @@ struct largest {
 
 static struct largest largest_of(const rotary_attention *attention, rotary_attention_shape shape)
 {
-    int64_t max_queries = divide_up(WORK_ITEM_ROWS, attention->heads / attention->key_value_heads),
+    int64_t max_queries = divide_up(WORK_ITEM_ROWS, rotary_attention_group(attention)),
             heads = shape.batch * attention->key_value_heads;
     struct largest largest = {
         .query_blocks = max_i64(divide_up(shape.queries, max_queries), 1),
@@ -158,8 +157,7 @@ static size_t largest_bytes(const rotary_attention *attention, const struct atte
     struct distance_gradient distances;
     struct rotary_arena arena = {0};
     const struct largest largest = largest_of(attention, shape);
-    int64_t group = attention->heads / attention->key_value_heads,
-            width = rotary_attention_row(attention->head_dim),
+    int64_t group = rotary_attention_group(attention), width = rotary_attention_row(attention->head_dim),
             heads = shape.batch * attention->key_value_heads,
             query_floats = group * round_up(largest.block_queries, ROTARY_ATTENTION_ROW_MULTIPLE) * width,
             key_floats = round_up(largest.block_keys, ROTARY_ATTENTION_ROW_MULTIPLE) * width;
@@ -247,11 +245,11 @@ static rotary_attention_sums sums_of(const struct backward *backward, int64_t qu
 /* Adds the sums of score terms of a work item, set to zero. */
 static void use_term_sums(const struct backward *backward, int64_t item, rotary_attention_sums *sums)
 {
-    sums->distance_bias = rotary_attention_item_distances(&backward->distances, item);
-    sums->distance_keys = rotary_attention_item_vectors(&backward->vectors[OF_KEYS], item);
-    sums->distance_queries = rotary_attention_item_vectors(&backward->vectors[OF_QUERIES], item);
-    sums->distance_values = rotary_attention_item_vectors(&backward->vectors[OF_VALUES], item);
-    sums->piecewise_bias = rotary_attention_item_piecewise(&backward->piecewise, item);
+    sums->distance_bias = rotary_attention_start_item(&backward->distances.items, item);
+    sums->distance_keys = rotary_attention_start_item(&backward->vectors[OF_KEYS].items, item);
+    sums->distance_queries = rotary_attention_start_item(&backward->vectors[OF_QUERIES].items, item);
+    sums->distance_values = rotary_attention_start_item(&backward->vectors[OF_VALUES].items, item);
+    sums->piecewise_bias = rotary_attention_start_item(&backward->piecewise.items, item);
     sums->score_terms =
         sums->distance_bias || sums->piecewise_bias || sums->unrotated_query || sums->unrotated_key;
 }
@@ -298,7 +296,7 @@ static void clear_query_sums(const struct backward *backward, const rotary_atten
     int64_t queries = work->query_end - work->query_begin, width = rotary_attention_row(attention->head_dim);
     int64_t used = round_up(queries, attention->kernels->sum_rows) * width,
             head = round_up(queries, ROTARY_ATTENTION_ROW_MULTIPLE) * width;
-    for (int64_t member = 0; member < attention->heads / attention->key_value_heads; member++) {
+    for (int64_t member = 0; member < rotary_attention_group(attention); member++) {
         clear(sums->query + member * head, used);
         if (sums->unrotated_query)
             clear(sums->unrotated_query + member * head, used);
@@ -396,8 +394,8 @@ static bool round_item(const struct backward *backward, int64_t head, int64_t i,
 {
     const rotary_attention *attention = backward->pass.attention;
     int64_t slot = i % backward->band, key_block = backward->band_begin + slot;
-    int64_t key_value_head = i / backward->band * attention->key_value_heads +
-                             head / (attention->heads / attention->key_value_heads);
+    int64_t key_value_head =
+        i / backward->band * attention->key_value_heads + head / rotary_attention_group(attention);
     if (key_block >= backward->key_blocks)
         return false;
     *work = work_item(backward, key_value_head, (key_block + backward->round) % backward->query_blocks,
@@ -460,14 +458,14 @@ static void finish_round(struct backward *backward)
     const rotary_attention *attention = backward->pass.attention;
     if (backward->pass.queries == 0 || backward->pass.problem.keys == 0)
         return;
-    if (backward->distances.items)
+    if (backward->distances.items.memory)
         rotary_parallel_for(attention->threads, attention->heads, add_distances, backward);
-    if (backward->piecewise.items)
+    if (backward->piecewise.items.memory)
         rotary_parallel_for(attention->threads, rotary_attention_piecewise_parts(attention), add_piecewise,
                             backward);
     for (int i = 0; i < VECTORS; i++) {
         struct vector_round round = {backward, &backward->vectors[i]};
-        if (round.gradient->items)
+        if (round.gradient->items.memory)
             rotary_parallel_for(attention->threads, round.gradient->slices, add_vectors, &round);
     }
 }

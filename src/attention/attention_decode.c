@@ -54,7 +54,7 @@ static size_t carve_few(struct decode *decode, int64_t batch, int64_t queries, i
 static size_t carve_many(struct decode *decode, int64_t queries)
 {
     const rotary_attention *attention = decode->attention;
-    int64_t group = attention->heads / attention->key_value_heads;
+    int64_t group = rotary_attention_group(attention);
     decode->block_queries = min_i64(queries, round_up(divide_up(WORK_ITEM_ROWS, group), ROW_MULTIPLE));
     decode->query_blocks = queries > 0 ? divide_up(queries, decode->block_queries) : 0;
     return attention->kernels->forward_bytes(&decode->problem, decode->block_queries);

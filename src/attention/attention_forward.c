@@ -24,7 +24,7 @@ struct forward {
 
 static int64_t query_blocks_of(const rotary_attention *attention, rotary_attention_shape shape)
 {
-    int64_t all_rows = shape.queries * (attention->heads / attention->key_value_heads);
+    int64_t all_rows = shape.queries * rotary_attention_group(attention);
     int64_t rows = WORK_ITEM_ROWS, heads = shape.batch * attention->key_value_heads;
     while (rows > MIN_WORK_ITEM_ROWS && heads * divide_up(all_rows, rows) < TARGET_WORK_ITEMS)
         rows /= 2;
@@ -73,7 +73,7 @@ static size_t largest_bytes(const rotary_attention *attention, const struct atte
     struct attention_positions positions = rotary_attention_positions_of(call, &sequence);
     struct attention_pass pass = rotary_attention_pass_of(attention, call);
     struct rotary_arena arena = {0};
-    int64_t group = attention->heads / attention->key_value_heads;
+    int64_t group = rotary_attention_group(attention);
     int64_t heads = min_i64(shape.batch * attention->key_value_heads, TARGET_WORK_ITEMS - 1);
     if (shape.queries * group > MIN_WORK_ITEM_ROWS)
         rotary_arena_push(&arena, heads * divide_up(shape.keys, kernels->key_block),

@@ -21,6 +21,12 @@ struct rotary_attention {
     const struct rotary_attention_kernels *kernels;
 };
 
+/* The query heads that share a key-value head. */
+static inline int64_t rotary_attention_group(const rotary_attention *attention)
+{
+    return attention->heads / attention->key_value_heads;
+}
+
 rotary_status rotary_attention_check_shape(rotary_attention_shape shape, rotary_error *error);
 /* A view given to a call, [batch, time, heads, head_dim]. One that is written may not map two vectors to the
  * same memory. */

@@ -9,9 +9,8 @@ void rotary_attention_carve_distance_gradient(const rotary_attention *attention,
                                               struct distance_gradient *gradient, int64_t items,
                                               int64_t queries, int64_t keys, struct rotary_arena *arena)
 {
-    int64_t group = attention->heads / attention->key_value_heads;
-    gradient->item_floats = group * rotary_attention_distance_sums(queries, keys);
-    gradient->items = rotary_arena_push(arena, items, (size_t)gradient->item_floats * sizeof(float));
+    int64_t floats = rotary_attention_group(attention) * rotary_attention_distance_sums(queries, keys);
+    rotary_attention_carve_items(&gradient->items, items, floats, arena);
 }
 
 void rotary_attention_start_distance_gradient(const rotary_attention *attention,
@@ -27,22 +26,13 @@ void rotary_attention_start_distance_gradient(const rotary_attention *attention,
                (size_t)(attention->heads * (gradient->queries + gradient->keys)) * sizeof(float));
 }
 
-float *rotary_attention_item_distances(const struct distance_gradient *gradient, int64_t item)
-{
-    if (!gradient->items)
-        return NULL;
-    float *sums = gradient->items + item * gradient->item_floats;
-    memset(sums, 0, (size_t)gradient->item_floats * sizeof *sums);
-    return sums;
-}
-
 void rotary_attention_add_item_distances(const rotary_attention *attention,
                                          const struct distance_gradient *gradient, int64_t item,
                                          const rotary_attention_work *work, int64_t head)
 {
     int64_t queries = work->query_end - work->query_begin, keys = work->key_end - work->key_begin;
-    int64_t member = head % (attention->heads / attention->key_value_heads);
-    const float *from = gradient->items + item * gradient->item_floats +
+    int64_t member = head % rotary_attention_group(attention);
+    const float *from = rotary_attention_item(&gradient->items, item) +
                         member * rotary_attention_distance_sums(queries, keys);
     int64_t step = 1, count = queries + keys - 1;
     if (attention->kernels->transposed_backward) {
@@ -53,26 +43,6 @@ void rotary_attention_add_item_distances(const rotary_attention *attention,
                 (work->query_end - 1) + gradient->queries - 1;
     for (int64_t distance = 0; distance < count; distance++)
         to[distance] += from[distance * step];
-}
-
-/* Adds the totals of one head of one sequence. What is beyond an end of the table adds up in its last entry,
- * in double. */
-static void add_total(const rotary_attention_distance_bias *bias, const float *total, int64_t first,
-                      int64_t count, float *to)
-{
-    double below = 0, above = 0;
-    int64_t last = bias->distances - 1;
-    for (int64_t at = 0; at < count; at++) {
-        int64_t entry = first + at;
-        if (entry <= 0)
-            below += (double)total[at];
-        else if (entry >= last)
-            above += (double)total[at];
-        else
-            to[entry] += total[at];
-    }
-    to[0] += (float)below;
-    to[last] += (float)above;
 }
 
 struct finishing {
@@ -100,7 +70,8 @@ static void finish_heads(void *argument, int64_t index, int worker)
                                  finishing->attention->heads * (sequence.query + sequence.key) +
                                  head * (queries + keys);
             int64_t first = call->shape.first_key - call->shape.first_query - (queries - 1) - bias->first;
-            add_total(bias, total, first, queries + keys - 1, bias->gradient + head * bias->head_stride);
+            rotary_attention_add_clipped(bias->gradient + head * bias->head_stride, bias->distances, first,
+                                         total, queries + keys - 1);
         }
 }
 

@@ -8,13 +8,13 @@
 #ifndef ROTARY_ATTENTION_DISTANCE_GRADIENT_H
 #define ROTARY_ATTENTION_DISTANCE_GRADIENT_H
 
+#include "attention/item_sums.h"
 #include "attention/packed_sequences.h"
 
 /* The sums of the work items of a round, and of the sequence. */
 struct distance_gradient {
-    int64_t item_floats; /* of a work item: each head of the group */
-    float *items;        /* [work items of a round, item_floats]; NULL: the gradient is not wanted */
-    float *total;        /* [heads, queries + keys]: key - query, counted in the sequence, + queries - 1 */
+    struct item_sums items; /* each head of the group */
+    float *total;           /* [heads, queries + keys]: key - query, counted in the sequence, + queries - 1 */
     int64_t queries, keys;
 };
 
@@ -27,9 +27,7 @@ void rotary_attention_start_distance_gradient(const rotary_attention *attention,
                                               struct distance_gradient *gradient,
                                               const struct attention_call *call,
                                               const struct attention_sequence *sequence);
-/* The sums of a work item, set to zero. */
-float *rotary_attention_item_distances(const struct distance_gradient *gradient, int64_t item);
-/* Adds those sums to a head's in the total. */
+/* Adds the sums of a work item to a head's in the total. */
 void rotary_attention_add_item_distances(const rotary_attention *attention,
                                          const struct distance_gradient *gradient, int64_t item,
                                          const rotary_attention_work *work, int64_t head);

@@ -3,13 +3,6 @@
 
 #include "kernel/attention/piecewise_sums.h"
 
-#include <string.h>
-
-static int64_t group_of(const rotary_attention *attention)
-{
-    return attention->heads / attention->key_value_heads;
-}
-
 bool rotary_attention_wants_piecewise_gradient(const rotary_attention_piecewise_bias *bias)
 {
     return bias->intercepts &&
@@ -20,19 +13,9 @@ void rotary_attention_carve_piecewise_gradient(const rotary_attention *attention
                                                struct piecewise_gradient *gradient, int64_t items,
                                                int64_t queries, int64_t keys, struct rotary_arena *arena)
 {
-    gradient->item_floats =
-        rotary_attention_piecewise_sums_of(group_of(attention), gradient->bias->segments, queries, keys)
-            .floats;
-    gradient->items = rotary_arena_push(arena, items, (size_t)gradient->item_floats * sizeof(float));
-}
-
-float *rotary_attention_item_piecewise(const struct piecewise_gradient *gradient, int64_t item)
-{
-    if (!gradient->items)
-        return NULL;
-    float *sums = gradient->items + item * gradient->item_floats;
-    memset(sums, 0, (size_t)gradient->item_floats * sizeof *sums);
-    return sums;
+    const struct rotary_attention_piecewise_sums of = rotary_attention_piecewise_sums_of(
+        rotary_attention_group(attention), gradient->bias->segments, queries, keys);
+    rotary_attention_carve_items(&gradient->items, items, of.floats, arena);
 }
 
 int64_t rotary_attention_piecewise_parts(const rotary_attention *attention)
@@ -47,7 +30,7 @@ struct piecewise_part rotary_attention_piecewise_part(const rotary_attention *at
         return (struct piecewise_part){PIECEWISE_SEGMENTS, index, index + 1, 1};
     /* Of one head of each group: the sums are of all that share keys. */
     return (struct piecewise_part){index == heads ? PIECEWISE_DISTANCES : PIECEWISE_QUERIES, 0, heads,
-                                   group_of(attention)};
+                                   rotary_attention_group(attention)};
 }
 
 static float sum_of_lanes(const float *lanes)
@@ -69,39 +52,24 @@ static void add_segments(const rotary_attention_piecewise_bias *bias, int64_t he
     }
 }
 
-/* to[first ... first + count - 1] += sums; what is beyond an end adds up in the entry at that end. */
-static void add_clipped(float *to, int64_t entries, int64_t first, const float *sums, int64_t count)
-{
-    double below = 0, above = 0;
-    for (int64_t at = 0; at < count; at++) {
-        int64_t entry = first + at;
-        if (entry <= 0)
-            below += (double)sums[at];
-        else if (entry >= entries - 1)
-            above += (double)sums[at];
-        else
-            to[entry] += sums[at];
-    }
-    to[0] += (float)below;
-    to[entries - 1] += (float)above;
-}
-
 void rotary_attention_add_item_piecewise(const rotary_attention *attention,
                                          const struct piecewise_gradient *gradient, int64_t item,
                                          const rotary_attention_work *work, const struct piecewise_part *part)
 {
     const rotary_attention_piecewise_bias *bias = gradient->bias;
-    int64_t group = group_of(attention), queries = work->query_end - work->query_begin,
+    int64_t group = rotary_attention_group(attention), queries = work->query_end - work->query_begin,
             keys = work->key_end - work->key_begin;
     const struct rotary_attention_piecewise_sums at =
         rotary_attention_piecewise_sums_of(group, bias->segments, queries, keys);
-    const float *sums = gradient->items + item * gradient->item_floats;
+    const float *sums = rotary_attention_item(&gradient->items, item);
     int64_t query = gradient->query + work->query_begin, key = gradient->key + work->key_begin;
     if (part->kind == PIECEWISE_SEGMENTS)
         add_segments(bias, part->head, sums + part->head % group * at.head);
     if (part->kind == PIECEWISE_DISTANCES && bias->input_gradient)
-        add_clipped(bias->input_gradient, bias->distances, key - (query + queries - 1) - bias->first,
-                    sums + at.distances, queries + keys - 1);
+        rotary_attention_add_clipped(bias->input_gradient, bias->distances,
+                                     key - (query + queries - 1) - bias->first, sums + at.distances,
+                                     queries + keys - 1);
     if (part->kind == PIECEWISE_QUERIES && bias->scale_gradient)
-        add_clipped(bias->scale_gradient, bias->positions, query, sums + at.queries, queries);
+        rotary_attention_add_clipped(bias->scale_gradient, bias->positions, query, sums + at.queries,
+                                     queries);
 }

@@ -7,13 +7,13 @@
 #ifndef ROTARY_ATTENTION_PIECEWISE_GRADIENT_H
 #define ROTARY_ATTENTION_PIECEWISE_GRADIENT_H
 
+#include "attention/item_sums.h"
 #include "attention/packed_sequences.h"
 
 struct piecewise_gradient {
     const rotary_attention_piecewise_bias *bias;
-    int64_t query, key;  /* the positions of the first of the sequence */
-    int64_t item_floats; /* of a work item */
-    float *items;        /* [work items of a round, item_floats]; NULL: no gradient is wanted */
+    int64_t query, key; /* the positions of the first of the sequence */
+    struct item_sums items;
 };
 
 bool rotary_attention_wants_piecewise_gradient(const rotary_attention_piecewise_bias *bias);
@@ -21,8 +21,6 @@ bool rotary_attention_wants_piecewise_gradient(const rotary_attention_piecewise_
 void rotary_attention_carve_piecewise_gradient(const rotary_attention *attention,
                                                struct piecewise_gradient *gradient, int64_t items,
                                                int64_t queries, int64_t keys, struct rotary_arena *arena);
-/* The sums of a work item, set to zero; NULL where no gradient is wanted. */
-float *rotary_attention_item_piecewise(const struct piecewise_gradient *gradient, int64_t item);
 
 /* What is added in one go: the segments of a head, the distances, or the queries. Parts may be added in any
  * order, each from the work items of the heads head, head + step, ... below head_end, head after head. */
@@ -33,7 +31,7 @@ struct piecewise_part {
 };
 int64_t rotary_attention_piecewise_parts(const rotary_attention *attention);
 struct piecewise_part rotary_attention_piecewise_part(const rotary_attention *attention, int64_t index);
-/* Adds those sums of a work item of part->head to the caller's gradient. */
+/* Adds the part's sums of a work item of part->head to the caller's gradient. */
 void rotary_attention_add_item_piecewise(const rotary_attention *attention,
                                          const struct piecewise_gradient *gradient, int64_t item,
                                          const rotary_attention_work *work,

@@ -5,11 +5,6 @@
 
 enum { SLICE_ENTRIES = 64 };
 
-static int64_t group_of(const rotary_attention *attention)
-{
-    return attention->heads / attention->key_value_heads;
-}
-
 void rotary_attention_carve_vector_gradient(const rotary_attention *attention,
                                             struct vector_gradient *gradient, int64_t items, int64_t queries,
                                             int64_t keys, struct rotary_arena *arena)
@@ -18,8 +13,9 @@ void rotary_attention_carve_vector_gradient(const rotary_attention *attention,
     if (!vectors->data || !vectors->gradient)
         return;
     int64_t entries = min_i64(queries + keys, vectors->distances);
-    gradient->item_floats = group_of(attention) * rotary_attention_vector_sums(entries, attention->head_dim);
-    gradient->items = rotary_arena_push(arena, items, (size_t)gradient->item_floats * sizeof(float));
+    int64_t floats =
+        rotary_attention_group(attention) * rotary_attention_vector_sums(entries, attention->head_dim);
+    rotary_attention_carve_items(&gradient->items, items, floats, arena);
 }
 
 void rotary_attention_start_vector_gradient(const rotary_attention *attention,
@@ -33,15 +29,6 @@ void rotary_attention_start_vector_gradient(const rotary_attention *attention,
     gradient->tables = gradient->table.vectors.head_stride == 0 ? 1 : attention->heads;
     gradient->heads = attention->heads / gradient->tables;
     gradient->slices = gradient->tables * divide_up(gradient->entries, SLICE_ENTRIES);
-}
-
-float *rotary_attention_item_vectors(const struct vector_gradient *gradient, int64_t item)
-{
-    if (!gradient->items)
-        return NULL;
-    float *sums = gradient->items + item * gradient->item_floats;
-    memset(sums, 0, (size_t)gradient->item_floats * sizeof *sums);
-    return sums;
 }
 
 struct vector_slice rotary_attention_vector_slice(const struct vector_gradient *gradient, int64_t index)
@@ -65,9 +52,10 @@ void rotary_attention_add_item_vectors(const rotary_attention *attention,
     const rotary_attention_distance_vectors *vectors = &gradient->table.vectors;
     struct rotary_attention_entries entries =
         rotary_attention_entries_of(&gradient->table, rotary_attention_extent_of(&gradient->table, work));
-    int64_t width = rotary_attention_row(attention->head_dim), member = slice->head % group_of(attention);
+    int64_t width = rotary_attention_row(attention->head_dim),
+            member = slice->head % rotary_attention_group(attention);
     const float *from =
-        gradient->items + item * gradient->item_floats +
+        rotary_attention_item(&gradient->items, item) +
         member * rotary_attention_vector_sums(entries.end - entries.begin, attention->head_dim);
     for (int64_t entry = max_i64(entries.begin, slice->begin); entry < min_i64(entries.end, slice->end);
          entry++)
@@ -79,7 +67,7 @@ void rotary_attention_carve_query_bias(const rotary_attention *attention,
                                        struct query_bias_gradient *gradient, int64_t query_blocks,
                                        struct rotary_arena *arena)
 {
-    gradient->group_floats = group_of(attention) * rotary_attention_row(attention->head_dim);
+    gradient->group_floats = rotary_attention_group(attention) * rotary_attention_row(attention->head_dim);
     gradient->sums = rotary_arena_push(arena, query_blocks, (size_t)gradient->group_floats * sizeof(float));
 }
 
@@ -92,7 +80,7 @@ void rotary_attention_add_up_queries(const rotary_attention *attention,
         return;
     float *sums = gradient->sums + index * gradient->group_floats;
     memset(sums, 0, (size_t)gradient->group_floats * sizeof *sums);
-    for (int64_t member = 0; member < group_of(attention); member++)
+    for (int64_t member = 0; member < rotary_attention_group(attention); member++)
         for (int64_t query = 0; query < queries; query++) {
             int64_t row = member * round_up(queries, ROTARY_ATTENTION_ROW_MULTIPLE) + query;
             add(sums + member * width, unrotated_query + row * width, 1.0f, width);
@@ -107,10 +95,11 @@ void rotary_attention_finish_query_bias(const rotary_attention *attention,
     for (int64_t head = 0; head < attention->heads && gradient->sums; head++)
         for (int64_t i = 0; i < batch * query_blocks; i++) {
             int64_t key_value_head =
-                i / query_blocks * attention->key_value_heads + head / group_of(attention);
+                i / query_blocks * attention->key_value_heads + head / rotary_attention_group(attention);
             int64_t index = key_value_head * query_blocks + i % query_blocks;
             add(to + head * head_dim,
-                gradient->sums + index * gradient->group_floats + head % group_of(attention) * width,
+                gradient->sums + index * gradient->group_floats +
+                    head % rotary_attention_group(attention) * width,
                 attention->scale, head_dim);
         }
 }

@@ -8,13 +8,13 @@
 #ifndef ROTARY_ATTENTION_VECTOR_GRADIENT_H
 #define ROTARY_ATTENTION_VECTOR_GRADIENT_H
 
+#include "attention/item_sums.h"
 #include "attention/packed_sequences.h"
 #include "kernel/attention/distance_vectors.h"
 
 struct vector_gradient {
     struct rotary_attention_table table;
-    int64_t item_floats;    /* of a work item: each head of the group */
-    float *items;           /* [work items of a round, item_floats]; NULL: the gradient is not wanted */
+    struct item_sums items; /* each head of the group */
     int64_t first, entries; /* the entries of the table that the sequence uses */
     int64_t tables, slices; /* tables: 1 where all heads share one */
     int64_t heads;          /* of a table */
@@ -27,8 +27,6 @@ void rotary_attention_carve_vector_gradient(const rotary_attention *attention,
 /* Starts with a sequence, whose table it is. */
 void rotary_attention_start_vector_gradient(const rotary_attention *attention,
                                             struct vector_gradient *gradient, rotary_attention_shape shape);
-/* The sums of a work item, set to zero; NULL where they are not wanted. */
-float *rotary_attention_item_vectors(const struct vector_gradient *gradient, int64_t item);
 
 /* Entries begin ... end - 1 of the table of heads head ... head_end - 1. Slices may be added to in any order,
  * since no two share an entry. */
