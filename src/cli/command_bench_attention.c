@@ -103,11 +103,11 @@ static rotary_status read_encodings(const char *list, bool wanted[ATTENTION_ENCO
         while (found < ATTENTION_ENCODINGS && (strlen(attention_encoding_names[found]) != length ||
                                                strncmp(at, attention_encoding_names[found], length) != 0))
             found++;
+        char names[SETTINGS_NAMES_BYTES];
         if (found == ATTENTION_ENCODINGS)
-            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                               "--encodings has \"%.*s\", wanted none, rope, roper, bias, shaw, "
-                               "transformer-xl, deberta or fire",
-                               (int)(length < 80 ? length : 80), at);
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--encodings has \"%.*s\", wanted %s",
+                               (int)(length < 80 ? length : 80), at,
+                               settings_names(attention_encoding_names, names));
         wanted[found] = true;
     }
     return ROTARY_OK;
