@@ -65,11 +65,13 @@ static rotary_status create_bias(struct distance_bias *bias, const struct backen
                                  rotary_error *error)
 {
     struct distance_bias_config own = config->layer_bias;
-    char prefix[48];
-    snprintf(prefix, sizeof prefix, "%.46s.", config->name);
+    char prefix[48] = "";
+    if (distance_bias_segments(&own) == 0)
+        return ROTARY_OK;
+    if (config->name)
+        snprintf(prefix, sizeof prefix, "%.46s.", config->name);
     own.prefix = prefix;
-    return distance_bias_segments(&own) > 0 ? distance_bias_create(bias, backend, &own, parameters, error)
-                                            : ROTARY_OK;
+    return distance_bias_create(bias, backend, &own, parameters, error);
 }
 
 static rotary_status create(struct sublayer **sublayer, const struct backend *backend,
