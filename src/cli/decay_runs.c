@@ -92,13 +92,11 @@ static rotary_status measure_model(const struct decay_runs_call *call, const str
                                    const char *folder, struct measured_decay *decay, rotary_error *error)
 {
     const struct option_integer *seed = &call->invocation->common.seed;
-    char name[ENCODING_NAME_BYTES];
     struct bar bar = {.folder = folder};
     rotary_error inner = {0};
     decay->step = model->step;
     decay->seed = seed->given ? seed->value : model->config.train.seed;
-    model_encoding_name(&model->config.model, name);
-    snprintf(decay->position, sizeof decay->position, "%s", name);
+    model_encoding_name(&model->config.model, decay->position);
     snprintf(decay->checkpoint, sizeof decay->checkpoint, "%s", checkpoint_names[call->checkpoint]);
     const struct decay_request request = {.task = model->task,
                                           .seed = (uint64_t)decay->seed,
