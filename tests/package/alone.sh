@@ -5,8 +5,10 @@
 set -eu
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-cmake -S "$1" -B "$scratch/build" -G Ninja -DCMAKE_C_COMPILER="$2" -DCMAKE_C_FLAGS_RELEASE=-O0 -DROTARY_TRAINER=OFF \
-    -DROTARY_WERROR=ON >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
+# A build type that has no flags: without optimization, which takes a third of the time. ./check amx and arm build the
+# library alone with warnings as errors.
+cmake -S "$1" -B "$scratch/build" -G Ninja -DCMAKE_C_COMPILER="$2" -DCMAKE_BUILD_TYPE=Plain -DROTARY_TRAINER=OFF \
+    >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
 if grep -i -e jansson -e dnnl -e unistring "$scratch/build/build.ninja" ||
     grep -e ROTARY_JANSSON -e ROTARY_DNNL "$scratch/build/CMakeCache.txt"; then
     echo "the library alone needs these"
