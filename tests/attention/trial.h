@@ -9,7 +9,7 @@
 #include "attention/attention_reference.h"
 
 /* Instruction sets to try: all available ones, from scalar up; amx alone in a sanitized build with AMX
- * emulation. Returns how many. */
+ * emulation, and neon alone where an Arm is emulated. Returns how many. */
 int trial_isas(rotary_isa isas[6]);
 
 /* A plan for a case, with the rotations it needs. */
