@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/decay_svg.h"
 
+#include "report/style.h"
 #include "report/svg.h"
 
 #include <math.h>
@@ -15,18 +16,8 @@ enum {
     POINTS_ALONE = 1024
 };
 
-/* Colours of the page (style.c). */
-static const char style[] =
-    "<style>svg{color-scheme:light dark;background:#fff;font-family:system-ui,sans-serif;max-width:920px;"
-    "--soft:#5c6069;--line:#e2e0d8;--e0:#0072b2;--e1:#d55e00;--e2:#00805c;--e3:#a63c8f;--e4:#8a6d00;"
-    "--e5:#5a5fcf;--e6:#6b6f78;--e7:#8c4a2f}\n"
-    "@media(prefers-color-scheme:dark){svg{background:#1d2027;--soft:#a4a8b1;--line:#343841;--e0:#56b4e9;"
-    "--e1:#ff9a52;--e2:#3ccfa0;--e3:#e493d4;--e4:#e8c547;--e5:#a3a8ff;--e6:#b7bac2;--e7:#dc9f83}}\n"
-    "text{font-size:13px;fill:var(--soft)}.label{fill:currentColor;font-weight:600}.grid{stroke:var(--line)}"
-    ".curve{fill:none;stroke:currentColor;stroke-linejoin:round}.line{stroke-width:1.6}"
-    ".unfinished{stroke-dasharray:5 4}"
-    ".e0{color:var(--e0)}.e1{color:var(--e1)}.e2{color:var(--e2)}.e3{color:var(--e3)}.e4{color:var(--e4)}"
-    ".e5{color:var(--e5)}.e6{color:var(--e6)}.e7{color:var(--e7)}</style>\n";
+/* Of a picture alone, beside the page's style sheet. */
+static const char style[] = "svg{background:var(--card);font-family:system-ui,sans-serif;max-width:920px}\n";
 
 /* ---- lines ---- */
 
@@ -152,8 +143,8 @@ void decay_svg(FILE *stream, const struct decay_chart *chart)
     if (chart->alone)
         fprintf(stream,
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %lld\" role=\"img\" "
-                "aria-label=\"%s\">\n%s",
-                (int)SVG_WIDTH, (long long)(top + rows * height), chart->label, style);
+                "aria-label=\"%s\">\n<style>%s%s</style>\n",
+                (int)SVG_WIDTH, (long long)(top + rows * height), chart->label, page_style, style);
     else
         svg_begin(stream, (int)(top + rows * height), chart->label);
     if (lines > 1)

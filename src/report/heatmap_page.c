@@ -4,7 +4,7 @@
 #include "base/fail.h"
 #include "file/print.h"
 #include "report/html.h"
-#include "report/page.h"
+#include "report/style.h"
 
 #include <math.h>
 #include <stdlib.h>

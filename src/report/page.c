@@ -6,6 +6,7 @@
 #include "report/html.h"
 #include "report/lengths.h"
 #include "report/sentences.h"
+#include "report/style.h"
 #include "report/svg.h"
 
 #include <math.h>

@@ -42,7 +42,4 @@ void page_difference(FILE *stream, const struct paired_difference *difference, i
  * if half of the runs or more did not reach it within `steps`. */
 void page_reached(FILE *stream, const struct reached *reached, int64_t steps);
 
-/* The style sheet. */
-extern const char page_style[];
-
 #endif

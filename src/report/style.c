@@ -3,7 +3,7 @@
  * How the page looks. The arms' colours suit colour-blind readers (after Okabe and Ito 2008), in light
  * and in dark; shapes and names repeat what colours say.
  */
-#include "report/page.h"
+#include "report/style.h"
 
 const char page_style[] =
     ":root{color-scheme:light dark;--paper:#f7f6f2;--card:#fff;--ink:#1b1d22;--soft:#5c6069;"
