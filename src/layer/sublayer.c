@@ -42,13 +42,14 @@ static void set_initial(struct linear_config *linear, const struct sublayer_conf
                         const struct sublayer_linear *shape)
 {
     const struct initial_config *initial = &config->initial;
-    bool normal = initial->kind == INITIALISE_NORMAL;
+    bool normal = initial_is_normal(initial->kind),
+         divides = initial->kind == INITIALISE_NORMAL && shape->joins;
     float uniform = (float)(1.0 / sqrt((double)shape->inputs));
     linear->initial = normal ? INITIAL_NORMAL : INITIAL_UNIFORM;
     linear->bias_initial = normal ? INITIAL_ZERO : INITIAL_UNIFORM;
     linear->scale = linear->bias_scale = uniform;
     if (normal)
-        linear->scale = (float)(initial->range / sqrt(shape->joins ? initial->depth : 1.0));
+        linear->scale = (float)(initial->range / sqrt(divides ? initial->depth : 1.0));
     if (initial->kind != INITIALISE_GLOROT)
         return;
     int64_t first = shape->first_outputs > 0 ? shape->first_outputs : shape->outputs;

@@ -16,11 +16,17 @@
 
 /* PyTorch draws weight and bias of a linear layer uniformly within 1 / sqrt(inputs). GPT-2 draws the weight
  * from a normal distribution, whose variance is divided by `depth` where the output joins the residual
- * stream, and sets biases to zero. Glorot and Bengio 2010 (xavier_uniform_) draw every matrix uniformly
- * within sqrt(6 / (inputs + outputs)), tables of embeddings too; biases are as PyTorch draws them. Queries,
- * keys and values, and gate and up of SwiGLU, are matrices of their own there, though they are stored as one.
+ * stream, and sets biases to zero. BERT (Devlin et al. 2019) does so without dividing. Glorot and Bengio 2010
+ * (xavier_uniform_) draw every matrix uniformly within sqrt(6 / (inputs + outputs)), tables of embeddings
+ * too; biases are as PyTorch draws them. Queries, keys and values, and gate and up of SwiGLU, are matrices of
+ * their own there, though they are stored as one.
  */
-enum initial_kind { INITIALISE_PYTORCH, INITIALISE_NORMAL, INITIALISE_GLOROT };
+enum initial_kind { INITIALISE_PYTORCH, INITIALISE_NORMAL, INITIALISE_GLOROT, INITIALISE_BERT };
+/* Whether matrices are drawn from a normal distribution, and biases are zero. */
+static inline bool initial_is_normal(enum initial_kind kind)
+{
+    return kind == INITIALISE_NORMAL || kind == INITIALISE_BERT;
+}
 struct initial_config {
     enum initial_kind kind;
     double range; /* standard deviation of the normal distribution */

@@ -196,7 +196,8 @@ static rotary_status add_embedding(struct transformer *transformer, struct embed
                                    bool measured, rotary_error *error)
 {
     const struct transformer_config *config = &transformer->config;
-    bool normal = config->initialisation == INITIALISE_NORMAL, is_source = part == &transformer->encoder;
+    bool normal = initial_is_normal((enum initial_kind)config->initialisation),
+         is_source = part == &transformer->encoder;
     enum embedding_position position = transformer->encoding.terms.embedding;
     if (measured && position == EMBEDDING_POSITION_SINUSOIDAL)
         position = EMBEDDING_POSITION_NONE;

@@ -18,7 +18,7 @@ static const char *const projection_biases[] = {"bias", "true", "false", NULL};
 static const char *const architectures[] = {"decoder", "encoder_decoder", "encoder", NULL};
 static const char *const classifier_activations[] = {"tanh", "gelu", "relu", NULL};
 static const char *const kerple_kernels[] = {"log", "power", NULL};
-static const char *const initialisations[] = {"pytorch", "normal", "glorot", NULL};
+static const char *const initialisations[] = {"pytorch", "normal", "glorot", "bert", NULL};
 
 void transformer_config_default(struct transformer_config *config)
 {
@@ -84,7 +84,9 @@ static const struct setting table[] = {
      .help = "norm of queries and keys: of each head, or of all heads together"},
     {"norm_epsilon", SETTING_REAL, MEMBER(norm_epsilon), 1e-12, 1.0, NULL, .help = "added to the variance"},
     {"initialisation", SETTING_CHOICE, MEMBER(initialisation), 0, 0, initialisations,
-     .help = "pytorch: its defaults for Linear and Embedding; normal: GPT-2's"},
+     .help = "pytorch: its defaults for Linear and Embedding; normal: GPT-2's; glorot; bert: normal too, "
+             "with the "
+             "same deviation in every matrix"},
     {"initializer_range", SETTING_REAL, MEMBER(initializer_range), 0.0, 10.0, NULL,
      .help = "standard deviation of normal initialisation"},
     {"rope_theta", SETTING_REAL, MEMBER(rope_theta), 1e-3, 1e12, NULL,

@@ -83,7 +83,7 @@ static bool validates_all(const struct run_config *config)
 
 static bool is_not_normal(const struct run_config *config)
 {
-    return config->model.initialisation != INITIALISE_NORMAL;
+    return !initial_is_normal((enum initial_kind)config->model.initialisation);
 }
 
 static bool has_no_encoder(const struct run_config *config)
@@ -151,7 +151,7 @@ static const struct {
     {"steps", "epochs", has_epochs, "epochs 0"},
     {"batch_size", "batch_tokens", has_token_budget, "batch_tokens 0"},
     {"validation_sequences", "task", validates_all, "a task that makes up its data"},
-    {"initializer_range", "initialisation", is_not_normal, "initialisation normal"},
+    {"initializer_range", "initialisation", is_not_normal, "initialisation normal or bert"},
     {"num_encoder_layers", "architecture", has_no_encoder, encoder_decoder},
     {"source_vocab_size", "architecture", has_no_encoder, encoder_decoder},
     {"share_encoder_decoder_embeddings", "architecture", has_no_encoder, encoder_decoder},

@@ -70,7 +70,7 @@ static double sides_of(const char *name, int64_t row, double words)
         return WIDTH + (row < HEADS * HEAD_DIM ? HEADS : KEY_VALUE_HEADS) * HEAD_DIM;
     if (strstr(name, "feed_forward.up."))
         return WIDTH + HIDDEN;
-    if (strcmp(name, "embedding.position.weight") == 0)
+    if (strcmp(name, "embedding.position.weight") == 0 || strcmp(name, "embedding.type.weight") == 0)
         return PLACES + WIDTH;
     if (strncmp(name, "embedding.", 10) == 0 || strncmp(name, "output.", 7) == 0)
         return words + WIDTH;
@@ -90,12 +90,13 @@ static struct wanted wanted_of(const char *full_name, int64_t row, enum initial_
                                .scale = sqrt(6.0 / sides_of(name, row, encodes ? SOURCE_WORDS : WORDS))};
     if (embeds)
         return (struct wanted){.kind = INITIAL_NORMAL, .scale = initial == INITIALISE_PYTORCH ? 1.0 : range};
-    if (initial != INITIALISE_NORMAL)
+    if (initial != INITIALISE_NORMAL && initial != INITIALISE_BERT)
         return (struct wanted){.kind = INITIAL_UNIFORM, .scale = 1.0 / sqrt(inputs_of(name))};
     if (ends(name, ".bias"))
         return (struct wanted){.kind = INITIAL_ZERO};
     double depth = encodes ? 2.0 * ENCODER_LAYERS : 2.0 * LAYERS;
-    bool joins = strstr(name, "attention.output.") || strstr(name, "feed_forward.down.");
+    bool joins = initial == INITIALISE_NORMAL &&
+                 (strstr(name, "attention.output.") || strstr(name, "feed_forward.down."));
     return (struct wanted){.kind = INITIAL_NORMAL, .scale = range / sqrt(joins ? depth : 1.0)};
 }
 
@@ -234,7 +235,7 @@ static struct transformer *create(const struct backend *backend, const struct tr
 
 static void test_distributions(const struct backend *backend, enum initial_kind initial)
 {
-    for (int variant = 0; variant < 4; variant++) {
+    for (int variant = 0; variant < 5; variant++) {
         struct transformer_config config = config_of(initial);
         config.hidden_act = variant % 3; /* the third is gated: up has two matrices side by side */
         if (variant == 3) {
@@ -242,6 +243,12 @@ static void test_distributions(const struct backend *backend, enum initial_kind 
             config.num_hidden_layers = DECODER_LAYERS;
             config.num_encoder_layers = ENCODER_LAYERS;
             config.source_vocab_size = SOURCE_WORDS;
+        }
+        if (variant == 4) { /* BERT's parts */
+            config.hidden_act = 1;
+            config.architecture = ARCHITECTURE_ENCODER;
+            config.type_vocab_size = PLACES;
+            config.embedding_norm = config.output_transform = true;
         }
         config.tie_word_embeddings = variant == 1;
         config.norm_position = variant == 1 ? NORM_POSITION_POST : NORM_POSITION_PRE;
@@ -357,7 +364,7 @@ int main(void)
 {
     struct backend backend;
     CHECK(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, NULL) == ROTARY_OK);
-    for (int initial = INITIALISE_PYTORCH; initial <= INITIALISE_GLOROT; initial++) {
+    for (int initial = INITIALISE_PYTORCH; initial <= INITIALISE_BERT; initial++) {
         test_distributions(&backend, (enum initial_kind)initial);
         test_seeds(&backend, (enum initial_kind)initial);
         test_vectors(&backend, (enum initial_kind)initial);
