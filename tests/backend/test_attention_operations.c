@@ -268,7 +268,9 @@ static void test_passes(struct pair *pair, const struct plans *plans, const stru
     for (int side = 0; side < SIDES; side++)
         run_passes(&pair->backends[side], (enum side)side, plans, of, &t);
     /* f32: sums of tens of products. bf16: the cpu backend rounds rotated operands and p to 8 bits. */
-    pair_compare(pair, t.context, bf16 ? 4e-2 : 2e-5, "context");
+    /* Kernels with products of bf16 round rotated queries and keys: scores are then off by some hundredths.
+     */
+    pair_compare(pair, t.context, bf16 ? 6e-2 : 2e-5, "context");
     pair_compare(pair, t.log_sum_exp, bf16 ? 2e-2 : 2e-5, "log-sum-exp");
     /* Vectors make outputs, whose rounding is in these gradients, larger. */
     pair_compare(pair, t.d_qkv, bf16 ? (of->vectors ? 0.12 : 8e-2) : 4e-5,
