@@ -4,6 +4,7 @@
 #include "base/threads.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Columns that a kernel may read after the last; what rows are cut to: an odd number of cache lines, so that
  * the rows of a column do not share sets of a cache; and how many queries, and keys, there may be past the
@@ -36,7 +37,10 @@ void rotary_attention_carve_columns(const rotary_attention *attention, struct ve
     columns->columns.row = (divide_up(entries, LINE) | 1) * LINE;
     int64_t head_floats = columns->columns.row * attention->head_dim + AFTER_LAST;
     columns->columns.head_stride = vectors->head_stride == 0 ? 0 : head_floats;
+    int64_t rows_floats = entries * rotary_attention_row(attention->head_dim);
+    columns->columns.rows_head_stride = vectors->head_stride == 0 ? 0 : rows_floats;
     columns->memory = rotary_arena_push(arena, columns->tables, (size_t)head_floats * sizeof(float));
+    columns->rows = rotary_arena_push(arena, columns->tables, (size_t)rows_floats * sizeof(float));
     columns->norm = rotary_arena_push(arena, attention->heads, sizeof(float));
 }
 
@@ -61,6 +65,18 @@ static float largest_norm(const struct packing *packing, int64_t head)
     return sqrtf(largest);
 }
 
+static void pack_rows(const struct packing *packing, int64_t head)
+{
+    const rotary_attention_distance_vectors *vectors = &packing->columns->table.vectors;
+    int64_t head_dim = packing->attention->head_dim, width = rotary_attention_row(head_dim);
+    float *to = packing->columns->rows + head * packing->columns->columns.rows_head_stride;
+    for (int64_t entry = packing->entries.begin; entry < packing->entries.end; entry++, to += width) {
+        memcpy(to, vectors->data + head * vectors->head_stride + entry * vectors->distance_stride,
+               (size_t)head_dim * sizeof *to);
+        memset(to + head_dim, 0, (size_t)(width - head_dim) * sizeof *to);
+    }
+}
+
 static void pack_table(void *argument, int64_t head, int worker)
 {
     (void)worker;
@@ -69,6 +85,7 @@ static void pack_table(void *argument, int64_t head, int worker)
     float *to = columns->memory + head * columns->columns.head_stride;
     rotary_attention_pack_columns(&columns->table.vectors, head, packing->entries,
                                   packing->attention->head_dim, to, columns->columns.row);
+    pack_rows(packing, head);
     int64_t heads = packing->attention->heads / columns->tables;
     float norm = largest_norm(packing, head);
     for (int64_t at = head * heads; at < (head + 1) * heads; at++)
@@ -85,6 +102,7 @@ void rotary_attention_pack_vectors(const rotary_attention *attention, struct vec
         attention, columns,
         rotary_attention_entries_of(&columns->table, rotary_attention_extent_of(&columns->table, &all))};
     columns->columns.data = columns->memory;
+    columns->columns.rows = columns->rows;
     columns->columns.norm = columns->norm;
     columns->columns.first = packing.entries.begin;
     rotary_parallel_for(attention->threads, columns->tables, pack_table, &packing);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The vectors by distance of a pass as its kernels read them: the entries that its distances use, transposed
- * once for all tiles, and for each head the largest norm, which bounds scores.
+ * The vectors by distance of a pass as its kernels read them: the entries that its distances use, in rows
+ * and transposed, once for all tiles, and for each head the largest norm, which bounds scores.
  */
 #ifndef ROTARY_ATTENTION_VECTOR_COLUMNS_H
 #define ROTARY_ATTENTION_VECTOR_COLUMNS_H
@@ -14,6 +14,7 @@ struct vector_columns {
     struct rotary_attention_columns columns;
     int64_t tables; /* 1 where all heads share one */
     float *memory;  /* [tables, head_stride] */
+    float *rows;    /* [tables, rows_head_stride] */
     float *norm;    /* [heads] */
 };
 

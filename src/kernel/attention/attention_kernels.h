@@ -56,6 +56,7 @@ static inline int64_t rotation_row(const struct rotary_attention_rotation *rotat
 enum {
     ROTARY_ATTENTION_MAX_TERMS = 5,
     ROTARY_ATTENTION_TERM_MARGIN = 16,
+    ROTARY_ATTENTION_TERM_WIDE = 32,
     ROTARY_ATTENTION_MAX_SEGMENTS = 1024 /* of a piecewise bias */
 };
 struct rotary_attention_score_term; /* attention_terms.h */
@@ -63,11 +64,11 @@ struct rotary_attention_weight_term;
 struct rotary_attention_value_term;
 
 /* Vectors by distance, packed for a call: entry `first` + i of the table of a head (distance_vectors.h) is
- * column i of [head_dim, row] floats at data + head * head_stride, and norm[head], if there are norms, is the
- * largest |vector|. */
+ * column i of [head_dim, row] floats at data + head * head_stride, and row i, of rotary_attention_row floats,
+ * at rows + head * rows_head_stride. norm[head], if there are norms, is the largest |vector|. */
 struct rotary_attention_columns {
-    const float *data;
-    int64_t head_stride, row, first;
+    const float *data, *rows;
+    int64_t head_stride, rows_head_stride, row, first;
     const float *norm;
 };
 

@@ -33,12 +33,36 @@ struct rotary_attention_tile {
     int64_t sequence, head, query, queries, key, keys;
     bool transposed; /* keys are rows, queries are columns */
     int64_t rows, columns;
+    bool ends;    /* the kernel takes columns that are alike as ends; it is not transposed */
+    bool margins; /* w of a value term has margins as ds has */
+    /* Rows as a kernel may have them, otherwise NULL: of the queries, rotated and scaled; of the outputs'
+     * gradients, rotated; of the keys, scaled but not rotated. rotary_attention_row floats each, and zero
+     * from the last query or key to a full group. */
+    const float *query_rows, *gradient_rows, *key_rows;
 };
+
+/* What a term makes of a tile, in the term's own memory or in its scratch: row r is at from + r * row_stride.
+ * Where the kernel takes ends, each row may have one number for all columns before near_begin and one for all
+ * from near_end on, multiples of ROTARY_ATTENTION_TERM_WIDE or past the tile: then `from` has none of these,
+ * and before + r * ROTARY_ATTENTION_TERM_WIDE has that number as often, and so has `after`. */
+struct rotary_attention_term_tile {
+    const float *from;
+    int64_t row_stride;
+    int64_t near_begin, near_end;
+    const float *before, *after;
+};
+
+/* A tile that has all its columns. */
+static inline struct rotary_attention_term_tile rotary_attention_whole_tile(const float *from,
+                                                                            int64_t row_stride)
+{
+    return (struct rotary_attention_term_tile){.from = from, .row_stride = row_stride, .near_end = INT64_MAX};
+}
 
 /* What a term makes its gradient of: for a score term ds, the gradient of the scores of a tile after softcap,
  * with ROTARY_ATTENTION_TERM_MARGIN zeros before and after the `columns` of each row, and half as many rows
- * of zeros before and after all rows; for a value term w, without. Rows are row_stride apart, and zero where
- * a query does not see a key. */
+ * of zeros before and after all rows; for a value term w, with those of rows or without. Rows are row_stride
+ * apart, and zero where a query does not see a key. */
 struct rotary_attention_term_gradient {
     const float *from;
     int64_t row_stride;
@@ -57,11 +81,10 @@ struct rotary_attention_score_term {
     bool (*is_present)(const rotary_attention_problem *problem);
     /* How large what is added to scores of a head can be. */
     struct rotary_attention_term_bound (*bound)(const rotary_attention_problem *problem, int64_t head);
-    /* What is added to the scores of a tile, in the term's own memory or in `scratch`, which holds
-     * term_scratch floats (term_tile.h). Row r is at r * *row_stride from the pointer returned.
+    /* What is added to the scores of a tile; `scratch` holds one_term_scratch floats (term_tile.h).
      * ROTARY_ATTENTION_MASKED or less masks. Past the queries and keys of the tile it is finite. */
-    const float *(*scores)(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
-                           float *scratch, int64_t *row_stride);
+    struct rotary_attention_term_tile (*scores)(const rotary_attention_problem *problem,
+                                                const struct rotary_attention_tile *tile, float *scratch);
     /* NULL: the term has no gradient. Adds its gradient for a tile to the sums of a work item. */
     void (*add_gradient)(const rotary_attention_problem *problem, const rotary_attention_work *work,
                          const struct rotary_attention_tile *tile,
@@ -89,9 +112,9 @@ struct rotary_attention_value_term {
      * sum_n w(m, n) V(n - m). w is zero where a query does not see a key. A tile of one row is decoding's. */
     void (*add_output)(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
                        const float *w, int64_t row_stride, float *output, float *scratch);
-    /* dw += g(m) . V(n - m). */
-    void (*add_products)(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
-                         float *dw, int64_t row_stride, float *scratch);
+    /* g(m) . V(n - m), which is added to dw. */
+    struct rotary_attention_term_tile (*products)(const rotary_attention_problem *problem,
+                                                  const struct rotary_attention_tile *tile, float *scratch);
     /* Adds the gradient of V for a tile to the sums of a work item. */
     void (*add_gradient)(const rotary_attention_problem *problem, const rotary_attention_work *work,
                          const struct rotary_attention_tile *tile,

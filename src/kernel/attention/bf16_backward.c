@@ -413,13 +413,15 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
             multiply_part(state->dp, state->value + key * width, state->d_output_columns + part.row * width,
                           width);
             int64_t offset = key * BLOCK + at * PART;
+            struct rotary_attention_tile tile = tile_of(problem, work, &part, true, PART, PART);
             if (problem->value_term) {
-                struct rotary_attention_tile tile = tile_of(problem, work, &part, true, PART, PART);
-                problem->value_term->add_products(problem, &tile, state->dp, PART, state->term);
+                struct rotary_attention_term_tile products =
+                    problem->value_term->products(problem, &tile, state->term);
+                add_term_tile(state->dp, PART, products.from, products.row_stride, PART, PART, 1.0f);
             }
             struct terms terms = {0};
             if (problem->score_terms[0])
-                terms = terms_of(problem, work, &part, true, PART, PART, state->term);
+                terms = terms_of(problem, &tile, state->term);
             if (problem->weight_term || problem->value_term)
                 derive_weighted_part(problem, work, state, &part, &terms, offset);
             else if (sums->score_terms)

@@ -463,8 +463,9 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
     if (count == 0)
         return;
     struct terms terms = {0};
+    struct rotary_attention_tile tile = tile_of(problem, work, pair, false, QUERIES, columns);
     if (problem->score_terms[0])
-        terms = terms_of(problem, work, pair, false, QUERIES, columns, state->term);
+        terms = terms_of(problem, &tile, state->term);
     if (are_bounded(state, pair->row, key_norm_to(state, count - 1)))
         attend_bounded(problem, state, pair, &terms, columns);
     else

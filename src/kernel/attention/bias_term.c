@@ -50,21 +50,18 @@ static void transpose_bias(const float *bias, const rotary_attention_problem *pr
                              stride);
 }
 
-static const float *scores(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
-                           float *scratch, int64_t *row_stride)
+static struct rotary_attention_term_tile scores(const rotary_attention_problem *problem,
+                                                const struct rotary_attention_tile *tile, float *scratch)
 {
     const float *bias =
         bias_of(problem, tile->sequence, tile->head) + tile->query * problem->bias.query_stride + tile->key;
-    *row_stride = tile->columns;
     if (!tile->transposed) {
-        if (tile->rows == tile->queries && tile->key + tile->columns <= problem->keys) {
-            *row_stride = problem->bias.query_stride;
-            return bias;
-        }
+        if (tile->rows == tile->queries && tile->key + tile->columns <= problem->keys)
+            return rotary_attention_whole_tile(bias, problem->bias.query_stride);
         copy_rows(bias, problem, tile, tile->columns, scratch);
         memset(scratch + tile->queries * tile->columns, 0,
                (size_t)((tile->rows - tile->queries) * tile->columns) * sizeof *scratch);
-        return scratch;
+        return rotary_attention_whole_tile(scratch, tile->columns);
     }
     for (int64_t key = 0; key < tile->rows; key += SQUARE)
         for (int64_t query = 0; query < tile->columns; query += SQUARE) {
@@ -75,7 +72,7 @@ static const float *scores(const rotary_attention_problem *problem, const struct
             transpose_bias(bias + query * problem->bias.query_stride + key, problem, &square,
                            scratch + key * tile->columns + query);
         }
-    return scratch;
+    return rotary_attention_whole_tile(scratch, tile->columns);
 }
 
 const struct rotary_attention_score_term ROTARY_KERNEL(rotary_attention_bias_term) = {

@@ -63,13 +63,10 @@ struct terms {
 };
 
 static inline struct terms terms_of(const rotary_attention_problem *problem,
-                                    const rotary_attention_work *work, const struct block_pair *pair,
-                                    bool transposed, int64_t rows, int64_t columns, float *scratch)
+                                    const struct rotary_attention_tile *tile, float *scratch)
 {
-    struct rotary_attention_tile tile = tile_of(problem, work, pair, transposed, rows, columns);
-    struct terms terms = {0};
-    terms.scores = term_scores(problem, &tile, scratch, &terms.row);
-    return terms;
+    const struct rotary_attention_term_tile sum = term_scores(problem, tile, scratch);
+    return (struct terms){sum.from, sum.row_stride};
 }
 
 /* Rows of f32 tiles that a weight term gets at a time: a multiple of ROWS. */

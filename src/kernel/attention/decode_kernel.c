@@ -456,8 +456,7 @@ static const float *row_terms(const struct decoding *decoding, const struct bloc
                               int64_t columns)
 {
     struct rotary_attention_tile tile = tile_of_row(decoding, block, row, columns);
-    int64_t row_stride;
-    return term_scores(decoding->problem, &tile, decoding->term, &row_stride);
+    return term_scores(decoding->problem, &tile, decoding->term).from;
 }
 
 /* Adds the value term's vectors to a row of output, in the row's layout, from p. */

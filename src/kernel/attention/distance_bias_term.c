@@ -29,19 +29,18 @@ static struct rotary_attention_term_bound bound(const rotary_attention_problem *
     return (struct rotary_attention_term_bound){.constant = v_max_lane(max)};
 }
 
-static const float *scores(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
-                           float *scratch, int64_t *row_stride)
+static struct rotary_attention_term_tile scores(const rotary_attention_problem *problem,
+                                                const struct rotary_attention_tile *tile, float *scratch)
 {
     const float *table = table_of(problem, tile->head);
     int64_t last = problem->distance_bias.distances - 1, count = tile->rows + tile->columns - 1;
     int64_t corner = tile->key - tile->query - problem->query_offset - problem->distance_bias.first;
-    *row_stride = -1;
     if (!tile->transposed && corner >= tile->rows - 1 && corner + tile->columns - 1 <= last)
-        return table + corner;
+        return rotary_attention_whole_tile(table + corner, -1);
     int64_t step = tile->transposed ? -1 : 1, entry = corner - step * (tile->rows - 1);
     for (int64_t at = 0; at < count; at++, entry += step)
         scratch[at] = table[entry < 0 ? 0 : entry > last ? last : entry];
-    return scratch + tile->rows - 1;
+    return rotary_attention_whole_tile(scratch + tile->rows - 1, -1);
 }
 
 static void add_gradient(const rotary_attention_problem *problem, const rotary_attention_work *work,

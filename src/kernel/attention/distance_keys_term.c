@@ -31,21 +31,25 @@ static struct vector_tile tile_of_keys(const rotary_attention_problem *problem, 
 }
 
 static void load_queries(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
-                         const struct vector_tile *vector_tile)
+                         struct vector_tile *vector_tile)
 {
     const float *bias = problem->query_bias;
+    if (tile->query_rows && !bias && !problem->query_rotation.cosine) {
+        vector_tile->query = tile->query_rows;
+        return;
+    }
     const struct vector_rows rows = {.view = problem->query,
                                      .bias = bias ? bias + tile->head * problem->head_dim : NULL,
                                      .factor = problem->scale};
     load_vector_rows(problem, tile->sequence, vector_tile, tile->queries, &rows);
 }
 
-static const float *scores(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
-                           float *scratch, int64_t *row_stride)
+static struct rotary_attention_term_tile scores(const rotary_attention_problem *problem,
+                                                const struct rotary_attention_tile *tile, float *scratch)
 {
     struct vector_tile vector_tile = tile_of_keys(problem, tile->head, padded_extent(tile), scratch);
     load_queries(problem, tile, &vector_tile);
-    return vector_products(&vector_tile, tile->transposed, row_stride);
+    return vector_products(&vector_tile, tile->transposed, tile->ends);
 }
 
 static void add_gradient(const rotary_attention_problem *problem, const rotary_attention_work *work,

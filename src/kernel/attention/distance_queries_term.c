@@ -36,16 +36,21 @@ static struct vector_tile slice_of(const rotary_attention_problem *problem,
 
 /* Those that the tile has. */
 static void load_keys(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
-                      const struct vector_tile *slice)
+                      struct vector_tile *slice)
 {
+    if (tile->key_rows) {
+        slice->query = tile->key_rows + (slice->extent.query - tile->key) * slice->width;
+        return;
+    }
     const struct vector_rows rows = {.view = problem->key, .factor = problem->scale};
     int64_t left = tile->key + tile->keys - slice->extent.query;
     load_vector_rows(problem, tile->sequence, slice, max_i64(0, min_i64(slice->extent.queries, left)), &rows);
 }
 
 /* The scores of one query, as in decoding, key by key. */
-static const float *scores_of_one(const rotary_attention_problem *problem,
-                                  const struct rotary_attention_tile *tile, float *scratch)
+static struct rotary_attention_term_tile scores_of_one(const rotary_attention_problem *problem,
+                                                       const struct rotary_attention_tile *tile,
+                                                       float *scratch)
 {
     struct vector_tile slice = slice_of(problem, tile, 0, 1, 1, scratch + tile->columns);
     for (int64_t key = 0; key < tile->columns; key++) {
@@ -58,31 +63,30 @@ static const float *scores_of_one(const rotary_attention_problem *problem,
         multiply_entries_by_one(&slice);
         scratch[key] = slice.product[first_product(&slice)];
     }
-    return scratch;
+    return rotary_attention_whole_tile(scratch, tile->columns);
 }
 
-static const float *scores(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
-                           float *scratch, int64_t *row_stride)
+static struct rotary_attention_term_tile scores(const rotary_attention_problem *problem,
+                                                const struct rotary_attention_tile *tile, float *scratch)
 {
     struct rotary_attention_extent padded = padded_extent(tile);
-    *row_stride = tile->columns;
     if (tile->rows == 1)
         return scores_of_one(problem, tile, scratch);
     int64_t queries = round_up(padded.queries, LANES);
     float *all = scratch, *rest = scratch + queries * padded.keys;
     for (int64_t first = 0; first < padded.keys; first += SLICE) {
-        int64_t keys = min_i64(SLICE, padded.keys - first), product_row;
+        int64_t keys = min_i64(SLICE, padded.keys - first);
         struct vector_tile slice = slice_of(problem, tile, first, keys, queries, rest);
         load_keys(problem, tile, &slice);
-        const float *products = vector_products(&slice, false, &product_row);
+        struct rotary_attention_term_tile products = vector_products(&slice, false, false);
         if (tile->transposed)
             for (int64_t row = 0; row < keys; row++)
-                memcpy(all + (first + row) * tile->columns, products + row * product_row,
+                memcpy(all + (first + row) * tile->columns, products.from + row * products.row_stride,
                        (size_t)tile->columns * sizeof *all);
         else
-            transpose_tile(all + first, tile->columns, products, product_row, keys, queries);
+            transpose_tile(all + first, tile->columns, products.from, products.row_stride, keys, queries);
     }
-    return all;
+    return rotary_attention_whole_tile(all, tile->columns);
 }
 
 static void add_gradient(const rotary_attention_problem *problem, const rotary_attention_work *work,

@@ -27,30 +27,29 @@ static void add_output(const rotary_attention_problem *problem, const struct rot
         add_to_one_query(&vector_tile, weights, output);
         return;
     }
-    struct numbers numbers = copied_numbers(&vector_tile, false, weights, row_stride);
+    struct numbers numbers = tile->margins ? numbers_of(&vector_tile, false, weights, row_stride)
+                                           : copied_numbers(&vector_tile, false, weights, row_stride);
     add_to_queries(&vector_tile, &numbers, output);
 }
 
 static void load_gradients(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
-                           const struct vector_tile *vector_tile)
+                           struct vector_tile *vector_tile)
 {
+    if (tile->gradient_rows) {
+        vector_tile->query = tile->gradient_rows;
+        return;
+    }
     const struct vector_rows rows = {
         .view = problem->output_gradient, .rotation = problem->output_rotation, .factor = 1.0f};
     load_vector_rows(problem, tile->sequence, vector_tile, tile->queries, &rows);
 }
 
-static void add_products(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
-                         float *dw, int64_t row_stride, float *scratch)
+static struct rotary_attention_term_tile products(const rotary_attention_problem *problem,
+                                                  const struct rotary_attention_tile *tile, float *scratch)
 {
     struct vector_tile vector_tile = tile_of_values(problem, tile->head, padded_extent(tile), scratch);
     load_gradients(problem, tile, &vector_tile);
-    int64_t product_row;
-    const float *products = vector_products(&vector_tile, tile->transposed, &product_row);
-    for (int64_t row = 0; row < tile->rows; row++)
-        for (int64_t column = 0; column < tile->columns; column += LANES) {
-            float *at = dw + row * row_stride + column;
-            v_store(at, v_load(at) + v_load(products + row * product_row + column));
-        }
+    return vector_products(&vector_tile, tile->transposed, tile->ends);
 }
 
 static void add_gradient(const rotary_attention_problem *problem, const rotary_attention_work *work,
@@ -59,13 +58,12 @@ static void add_gradient(const rotary_attention_problem *problem, const rotary_a
 {
     struct vector_tile vector_tile =
         tile_of_values(problem, tile->head, exact_extent(tile), gradient->scratch);
-    struct numbers w = copied_numbers(&vector_tile, tile->transposed, gradient->from, gradient->row_stride);
+    struct numbers w =
+        tile->margins ? numbers_of(&vector_tile, tile->transposed, gradient->from, gradient->row_stride)
+                      : copied_numbers(&vector_tile, tile->transposed, gradient->from, gradient->row_stride);
     load_gradients(problem, tile, &vector_tile);
     add_to_entries(problem, work, &vector_tile, &w, gradient->sums->distance_values);
 }
 
 const struct rotary_attention_value_term ROTARY_KERNEL(rotary_attention_distance_values_term) = {
-    .is_present = is_present,
-    .add_output = add_output,
-    .add_products = add_products,
-    .add_gradient = add_gradient};
+    .is_present = is_present, .add_output = add_output, .products = products, .add_gradient = add_gradient};

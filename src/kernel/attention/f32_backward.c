@@ -10,7 +10,9 @@
 
 #include <math.h>
 
-enum { MARGIN = ROTARY_ATTENTION_TERM_MARGIN, DS_ROW = KEY_BLOCK + MARGIN };
+/* Floats of a tile of scores: QUERY_BLOCK rows of TILE_ROW, with a margin and ROWS rows before and after them
+ * (attention_terms.h); and those before its first row. */
+enum { TILE_BEFORE = SCORE_MARGIN + ROWS * TILE_ROW, TILE_FLOATS = 2 * TILE_BEFORE + QUERY_BLOCK * TILE_ROW };
 
 struct state {
     int64_t width;          /* floats in a padded row */
@@ -19,18 +21,34 @@ struct state {
     float *d_output;        /* likewise: rotated gradient of the output */
     float *log_sum_exp;     /* [heads of the group, padded_queries] */
     float *delta;           /* likewise: dout . out */
+    bool *starts;           /* [heads of the group]: scores start with the score terms */
     float *key;             /* [KEY_BLOCK, width] */
     float *value;           /* likewise */
+    float *scaled_key;      /* likewise: keys times the scale, where a term reads them */
     float *key_panels;      /* their transposes */
     float *value_panels;
-    float *p;    /* [QUERY_BLOCK, KEY_BLOCK]: scores, then p */
-    float *dp;   /* likewise: dp, then ds */
     float *term; /* scratch of score terms */
-    float *ds;   /* [QUERY_BLOCK, DS_ROW]: gradients of scores after softcap, with ROWS rows of zeros and a
-                    margin   before them and after them */
-    float *w;    /* [QUERY_BLOCK, KEY_BLOCK]: p after the weight term */
-    float *d_softcap; /* likewise */
+    /* Tiles of scores. */
+    float *p;        /* scores, then p */
+    float *dp;       /* dp, then ds, with softcap after its derivative */
+    float *ds_score; /* ds before it: dp itself without softcap */
+    float *w;        /* p after the weight term: p itself without one */
+    float *d_softcap;
 };
+
+static float *push_tile(struct rotary_arena *arena)
+{
+    float *tile = rotary_arena_push(arena, TILE_FLOATS, sizeof(float));
+    return tile ? tile + TILE_BEFORE : NULL;
+}
+
+/* The margins of a tile, whose columns do not all change with each pair. */
+static void clear_margins(float *tile)
+{
+    memset(tile - TILE_BEFORE, 0, TILE_BEFORE * sizeof *tile);
+    for (int64_t row = 0; row < QUERY_BLOCK; row++)
+        memset(tile + row * TILE_ROW + KEY_BLOCK, 0, SCORE_MARGIN * sizeof *tile);
+}
 
 static void carve(struct state *state, struct rotary_arena *arena, const rotary_attention_problem *problem,
                   int64_t queries)
@@ -43,17 +61,22 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
     state->d_output = rotary_arena_push(arena, rows * state->width, sizeof(float));
     state->log_sum_exp = rotary_arena_push(arena, rows, sizeof(float));
     state->delta = rotary_arena_push(arena, rows, sizeof(float));
+    state->starts =
+        rotary_arena_push(arena, problem->heads / problem->key_value_heads, sizeof *state->starts);
     state->key = rotary_arena_push(arena, block, sizeof(float));
     state->value = rotary_arena_push(arena, block, sizeof(float));
+    state->scaled_key = rotary_arena_push(arena, block, sizeof(float));
     state->key_panels = rotary_arena_push(arena, block, sizeof(float));
     state->value_panels = rotary_arena_push(arena, block, sizeof(float));
-    state->p = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
-    state->dp = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
     state->term =
-        rotary_arena_push(arena, term_scratch(QUERY_BLOCK, KEY_BLOCK, problem->head_dim), sizeof(float));
-    state->ds = rotary_arena_push(arena, 2 * MARGIN + (2 * ROWS + QUERY_BLOCK) * DS_ROW, sizeof(float));
-    state->w = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
-    state->d_softcap = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
+        rotary_arena_push(arena, start_scratch(QUERY_BLOCK, KEY_BLOCK, problem->head_dim), sizeof(float));
+    state->p = push_tile(arena);
+    state->dp = push_tile(arena);
+    state->ds_score = problem->softcap > 0 ? push_tile(arena) : state->dp;
+    state->d_softcap = problem->softcap > 0 ? push_tile(arena) : NULL;
+    state->w = push_tile(arena);
+    if (!problem->weight_term)
+        state->w = state->p;
 }
 
 size_t ROTARY_KERNEL(rotary_attention_backward_bytes)(const rotary_attention_problem *problem,
@@ -108,6 +131,9 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
     int64_t group = problem->heads / problem->key_value_heads, queries = work->query_end - work->query_begin;
     size_t padding = (size_t)((round_up(queries, ROWS) - queries) * state->width) * sizeof(float);
     for (int64_t member = 0; member < group; member++) {
+        struct rotary_attention_term_bound left =
+            bound_left(problem, work->key_value_head * group + member, SCORE_BOUND, 1.0f);
+        state->starts[member] = scores_start(&left);
         int64_t first = member * state->padded_queries, end = (first + queries) * state->width;
         for (int64_t at = 0; at < queries; at++)
             load_query(problem, work, state, work->key_value_head * group + member, work->query_begin + at,
@@ -117,11 +143,20 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
     }
 }
 
+/* Whether a term reads keys without their rotation, which they have none of. */
+static bool has_scaled_keys(const rotary_attention_problem *problem)
+{
+    return problem->distance_queries.data && !problem->key_rotation.cosine;
+}
+
 static void load_keys(const rotary_attention_problem *problem, const rotary_attention_work *work,
                       const struct state *state, int64_t first, int64_t count)
 {
     load_key_rows(state->key, problem, work, problem->key, &problem->key_rotation, first, count);
     load_key_rows(state->value, problem, work, problem->value, &problem->value_rotation, first, count);
+    if (has_scaled_keys(problem))
+        for (int64_t at = 0; at < round_up(count, STEP) * state->width; at += LANES)
+            v_store(state->scaled_key + at, v_load(state->key + at) * v_set(problem->scale));
     transpose_rows(state->key_panels, state->key, round_up(count, STEP), state->width);
     transpose_rows(state->value_panels, state->value, round_up(count, STEP), state->width);
 }
@@ -168,8 +203,8 @@ static void add_keys(const rotary_attention_problem *problem, const struct block
             int64_t key = pair->key + column;
             struct range visible = visible_queries(problem, pair->query, pair->queries, key, key + ROWS - 1);
             if (visible.begin < visible.end)
-                multiply_tile(visible.end - visible.begin, left + visible.begin * KEY_BLOCK + column, 1,
-                              KEY_BLOCK, right + visible.begin * width + channel, width,
+                multiply_tile(visible.end - visible.begin, left + visible.begin * TILE_ROW + column, 1,
+                              TILE_ROW, right + visible.begin * width + channel, width,
                               sums + column * width + channel, width, true);
         }
 }
@@ -181,20 +216,15 @@ struct row {
     float log_sum_exp, delta;
 };
 
-static inline float *ds_row(const struct state *state, int64_t row)
-{
-    return state->ds + MARGIN + (ROWS + row) * DS_ROW;
-}
-
 static inline struct row row_of(const rotary_attention_problem *problem, const struct state *state,
                                 const struct block_pair *pair, const struct range *visible, int64_t count,
                                 int64_t row)
 {
     struct row made = {.from = visible[row / ROWS].begin / COLUMNS * COLUMNS,
                        .to = round_up(visible[row / ROWS].end, COLUMNS),
-                       .p = state->p + row * KEY_BLOCK,
-                       .dp = state->dp + row * KEY_BLOCK,
-                       .ds_score = ds_row(state, row)};
+                       .p = state->p + row * TILE_ROW,
+                       .dp = state->dp + row * TILE_ROW,
+                       .ds_score = state->ds_score + row * TILE_ROW};
     if (row < pair->queries) {
         made.begin = max_i64(0, first_key(problem, pair->query + row) - pair->key);
         made.end = min_i64(count, end_key(problem, pair->query + row) - pair->key);
@@ -206,18 +236,10 @@ static inline struct row row_of(const rotary_attention_problem *problem, const s
     return made;
 }
 
-static inline void mask_ds_score(const struct row *row, int64_t count)
-{
-    int64_t columns = round_up(count, LANES);
-    memset(row->ds_score - MARGIN, 0, MARGIN * sizeof(float));
-    mask_outside(row->ds_score, columns, row->begin, row->end, 0);
-    memset(row->ds_score + columns, 0, MARGIN * sizeof(float));
-}
-
 /* Replaces scores by p and dp by ds. */
 static void derive_rows(const rotary_attention_problem *problem, const struct state *state,
                         const struct block_pair *pair, const struct range *visible, const struct terms *terms,
-                        int64_t count, bool with_gradient)
+                        int64_t count)
 {
     int64_t rows = round_up(pair->queries, ROWS), columns = round_up(round_up(count, ROWS), LANES);
     float softcap = problem->softcap;
@@ -225,17 +247,17 @@ static void derive_rows(const rotary_attention_problem *problem, const struct st
         struct row row = row_of(problem, state, pair, visible, count, at);
         float *p = row.p + row.from, *dp = row.dp + row.from;
         const float *bias = terms->scores ? terms->scores + at * terms->row + row.from : NULL;
-        if (with_gradient)
+        if (bias && softcap > 0)
             derive(p, dp, row.to - row.from, softcap, row.log_sum_exp, row.delta, bias,
                    row.ds_score + row.from);
         else if (bias)
-            derive(p, dp, row.to - row.from, softcap, row.log_sum_exp, row.delta, bias, NULL);
+            derive(p, dp, row.to - row.from, 0, row.log_sum_exp, row.delta, bias, NULL);
         else
             derive(p, dp, row.to - row.from, softcap, row.log_sum_exp, row.delta, NULL, NULL);
-        if (with_gradient)
-            mask_ds_score(&row, count);
-        mask_outside(row.p, columns, row.begin, row.end, 0);
-        mask_outside(row.dp, columns, row.begin, row.end, 0);
+        mask_with_margin(row.p, columns, row.begin, row.end);
+        mask_with_margin(row.dp, columns, row.begin, row.end);
+        if (bias && softcap > 0)
+            mask_with_margin(row.ds_score, columns, row.begin, row.end);
     }
 }
 
@@ -245,6 +267,7 @@ static void derive_weighted_rows(const rotary_attention_problem *problem, const 
                                  const struct range *visible, const struct terms *terms, int64_t count)
 {
     int64_t rows = round_up(pair->queries, ROWS), columns = round_up(round_up(count, ROWS), LANES);
+    bool softcap = problem->softcap > 0;
     for (int64_t at = 0; at < rows; at++) {
         struct row row = row_of(problem, state, pair, visible, count, at);
         const float *bias = terms->scores ? terms->scores + at * terms->row : NULL;
@@ -252,27 +275,83 @@ static void derive_weighted_rows(const rotary_attention_problem *problem, const 
             vfloat d_softcap, p = p_of(v_load(row.p + column), &d_softcap, problem->softcap, row.log_sum_exp,
                                        bias ? bias + column : NULL);
             v_store(row.p + column, p);
-            v_store(state->d_softcap + at * KEY_BLOCK + column, d_softcap);
+            if (softcap)
+                v_store(state->d_softcap + at * TILE_ROW + column, d_softcap);
         }
         mask_outside(row.p, columns, row.begin, row.end, 0);
-        memcpy(state->w + at * KEY_BLOCK, row.p, (size_t)columns * sizeof(float));
+        memcpy(state->w + at * TILE_ROW, row.p, (size_t)columns * sizeof(float));
     }
     for (int64_t at = 0; at < pair->queries; at += WEIGHT_ROWS) {
         struct rotary_attention_tile tile = weight_tile(problem, work, pair, visible, at);
-        int64_t corner = at * KEY_BLOCK + tile.key - pair->key;
+        int64_t corner = at * TILE_ROW + tile.key - pair->key;
         problem->weight_term->backward(problem, &tile, state->p + corner, state->w + corner,
-                                       state->dp + corner, KEY_BLOCK);
+                                       state->dp + corner, TILE_ROW);
     }
     for (int64_t at = 0; at < rows; at++) {
         struct row row = row_of(problem, state, pair, visible, count, at);
         for (int64_t column = row.from; column < row.to; column += LANES) {
             vfloat ds = v_load(row.p + column) * (v_load(row.dp + column) - v_set(row.delta));
             v_store(row.ds_score + column, ds);
-            v_store(row.dp + column, ds * v_load(state->d_softcap + at * KEY_BLOCK + column));
+            if (softcap)
+                v_store(row.dp + column, ds * v_load(state->d_softcap + at * TILE_ROW + column));
         }
-        mask_ds_score(&row, count);
-        mask_outside(row.dp, columns, row.begin, row.end, 0);
+        mask_with_margin(row.ds_score, columns, row.begin, row.end);
+        mask_with_margin(row.dp, columns, row.begin, row.end);
+        mask_with_margin(state->w + at * TILE_ROW, columns, row.begin, row.end);
     }
+}
+
+/* c[groups of ROWS][TILE_ROW] = the starts + a b, where b is in panels, over visible columns. */
+static void multiply_visible(const struct starts *starts, int64_t groups, const struct range *visible,
+                             int64_t columns, int64_t depth, const float *a, const float *b, float *c)
+{
+    for (int64_t column = 0; column < columns; column += COLUMNS)
+        for (int64_t group = 0; group < groups; group++) {
+            if (!is_visible_tile(visible[group], column))
+                continue;
+            struct tile_start start = start_of(starts, group * ROWS, column);
+            multiply_group(&start, group, column, depth, a, b, c);
+        }
+}
+
+/* Computes dp and the scores of a pair, which start with the terms or are without them. */
+static struct terms multiply_pair(const rotary_attention_problem *problem, const struct state *state,
+                                  const struct block_pair *pair, struct rotary_attention_tile tile,
+                                  const struct range *visible, int64_t count)
+{
+    int64_t width = state->width, groups = tile.rows / ROWS;
+    struct starts of_dp = {0}, of_scores = {0};
+    struct terms terms = {0};
+    if (problem->value_term) {
+        tile.ends = true;
+        of_dp = (struct starts){1, {problem->value_term->products(problem, &tile, state->term)}};
+        tile.ends = false;
+    }
+    multiply_visible(&of_dp, groups, visible, count, width, tile.gradient_rows, state->value_panels,
+                     state->dp);
+    if (problem->score_terms[0] && state->starts[pair->member])
+        of_scores = term_starts(problem, &tile, state->term);
+    else if (problem->score_terms[0])
+        terms = terms_of(problem, &tile, state->term);
+    multiply_visible(&of_scores, groups, visible, count, width, tile.query_rows, state->key_panels, state->p);
+    return terms;
+}
+
+/* Adds the gradients of the terms for a pair's queries and keys. */
+static void add_gradients(const rotary_attention_problem *problem, const rotary_attention_work *work,
+                          const struct state *state, const rotary_attention_sums *sums,
+                          const struct rotary_attention_tile *tile)
+{
+    struct rotary_attention_term_gradient gradient = {state->w, TILE_ROW, sums, state->term};
+    if (sums->distance_values)
+        problem->value_term->add_gradient(problem, work, tile, &gradient);
+    if (!sums->score_terms)
+        return;
+    gradient.from = state->ds_score;
+    if (problem->distance_queries.data) /* rows after the last */
+        memset(state->ds_score + round_up(tile->queries, ROWS) * TILE_ROW - SCORE_MARGIN, 0,
+               ROWS * TILE_ROW * sizeof(float));
+    add_term_gradients(problem, work, tile, &gradient);
 }
 
 /* Adds the terms of a block of queries and a block of keys, which is in `state`. */
@@ -283,38 +362,26 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
     int64_t count = visible_keys(problem, pair), width = state->width, columns = round_up(count, ROWS);
     if (count == 0)
         return;
-    const float *queries = state->query + pair->row * width, *d_outputs = state->d_output + pair->row * width;
     struct range visible[QUERY_BLOCK / ROWS];
     int64_t groups = visible_ranges(problem, pair->query, pair->queries, pair->key, count, visible);
-    multiply_visible(groups, visible, count, width, queries, state->key_panels, state->p);
-    multiply_visible(groups, visible, count, width, d_outputs, state->value_panels, state->dp);
-    if (problem->value_term) {
-        struct rotary_attention_tile padded =
-            tile_of(problem, work, pair, false, groups * ROWS, round_up(count, COLUMNS));
-        problem->value_term->add_products(problem, &padded, state->dp, KEY_BLOCK, state->term);
-    }
-    struct terms terms = {0};
-    if (problem->score_terms[0])
-        terms = terms_of(problem, work, pair, false, groups * ROWS, round_up(count, COLUMNS), state->term);
+    struct rotary_attention_tile padded =
+        tile_of(problem, work, pair, false, groups * ROWS, round_up(count, COLUMNS));
+    padded.query_rows = state->query + pair->row * width;
+    padded.gradient_rows = state->d_output + pair->row * width;
+    padded.key_rows = has_scaled_keys(problem) ? state->scaled_key : NULL;
+    padded.margins = true;
+    struct terms terms = multiply_pair(problem, state, pair, padded, visible, count);
     if (problem->weight_term)
         derive_weighted_rows(problem, work, state, pair, visible, &terms, count);
     else
-        derive_rows(problem, state, pair, visible, &terms, count, sums->score_terms);
-    const float *w = problem->weight_term ? state->w : state->p;
-    struct rotary_attention_tile tile = tile_of(problem, work, pair, false, pair->queries, count);
-    if (sums->distance_values) {
-        const struct rotary_attention_term_gradient gradient = {w, KEY_BLOCK, sums, state->term};
-        problem->value_term->add_gradient(problem, work, &tile, &gradient);
-    }
-    if (sums->score_terms) {
-        const struct rotary_attention_term_gradient gradient = {ds_row(state, 0), DS_ROW, sums, state->term};
-        if (problem->distance_queries.data)
-            memset(ds_row(state, groups * ROWS) - MARGIN, 0, ROWS * DS_ROW * sizeof(float));
-        add_term_gradients(problem, work, &tile, &gradient);
-    }
+        derive_rows(problem, state, pair, visible, &terms, count);
+    struct rotary_attention_tile tile = padded;
+    tile.rows = pair->queries;
+    tile.columns = count;
+    add_gradients(problem, work, state, sums, &tile);
     int64_t offset = (pair->key - work->key_begin) * width;
-    add_keys(problem, pair, columns, width, w, d_outputs, sums->value + offset);
-    add_keys(problem, pair, columns, width, state->dp, queries, sums->key + offset);
+    add_keys(problem, pair, columns, width, state->w, padded.gradient_rows, sums->value + offset);
+    add_keys(problem, pair, columns, width, state->dp, padded.query_rows, sums->key + offset);
     accumulate_visible(groups, visible, width, state->dp, state->key, sums->query + pair->row * width);
 }
 
@@ -328,8 +395,10 @@ void ROTARY_KERNEL(rotary_attention_backward)(const rotary_attention_problem *pr
     struct state state;
     carve(&state, scratch, problem, work->query_end - work->query_begin);
     load_queries(problem, work, &state);
-    memset(state.ds, 0,
-           (MARGIN + ROWS * DS_ROW) * sizeof *state.ds); /* the rows before the first stay zero */
+    if (problem->score_terms[0] || problem->value_term) {
+        clear_margins(state.w);
+        clear_margins(state.ds_score);
+    }
     for (int64_t first = keys.begin; first < keys.end; first += KEY_BLOCK) {
         struct block_pair pair = {.key = first, .keys = min_i64(KEY_BLOCK, keys.end - first)};
         load_keys(problem, work, &state, first, pair.keys);

@@ -5,7 +5,7 @@
  * scales both sums down.
  *
  * The max only keeps exponentials from overflowing or vanishing. No score exceeds |q| |k| (Cauchy-Schwarz),
- * or that and the largest biases of the score terms. While that is at most MAX_BOUND the row's scores are
+ * or that and the largest biases of the score terms. While that is at most SCORE_BOUND the row's scores are
  * bounded: its softmax offset is 0, its max is not searched and its sums are not scaled, and where all rows
  * of a tile are bounded, exp follows the tile's matmul at once. Whether a row is bounded depends on its query
  * and on a block's keys up to its last visible one, not on the rows beside it, and both ways sum in one
@@ -17,8 +17,6 @@
 
 #include <math.h>
 
-enum { MAX_BOUND = 40 /* e^40 summed over the longest row does not overflow, e^-40 does not vanish */ };
-
 struct state {
     int64_t width;      /* floats in a padded row */
     int64_t blocks;     /* of queries, for each head */
@@ -29,7 +27,8 @@ struct state {
     float *norm_limit;  /* likewise: of |q|^2 |k|^2 where scores are bounded */
     float *sum;         /* [heads of the group, blocks, QUERY_BLOCK, LANES]: of p, lane by lane */
     float *packed_keys; /* the block that is packed here if the caller gives none */
-    float *score;       /* [QUERY_BLOCK, KEY_BLOCK] */
+    float *score;       /* [QUERY_BLOCK, TILE_ROW], after a margin */
+    bool *starts;       /* [heads of the group]: scores start with the score terms */
     float *term;        /* scratch of score terms */
 };
 
@@ -53,10 +52,13 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
     state->norm = rotary_arena_push(arena, rows, sizeof(float));
     state->sum = rotary_arena_push(arena, rows * LANES, sizeof(float));
     state->packed_keys = rotary_arena_push(arena, packed_keys_floats(state->width), sizeof(float));
-    state->score = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
+    state->score = rotary_arena_push(arena, SCORE_MARGIN + QUERY_BLOCK * TILE_ROW, sizeof(float));
+    if (state->score)
+        state->score += SCORE_MARGIN;
+    state->starts = rotary_arena_push(arena, group, sizeof *state->starts);
     state->norm_limit = rotary_arena_push(arena, rows, sizeof(float));
     state->term =
-        rotary_arena_push(arena, term_scratch(QUERY_BLOCK, KEY_BLOCK, problem->head_dim), sizeof(float));
+        rotary_arena_push(arena, start_scratch(QUERY_BLOCK, KEY_BLOCK, problem->head_dim), sizeof(float));
 }
 
 size_t ROTARY_KERNEL(rotary_attention_packed_keys_bytes)(const rotary_attention_problem *problem)
@@ -106,7 +108,8 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
     int64_t group = problem->heads / problem->key_value_heads, width = state->width;
     for (int64_t member = 0; member < group; member++) {
         struct rotary_attention_term_bound left =
-            bound_left(problem, work->key_value_head * group + member, MAX_BOUND, 1.0f);
+            bound_left(problem, work->key_value_head * group + member, SCORE_BOUND, 1.0f);
+        state->starts[member] = scores_start(&left);
         for (int64_t at = 0; at < round_up(work->query_end - work->query_begin, ROWS); at++) {
             int64_t index = member * state->blocks * QUERY_BLOCK + at, query = work->query_begin + at;
             float *row = state->query + index * width;
@@ -157,17 +160,23 @@ static bool are_bounded(const rotary_attention_problem *problem, const struct st
     return bounded;
 }
 
-/* Replaces a tile of bounded scores, of keys from `first` on, by p. */
-static void exp_tile(const rotary_attention_problem *problem, float *score, float *sum, int64_t query,
-                     int64_t first)
+/* Replaces a tile of a pair's bounded scores, of a group from `column` on, by p. */
+static void exp_tile(const rotary_attention_problem *problem, const struct state *state,
+                     const struct block_pair *pair, const struct terms *terms, int64_t group, int64_t column)
 {
+    float *score = state->score + group * ROWS * TILE_ROW + column,
+          *sum = state->sum + (pair->row + group * ROWS) * LANES;
+    int64_t query = pair->query + group * ROWS, first = pair->key + column;
+    if (terms->scores)
+        add_term_tile(score, TILE_ROW, terms->scores + group * ROWS * terms->row + column, terms->row, ROWS,
+                      COLUMNS, 1.0f);
     if (first_key(problem, query + ROWS - 1) > first || end_key(problem, query) < first + COLUMNS)
         for (int64_t row = 0; row < ROWS; row++)
-            mask_outside(score + row * KEY_BLOCK, COLUMNS, first_key(problem, query + row) - first,
+            mask_outside(score + row * TILE_ROW, COLUMNS, first_key(problem, query + row) - first,
                          end_key(problem, query + row) - first, -INFINITY);
 #pragma GCC unroll 8
     for (int64_t row = 0; row < ROWS; row++)
-        v_store(sum + row * LANES, exp_row(score + row * KEY_BLOCK, COLUMNS, 0, v_load(sum + row * LANES)));
+        v_store(sum + row * LANES, exp_row(score + row * TILE_ROW, COLUMNS, 0, v_load(sum + row * LANES)));
 }
 
 /* Replaces rows begin ... end - 1 of the pair's scores by p. All row maxima are computed first, so that exp
@@ -185,7 +194,7 @@ static void exp_group(const rotary_attention_problem *problem, struct state *sta
         int64_t visible_begin = max_i64(first_key(problem, query) - pair->key, visible.begin);
         int64_t visible_end = min_i64(end_key(problem, query) - pair->key, visible.end);
         const float *bias = terms->scores ? terms->scores + row * terms->row + from : NULL;
-        block_max[row - begin] = finish_scores(score + row * KEY_BLOCK, columns, visible_begin - from,
+        block_max[row - begin] = finish_scores(score + row * TILE_ROW, columns, visible_begin - from,
                                                visible_end - from, problem->softcap, bias);
         if (visible_begin < visible_end && is_bounded(state, pair->row + row, key_norm[visible_end - 1]))
             block_max[row - begin] = 0;
@@ -194,7 +203,7 @@ static void exp_group(const rotary_attention_problem *problem, struct state *sta
         int64_t index = pair->row + row;
         float *row_max = &state->row_max[index], *sum = state->sum + index * LANES;
         float factor = update_row_max(row_max, block_max[row - begin]);
-        v_store(sum, exp_row(score + row * KEY_BLOCK, columns, softmax_offset_of(*row_max),
+        v_store(sum, exp_row(score + row * TILE_ROW, columns, softmax_offset_of(*row_max),
                              v_load(sum) * v_set(factor)));
         float *output = state->output + index * state->width;
         for (int64_t channel = 0; channel < state->width; channel += LANES)
@@ -211,10 +220,11 @@ static void add_value_term(const rotary_attention_problem *problem, const rotary
     struct rotary_attention_tile tile =
         tile_of(problem, work, pair, false, round_up(pair->queries, ROWS), columns);
     tile.keys = count;
+    tile.margins = true;
     for (int64_t row = 0; row < pair->queries; row++)
-        mask_outside(state->score + row * KEY_BLOCK, columns, visible[row / ROWS].begin,
-                     visible[row / ROWS].end, 0);
-    problem->value_term->add_output(problem, &tile, state->score, KEY_BLOCK,
+        mask_with_margin(state->score + row * TILE_ROW, columns, visible[row / ROWS].begin,
+                         visible[row / ROWS].end);
+    problem->value_term->add_output(problem, &tile, state->score, TILE_ROW,
                                     state->output + pair->row * state->width, state->term);
 }
 
@@ -230,8 +240,14 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
     bool bounded[QUERY_BLOCK / ROWS];
     int64_t groups = visible_ranges(problem, pair->query, pair->queries, pair->key, count, visible);
     struct terms terms = {0};
-    if (problem->score_terms[0])
-        terms = terms_of(problem, work, pair, false, groups * ROWS, round_up(count, COLUMNS), state->term);
+    struct starts starts = {0};
+    struct rotary_attention_tile tile =
+        tile_of(problem, work, pair, false, groups * ROWS, round_up(count, COLUMNS));
+    tile.query_rows = state->query + pair->row * width;
+    if (problem->score_terms[0] && state->starts[pair->member])
+        starts = term_starts(problem, &tile, state->term);
+    else if (problem->score_terms[0])
+        terms = terms_of(problem, &tile, state->term);
     for (int64_t row = 0; row < pair->queries; row += ROWS) {
         int64_t index = pair->row + row, rows = min_i64(ROWS, pair->queries - row);
         bounded[row / ROWS] = are_bounded(problem, state, key_norm, pair, row, count);
@@ -239,26 +255,23 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
             state->row_max[at] = 0;
     }
     for (int64_t column = 0; column < count; column += COLUMNS)
-        for (int64_t group = 0; group < groups; group++)
-            if (multiply_visible_tile(visible[group], group, column, width, state->query + pair->row * width,
-                                      packed_keys, state->score) &&
-                bounded[group]) {
-                float *score = state->score + group * ROWS * KEY_BLOCK + column;
-                if (terms.scores)
-                    add_term_tile(score, KEY_BLOCK, terms.scores + group * ROWS * terms.row + column,
-                                  terms.row, ROWS, COLUMNS, 1.0f);
-                exp_tile(problem, score, state->sum + (pair->row + group * ROWS) * LANES,
-                         pair->query + group * ROWS, pair->key + column);
-            }
+        for (int64_t group = 0; group < groups; group++) {
+            if (!is_visible_tile(visible[group], column))
+                continue;
+            struct tile_start start = start_of(&starts, group * ROWS, column);
+            multiply_group(&start, group, column, width, tile.query_rows, packed_keys, state->score);
+            if (bounded[group])
+                exp_tile(problem, state, pair, &terms, group, column);
+        }
     for (int64_t row = 0; row < pair->queries; row += ROWS)
         if (!bounded[row / ROWS])
             exp_group(problem, state, pair, visible[row / ROWS], key_norm, &terms, row,
                       min_i64(row + ROWS, pair->queries));
     if (problem->weight_term)
         for (int64_t row = 0; row < pair->queries; row += WEIGHT_ROWS) {
-            struct rotary_attention_tile tile = weight_tile(problem, work, pair, visible, row);
-            problem->weight_term->forward(problem, &tile,
-                                          state->score + row * KEY_BLOCK + tile.key - pair->key, KEY_BLOCK);
+            struct rotary_attention_tile weighted = weight_tile(problem, work, pair, visible, row);
+            problem->weight_term->forward(problem, &weighted,
+                                          state->score + row * TILE_ROW + weighted.key - pair->key, TILE_ROW);
         }
     if (problem->value_term)
         add_value_term(problem, work, state, pair, visible, count);
@@ -295,6 +308,8 @@ void ROTARY_KERNEL(rotary_attention_forward)(const rotary_attention_problem *pro
     struct state state;
     carve(&state, scratch, problem, work->query_end - work->query_begin);
     load_queries(problem, work, &state);
+    if (problem->value_term) /* its margins are read */
+        memset(state.score - SCORE_MARGIN, 0, (SCORE_MARGIN + QUERY_BLOCK * TILE_ROW) * sizeof(float));
     rotary_attention_work keys = *work;
     int64_t begin = first_key(problem, work->query_begin), end = end_key(problem, work->query_end - 1);
     for (int64_t first = begin / KEY_BLOCK * KEY_BLOCK; first < end; first += KEY_BLOCK) {

@@ -65,40 +65,38 @@ static void reverse(float *to, const float *from, int64_t count)
 
 /* With one scale: the biases of the tile's distances. A tile is a part of them whose rows are one distance
  * apart, as that of a bias by distance. */
-static const float *distance_scores(struct piecewise_tile *t, bool transposed, float *table,
-                                    int64_t *row_stride)
+static struct rotary_attention_term_tile distance_scores(struct piecewise_tile *t, bool transposed,
+                                                         float *table)
 {
     piecewise_query(t, 0);
     struct piecewise_run run = runs_of_tile(t);
     while (next_run(t, &run))
         fill_run(t, &run, table);
-    *row_stride = -1;
     if (!transposed)
-        return table + t->queries - 1;
+        return rotary_attention_whole_tile(table + t->queries - 1, -1);
     float *reversed = table + t->distances + LANES;
     reverse(reversed, table, t->distances);
-    return reversed + t->keys - 1;
+    return rotary_attention_whole_tile(reversed + t->keys - 1, -1);
 }
 
-static const float *scores(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
-                           float *scratch, int64_t *row_stride)
+static struct rotary_attention_term_tile scores(const rotary_attention_problem *problem,
+                                                const struct rotary_attention_tile *tile, float *scratch)
 {
     struct piecewise_tile t;
     piecewise_begin(&t, problem, tile, scratch);
     float *rows = scratch + t.distances + LANES, *columns = rows + t.queries * t.keys + LANES;
     if (has_one_scale(&t))
-        return distance_scores(&t, tile->transposed, rows, row_stride);
+        return distance_scores(&t, tile->transposed, rows);
     for (int64_t row = 0; row < t.queries; row++) {
         piecewise_query(&t, row);
         struct piecewise_run run = runs_of_query(&t, row);
         while (next_run(&t, &run))
             fill_run(&t, &run, rows + row * t.keys);
     }
-    *row_stride = tile->columns;
     if (!tile->transposed)
-        return rows;
+        return rotary_attention_whole_tile(rows, tile->columns);
     transpose_tile(columns, t.queries, rows, t.keys, t.queries, t.keys);
-    return columns;
+    return rotary_attention_whole_tile(columns, tile->columns);
 }
 
 /* Adds ds and ds x of a run to the sums of its segment, and writes ds slope scale. Returns the lanes of the

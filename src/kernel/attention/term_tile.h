@@ -12,12 +12,25 @@
 
 #include <math.h>
 
-/* Floats of scratch that term_scores and add_term_gradients need for a tile: the sum of the terms, and what
- * one term needs, which is most for vectors by distance and piecewise-linear biases. */
+/* Floats of scratch that one term needs for a tile: most for vectors by distance and piecewise-linear biases.
+ */
+static inline int64_t one_term_scratch(int64_t rows, int64_t columns, int64_t head_dim)
+{
+    return max_i64(rotary_attention_vector_scratch(rows, columns, head_dim),
+                   rotary_attention_piecewise_scratch(rows, columns));
+}
+
+/* The same of term_scores and add_term_gradients: the sum of the terms, and what one needs. */
 static inline int64_t term_scratch(int64_t rows, int64_t columns, int64_t head_dim)
 {
-    return rows * columns + max_i64(rotary_attention_vector_scratch(rows, columns, head_dim),
-                                    rotary_attention_piecewise_scratch(rows, columns));
+    return rows * columns + one_term_scratch(rows, columns, head_dim);
+}
+
+/* The same of term_starts. */
+static inline int64_t start_scratch(int64_t rows, int64_t columns, int64_t head_dim)
+{
+    return max_i64(term_scratch(rows, columns, head_dim),
+                   MAX_STARTS * one_term_scratch(rows, columns, head_dim));
 }
 
 /* to (+)= the term's tile. A masked entry is -infinity, so that no sum unmasks it. */
@@ -32,22 +45,62 @@ static inline void add_term(const struct rotary_attention_tile *tile, float *to,
         }
 }
 
-/* The sum of the problem's score terms, of which there is one at least: row r of the tile is at r *
- * *row_stride. Columns are a multiple of LANES. */
-static inline const float *term_scores(const rotary_attention_problem *problem,
-                                       const struct rotary_attention_tile *tile, float *scratch,
-                                       int64_t *row_stride)
+/* The sum of the problem's score terms, of which there is one at least, with all columns: a multiple of
+ * LANES. */
+static inline struct rotary_attention_term_tile
+term_scores(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile, float *scratch)
 {
     const struct rotary_attention_score_term *const *term = problem->score_terms;
     if (!term[1])
-        return term[0]->scores(problem, tile, scratch, row_stride);
+        return term[0]->scores(problem, tile, scratch);
     float *one = scratch + tile->rows * tile->columns;
     for (bool add = false; *term; term++, add = true) {
-        const float *scores = (*term)->scores(problem, tile, one, row_stride);
-        add_term(tile, scratch, scores, *row_stride, add);
+        const struct rotary_attention_term_tile scores = (*term)->scores(problem, tile, one);
+        add_term(tile, scratch, scores.from, scores.row_stride, add);
     }
-    *row_stride = tile->columns;
-    return scratch;
+    return rotary_attention_whole_tile(scratch, tile->columns);
+}
+
+/* Tiles whose sum the products of a tile start with (struct tile_start). */
+struct starts {
+    int64_t count;
+    struct rotary_attention_term_tile tile[MAX_STARTS];
+};
+
+/* The score terms of a tile, of which none masks. */
+static inline struct starts term_starts(const rotary_attention_problem *problem,
+                                        const struct rotary_attention_tile *tile, float *scratch)
+{
+    struct starts starts = {0};
+    int64_t one = one_term_scratch(tile->rows, tile->columns, problem->head_dim);
+    while (starts.count <= MAX_STARTS && problem->score_terms[starts.count])
+        starts.count++;
+    if (starts.count > MAX_STARTS)
+        return (struct starts){1, {term_scores(problem, tile, scratch)}};
+    struct rotary_attention_tile with_ends = *tile;
+    with_ends.ends = true;
+    for (int64_t i = 0; i < starts.count; i++)
+        starts.tile[i] = problem->score_terms[i]->scores(problem, &with_ends, scratch + i * one);
+    return starts;
+}
+
+/* What the products of a group start with: those of rows from `row` on, COLUMNS columns from `column` on. */
+static inline struct tile_start start_of(const struct starts *starts, int64_t row, int64_t column)
+{
+    struct tile_start start = {.count = starts->count};
+    for (int64_t i = 0; i < starts->count; i++) {
+        const struct rotary_attention_term_tile *tile = &starts->tile[i];
+        start.row[i] = ROTARY_ATTENTION_TERM_WIDE;
+        if (column < tile->near_begin) {
+            start.from[i] = tile->before + row * ROTARY_ATTENTION_TERM_WIDE;
+        } else if (column >= tile->near_end) {
+            start.from[i] = tile->after + row * ROTARY_ATTENTION_TERM_WIDE;
+        } else {
+            start.row[i] = tile->row_stride;
+            start.from[i] = tile->from + row * tile->row_stride + column;
+        }
+    }
+    return start;
 }
 
 /* Adds the gradients of the problem's score terms for a tile. */
@@ -86,6 +139,19 @@ static inline struct rotary_attention_term_bound bound_left(const rotary_attenti
         left.by_key += units * of_term.by_key;
     }
     return left;
+}
+
+/* Scores of heads whose terms are small, but for what grows with |q| and |k|, start with them: every product
+ * that is added to a large one is rounded as coarsely. Forward and backward do the same, so that scores are
+ * rounded alike and p of a row adds up to 1. */
+enum {
+    SCORE_BOUND = 40, /* e^40 summed over the longest row does not overflow, e^-40 does not vanish */
+    START_BOUND = 8
+};
+
+static inline bool scores_start(const struct rotary_attention_term_bound *left)
+{
+    return left->constant >= SCORE_BOUND - START_BOUND;
 }
 
 /* The scores of a query are small where |k|^2 is at most `limit` / `norm`: |q| |k| + by_query |q| + by_key

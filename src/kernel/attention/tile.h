@@ -21,6 +21,8 @@ enum { ROWS = 8, COLUMNS = 2 * LANES, STEP = 32 };
 enum { ROWS = 6, COLUMNS = 2 * LANES, STEP = 3 * COLUMNS };
 #endif
 enum { QUERY_BLOCK = 48, KEY_BLOCK = ROTARY_ATTENTION_KEY_BLOCK };
+/* Floats in a row of a tile of scores: after its columns there is a margin (attention_terms.h). */
+enum { SCORE_MARGIN = ROTARY_ATTENTION_TERM_MARGIN, TILE_ROW = KEY_BLOCK + SCORE_MARGIN };
 _Static_assert(ROTARY_ATTENTION_ROW_MULTIPLE % KEY_BLOCK == 0 && KEY_BLOCK % STEP == 0 &&
                    QUERY_BLOCK % ROWS == 0 && ROTARY_ATTENTION_SUM_ROWS % ROWS == 0 &&
                    QUERY_BLOCK % ROTARY_ATTENTION_SUM_ROWS == 0,
@@ -182,17 +184,33 @@ static inline void load_key_rows(float *rows, const rotary_attention_problem *pr
     }
 }
 
-/* c[ROWS][COLUMNS] (+)= a[ROWS][depth] b[depth][COLUMNS]; element (i, k) of a is a[i * a_row + k * a_depth].
- */
-static inline void multiply_tile(int64_t depth, const float *a, int64_t a_row, int64_t a_depth,
-                                 const float *b, int64_t b_depth, float *c, int64_t c_row, bool add)
+/* What the sums of a tile's products start with: the sum of `count` tiles, row i of which is at from + i *
+ * row. */
+enum { MAX_STARTS = 2 };
+struct tile_start {
+    int64_t count;
+    const float *from[MAX_STARTS];
+    int64_t row[MAX_STARTS];
+};
+
+/* c[ROWS][COLUMNS] = start + a[ROWS][depth] b[depth][COLUMNS]; element (i, k) of a is a[i * a_row + k *
+ * a_depth]. */
+static inline __attribute__((always_inline)) void
+multiply_tile_onto(const struct tile_start *start, int64_t depth, const float *a, int64_t a_row,
+                   int64_t a_depth, const float *b, int64_t b_depth, float *c, int64_t c_row)
 {
     vfloat left[ROWS], right[ROWS];
 #pragma GCC unroll 8
     for (int i = 0; i < ROWS; i++) {
-        left[i] = add ? v_load(c + i * c_row) : (vfloat){0};
-        right[i] = add ? v_load(c + i * c_row + LANES) : (vfloat){0};
+        left[i] = start->count ? v_load(start->from[0] + i * start->row[0]) : (vfloat){0};
+        right[i] = start->count ? v_load(start->from[0] + i * start->row[0] + LANES) : (vfloat){0};
     }
+    for (int64_t at = 1; at < start->count; at++)
+#pragma GCC unroll 8
+        for (int i = 0; i < ROWS; i++) {
+            left[i] += v_load(start->from[at] + i * start->row[at]);
+            right[i] += v_load(start->from[at] + i * start->row[at] + LANES);
+        }
     for (int64_t k = 0; k < depth; k++) {
         vfloat b_left = v_load(b + k * b_depth), b_right = v_load(b + k * b_depth + LANES);
 #pragma GCC unroll 8
@@ -207,6 +225,14 @@ static inline void multiply_tile(int64_t depth, const float *a, int64_t a_row, i
         v_store(c + i * c_row, left[i]);
         v_store(c + i * c_row + LANES, right[i]);
     }
+}
+
+/* c[ROWS][COLUMNS] (+)= a[ROWS][depth] b[depth][COLUMNS]. */
+static inline void multiply_tile(int64_t depth, const float *a, int64_t a_row, int64_t a_depth,
+                                 const float *b, int64_t b_depth, float *c, int64_t c_row, bool add)
+{
+    const struct tile_start start = {.count = add ? 1 : 0, .from = {c}, .row = {c_row}};
+    multiply_tile_onto(&start, depth, a, a_row, a_depth, b, b_depth, c, c_row);
 }
 
 /* Transposes a LANES x LANES square, rows `from_row` floats apart: each step shuffles the first half of the
@@ -258,28 +284,20 @@ static inline int64_t visible_ranges(const rotary_attention_problem *problem, in
     return groups;
 }
 
-/* c[ROWS][COLUMNS] of a group, from `column` on, = a[...][depth] b, where b is in panels. Returns false, and
- * does nothing, where no column is visible. */
-static inline bool multiply_visible_tile(struct range visible, int64_t group, int64_t column, int64_t depth,
-                                         const float *a, const float *b, float *c)
+static inline bool is_visible_tile(struct range visible, int64_t column)
 {
-    if (column >= visible.end || column + COLUMNS <= visible.begin)
-        return false;
-    multiply_tile(depth, a + group * ROWS * depth, depth, 1, b + column * depth, COLUMNS,
-                  c + group * ROWS * KEY_BLOCK + column, KEY_BLOCK, false);
-    return true;
+    return column < visible.end && column + COLUMNS > visible.begin;
 }
 
-/* All tiles: c[groups of ROWS][KEY_BLOCK]. */
-static inline void multiply_visible(int64_t groups, const struct range *visible, int64_t columns,
-                                    int64_t depth, const float *a, const float *b, float *c)
+/* c[ROWS][COLUMNS] of a group, from `column` on, = start + a[...][depth] b, where b is in panels. */
+static inline void multiply_group(const struct tile_start *start, int64_t group, int64_t column,
+                                  int64_t depth, const float *a, const float *b, float *c)
 {
-    for (int64_t column = 0; column < columns; column += COLUMNS)
-        for (int64_t group = 0; group < groups; group++)
-            multiply_visible_tile(visible[group], group, column, depth, a, b, c);
+    multiply_tile_onto(start, depth, a + group * ROWS * depth, depth, 1, b + column * depth, COLUMNS,
+                       c + group * ROWS * TILE_ROW + column, TILE_ROW);
 }
 
-/* c[groups of ROWS][width] += a[...][KEY_BLOCK] rows, summed over visible columns. */
+/* c[groups of ROWS][width] += a[...][TILE_ROW] rows, summed over visible columns. */
 static inline void accumulate_visible(int64_t groups, const struct range *visible, int64_t width,
                                       const float *a, const float *rows, float *c)
 {
@@ -287,7 +305,7 @@ static inline void accumulate_visible(int64_t groups, const struct range *visibl
         for (int64_t group = 0; group < groups; group++) {
             int64_t begin = visible[group].begin, end = visible[group].end;
             if (begin < end)
-                multiply_tile(end - begin, a + group * ROWS * KEY_BLOCK + begin, KEY_BLOCK, 1,
+                multiply_tile(end - begin, a + group * ROWS * TILE_ROW + begin, TILE_ROW, 1,
                               rows + begin * width + channel, width, c + group * ROWS * width + channel,
                               width, true);
         }
@@ -311,6 +329,14 @@ static inline void mask_outside(float *row, int64_t columns, int64_t begin, int6
         vint visible = (lane_column >= (int32_t)begin) & (lane_column < (int32_t)end);
         v_store(row + column, (vfloat)v_blend(visible, (vint)v_load(row + column), (vint)v_set(value)));
     }
+}
+
+/* A row, of which there is a margin before and after the columns: all outside begin ... end - 1 becomes 0.
+ * The margin before it is that of another row. */
+static inline void mask_with_margin(float *row, int64_t columns, int64_t begin, int64_t end)
+{
+    mask_outside(row, columns, begin, end, 0);
+    memset(row + columns, 0, SCORE_MARGIN * sizeof *row);
 }
 
 /* Applies softcap, if any, to a row of scaled q . k, then adds biases, if any, to columns begin ... end - 1.

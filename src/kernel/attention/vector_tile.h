@@ -22,7 +22,7 @@
 
 enum { ENTRIES = ROTARY_ATTENTION_ENTRIES };
 _Static_assert(ENTRIES % COLUMNS == 0 && ENTRIES % ROWS == 0 && ROTARY_ATTENTION_VECTOR_ROWS % ROWS == 0 &&
-                   ROWS <= 8 && COLUMNS <= 32,
+                   ROWS <= 8 && ROTARY_ATTENTION_TERM_WIDE % COLUMNS == 0,
                "entries and queries are full tiles");
 
 /* The tile, and its scratch. */
@@ -33,11 +33,13 @@ struct vector_tile {
     struct rotary_attention_entries entries;
     int64_t rows, width; /* of the queries, padded */
     int64_t product_row;
-    float *query;   /* [rows, width]: the queries' rows */
-    float *product; /* [rows, product_row]: products by distance */
-    float *entry;   /* [ENTRIES, width] */
-    float *below;   /* [rows]: the sums of numbers of distances before the table's first */
-    float *above;   /* likewise, after its last */
+    const float *query; /* [rows, width]: the queries' rows */
+    float *loaded;      /* likewise: where load_vector_rows puts them */
+    float *product;     /* [rows, product_row]: products by distance */
+    float *entry;       /* [ENTRIES, width] */
+    float *below;       /* [rows]: the sums of numbers of distances before the table's first */
+    float *above;       /* likewise, after its last */
+    float *ends;    /* [2, rows, ROTARY_ATTENTION_TERM_WIDE]: the products beyond the tile's near columns */
     float *columns; /* [head_dim, product_row]: the entries transposed, where the call has not packed them */
     float *square;  /* a tile of numbers with margins, or one that is transposed in the kernel */
 };
@@ -93,12 +95,13 @@ static inline struct vector_tile vector_tile_of(const rotary_attention_problem *
                                .width = rotary_attention_row(problem->head_dim),
                                .product_row = rotary_attention_product_row(extent.queries, extent.keys)};
     made.entries = rotary_attention_entries_of(table, extent);
-    made.query = scratch;
-    made.product = made.query + made.rows * made.width;
+    made.query = made.loaded = scratch;
+    made.product = made.loaded + made.rows * made.width;
     made.entry = made.product + made.rows * made.product_row;
     made.below = made.entry + ENTRIES * made.width;
     made.above = made.below + round_up(made.rows, LANES);
-    made.columns = made.above + round_up(made.rows, LANES);
+    made.ends = made.above + round_up(made.rows, LANES);
+    made.columns = made.ends + 2 * made.rows * ROTARY_ATTENTION_TERM_WIDE;
     made.square = made.columns + made.head_dim * made.product_row;
     return made;
 }
@@ -125,7 +128,7 @@ static inline void load_vector_rows(const rotary_attention_problem *problem, int
     int64_t head = t->table.by_key ? t->head / (problem->heads / problem->key_value_heads) : t->head;
     bool in_place = !problem->bf16 && !from->rotation.cosine;
     for (int64_t at = 0; at < count; at++) {
-        float *row = t->query + at * width;
+        float *row = t->loaded + at * width;
         int64_t query = t->extent.query + at, place = t->table.by_key ? key_row(problem, query) : query;
         const void *vector = vector_at(problem, from->view, sequence, place, head);
         if (!in_place) {
@@ -141,7 +144,7 @@ static inline void load_vector_rows(const rotary_attention_problem *problem, int
             v_store(row + channel, lanes * v_set(from->factor));
         }
     }
-    memset(t->query + count * width, 0, (size_t)((t->rows - count) * width) * sizeof(float));
+    memset(t->loaded + count * width, 0, (size_t)((t->rows - count) * width) * sizeof(float));
 }
 
 static inline const float *entry_at(const struct vector_tile *t, int64_t entry)
@@ -150,7 +153,7 @@ static inline const float *entry_at(const struct vector_tile *t, int64_t entry)
     return vectors->data + t->head * vectors->head_stride + entry * vectors->distance_stride;
 }
 
-/* Entries first ... first + count - 1 in rows of width floats: where they lie, or a copy. */
+/* Entries first ... first + count - 1 in rows of width floats: packed, where they lie, or a copy. */
 struct entry_rows {
     const float *from;
     int64_t row;
@@ -158,6 +161,10 @@ struct entry_rows {
 
 static inline struct entry_rows load_entries(const struct vector_tile *t, int64_t first, int64_t count)
 {
+    const struct rotary_attention_columns *packed = t->table.columns;
+    if (packed)
+        return (struct entry_rows){
+            packed->rows + t->head * packed->rows_head_stride + (first - packed->first) * t->width, t->width};
     if (t->head_dim == t->width)
         return (struct entry_rows){entry_at(t, first), t->table.vectors.distance_stride};
     for (int64_t at = 0; at < count; at++) {
@@ -189,7 +196,7 @@ static inline int64_t first_product(const struct vector_tile *t)
 }
 
 /* Multiplies each group of rows with the entries that it uses, COLUMNS at a time: the last time may take
- * some after them. */
+ * some after them. Those of one group are nearly those of the next, which finds them in the cache. */
 static inline void multiply_entries(const struct vector_tile *t)
 {
     const struct rotary_attention_columns *packed = t->table.columns;
@@ -204,15 +211,33 @@ static inline void multiply_entries(const struct vector_tile *t)
                                       stride);
     }
     float *product = t->product + first_product(t);
-    for (int64_t row = 0; row < t->rows; row += ROWS) {
-        struct range used = entries_of_rows(t, row);
-        /* An end of the table that is repeated is among them. */
-        used.begin = min_i64(used.begin, t->entries.end - 1);
-        used.end = max_i64(used.end, t->entries.begin + 1);
-        for (int64_t entry = used.begin; entry < used.end; entry += COLUMNS)
-            multiply_tile(t->head_dim, t->query + row * t->width, t->width, 1, columns + entry - first,
-                          stride, product + row * t->product_row + entry - t->entries.begin, t->product_row,
-                          false);
+    int64_t most = min_i64(t->entries.end - t->entries.begin, t->extent.keys + ROWS - 1);
+    for (int64_t at = 0; at < most; at += COLUMNS)
+        for (int64_t row = 0; row < t->rows; row += ROWS) {
+            struct range used = entries_of_rows(t, row);
+            /* An end of the table that is repeated is among them. */
+            int64_t entry = min_i64(used.begin, t->entries.end - 1) + at;
+            if (entry < max_i64(used.end, t->entries.begin + 1))
+                multiply_tile(t->head_dim, t->query + row * t->width, t->width, 1, columns + entry - first,
+                              stride, product + row * t->product_row + entry - t->entries.begin,
+                              t->product_row, false);
+        }
+}
+
+/* The same with one entry, rounded alike: LANES queries at a time, which are transposed. */
+static inline void multiply_one_entry(const struct vector_tile *t)
+{
+    const float *vector = entry_at(t, t->entries.begin);
+    float *columns = t->columns, *product = t->product + first_product(t), products[LANES];
+    for (int64_t row = 0; row < t->extent.queries; row += LANES) {
+        vfloat sum = {0};
+        for (int64_t channel = 0; channel < t->width; channel += LANES)
+            transpose_square(columns + channel * LANES, LANES, t->query + row * t->width + channel, t->width);
+        for (int64_t channel = 0; channel < t->head_dim; channel++)
+            sum = v_fma(v_load(columns + channel * LANES), v_set(vector[channel]), sum);
+        v_store(products, sum);
+        for (int64_t at = row; at < min_i64(row + LANES, t->extent.queries); at++)
+            product[at * t->product_row] = products[at - row];
     }
 }
 
@@ -239,13 +264,27 @@ static inline void fill(float *to, float value, int64_t count)
         v_store_part(to + at, v_set(value), count - at);
 }
 
-/* Repeats the products with the ends of the table for the distances beyond them. */
-static inline void repeat_ends(const struct vector_tile *t)
+/* The columns that have products with other entries than the table's first in some row and its last in some
+ * row, with those around them up to a multiple of ROTARY_ATTENTION_TERM_WIDE. */
+static inline struct range near_columns(const struct vector_tile *t)
+{
+    int64_t keys = t->extent.keys, begin = t->entries.begin - t->entries.low,
+            end = t->entries.end - t->entries.low;
+    int64_t first = max_i64(0, min_i64(keys, begin - t->extent.queries + 2));
+    int64_t last = round_up(max_i64(0, min_i64(keys, end - 1)), ROTARY_ATTENTION_TERM_WIDE);
+    if (first < keys)
+        first -= first % ROTARY_ATTENTION_TERM_WIDE;
+    return (struct range){first, max_i64(first, last)};
+}
+
+/* Repeats the products with the ends of the table for the distances beyond them, in some columns. */
+static inline void repeat_ends(const struct vector_tile *t, struct range columns)
 {
     int64_t begin = first_product(t), end = begin + t->entries.end - t->entries.begin;
     for (int64_t row = 0; row < t->extent.queries; row++) {
         float *product = t->product + row * t->product_row;
-        int64_t first = t->extent.queries - 1 - row, last = first + t->extent.keys;
+        int64_t corner = t->extent.queries - 1 - row, first = corner + columns.begin,
+                last = corner + min_i64(columns.end, t->extent.keys);
         if (first < begin)
             fill(product + first, product[begin], min_i64(begin, last) - first);
         if (last > end)
@@ -262,22 +301,49 @@ static inline void transpose_tile(float *to, int64_t to_row, const float *from, 
             transpose_square(to + column * to_row + row, to_row, from + row * from_row + column, from_row);
 }
 
-/* The products of the queries' rows, which are loaded, with the vectors of the tile's distances, as the
- * kernel has its tile: row r is at r * *row_stride. */
-static inline const float *vector_products(const struct vector_tile *t, bool transposed, int64_t *row_stride)
+/* Fills the ends of a tile with these near columns. */
+static inline void widen_ends(const struct vector_tile *t, struct range near)
 {
+    int64_t first = first_product(t), last = first + t->entries.end - t->entries.begin - 1;
+    float *after = t->ends + t->rows * ROTARY_ATTENTION_TERM_WIDE;
+    for (int64_t row = 0; row < t->extent.queries; row++) {
+        const float *product = t->product + row * t->product_row;
+        int64_t at = row * ROTARY_ATTENTION_TERM_WIDE;
+        if (near.begin > 0)
+            fill(t->ends + at, product[first], ROTARY_ATTENTION_TERM_WIDE);
+        if (near.end < t->extent.keys)
+            fill(after + at, product[last], ROTARY_ATTENTION_TERM_WIDE);
+    }
+}
+
+/* The products of the queries' rows, which are loaded, with the vectors of the tile's distances, as the
+ * kernel has its tile; with ends, if it takes them. */
+static inline struct rotary_attention_term_tile vector_products(const struct vector_tile *t, bool transposed,
+                                                                bool ends)
+{
+    struct range near = {0, t->extent.keys};
+    if (ends)
+        near = near_columns(t);
     if (t->extent.queries == 1) /* as in decoding alone: other tiles have padded rows */
         multiply_entries_by_one(t);
+    else if (t->entries.end - t->entries.begin == 1)
+        multiply_one_entry(t);
     else
         multiply_entries(t);
-    repeat_ends(t);
-    const float *corner = t->product + t->extent.queries - 1;
-    *row_stride = t->product_row - 1;
+    repeat_ends(t, near);
+    struct rotary_attention_term_tile tile = {.from = t->product + t->extent.queries - 1,
+                                              .row_stride = t->product_row - 1,
+                                              .near_begin = near.begin,
+                                              .near_end = near.end,
+                                              .before = t->ends,
+                                              .after = t->ends + t->rows * ROTARY_ATTENTION_TERM_WIDE};
+    if (ends)
+        widen_ends(t, near);
     if (!transposed)
-        return corner;
-    transpose_tile(t->square, t->extent.queries, corner, *row_stride, t->extent.queries, t->extent.keys);
-    *row_stride = t->extent.queries;
-    return t->square;
+        return tile;
+    transpose_tile(t->square, t->extent.queries, tile.from, tile.row_stride, t->extent.queries,
+                   t->extent.keys);
+    return rotary_attention_whole_tile(t->square, t->extent.queries);
 }
 
 static inline float sum_of(const float *from, int64_t count)
@@ -382,20 +448,22 @@ static inline void add_outer(const struct vector_tile *t, const float *factors, 
 /* sums, t->rows rows, += the numbers times the entries. */
 static inline void add_to_queries(const struct vector_tile *t, const struct numbers *numbers, float *sums)
 {
-    int64_t chunk = t->head_dim == t->width ? t->entries.end - t->entries.begin : ENTRIES;
+    bool copied = !t->table.columns && t->head_dim != t->width;
+    int64_t chunk = copied ? ENTRIES : t->entries.end - t->entries.begin;
     for (int64_t first = t->entries.begin; first < t->entries.end; first += chunk) {
         int64_t last = min_i64(first + chunk, t->entries.end);
         struct entry_rows rows = load_entries(t, first, last - first);
-        for (int64_t row = 0; row < t->rows; row += ROWS) {
-            struct range used = entries_of_rows(t, row);
-            int64_t begin = max_i64(used.begin, first), end = min_i64(used.end, last);
-            const float *from =
-                numbers->from + row * numbers->query + (begin - entry_of_query(t, row)) * numbers->key;
-            for (int64_t channel = 0; channel < t->width && begin < end; channel += COLUMNS)
-                multiply_tile(end - begin, from, numbers->query + numbers->key, numbers->key,
-                              rows.from + (begin - first) * rows.row + channel, rows.row,
-                              sums + row * t->width + channel, t->width, true);
-        }
+        for (int64_t channel = 0; channel < t->width; channel += COLUMNS)
+            for (int64_t row = 0; row < t->rows; row += ROWS) {
+                struct range used = entries_of_rows(t, row);
+                int64_t begin = max_i64(used.begin, first), end = min_i64(used.end, last);
+                const float *from =
+                    numbers->from + row * numbers->query + (begin - entry_of_query(t, row)) * numbers->key;
+                if (begin < end)
+                    multiply_tile(end - begin, from, numbers->query + numbers->key, numbers->key,
+                                  rows.from + (begin - first) * rows.row + channel, rows.row,
+                                  sums + row * t->width + channel, t->width, true);
+            }
     }
     if (is_below(t))
         add_outer(t, t->below, t->entries.begin, sums);
