@@ -141,17 +141,14 @@ static inline struct rotary_attention_term_bound bound_left(const rotary_attenti
     return left;
 }
 
-/* Scores of heads whose terms are small, but for what grows with |q| and |k|, start with them: every product
- * that is added to a large one is rounded as coarsely. Forward and backward do the same, so that scores are
- * rounded alike and p of a row adds up to 1. */
-enum {
-    SCORE_BOUND = 40, /* e^40 summed over the longest row does not overflow, e^-40 does not vanish */
-    START_BOUND = 8
-};
+enum { SCORE_BOUND = 40 /* e^40 summed over the longest row does not overflow, e^-40 does not vanish */ };
 
+/* Whether products of scores start with the score terms: where these are bounded by |q| and |k|, as the
+ * products are. What is added to a large bias is rounded as coarsely as the bias. Forward and backward do the
+ * same, so that scores are rounded alike and p of a row adds up to 1. */
 static inline bool scores_start(const struct rotary_attention_term_bound *left)
 {
-    return left->constant >= SCORE_BOUND - START_BOUND;
+    return left->constant == SCORE_BOUND;
 }
 
 /* The scores of a query are small where |k|^2 is at most `limit` / `norm`: |q| |k| + by_query |q| + by_key
