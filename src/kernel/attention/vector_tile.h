@@ -7,7 +7,8 @@
  * a query are a row in the order of distances, where distances beyond an end of the table repeat the entry at
  * that end. A key is one distance on from the key before it, and a query one back from the query above it. So
  * in the rows of products, those of the tile are a tile whose rows start one product before the row above,
- * and nothing is moved.
+ * and nothing is moved. Far from the entries of a clipped table all keys of a query have one product: a
+ * kernel that takes ends gets it once.
  *
  * Sums: numbers of the tile (weights, or ds) are read likewise, each row of a group one number later than the
  * row above, so that a column holds those of one entry. They times the entries are sums for the queries; they
