@@ -126,11 +126,23 @@ static void print_targets(const struct tokenizer *tokenizer, const struct data_a
         }
 }
 
-/* What became of the lines of a task's corpus, and its vocabularies. */
-static void print_counts(const struct task *task)
+/* Of a corpus without an encoder's side. */
+static void print_documents(const struct task *task)
 {
-    if (task_examples(task, TASK_TRAINING) == 0)
-        return;
+    for (int split = 0; split < TASK_SPLITS; split++) {
+        const struct task_counts counts = task_counts(task, (enum task_split)split);
+        if (counts.pairs > 0)
+            printf("%s: %lld documents, %lld of them longer than a sequence and cut; %lld sequences; %lld "
+                   "tokens (longest %lld)\n",
+                   task_split_names[split], (long long)counts.pairs, (long long)counts.too_long,
+                   (long long)task_examples(task, (enum task_split)split), (long long)counts.target_tokens,
+                   (long long)counts.longest_target);
+    }
+    printf("vocabulary: %lld tokens\n", (long long)task_vocabulary(task).target);
+}
+
+static void print_pairs(const struct task *task)
+{
     const struct task_vocabulary vocabulary = task_vocabulary(task);
     for (int split = 0; split < TASK_SPLITS; split++) {
         const struct task_counts counts = task_counts(task, (enum task_split)split);
@@ -147,6 +159,17 @@ static void print_counts(const struct task *task)
     else
         printf("vocabularies: %lld tokens of source, %lld of target\n", (long long)vocabulary.source,
                (long long)vocabulary.target);
+}
+
+/* What became of the lines of a task's corpus, and its vocabularies. */
+static void print_counts(const struct task *task)
+{
+    if (task_examples(task, TASK_TRAINING) == 0)
+        return;
+    if (task_shape(task).source_time > 0)
+        print_pairs(task);
+    else
+        print_documents(task);
 }
 
 static void print_text(const struct data_plan *plan, const struct task *task, const struct data_arrays *data)
@@ -203,20 +226,32 @@ static json_t *array_json(const struct data_arrays *data, int array)
     return rows;
 }
 
+static json_t *documents_json(const struct task *task, enum task_split split)
+{
+    const struct task_counts counts = task_counts(task, split);
+    return json_pack("{s:I, s:I, s:I, s:I, s:I}", "documents", (json_int_t)counts.pairs, "cut",
+                     (json_int_t)counts.too_long, "sequences", (json_int_t)task_examples(task, split),
+                     "tokens", (json_int_t)counts.target_tokens, "longest",
+                     (json_int_t)counts.longest_target);
+}
+
+static json_t *pairs_json(const struct task *task, enum task_split split)
+{
+    const struct task_counts counts = task_counts(task, split);
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "pairs", (json_int_t)counts.pairs, "used",
+                     (json_int_t)task_examples(task, split), "empty", (json_int_t)counts.empty, "too_long",
+                     (json_int_t)counts.too_long, "source_tokens", (json_int_t)counts.source_tokens,
+                     "target_tokens", (json_int_t)counts.target_tokens, "longest_source",
+                     (json_int_t)counts.longest_source, "longest_target", (json_int_t)counts.longest_target);
+}
+
 static json_t *counts_json(const struct task *task)
 {
     json_t *splits = json_object();
-    for (int split = 0; split < TASK_SPLITS; split++) {
-        const struct task_counts counts = task_counts(task, (enum task_split)split);
+    for (int split = 0; split < TASK_SPLITS; split++)
         json_object_set_new(
             splits, task_split_names[split],
-            json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "pairs", (json_int_t)counts.pairs, "used",
-                      (json_int_t)task_examples(task, (enum task_split)split), "empty",
-                      (json_int_t)counts.empty, "too_long", (json_int_t)counts.too_long, "source_tokens",
-                      (json_int_t)counts.source_tokens, "target_tokens", (json_int_t)counts.target_tokens,
-                      "longest_source", (json_int_t)counts.longest_source, "longest_target",
-                      (json_int_t)counts.longest_target));
-    }
+            (task_shape(task).source_time > 0 ? pairs_json : documents_json)(task, (enum task_split)split));
     return splits;
 }
 
@@ -283,7 +318,9 @@ static enum exit_status run(const struct invocation *invocation)
     struct data_arrays data;
     rotary_status status = task_create(
         &task, &made.config.task,
-        &(struct task_request){.folder = ((const struct data_options *)invocation->options)->run}, &error);
+        &(struct task_request){.folder = run_vocabulary_folder(
+                                   &made.config, ((const struct data_options *)invocation->options)->run)},
+        &error);
     if (status != ROTARY_OK)
         return command_fail(&error);
     status = data_arrays_create(&data, task, &made.request, &error);
@@ -314,10 +351,9 @@ const struct command command_data = {
         "given. --output writes int32 [3, rows, time], tokens, targets and mask: a target that does not "
         "count is "
         "-1, with 0 in the mask. Of problems it writes [2, rows, time], prompts and answers, with -1 after "
-        "their ends. The ids are places in \"vocabulary\" of a run's config.json. Of the task translation it "
-        "prints first what "
-        "became of the lines of its files, and the source, which is a fourth array: -1 follows the end of "
-        "a shorter row of tokens or of source.",
+        "their ends. The ids are places in \"vocabulary\" of a run's config.json. Of the tasks "
+        "translation and masked it prints first what became of the text of their files; of translation also "
+        "the source, which is a fourth array. -1 follows the end of a shorter row of tokens or of source.",
     .example = "rotary data index --seed 3 --step 20 --output batch.npy\n"
                "in Python, tokens, targets, mask = numpy.load(\"batch.npy\") is then what step 20 of "
                "rotary train index --seed 3 learned from",

@@ -18,7 +18,7 @@
 struct train_options {
     struct configuration_options configuration;
     struct option_integer steps;
-    const char *position, *out;
+    const char *position, *out, *init;
     bool resume, profile;
 };
 
@@ -29,6 +29,8 @@ static const struct setting train_table[] = {
              "preset's)"},
     {"--out", SETTING_TEXT, MEMBER(out), .metavar = "DIR",
      .help = "the run's folder (default: runs/TASK-PRESET-POSITION)"},
+    {"--init", SETTING_TEXT, MEMBER(init), .metavar = "DIR",
+     .help = "begin with the last weights and the vocabulary of the run in DIR: --set init=DIR"},
     {"--resume", SETTING_BOOLEAN, MEMBER(resume),
      .help = "resume the run in the folder, with its configuration"},
     {"--profile", SETTING_BOOLEAN, MEMBER(profile),
@@ -79,6 +81,7 @@ static rotary_status plan(const struct invocation *invocation, struct train_plan
     struct plan_request request = {.task = invocation->operands.items[0],
                                    .preset = options->configuration.preset,
                                    .position = options->position,
+                                   .init = options->init,
                                    .steps = options->steps,
                                    .assignments = &options->configuration.assignments,
                                    .common = &invocation->common,
@@ -114,7 +117,11 @@ static void show_corpus(void *argument, const struct task *task)
 {
     (void)argument;
     const struct task_counts counts = task_counts(task, TASK_TRAINING);
-    if (counts.pairs > 0)
+    if (counts.pairs > 0 && task_shape(task).source_time == 0)
+        fprintf(stderr, "%lld documents to train on, %lld of them cut: %lld sequences, %lld tokens\n",
+                (long long)counts.pairs, (long long)counts.too_long,
+                (long long)task_examples(task, TASK_TRAINING), (long long)counts.target_tokens);
+    else if (counts.pairs > 0)
         fprintf(
             stderr,
             "%lld of %lld pairs to train on, %lld tokens of source, %lld of target; left out: %lld with an "

@@ -315,7 +315,9 @@ static bool is_of_exact_match(const struct run_config *config)
 {
     struct task *task;
     if (config->train.primary_measure != MEASURE_AUTO ||
-        task_create(&task, &config->task, &(struct task_request){.need = TASK_SIZES}, NULL) != ROTARY_OK)
+        task_create(&task, &config->task,
+                    &(struct task_request){.folder = run_vocabulary_folder(config, NULL), .need = TASK_SIZES},
+                    NULL) != ROTARY_OK)
         return config->train.primary_measure == MEASURE_EXACT_MATCH;
     bool has_problems = task_has_problems(task);
     task_destroy(task);

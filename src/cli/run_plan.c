@@ -81,21 +81,46 @@ static rotary_status apply_preset(const char *task, const char *name, struct run
     return status;
 }
 
-static rotary_status apply_position(struct run_config *config, const char *where, const char *name,
-                                    rotary_error *error)
+/* Applies a setting that has an option of its own, `where`. */
+static rotary_status apply(struct run_config *config, const char *where, const char *key, const char *text,
+                           rotary_error *error)
 {
     struct settings settings[RUN_SETTINGS];
     run_settings(config, settings);
-    return settings_set(settings, RUN_SETTINGS, where, "position", name, error);
+    return settings_set(settings, RUN_SETTINGS, where, key, text, error);
+}
+
+/* Makes the model that of the run in `folder`, before options change it. What follows from vocabulary and
+ * length of the task is worked out anew; a table of learned positions keeps its length. */
+static rotary_status take_model(struct run_config *config, const char *folder, rotary_error *error)
+{
+    struct run_config recorded;
+    rotary_status status = run_read_config(folder, &recorded, error);
+    if (status != ROTARY_OK)
+        return status;
+    config->model = recorded.model;
+    config->model.vocab_size = config->model.source_vocab_size = 0;
+    if (config->model.position != POSITION_LEARNED)
+        config->model.max_position_embeddings = 0;
+    return ROTARY_OK;
+}
+
+static rotary_status apply_init(const struct plan_request *request, struct run_config *config,
+                                rotary_error *error)
+{
+    if (!request->init)
+        return ROTARY_OK;
+    rotary_status status = apply(config, "--init", "init", request->init, error);
+    return status == ROTARY_OK && !request->base ? take_model(config, request->init, error) : status;
 }
 
 static rotary_status apply_options(const struct plan_request *request, struct run_config *config,
                                    rotary_error *error)
 {
     const struct common_options *common = request->common;
-    rotary_status status = ROTARY_OK;
-    if (request->position)
-        status = apply_position(config, "--position", request->position, error);
+    rotary_status status = apply_init(request, config, error);
+    if (status == ROTARY_OK && request->position)
+        status = apply(config, "--position", "position", request->position, error);
     if (request->steps.given)
         config->train.steps = request->steps.value;
     if (common->seed.given)
@@ -203,7 +228,7 @@ static rotary_status add_position(const struct plan_positions_call *call, const 
                            call->where, call->max);
     struct run_config *config = &configs[*count];
     *config = *call->base;
-    rotary_status status = apply_position(config, call->where, name, error);
+    rotary_status status = apply(config, call->where, "position", name, error);
     if (status == ROTARY_OK && has_position(configs, *count, config))
         status = rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s names %s twice", call->where, name);
     *count += status == ROTARY_OK;

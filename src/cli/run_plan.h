@@ -15,6 +15,8 @@ struct plan_request {
     const char *preset;            /* NULL: `base` alone if there is one, else PLAN_PRESET */
     const struct run_config *base; /* what the preset is applied to; NULL: the defaults */
     const char *position;          /* NULL: as configured */
+    const char *init; /* folder of a run with the initial weights, whose model is taken too unless
+                       * there is a base; NULL: as configured */
     struct option_integer steps;
     const struct option_list *assignments;
     const struct common_options *common;

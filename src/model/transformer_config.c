@@ -15,7 +15,7 @@ static const char *const norm_positions[] = {"pre", "post", "both", "output", "n
 static const char *const parallel_residuals[] = {"no", "two_norms", "one_norm", NULL};
 static const char *const query_key_norms[] = {"none", "head", "all", NULL};
 static const char *const projection_biases[] = {"bias", "true", "false", NULL};
-static const char *const architectures[] = {"decoder", "encoder_decoder", "encoder", NULL};
+const char *const architecture_names[] = {"decoder", "encoder_decoder", "encoder", NULL};
 static const char *const classifier_activations[] = {"tanh", "gelu", "relu", NULL};
 static const char *const kerple_kernels[] = {"log", "power", NULL};
 static const char *const initialisations[] = {"pytorch", "normal", "glorot", "bert", NULL};
@@ -46,7 +46,7 @@ void transformer_config_default(struct transformer_config *config)
 static const struct setting table[] = {
     {"position", SETTING_CHOICE, MEMBER(position), 0, 0, position_names, .help = "position encoding",
      .object = MEMBER(position_object), .stands_for = own_encoding_value},
-    {"architecture", SETTING_CHOICE, MEMBER(architecture), 0, 0, architectures,
+    {"architecture", SETTING_CHOICE, MEMBER(architecture), 0, 0, architecture_names,
      .help =
          "decoder; encoder_decoder for tasks with a source; encoder, in which all tokens see one another"},
     {"vocab_size", SETTING_INTEGER, MEMBER(vocab_size), 0, 1 << 24, NULL, .help = "tokens; 0: the task's"},

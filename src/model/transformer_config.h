@@ -14,6 +14,7 @@ enum architecture {
     ARCHITECTURE_ENCODER_DECODER, /* an encoder, and a decoder that attends to its output */
     ARCHITECTURE_ENCODER          /* one stack in which every token sees all others (BERT) */
 };
+extern const char *const architecture_names[]; /* NULL-terminated, in the order of enum architecture */
 enum norm_position {
     NORM_POSITION_PRE,    /* of what a sublayer reads (GPT-2) */
     NORM_POSITION_POST,   /* of each residual sum (Vaswani et al. 2017) */

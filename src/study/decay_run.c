@@ -15,22 +15,24 @@ struct sequences {
     const struct decay_request *request;
     int64_t count;
     struct rotary_arena arena;
-    struct task_batch row; /* of a task without end; a finite corpus has its examples in memory */
+    struct task_batch row; /* where examples are not in memory */
 };
 
-static bool is_finite_corpus(const struct sequences *sequences)
+/* Whether the sequences are examples that are in memory. */
+static bool has_stored_examples(const struct sequences *sequences)
 {
-    return task_has_examples(task_configuration(sequences->request->task));
+    const struct task *task = sequences->request->task;
+    return task_examples(task, TASK_VALIDATION) > 0 && task_example(task, TASK_VALIDATION, 0).target;
 }
 
 static rotary_status open_sequences(struct sequences *sequences, rotary_error *error)
 {
     const struct task *task = sequences->request->task;
     sequences->count = sequences->request->sequences;
-    if (is_finite_corpus(sequences)) {
+    if (task_has_examples(task_configuration(task)))
         sequences->count = min_i64(sequences->count, task_examples(task, TASK_VALIDATION));
+    if (has_stored_examples(sequences))
         return ROTARY_OK;
-    }
     task_batch_carve(&sequences->row, task, 1, &sequences->arena);
     rotary_status status = rotary_arena_allocate(&sequences->arena, "a validation sequence", error);
     if (status == ROTARY_OK)
@@ -42,7 +44,7 @@ static rotary_status open_sequences(struct sequences *sequences, rotary_error *e
 static struct attention_weights_call sequence_at(const struct sequences *sequences, int64_t index)
 {
     const struct decay_request *request = sequences->request;
-    if (is_finite_corpus(sequences)) {
+    if (has_stored_examples(sequences)) {
         const struct task_example example = task_example(request->task, TASK_VALIDATION, index);
         return (struct attention_weights_call){
             .tokens = example.target,

@@ -180,7 +180,7 @@ rotary_status task_save(const struct task *task, const char *folder, rotary_erro
     if (!task->target_file)
         return ROTARY_OK;
     rotary_status status = save(task->tokenizer, folder, task->target_file, error);
-    if (status == ROTARY_OK && !task->vocabulary.shared)
+    if (status == ROTARY_OK && task->source_file && !task->vocabulary.shared)
         status = save(task->source_tokenizer, folder, task->source_file, error);
     return status;
 }
@@ -255,6 +255,11 @@ enum scoring task_scoring(const struct task *task)
     if (task->kind->problem)
         return SCORING_EXACT_MATCH;
     return task->kind->example && task->shape.source_time > 0 ? SCORING_BLEU : SCORING_LOSS;
+}
+
+bool task_wants_encoder(const struct task *task)
+{
+    return task->kind->encoder;
 }
 
 bool task_lowercase(const struct task *task)

@@ -178,6 +178,8 @@ struct problem_size {
 /* How the task's answers are scored: a task with problems by exact match, one whose examples have a source
  * and a reference by BLEU, others by the loss alone. */
 enum scoring task_scoring(const struct task *task);
+/* Whether the task's model is an encoder alone, in which every token is seen from every other. */
+bool task_wants_encoder(const struct task *task);
 /* Whether the task's text is lower case, and answers are scored without regard to case. */
 bool task_lowercase(const struct task *task);
 /* Whether the task has problems (prefix has none: its score is the validation loss). */

@@ -69,6 +69,8 @@ static const struct setting train_table[] = {
      .help = "sequences of the validation loss"},
     {"primary_measure", SETTING_CHOICE, MEMBER(primary_measure), 0, 0, measure_names,
      .help = "what decides a comparison; auto: what suits the task: exact_match, bleu or validation_loss"},
+    {"init", SETTING_TEXT, MEMBER(init),
+     .help = "folder of a run whose last weights and vocabulary are taken; empty: random weights"},
 };
 
 static void train_config_default(struct train_config *config)
@@ -153,23 +155,35 @@ static rotary_status check_measure(const struct run_config *config, enum scoring
         scoring == SCORING_LOSS ? "" : ", ");
 }
 
+static rotary_status check_architecture(const struct run_config *config, const struct task *task,
+                                        rotary_error *error)
+{
+    const bool source = task_vocabulary(task).source > 0, encoder = task_wants_encoder(task);
+    const int got = config->model.architecture, wanted = source    ? ARCHITECTURE_ENCODER_DECODER
+                                                         : encoder ? ARCHITECTURE_ENCODER
+                                                                   : ARCHITECTURE_DECODER;
+    if (got == wanted && config->model.num_labels == 0)
+        return ROTARY_OK;
+    if (got == wanted)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "num_labels is %lld, but the task %s has no labels: wanted 0",
+                           (long long)config->model.num_labels, task_names[config->task.task]);
+    const char *reason = source                        ? "has a source"
+                         : encoder                     ? "has masked tokens"
+                         : got == ARCHITECTURE_ENCODER ? "has no masked tokens"
+                                                       : "has no source";
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "architecture is %s, but the task %s %s: wanted %s",
+                       architecture_names[got], task_names[config->task.task], reason,
+                       architecture_names[wanted]);
+}
+
 /* Makes source_vocab_size that of the task, or checks it and the rest of the encoder's side. */
 static rotary_status fit_encoder_to_task(struct run_config *config, struct task_vocabulary vocabulary,
                                          rotary_error *error)
 {
     struct transformer_config *model = &config->model;
     const char *task = task_names[config->task.task];
-    bool has_source = vocabulary.source > 0;
-    if (model->architecture == ARCHITECTURE_ENCODER)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "architecture is encoder, but the task %s has no masked tokens: wanted %s", task,
-                           has_source ? "encoder_decoder" : "decoder");
-    if (transformer_has_encoder(model) != has_source)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "architecture is %s, but the task %s has %s source: wanted %s",
-                           has_source ? "decoder" : "encoder_decoder", task, has_source ? "a" : "no",
-                           has_source ? "encoder_decoder" : "decoder");
-    if (!has_source)
+    if (vocabulary.source == 0)
         return ROTARY_OK;
     if (model->share_encoder_decoder_embeddings && !vocabulary.shared)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
@@ -197,8 +211,10 @@ static rotary_status fit_model_to_task(struct run_config *config, const char *fo
     const struct task_vocabulary vocabulary = task_vocabulary(task);
     int64_t tokens = vocabulary.target, positions = config->task.sequence_length;
     enum scoring scoring = task_scoring(task);
+    status = check_architecture(config, task, error);
     task_destroy(task);
-    status = check_measure(config, scoring, error);
+    if (status == ROTARY_OK)
+        status = check_measure(config, scoring, error);
     if (status == ROTARY_OK)
         status = fit_encoder_to_task(config, vocabulary, error);
     if (status != ROTARY_OK)
@@ -256,6 +272,20 @@ static rotary_status check_training(const struct run_config *config, rotary_erro
     return ROTARY_OK;
 }
 
+/* The folder that the initial weights are from has a run. */
+static rotary_status check_init(const struct run_config *config, rotary_error *error)
+{
+    const char *folder = config->train.init;
+    enum folder_state state;
+    if (!folder[0])
+        return ROTARY_OK;
+    rotary_status status = folder_inspect(folder, &state, error);
+    if (status != ROTARY_OK || state == FOLDER_RUN)
+        return status;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "init is %s, which is not the folder of a run: it has no " FOLDER_CONFIG, folder);
+}
+
 static const char configuration_name[] = "the configuration";
 
 rotary_status run_config_check_recorded(struct run_config *config, const char *folder, rotary_error *error)
@@ -286,9 +316,12 @@ rotary_status run_config_check(struct run_config *config, rotary_error *error)
     if (status == ROTARY_OK) /* the training's */
         status = settings_check(&settings[RUN_SETTINGS - 1], 1, configuration_name, error);
     if (status == ROTARY_OK)
-        status = run_config_derive_steps(&checked, NULL, error);
+        status = check_init(&checked, error);
+    const char *folder = run_vocabulary_folder(&checked, NULL);
     if (status == ROTARY_OK)
-        status = run_config_check_recorded(&checked, NULL, error);
+        status = run_config_derive_steps(&checked, folder, error);
+    if (status == ROTARY_OK)
+        status = run_config_check_recorded(&checked, folder, error);
     if (status == ROTARY_OK)
         status = contradictions_check(&checked.model, error);
     if (status == ROTARY_OK)
@@ -305,6 +338,13 @@ void run_config_keep_fixed(struct run_config *config)
     config->train.log_every = defaults.log_every;
     config->train.evaluate_every = defaults.evaluate_every;
     config->train.checkpoint_every = defaults.checkpoint_every;
+}
+
+const char *run_vocabulary_folder(const struct run_config *config, const char *folder)
+{
+    if (folder)
+        return folder;
+    return config->train.init[0] ? config->train.init : NULL;
 }
 
 bool run_config_equal(const struct run_config *a, const struct run_config *b)

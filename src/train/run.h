@@ -57,9 +57,10 @@ struct train_config {
     double max_grad_norm;                                      /* 0: gradients are not clipped */
     int precision;                                             /* enum precision */
     int64_t seed, log_every, evaluate_every, checkpoint_every; /* 0: only at the end */
-    int64_t average_checkpoints;  /* the last so many multiples of checkpoint_every; 0: none */
-    int64_t validation_sequences; /* sequences of the validation loss */
-    int primary_measure;          /* enum measure: what a comparison of runs is decided by */
+    int64_t average_checkpoints;   /* the last so many multiples of checkpoint_every; 0: none */
+    int64_t validation_sequences;  /* sequences of the validation loss */
+    int primary_measure;           /* enum measure: what a comparison of runs is decided by */
+    char init[SETTING_TEXT_BYTES]; /* the run that the initial weights are from; empty: random ones */
 };
 
 struct run_config {
@@ -109,6 +110,9 @@ ROTARY_CHECKED rotary_status run_config_check_same(const struct run_config *conf
 ROTARY_CHECKED rotary_status run_config_check_steps(const struct run_config *config,
                                                     const struct run_config *recorded, const char *where,
                                                     rotary_error *error);
+/* The folder that has the vocabularies of a run: `folder`, its own if it is not NULL; else that of `init`;
+ * else NULL: they are made. */
+const char *run_vocabulary_folder(const struct run_config *config, const char *folder);
 /* Whether all keys are the same; false without memory. */
 bool run_config_equal(const struct run_config *a, const struct run_config *b);
 /* Keeps the keys that are fixed for a run: sets those that may change to their defaults. */

@@ -8,6 +8,7 @@
 #include "train/average.h"
 #include "train/corpus_record.h"
 #include "train/folder.h"
+#include "train/initial_weights.h"
 #include "train/metrics.h"
 #include "train/trainer.h"
 
@@ -138,7 +139,7 @@ static rotary_status take_step(struct session *session, struct train_progress *p
     session->state.loss_counted += taken.loss.counted;
     session->state.loss_steps++;
     session->state.gradient_norm = taken.gradient_norm;
-    session->tokens += taken.loss.counted;
+    session->tokens += taken.tokens;
     double end = rotary_clock();
     session->stepping += end - begin;
     int64_t steps = session->config.train.steps;
@@ -509,6 +510,9 @@ static rotary_status set_up(struct session *session, const struct checkpoint *ch
         status = trainer_create(&session->trainer, &session->config, resumed, session->call->backend, error);
     if (status == ROTARY_OK && checkpoint->model)
         status = checkpoint_load(checkpoint, transformer_parameters(session->trainer.transformer), error);
+    else if (status == ROTARY_OK)
+        status = initial_weights_load(&session->config, transformer_parameters(session->trainer.transformer),
+                                      error);
     return status;
 }
 

@@ -110,7 +110,8 @@ rotary_status trainer_bytes(const struct run_config *config, const struct backen
 {
     struct trainer trainer = {.config = config, .backend = backend};
     const bool reads = task_has_examples(&config->task) && config->train.batch_tokens == 0;
-    const struct task_request request = {.need = reads ? TASK_DATA : TASK_SIZES};
+    const struct task_request request = {.folder = run_vocabulary_folder(config, NULL),
+                                         .need = reads ? TASK_DATA : TASK_SIZES};
     rotary_status status = count_bytes(&trainer, &request, bytes, error);
     trainer_destroy(&trainer);
     return status;
@@ -119,7 +120,7 @@ rotary_status trainer_bytes(const struct run_config *config, const struct backen
 static rotary_status create_model(struct trainer *trainer, const char *folder, rotary_error *error)
 {
     const struct run_config *config = trainer->config;
-    const struct task_request request = {.folder = folder};
+    const struct task_request request = {.folder = run_vocabulary_folder(config, folder)};
     size_t bytes;
     rotary_status status = count_bytes(trainer, &request, &bytes, error);
     if (status == ROTARY_OK)
@@ -216,6 +217,14 @@ static rotary_status run_batches(struct trainer *trainer, int64_t step, rotary_e
     return status;
 }
 
+static int64_t packed_tokens(const struct trainer *trainer)
+{
+    int64_t tokens = 0;
+    for (int64_t i = 0; i < trainer->config->train.gradient_accumulation_steps; i++)
+        tokens += trainer->batches[i].input.time;
+    return tokens;
+}
+
 rotary_status trainer_step(struct trainer *trainer, int64_t step, struct trainer_step *result,
                            rotary_error *error)
 {
@@ -237,6 +246,7 @@ rotary_status trainer_step(struct trainer *trainer, int64_t step, struct trainer
     if (status != ROTARY_OK)
         return status;
     result->loss = statistics.loss;
+    result->tokens = trainer->packed ? packed_tokens(trainer) : statistics.loss.counted;
     result->gradient_norm = statistics.gradient_norm;
     result->diverged = statistics.diverged != 0;
     return ROTARY_OK;

@@ -27,8 +27,8 @@ struct trainer {
 };
 
 /* Creates the task, the model with initial weights, and the memory of a step. `folder` has the run whose
- * vocabularies are used; NULL: they are made from the task's corpus, if it has one. The message of
- * ROTARY_OUT_OF_MEMORY has the memory needed and the memory available. */
+ * vocabularies are used; NULL: run_vocabulary_folder says which, or they are made from the task's corpus. The
+ * message of ROTARY_OUT_OF_MEMORY has the memory needed and the memory available. */
 ROTARY_CHECKED rotary_status trainer_create(struct trainer *trainer, const struct run_config *config,
                                             const char *folder, const struct backend *backend,
                                             rotary_error *error);
@@ -47,6 +47,7 @@ void trainer_destroy(struct trainer *trainer);
 
 struct trainer_step {
     struct loss_sums loss; /* sums over the step's micro-batches */
+    int64_t tokens;        /* that packed sequences have, or targets of padded ones */
     double learning_rate, gradient_norm;
     bool diverged; /* loss or norm is not finite; the model was not updated */
 };

@@ -269,7 +269,7 @@ static void test_whole_words(void)
     before[count - 1] = special.end;
     for (int whole = 0; whole < 2; whole++) {
         struct masking *masking = masking_of(tokenizer, 0.15, whole);
-        int64_t words = 0, chosen = 0, predicted = 0, divided = 0;
+        int64_t words = 0, chosen = 0, predicted = 0, divided = 0, pairs = 0, both = 0;
         for (int64_t i = 0; i < TRIALS; i++) {
             memcpy(tokens, before, (size_t)count * sizeof *tokens);
             masking_apply(masking, key, (uint64_t)i * MASKING_BLOCKS, tokens, classes, count);
@@ -277,6 +277,9 @@ static void test_whole_words(void)
             if (whole)
                 check_whole(tokenizer, before, classes, count, &words, &chosen);
             for (int64_t j = 1; j < count; j++) {
+                const bool is_pair = classes[j] != BATCH_IGNORED && classes[j - 1] != BATCH_IGNORED;
+                pairs += is_pair;
+                both += is_pair && tokens[j] == special.mask && tokens[j - 1] == special.mask;
                 predicted += classes[j] != BATCH_IGNORED;
                 divided += tokenizer_continues_word(tokenizer, before[j]) &&
                            (classes[j] == BATCH_IGNORED) != (classes[j - 1] == BATCH_IGNORED);
@@ -286,6 +289,7 @@ static void test_whole_words(void)
         if (whole) {
             CHECK_INT(words, (int64_t)TRIALS * 60 * 7);
             check_share("words", chosen, words, 0.15);
+            check_share("two masks", both, pairs, 0.64); /* of tokens of a word too */
             /* Words have at most 12 pieces, and so many are chosen at once. */
             CHECK_NEAR((double)predicted / (double)(TRIALS * (count - 2)), 0.15, 0.01);
         }

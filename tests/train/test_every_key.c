@@ -22,14 +22,15 @@ enum { STEPS = 4 };
 struct change {
     const char *key, *value;
     const char *context; /* assignments separated by ';' */
-    bool elsewhere;      /* with a corpus of its own: tests/task/test_translation.c, tests/examples/task; of a
-                          * classifier: tests/model/test_classifier.c */
+    bool elsewhere;      /* with a corpus of its own: tests/task/test_translation.c, test_masked.c,
+                          * tests/examples/task; of a classifier: tests/model/test_classifier.c */
     bool no_effect;      /* on steps: it is about lines, checkpoints and evaluations */
 };
 #define WINDOWS "layer_types=[\"sliding_attention\",\"full_attention\"];sliding_window=6"
 #define TRANSLATES                                                                                           \
     "task=translation;translation_data=.;translation_min_frequency=1;translation_shared_vocabulary=true;"    \
     "architecture=encoder_decoder"
+#define MASKS "task=masked;masked_documents=20;masked_held_out=2;masked_min_frequency=1;architecture=encoder"
 static const struct change changes[] = {
     {.key = "task", .value = "prefix"},
     {.key = "sequence_length", .value = "40"},
@@ -37,6 +38,21 @@ static const struct change changes[] = {
     {.key = "addition_digits", .value = "3", .context = "task=addition;sequence_length=128"},
     {.key = "copy_letters", .value = "7", .context = "task=copy"},
     {.key = "index_letters", .value = "6"},
+    {.key = "masked_data", .elsewhere = true},
+    {.key = "masked_cache", .elsewhere = true},
+    {.key = "masked_documents", .value = "19", .context = MASKS},
+    {.key = "masked_held_out", .value = "4", .context = MASKS, .no_effect = true},
+    {.key = "masked_train", .elsewhere = true},
+    {.key = "masked_validation", .elsewhere = true},
+    {.key = "masked_test", .elsewhere = true},
+    {.key = "masked_boundary", .elsewhere = true},
+    {.key = "masked_tokenizer", .elsewhere = true},
+    {.key = "masked_vocabulary", .elsewhere = true},
+    {.key = "masked_min_frequency", .value = "2", .context = MASKS},
+    {.key = "masked_model_type", .elsewhere = true},
+    {.key = "masked_vocab_size", .elsewhere = true},
+    {.key = "masked_probability", .value = "0.3", .context = MASKS},
+    {.key = "masked_whole_words", .elsewhere = true},
     {.key = "passkey_sentences", .value = "2", .context = "task=passkey;sequence_length=96"},
     {.key = "passkey_digits", .value = "4", .context = "task=passkey;sequence_length=96"},
     {.key = "prefix_letters", .value = "5", .context = "task=prefix"},
@@ -136,6 +152,7 @@ static const struct change changes[] = {
     {.key = "checkpoint_every", .value = "3", .no_effect = true},
     {.key = "average_checkpoints", .value = "2", .context = "checkpoint_every=3", .no_effect = true},
     {.key = "validation_sequences", .value = "3", .no_effect = true},
+    {.key = "init", .elsewhere = true},
     {.key = "primary_measure", .value = "validation_loss_area", .no_effect = true},
 };
 enum { CHANGES = sizeof changes / sizeof *changes };

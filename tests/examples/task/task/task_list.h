@@ -11,6 +11,7 @@ struct kind; /* task/kind.h */
     TASK(ADDITION, addition)                                                                                 \
     TASK(COPY, copy)                                                                                         \
     TASK(INDEX, index)                                                                                       \
+    TASK(MASKED, masked)                                                                                     \
     TASK(PASSKEY, passkey)                                                                                   \
     TASK(PREFIX, prefix)                                                                                     \
     TASK(REVERSE, reverse)                                                                                   \

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A run that begins with the weights of another (the setting `init`): the next stage of its training, on
+ * longer sequences or other text, or another task. Its vocabulary is that of the other run.
+ */
+#ifndef ROTARY_TRAIN_INITIAL_WEIGHTS_H
+#define ROTARY_TRAIN_INITIAL_WEIGHTS_H
+
+#include "train/run.h"
+
+/* Copies the values of parameters, by name, from the last checkpoint of the folder that `init` names; without
+ * one nothing is done. For the same task there must be the same parameters in both. For another one those
+ * that the checkpoint lacks stay as they are (a head), and those that the model lacks are left out; at least
+ * one must be there. One of another shape is ROTARY_BAD_FILE. */
+ROTARY_CHECKED rotary_status initial_weights_load(const struct run_config *config,
+                                                  struct parameters *parameters, rotary_error *error);
+
+#endif
