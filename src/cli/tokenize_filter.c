@@ -68,21 +68,28 @@ static rotary_status run_lines(const struct tokenize_filter *filter, const struc
     return status;
 }
 
+rotary_status tokenize_filter_lines(const struct invocation *invocation, const struct tokenize_filter *filter,
+                                    void *context, rotary_error *error)
+{
+    struct text_reader reader = {.input.descriptor = -1};
+    rotary_status status = text_reader_open(&reader, NULL, error);
+    if (status == ROTARY_OK)
+        status = run_lines(filter, invocation, context, &reader, error);
+    text_reader_close(&reader);
+    return status;
+}
+
 enum exit_status tokenize_filter_run(const struct invocation *invocation,
                                      const struct tokenize_filter *filter, void *context)
 {
     const char *path = invocation->operands.items[0];
     struct tokenizer *tokenizer = NULL;
-    struct text_reader reader = {.input.descriptor = -1};
     rotary_error error = {0};
     rotary_status status = tokenizer_load(&tokenizer, path, &error);
     if (status == ROTARY_OK)
         status = filter->start(context, tokenizer, path, &error);
     if (status == ROTARY_OK)
-        status = text_reader_open(&reader, NULL, &error);
-    if (status == ROTARY_OK)
-        status = run_lines(filter, invocation, context, &reader, &error);
-    text_reader_close(&reader);
+        status = tokenize_filter_lines(invocation, filter, context, &error);
     tokenizer_destroy(tokenizer);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }

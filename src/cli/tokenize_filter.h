@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What rotary tokenize encode and decode have in common: they read the standard input line by line and print
- * a line, or an entry of a JSON array, for each.
+ * What rotary tokenize encode and decode and rotary fill have in common: they read the standard input line by
+ * line and print a line, or an entry of a JSON array, for each.
  */
 #ifndef ROTARY_CLI_TOKENIZE_FILTER_H
 #define ROTARY_CLI_TOKENIZE_FILTER_H
@@ -26,6 +26,11 @@ struct tokenize_filter {
 /* Runs it with the tokenizer that the first operand names. */
 enum exit_status tokenize_filter_run(const struct invocation *invocation,
                                      const struct tokenize_filter *filter, void *context);
+
+/* The same without a file of a tokenizer: `start` is not called. */
+ROTARY_CHECKED rotary_status tokenize_filter_lines(const struct invocation *invocation,
+                                                   const struct tokenize_filter *filter, void *context,
+                                                   rotary_error *error);
 
 /* Prints a text as a JSON string. What is not UTF-8 becomes a character U+0000 ... U+00FF for each byte. */
 void tokenize_print_string(const char *text, int64_t bytes);

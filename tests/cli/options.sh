@@ -115,6 +115,8 @@ trained "$base --threads 1" >first
 trained "$base --threads 2" >second
 cmp -s first second || complain "train --threads changes the result"
 elsewhere train --out --resume --profile # runs.sh
+elsewhere train --init # masked.sh
+elsewhere fill --top-k --checkpoint # masked.sh
 
 # A run whose rate rises until it diverges, so that its best model is not the last.
 # shellcheck disable=SC2086
