@@ -53,8 +53,10 @@ struct kind {
     int64_t (*examples)(const struct task *task, enum task_split split);
     struct task_example (*example)(const struct task *task, enum task_split split, int64_t index);
     /* As task_fill_example; NULL: what example() has. */
-    void (*fill_example)(const struct task *task, const struct example_place *place, int32_t *tokens,
-                         int32_t *classes);
+    void (*fill_example)(const struct task *task, const struct example_place *place,
+                         const struct example_row *row);
+    /* As task_labels; NULL: it has none. */
+    struct task_labels (*labels)(const struct task *task);
     struct task_counts (*counts)(const struct task *task, enum task_split split);
     rotary_status (*text_hash)(const struct task_config *config, enum task_split split, uint64_t *hash,
                                rotary_error *error);

@@ -5,6 +5,7 @@
 #include "base/integer.h"
 #include "base/random.h"
 #include "task/fresh_split.h"
+#include "task/labelled_made.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -150,6 +151,8 @@ static rotary_status read_file(struct labelled_corpus *corpus, const struct labe
     const char *name = format->files[split];
     char *path = corpus->paths[split];
     bool found = false;
+    if (!request->folder)
+        return labelled_made(&corpus->tables[split], split, request->made[split], error);
     if (name && name[0]) {
         rotary_status status = file_path(path, request->folder, name, error);
         if (status == ROTARY_OK)

@@ -6,8 +6,6 @@
 
 #include <stdio.h>
 
-const char *const label_score_names[] = {"accuracy", "f1",       "macro_f1", "matthews",
-                                         "pearson",  "spearman", "auto",     NULL};
 const char *const dataset_names[] = {"cola", "sst2", "mrpc", "stsb",  "rte",
                                      "qnli", "qqp",  "mnli", "table", NULL};
 

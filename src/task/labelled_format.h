@@ -7,20 +7,9 @@
 #ifndef ROTARY_TASK_LABELLED_FORMAT_H
 #define ROTARY_TASK_LABELLED_FORMAT_H
 
+#include "score/label_scores.h"
 #include "task/task.h"
 #include "text/table.h"
-
-/* What a prediction is scored by. */
-enum label_score {
-    LABEL_ACCURACY,
-    LABEL_F1, /* of class 1, of two classes */
-    LABEL_MACRO_F1,
-    LABEL_MATTHEWS,
-    LABEL_PEARSON, /* of real labels, as the next one */
-    LABEL_SPEARMAN,
-    LABEL_SCORES
-};
-extern const char *const label_score_names[]; /* NULL-terminated, in the order of label_score, then "auto" */
 
 struct labelled_format {
     const char *files[TASK_SPLITS]; /* names in the folder; NULL: there is none */

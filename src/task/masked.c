@@ -198,8 +198,8 @@ static struct task_example example(const struct task *task, enum task_split spli
     return (struct task_example){.target_count = split_of(task, split)->sequences[index].count + 2};
 }
 
-static void fill_example(const struct task *task, const struct example_place *place, int32_t *tokens,
-                         int32_t *classes)
+static void fill_example(const struct task *task, const struct example_place *place,
+                         const struct example_row *row)
 {
     const struct masked *masked = task->data;
     const struct token_span sequence = masked->splits[place->split].sequences[place->index];
@@ -208,10 +208,11 @@ static void fill_example(const struct task *task, const struct example_place *pl
     const struct rotary_random_key key = {
         .seed = training ? place->seed : 0, .stream = ROTARY_STREAM_MASK, .step = (uint32_t)place->split};
     const uint64_t number = (uint64_t)(training ? place->ordinal : place->index);
-    tokens[0] = special.begin;
-    memcpy(tokens + 1, sequence.tokens, (size_t)sequence.count * sizeof *tokens);
-    tokens[sequence.count + 1] = special.end;
-    masking_apply(masked->masking, key, number * MASKING_BLOCKS, tokens, classes, sequence.count + 2);
+    row->tokens[0] = special.begin;
+    memcpy(row->tokens + 1, sequence.tokens, (size_t)sequence.count * sizeof *row->tokens);
+    row->tokens[sequence.count + 1] = special.end;
+    masking_apply(masked->masking, key, number * MASKING_BLOCKS, row->tokens, row->classes,
+                  sequence.count + 2);
 }
 
 static void fill(const struct task *task, const struct task_place *place, const struct task_row *row)
@@ -225,7 +226,7 @@ static void fill(const struct task *task, const struct task_place *place, const 
                                        .ordinal = place->ordinal};
     const int64_t length = example(task, place->split, read.index).target_count;
     const int32_t padding = tokenizer_special(task->tokenizer).padding;
-    fill_example(task, &read, row->tokens, row->classes);
+    fill_example(task, &read, &(struct example_row){.tokens = row->tokens, .classes = row->classes});
     for (int64_t i = length; i < task->shape.time; i++) {
         row->tokens[i] = padding >= 0 ? padding : 0;
         row->classes[i] = BATCH_IGNORED;

@@ -232,17 +232,22 @@ struct task_example task_example(const struct task *task, enum task_split split,
     return task->kind->example(task, split, index);
 }
 
-void task_fill_example(const struct task *task, const struct example_place *place, int32_t *tokens,
-                       int32_t *classes)
+void task_fill_example(const struct task *task, const struct example_place *place,
+                       const struct example_row *row)
 {
     if (task->kind->fill_example) {
-        task->kind->fill_example(task, place, tokens, classes);
+        task->kind->fill_example(task, place, row);
         return;
     }
     const struct task_example example = task->kind->example(task, place->split, place->index);
-    const size_t bytes = (size_t)example.target_count * sizeof *tokens;
-    memcpy(tokens, example.target, bytes);
-    memcpy(classes, example.target + 1, bytes);
+    const size_t bytes = (size_t)example.target_count * sizeof *row->tokens;
+    memcpy(row->tokens, example.target, bytes);
+    memcpy(row->classes, example.target + 1, bytes);
+}
+
+struct task_labels task_labels(const struct task *task)
+{
+    return task->kind->labels ? task->kind->labels(task) : (struct task_labels){0};
 }
 
 struct task_counts task_counts(const struct task *task, enum task_split split)

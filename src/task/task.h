@@ -10,8 +10,10 @@
 #include "base/batch.h"
 #include "base/random.h"
 #include "file/settings.h"
+#include "score/label_scores.h"
 #include "score/measure.h"
 #include "task/task_list.h"
+#include "text/text_lines.h"
 #include "text/tokenizer.h"
 
 #include <stdbool.h>
@@ -24,7 +26,7 @@ enum task_kind { ROTARY_TASKS(ROTARY_TASK_ENUMERATOR) TASK_KINDS };
 extern const char *const task_names[]; /* NULL-terminated, in the order of task_kind */
 
 /* The settings that one kind of task has for itself: a struct of the type that its file declares. */
-enum { TASK_OPTIONS_BYTES = 2048 };
+enum { TASK_OPTIONS_BYTES = 4096 };
 union task_options {
     unsigned char bytes[TASK_OPTIONS_BYTES];
     double alignment;
@@ -96,6 +98,9 @@ struct task_shape {
     int64_t source_time; /* tokens per row of the encoder's side; 0: there is none */
     bool lengths;        /* rows may be shorter than `time` and `source_time`: they end in padding */
     int64_t scratch;     /* tokens that filling a row needs besides */
+    bool segments;       /* tokens have types: which text of a pair they are of */
+    bool labels;         /* a sequence has one target, not each of its tokens: a class, or ... */
+    bool values;         /* ... a number */
 };
 struct task_shape task_shape(const struct task *task);
 
@@ -111,8 +116,8 @@ struct task_place {
     int64_t ordinal; /* of the row among those of all steps, counted from 0: where a finite corpus is;
                       * infinite ones ignore it, and validation does */
 };
-/* The memory of a row. Every element is written. Classes are BATCH_IGNORED where nothing is to be learned.
- * Members that the shape does not have are NULL. */
+/* The memory of a row. Every element is written. Classes are BATCH_IGNORED where nothing is to be learned; a
+ * label is at the first token. Members that the shape does not have are NULL. */
 struct task_row {
     int32_t *tokens, *classes; /* [time] */
     int32_t *length;           /* [1] */
@@ -151,11 +156,25 @@ struct example_place {
     uint64_t seed;
     int64_t ordinal; /* among the examples of all steps, counted from 0; of training alone, as is the seed */
 };
-/* Writes the tokens that are read and the classes that are to be predicted, [target_count] each, of an
- * example. A task may change them each time an example is read, as a pure function of its place; what is
+/* The memory of an example. */
+struct example_row {
+    int32_t *tokens, *classes; /* [target_count]: what is read, and what is to be predicted of it; with
+                                * labels one class, which of a number is 0 */
+    int32_t *segments;         /* [target_count]; NULL: the shape has none, or they are not wanted */
+    float *value;              /* [1]; NULL likewise */
+};
+/* Writes an example. A task may change it each time it is read, as a pure function of its place; what is
  * validated and tested never changes. */
-void task_fill_example(const struct task *task, const struct example_place *place, int32_t *tokens,
-                       int32_t *classes);
+void task_fill_example(const struct task *task, const struct example_place *place,
+                       const struct example_row *row);
+/* What the labels of a task's examples are. */
+struct task_labels {
+    int classes; /* 0: the task has none; else the classes of a target are 0 ... classes - 1 */
+    const struct text_line *names; /* [classes]; they live as long as the task */
+    bool regression;               /* an example has a number as its label, and a row a value */
+    enum label_score score;        /* what predictions are scored by */
+};
+struct task_labels task_labels(const struct task *task);
 /* What became of the lines of a split. */
 struct task_counts {
     int64_t pairs;    /* in the files */

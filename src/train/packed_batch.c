@@ -82,19 +82,24 @@ static int32_t *push(struct rotary_arena *arena, int64_t count)
 void packed_batch_carve(struct packed_batch *batch, const struct task *task, int64_t tokens,
                         struct rotary_arena *arena)
 {
-    const bool source = task_shape(task).source_time > 0;
+    const struct task_shape shape = task_shape(task);
     *batch = (struct packed_batch){.tokens = push(arena, tokens), .classes = push(arena, tokens)};
     batch->starts = push(arena, tokens + 1);
-    if (!source)
+    if (shape.segments)
+        batch->segments = push(arena, tokens);
+    if (shape.values)
+        batch->values = rotary_arena_push(arena, tokens, sizeof *batch->values);
+    if (shape.source_time == 0)
         return;
     batch->source = push(arena, tokens);
     batch->source_starts = push(arena, tokens + 1);
 }
 
-int64_t packed_batch_targets(const struct batch *batch)
+int64_t packed_batch_targets(const struct task *task, const struct batch *batch)
 {
+    const int64_t count = task_shape(task).labels ? batch->input.sequences : batch->input.time;
     int64_t targets = 0;
-    for (int64_t i = 0; i < batch->input.time; i++)
+    for (int64_t i = 0; i < count; i++)
         targets += batch->classes[i] != BATCH_IGNORED;
     return targets;
 }
@@ -102,11 +107,16 @@ int64_t packed_batch_targets(const struct batch *batch)
 struct batch packed_batch_fill(const struct packed_batch *memory, const struct example_order *order,
                                int64_t ordinal, int64_t count)
 {
+    const bool labels = task_shape(order->task).labels;
     int64_t tokens = 0, source = 0;
     for (int64_t i = 0; i < count; i++) {
         const struct example_place place = place_of(order, ordinal + i);
         const struct task_example example = task_example(order->task, order->split, place.index);
-        task_fill_example(order->task, &place, memory->tokens + tokens, memory->classes + tokens);
+        const struct example_row row = {.tokens = memory->tokens + tokens,
+                                        .classes = memory->classes + (labels ? i : tokens),
+                                        .segments = memory->segments ? memory->segments + tokens : NULL,
+                                        .value = memory->values ? memory->values + i : NULL};
+        task_fill_example(order->task, &place, &row);
         memory->starts[i] = (int32_t)tokens;
         tokens += example.target_count;
         if (!memory->source)
@@ -121,8 +131,10 @@ struct batch packed_batch_fill(const struct packed_batch *memory, const struct e
                                     .time = tokens,
                                     .tokens = memory->tokens,
                                     .starts = memory->starts,
-                                    .sequences = count},
-                          .classes = memory->classes};
+                                    .sequences = count,
+                                    .segments = memory->segments},
+                          .classes = memory->classes,
+                          .values = memory->values};
     if (!memory->source)
         return batch;
     memory->source_starts[count] = (int32_t)source;

@@ -49,7 +49,9 @@ void example_cursor_move(struct example_cursor *cursor, const struct example_ord
 /* The memory of a batch of at most `tokens` tokens of source and as many of target. */
 struct packed_batch {
     int32_t *tokens, *classes;       /* [tokens] */
-    int32_t *source;                 /* [tokens]; NULL: there is none */
+    int32_t *segments;               /* [tokens]; NULL: there are none, as of the next two */
+    float *values;                   /* [tokens], of which each sequence has one */
+    int32_t *source;                 /* [tokens] */
     int32_t *starts, *source_starts; /* [tokens + 1] */
 };
 /* Pushes the memory onto an arena. Called twice: to measure, then to assign memory (base/arena.h). */
@@ -58,7 +60,7 @@ void packed_batch_carve(struct packed_batch *batch, const struct task *task, int
 /* Fills it with `count` examples from `ordinal` on, which must fit. The batch points into the memory. */
 struct batch packed_batch_fill(const struct packed_batch *memory, const struct example_order *order,
                                int64_t ordinal, int64_t count);
-/* The number of classes of a packed batch that are not BATCH_IGNORED. */
-int64_t packed_batch_targets(const struct batch *batch);
+/* How many targets a packed batch has: classes that are not BATCH_IGNORED. */
+int64_t packed_batch_targets(const struct task *task, const struct batch *batch);
 
 #endif

@@ -174,7 +174,7 @@ static int64_t fill_packed(struct trainer *trainer, int64_t step)
     for (int64_t i = 0; i < train->gradient_accumulation_steps; i++) {
         const int64_t count = examples_within(&order, trainer->size, cursor->ordinal);
         trainer->batches[i] = packed_batch_fill(&trainer->packed[i], &order, cursor->ordinal, count);
-        targets += packed_batch_targets(&trainer->batches[i]);
+        targets += packed_batch_targets(trainer->task, &trainer->batches[i]);
         cursor->batch++;
         cursor->ordinal += count;
     }

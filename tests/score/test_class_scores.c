@@ -6,6 +6,7 @@
 #include "score/class_goldens.h"
 #include "score/class_scores.h"
 #include "score/correlation.h"
+#include "score/label_scores.h"
 #include "support/check.h"
 
 #include <stddef.h>
@@ -110,6 +111,35 @@ static void test_refused_numbers(void)
     CHECK(correlation == 2); /* written on success only */
 }
 
+/* Labels have the scores of their kind, and no others. */
+static void test_label_scores(void)
+{
+    const struct number_pairs pairs = {GOLDEN_PAIRS, golden_pairs[5].first, golden_pairs[5].second};
+    struct label_scores scores = {.examples = -1};
+    rotary_error error = {0};
+    CHECK(label_scores_of_classes(&scores, 2, golden_classes[0].labels, golden_classes[0].predictions,
+                                  GOLDEN_EXAMPLES, &error) == ROTARY_OK);
+    CHECK_INT(scores.examples, GOLDEN_EXAMPLES);
+    CHECK_NEAR(scores.values[LABEL_ACCURACY], golden_classes[0].accuracy, 1e-15);
+    CHECK_NEAR(scores.values[LABEL_F1], golden_classes[0].f1, 1e-15);
+    CHECK_NEAR(scores.values[LABEL_MACRO_F1], golden_classes[0].macro_f1, 1e-15);
+    CHECK_NEAR(scores.values[LABEL_MATTHEWS], golden_classes[0].matthews, 1e-14);
+    CHECK(isnan(scores.values[LABEL_PEARSON]) && isnan(scores.values[LABEL_SPEARMAN]));
+    CHECK(label_scores_of_classes(&scores, 3, golden_classes[3].labels, golden_classes[3].predictions,
+                                  GOLDEN_EXAMPLES, &error) == ROTARY_OK);
+    CHECK(isnan(scores.values[LABEL_F1]));
+    CHECK(label_scores_of_numbers(&scores, pairs.first, pairs.second, GOLDEN_PAIRS, &error) == ROTARY_OK);
+    CHECK_NEAR(scores.values[LABEL_PEARSON], golden_pairs[5].pearson, 1e-13);
+    CHECK_NEAR(scores.values[LABEL_SPEARMAN], golden_pairs[5].spearman, 1e-13);
+    CHECK(isnan(scores.values[LABEL_ACCURACY]) && isnan(scores.values[LABEL_MATTHEWS]));
+    for (int score = 0; score < LABEL_SCORES; score++) {
+        const bool of_numbers = score == LABEL_PEARSON || score == LABEL_SPEARMAN;
+        CHECK_INT(label_score_fits((enum label_score)score, 0), of_numbers);
+        CHECK_INT(label_score_fits((enum label_score)score, 2), !of_numbers);
+        CHECK_INT(label_score_fits((enum label_score)score, 3), !of_numbers && score != LABEL_F1);
+    }
+}
+
 int main(void)
 {
     test_golden_classes();
@@ -117,5 +147,6 @@ int main(void)
     test_refused_classes();
     test_golden_correlations();
     test_refused_numbers();
+    test_label_scores();
     return check_report();
 }

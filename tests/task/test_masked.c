@@ -75,7 +75,8 @@ static struct reading read_at(const struct task *task, const struct example_plac
     CHECK(reading.count >= 3 && reading.count <= TIME);
     memset(reading.tokens, 0x55, sizeof reading.tokens);
     memset(reading.classes, 0x55, sizeof reading.classes);
-    task_fill_example(task, place, reading.tokens, reading.classes);
+    task_fill_example(task, place,
+                      &(struct example_row){.tokens = reading.tokens, .classes = reading.classes});
     return reading;
 }
 

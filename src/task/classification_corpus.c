@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The labelled texts of the task classification, as its settings say where they are.
+ */
+#include "base/fail.h"
+#include "task/classification.h"
+
+static const char *text_or_null(const char *text)
+{
+    return text[0] ? text : NULL;
+}
+
+/* The format that the settings of DATASET_TABLE describe. */
+static rotary_status table_format(const struct classification_options *options,
+                                  struct labelled_format *format, rotary_error *error)
+{
+    *format = (struct labelled_format){.format = (enum table_format)options->format,
+                                       .quoting = (enum table_quoting)options->quoting,
+                                       .header = options->header,
+                                       .first = options->text,
+                                       .second = text_or_null(options->pair),
+                                       .label = options->label,
+                                       .regression = options->regression,
+                                       .score = options->regression ? LABEL_SPEARMAN : LABEL_ACCURACY};
+    for (int split = 0; split < TASK_SPLITS; split++)
+        format->files[split] = text_or_null(options->splits[split]);
+    const char *missing = !options->text[0]    ? "classification_text"
+                          : !options->label[0] ? "classification_label"
+                                               : NULL;
+    if (!missing)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "%s is empty: wanted the name of a column of the files, or its number from 1",
+                       missing);
+}
+
+static rotary_status check_score(enum label_score score, int classes, rotary_error *error)
+{
+    if (label_score_fits(score, classes))
+        return ROTARY_OK;
+    if (score == LABEL_F1 && classes > 0)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "classification_score is f1, which is of two classes, and there are %d: wanted macro_f1",
+            classes);
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "classification_score is %s: wanted %s",
+                       label_score_names[score],
+                       classes == 0 ? "pearson or spearman, as labels are numbers"
+                                    : "accuracy, f1, macro_f1 or matthews, as labels are classes");
+}
+
+rotary_status classification_corpus(struct labelled_corpus *corpus, enum label_score *score,
+                                    const struct classification_options *options, rotary_error *error)
+{
+    const bool made = options->data[0] == '\0', known = !made && options->dataset != DATASET_TABLE;
+    struct labelled_format own;
+    const struct labelled_format *format = &own;
+    struct labelled_request request = {
+        .folder = options->data,
+        .made = {options->examples, options->held_out, options->held_out},
+        .fresh_share = options->split == CLASSIFICATION_SENTENCES ? options->held_out_share : 0};
+    rotary_status status = ROTARY_OK;
+    if (made)
+        own = (struct labelled_format){.first = "text", .label = "label"};
+    else if (known)
+        status = dataset_find((enum labelled_dataset)options->dataset, options->data, &format, error);
+    else
+        status = table_format(options, &own, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (made)
+        request.folder = NULL;
+    request.format = format;
+    *score = options->score < LABEL_SCORES ? (enum label_score)options->score : format->score;
+    status = labelled_corpus_read(corpus, &request, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = check_score(*score, corpus->classes, error);
+    if (status != ROTARY_OK)
+        labelled_corpus_free(corpus);
+    return status;
+}

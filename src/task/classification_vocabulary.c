@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The vocabulary of the task classification: from a run's folder, from a file, or made from the training
+ * texts.
+ */
+#include "base/fail.h"
+#include "base/integer.h"
+#include "task/classification.h"
+#include "task/piece_store.h"
+#include "task/vocabulary_files.h"
+#include "text/sentencepiece.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- made from the training texts ---- */
+
+/* The texts, each with "\n" behind it. */
+struct joined {
+    char *bytes;
+    int64_t count, capacity;
+    struct text_line *lines; /* in `bytes` once all are there; before: without a place */
+    int64_t line_count;
+};
+
+static bool add_text(struct joined *joined, const struct text_line *text)
+{
+    if (!text->bytes)
+        return true;
+    const int64_t wanted = joined->count + text->count + 1;
+    if (wanted > joined->capacity) {
+        char *bytes = realloc(joined->bytes, (size_t)(2 * wanted));
+        if (!bytes)
+            return false;
+        joined->bytes = bytes;
+        joined->capacity = 2 * wanted;
+    }
+    memcpy(joined->bytes + joined->count, text->bytes, (size_t)text->count);
+    joined->bytes[wanted - 1] = '\n';
+    joined->lines[joined->line_count++].count = text->count;
+    joined->count = wanted;
+    return true;
+}
+
+static bool join_texts(struct joined *joined, const struct labelled_corpus *corpus)
+{
+    const int64_t examples = corpus->counts[TASK_TRAINING];
+    joined->lines = calloc(2 * (size_t)examples + 1, sizeof *joined->lines);
+    for (int64_t i = 0; i < examples; i++) {
+        const struct labelled_example *example = &corpus->examples[TASK_TRAINING][i];
+        if (!joined->lines || !add_text(joined, &example->first) || !add_text(joined, &example->second))
+            return false;
+    }
+    const char *at = joined->bytes;
+    for (int64_t i = 0; i < joined->line_count; i++) {
+        joined->lines[i].bytes = at;
+        at += joined->lines[i].count + 1;
+    }
+    return joined->lines != NULL;
+}
+
+static rotary_status make_pieces(struct task *task, const struct joined *joined, rotary_error *error)
+{
+    const struct classification_options *options = classification_options(&task->config);
+    struct piece_store *store = task->config.pieces;
+    struct sentencepiece_config config;
+    sentencepiece_defaults(&config);
+    config.model = (enum sentencepiece_model)options->model;
+    config.vocabulary_size = options->vocab_size;
+    config.max_line_bytes = TEXT_LINE_BYTES;
+    task->borrows_tokenizers = store != NULL;
+    if (store)
+        return piece_store_train(store, &task->tokenizer, &config, joined->lines, joined->line_count, error);
+    return sentencepiece_train(&task->tokenizer, &config, joined->lines, joined->line_count, NULL, error);
+}
+
+static rotary_status make(struct task *task, const struct labelled_corpus *corpus, rotary_error *error)
+{
+    const struct classification_options *options = classification_options(&task->config);
+    struct joined joined = {0};
+    rotary_status status = join_texts(&joined, corpus)
+                               ? ROTARY_OK
+                               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for text");
+    if (status == ROTARY_OK && options->tokenizer == CLASSIFICATION_SENTENCEPIECE)
+        status = make_pieces(task, &joined, error);
+    else if (status == ROTARY_OK)
+        status = words_and_punctuation_create(&task->tokenizer, joined.bytes ? joined.bytes : "",
+                                              joined.count, options->min_frequency, error);
+    free(joined.bytes);
+    free(joined.lines);
+    return status;
+}
+
+/* ---- loaded ---- */
+
+static const char *file_name(bool pieces)
+{
+    return vocabulary_files[pieces][SHARED_VOCABULARY];
+}
+
+static rotary_status load(struct task *task, const char *path, rotary_error *error)
+{
+    rotary_status status = tokenizer_load(&task->tokenizer, path, error);
+    if (status != ROTARY_OK)
+        return status;
+    const struct special_tokens special = tokenizer_special(task->tokenizer);
+    task->target_file = file_name(tokenizer_kind(task->tokenizer) == TOKENIZER_SENTENCEPIECE);
+    if (special.begin >= 0 && special.end >= 0)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_BAD_FILE,
+                       "%s has no tokens that begin and end a text: wanted a vocabulary with both", path);
+}
+
+/* The file in the run's folder, by whichever of its names. */
+static rotary_status load_saved(struct task *task, const char *folder, rotary_error *error)
+{
+    char path[FILE_PATH_BYTES];
+    bool found = false;
+    rotary_status status = ROTARY_OK;
+    for (int kind = VOCABULARY_KINDS - 1; kind >= 0 && status == ROTARY_OK && !found; kind--) {
+        status = file_path(path, folder, vocabulary_files[kind][SHARED_VOCABULARY], error);
+        if (status == ROTARY_OK)
+            status = file_find(path, &found, error);
+    }
+    return status == ROTARY_OK ? load(task, path, error) : status;
+}
+
+rotary_status classification_vocabulary(struct task *task, const struct labelled_corpus *corpus,
+                                        rotary_error *error)
+{
+    const struct classification_options *options = classification_options(&task->config);
+    task->target_file = file_name(options->tokenizer == CLASSIFICATION_SENTENCEPIECE);
+    if (task->request.folder)
+        return load_saved(task, task->request.folder, error);
+    if (options->tokenizer == CLASSIFICATION_FILE)
+        return load(task, options->vocabulary, error);
+    if (options->tokenizer == CLASSIFICATION_SENTENCEPIECE && task->request.need == TASK_SIZES) {
+        task->vocabulary.target = options->vocab_size;
+        return ROTARY_OK;
+    }
+    return make(task, corpus, error);
+}
