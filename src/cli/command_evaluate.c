@@ -19,6 +19,7 @@ struct evaluate_options {
     struct option_integer problems, show, checkpoint, split;
     struct option_real temperature;
     struct length_options lengths;
+    const char *predictions;
 };
 
 static const char *const evaluated_splits[] = {"validation", "test", NULL};
@@ -33,6 +34,8 @@ static const struct setting evaluate_table[] = {
      .help = "validation or test, of a task with files of its own (default: validation)"},
     {"--show", SETTING_INTEGER, MEMBER(show), .metavar = "N", .min = 0, .max = MAX_PROBLEMS,
      .help = "show the first N problems with the model's answers (default: 0)"},
+    {"--predictions", SETTING_TEXT, MEMBER(predictions), .metavar = "FILE",
+     .help = "of a task with labels: write each example's label and prediction"},
 };
 
 static enum checkpoint_kind checkpoint_of(const struct evaluate_options *options)
@@ -107,6 +110,7 @@ static rotary_status evaluate(const struct invocation *invocation, const struct 
     struct evaluation_config how = {.seed = scores->data_seed,
                                     .problems = options->problems.given ? options->problems.value : problems,
                                     .test = options->split.value == 1,
+                                    .predictions = options->predictions,
                                     .validation_sequences = model->config.train.validation_sequences,
                                     .temperature = (float)options->temperature.value};
     const struct length_call call = {.folder = invocation->operands.items[0],
@@ -148,6 +152,10 @@ static rotary_status check_options(const struct invocation *invocation, const st
                        : options->show.given && !has_answers                          ? "--show"
                        : options->temperature.given && scoring != SCORING_EXACT_MATCH ? "--temperature"
                                                                                       : NULL;
+    if (options->predictions && !task_shape(task).labels)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "--predictions: task %s has no labels: leave it out",
+                           task_names[task_configuration(task)->task]);
     const char *const unhad = evaluated_splits[options->split.value];
     const enum task_split split = options->split.value == 1 ? TASK_TEST : TASK_VALIDATION;
     if (options->split.given && task_examples(task, split) == 0)
@@ -196,12 +204,15 @@ const struct command command_evaluate = {
     .name = "evaluate",
     .operands = "DIR",
     .summary = "scores a trained model on its task",
-    .more = "DIR is a run's folder. Problems and validation sequences are those of the run's seed, which "
-            "were not trained on; --seed draws others. Translations are made greedily, and scored by BLEU. "
-            "The interval is Wilson's: what other problems would "
-            "change, not what another seed of training would. At other lengths other problems stand before "
-            "one, or its text is longer (passkey); what a model cannot compute, such as positions beyond a "
-            "learned table, is \"-\".",
+    .more =
+        "DIR is a run's folder. Problems and validation sequences are those of the run's seed, which "
+        "were not trained on; --seed draws others. Translations are made greedily, and scored by BLEU. "
+        "The interval is Wilson's: what other problems would "
+        "change, not what another seed of training would. At other lengths other problems stand before "
+        "one, or its text is longer (passkey); what a model cannot compute, such as positions beyond a "
+        "learned table, is \"-\". Of the task classification --predictions writes a line for each "
+        "example: its index, its label, the predicted one and the probability of each class, separated by "
+        "tabs.",
     .example = "rotary evaluate runs/mine --show 5\n"
                "solves the problems and shows the first five with the model's answers",
     .shared = {{temperature_option, 1, MEMBER(temperature)},

@@ -88,6 +88,13 @@ static void note_evaluation(struct progress *progress, const char *label, const 
     if (evaluation->problems > 0)
         snprintf(correct, sizeof correct, "%lld of %lld correct, ", (long long)evaluation->correct,
                  (long long)evaluation->problems);
+    if (evaluation->labels.examples > 0) {
+        const struct label_scores *labels = &evaluation->labels;
+        progress_note(progress, "%s%sstep %lld: %s %.4f, validation loss %.4f", label, label[0] ? ": " : "",
+                      (long long)train->step, label_score_titles[labels->decides],
+                      labels->values[labels->decides], evaluation->loss);
+        return;
+    }
     if (evaluation->test.translated > 0)
         snprintf(correct, sizeof correct, "BLEU %.2f, of the test set %.2f, ", evaluation->bleu,
                  evaluation->test.bleu);

@@ -5,6 +5,8 @@
 #include "file/file.h"
 #include "score/proportion.h"
 
+#include "train/metrics.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,6 +72,12 @@ json_t *result_evaluation_json(const struct evaluation *evaluation)
                                       (json_int_t)evaluation->test.translated, "loss",
                                       result_number(evaluation->test.loss), "accuracy",
                                       result_number(evaluation->test.accuracy)));
+    if (object && evaluation->labels.examples > 0)
+        json_object_set_new(object, "labels", metrics_labels_json(&evaluation->labels));
+    if (object && evaluation->test.labels.examples > 0)
+        json_object_set_new(object, "test",
+                            json_pack("{s:o, s:o}", "labels", metrics_labels_json(&evaluation->test.labels),
+                                      "loss", result_number(evaluation->test.loss)));
     if (!object || evaluation->sample_count == 0)
         return object;
     json_t *samples = json_array();
@@ -83,6 +91,16 @@ json_t *result_evaluation_json(const struct evaluation *evaluation)
     return object;
 }
 
+/* The scores that there are, that which decides first. */
+static void print_labels(const char *what, const struct label_scores *scores)
+{
+    printf("%s %.2f", label_score_titles[scores->decides], 100 * scores->values[scores->decides]);
+    for (int i = 0; i < LABEL_SCORES; i++)
+        if (i != (int)scores->decides && !isnan(scores->values[i]))
+            printf(", %s %.2f", label_score_titles[i], 100 * scores->values[i]);
+    printf(" (in hundredths) of %lld %s, ", (long long)scores->examples, what);
+}
+
 void result_print_evaluation(const struct evaluation *evaluation)
 {
     if (evaluation->problems > 0) {
@@ -92,6 +110,13 @@ void result_print_evaluation(const struct evaluation *evaluation)
                (long long)evaluation->correct, (long long)evaluation->problems,
                100.0 * (double)evaluation->correct / (double)evaluation->problems, 100.0 * interval.low,
                100.0 * interval.high);
+    }
+    if (evaluation->labels.examples > 0) {
+        print_labels("validation examples", &evaluation->labels);
+        if (evaluation->test.labels.examples > 0)
+            print_labels("test examples", &evaluation->test.labels);
+        printf("validation loss %.4f\n", evaluation->loss);
+        return;
     }
     if (evaluation->test.translated > 0)
         printf("BLEU %.2f of %lld test sentences, ", evaluation->test.bleu,

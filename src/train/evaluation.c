@@ -7,6 +7,7 @@
 #include "base/integer.h"
 #include "model/generation.h"
 #include "score/token_scores.h"
+#include "train/label_predictions.h"
 #include "train/packed_batch.h"
 #include "train/training_batch.h"
 #include "train/translations.h"
@@ -186,9 +187,17 @@ static rotary_status validation_loss(const struct task *task, struct transformer
                                      rotary_error *error)
 {
     struct token_sums sums = {0};
-    rotary_status status = workspace->corpus_tokens > 0
-                               ? sum_corpus(task, transformer, config, workspace, &sums, error)
-                               : sum_sequences(transformer, config, workspace, &sums, error);
+    const struct label_call labels = {.task = task,
+                                      .transformer = transformer,
+                                      .split = evaluated_split(config),
+                                      .packed = &workspace->packed,
+                                      .tokens = workspace->corpus_tokens,
+                                      .file = config->predictions,
+                                      .interrupted = config->interrupted};
+    rotary_status status =
+        task_shape(task).labels        ? label_predictions_run(&labels, &evaluation->labels, &sums, error)
+        : workspace->corpus_tokens > 0 ? sum_corpus(task, transformer, config, workspace, &sums, error)
+                                       : sum_sequences(transformer, config, workspace, &sums, error);
     if (status != ROTARY_OK)
         return status;
     if (sums.counted == 0)

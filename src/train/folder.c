@@ -13,9 +13,9 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-static const char *const names[] = {FOLDER_CONFIG,       FOLDER_METRICS, FOLDER_MODEL,
-                                    FOLDER_OPTIMIZER,    FOLDER_BEST,    FOLDER_AVERAGE,
-                                    FOLDER_TRANSLATIONS, FOLDER_LENGTHS, FOLDER_DECAY};
+static const char *const names[] = {FOLDER_CONFIG,  FOLDER_METRICS, FOLDER_MODEL,        FOLDER_OPTIMIZER,
+                                    FOLDER_BEST,    FOLDER_AVERAGE, FOLDER_TRANSLATIONS, FOLDER_PREDICTIONS,
+                                    FOLDER_LENGTHS, FOLDER_DECAY};
 enum { NAMES = sizeof names / sizeof names[0] };
 
 rotary_status folder_inspect(const char *folder, enum folder_state *state, rotary_error *error)

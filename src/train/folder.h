@@ -14,6 +14,7 @@
 #define FOLDER_BEST         "best.safetensors"
 #define FOLDER_AVERAGE      "average.safetensors"
 #define FOLDER_TRANSLATIONS "translations.txt"
+#define FOLDER_PREDICTIONS  "predictions.tsv"
 #define FOLDER_LENGTHS      "lengths.json"
 #define FOLDER_DECAY        "decay.json"
 #define FOLDER_NEXT         ".next" /* suffix of a file that will replace the one named without it */

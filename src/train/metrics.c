@@ -31,6 +31,32 @@ static bool has_numbers(const json_t *object, const char *const *keys)
     return !*keys;
 }
 
+json_t *metrics_labels_json(const struct label_scores *scores)
+{
+    json_t *object = json_pack("{s:I, s:s}", "examples", (json_int_t)scores->examples, "score",
+                               label_score_names[scores->decides]);
+    for (int i = 0; object && i < LABEL_SCORES; i++)
+        if (!isnan(scores->values[i]))
+            json_object_set_new(object, label_score_names[i], json_real(scores->values[i]));
+    return object;
+}
+
+struct label_scores metrics_labels_read(const json_t *object)
+{
+    const char *name = json_string_value(json_object_get(object, "score"));
+    struct label_scores scores = {.examples = json_integer_value(json_object_get(object, "examples")),
+                                  .decides = LABEL_SCORES};
+    for (int i = 0; i < LABEL_SCORES; i++) {
+        const json_t *value = json_object_get(object, label_score_names[i]);
+        scores.values[i] = json_is_number(value) ? json_number_value(value) : (double)NAN;
+        if (name && strcmp(name, label_score_names[i]) == 0)
+            scores.decides = (enum label_score)i;
+    }
+    if (scores.decides == LABEL_SCORES)
+        scores.examples = 0;
+    return scores;
+}
+
 /* Parses a line; false if it is not a line of metrics. */
 static bool read_line(const char *text, size_t length, struct line *line)
 {
@@ -60,6 +86,8 @@ static bool read_line(const char *text, size_t length, struct line *line)
             .test.bleu = json_number_value(json_object_get(test, "bleu")),
             .test.loss = json_number_value(json_object_get(test, "loss")),
             .test.accuracy = json_number_value(json_object_get(test, "accuracy")),
+            .labels = metrics_labels_read(json_object_get(evaluation, "labels")),
+            .test.labels = metrics_labels_read(json_object_get(test, "labels")),
             .averaged = json_object_get(evaluation, CHECKPOINT_KEY) != NULL,
         };
     } else {
@@ -231,6 +259,12 @@ static json_t *evaluation_object(int64_t step, const struct evaluation *evaluati
                             json_pack("{s:f, s:I, s:f, s:f}", "bleu", evaluation->test.bleu, "translated",
                                       (json_int_t)evaluation->test.translated, "loss", evaluation->test.loss,
                                       "accuracy", evaluation->test.accuracy));
+    if (evaluation->labels.examples > 0)
+        json_object_set_new(scores, "labels", metrics_labels_json(&evaluation->labels));
+    if (evaluation->test.labels.examples > 0)
+        json_object_set_new(scores, "test",
+                            json_pack("{s:o, s:f}", "labels", metrics_labels_json(&evaluation->test.labels),
+                                      "loss", evaluation->test.loss));
     if (evaluation->averaged)
         json_object_set_new(scores, CHECKPOINT_KEY, json_string("average"));
     return json_pack("{s:I, s:o, s:o}", "step", (json_int_t)step, "evaluation", scores, "samples",

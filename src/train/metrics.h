@@ -52,4 +52,11 @@ double metrics_rounded(double value);
 /* Waits until the lines written are on the disk. */
 ROTARY_CHECKED rotary_status metrics_sync(struct metrics *metrics, rotary_error *error);
 
+/* The scores of labels as evaluations have them in JSON, {"examples": 883, "score": "matthews", "accuracy":
+ * 0.81,
+ * ...}: "score" is the one that decides, and those that the labels do not have are absent. NULL without
+ * memory. And back; examples 0 if the object has no valid ones. */
+json_t *metrics_labels_json(const struct label_scores *scores);
+struct label_scores metrics_labels_read(const json_t *object);
+
 #endif

@@ -97,8 +97,11 @@ void packed_batch_carve(struct packed_batch *batch, const struct task *task, int
 
 int64_t packed_batch_targets(const struct task *task, const struct batch *batch)
 {
-    const int64_t count = task_shape(task).labels ? batch->input.sequences : batch->input.time;
+    const struct task_shape shape = task_shape(task);
+    const int64_t count = shape.labels ? batch->input.sequences : batch->input.time;
     int64_t targets = 0;
+    if (shape.values)
+        return count;
     for (int64_t i = 0; i < count; i++)
         targets += batch->classes[i] != BATCH_IGNORED;
     return targets;
@@ -133,7 +136,7 @@ struct batch packed_batch_fill(const struct packed_batch *memory, const struct e
                                     .starts = memory->starts,
                                     .sequences = count,
                                     .segments = memory->segments},
-                          .classes = memory->classes,
+                          .classes = memory->values ? NULL : memory->classes,
                           .values = memory->values};
     if (!memory->source)
         return batch;

@@ -60,7 +60,7 @@ void packed_batch_carve(struct packed_batch *batch, const struct task *task, int
 /* Fills it with `count` examples from `ordinal` on, which must fit. The batch points into the memory. */
 struct batch packed_batch_fill(const struct packed_batch *memory, const struct example_order *order,
                                int64_t ordinal, int64_t count);
-/* How many targets a packed batch has: classes that are not BATCH_IGNORED. */
+/* How many targets a packed batch has: values, or classes that are not BATCH_IGNORED. */
 int64_t packed_batch_targets(const struct task *task, const struct batch *batch);
 
 #endif

@@ -6,6 +6,7 @@
 #define ROTARY_TRAIN_SCORES_H
 
 #include "model/transformer.h"
+#include "score/label_scores.h"
 #include "score/segments.h"
 #include "task/task.h"
 
@@ -23,12 +24,15 @@ struct evaluation {
     int64_t translated;              /* sentences; 0: the task has none */
     double bleu;                     /* of their translations, 0 ... 100 */
     char signature[SIGNATURE_BYTES]; /* how that was computed */
-    double loss;                     /* validation loss: mean over validation sequences, nats per token */
-    double accuracy;                 /* share of validation tokens whose argmax is correct */
+    double loss;                     /* validation loss: mean over validation sequences, nats per token; of
+                                      * a task with labels over examples */
+    double accuracy;                 /* share of validation tokens, or examples, whose argmax is correct */
+    struct label_scores labels;      /* examples 0: the task has none */
     double seconds;
     struct { /* the same of the test set, at the end of a run; translated 0: none of it was */
         int64_t translated;
         double bleu, loss, accuracy;
+        struct label_scores labels; /* likewise of examples */
     } test;
     bool averaged; /* of average.safetensors, at the end of a run; else of the weights of its step */
     int64_t sample_count;
@@ -44,6 +48,7 @@ struct evaluation_config {
                                      * (task_long_prompt); else alone at the start of one */
     bool test;                      /* the test set of a finite corpus; else its validation set */
     const char *translations;       /* the file that is replaced by the translations; NULL: none */
+    const char *predictions;        /* likewise by the predicted labels (train/label_predictions.h) */
     float temperature;              /* 0: greedy */
     const atomic_bool *interrupted; /* once true, the evaluation ends with ROTARY_INTERRUPTED; may be NULL */
 };

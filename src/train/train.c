@@ -219,6 +219,31 @@ static rotary_status keep_best(struct session *session, double loss, rotary_erro
     return status;
 }
 
+/* The last evaluation of a run keeps the predictions of the validation set, and predicts the test set if
+ * there is one. */
+static rotary_status predict_all(struct session *session, const struct evaluation_config *how,
+                                 struct evaluation *evaluation, rotary_error *error)
+{
+    const struct task *task = session->trainer.task;
+    struct evaluation_config all = *how;
+    struct evaluation test = {.sample_count = 0};
+    char path[FILE_PATH_BYTES];
+    rotary_status status = file_path(path, session->call->folder, FOLDER_PREDICTIONS, error);
+    all.predictions = path;
+    if (status == ROTARY_OK)
+        status = evaluation_run(task, session->trainer.transformer, &all, evaluation, error);
+    if (status != ROTARY_OK || task_examples(task, TASK_TEST) == 0)
+        return status;
+    all.predictions = NULL;
+    all.test = true;
+    status = evaluation_run(task, session->trainer.transformer, &all, &test, error);
+    evaluation->test.labels = test.labels;
+    evaluation->test.loss = test.loss;
+    evaluation->test.accuracy = test.accuracy;
+    evaluation->seconds += test.seconds;
+    return status;
+}
+
 /* The last evaluation of a run translates the whole validation set, and the test set if there is one, whose
  * translations are kept. */
 static rotary_status evaluate_all(struct session *session, const struct evaluation_config *how,
@@ -228,6 +253,8 @@ static rotary_status evaluate_all(struct session *session, const struct evaluati
     struct transformer *transformer = session->trainer.transformer;
     struct evaluation_config all = *how;
     char path[FILE_PATH_BYTES];
+    if (task_shape(task).labels)
+        return predict_all(session, how, evaluation, error);
     if (task_scoring(task) != SCORING_BLEU)
         return evaluation_run(task, transformer, how, evaluation, error);
     rotary_status status = file_path(path, session->call->folder, FOLDER_TRANSLATIONS, error);
@@ -293,8 +320,9 @@ static bool lacks_test(const struct session *session)
     const struct evaluation *last = &session->metrics.evaluation;
     return !session->evaluated_all && session->config.train.average_checkpoints == 0 &&
            session->state.step == session->config.train.steps &&
-           session->metrics.evaluated == session->state.step && last->translated > 0 &&
-           last->test.translated == 0;
+           session->metrics.evaluated == session->state.step &&
+           ((last->translated > 0 && last->test.translated == 0) ||
+            (last->labels.examples > 0 && last->test.labels.examples == 0));
 }
 
 static bool evaluation_is_due(const struct session *session)
