@@ -4,6 +4,7 @@
  */
 #include "base/fail.h"
 #include "cli/command.h"
+#include "cli/label_data.h"
 #include "cli/result.h"
 #include "cli/run_plan.h"
 #include "file/npy.h"
@@ -19,6 +20,7 @@ struct data_options {
     struct configuration_options configuration;
     struct option_integer split, step, rows;
     const char *run, *output;
+    bool baselines;
 };
 
 #define MEMBER(member) offsetof(struct data_options, member)
@@ -33,12 +35,16 @@ static const struct setting data_table[] = {
      .help = "the first N rows or problems (default: all of the step, or of an evaluation)"},
     {"--output", SETTING_TEXT, MEMBER(output), .metavar = "FILE",
      .help = "write token ids as one .npy file instead of text"},
+    {"--baselines", SETTING_BOOLEAN, MEMBER(baselines),
+     .help = "of a task with labels: score the majority class and a linear model of words"},
 };
 
 struct data_plan {
     struct run_config config;
     struct data_request request;
-    char label[LABEL_BYTES]; /* "index, seed 1, training step 3" */
+    char label[LABEL_BYTES];  /* "index, seed 1, training step 3" */
+    struct label_data labels; /* of a task with labels; task NULL: it has none */
+    bool baselines;           /* are wanted */
 };
 
 /* The configuration of --run, whose files --output must not replace. */
@@ -107,12 +113,28 @@ static void print_tokens(const struct tokenizer *tokenizer, const int32_t *token
     }
 }
 
-/* The targets that count, each with its place where some do not. */
-static void print_targets(const struct tokenizer *tokenizer, const struct data_arrays *data, int64_t row)
+/* The label of a row; false if the task has none. */
+static bool print_label(const struct task *task, const struct data_arrays *data, int64_t row)
 {
+    const int32_t *targets = data_arrays_row(data, DATA_TARGETS, row);
+    if (!task_shape(task).labels)
+        return false;
+    if (data->numbers)
+        printf("%g", (double)data->numbers[row]);
+    else
+        printf("%s", task_labels(task).names[targets[0]].bytes);
+    return true;
+}
+
+/* The targets that count, each with its place where some do not. */
+static void print_targets(const struct task *task, const struct data_arrays *data, int64_t row)
+{
+    const struct tokenizer *tokenizer = task_tokenizer(task);
     const int32_t *targets = data_arrays_row(data, DATA_TARGETS, row),
                   *mask = data_arrays_row(data, DATA_MASK, row);
     int64_t counted = 0;
+    if (print_label(task, data, row))
+        return;
     for (int64_t i = 0; i < data->time; i++)
         counted += mask[i];
     if (counted == data->time) {
@@ -162,8 +184,12 @@ static void print_pairs(const struct task *task)
 }
 
 /* What became of the lines of a task's corpus, and its vocabularies. */
-static void print_counts(const struct task *task)
+static void print_counts(const struct data_plan *plan, const struct task *task)
 {
+    if (plan->labels.task) {
+        label_data_print(&plan->labels);
+        return;
+    }
     if (task_examples(task, TASK_TRAINING) == 0)
         return;
     if (task_shape(task).source_time > 0)
@@ -175,7 +201,7 @@ static void print_counts(const struct task *task)
 static void print_text(const struct data_plan *plan, const struct task *task, const struct data_arrays *data)
 {
     const struct tokenizer *tokenizer = task_tokenizer(task);
-    print_counts(task);
+    print_counts(plan, task);
     printf("%s: ", plan->label);
     if (data->split == DATA_PROBLEMS)
         printf("%lld, each a prompt and its answer\n", (long long)data->rows);
@@ -199,7 +225,7 @@ static void print_text(const struct data_plan *plan, const struct task *task, co
         printf("  tokens   ");
         print_tokens(tokenizer, data_arrays_row(data, DATA_TOKENS, row), data->time);
         printf("\n  targets  ");
-        print_targets(tokenizer, data, row);
+        print_targets(task, data, row);
         putchar('\n');
     }
 }
@@ -245,13 +271,16 @@ static json_t *pairs_json(const struct task *task, enum task_split split)
                      (json_int_t)counts.longest_source, "longest_target", (json_int_t)counts.longest_target);
 }
 
-static json_t *counts_json(const struct task *task)
+static json_t *counts_json(const struct data_plan *plan, const struct task *task)
 {
     json_t *splits = json_object();
-    for (int split = 0; split < TASK_SPLITS; split++)
-        json_object_set_new(
-            splits, task_split_names[split],
-            (task_shape(task).source_time > 0 ? pairs_json : documents_json)(task, (enum task_split)split));
+    for (int split = 0; split < TASK_SPLITS; split++) {
+        const enum task_split which = (enum task_split)split;
+        json_object_set_new(splits, task_split_names[split],
+                            plan->labels.task                  ? label_data_json(&plan->labels, which)
+                            : task_shape(task).source_time > 0 ? pairs_json(task, which)
+                                                               : documents_json(task, which));
+    }
     return splits;
 }
 
@@ -267,14 +296,18 @@ static rotary_status print_json(const struct data_plan *plan, const struct task 
     if (output)
         json_object_set_new(object, "output", json_string(output));
     if (task_examples(task, TASK_TRAINING) > 0)
-        json_object_set_new(object, "splits", counts_json(task));
+        json_object_set_new(object, "splits", counts_json(plan, task));
     json_t *arrays = json_array();
     for (int i = 0; i < data->arrays; i++)
         json_array_append_new(arrays, json_string(array_name(data, i)));
     json_object_set_new(object, "arrays", arrays);
     for (int i = 0; !output && i < data->arrays; i++)
         json_object_set_new(object, array_name(data, i), array_json(data, i));
-    return result_print_json(object, error);
+    rotary_status status = plan->baselines ? label_data_baselines(task, object, error) : ROTARY_OK;
+    if (status == ROTARY_OK)
+        return result_print_json(object, error);
+    json_decref(object);
+    return status;
 }
 
 static void print_written(const struct data_plan *plan, const struct data_arrays *data, const char *output)
@@ -305,7 +338,22 @@ static rotary_status print(const struct invocation *invocation, const struct dat
         print_written(plan, data, output);
     else
         print_text(plan, task, data);
-    return ROTARY_OK;
+    return plan->baselines ? label_data_baselines(task, NULL, error) : ROTARY_OK;
+}
+
+/* Of a task with labels what is printed before its rows, and whether baselines are wanted. */
+static rotary_status find_labels(const struct invocation *invocation, struct data_plan *plan,
+                                 const struct task *task, rotary_error *error)
+{
+    const struct data_options *options = invocation->options;
+    plan->labels.task = NULL;
+    plan->baselines = options->baselines;
+    if (task_shape(task).labels)
+        return label_data_find(&plan->labels, task, error);
+    if (!options->baselines)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--baselines: task %s has no labels: leave it out",
+                       task_names[plan->config.task.task]);
 }
 
 static enum exit_status run(const struct invocation *invocation)
@@ -323,7 +371,9 @@ static enum exit_status run(const struct invocation *invocation)
         &error);
     if (status != ROTARY_OK)
         return command_fail(&error);
-    status = data_arrays_create(&data, task, &made.request, &error);
+    status = find_labels(invocation, &made, task, &error);
+    if (status == ROTARY_OK)
+        status = data_arrays_create(&data, task, &made.request, &error);
     enum exit_status result = EXIT_DONE;
     if (status != ROTARY_OK) {
         result = command_refuse(invocation, &error);

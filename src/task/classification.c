@@ -256,7 +256,8 @@ static void fill(const struct task *task, const struct task_place *place, const 
                                        .ordinal = place->ordinal};
     const int64_t length = example(task, place->split, read.index).target_count;
     const int32_t padding = tokenizer_special(task->tokenizer).padding;
-    fill_example(task, &read, &(struct example_row){.tokens = row->tokens, .classes = row->classes});
+    fill_example(task, &read,
+                 &(struct example_row){.tokens = row->tokens, .classes = row->classes, .value = row->value});
     for (int64_t i = length; i < task->shape.time; i++)
         row->tokens[i] = padding >= 0 ? padding : 0;
     for (int64_t i = 1; i < task->shape.time; i++)
@@ -276,6 +277,11 @@ static struct task_labels labels(const struct task *task)
                                 .names = corpus->names,
                                 .regression = corpus->classes == 0,
                                 .score = data_of(task)->score};
+}
+
+const struct labelled_corpus *task_labelled(const struct task *task)
+{
+    return task->kind == &kind_classification ? &data_of(task)->corpus : NULL;
 }
 
 static rotary_status text_hash(const struct task_config *config, enum task_split split, uint64_t *hash,

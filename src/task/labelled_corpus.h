@@ -55,4 +55,7 @@ ROTARY_CHECKED rotary_status labelled_corpus_leaks(const struct labelled_corpus 
                                                    rotary_error *error);
 void labelled_corpus_free(struct labelled_corpus *corpus); /* zeroed ones too */
 
+/* The corpus of a task with labels, which lives as long as the task; NULL: it has none. */
+const struct labelled_corpus *task_labelled(const struct task *task);
+
 #endif

@@ -124,6 +124,7 @@ struct task_row {
     int32_t *source;           /* [source_time] */
     int32_t *source_length;    /* [1] */
     int32_t *scratch;          /* [scratch] */
+    float *value;              /* [1] */
 };
 void task_fill(const struct task *task, const struct task_place *place, const struct task_row *row);
 

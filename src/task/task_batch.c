@@ -18,6 +18,7 @@ void task_batch_carve(struct task_batch *batch, const struct task *task, int64_t
     batch->lengths = push(arena, shape.lengths ? rows : 0);
     batch->source = push(arena, rows * shape.source_time);
     batch->source_lengths = push(arena, shape.lengths && source ? rows : 0);
+    batch->values = shape.values ? rotary_arena_push(arena, rows, sizeof *batch->values) : NULL;
 }
 
 static int32_t *at(int32_t *array, int64_t index)
@@ -34,6 +35,7 @@ void task_batch_fill(const struct task_batch *batch, int64_t row, const struct t
         .source = at(batch->source, row * batch->shape.source_time),
         .source_length = at(batch->source_lengths, row),
         .scratch = at(batch->scratch, row * batch->shape.scratch),
+        .value = batch->values ? batch->values + row : NULL,
     };
     task_fill(batch->task, place, &memory);
 }

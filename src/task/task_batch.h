@@ -16,6 +16,7 @@ struct task_batch {
     int32_t *lengths, *source_lengths; /* [rows]; NULL: the shape has none */
     int32_t *source;                   /* [rows, source_time]; NULL: the shape has none */
     int32_t *scratch;                  /* [rows, scratch] */
+    float *values;                     /* [rows]; NULL: the shape has none */
 };
 
 /* Pushes the memory of `rows` rows onto an arena. Called twice: to measure, then to assign memory

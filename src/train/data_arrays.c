@@ -22,6 +22,7 @@ static void carve(struct data_arrays *data, const struct task *task, struct task
         rotary_arena_push(&data->arena, data->rows, (size_t)(data->arrays * data->time) * sizeof(int32_t));
     if (data->split != DATA_PROBLEMS)
         task_batch_carve(batch, task, data->rows, &data->arena);
+    data->numbers = batch->values;
 }
 
 /* Copies rows of `time` tokens, of which the first lengths[row] are there; NULL: all of them. */
@@ -134,7 +135,7 @@ rotary_status data_arrays_create(struct data_arrays *data, const struct task *ta
                                  const struct data_request *request, rotary_error *error)
 {
     *data = (struct data_arrays){.split = request->split};
-    struct task_batch batch;
+    struct task_batch batch = {.task = NULL};
     const uint64_t seed = (uint64_t)request->config->train.seed;
     struct task_place first = validation_place(seed, 0);
     if (request->split == DATA_TEST)

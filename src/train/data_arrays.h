@@ -26,6 +26,7 @@ struct data_arrays {
     int arrays;
     int64_t rows, time;
     int32_t *values; /* [arrays, rows, time] */
+    float *numbers;  /* [rows]: the labels of a regression; NULL: it is none */
     struct rotary_arena arena;
 };
 
