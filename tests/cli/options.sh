@@ -116,6 +116,8 @@ trained "$base --threads 2" >second
 cmp -s first second || complain "train --threads changes the result"
 elsewhere train --out --resume --profile # runs.sh
 elsewhere train --init # masked.sh
+elsewhere data --baselines # classification.sh
+elsewhere evaluate --predictions # classification.sh
 elsewhere fill --top-k --checkpoint # masked.sh
 
 # A run whose rate rises until it diverges, so that its best model is not the last.

@@ -30,6 +30,10 @@ struct change {
 #define TRANSLATES                                                                                           \
     "task=translation;translation_data=.;translation_min_frequency=1;translation_shared_vocabulary=true;"    \
     "architecture=encoder_decoder"
+#define LABELS                                                                                               \
+    "task=classification;classification_examples=20;classification_held_out=2;classification_min_frequency=" \
+    "1;"                                                                                                     \
+    "architecture=encoder;sequence_length=48"
 #define MASKS "task=masked;masked_documents=20;masked_held_out=2;masked_min_frequency=1;architecture=encoder"
 static const struct change changes[] = {
     {.key = "task", .value = "prefix"},
@@ -38,6 +42,28 @@ static const struct change changes[] = {
     {.key = "addition_digits", .value = "3", .context = "task=addition;sequence_length=128"},
     {.key = "copy_letters", .value = "7", .context = "task=copy"},
     {.key = "index_letters", .value = "6"},
+    {.key = "classification_data", .elsewhere = true},
+    {.key = "classification_examples", .value = "19", .context = LABELS},
+    {.key = "classification_held_out", .value = "4", .context = LABELS, .no_effect = true},
+    {.key = "classification_dataset", .elsewhere = true},
+    {.key = "classification_split", .elsewhere = true},
+    {.key = "classification_held_out_share", .elsewhere = true},
+    {.key = "classification_train", .elsewhere = true},
+    {.key = "classification_validation", .elsewhere = true},
+    {.key = "classification_test", .elsewhere = true},
+    {.key = "classification_format", .elsewhere = true},
+    {.key = "classification_quoting", .elsewhere = true},
+    {.key = "classification_header", .elsewhere = true},
+    {.key = "classification_text", .elsewhere = true},
+    {.key = "classification_pair", .elsewhere = true},
+    {.key = "classification_label", .elsewhere = true},
+    {.key = "classification_regression", .elsewhere = true},
+    {.key = "classification_score", .value = "matthews", .context = LABELS, .no_effect = true},
+    {.key = "classification_tokenizer", .elsewhere = true},
+    {.key = "classification_vocabulary", .elsewhere = true},
+    {.key = "classification_min_frequency", .value = "2", .context = LABELS},
+    {.key = "classification_model_type", .elsewhere = true},
+    {.key = "classification_vocab_size", .elsewhere = true},
     {.key = "masked_data", .elsewhere = true},
     {.key = "masked_cache", .elsewhere = true},
     {.key = "masked_documents", .value = "19", .context = MASKS},
