@@ -23,40 +23,36 @@ static int find_words(const struct sentence *sentence, struct word words[MADE_MA
     return count;
 }
 
-static bool may_move(const struct sentence *sentence, const struct word *words, int count, int word)
+/* Writes the words of a run from the last to the first. False if that is the sentence as it was. */
+static bool reverse_run(struct sentence *sentence, const struct word *words, int first, int count)
 {
-    const char last = sentence->text[words[word].begin + words[word].length - 1];
-    return word > 0 && word + 1 < count && last != ',';
-}
-
-static bool may_exchange(const struct sentence *sentence, const struct word *words, int count, int word)
-{
-    if (word + 1 >= count || !may_move(sentence, words, count, word) ||
-        !may_move(sentence, words, count, word + 1))
+    char reversed[SENTENCE_BYTES];
+    int used = 0;
+    const int begin = words[first].begin,
+              end = words[first + count - 1].begin + words[first + count - 1].length;
+    for (int i = count - 1; i >= 0; i--) {
+        const struct word *word = &words[first + i];
+        memcpy(reversed + used, sentence->text + word->begin, (size_t)word->length);
+        used += word->length;
+        if (i > 0)
+            reversed[used++] = ' ';
+    }
+    if (memcmp(reversed, sentence->text + begin, (size_t)(end - begin)) == 0)
         return false;
-    return words[word].length != words[word + 1].length ||
-           memcmp(sentence->text + words[word].begin, sentence->text + words[word + 1].begin,
-                  (size_t)words[word].length) != 0;
-}
-
-/* Exchanges one of the pairs of neighbouring words that may be, by a random number. False if none may. */
-static bool exchange_words(struct sentence *sentence, uint32_t random)
-{
-    struct word words[MADE_MAX_WORDS];
-    const int count = find_words(sentence, words);
-    int places[MADE_MAX_WORDS], found = 0;
-    for (int word = 0; word < count; word++)
-        if (may_exchange(sentence, words, count, word))
-            places[found++] = word;
-    if (found == 0)
-        return false;
-    const struct word *first = &words[places[random % (uint32_t)found]], *second = first + 1;
-    char both[SENTENCE_BYTES];
-    memcpy(both, sentence->text + second->begin, (size_t)second->length);
-    both[second->length] = ' ';
-    memcpy(both + second->length + 1, sentence->text + first->begin, (size_t)first->length);
-    memcpy(sentence->text + first->begin, both, (size_t)(first->length + 1 + second->length));
+    memcpy(sentence->text + begin, reversed, (size_t)(end - begin));
     return true;
+}
+
+/* Reverses a run of words, but not the first word of the sentence and the last, by two random numbers. */
+static bool reverse_words(struct sentence *sentence, uint32_t length, uint32_t place)
+{
+    enum { MIN_RUN = 4 };
+    struct word words[MADE_MAX_WORDS];
+    const int inner = find_words(sentence, words) - 2;
+    if (inner < 2)
+        return false;
+    const int count = inner <= MIN_RUN ? inner : MIN_RUN + (int)(length % (uint32_t)(inner - MIN_RUN + 1));
+    return reverse_run(sentence, words, 1 + (int)(place % (uint32_t)(inner - count + 1)), count);
 }
 
 static bool add_field(struct table *table, int64_t *capacity, int64_t field, const char *text, int64_t count)
@@ -77,13 +73,13 @@ static bool add_field(struct table *table, int64_t *capacity, int64_t field, con
 
 static bool add_row(struct table *table, int64_t *capacity, enum task_split split, int64_t row)
 {
-    static const char *const labels[] = {"exchanged", "in order"};
+    static const char *const labels[] = {"in order", "reversed"};
     const struct rotary_random_key key = {.stream = ROTARY_STREAM_LABEL, .step = (uint32_t)split};
     struct sentence german, english;
     made_pair(split, row, &german, &english);
-    const bool wanted = rotary_random_u32(key, 2 * (uint64_t)row) % 2 == 0,
-               exchanged = wanted && exchange_words(&english, rotary_random_u32(key, 2 * (uint64_t)row + 1));
-    const char *label = labels[!exchanged];
+    uint32_t numbers[4];
+    rotary_random_block(key, (uint64_t)row, numbers);
+    const char *label = labels[numbers[0] % 2 == 0 && reverse_words(&english, numbers[1], numbers[2])];
     table->lines[row] = row + 1;
     return add_field(table, capacity, 2 * row, label, (int64_t)strlen(label)) &&
            add_field(table, capacity, 2 * row + 1, english.text, english.length);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Labelled sentences that are made up: English sentences of the grammar of task/made_corpus.h, half of which
- * have two neighbouring words exchanged. A bag of words does not see which: the order of words has to be
- * read.
+ * have a run of words, four or more where there are so many, in reverse order. A bag of words does not see
+ * which: the order of words has to be read.
  */
 #ifndef ROTARY_TASK_LABELLED_MADE_H
 #define ROTARY_TASK_LABELLED_MADE_H
@@ -10,9 +10,9 @@
 #include "task/task.h"
 #include "text/table.h"
 
-/* Makes a table of `count` rows of a split: the label, "exchanged" or "in order", and the sentence. The first
- * and the last word stay where they are, as a capital or a full stop would tell, and so do words before a
- * comma. Nothing of validation and test is in another split, in whatever order. */
+/* Makes a table of `count` rows of a split: the label, "in order" or "reversed", and the sentence. The first
+ * and the last word stay where they are, as a capital or a full stop would tell. Nothing of validation and
+ * test is in another split, in whatever order. */
 ROTARY_CHECKED rotary_status labelled_made(struct table *table, enum task_split split, int64_t count,
                                            rotary_error *error);
 

@@ -202,46 +202,31 @@ static void test_cut(void)
 
 /* ---- made-up texts ---- */
 
-static int compare_words(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static int sorted_words(char *text, char *words[MAX_WORDS])
+static int split_words(char *text, char *words[MAX_WORDS])
 {
     int count = 0;
     for (char *word = strtok(text, " "); word && count < MAX_WORDS; word = strtok(NULL, " "))
         words[count++] = word;
-    qsort(words, (size_t)count, sizeof *words, compare_words);
     return count;
 }
 
-/* The same words as the sentence that it is made from, in the same order or in another. */
-static bool has_words_of(const char *text, const char *sentence)
+/* The number of words from the first that differs to the last, if they are those of the sentence in reverse
+ * order; -1 if they are not. */
+static int reversed_words(const char *text, const char *sentence)
 {
     char first[SENTENCE_BYTES], second[SENTENCE_BYTES], *a[MAX_WORDS], *b[MAX_WORDS];
     snprintf(first, sizeof first, "%s", text);
     snprintf(second, sizeof second, "%s", sentence);
-    const int count = sorted_words(first, a);
-    if (count != sorted_words(second, b))
-        return false;
-    for (int i = 0; i < count; i++)
-        if (strcmp(a[i], b[i]) != 0)
-            return false;
-    return true;
-}
-
-/* How many words stand elsewhere. */
-static int moved_words(const char *text, const char *sentence)
-{
-    int moved = 0;
-    while (*text && *sentence) {
-        const size_t a = strcspn(text, " "), b = strcspn(sentence, " ");
-        moved += a != b || memcmp(text, sentence, a) != 0;
-        text += a + (text[a] == ' ');
-        sentence += b + (sentence[b] == ' ');
-    }
-    return moved;
+    const int count = split_words(first, a);
+    int begin = 0, end = split_words(second, b);
+    while (begin < end && strcmp(a[begin], b[begin]) == 0)
+        begin++;
+    while (begin < end && strcmp(a[end - 1], b[end - 1]) == 0)
+        end--;
+    for (int i = begin; i < end; i++)
+        if (strcmp(a[i], b[begin + end - 1 - i]) != 0)
+            return -1;
+    return begin > 0 && end < count ? end - begin : begin == end ? 0 : -1;
 }
 
 static void test_made(void)
@@ -257,9 +242,9 @@ static void test_made(void)
         exit(1);
     CHECK_INT(score, LABEL_ACCURACY);
     CHECK_INT(corpus->classes, 2);
-    CHECK_TEXT(corpus->names[0].bytes, "exchanged");
-    CHECK_TEXT(corpus->names[1].bytes, "in order");
-    int64_t in_order = 0;
+    CHECK_TEXT(corpus->names[0].bytes, "in order");
+    CHECK_TEXT(corpus->names[1].bytes, "reversed");
+    int64_t labelled = 0, long_runs = 0;
     for (int split = 0; split < TASK_SPLITS; split++) {
         CHECK_INT(corpus->counts[split], split == TASK_TRAINING ? MADE : MADE / 4);
         for (int64_t i = 0; i < corpus->counts[split]; i++) {
@@ -267,13 +252,15 @@ static void test_made(void)
             struct sentence german, english;
             made_pair((enum task_split)split, i, &german, &english);
             check_about("%s", example->first.bytes);
-            CHECK(has_words_of(example->first.bytes, english.text));
-            CHECK_INT(moved_words(example->first.bytes, english.text), example->class == 1 ? 0 : 2);
-            in_order += example->class;
+            const int reversed = reversed_words(example->first.bytes, english.text);
+            CHECK(example->class == 1 ? reversed >= 2 : reversed == 0);
+            long_runs += reversed >= 4;
+            labelled += example->class;
         }
     }
     check_about("%s", "");
-    CHECK_NEAR((double)in_order, 0.5 * 1050, 5 * 0.5 * sqrt(1050) + 30); /* few have no words to exchange */
+    CHECK_NEAR((double)labelled, 0.5 * 1050, 5 * 0.5 * sqrt(1050)); /* few have no words to reverse */
+    CHECK(4 * long_runs > 3 * labelled);
     CHECK(labelled_corpus_hash(corpus, TASK_VALIDATION) != labelled_corpus_hash(corpus, TASK_TEST));
     labelled_corpus_free(corpus);
     free(corpus);
