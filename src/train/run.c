@@ -177,6 +177,28 @@ static rotary_status check_architecture(const struct run_config *config, const s
                        architecture_names[wanted]);
 }
 
+/* Makes num_labels that of the task, or checks it; pairs of texts have two types of tokens. */
+static rotary_status fit_labels_to_task(struct run_config *config, const struct task *task,
+                                        rotary_error *error)
+{
+    struct transformer_config *model = &config->model;
+    const struct task_labels labels = task_labels(task);
+    const int64_t wanted = labels.regression ? 1 : labels.classes;
+    const char *name = task_names[config->task.task];
+    if (model->num_labels == 0)
+        model->num_labels = wanted;
+    if (model->num_labels != wanted)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT, "num_labels is %lld, but the task %s has %lld%s: leave it out",
+            (long long)model->num_labels, name, (long long)wanted, labels.regression ? ", a number" : "");
+    if (!task_shape(task).segments || model->type_vocab_size >= 2)
+        return ROTARY_OK;
+    return rotary_fail(
+        error, ROTARY_INVALID_ARGUMENT,
+        "type_vocab_size is %lld, but texts of the task %s are pairs: wanted 2, a type for each",
+        (long long)model->type_vocab_size, name);
+}
+
 /* Makes source_vocab_size that of the task, or checks it and the rest of the encoder's side. */
 static rotary_status fit_encoder_to_task(struct run_config *config, struct task_vocabulary vocabulary,
                                          rotary_error *error)
@@ -212,6 +234,8 @@ static rotary_status fit_model_to_task(struct run_config *config, const char *fo
     int64_t tokens = vocabulary.target, positions = config->task.sequence_length;
     enum scoring scoring = task_scoring(task);
     status = check_architecture(config, task, error);
+    if (status == ROTARY_OK)
+        status = fit_labels_to_task(config, task, error);
     task_destroy(task);
     if (status == ROTARY_OK)
         status = check_measure(config, scoring, error);
