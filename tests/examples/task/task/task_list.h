@@ -9,6 +9,7 @@ struct kind; /* task/kind.h */
 
 #define ROTARY_TASKS(TASK)                                                                                   \
     TASK(ADDITION, addition)                                                                                 \
+    TASK(CLASSIFICATION, classification)                                                                     \
     TASK(COPY, copy)                                                                                         \
     TASK(INDEX, index)                                                                                       \
     TASK(MASKED, masked)                                                                                     \

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Predicted labels: what a model is shown, how its logits become losses, scores and a file, and baselines. In
+ * the model's place are logits that follow from the tokens.
+ */
+#include "file/file.h"
+#include "support/scratch.h"
+#include "task/text.h"
+#include "train/label_baselines.h"
+#include "train/label_predictions.h"
+
+#include <math.h>
+
+enum { TIME = 16, TOKENS = 40, MAX_SEQUENCES = 8 };
+
+/* ---- the model ---- */
+
+static struct {
+    bool regression;
+    int64_t batches, sequences;
+} stub;
+
+/* Of a sequence of n tokens: the logits 0, n / 4 and 1, or the number n. Batches have whole sequences. */
+rotary_status transformer_logits(struct transformer *transformer, const struct batch *batch, float *logits,
+                                 rotary_error *error)
+{
+    const struct token_sequences *input = &batch->input;
+    (void)transformer;
+    (void)error;
+    CHECK(input->time <= TOKENS && input->starts[0] == 0 && input->starts[input->sequences] == input->time);
+    CHECK((batch->values != NULL) == stub.regression && (batch->classes == NULL) == stub.regression);
+    for (int64_t i = 0; i < input->sequences; i++) {
+        const int32_t count = input->starts[i + 1] - input->starts[i];
+        for (int64_t t = input->starts[i]; input->segments && t < input->starts[i + 1]; t++)
+            CHECK(input->segments[t] == 0 || input->segments[t] == 1);
+        if (stub.regression) {
+            logits[i] = (float)count;
+            continue;
+        }
+        logits[3 * i] = 0;
+        logits[3 * i + 1] = (float)count / 4;
+        logits[3 * i + 2] = 1;
+    }
+    stub.batches++;
+    stub.sequences += input->sequences;
+    return ROTARY_OK;
+}
+
+/* ---- a corpus ---- */
+
+static void write_text(const char *name, const char *text)
+{
+    scratch_write(scratch_path(name), text, strlen(text));
+}
+
+static void set_text(struct task_config *config, const char *key, const char *value)
+{
+    struct settings settings[TASK_SETTINGS];
+    char assignment[4096];
+    task_settings(config, settings);
+    snprintf(assignment, sizeof assignment, "%s=%s", key, value);
+    CHECK_INT(settings_assign(settings, TASK_SETTINGS, assignment, NULL), ROTARY_OK);
+}
+
+/* Sequences of 3, 5, 8 and 16 tokens, and many of 12, so that there are several batches. */
+static struct task *make_task(bool regression)
+{
+    struct task_config config = config_of(TASK_CLASSIFICATION);
+    config.sequence_length = TIME;
+    write_text("train.csv", "label,a\n1,x\n2,y\n0,z\n2,x\n");
+    write_text("dev.csv", "label,a\n0,x\n0,x x x\n1,x x x x x x\n1,x x x x x x x x x x x x x x\n2,x\n"
+                          "2,x x x x x x x x x x\n1,x x x x x x x x x x\n");
+    set_text(&config, "classification_data", scratch_folder());
+    set_text(&config, "classification_train", "train.csv");
+    set_text(&config, "classification_validation", "dev.csv");
+    set_text(&config, "classification_text", "a");
+    set_text(&config, "classification_regression", regression ? "true" : "false");
+    set_option(&config, "classification_min_frequency", 1);
+    stub.regression = regression;
+    stub.batches = stub.sequences = 0;
+    return task_of(&config);
+}
+
+static struct packed_batch packed_memory(const struct task *task, struct rotary_arena *arena)
+{
+    struct packed_batch packed;
+    packed_batch_carve(&packed, task, TOKENS, arena);
+    if (!CHECK_INT(rotary_arena_allocate(arena, "a test", NULL), ROTARY_OK))
+        exit(1);
+    packed_batch_carve(&packed, task, TOKENS, arena);
+    return packed;
+}
+
+static void predict(const struct task *task, struct label_scores *scores, struct token_sums *sums,
+                    char **file)
+{
+    struct rotary_arena arena = {0};
+    const struct packed_batch packed = packed_memory(task, &arena);
+    const struct label_call call = {.task = task,
+                                    .split = TASK_VALIDATION,
+                                    .packed = &packed,
+                                    .tokens = TOKENS,
+                                    .file = scratch_path("predictions.tsv")};
+    size_t count;
+    rotary_error error = {0};
+    CHECK_TEXT(label_predictions_run(&call, scores, sums, &error) ? error.message : "", "");
+    if (!CHECK_INT(file_read(call.file, 1 << 16, file, &count, &error), ROTARY_OK))
+        exit(1);
+    rotary_arena_free(&arena);
+}
+
+/* ---- tests ---- */
+
+/* The class is 1 where a sequence has more than four tokens, else 2. */
+static void test_classes(void)
+{
+    static const int lengths[] = {3, 5, 8, 16, 3, 12, 12}, labels[] = {0, 0, 1, 1, 2, 2, 1};
+    struct task *task = make_task(false);
+    struct label_scores scores = {.examples = 0};
+    struct token_sums sums = {0};
+    double loss = 0;
+    char *file, line[200];
+    predict(task, &scores, &sums, &file);
+    for (int i = 0; i < 7; i++) {
+        const double logits[] = {0, lengths[i] / 4.0, 1}, sum = 1 + exp(logits[1]) + exp(1);
+        loss += log(sum) - logits[labels[i]];
+        snprintf(line, sizeof line, "\n%d\t%d\t%d\t%.6g\t%.6g\t%.6g\n", i, labels[i], lengths[i] > 4 ? 1 : 2,
+                 1 / sum, exp(logits[1]) / sum, exp(1) / sum);
+        check_about("%s", line + 1);
+        CHECK(strstr(file, line) != NULL);
+    }
+    check_about("%s", "");
+    CHECK(strncmp(file, "index\tlabel\tprediction\tprobability of 0\tprobability of 1\tprobability of 2\n",
+                  75) == 0);
+    CHECK_INT(stub.sequences, 7);
+    CHECK(stub.batches >= 2);
+    CHECK_INT(sums.counted, 7);
+    CHECK_INT(sums.correct, 4);
+    CHECK_NEAR(sums.total, loss, 1e-6);
+    CHECK_INT(scores.examples, 7);
+    CHECK_INT(scores.decides, LABEL_ACCURACY);
+    CHECK_NEAR(scores.values[LABEL_ACCURACY], 4.0 / 7, 1e-15);
+    CHECK_NEAR(scores.values[LABEL_MACRO_F1], (0 + 6.0 / 8 + 2.0 / 4) / 3,
+               1e-15); /* 3 of 5 and 3; 1 of 2 and 2 */
+    CHECK(isnan(scores.values[LABEL_F1]) && isnan(scores.values[LABEL_SPEARMAN]));
+    free(file);
+    task_destroy(task);
+}
+
+static void test_numbers(void)
+{
+    static const int lengths[] = {3, 5, 8, 16, 3, 12, 12}, labels[] = {0, 0, 1, 1, 2, 2, 1};
+    struct task *task = make_task(true);
+    struct label_scores scores = {.examples = 0};
+    struct token_sums sums = {0};
+    double squares = 0;
+    char *file;
+    predict(task, &scores, &sums, &file);
+    for (int i = 0; i < 7; i++)
+        squares += (lengths[i] - labels[i]) * (lengths[i] - labels[i]);
+    CHECK_NEAR(sums.total, squares, 1e-9);
+    CHECK_INT(sums.counted, 7);
+    CHECK_INT(scores.decides, LABEL_SPEARMAN);
+    CHECK(strncmp(file, "index\tlabel\tprediction\n0\t0\t3\n1\t0\t5\n2\t1\t8\n", 41) == 0);
+    CHECK_NEAR(scores.values[LABEL_PEARSON], 0.28230003285544597, 1e-12);
+    CHECK(isnan(scores.values[LABEL_ACCURACY]));
+    free(file);
+    task_destroy(task);
+}
+
+/* The majority of training is class 2; words do not help. */
+static void test_baselines(void)
+{
+    struct task *task = make_task(false);
+    struct label_baselines baselines;
+    CHECK_INT(label_baselines_run(task, TASK_VALIDATION, &baselines, NULL), ROTARY_OK);
+    CHECK_INT(baselines.majority.examples, 7);
+    CHECK_NEAR(baselines.majority.values[LABEL_ACCURACY], 2.0 / 7, 1e-15);
+    CHECK_INT(baselines.words.examples, 7);
+    task_destroy(task);
+    task = make_task(true);
+    CHECK_INT(label_baselines_run(task, TASK_VALIDATION, &baselines, NULL), ROTARY_OK);
+    CHECK(isnan(baselines.majority.values[LABEL_PEARSON])); /* all predictions are one number */
+    task_destroy(task);
+}
+
+int main(void)
+{
+    test_classes();
+    test_numbers();
+    test_baselines();
+    return check_report();
+}
