@@ -5,8 +5,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unicase.h>
 #include <unictype.h>
+#include <uninorm.h>
 #include <unistr.h>
 #include <unistring/version.h>
 
@@ -76,6 +78,40 @@ bool unicode_is_punctuation(uint32_t point)
 bool unicode_is_symbol(uint32_t point)
 {
     return uc_is_general_category_withtable(point, UC_CATEGORY_MASK_S);
+}
+
+bool unicode_is_control(uint32_t point)
+{
+    return uc_is_general_category_withtable(point, UC_CATEGORY_MASK_Cc | UC_CATEGORY_MASK_Cf |
+                                                       UC_CATEGORY_MASK_Co);
+}
+
+bool unicode_is_nonspacing_mark(uint32_t point)
+{
+    return uc_is_general_category_withtable(point, UC_CATEGORY_MASK_Mn);
+}
+
+int unicode_decompose(uint32_t point, uint32_t parts[UNICODE_PARTS_MAX])
+{
+    int count = 1;
+    parts[0] = point;
+    for (int i = 0; i < count;) {
+        ucs4_t step[UC_DECOMPOSITION_MAX_LENGTH];
+        int length = uc_canonical_decomposition(parts[i], step);
+        if (length < 1 || count - 1 + length > UNICODE_PARTS_MAX) {
+            i++;
+            continue;
+        }
+        memmove(parts + i + length, parts + i + 1, (size_t)(count - i - 1) * sizeof *parts);
+        memcpy(parts + i, step, (size_t)length * sizeof *parts);
+        count += length - 1;
+    }
+    return count;
+}
+
+int unicode_combining_class(uint32_t point)
+{
+    return uc_combining_class(point);
 }
 
 /* Whether the sigma at `at` ends a word: what is before it, but for characters that case ignores, has case,

@@ -25,6 +25,16 @@ int64_t unicode_trimmed(const char *text, int64_t bytes);
 bool unicode_is_number(uint32_t point);
 bool unicode_is_punctuation(uint32_t point);
 bool unicode_is_symbol(uint32_t point);
+/* The categories Cc, Cf and Co: control characters, characters of format, private use. */
+bool unicode_is_control(uint32_t point);
+bool unicode_is_nonspacing_mark(uint32_t point); /* the category Mn */
+
+/* The canonical decomposition of a code point, complete but for the order of marks; itself, if it has none.
+ * `parts` has room for UNICODE_PARTS_MAX; returns how many there are. */
+enum { UNICODE_PARTS_MAX = 8 };
+int unicode_decompose(uint32_t point, uint32_t parts[UNICODE_PARTS_MAX]);
+/* The canonical combining class, 0 to 254; marks that follow each other are ordered by it in NFD. */
+int unicode_combining_class(uint32_t point);
 
 /* The lower case of `count` code points by Unicode's full mappings, of no language in particular, with the
  * final sigma (Python's str.lower). `lower` has room for UNICODE_LOWER_MAX * count; returns how many there
