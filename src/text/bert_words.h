@@ -10,8 +10,8 @@
  *     white space ends a word; a punctuation mark, and any symbol of ASCII, is a word of its own
  *
  * This is the order of the Rust library `tokenizers`, with which transformers tokenises. It differs from
- * Google's program in Python where a capital sigma ends a word (which has two forms in lower case), and in 256
- * Chinese characters from U+2B820 on, which are no words of their own.
+ * Google's program in Python where a capital sigma ends a word (which has two forms in lower case), and in
+ * 256 Chinese characters from U+2B820 on, which are no words of their own.
  */
 #ifndef ROTARY_TEXT_BERT_WORDS_H
 #define ROTARY_TEXT_BERT_WORDS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The pieces of words of a vocabulary in a trie of bytes, which finds the longest piece that a text begins with
- * in one pass. Pieces that begin a word and pieces that continue one have a root each.
+ * The pieces of words of a vocabulary in a trie of bytes, which finds the longest piece that a text begins
+ * with in one pass. Pieces that begin a word and pieces that continue one have a root each.
  */
 #ifndef ROTARY_TEXT_PIECE_TRIE_H
 #define ROTARY_TEXT_PIECE_TRIE_H

@@ -89,15 +89,18 @@ static bool has_text(const struct special_tokens *special, int32_t token)
 int64_t tokenizer_join(const struct tokenizer *tokenizer, const char *separator, const int32_t *tokens,
                        int64_t count, char *text, int64_t capacity)
 {
+    const struct tokenizer_type *type = tokenizer->type;
     struct joined joined = {.text = text, .capacity = capacity};
     bool first = true;
     for (int64_t i = 0; i < count; i++) {
         if (!has_text(&tokenizer->special, tokens[i]))
             continue;
         const struct token_text token = tokenizer_text(tokenizer, tokens[i]);
-        if (!first)
+        bool continues = !first && type->continues_word && type->continues_word(tokenizer, tokens[i]);
+        int64_t left_out = continues ? type->continuation_bytes : 0;
+        if (!first && !continues)
             add(&joined, separator, (int64_t)strlen(separator));
-        add(&joined, token.bytes, token.count);
+        add(&joined, token.bytes + left_out, token.count - left_out);
         first = false;
     }
     if (capacity > 0)
@@ -163,6 +166,9 @@ rotary_status tokenizer_checksum(const struct tokenizer *tokenizer, uint64_t *ch
 static rotary_status load(struct tokenizer **tokenizer, const json_t *object, const char *path,
                           rotary_error *error)
 {
+    for (int kind = 0; kind < TOKENIZERS; kind++)
+        if (types[kind]->is_object && types[kind]->is_object(object))
+            return types[kind]->load(tokenizer, object, path, error);
     rotary_status status = file_check_format(path, object, FORMAT, error);
     if (status != ROTARY_OK)
         return status;

@@ -7,6 +7,7 @@
  *     words        what white space separates; words that are not in the vocabulary are the unknown token
  *     bytes        one token per byte, whatever the text
  *     sentencepiece  pieces of words, learned from text (text/sentencepiece.h)
+ *     wordpiece    BERT's pieces of words, from a vocabulary (text/wordpiece.h)
  */
 #ifndef ROTARY_TEXT_TOKENIZER_H
 #define ROTARY_TEXT_TOKENIZER_H

@@ -12,6 +12,7 @@ struct tokenizer_type; /* text/tokenizer_type.h */
     TOKENIZER(CHARACTERS, characters)                                                                        \
     TOKENIZER(WORDS, words)                                                                                  \
     TOKENIZER(BYTES, bytes)                                                                                  \
-    TOKENIZER(SENTENCEPIECE, sentencepiece)
+    TOKENIZER(SENTENCEPIECE, sentencepiece)                                                                  \
+    TOKENIZER(WORDPIECE, wordpiece)
 
 #endif

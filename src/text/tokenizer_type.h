@@ -24,6 +24,7 @@ struct tokenizer_type {
                       int64_t capacity);
     struct token_text (*text)(const struct tokenizer *tokenizer, int32_t token);
     bool (*continues_word)(const struct tokenizer *tokenizer, int32_t token); /* NULL: no token does */
+    int64_t continuation_bytes; /* of the mark that such a token begins with, which is no text */
     /* Frees everything, `tokenizer` too. */
     void (*destroy)(struct tokenizer *tokenizer);
     /* Sets the keys of `object` that load() makes the same tokenizer from. False without memory. NULL: the
@@ -32,10 +33,12 @@ struct tokenizer_type {
     /* ROTARY_BAD_FILE if the object, read from `path`, is invalid. */
     rotary_status (*load)(struct tokenizer **tokenizer, const json_t *object, const char *path,
                           rotary_error *error);
+    /* Whether an object without a format of this program is one that load() understands; NULL: none is. */
+    bool (*is_object)(const json_t *object);
     /* Of a type with files of its own: whether a file with these bytes is one, what it is to have, and a
      * tokenizer from the bytes of the file `path`, which are borrowed. */
     bool (*is_file)(const char *bytes, int64_t count);
-    struct token_text (*file_bytes)(const struct tokenizer *tokenizer);
+    struct token_text (*file_bytes)(const struct tokenizer *tokenizer); /* NULL: save() keeps it */
     rotary_status (*load_bytes)(struct tokenizer **tokenizer, const char *bytes, int64_t count,
                                 const char *path, rotary_error *error);
 };
@@ -53,7 +56,8 @@ static inline void token_list_append(struct token_list *list, int32_t token)
         list->left_out++;
 }
 
-/* The decode() of tokenizers whose text is that of their tokens with `separator` between them. */
+/* The decode() of tokenizers whose text is that of their tokens with `separator` between them, but
+ * not before one that continues a word. */
 int64_t tokenizer_join(const struct tokenizer *tokenizer, const char *separator, const int32_t *tokens,
                        int64_t count, char *text, int64_t capacity);
 

@@ -82,8 +82,8 @@ bool unicode_is_symbol(uint32_t point)
 
 bool unicode_is_control(uint32_t point)
 {
-    return uc_is_general_category_withtable(point, UC_CATEGORY_MASK_Cc | UC_CATEGORY_MASK_Cf |
-                                                       UC_CATEGORY_MASK_Co);
+    return uc_is_general_category_withtable(point,
+                                            UC_CATEGORY_MASK_Cc | UC_CATEGORY_MASK_Cf | UC_CATEGORY_MASK_Co);
 }
 
 bool unicode_is_nonspacing_mark(uint32_t point)

@@ -174,6 +174,25 @@ for option in "--vocab-size 9" "--character-coverage 1" --byte-fallback "--max-l
 done
 refuses 2 'text would replace text' tokenize train --type words --input few --input text --model ./text
 
+# ---- WordPiece ----
+
+mkdir bert
+printf '[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nunaff\n##able\n,\ncafe\ncaf\303\251\n\344\270\255\n' >bert/vocab.txt
+printf 'Unaffable, CAF\303\211 \344\270\255caf\303\251 xyz\n\n' >difficult
+filter 0 encode bert/vocab.txt --begin --end <difficult
+[ "$(head -n 1 out)" = "2 5 6 7 8 10 8 1 3" ] || complain "WordPiece: other tokens"
+[ "$(tail -n 1 out)" = "2 3" ] || complain "WordPiece: an empty line has other tokens"
+filter 0 encode bert/vocab.txt --pieces <difficult
+[ "$(head -n 1 out)" = "unaff ##able , cafe $(printf '\344\270\255') cafe [UNK]" ] || complain "WordPiece: other pieces"
+echo "2 5 6 7 8 4 1 3 0" >tokens
+filter 0 decode bert/vocab.txt <tokens
+[ "$(cat out)" = "unaffable , cafe [UNK]" ] || complain "WordPiece: another text"
+echo '{"do_lower_case": false}' >bert/tokenizer_config.json
+filter 0 encode bert/vocab.txt <difficult
+[ "$(head -n 1 out)" = "1 7 1 10 9 1" ] || complain "WordPiece: case is not kept"
+echo '{"do_lower_case": 7}' >bert/tokenizer_config.json
+refuses 1 'tokenizer_config.json: "do_lower_case" is no value' tokenize encode bert/vocab.txt
+
 if [ "$kinds" != words ]; then
     refuses 1 "Vocabulary size too high (5000)" tokenize train --input text --model no.model --vocab-size 5000
     : >empty
