@@ -77,6 +77,8 @@ ROTARY_CHECKED rotary_status file_read_json(const char *path, json_t **object, r
 /* Likewise, with a limit of its own. */
 ROTARY_CHECKED rotary_status file_read_long_json(const char *path, size_t max, json_t **object,
                                                  rotary_error *error);
+/* As file_read_json, but all numbers are real: integers of other programs may be greater than any of ours. */
+ROTARY_CHECKED rotary_status file_read_real_json(const char *path, json_t **object, rotary_error *error);
 /* Parses the JSON object in `count` bytes, read from `path`. */
 ROTARY_CHECKED rotary_status file_parse_json(const char *path, const char *text, size_t count,
                                              json_t **object, rotary_error *error);

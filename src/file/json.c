@@ -15,11 +15,11 @@ rotary_status file_read_json(const char *path, json_t **object, rotary_error *er
     return file_read_long_json(path, FILE_JSON_BYTES, object, error);
 }
 
-rotary_status file_parse_json(const char *path, const char *text, size_t count, json_t **object,
-                              rotary_error *error)
+static rotary_status parse(const char *path, const char *text, size_t count, size_t flags, json_t **object,
+                           rotary_error *error)
 {
     json_error_t wrong;
-    json_t *read = json_loadb(text, count, JSON_REJECT_DUPLICATES, &wrong);
+    json_t *read = json_loadb(text, count, JSON_REJECT_DUPLICATES | flags, &wrong);
     if (!read)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s, line %d, column %d: %s", path, wrong.line,
                            wrong.column, wrong.text);
@@ -31,16 +31,33 @@ rotary_status file_parse_json(const char *path, const char *text, size_t count, 
     return ROTARY_OK;
 }
 
-rotary_status file_read_long_json(const char *path, size_t max, json_t **object, rotary_error *error)
+rotary_status file_parse_json(const char *path, const char *text, size_t count, json_t **object,
+                              rotary_error *error)
+{
+    return parse(path, text, count, 0, object, error);
+}
+
+static rotary_status read_file(const char *path, size_t max, size_t flags, json_t **object,
+                               rotary_error *error)
 {
     char *text;
     size_t count;
     rotary_status status = file_read(path, max, &text, &count, error);
     if (status != ROTARY_OK)
         return status;
-    status = file_parse_json(path, text, count, object, error);
+    status = parse(path, text, count, flags, object, error);
     free(text);
     return status;
+}
+
+rotary_status file_read_long_json(const char *path, size_t max, json_t **object, rotary_error *error)
+{
+    return read_file(path, max, 0, object, error);
+}
+
+rotary_status file_read_real_json(const char *path, json_t **object, rotary_error *error)
+{
+    return read_file(path, FILE_JSON_BYTES, JSON_DECODE_INT_AS_REAL, object, error);
 }
 
 rotary_status file_check_format(const char *path, const json_t *object, int wanted, rotary_error *error)

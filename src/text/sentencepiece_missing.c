@@ -57,7 +57,7 @@ int64_t sentencepiece_processor_size(const struct sentencepiece_processor *proce
 struct special_tokens sentencepiece_processor_special(const struct sentencepiece_processor *processor)
 {
     (void)processor;
-    return (struct special_tokens){-1, -1, -1, -1};
+    return (struct special_tokens){-1, -1, -1, -1, -1};
 }
 
 struct token_text sentencepiece_processor_text(const struct sentencepiece_processor *processor, int32_t token)

@@ -96,7 +96,7 @@ rotary_status wordpiece_settings_read(struct wordpiece_settings *settings, const
     rotary_status status = file_find(path, &found, error);
     if (status != ROTARY_OK || !found)
         return status;
-    status = file_read_json(path, &settings->object, error);
+    status = file_read_real_json(path, &settings->object, error);
     return status == ROTARY_OK ? read_settings(settings, path, error) : status;
 }
 

@@ -225,7 +225,7 @@ static void test_settings(void)
         int32_t tokens[8]; /* of "A" with and without an accent, and of a Chinese character with a letter */
         int32_t begin, mask;
     } cases[] = {
-        {"{}", {1, 1, 8, 1, -1}, 4, 6},
+        {"{\"model_max_length\": 1000000000000000019884624838656}", {1, 1, 8, 1, -1}, 4, 6},
         {"{\"do_lower_case\": false}", {7, 3, 8, 7, -1}, 4, 6},
         {"{\"do_lower_case\": false, \"strip_accents\": true}", {7, 7, 8, 7, -1}, 4, 6},
         {"{\"do_lower_case\": true, \"strip_accents\": false}", {1, 3, 8, 1, -1}, 4, 6},
