@@ -24,6 +24,9 @@ have() {
     libdnnl-dev) has_header dnnl.h ;;
     libjansson-dev) has_header jansson.h ;;
     libunistring-dev) has_header unictype.h ;;
+    zlib1g-dev) has_header zlib.h ;;
+    libzstd-dev) has_header zstd.h ;;
+    libbz2-dev) has_header bzlib.h ;;
     libsentencepiece-dev) printf '#include <sentencepiece_trainer.h>\n' | c++ -E -x c++ - -o /dev/null ;;
     libopenblas0-pthread) ls /usr/lib/*/openblas-pthread/libblas.so.3 ;;
     python3-numpy) python3 -c 'import numpy' || /usr/bin/python3 -c 'import numpy' ;;
@@ -81,6 +84,8 @@ need_build_tools() {
     [ -z "$missing" ] || die "These are missing and cannot be installed:$missing (names of Debian 12 packages$why). Install them and run this again."
     install g++ libsentencepiece-dev
     [ -z "$missing" ] || say "Continuing without:$missing (names of Debian 12 packages$why). The program will have no SentencePiece."
+    install zlib1g-dev libzstd-dev libbz2-dev
+    [ -z "$missing" ] || say "Continuing without:$missing (names of Debian 12 packages$why). The program will not read texts that they decompress."
 }
 
 # want PACKAGE...: like install, for packages without which only some tests are skipped.

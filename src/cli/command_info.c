@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/result.h"
 #include "cli/run_plan.h"
+#include "file/decompressed.h"
 #include "file/memory.h"
 #include "kernel/attention/attention_kernels.h"
 #include "kernel/layer/layer_kernels.h"
@@ -106,6 +107,11 @@ static rotary_status print_json(const struct about *about, rotary_error *error)
     json_t *libraries =
         json_pack("{s:s, s:s, s:s, s:s?}", "oneDNN", about->matmul, "jansson", jansson_version_str(),
                   "libunistring", unicode_library(unicode), "SentencePiece", sentencepiece_version());
+    for (int i = COMPRESSION_NONE + 1; i < COMPRESSIONS; i++) {
+        const char *version = compression_version((enum compression)i);
+        json_object_set_new(libraries, compression_library((enum compression)i),
+                            version ? json_string(version) : json_null());
+    }
     return result_print_json(
         json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:o, s:o, s:s, s:o, s:I, s:I}", "version", rotary_version(),
                   "backend", about->backend.operations->name, "processor", about->processor, "processors",
@@ -114,6 +120,11 @@ static rotary_status print_json(const struct about *about, rotary_error *error)
                   rotary_dtype_name(about->backend.storage), "libraries", libraries, "memory_bytes",
                   (json_int_t)memory_limit(), "memory_available_bytes", (json_int_t)memory_available()),
         error);
+}
+
+static void print_library(const char *name, const char *version)
+{
+    printf("  %-15s %s\n", name, version ? version : "not in this program");
 }
 
 static void print_text(const struct about *about)
@@ -132,11 +143,12 @@ static void print_text(const struct about *about)
     for (int i = 0; i < GROUPS; i++)
         printf("  %-15s %s\n", groups[i].name, group_isa(i, about->backend.isa));
     printf("  %-15s %s\n\nlinked:\n", "matmul", about->matmul);
-    printf("  %-15s %s\n", "jansson", jansson_version_str());
-    printf("  %-15s %s\n", "SentencePiece",
-           sentencepiece_version() ? sentencepiece_version() : "not in this program");
+    print_library("jansson", jansson_version_str());
+    print_library("SentencePiece", sentencepiece_version());
     char unicode[UNICODE_LIBRARY_BYTES];
-    printf("  %-15s %s\n", "libunistring", unicode_library(unicode));
+    print_library("libunistring", unicode_library(unicode));
+    for (int i = COMPRESSION_NONE + 1; i < COMPRESSIONS; i++)
+        print_library(compression_library((enum compression)i), compression_version((enum compression)i));
 }
 
 static enum exit_status run(const struct invocation *invocation)

@@ -21,7 +21,7 @@ static bool is_blank(const char *text, int64_t count)
 
 /* ---- documents ---- */
 
-/* A line of a section, of which `end` is before its line end; the next one begins at `next`. */
+/* A line of a section, or a record; `end` is before its end, and the next one begins at `next`. */
 struct line {
     int64_t begin, end, next;
     bool blank, complete; /* complete: its line end is in the section */
@@ -29,11 +29,12 @@ struct line {
 
 static struct line line_at(const struct text_section *section, int64_t at)
 {
+    const bool record = section->boundary == DOCUMENT_RECORD;
     const char *begin = section->bytes + at;
-    const char *newline = memchr(begin, '\n', (size_t)(section->count - at));
+    const char *newline = memchr(begin, record ? '\0' : '\n', (size_t)(section->count - at));
     if (!newline)
         return (struct line){at, section->count, section->count, is_blank(begin, section->count - at), false};
-    const int64_t end = newline - section->bytes, carriage = end > at && newline[-1] == '\r';
+    const int64_t end = newline - section->bytes, carriage = !record && end > at && newline[-1] == '\r';
     return (struct line){at, end - carriage, end + 1, is_blank(begin, end - at), true};
 }
 
@@ -50,7 +51,7 @@ static bool whole_section(struct document_reader *reader, struct document_part *
 bool document_reader_next(struct document_reader *reader, struct document_part *part)
 {
     const struct text_section *section = reader->section;
-    if (reader->boundary == DOCUMENT_FILE)
+    if (section->boundary == DOCUMENT_FILE)
         return whole_section(reader, part);
     /* What a section continues with is the rest of a line, which is not blank whatever the rest is. */
     const bool continues = reader->at == 0 && section->continues;
@@ -66,7 +67,7 @@ bool document_reader_next(struct document_reader *reader, struct document_part *
         begin = begin < 0 ? line.begin : begin;
         end = line.end;
         rest = false;
-        ended = reader->boundary == DOCUMENT_LINE && line.complete;
+        ended = section->boundary != DOCUMENT_BLANK_LINE && line.complete;
     }
     if (begin < 0)
         return false;
@@ -123,13 +124,15 @@ int64_t document_section_end(const char *text, int64_t count, int64_t begin, int
     if (count - begin < 2 * size)
         return count;
     const char *from = text + begin + size + 1, *to = from + size - 1;
-    const char *newline = find_newline(from, to), *blank = NULL;
+    const char *newline = find_newline(from, to), *document = NULL;
     if (boundary == DOCUMENT_LINE && newline)
         return newline + 1 - text;
     if (boundary == DOCUMENT_BLANK_LINE)
-        blank = behind_blank_line(text + begin, from, to);
-    if (blank)
-        return blank - text;
+        document = behind_blank_line(text + begin, from, to);
+    if (boundary == DOCUMENT_RECORD && (document = memchr(from, '\0', (size_t)(to - from))))
+        document++;
+    if (document)
+        return document - text;
     *continues = true;
     if (!newline)
         return inside_line(from + 1, to) - text; /* not just behind a line end */

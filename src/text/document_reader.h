@@ -15,7 +15,9 @@ enum document_boundary {
     DOCUMENT_BLANK_LINE, /* documents are separated by blank lines */
     DOCUMENT_LINE,       /* each line is a document, and blank lines are none */
     DOCUMENT_FILE,       /* each file is a document, with all that it has */
-    DOCUMENT_BOUNDARIES
+    DOCUMENT_BOUNDARIES,
+    DOCUMENT_RECORD =
+        DOCUMENT_BOUNDARIES /* of files with records: there is a zero byte behind each document */
 };
 extern const char *const document_boundary_names[]; /* NULL-terminated: "blank_line", "line", "file" */
 
@@ -24,6 +26,7 @@ struct text_section {
     const char *bytes;
     int64_t count;
     bool continues; /* it begins inside a document, or inside a line */
+    enum document_boundary boundary;
 };
 
 /* A document without the line end behind it, or a part of one. */
@@ -36,7 +39,6 @@ struct document_part {
 
 struct document_reader {
     const struct text_section *section;
-    enum document_boundary boundary;
     int64_t at;
 };
 

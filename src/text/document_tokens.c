@@ -13,7 +13,7 @@ enum { SECTIONS_PER_THREAD = 8, MAX_SECTIONS = 1024 };
 
 struct slot {
     struct text_section section;
-    int64_t file;
+    int64_t file, bytes; /* of the files, up to the section's end */
     struct section_tokens tokens;
 };
 
@@ -101,7 +101,7 @@ static rotary_status add_section(struct tokenisation *run, const struct slot *sl
     if (status == ROTARY_OK)
         status = token_writer_add(run->call->writer, tokens->list.tokens, tokens->list.count, error);
     run->call->writer->contents.bytes += tokens->bytes;
-    run->place.bytes += slot->section.count;
+    run->place.bytes = slot->bytes;
     run->place.rest = tokens->lines > 0 ? tokens->rest : run->place.rest + slot->section.count;
     run->place.line += tokens->lines;
     run->place.open = tokens->open && (begins || tokens->count > 0 || run->place.open);
@@ -118,8 +118,7 @@ static void encode_slot(void *argument, int64_t index, int worker)
     struct slot *slot = &run->slots[index];
     if (is_interrupted(run)) /* the whole round is lost */
         return;
-    section_tokens_encode(&slot->tokens, &slot->section, run->call->request->boundary,
-                          run->call->request->tokenizer);
+    section_tokens_encode(&slot->tokens, &slot->section, run->call->request->tokenizer);
 }
 
 static rotary_status fill_round(struct tokenisation *run, rotary_error *error)
@@ -130,6 +129,7 @@ static rotary_status fill_round(struct tokenisation *run, rotary_error *error)
         rotary_status status = text_sections_next(&run->sections, &slot->section, &slot->file, error);
         if (status != ROTARY_OK || !slot->section.bytes)
             return status;
+        slot->bytes = run->sections.bytes;
     }
     return ROTARY_OK;
 }
@@ -163,17 +163,16 @@ static void show_progress(const struct tokenisation *run)
 static rotary_status skip_sections(struct tokenisation *run, rotary_error *error)
 {
     const struct token_place *place = &run->place;
-    int64_t bytes = 0, file = 0, sections = 0;
+    int64_t file = 0, sections = 0;
     struct text_section section = {.bytes = ""};
     for (; sections < place->sections && section.bytes; sections++) {
         rotary_status status = text_sections_next(&run->sections, &section, &file, error);
         if (status != ROTARY_OK)
             return status;
-        bytes += section.count;
         text_sections_release(&run->sections);
     }
-    if (!section.bytes || bytes != place->bytes || file != place->file || place->document_file < 0 ||
-        place->document_file > file)
+    if (!section.bytes || run->sections.bytes != place->bytes || file != place->file ||
+        place->document_file < 0 || place->document_file > file)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s is damaged: it goes on where the text does not",
                            run->call->writer->tokens.path);
     return ROTARY_OK;
@@ -205,7 +204,7 @@ rotary_status document_tokens_write(const struct document_tokens_call *call, rot
     const int threads = call->request->threads > 0 ? call->request->threads : rotary_processors();
     struct tokenisation run = {.call = call,
                                .slot_count = min_i64((int64_t)threads * SECTIONS_PER_THREAD, MAX_SECTIONS)};
-    text_sections_start(&run.sections, call->files, call->request->boundary);
+    text_sections_start(&run.sections, call->files, call->request->boundary, call->request->field);
     run.slots = calloc((size_t)run.slot_count, sizeof *run.slots);
     rotary_status status =
         run.slots ? run_rounds(&run, error)

@@ -18,10 +18,12 @@ struct token_documents_progress {
 
 struct token_documents_request {
     /* UTF-8 texts, or folders, whose files are taken in the order of their names, with those of the folders
-     * in them; hidden files and caches are left out. */
+     * in them; hidden files and caches are left out. A name that ends in .gz, .zst or .bz2 is a compressed
+     * file's; .jsonl before that, or .ndjson, that of records of JSON, one a line, each a document. */
     const char *const *paths;
     int count;
-    enum document_boundary boundary;
+    enum document_boundary boundary; /* of plain texts */
+    const char *field;               /* of records, the text; NULL: "text" */
     const struct tokenizer *tokenizer; /* borrowed until token_documents_open returns */
     const char *cache;                 /* a file; NULL: that of token_documents_cache */
     int threads;                       /* 0: all processors */

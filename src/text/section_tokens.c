@@ -43,29 +43,50 @@ static bool reserve_tokens(struct section_tokens *tokens, int64_t wanted)
 
 /* ---- lines ---- */
 
-static int64_t count_lines(const char *text, int64_t bytes)
+/* What ends a line of the section, or a record. */
+static char line_end(const struct text_section *section)
+{
+    return section->boundary == DOCUMENT_RECORD ? '\0' : '\n';
+}
+
+/* Of the section's bytes from ... to - 1. */
+static int64_t count_lines(const struct text_section *section, int64_t from, int64_t to)
 {
     int64_t lines = 0;
-    const char *end = text + bytes, *newline;
-    for (const char *at = text; (newline = memchr(at, '\n', (size_t)(end - at))); at = newline + 1)
+    const char *end = section->bytes + to, *newline;
+    for (const char *at = section->bytes + from;
+         (newline = memchr(at, line_end(section), (size_t)(end - at))); at = newline + 1)
         lines++;
     return lines;
 }
 
-static int64_t behind_last_line(const char *text, int64_t bytes)
+/* Of the first `bytes` of the section, those behind the last line end. */
+static int64_t behind_last_line(const struct text_section *section, int64_t bytes)
 {
-    const char *newline = memrchr(text, '\n', (size_t)bytes);
-    return newline ? text + bytes - newline - 1 : bytes;
+    const char *newline = memrchr(section->bytes, line_end(section), (size_t)bytes);
+    return newline ? section->bytes + bytes - newline - 1 : bytes;
+}
+
+/* The bytes before the first that is no text, and is not what ends a record. */
+static int64_t valid_bytes(const struct text_section *section)
+{
+    int64_t valid = 0;
+    for (;;) {
+        valid += utf8_valid_bytes(section->bytes + valid, section->count - valid);
+        if (valid == section->count || section->bytes[valid] != '\0' || section->boundary != DOCUMENT_RECORD)
+            return valid;
+        valid++;
+    }
 }
 
 static bool check_text(struct section_tokens *tokens, const struct text_section *section)
 {
-    const int64_t valid = utf8_valid_bytes(section->bytes, section->count);
+    const int64_t valid = valid_bytes(section);
     tokens->failed_byte = -1;
     if (valid == section->count)
         return true;
-    tokens->failed_line = count_lines(section->bytes, valid);
-    tokens->failed_byte = behind_last_line(section->bytes, valid);
+    tokens->failed_line = count_lines(section, 0, valid);
+    tokens->failed_byte = behind_last_line(section, valid);
     tokens->status =
         rotary_fail(&tokens->error, ROTARY_BAD_FILE, "byte 0x%02x", (unsigned char)section->bytes[valid]);
     return false;
@@ -149,24 +170,24 @@ static void add_part(struct section_tokens *tokens, const struct document_part *
 }
 
 void section_tokens_encode(struct section_tokens *tokens, const struct text_section *section,
-                           enum document_boundary boundary, const struct tokenizer *tokenizer)
+                           const struct tokenizer *tokenizer)
 {
     tokens->list.count = tokens->count = tokens->bytes = 0;
     tokens->continues = tokens->open = false;
     tokens->status = ROTARY_OK;
     if (!check_text(tokens, section))
         return;
-    struct document_reader reader = {.section = section, .boundary = boundary};
+    struct document_reader reader = {.section = section};
     struct document_part part;
-    const char *counted = section->bytes;
-    int64_t lines = 0;
+    int64_t lines = 0, counted = 0;
     while (tokens->status == ROTARY_OK && document_reader_next(&reader, &part)) {
-        lines += count_lines(counted, part.bytes - counted);
-        counted = part.bytes;
+        const int64_t begin = part.bytes - section->bytes;
+        lines += count_lines(section, counted, begin);
+        counted = begin;
         add_part(tokens, &part, lines, tokenizer);
     }
-    tokens->lines = lines + count_lines(counted, section->bytes + section->count - counted);
-    tokens->rest = behind_last_line(section->bytes, section->count);
+    tokens->lines = lines + count_lines(section, counted, section->count);
+    tokens->rest = behind_last_line(section, section->count);
 }
 
 void section_tokens_free(struct section_tokens *tokens)

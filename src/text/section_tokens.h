@@ -11,7 +11,7 @@
 /* A document that begins in the section. */
 struct section_document {
     int64_t token; /* its first one, in those of the section */
-    int64_t line;  /* line ends before it, in the section */
+    int64_t line;  /* line ends, or records, before it in the section */
 };
 
 /* Memory that is used again for one section after another. */
@@ -21,7 +21,7 @@ struct section_tokens {
     int64_t count, capacity;
     bool continues, open; /* a document of the section before has a part here; the last one may go on */
     int64_t bytes;        /* of the documents' text */
-    int64_t lines, rest;  /* line ends, and bytes behind the last one */
+    int64_t lines, rest;  /* line ends, or ends of records, and bytes behind the last one */
     char *copy;           /* of a part with "\r\n" */
     int64_t copy_capacity;
     /* What failed, if `status` is not ROTARY_OK, behind which of the line ends. */
@@ -34,7 +34,7 @@ struct section_tokens {
 /* The tokens of a part of a document are those that its text has by itself, with "\n" in the place of "\r\n".
  * What fails is kept in `tokens`. */
 void section_tokens_encode(struct section_tokens *tokens, const struct text_section *section,
-                           enum document_boundary boundary, const struct tokenizer *tokenizer);
+                           const struct tokenizer *tokenizer);
 void section_tokens_free(struct section_tokens *tokens); /* zeroed ones too */
 
 #endif

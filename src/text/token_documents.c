@@ -22,10 +22,12 @@ struct token_documents {
 
 /* ---- the key and the name of a cache ---- */
 
-/* Of the files one after another; where one ends counts, what they are called does not. */
-static rotary_status read_text(const struct text_files *files, int threads, struct token_file_key *key,
-                               rotary_error *error)
+/* Of the files one after another, as they are; where one ends counts, and how it is read, but not what it is
+ * called. */
+static rotary_status read_text(const struct text_files *files, const struct token_documents_request *request,
+                               struct token_file_key *key, rotary_error *error)
 {
+    const char *field = text_feed_field(request->field);
     struct checksum all;
     checksum_start(&all);
     for (int64_t i = 0; i < files->count; i++) {
@@ -33,8 +35,13 @@ static rotary_status read_text(const struct text_files *files, int threads, stru
         rotary_status status = mapped_file_open(&file, files->paths[i], error);
         if (status != ROTARY_OK)
             return status;
-        const uint64_t part[] = {file.size, block_checksum_of(file.bytes, file.size, threads, NULL, NULL)};
+        enum compression compression;
+        const uint64_t format = text_format_of(files->paths[i], &compression);
+        const uint64_t part[] = {file.size, compression, format,
+                                 block_checksum_of(file.bytes, file.size, request->threads, NULL, NULL)};
         checksum_add(&all, part, sizeof part);
+        if (format == TEXT_JSONL)
+            checksum_add(&all, field, strlen(field) + 1);
         key->text_bytes += file.size;
         mapped_file_close(&file);
     }
@@ -48,7 +55,7 @@ static rotary_status make_key(const struct token_documents_request *request, con
     *key = (struct token_file_key){.vocabulary_size = tokenizer_size(request->tokenizer),
                                    .boundary = request->boundary};
     rotary_status status = tokenizer_checksum(request->tokenizer, &key->tokenizer_checksum, error);
-    return status == ROTARY_OK ? read_text(files, request->threads, key, error) : status;
+    return status == ROTARY_OK ? read_text(files, request, key, error) : status;
 }
 
 /* The bytes of a path without slashes at its end. */
@@ -72,7 +79,9 @@ static int name_at(const char *path, int length)
 static uint64_t names_checksum(const struct token_documents_request *request)
 {
     struct checksum names;
+    const char *field = text_feed_field(request->field);
     checksum_start(&names);
+    checksum_add(&names, field, strlen(field) + 1);
     for (int i = 0; i < request->count; i++) {
         const int length = path_length(request->paths[i]), at = name_at(request->paths[i], length);
         checksum_add(&names, request->paths[i] + at, (size_t)(length - at));

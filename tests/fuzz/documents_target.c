@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Files of tokens, and texts read as documents in sections of a few bytes.
+ * Files of tokens, texts read as documents in sections of a few bytes, compressed texts and records of JSON.
  */
 #include "file/block_checksum.h"
 #include "file/file.h"
 #include "fuzz/target.h"
 #include "text/section_tokens.h"
+#include "text/text_feed.h"
 #include "text/token_file.h"
 
 #include <stddef.h>
@@ -109,8 +110,8 @@ static int64_t read_sections(const char *text, int64_t count, int64_t size, enum
         if (end <= begin || end > count || (end < count && end < begin + size))
             fuzz_fail("a section has the bytes %lld to %lld of %lld", (long long)begin, (long long)end,
                       (long long)count);
-        const struct text_section section = {text + begin, end - begin, continues};
-        section_tokens_encode(&tokens, &section, boundary, tokenizer);
+        const struct text_section section = {text + begin, end - begin, continues, boundary};
+        section_tokens_encode(&tokens, &section, tokenizer);
         check_section(&tokens, &section);
         sum = tokens.status == ROTARY_OK ? sum + tokens.list.count : -1;
     }
@@ -129,7 +130,7 @@ static bool read_documents(const char *path)
         fuzz_fail("there is no tokenizer");
     if (fuzz_refused(file_read(path, MAX_BYTES, &text, &count, &error), &error))
         return false;
-    for (int boundary = 0; boundary < DOCUMENT_BOUNDARIES && valid; boundary++) {
+    for (int boundary = 0; boundary <= DOCUMENT_RECORD && valid; boundary++) {
         const int64_t whole = read_sections(text, (int64_t)count, MAX_BYTES, boundary, bytes),
                       small = read_sections(text, (int64_t)count, 8, boundary, bytes);
         if ((whole < 0) != (small < 0) || (boundary == DOCUMENT_FILE && whole != small))
@@ -158,3 +159,63 @@ static const char *const document_words[] = {"\n",
 
 const struct fuzz_target fuzz_documents = {
     .name = "documents", .read = read_documents, .words = document_words, .memory = 2};
+
+/* ---- other files than plain texts ---- */
+
+/* By how the file begins. */
+static enum compression compression_found(const char *path)
+{
+    static const char *const begins[COMPRESSIONS] = {"", "\x1f\x8b", "\x28\xb5\x2f\xfd", "BZh"};
+    char *bytes;
+    size_t count;
+    int compression = COMPRESSIONS - 1;
+    if (file_read(path, MAX_BYTES, &bytes, &count, NULL) != ROTARY_OK)
+        return COMPRESSION_NONE;
+    while (compression > COMPRESSION_NONE &&
+           (!compression_is_supported((enum compression)compression) ||
+            strncmp(bytes, begins[compression], strlen(begins[compression])) != 0))
+        compression--;
+    free(bytes);
+    return (enum compression)compression;
+}
+
+static bool read_feed(const char *path, enum text_format format)
+{
+    enum { MAX_TEXT = 1 << 22 }; /* little is much, decompressed */
+    rotary_error error = {0};
+    struct text_feed feed;
+    struct text_bytes text = {.bytes = NULL};
+    bool more = true;
+    int64_t total = 0;
+    rotary_status status = text_feed_open(&feed, path, format, compression_found(path), "text", &error);
+    while (status == ROTARY_OK && more && total < MAX_TEXT) {
+        status = text_feed_add(&feed, &text, &more, &error);
+        if (text.first > text.count || text.count > text.capacity)
+            fuzz_fail("the bytes %lld to %lld of %lld", (long long)text.first, (long long)text.count,
+                      (long long)text.capacity);
+        total += text.count - text.first;
+        if (status == ROTARY_OK && format == TEXT_JSONL && text.count > text.first &&
+            text.bytes[text.count - 1] != '\0')
+            fuzz_fail("a record does not end with a zero byte");
+        text.first = text.count;
+    }
+    text_bytes_free(&text);
+    text_feed_close(&feed);
+    return !fuzz_refused(status, &error);
+}
+
+static bool read_inputs(const char *path)
+{
+    const bool plain = read_feed(path, TEXT_PLAIN), records = read_feed(path, TEXT_JSONL);
+    return plain && (records || compression_found(path) != COMPRESSION_NONE);
+}
+
+static const char *const input_words[] = {
+    "{\"text\": \"", "\"}\n",   "\n",      "{",    "}",        "\"",   "\"text\"",
+    "null",          "\\u0000", "\\ud800", "\xff", "\x1f\x8b", "BZh9", "\x28\xb5\x2f\xfd",
+    "\xef\xbb\xbf",  NULL};
+
+const struct fuzz_target fuzz_inputs = {.name = "inputs",
+                                        .read = read_inputs,
+                                        .words = input_words,
+                                        .memory = 1000}; /* a byte of bzip2 may be as many */

@@ -33,7 +33,7 @@ BEGIN {
             allowed[module, names[i]] = 1
     }
     # How many files may include a library; and the modules that may not at all.
-    split("dnnl mpi omp sentencepiece unicase unictype uninorm unistr", once, " ")
+    split("dnnl mpi omp sentencepiece unicase unictype uninorm unistr zlib zstd bzlib", once, " ")
     library = " base kernel rope attention include "
 }
 function complain(text)

@@ -69,10 +69,9 @@ static void reference(const char *text, enum document_boundary boundary, struct 
 /* ---- sections ---- */
 
 /* Adds the documents of a section, as who tokenises does; `open`: the last one may go on. */
-static void add_section(struct joined *joined, const struct text_section *section,
-                        enum document_boundary boundary, bool *open)
+static void add_section(struct joined *joined, const struct text_section *section, bool *open)
 {
-    struct document_reader reader = {.section = section, .boundary = boundary};
+    struct document_reader reader = {.section = section};
     struct document_part part;
     while (document_reader_next(&reader, &part)) {
         CHECK(part.bytes >= section->bytes && part.bytes + part.count <= section->bytes + section->count);
@@ -98,8 +97,8 @@ static void read_in_sections(const char *text, int64_t size, enum document_bound
             !CHECK(end - begin <= 2 * size))
             return;
         CHECK_INT(utf8_valid_bytes(text + begin, end - begin), end - begin);
-        const struct text_section section = {text + begin, end - begin, continues};
-        add_section(joined, &section, boundary, &open);
+        const struct text_section section = {text + begin, end - begin, continues, boundary};
+        add_section(joined, &section, &open);
     }
     if (open)
         append(joined, "|", 1);
@@ -125,8 +124,8 @@ static void test_documents(void)
     check_text_documents("a\nb\n\n c\r\n", DOCUMENT_LINE, "a|b| c|");
     check_text_documents("\n", DOCUMENT_LINE, "");
     check_text_documents("a\n\nb\r\n", DOCUMENT_FILE, "a\n\nb\r\n|");
-    struct text_section empty = {"", 0, false};
-    struct document_reader reader = {.section = &empty, .boundary = DOCUMENT_FILE};
+    struct text_section empty = {"", 0, false, DOCUMENT_FILE};
+    struct document_reader reader = {.section = &empty};
     struct document_part part;
     CHECK(document_reader_next(&reader, &part));
     CHECK_INT(part.count, 0);

@@ -1,0 +1,17 @@
+# Finds the libraries that decompress texts. Where one is missing, ROTARY_NAME is false, and the program says so when it
+# is given a file that wants it.
+foreach(known "GZIP z zlib.h" "ZSTD zstd zstd.h" "BZIP2 bz2 bzlib.h")
+    string(REPLACE " " ";" known "${known}")
+    list(GET known 0 name)
+    list(GET known 1 library)
+    list(GET known 2 header)
+    set(ROTARY_${name} OFF)
+    if(ROTARY_COMPRESSION)
+        find_library(ROTARY_${name}_LIBRARY ${library})
+        find_path(ROTARY_${name}_HEADERS ${header})
+        if(ROTARY_${name}_LIBRARY AND ROTARY_${name}_HEADERS)
+            set(ROTARY_${name} ON)
+        endif()
+    endif()
+    message(STATUS "Library for ${header}: ${ROTARY_${name}}")
+endforeach()
