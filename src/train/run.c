@@ -188,9 +188,13 @@ static rotary_status fit_labels_to_task(struct run_config *config, const struct 
     if (model->num_labels == 0)
         model->num_labels = wanted;
     if (model->num_labels != wanted)
-        return rotary_fail(
-            error, ROTARY_INVALID_ARGUMENT, "num_labels is %lld, but the task %s has %lld%s: leave it out",
-            (long long)model->num_labels, name, (long long)wanted, labels.regression ? ", a number" : "");
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "num_labels is %lld, but the task %s has %s: wanted %lld",
+                           (long long)model->num_labels, name,
+                           labels.regression ? "a number to predict"
+                           : wanted > 0      ? "other labels"
+                                             : "no labels",
+                           (long long)wanted);
     if (!task_shape(task).segments || model->type_vocab_size >= 2)
         return ROTARY_OK;
     return rotary_fail(

@@ -41,7 +41,7 @@ small="$model $files --set sequence_length=16"
     refuses 2 "task index has no labels" data index --baselines
     refuses 1 "there is no column \"third\"" data classification $small --set classification_pair=third
     refuses 2 "classification_header is false, which does nothing" train classification $model --set classification_header=false --out none
-    refuses 2 "num_labels is 3, but the task classification has 2" train classification $small --set num_labels=3 --out none
+    refuses 2 "num_labels is 3, but the task classification has other labels: wanted 2" train classification $small --set num_labels=3 --out none
     refuses 2 "wanted 2, a type for each" train classification $small --set classification_pair=second --out none
 
     # A run, the same one on other threads and killed in between; it learns the word that decides.

@@ -95,6 +95,23 @@ static void use_small_text(struct run_config *config)
     assign(config, "masked_vocab_size", "24");
 }
 
+/* Likewise, presets of the task classification. */
+static void use_small_labels(struct run_config *config)
+{
+    static const char text[] = "label\tone\ttwo\n0\tthe dog calls the cat .\tthe cat calls the dog .\n"
+                               "1\ta dog calls .\tthe cat calls .\n";
+    scratch_write(scratch_path("train.tsv"), text, sizeof text - 1);
+    scratch_write(scratch_path("dev.tsv"), text, sizeof text - 1);
+    assign(config, "classification_data", scratch_folder());
+    assign(config, "classification_dataset", "table");
+    assign(config, "classification_split", "files");
+    assign(config, "classification_held_out_share", "0.125");
+    assign(config, "classification_text", "one");
+    assign(config, "classification_pair", "two");
+    assign(config, "classification_vocab_size", "24");
+    config->train.checkpoint_every = 1; /* few lines are few steps */
+}
+
 /* Presets of translations name files that are not here, or a vocabulary larger than a few lines have. */
 static void use_small_corpus(struct run_config *config)
 {
@@ -149,15 +166,16 @@ static void check_preset(const char *path, const char *task)
     /* What a comparison varies is not a preset's to say. */
     CHECK(!json_object_get(object, "position"));
     CHECK(!json_object_get(object, "seed"));
-    json_t *data = json_incref(json_object_get(object, "masked_data"));
+    const bool has_text = json_is_string(json_object_get(object, "masked_data")),
+               has_labels = json_is_string(json_object_get(object, "classification_data"));
     json_decref(object);
     CHECK_TEXT(task_names[config.task.task], task);
-    const bool has_files = json_is_string(data);
-    json_decref(data);
     if (translates)
         use_small_corpus(&config);
-    else if (has_files)
+    else if (has_text)
         use_small_text(&config);
+    else if (has_labels)
+        use_small_labels(&config);
     else
         check_changes(&config);
     if (!is_supported(&config)) {
@@ -167,7 +185,7 @@ static void check_preset(const char *path, const char *task)
     check_about("%s", path);
     if (!CHECK_INT(run_config_check(&config, &error), ROTARY_OK))
         printf("%s\n", error.message);
-    CHECK(translates || config.train.warmup_steps < config.train.steps);
+    CHECK(translates || has_labels || config.train.warmup_steps < config.train.steps);
     CHECK(translates || config.model.intermediate_size == 4 * config.model.hidden_size);
     CHECK(!translates || config.train.epochs > 0);
 }
