@@ -121,7 +121,7 @@ print(f"""/* SPDX-License-Identifier: Apache-2.0
  * or are none, and so on. */
 static const int32_t golden_alike[] = {{""")
 alike = [not 0xd800 <= point < 0xe000 and is_alike(point) for point in range(0x110000)]
-wrapped(map(str, runs_of(alike)))
+wrapped(map(str, runs_of(alike)), 512)
 print("""};
 
 /* Blocks of 256 characters that have such ones, and a hash of their words with each combination of the settings: 1 is
@@ -136,6 +136,7 @@ print("""};
 /* A text with the settings, its tokens (-1 behind the last), and what they are decoded to. */
 static const struct { int settings; const char *text; int32_t tokens[164]; const char *decoded; } golden_texts[] = {""")
 all_texts = texts + random_texts(160)
+rows = []
 for number, settings in enumerate(SETTINGS):
     tokenizer = tokenizer_of(pieces, *settings)
     for i, text in enumerate(all_texts):
@@ -143,7 +144,8 @@ for number, settings in enumerate(SETTINGS):
             continue
         ids = tokenizer.encode(text, add_special_tokens=False).ids
         decoded = tokenizer.decode(ids, skip_special_tokens=False)
-        print(f"    {{{number}, {quoted(text.encode())}, {{{', '.join(map(str, ids + [-1]))}}}, {quoted(decoded.encode())}}},")
+        rows.append(f"{{{number}, {quoted(text.encode())}, {{{', '.join(map(str, ids + [-1]))}}}, {quoted(decoded.encode())}}}")
+wrapped(rows, 512)
 print("""};
 /* clang-format on */
 

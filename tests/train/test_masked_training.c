@@ -5,12 +5,14 @@
  * and after having been resumed.
  */
 #include "support/check.h"
+#include "support/parameter_copy.h"
 #include "support/scratch.h"
 #include "train/runs.h"
 
 #include "train/evaluation.h"
 #include "train/trainer.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,6 +95,38 @@ static void test_steps(const struct run_config *config, const struct backend *ba
     }
     CHECK(ordinal > task_examples(trainer.task, TASK_TRAINING)); /* an epoch ended within */
     CHECK_NEAR((double)all / (double)tokens, 0.15, 0.03);
+    trainer_destroy(&trainer);
+}
+
+/* The gradients of a step are those of the mean over the masked tokens of all its micro-batches. */
+static void test_gradients(const struct run_config *config, const struct backend *backend)
+{
+    struct trainer trainer, fresh;
+    struct trainer_step taken;
+    int64_t targets = 0;
+    double squares = 0;
+    if (!CHECK_INT(trainer_create(&trainer, config, NULL, backend, NULL), ROTARY_OK) ||
+        !CHECK_INT(trainer_create(&fresh, config, NULL, backend, NULL), ROTARY_OK) ||
+        !CHECK_INT(trainer_step(&trainer, 1, &taken, NULL), ROTARY_OK))
+        exit(check_report());
+    for (int i = 0; i < MICRO; i++)
+        for (int64_t j = 0; j < trainer.batches[i].input.time; j++)
+            targets += trainer.batches[i].classes[j] != BATCH_IGNORED;
+    for (int i = 0; i < MICRO; i++) {
+        const struct transformer_call call = {.batch = &trainer.batches[i],
+                                              .backward = true,
+                                              .gradient_scale = (float)(1.0 / (double)targets),
+                                              .seed = SEED,
+                                              .micro_step = (uint32_t)i};
+        CHECK_INT(transformer_run(fresh.transformer, &call, NULL, NULL), ROTARY_OK);
+    }
+    const struct parameters *parameters = transformer_parameters(fresh.transformer);
+    float *gradients = parameter_copy(parameters, PARAMETER_GRADIENTS);
+    for (int64_t i = 0; i < parameters->elements; i++)
+        squares += (double)gradients[i] * (double)gradients[i];
+    CHECK_NEAR(taken.gradient_norm, sqrt(squares), 1e-5 * sqrt(squares));
+    free(gradients);
+    trainer_destroy(&fresh);
     trainer_destroy(&trainer);
 }
 
@@ -216,6 +250,7 @@ int main(void)
     masked_config(&config);
     if (CHECK_INT(backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, NULL), ROTARY_OK)) {
         test_steps(&config, &backend);
+        test_gradients(&config, &backend);
         test_apart(&config, &backend);
         test_validation(&config, &backend);
         backend_destroy(&backend);
