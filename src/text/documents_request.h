@@ -22,8 +22,8 @@ struct token_documents_request {
      * file's; .jsonl before that, or .ndjson, that of records of JSON, one a line, each a document. */
     const char *const *paths;
     int count;
-    enum document_boundary boundary; /* of plain texts */
-    const char *field;               /* of records, the text; NULL: "text" */
+    enum document_boundary boundary;   /* of plain texts */
+    const char *field;                 /* of records, the text; NULL: "text" */
     const struct tokenizer *tokenizer; /* borrowed until token_documents_open returns */
     const char *cache;                 /* a file; NULL: that of token_documents_cache */
     int threads;                       /* 0: all processors */

@@ -148,7 +148,8 @@ static void test_configuration(void)
     CHECK_WORDS(error.message, "lines_validation|9|1 to 8");
     json_object_set_new(object, "task", json_string("line"));
     CHECK_INT(run_config_from_json(&read, object, "test", &error), ROTARY_INVALID_ARGUMENT);
-    CHECK_WORDS(error.message, "wanted addition, classification, copy|translation or lines|did you mean \"lines\"");
+    CHECK_WORDS(error.message,
+                "wanted addition, classification, copy|translation or lines|did you mean \"lines\"");
     json_decref(object);
 }
 
