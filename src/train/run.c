@@ -162,15 +162,11 @@ static rotary_status check_architecture(const struct run_config *config, const s
     const int got = config->model.architecture, wanted = source    ? ARCHITECTURE_ENCODER_DECODER
                                                          : encoder ? ARCHITECTURE_ENCODER
                                                                    : ARCHITECTURE_DECODER;
-    if (got == wanted && config->model.num_labels == 0)
-        return ROTARY_OK;
     if (got == wanted)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "num_labels is %lld, but the task %s has no labels: wanted 0",
-                           (long long)config->model.num_labels, task_names[config->task.task]);
+        return ROTARY_OK;
     const char *reason = source                        ? "has a source"
                          : encoder                     ? "has masked tokens"
-                         : got == ARCHITECTURE_ENCODER ? "has no masked tokens"
+                         : got == ARCHITECTURE_ENCODER ? "has neither masked tokens nor labels"
                                                        : "has no source";
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "architecture is %s, but the task %s %s: wanted %s",
                        architecture_names[got], task_names[config->task.task], reason,

@@ -42,7 +42,7 @@ def with_parameters(flags, folder, there):
 
 def compare(position, settings):
     folder = f"{position}{len(settings) and '-'.join(map(str, settings.values()))}"
-    done = run("train", "prefix", *words({**model, **settings}), "--position", position, "--steps", 2, "--seed", 5, "--out", folder)
+    done = run("train", "prefix", *words({**model, **settings}), "--position", position, "--steps", 2, "--seed", 5, "--precision", "f32", "--out", folder)
     if not check(f"train {folder}", done.returncode == 0, done.stderr):
         return
     check(f"heatmap {folder}", run("heatmap", folder, "--text", text, "--output", f"{folder}/heat").returncode == 0)

@@ -35,6 +35,8 @@ static struct run_config small_config(void)
     config.train.batch_size = 2;
     config.train.evaluate_every = 2;
     config.train.validation_sequences = 2;
+    config.train.precision =
+        PRECISION_F32; /* also where auto is bf16: runs are trained by two programs here */
     return config;
 }
 

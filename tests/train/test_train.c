@@ -79,10 +79,11 @@ static void test_learns(void)
  * of characters alternate. */
 static void test_every_kind_of_model(void)
 {
+    static const int tasks[] = {TASK_ADDITION, TASK_COPY, TASK_INDEX};
     for (int kind = 0; kind < 5 * 2 * 2 * 3; kind++) {
         struct run_config config;
         tiny_config(&config);
-        config.task.task = kind % 3;
+        config.task.task = tasks[kind % 3];
         config.task.sequence_length = 128;
         set_option(&config, "addition_digits=2");
         config.model.vocab_size = 0;
