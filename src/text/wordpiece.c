@@ -6,12 +6,10 @@
 #include "text/piece_trie.h"
 #include "text/tokenizer_type.h"
 #include "text/utf8.h"
-#include "text/wordpiece_file.h"
+#include "text/wordpiece_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { CONTINUATION_BYTES = 2 };
 
 struct wordpiece {
     struct tokenizer tokenizer;
@@ -35,7 +33,7 @@ void wordpiece_defaults(struct wordpiece_config *config)
 
 /* ---- pieces ---- */
 
-static void destroy(struct tokenizer *tokenizer)
+void wordpiece_destroy(struct tokenizer *tokenizer)
 {
     struct wordpiece *wordpiece = (struct wordpiece *)tokenizer;
     piece_trie_free(&wordpiece->trie);
@@ -44,7 +42,7 @@ static void destroy(struct tokenizer *tokenizer)
     free(wordpiece);
 }
 
-static struct token_text text_of(const struct tokenizer *tokenizer, int32_t token)
+struct token_text wordpiece_text(const struct tokenizer *tokenizer, int32_t token)
 {
     const int64_t *begin = of(tokenizer)->begins + token;
     return (struct token_text){of(tokenizer)->pool + begin[0], begin[1] - begin[0]};
@@ -52,12 +50,13 @@ static struct token_text text_of(const struct tokenizer *tokenizer, int32_t toke
 
 static bool has_continuation(struct token_text piece)
 {
-    return piece.count > CONTINUATION_BYTES && memcmp(piece.bytes, "##", CONTINUATION_BYTES) == 0;
+    return piece.count > WORDPIECE_CONTINUATION_BYTES &&
+           memcmp(piece.bytes, "##", WORDPIECE_CONTINUATION_BYTES) == 0;
 }
 
-static bool continues_word(const struct tokenizer *tokenizer, int32_t token)
+bool wordpiece_continues_word(const struct tokenizer *tokenizer, int32_t token)
 {
-    return has_continuation(text_of(tokenizer, token));
+    return has_continuation(wordpiece_text(tokenizer, token));
 }
 
 static bool is_special(const struct special_tokens *special, int32_t token)
@@ -110,7 +109,7 @@ static void fill(struct wordpiece *wordpiece, const struct token_text *pieces, i
     int64_t used = 0;
     for (int64_t i = 0; i < count; i++) {
         const struct token_text piece = pieces[i];
-        int64_t mark = has_continuation(piece) ? CONTINUATION_BYTES : 0;
+        int64_t mark = has_continuation(piece) ? WORDPIECE_CONTINUATION_BYTES : 0;
         wordpiece->begins[i] = used;
         if (piece.count > 0 && !is_special(&wordpiece->tokenizer.special, (int32_t)i))
             piece_trie_add(&wordpiece->trie, mark > 0 ? PIECE_CONTINUING : PIECE_FIRST, piece.bytes + mark,
@@ -140,7 +139,7 @@ rotary_status wordpiece_create(struct tokenizer **tokenizer, const struct wordpi
     }
     if (!made || !made->pool || !made->begins || !piece_trie_create(&made->trie, bytes)) {
         if (made)
-            destroy(&made->tokenizer);
+            wordpiece_destroy(&made->tokenizer);
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld pieces of words",
                            (long long)count);
     }
@@ -176,8 +175,8 @@ static void encode_word(void *context, const char *word, int64_t bytes)
         token_list_append(encoding->list, wordpiece->tokenizer.special.unknown);
 }
 
-static rotary_status encode(const struct tokenizer *tokenizer, const char *text, int64_t bytes,
-                            struct token_list *list, rotary_error *error)
+rotary_status wordpiece_encode(const struct tokenizer *tokenizer, const char *text, int64_t bytes,
+                               struct token_list *list, rotary_error *error)
 {
     int64_t valid = utf8_valid_bytes(text, bytes);
     if (valid < bytes)
@@ -189,21 +188,19 @@ static rotary_status encode(const struct tokenizer *tokenizer, const char *text,
     return ROTARY_OK;
 }
 
-static int64_t decode(const struct tokenizer *tokenizer, const int32_t *tokens, int64_t count, char *text,
-                      int64_t capacity)
+int64_t wordpiece_decode(const struct tokenizer *tokenizer, const int32_t *tokens, int64_t count, char *text,
+                         int64_t capacity)
 {
     return tokenizer_join(tokenizer, " ", tokens, count, text, capacity);
 }
 
-/* ---- files ---- */
-
-static bool save(const struct tokenizer *tokenizer, json_t *object)
+bool wordpiece_save(const struct tokenizer *tokenizer, json_t *object)
 {
     const struct bert_rules *rules = &of(tokenizer)->rules;
     const struct special_tokens *special = &tokenizer->special;
     json_t *pieces = json_array();
     for (int64_t i = 0; i < tokenizer->size; i++) {
-        const struct token_text piece = text_of(tokenizer, (int32_t)i);
+        const struct token_text piece = wordpiece_text(tokenizer, (int32_t)i);
         file_json_append(&pieces, json_stringn(piece.bytes, (size_t)piece.count));
     }
     json_t *keys =
@@ -215,98 +212,3 @@ static bool save(const struct tokenizer *tokenizer, json_t *object)
     json_decref(keys);
     return done;
 }
-
-static rotary_status read_rule(const json_t *object, const char *key, bool *rule, const char *path,
-                               rotary_error *error)
-{
-    const json_t *value = json_object_get(object, key);
-    if (!json_is_boolean(value))
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s has no valid \"%s\": wanted true or false", path, key);
-    *rule = json_is_true(value);
-    return ROTARY_OK;
-}
-
-static rotary_status read_special(const json_t *object, const char *key, int32_t *token, const char *path,
-                                  rotary_error *error)
-{
-    const json_t *value = json_object_get(json_object_get(object, "special_tokens"), key);
-    json_int_t id = json_integer_value(value);
-    if (!json_is_integer(value) || id < -1 || id >= WORDPIECE_MAX_PIECES)
-        return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%s has no valid \"special_tokens\": wanted \"%s\", a token or -1", path, key);
-    *token = (int32_t)id;
-    return ROTARY_OK;
-}
-
-static rotary_status read_config(struct wordpiece_config *config, const json_t *object, const char *path,
-                                 rotary_error *error)
-{
-    struct bert_rules *rules = &config->rules;
-    struct special_tokens *special = &config->special;
-    const struct {
-        const char *key;
-        bool *rule;
-        int32_t *token;
-    } rows[] = {{"lower_case", &rules->lower_case, NULL},
-                {"strip_accents", &rules->strip_accents, NULL},
-                {"split_chinese", &rules->split_chinese, NULL},
-                {"padding", NULL, &special->padding},
-                {"unknown", NULL, &special->unknown},
-                {"begin", NULL, &special->begin},
-                {"end", NULL, &special->end},
-                {"mask", NULL, &special->mask}};
-    rotary_status status = ROTARY_OK;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && status == ROTARY_OK; i++)
-        status = rows[i].rule ? read_rule(object, rows[i].key, rows[i].rule, path, error)
-                              : read_special(object, rows[i].key, rows[i].token, path, error);
-    return status;
-}
-
-static rotary_status read_pieces(const json_t *list, struct token_text *pieces, const char *path,
-                                 rotary_error *error)
-{
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *piece = json_array_get(list, i);
-        if (!json_is_string(piece))
-            return rotary_fail(error, ROTARY_BAD_FILE, "%s: entry %zu of \"pieces\" is no text", path, i + 1);
-        pieces[i] = (struct token_text){json_string_value(piece), (int64_t)json_string_length(piece)};
-    }
-    return ROTARY_OK;
-}
-
-static rotary_status load(struct tokenizer **tokenizer, const json_t *object, const char *path,
-                          rotary_error *error)
-{
-    if (wordpiece_is_object(object))
-        return wordpiece_load_object(tokenizer, object, path, error);
-    struct wordpiece_config config;
-    rotary_status status = read_config(&config, object, path, error);
-    if (status != ROTARY_OK)
-        return status;
-    const json_t *list = json_object_get(object, "pieces");
-    if (!json_is_array(list) || json_array_size(list) > WORDPIECE_MAX_PIECES)
-        return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%s has no valid \"pieces\": wanted a list of at most %d texts", path,
-                           (int)WORDPIECE_MAX_PIECES);
-    struct token_text *pieces = malloc((json_array_size(list) + 1) * sizeof *pieces);
-    if (!pieces)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", path);
-    status = read_pieces(list, pieces, path, error);
-    if (status == ROTARY_OK)
-        status =
-            wordpiece_create_from(tokenizer, &config, pieces, (int64_t)json_array_size(list), path, error);
-    free(pieces);
-    return status;
-}
-
-const struct tokenizer_type tokenizer_wordpiece = {.encode = encode,
-                                                   .decode = decode,
-                                                   .text = text_of,
-                                                   .continues_word = continues_word,
-                                                   .continuation_bytes = CONTINUATION_BYTES,
-                                                   .destroy = destroy,
-                                                   .save = save,
-                                                   .load = load,
-                                                   .is_object = wordpiece_is_object,
-                                                   .is_file = wordpiece_is_vocabulary,
-                                                   .load_bytes = wordpiece_load_vocabulary};
