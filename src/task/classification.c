@@ -82,13 +82,6 @@ static const struct classification_options defaults = {
 
 /* ---- settings ---- */
 
-static bool is_one_of(const char *key, const char *const *keys)
-{
-    while (*keys && strcmp(*keys, key) != 0)
-        keys++;
-    return *keys != NULL;
-}
-
 static const char *excluding_text(const struct classification_options *options, const char *key,
                                   const char **wanted)
 {

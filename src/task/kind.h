@@ -8,6 +8,8 @@
 
 #include "task/task.h"
 
+#include <string.h>
+
 struct task {
     struct task_config config;
     const struct kind *kind;
@@ -78,6 +80,14 @@ struct kind {
 #define ROTARY_TASK_KIND(NAME, name) extern const struct kind kind_##name;
 ROTARY_TASKS(ROTARY_TASK_KIND)
 #undef ROTARY_TASK_KIND
+
+/* Whether a key is in a NULL-terminated list: for excluding_key. */
+static inline bool is_one_of(const char *key, const char *const *keys)
+{
+    while (*keys && strcmp(*keys, key) != 0)
+        keys++;
+    return *keys != NULL;
+}
 
 /* The kind's own settings. */
 static inline const void *task_options(const struct task_config *config, enum task_kind kind)

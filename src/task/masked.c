@@ -77,13 +77,6 @@ static const struct masked_options *options_of(const struct task_config *config)
 
 /* ---- settings ---- */
 
-static bool is_one_of(const char *key, const char *const *keys)
-{
-    while (*keys && strcmp(*keys, key) != 0)
-        keys++;
-    return *keys != NULL;
-}
-
 /* Keys of files, and of the text that is made up in their place. */
 static const char *excluding_text(const struct masked_options *options, const char *key, const char **wanted)
 {

@@ -69,13 +69,6 @@ static const struct corpus_split *split_of(const struct task *task, enum task_sp
     return &((const struct translation *)task->data)->splits[split];
 }
 
-static bool is_one_of(const char *key, const char *const *keys)
-{
-    while (*keys && strcmp(*keys, key) != 0)
-        keys++;
-    return *keys != NULL;
-}
-
 /* The keys of one kind of tokenizer do nothing with the other, and those of files nothing without a folder.
  */
 static const char *excluding_key(const struct task_config *config, const char *key, const char **wanted)
