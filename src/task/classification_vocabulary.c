@@ -6,9 +6,7 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "task/classification.h"
-#include "task/piece_store.h"
 #include "task/vocabulary_files.h"
-#include "text/sentencepiece.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,16 +60,12 @@ static bool join_texts(struct joined *joined, const struct labelled_corpus *corp
 static rotary_status make_pieces(struct task *task, const struct joined *joined, rotary_error *error)
 {
     const struct classification_options *options = classification_options(&task->config);
-    struct piece_store *store = task->config.pieces;
     struct sentencepiece_config config;
     sentencepiece_defaults(&config);
     config.model = (enum sentencepiece_model)options->model;
     config.vocabulary_size = options->vocab_size;
     config.max_line_bytes = TEXT_LINE_BYTES;
-    task->borrows_tokenizers = store != NULL;
-    if (store)
-        return piece_store_train(store, &task->tokenizer, &config, joined->lines, joined->line_count, error);
-    return sentencepiece_train(&task->tokenizer, &config, joined->lines, joined->line_count, NULL, error);
+    return vocabulary_train_pieces(task, &task->tokenizer, &config, joined->lines, joined->line_count, error);
 }
 
 static rotary_status make(struct task *task, const struct labelled_corpus *corpus, rotary_error *error)
@@ -93,35 +87,22 @@ static rotary_status make(struct task *task, const struct labelled_corpus *corpu
 
 /* ---- loaded ---- */
 
-static const char *file_name(bool pieces)
-{
-    return vocabulary_files[pieces][SHARED_VOCABULARY];
-}
-
 static rotary_status load(struct task *task, const char *path, rotary_error *error)
 {
-    rotary_status status = tokenizer_load(&task->tokenizer, path, error);
+    rotary_status status = vocabulary_load(task, path, error);
     if (status != ROTARY_OK)
         return status;
     const struct special_tokens special = tokenizer_special(task->tokenizer);
-    task->target_file = file_name(tokenizer_kind(task->tokenizer) == TOKENIZER_SENTENCEPIECE);
     if (special.begin >= 0 && special.end >= 0)
         return ROTARY_OK;
     return rotary_fail(error, ROTARY_BAD_FILE,
                        "%s has no tokens that begin and end a text: wanted a vocabulary with both", path);
 }
 
-/* The file in the run's folder, by whichever of its names. */
 static rotary_status load_saved(struct task *task, const char *folder, rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
-    bool found = false;
-    rotary_status status = ROTARY_OK;
-    for (int kind = VOCABULARY_KINDS - 1; kind >= 0 && status == ROTARY_OK && !found; kind--) {
-        status = file_path(path, folder, vocabulary_files[kind][SHARED_VOCABULARY], error);
-        if (status == ROTARY_OK)
-            status = file_find(path, &found, error);
-    }
+    rotary_status status = vocabulary_find_saved(path, folder, error);
     return status == ROTARY_OK ? load(task, path, error) : status;
 }
 
@@ -129,7 +110,8 @@ rotary_status classification_vocabulary(struct task *task, const struct labelled
                                         rotary_error *error)
 {
     const struct classification_options *options = classification_options(&task->config);
-    task->target_file = file_name(options->tokenizer == CLASSIFICATION_SENTENCEPIECE);
+    task->target_file =
+        vocabulary_files[options->tokenizer == CLASSIFICATION_SENTENCEPIECE][SHARED_VOCABULARY];
     if (task->request.folder)
         return load_saved(task, task->request.folder, error);
     if (options->tokenizer == CLASSIFICATION_FILE)

@@ -5,9 +5,7 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "task/masked.h"
-#include "task/piece_store.h"
 #include "task/vocabulary_files.h"
-#include "text/sentencepiece.h"
 #include "text/text_files.h"
 
 #include <stdlib.h>
@@ -115,7 +113,6 @@ static rotary_status sample_made(struct sample *sample, const struct masked_opti
 static rotary_status make_pieces(struct task *task, const struct masked_options *options,
                                  const struct sample *sample, rotary_error *error)
 {
-    struct piece_store *store = task->config.pieces;
     struct sentencepiece_config config;
     sentencepiece_defaults(&config);
     config.model = (enum sentencepiece_model)options->model;
@@ -132,9 +129,7 @@ static rotary_status make_pieces(struct task *task, const struct masked_options 
         at = end + 1;
     }
     rotary_status status =
-        store ? piece_store_train(store, &task->tokenizer, &config, lines, sample->lines, error)
-              : sentencepiece_train(&task->tokenizer, &config, lines, sample->lines, NULL, error);
-    task->borrows_tokenizers = store != NULL;
+        vocabulary_train_pieces(task, &task->tokenizer, &config, lines, sample->lines, error);
     free(lines);
     return status;
 }
@@ -157,15 +152,9 @@ static rotary_status make(struct task *task, const struct masked_options *option
 
 /* ---- loading ---- */
 
-/* The name, in a run's folder, of a file with a tokenizer of this kind. */
-static const char *file_name(enum tokenizer_kind kind)
-{
-    return vocabulary_files[kind == TOKENIZER_SENTENCEPIECE][SHARED_VOCABULARY];
-}
-
 static rotary_status load(struct task *task, const char *path, rotary_error *error)
 {
-    rotary_status status = tokenizer_load(&task->tokenizer, path, error);
+    rotary_status status = vocabulary_load(task, path, error);
     if (status != ROTARY_OK)
         return status;
     const struct special_tokens special = tokenizer_special(task->tokenizer);
@@ -173,7 +162,6 @@ static rotary_status load(struct task *task, const char *path, rotary_error *err
                           : special.end < 0  ? "end"
                           : special.mask < 0 ? "mask"
                                              : NULL;
-    task->target_file = file_name(tokenizer_kind(task->tokenizer));
     if (!missing)
         return ROTARY_OK;
     return rotary_fail(error, ROTARY_BAD_FILE,
@@ -182,17 +170,10 @@ static rotary_status load(struct task *task, const char *path, rotary_error *err
                        path, missing);
 }
 
-/* The file in the run's folder, by whichever of its names. */
 static rotary_status load_saved(struct task *task, const char *folder, rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
-    bool found = false;
-    rotary_status status = ROTARY_OK;
-    for (int kind = VOCABULARY_KINDS - 1; kind >= 0 && status == ROTARY_OK && !found; kind--) {
-        status = file_path(path, folder, vocabulary_files[kind][SHARED_VOCABULARY], error);
-        if (status == ROTARY_OK)
-            status = file_find(path, &found, error);
-    }
+    rotary_status status = vocabulary_find_saved(path, folder, error);
     return status == ROTARY_OK ? load(task, path, error) : status;
 }
 

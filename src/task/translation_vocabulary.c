@@ -5,7 +5,6 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "file/file.h"
-#include "task/piece_store.h"
 #include "task/translation.h"
 #include "task/vocabulary_files.h"
 #include "text/sentencepiece.h"
@@ -97,7 +96,6 @@ static rotary_status make_pieces(struct task *task, const struct translation_opt
                                  const struct prepared *prepared, struct tokenizer **tokenizer,
                                  rotary_error *error)
 {
-    struct piece_store *store = task->config.pieces;
     struct sentencepiece_config config;
     sentencepiece_defaults(&config);
     config.model = (enum sentencepiece_model)options->model;
@@ -110,10 +108,7 @@ static rotary_status make_pieces(struct task *task, const struct translation_opt
     for (int64_t i = 0; i < prepared->count; i++)
         lines[i] = (struct text_line){prepared->text.bytes + prepared->begins[i],
                                       prepared->begins[i + 1] - prepared->begins[i] - 1};
-    rotary_status status = store
-                               ? piece_store_train(store, tokenizer, &config, lines, prepared->count, error)
-                               : sentencepiece_train(tokenizer, &config, lines, prepared->count, NULL, error);
-    task->borrows_tokenizers = store != NULL;
+    rotary_status status = vocabulary_train_pieces(task, tokenizer, &config, lines, prepared->count, error);
     free(lines);
     return status;
 }

@@ -1,15 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The names of the files in which a task saves its vocabularies, in the folder of a run: of words and of
- * SentencePiece; of source, of target, and of both where they share one.
+ * The files in which a task saves its vocabularies, in the folder of a run: of SentencePiece, and of other
+ * tokenizers; of source, of target, and of both where they share one. And how pieces are learned.
  */
 #ifndef ROTARY_TASK_VOCABULARY_FILES_H
 #define ROTARY_TASK_VOCABULARY_FILES_H
 
+#include "task/kind.h"
+#include "text/sentencepiece.h"
+
 enum { VOCABULARY_KINDS = 2, VOCABULARY_FILES = 3 };
 enum { SOURCE_VOCABULARY, TARGET_VOCABULARY, SHARED_VOCABULARY };
 
-static const char *const vocabulary_files[VOCABULARY_KINDS][VOCABULARY_FILES] = {
-    {"source.json", "target.json", "vocabulary.json"}, {"source.model", "target.model", "vocabulary.model"}};
+extern const char *const vocabulary_files[VOCABULARY_KINDS][VOCABULARY_FILES];
+
+/* Loads a task's one tokenizer from a file, and sets the name of the file that it is saved in. */
+ROTARY_CHECKED rotary_status vocabulary_load(struct task *task, const char *path, rotary_error *error);
+/* Writes the path of the shared vocabulary in a run's folder, by whichever of its names it is there; of none
+ * the path is that of the last one tried. `path` has room for FILE_PATH_BYTES. */
+ROTARY_CHECKED rotary_status vocabulary_find_saved(char *path, const char *folder, rotary_error *error);
+
+/* Trains a SentencePiece model, in the store of the task's configuration if it has one, which then lends it
+ * to the task. */
+ROTARY_CHECKED rotary_status vocabulary_train_pieces(struct task *task, struct tokenizer **tokenizer,
+                                                     const struct sentencepiece_config *config,
+                                                     const struct text_line *lines, int64_t count,
+                                                     rotary_error *error);
 
 #endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "task/vocabulary_files.h"
+
+#include "file/file.h"
+#include "task/piece_store.h"
+
+const char *const vocabulary_files[VOCABULARY_KINDS][VOCABULARY_FILES] = {
+    {"source.json", "target.json", "vocabulary.json"}, {"source.model", "target.model", "vocabulary.model"}};
+
+rotary_status vocabulary_load(struct task *task, const char *path, rotary_error *error)
+{
+    rotary_status status = tokenizer_load(&task->tokenizer, path, error);
+    if (status == ROTARY_OK)
+        task->target_file =
+            vocabulary_files[tokenizer_kind(task->tokenizer) == TOKENIZER_SENTENCEPIECE][SHARED_VOCABULARY];
+    return status;
+}
+
+rotary_status vocabulary_find_saved(char *path, const char *folder, rotary_error *error)
+{
+    bool found = false;
+    rotary_status status = ROTARY_OK;
+    for (int kind = VOCABULARY_KINDS - 1; kind >= 0 && status == ROTARY_OK && !found; kind--) {
+        status = file_path(path, folder, vocabulary_files[kind][SHARED_VOCABULARY], error);
+        if (status == ROTARY_OK)
+            status = file_find(path, &found, error);
+    }
+    return status;
+}
+
+rotary_status vocabulary_train_pieces(struct task *task, struct tokenizer **tokenizer,
+                                      const struct sentencepiece_config *config,
+                                      const struct text_line *lines, int64_t count, rotary_error *error)
+{
+    struct piece_store *store = task->config.pieces;
+    task->borrows_tokenizers = store != NULL;
+    return store ? piece_store_train(store, tokenizer, config, lines, count, error)
+                 : sentencepiece_train(tokenizer, config, lines, count, NULL, error);
+}
