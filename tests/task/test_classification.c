@@ -13,17 +13,6 @@
 
 enum { TIME = 16, MAX_WORDS = 40 };
 
-static void set_text(struct task_config *config, const char *key, const char *value)
-{
-    struct settings settings[TASK_SETTINGS];
-    char assignment[4096];
-    rotary_error error = {0};
-    task_settings(config, settings);
-    snprintf(assignment, sizeof assignment, "%s=%s", key, value);
-    if (!CHECK_INT(settings_assign(settings, TASK_SETTINGS, assignment, &error), ROTARY_OK))
-        fail_with(error.message);
-}
-
 static struct task_config files_config(void)
 {
     struct task_config config = config_of(TASK_CLASSIFICATION);

@@ -39,16 +39,24 @@ static inline struct task_config config_of(enum task_kind kind)
     return config;
 }
 
-/* Sets an option of the tasks: "index_letters", 5. */
-static inline void set_option(struct task_config *config, const char *key, int64_t value)
+/* Sets an option of the tasks: "masked_train", "text.txt". */
+static inline void set_text(struct task_config *config, const char *key, const char *value)
 {
     struct settings settings[TASK_SETTINGS];
-    char assignment[64];
+    char assignment[4096];
     rotary_error error = {0};
     task_settings(config, settings);
-    snprintf(assignment, sizeof assignment, "%s=%lld", key, (long long)value);
+    snprintf(assignment, sizeof assignment, "%s=%s", key, value);
     if (!CHECK_INT(settings_assign(settings, TASK_SETTINGS, assignment, &error), ROTARY_OK))
         fail_with(error.message);
+}
+
+/* Likewise: "index_letters", 5. */
+static inline void set_option(struct task_config *config, const char *key, int64_t value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    set_text(config, key, text);
 }
 
 /* The row at `place` of a task without lengths and source as a sequence: its tokens and the last target, in

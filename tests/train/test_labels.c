@@ -53,15 +53,6 @@ static void write_text(const char *name, const char *text)
     scratch_write(scratch_path(name), text, strlen(text));
 }
 
-static void set_text(struct task_config *config, const char *key, const char *value)
-{
-    struct settings settings[TASK_SETTINGS];
-    char assignment[4096];
-    task_settings(config, settings);
-    snprintf(assignment, sizeof assignment, "%s=%s", key, value);
-    CHECK_INT(settings_assign(settings, TASK_SETTINGS, assignment, NULL), ROTARY_OK);
-}
-
 /* Sequences of 3, 5, 8 and 16 tokens, and many of 12, so that there are several batches. */
 static struct task *make_task(bool regression)
 {
