@@ -19,6 +19,12 @@ const char *backend_about(const struct backend *backend)
     return about;
 }
 
+bool backend_is_tried_fully(const struct backend *backend)
+{
+    bool reference = strcmp(backend->operations->name, "reference") == 0;
+    return backend->storage == ROTARY_F32 && (reference || backend->isa == rotary_isa_best());
+}
+
 /* Destroys the backend. */
 static void run(backend_test *test, struct backend *backend, rotary_status status, const rotary_error *error)
 {

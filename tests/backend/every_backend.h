@@ -11,6 +11,10 @@
 typedef void backend_test(const struct backend *backend);
 void on_every_backend(backend_test *test);
 
+/* Whether a test with many cases tries all of them there: in f32 with the best kernels of this machine, and
+ * on the reference backend. */
+bool backend_is_tried_fully(const struct backend *backend);
+
 /* "avx2 f32", "reference bf16": for check_about. Valid until the next call. */
 const char *backend_about(const struct backend *backend);
 

@@ -4,6 +4,7 @@
  * runs of single sequences, loss and gradients; what a transformer refuses.
  */
 #include "backend/every_backend.h"
+#include "model/refused_batch.h"
 #include "support/check.h"
 #include "support/parameter_copy.h"
 
@@ -181,17 +182,6 @@ static void test_batches(const struct backend *backend)
     check_about("%s", "");
 }
 
-static void refuse(struct transformer *transformer, const struct batch *batch, const char *message)
-{
-    const struct transformer_call call = {.batch = batch};
-    struct loss_sums loss = {0};
-    rotary_error error = {0};
-    CHECK(transformer_run(transformer, &call, &loss, &error) != ROTARY_OK);
-    check_about("%s", error.message);
-    CHECK(strstr(error.message, message));
-    check_about("%s", "");
-}
-
 static void test_refusals(void)
 {
     rotary_error error = {0};
@@ -204,53 +194,53 @@ static void test_refusals(void)
                                .classes = tokens};
     struct batch bad = good;
     bad.input.segments = tokens;
-    refuse(transformer, &bad, "a model without a type_vocab_size does not read them");
+    refuse_batch(transformer, &bad, "a model without a type_vocab_size does not read them");
     bad = good;
     bad.source = good.input;
-    refuse(transformer, &bad, "a batch with a source");
+    refuse_batch(transformer, &bad, "a batch with a source");
     bad = good;
     bad.values = (const float[]){0.0f};
-    refuse(transformer, &bad, "a batch with real targets");
+    refuse_batch(transformer, &bad, "a batch with real targets");
     bad = good;
     bad.classes = NULL;
-    refuse(transformer, &bad, "a batch with no classes");
+    refuse_batch(transformer, &bad, "a batch with no classes");
     int32_t targets[ROWS] = {[ROWS - 1] = BATCH_IGNORED - 1};
     bad.classes = targets;
-    refuse(transformer, &bad, "target 26 is -2: wanted 0 ... 10, the vocabulary, or -1");
+    refuse_batch(transformer, &bad, "target 26 is -2: wanted 0 ... 10, the vocabulary, or -1");
     targets[ROWS - 1] = VOCABULARY;
-    refuse(transformer, &bad, "target 26 is 11: wanted 0 ... 10, the vocabulary, or -1");
+    refuse_batch(transformer, &bad, "target 26 is 11: wanted 0 ... 10, the vocabulary, or -1");
     bad = good;
     bad.input.tokens = negative;
-    refuse(transformer, &bad, "token 1 is -1");
+    refuse_batch(transformer, &bad, "token 1 is -1");
     bad = good;
     bad.input.lengths = long_lengths;
-    refuse(transformer, &bad, "the length of sequence 1 is 10: wanted 0 to 9");
+    refuse_batch(transformer, &bad, "the length of sequence 1 is 10: wanted 0 to 9");
     bad = good;
     bad.input.positions = far;
-    refuse(transformer, &bad, "position 40: the model has positions 0 ... 39");
+    refuse_batch(transformer, &bad, "position 40: the model has positions 0 ... 39");
     bad.input.positions = negative;
-    refuse(transformer, &bad, "the position of token 1 is -1");
+    refuse_batch(transformer, &bad, "the position of token 1 is -1");
     bad = (struct batch){.input = {.batch = 1, .time = TOKENS, .tokens = tokens, .starts = unordered},
                          .classes = tokens};
     bad.input.sequences = 3;
-    refuse(transformer, &bad, "packed sequence 1 starts at 5 and ends at 4");
+    refuse_batch(transformer, &bad, "packed sequence 1 starts at 5 and ends at 4");
     bad.input.starts = late;
     bad.input.sequences = 1;
-    refuse(transformer, &bad, "from 0 to 14, the number of tokens");
+    refuse_batch(transformer, &bad, "from 0 to 14, the number of tokens");
     bad.input.starts = starts;
     bad.input.sequences = SEQUENCES;
     bad.input.lengths = lengths;
-    refuse(transformer, &bad, "packed sequences with lengths");
+    refuse_batch(transformer, &bad, "packed sequences with lengths");
     transformer->limits.packed = transformer->limits.positions = false;
     bad.input.lengths = NULL;
-    refuse(transformer, &bad, "the model was not created for them");
+    refuse_batch(transformer, &bad, "the model was not created for them");
     bad = good;
     bad.input.positions = tokens;
-    refuse(transformer, &bad, "the model was not created for them");
+    refuse_batch(transformer, &bad, "the model was not created for them");
     transformer_destroy(transformer);
     transformer = create(&backend, POSITION_TRANSFORMER_XL); /* its distances have an end */
     bad.input.positions = far;
-    refuse(transformer, &bad, "position 40: the model has positions 0 ... 39");
+    refuse_batch(transformer, &bad, "position 40: the model has positions 0 ... 39");
     transformer_destroy(transformer);
     backend_destroy(&backend);
 }

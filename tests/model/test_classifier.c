@@ -7,6 +7,7 @@
 #include "backend/every_backend.h"
 #include "model/encoder_fixture.h"
 #include "model/golden_gradients.h"
+#include "model/refused_batch.h"
 #include "support/check.h"
 #include "support/parameter_copy.h"
 
@@ -204,16 +205,6 @@ static void test_bytes(const struct backend *backend)
     transformer_destroy(transformer);
 }
 
-static void refuse(struct transformer *transformer, const struct batch *batch, const char *message)
-{
-    const struct transformer_call call = {.batch = batch};
-    rotary_error error = {0};
-    CHECK(transformer_run(transformer, &call, NULL, &error) != ROTARY_OK);
-    check_about("%s", error.message);
-    CHECK(strstr(error.message, message));
-    check_about("%s", "");
-}
-
 static void test_refused_batches(const struct backend *backend)
 {
     struct transformer *classes = create(backend, classes_settings, false),
@@ -223,13 +214,13 @@ static void test_refused_batches(const struct backend *backend)
     float logits[4 * BATCH];
     struct batch bad = *label(&made, classes, false);
     bad.values = made.values;
-    refuse(classes, &bad, "a transformer wants classes alone");
+    refuse_batch(classes, &bad, "a transformer wants classes alone");
     bad = *label(&made, classes, false);
     made.labels[1] = 4;
-    refuse(classes, &bad, "target 1 is 4: wanted 0 ... 3, the labels, or -1");
+    refuse_batch(classes, &bad, "target 1 is 4: wanted 0 ... 3, the labels, or -1");
     bad = *label(&made, classes, true);
     made.masked.starts[1] = made.masked.starts[2];
-    refuse(classes, &bad, "sequence 1 has no tokens");
+    refuse_batch(classes, &bad, "sequence 1 has no tokens");
     CHECK_INT(transformer_logits(classes, &bad, logits, &error), ROTARY_INVALID_ARGUMENT);
     const int64_t row = 0;
     bad = *label(&made, classes, false);
@@ -237,10 +228,10 @@ static void test_refused_batches(const struct backend *backend)
     bad = *label(&made, numbers, false);
     bad.values = NULL;
     bad.classes = made.labels;
-    refuse(numbers, &bad, "a model of num_labels 1 wants real targets alone");
+    refuse_batch(numbers, &bad, "a model of num_labels 1 wants real targets alone");
     bad = *label(&made, numbers, false);
     made.values[2] = NAN;
-    refuse(numbers, &bad, "the target of sequence 2 is nan: wanted a finite number");
+    refuse_batch(numbers, &bad, "the target of sequence 2 is nan: wanted a finite number");
     transformer_destroy(classes);
     transformer_destroy(numbers);
 }

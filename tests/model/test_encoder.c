@@ -8,6 +8,7 @@
 #include "backend/every_backend.h"
 #include "model/encoder_fixture.h"
 #include "model/golden_gradients.h"
+#include "model/refused_batch.h"
 #include "support/check.h"
 #include "support/parameter_copy.h"
 
@@ -322,16 +323,6 @@ static void refuse(const struct backend *backend, struct transformer_config conf
     check_about("%s", "");
 }
 
-static void refuse_batch(struct transformer *transformer, const struct batch *batch, const char *message)
-{
-    const struct transformer_call call = {.batch = batch};
-    rotary_error error = {0};
-    CHECK(transformer_run(transformer, &call, NULL, &error) != ROTARY_OK);
-    check_about("%s", error.message);
-    CHECK(strstr(error.message, message));
-    check_about("%s", "");
-}
-
 static void test_refused_batches(struct transformer *transformer)
 {
     struct masked_batch made;
@@ -394,16 +385,9 @@ static void test_refusals(const struct backend *backend)
     transformer_destroy(transformer);
 }
 
-/* In f32 with the kernels of this machine, and on the reference backend, every case. */
-static bool is_tried_fully(const struct backend *backend)
-{
-    bool reference = strcmp(backend->operations->name, "reference") == 0;
-    return backend->storage == ROTARY_F32 && (reference || backend->isa == rotary_isa_best());
-}
-
 static void test_backend(const struct backend *backend)
 {
-    const bool fully = is_tried_fully(backend);
+    const bool fully = backend_is_tried_fully(backend);
     for (int64_t c = 0; c < CASES; c += fully ? 1 : 3)
         test_golden(backend, c);
     for (int64_t c = 1; c < CASES; c += fully ? 2 : 5)

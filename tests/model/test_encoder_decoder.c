@@ -6,6 +6,7 @@
  */
 #include "backend/every_backend.h"
 #include "model/encoder_decoder_fixture.h"
+#include "model/refused_batch.h"
 #include "rope/rope_roles.h"
 #include "support/check.h"
 #include "support/parameter_copy.h"
@@ -340,16 +341,6 @@ static void test_contradictions(void)
     CHECK_INT(bad.num_encoder_layers, bad.num_hidden_layers);
 }
 
-static void refuse_batch(struct transformer *transformer, const struct batch *batch, const char *message)
-{
-    const struct transformer_call call = {.batch = batch};
-    rotary_error error = {0};
-    CHECK(transformer_run(transformer, &call, NULL, &error) != ROTARY_OK);
-    check_about("%s", error.message);
-    CHECK(strstr(error.message, message));
-    check_about("%s", "");
-}
-
 static void test_refused_batches(const struct backend *backend)
 {
     const struct transformer_config config = pair_config(case_at(0));
@@ -378,17 +369,10 @@ static void test_refused_batches(const struct backend *backend)
     transformer_destroy(transformer);
 }
 
-/* Whether every case is tried: in f32 with the kernels of this machine, and on the reference backend. */
-static bool is_tried_fully(const struct backend *backend)
-{
-    bool reference = strcmp(backend->operations->name, "reference") == 0;
-    return backend->storage == ROTARY_F32 && (reference || backend->isa == rotary_isa_best());
-}
-
 /* Of every fourth case, and of every eighth, every encoding, norm position and tying is one. */
 static void test_goldens(const struct backend *backend)
 {
-    bool fully = is_tried_fully(backend);
+    bool fully = backend_is_tried_fully(backend);
     for (int64_t c = 0; c < CASES; c += fully ? 1 : 4)
         test_golden(backend, case_at(c));
     for (int64_t c = 1; c < CASES; c += fully ? 4 : 8)
