@@ -165,6 +165,7 @@ static rotary_status check_architecture(const struct run_config *config, const s
     if (got == wanted)
         return ROTARY_OK;
     const char *reason = source                        ? "has a source"
+                         : task_shape(task).labels     ? "has labels"
                          : encoder                     ? "has masked tokens"
                          : got == ARCHITECTURE_ENCODER ? "has neither masked tokens nor labels"
                                                        : "has no source";

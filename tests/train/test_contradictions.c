@@ -109,6 +109,8 @@ static void test_contradictions(void)
         {"vocab_size=7", "vocab_size is 7|task index"},
         {"architecture=encoder_decoder", "architecture is encoder_decoder|task index has no source"},
         {"architecture=encoder", "architecture is encoder|task index has neither masked tokens nor labels"},
+        {"task=masked", "architecture is decoder|task masked has masked tokens: wanted encoder"},
+        {"task=classification", "architecture is decoder|task classification has labels: wanted encoder"},
         {"task=prefix;prefix_random=640", "prefix_random is 640|sequence_length 640"},
         {"sequence_length=32", "sequence_length 32|task index|by index_letters"},
         {"batch_size=1048576;sequence_length=2048",
