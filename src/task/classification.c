@@ -7,6 +7,7 @@
 #include "task/classification.h"
 
 #include "base/fail.h"
+#include "task/label_names.h"
 #include "task/permutation.h"
 #include "text/sentencepiece.h"
 
@@ -155,6 +156,7 @@ static rotary_status check_options(const struct classification_options *options,
 struct classification {
     struct labelled_corpus corpus;
     enum label_score score;
+    struct label_names saved; /* of a run's folder, in place of the corpus; else all 0 */
     struct classification_split_tokens splits[TASK_SPLITS];
 };
 
@@ -172,22 +174,68 @@ static rotary_status encode_splits(struct task *task, struct classification *own
     return status;
 }
 
+static struct task_labels labels_of(const struct classification *own)
+{
+    if (own->saved.object)
+        return own->saved.labels;
+    return (struct task_labels){.classes = own->corpus.classes,
+                                .names = own->corpus.names,
+                                .regression = own->corpus.classes == 0,
+                                .score = own->score};
+}
+
+/* The labels of a run's folder are those of its corpus, whose text may be another by now. */
+static rotary_status check_saved(const struct classification *own, const struct label_names *saved,
+                                 const char *folder, rotary_error *error)
+{
+    const struct task_labels labels = labels_of(own);
+    bool same = labels.classes == saved->labels.classes;
+    for (int i = 0; same && i < labels.classes; i++)
+        same =
+            labels.names[i].count == saved->labels.names[i].count &&
+            memcmp(labels.names[i].bytes, saved->labels.names[i].bytes, (size_t)labels.names[i].count) == 0;
+    return same ? ROTARY_OK
+                : rotary_fail(error, ROTARY_BAD_FILE,
+                              "%s: its " LABEL_NAMES_FILE " has other labels than %s: wanted the same",
+                              folder, own->corpus.paths[TASK_TRAINING]);
+}
+
+/* The labelled texts; of a run's own folder the names of its labels, where they are enough. */
+static rotary_status read_labels(struct classification *own, const struct task *task, rotary_error *error)
+{
+    const struct task_request *request = &task->request;
+    struct label_names saved = {0};
+    rotary_status status = ROTARY_OK;
+    if (request->own)
+        status = label_names_load(&saved, request->folder, error);
+    if (request->own && request->need >= TASK_TOKENIZERS) {
+        own->saved = saved;
+        return status;
+    }
+    if (status == ROTARY_OK)
+        status =
+            classification_corpus(&own->corpus, &own->score, classification_options(&task->config), error);
+    if (status == ROTARY_OK && request->own)
+        status = check_saved(own, &saved, request->folder, error);
+    label_names_free(&saved);
+    return status;
+}
+
 static rotary_status create(struct task *task, rotary_error *error)
 {
-    const struct classification_options *options = classification_options(&task->config);
     struct classification *own = calloc(1, sizeof *own);
     if (!own)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a corpus");
     task->data = own;
-    rotary_status status = check_options(options, error);
+    rotary_status status = check_options(classification_options(&task->config), error);
     if (status == ROTARY_OK)
-        status = classification_corpus(&own->corpus, &own->score, options, error);
+        status = read_labels(own, task, error);
     if (status != ROTARY_OK)
         return status;
     task->shape.lengths = true;
-    task->shape.segments = has_pairs(&own->corpus);
+    task->shape.segments = own->saved.object ? own->saved.pairs : has_pairs(&own->corpus);
     task->shape.labels = true;
-    task->shape.values = own->corpus.classes == 0;
+    task->shape.values = labels_of(own).regression;
     status = classification_vocabulary(task, &own->corpus, error);
     if (status == ROTARY_OK && task->request.need <= TASK_HELD_OUT)
         status = encode_splits(task, own, error);
@@ -202,7 +250,14 @@ static void destroy(struct task *task)
     for (int split = 0; split < TASK_SPLITS; split++)
         classification_tokens_free(&own->splits[split]);
     labelled_corpus_free(&own->corpus);
+    label_names_free(&own->saved);
     free(own);
+}
+
+static rotary_status save(const struct task *task, const char *folder, rotary_error *error)
+{
+    const struct task_labels labels = labels_of(task->data);
+    return label_names_save(&labels, task->shape.segments, folder, error);
 }
 
 /* ---- examples ---- */
@@ -265,11 +320,7 @@ static struct task_counts counts(const struct task *task, enum task_split split)
 
 static struct task_labels labels(const struct task *task)
 {
-    const struct labelled_corpus *corpus = &data_of(task)->corpus;
-    return (struct task_labels){.classes = corpus->classes,
-                                .names = corpus->names,
-                                .regression = corpus->classes == 0,
-                                .score = data_of(task)->score};
+    return labels_of(data_of(task));
 }
 
 const struct labelled_corpus *task_labelled(const struct task *task)
@@ -303,6 +354,7 @@ const struct kind kind_classification = {
     .excluding_key = excluding_key,
     .create = create,
     .destroy = destroy,
+    .save = save,
     .fill = fill,
     .examples = examples,
     .example = example,

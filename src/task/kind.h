@@ -46,6 +46,9 @@ struct kind {
     void (*destroy)(struct task *task);
     void (*fill)(const struct task *task, const struct task_place *place, const struct task_row *row);
 
+    /* Saves what a run's folder has of the kind besides vocabularies; NULL: nothing. */
+    rotary_status (*save)(const struct task *task, const char *folder, rotary_error *error);
+
     /* As task_source_line; NULL for a kind without an encoder's side. */
     rotary_status (*source_line)(const struct task *task, const char *text, int64_t bytes, char **line,
                                  int64_t *line_bytes, rotary_error *error);

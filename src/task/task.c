@@ -177,11 +177,13 @@ static rotary_status save(const struct tokenizer *tokenizer, const char *folder,
 
 rotary_status task_save(const struct task *task, const char *folder, rotary_error *error)
 {
-    if (!task->target_file)
-        return ROTARY_OK;
-    rotary_status status = save(task->tokenizer, folder, task->target_file, error);
-    if (status == ROTARY_OK && task->source_file && !task->vocabulary.shared)
+    rotary_status status = ROTARY_OK;
+    if (task->target_file)
+        status = save(task->tokenizer, folder, task->target_file, error);
+    if (status == ROTARY_OK && task->target_file && task->source_file && !task->vocabulary.shared)
         status = save(task->source_tokenizer, folder, task->source_file, error);
+    if (status == ROTARY_OK && task->kind->save)
+        status = task->kind->save(task, folder, error);
     return status;
 }
 

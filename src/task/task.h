@@ -62,6 +62,8 @@ enum task_need {
 /* Where a task's vocabularies come from, for tasks that make them from a corpus. */
 struct task_request {
     const char *folder; /* task_save saved them there; NULL: they are made from the corpus */
+    bool own; /* the folder is one of a run of this configuration: the names of labels are read there too, and
+               * for TASK_TOKENIZERS and TASK_SIZES no labelled text is */
     enum task_need need;
 };
 /* `request` NULL: all of the task, from its corpus. A file of a corpus that cannot be read, or is not what it
@@ -88,6 +90,7 @@ struct task_vocabulary task_vocabulary(const struct task *task);
  * may be one; NULL: they follow from the configuration alone, and nothing is saved. */
 const char *task_target_file(const struct task *task);
 const char *task_source_file(const struct task *task);
+/* Saves the vocabularies, and the names of labels (task/label_names.h). */
 ROTARY_CHECKED rotary_status task_save(const struct task *task, const char *folder, rotary_error *error);
 /* The token that ends a completion; -1: none does. */
 int32_t task_stop(const struct task *task);

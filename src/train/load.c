@@ -43,7 +43,8 @@ rotary_status train_load(const struct train_load_call *call, struct trained_mode
                                      error);
     if (status == ROTARY_OK)
         status = task_create(&loaded.task, &loaded.config.task,
-                             &(struct task_request){.folder = call->folder, .need = call->need}, error);
+                             &(struct task_request){.folder = call->folder, .own = true, .need = call->need},
+                             error);
     if (status != ROTARY_OK)
         return status;
     status = create_model(call, &recorded, &loaded, error);

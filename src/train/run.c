@@ -224,9 +224,11 @@ static rotary_status fit_encoder_to_task(struct run_config *config, struct task_
 
 /* Makes vocab_size and max_position_embeddings those of the task, or checks them. (No problem is longer than
  * a sequence: task_create checks that.) */
-static rotary_status fit_model_to_task(struct run_config *config, const char *folder, rotary_error *error)
+static rotary_status fit_model_to_task(struct run_config *config, const struct task_request *vocabularies,
+                                       rotary_error *error)
 {
-    const struct task_request request = {.folder = folder, .need = TASK_SIZES};
+    struct task_request request = *vocabularies;
+    request.need = TASK_SIZES;
     struct task *task;
     rotary_status status = task_create(&task, &config->task, &request, error);
     if (status != ROTARY_OK)
@@ -313,14 +315,15 @@ static rotary_status check_init(const struct run_config *config, rotary_error *e
 
 static const char configuration_name[] = "the configuration";
 
-rotary_status run_config_check_recorded(struct run_config *config, const char *folder, rotary_error *error)
+static rotary_status check_settings(struct run_config *config, const struct task_request *vocabularies,
+                                    rotary_error *error)
 {
     struct run_config checked = *config;
     struct settings settings[RUN_SETTINGS];
     run_settings(&checked, settings);
     rotary_status status = settings_check(settings, TASK_SETTINGS, configuration_name, error);
     if (status == ROTARY_OK)
-        status = fit_model_to_task(&checked, folder, error);
+        status = fit_model_to_task(&checked, vocabularies, error);
     if (status == ROTARY_OK)
         status = settings_check(settings, RUN_SETTINGS, configuration_name, error);
     if (status == ROTARY_OK)
@@ -330,6 +333,11 @@ rotary_status run_config_check_recorded(struct run_config *config, const char *f
     if (status == ROTARY_OK)
         *config = checked;
     return status;
+}
+
+rotary_status run_config_check_recorded(struct run_config *config, const char *folder, rotary_error *error)
+{
+    return check_settings(config, &(struct task_request){.folder = folder, .own = folder != NULL}, error);
 }
 
 rotary_status run_config_check(struct run_config *config, rotary_error *error)
@@ -346,7 +354,7 @@ rotary_status run_config_check(struct run_config *config, rotary_error *error)
     if (status == ROTARY_OK)
         status = run_config_derive_steps(&checked, folder, error);
     if (status == ROTARY_OK)
-        status = run_config_check_recorded(&checked, folder, error);
+        status = check_settings(&checked, &(struct task_request){.folder = folder}, error);
     if (status == ROTARY_OK)
         status = contradictions_check(&checked.model, error);
     if (status == ROTARY_OK)

@@ -131,8 +131,9 @@ rotary_status vocabulary_check(const json_t *taken, const struct task_config *co
     if (json_object_size(taken) == 0)
         return ROTARY_OK;
     struct task *task;
-    rotary_status status =
-        task_create(&task, config, &(struct task_request){.folder = folder, .need = TASK_TOKENIZERS}, error);
+    rotary_status status = task_create(
+        &task, config,
+        &(struct task_request){.folder = folder, .own = folder != NULL, .need = TASK_TOKENIZERS}, error);
     if (status != ROTARY_OK)
         return status;
     json_t *wanted = json_object();

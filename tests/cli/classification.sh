@@ -71,6 +71,46 @@ small="$model $files --set sequence_length=16"
     has evaluation.labels.examples 31
     does 0 train classification $small --set classification_label=score --set classification_regression=true --steps 60 --out numbers --json
     has evaluation.labels.score '"spearman"'
+
+    # A filter: the labels of predictions.tsv, from the run's folder alone.
+    awk -F'\t' 'NR > 1 { print $3 }' text/dev.tsv >lines
+    awk -F'\t' 'NR > 1 { print $3 "\t" $4 }' text/dev.tsv >paired
+    mv text away
+    for run in run pairs numbers; do
+        lines=lines
+        [ $run = pairs ] && lines=paired
+        "$rotary" classify $run --top-k 1 <$lines >out 2>err
+        [ $run = numbers ] && "$rotary" classify $run <$lines >out 2>err
+        awk -F'\t' 'NR > 1' $run/predictions.tsv | paste - out >both
+        [ "$(wc -l <both)" = 31 ] && [ "$(wc -l <out)" = 31 ] || complain "classify $run: not a line for each: $(cat err)"
+        awk -F'\t' -v run=$run 'function near(a, b) { return a - b < 0.001 && b - a < 0.001 }
+            run == "numbers" ? !near($3, $4) : $6 != $3 || !near($7, $4 > $5 ? $4 : $5) { exit 1 }' both ||
+            complain "classify $run says otherwise than predictions.tsv: $(head -2 both)"
+    done
+    "$rotary" classify run --top-k 5 <lines >out 2>err
+    awk -F'\t' 'NF != 4 || $1 == $3 || $2 < $4 || $2 + $4 < 0.9998 || $2 + $4 > 1.0002 { exit 1 }' out ||
+        complain "classify --top-k: $(head -1 out)"
+    "$rotary" classify run --top-k 2 --checkpoint best --json <lines >out 2>err || complain "classify --json: exit status $?"
+    has lines 31
+    # line RUN TEXT MESSAGE: the run refuses a line.
+    line() {
+        printf '%s\n' "$2" | "$rotary" classify "$1" >out 2>err && complain "classify $1 takes \"$2\""
+        grep -qF "standard input, line 1: $3" err || complain "classify $1 does not say \"$3\""
+    }
+    line run "one	two" "there is a tab: wanted a single text"
+    line pairs "one" "there is no tab: wanted two texts with a tab between them"
+    line pairs "one	two	three" "there is more than one tab"
+    mv away text
+    cp -r run other
+    echo '{"labels": ["good", "bad"], "pairs": false, "score": "accuracy"}' >other/labels.json
+    refuses 1 "labels.json has other labels than text/train.tsv" evaluate other
+    echo '{"labels": ["good", "good"], "pairs": false, "score": "accuracy"}' >other/labels.json
+    refuses 1 "\"labels\" is no list of 2 to 1024 different texts" classify other
+    echo '{"labels": ["bad", "good"], "pairs": 1, "score": "accuracy"}' >other/labels.json
+    refuses 1 "\"pairs\" is not true or false" classify other
+    echo '{"labels": ["bad", "good"], "pairs": false, "score": "spearman"}' >other/labels.json
+    refuses 1 "\"score\" is no score of such labels" classify other
+    refuses 1 "whose model predicts a number: leave it out" classify numbers --top-k 2
     does 0 train classification $model --set classification_examples=200 --set classification_held_out=20 --set sequence_length=48 --steps 5 --out made --json
     has evaluation.labels.examples 20
 
@@ -80,5 +120,6 @@ small="$model $files --set sequence_length=16"
         --set masked_validation= --steps 4 --out masked
     does 0 train classification --init masked $small --steps 10 --out tuned --json
     has evaluation.labels.examples 31
+    refuses 1 "masked is a run of the task masked, which has no labels" classify masked
 }
 finish
