@@ -34,6 +34,7 @@ struct configuration_options {
 };
 
 struct piece_store;
+struct task_watch;
 struct invocation {
     const struct command *command;
     const struct command *const *commands; /* of the program, NULL-terminated, in the order of the help */
@@ -43,6 +44,7 @@ struct invocation {
     const char *command_line;       /* quoted for a shell */
     const atomic_bool *interrupted; /* a signal asked to stop; of a command with `stopping` */
     struct piece_store *pieces;     /* vocabularies that the command has trained (task/piece_store.h) */
+    const struct task_watch *watch; /* of texts that it tokenises (cli/tokenising.h) */
 };
 
 enum { COMMAND_SHARED_TABLES = 4 };

@@ -74,7 +74,8 @@ static rotary_status plan(const struct invocation *invocation, struct compare_pl
                                    .steps = options->steps,
                                    .assignments = &options->configuration.assignments,
                                    .common = &invocation->common,
-                                   .pieces = invocation->pieces};
+                                   .pieces = invocation->pieces,
+                                   .watch = invocation->watch};
     plan_folder(&request, NULL, plan->default_folder);
     plan->folder = options->out ? options->out : plan->default_folder;
     rotary_status status = read_jobs(options->jobs, &plan->jobs, error);

@@ -85,7 +85,8 @@ static rotary_status plan(const struct invocation *invocation, struct train_plan
                                    .steps = options->steps,
                                    .assignments = &options->configuration.assignments,
                                    .common = &invocation->common,
-                                   .pieces = invocation->pieces};
+                                   .pieces = invocation->pieces,
+                                   .watch = invocation->watch};
     struct run_config recorded;
     rotary_status status = plan_draft(&request, &plan->config, error);
     if (status != ROTARY_OK)

@@ -5,6 +5,7 @@
  */
 #include "base/fail.h"
 #include "cli/help.h"
+#include "cli/tokenising.h"
 #include "task/piece_store.h"
 
 #include <errno.h>
@@ -179,6 +180,8 @@ static enum exit_status run_command(const struct command *command, int words, in
     char *line = join(count, arguments), *options = calloc(1, command->options_size + 1);
     const char **operands = calloc((size_t)count + 1, sizeof *operands);
     struct piece_store *pieces = NULL;
+    struct tokenising tokenising;
+    tokenising_start(&tokenising, &interrupted);
     enum exit_status status;
     if (line && options && operands && piece_store_create(&pieces, NULL) == ROTARY_OK) {
         struct invocation invocation = {.command = command,
@@ -187,7 +190,8 @@ static enum exit_status run_command(const struct command *command, int words, in
                                         .operands = {.items = operands},
                                         .command_line = line,
                                         .interrupted = &interrupted,
-                                        .pieces = pieces};
+                                        .pieces = pieces,
+                                        .watch = &tokenising.watch};
         status = read_and_run(&invocation, options, count - words, arguments + words);
     } else {
         rotary_error error;

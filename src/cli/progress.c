@@ -106,14 +106,29 @@ static void note_evaluation(struct progress *progress, const char *label, const 
 }
 
 /* Whether it is time for another bar or line. */
-static bool is_due(struct progress *progress, const struct train_progress *train)
+static bool is_time(struct progress *progress)
 {
     double time = rotary_clock();
-    bool due = time - progress->last >= (progress->terminal ? seconds_between_bars : seconds_between_lines);
-    if (!due || train->tokens_per_second <= 0)
+    if (time - progress->last < (progress->terminal ? seconds_between_bars : seconds_between_lines))
         return false;
     progress->last = time;
     return true;
+}
+
+static bool is_due(struct progress *progress, const struct train_progress *train)
+{
+    return train->tokens_per_second > 0 && is_time(progress);
+}
+
+/* On a terminal in place of the bar. */
+static void show_text(struct progress *progress, const char *line)
+{
+    if (progress->terminal)
+        fprintf(stderr, "\r\033[K%.*s", terminal_columns(stderr, DEFAULT_COLUMNS) - 1, line);
+    else
+        fprintf(stderr, "%s\n", line);
+    progress->drawn = progress->terminal;
+    fflush(stderr);
 }
 
 void progress_step_of_many(struct progress *progress, const char *label, const struct train_progress *train,
@@ -123,12 +138,7 @@ void progress_step_of_many(struct progress *progress, const char *label, const s
         note_evaluation(progress, label, train);
     if (!is_due(progress, train))
         return;
-    if (progress->terminal)
-        fprintf(stderr, "\r\033[K%.*s", terminal_columns(stderr, DEFAULT_COLUMNS) - 1, line);
-    else
-        fprintf(stderr, "%s\n", line);
-    progress->drawn = progress->terminal;
-    fflush(stderr);
+    show_text(progress, line);
 }
 
 void progress_step(struct progress *progress, const char *label, int runs_left,
@@ -149,18 +159,30 @@ void progress_step(struct progress *progress, const char *label, int runs_left,
     fflush(stderr);
 }
 
-void progress_show(struct progress *progress, const char *format, ...)
+__attribute__((format(printf, 2, 0))) static void show_line(struct progress *progress, const char *format,
+                                                            va_list arguments)
 {
     char line[LINE_BYTES];
-    va_list arguments;
-    if (!progress->terminal)
-        return;
-    va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
+    show_text(progress, line);
+}
+
+void progress_show(struct progress *progress, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (progress->terminal)
+        show_line(progress, format, arguments);
     va_end(arguments);
-    fprintf(stderr, "\r\033[K%.*s", terminal_columns(stderr, DEFAULT_COLUMNS) - 1, line);
-    progress->drawn = true;
-    fflush(stderr);
+}
+
+void progress_at_times(struct progress *progress, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (is_time(progress))
+        show_line(progress, format, arguments);
+    va_end(arguments);
 }
 
 void progress_note(struct progress *progress, const char *format, ...)

@@ -146,6 +146,7 @@ rotary_status plan_draft(const struct plan_request *request, struct run_config *
     else
         run_config_default(config);
     config->task.pieces = request->pieces;
+    config->task.watch = request->watch;
     const char *preset = request->preset ? request->preset : request->base ? NULL : PLAN_PRESET;
     if (preset)
         status = apply_preset(request->task, preset, config, error);

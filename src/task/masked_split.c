@@ -99,6 +99,12 @@ static rotary_status open_files(struct masked_split *split, const struct task *t
                                               .count = paths.count,
                                               .boundary = (enum document_boundary)options->boundary,
                                               .tokenizer = task->tokenizer};
+    const struct task_watch *watch = task->config.watch;
+    if (watch) {
+        request.progress = watch->tokenised;
+        request.argument = watch->argument;
+        request.interrupted = watch->interrupted;
+    }
     char cache[FILE_PATH_BYTES];
     status = options->cache[0] ? find_cache(&request, options->cache, cache, error) : ROTARY_OK;
     if (status == ROTARY_OK)

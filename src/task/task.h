@@ -16,6 +16,7 @@
 #include "text/text_lines.h"
 #include "text/tokenizer.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 struct task;
@@ -32,6 +33,14 @@ union task_options {
     double alignment;
 };
 
+/* Who watches while a task that is made tokenises a large text. */
+struct token_documents_progress;
+struct task_watch {
+    void (*tokenised)(void *argument, const struct token_documents_progress *progress);
+    void *argument;
+    const atomic_bool *interrupted; /* once true, making the task ends with ROTARY_INTERRUPTED soon */
+};
+
 struct piece_store;
 struct task_config {
     int task;                /* enum task_kind; JSON key "task" */
@@ -41,6 +50,7 @@ struct task_config {
     struct piece_store
         *pieces; /* no setting: borrowed by the tasks that are made, where they find vocabularies
                   * that were trained before (task/piece_store.h). NULL: each trains its own */
+    const struct task_watch *watch; /* likewise no setting; NULL: nobody watches */
 };
 void task_config_default(struct task_config *config);
 /* The key because of whose value the setting `key` does nothing, and what is wanted in its place: "task" for

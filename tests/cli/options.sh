@@ -119,6 +119,7 @@ elsewhere train --init # masked.sh
 elsewhere data --baselines # classification.sh
 elsewhere evaluate --predictions # classification.sh
 elsewhere fill --top-k --checkpoint # masked.sh
+elsewhere classify --top-k --checkpoint # classification.sh
 
 # A run whose rate rises until it diverges, so that its best model is not the last.
 # shellcheck disable=SC2086

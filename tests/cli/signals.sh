@@ -103,4 +103,22 @@ process=$!
 sleep 0.5
 kill -TERM $process
 ends 143 "a benchmark, by SIGTERM"
+# So is tokenising; what is done of it stays.
+mkdir text
+yes 'The man saw a small dog in the old house, and the woman read a book.' | head -c 60000000 >text/train.txt
+corpus="--set masked_data=text --set masked_boundary=line --set masked_validation= --set sequence_length=32"
+# shellcheck disable=SC2086
+"$rotary" train masked $corpus --out words --threads 1 >out 2>err &
+process=$!
+tries=0
+until ls text/*.partial >/dev/null 2>&1 || [ $tries -ge 600 ]; do
+    tries=$((tries + 1))
+    sleep 0.05
+done
+kill -INT $process
+ends 130 "tokenising that is interrupted"
+grep -q '^rotary: tokenising text/train.txt was interrupted$' err || complain "interrupted tokenising does not say so"
+ls text/*.partial >/dev/null 2>&1 || complain "nothing is left of interrupted tokenising"
+[ ! -e words ] || complain "interrupted tokenising leaves a run"
+
 finish

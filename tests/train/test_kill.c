@@ -315,6 +315,36 @@ static void test_torn_metrics(const struct run_config *config, const char *refer
     check_same(folder, reference);
 }
 
+/* Runs over examples in packed batches, whose masks change with each reading, and with labels. */
+static void test_corpus(const char *task)
+{
+    struct run_config config;
+    run_config_default(&config);
+    set_option(&config, task);
+    set_option(&config, "masked_documents=60");
+    set_option(&config, "masked_held_out=6");
+    set_option(&config, "classification_examples=60");
+    set_option(&config, "classification_held_out=6");
+    set_option(&config, "architecture=encoder");
+    config.task.sequence_length = 48;
+    tiny_model(&config, 1);
+    config.model.dropout = 0.1;
+    config.train.steps = 60;
+    config.train.batch_tokens = 200;
+    config.train.log_every = 5;
+    config.train.evaluate_every = 20;
+    config.train.checkpoint_every = 5;
+    rotary_error error;
+    if (!CHECK_INT(run_config_check(&config, &error), ROTARY_OK))
+        printf("%s\n", error.message);
+    char reference[512]; /* its own copy: scratch_path's buffers are used again */
+    snprintf(reference, sizeof reference, "%s", scratch_path(task));
+    finish(&config, reference);
+    test_stopped(&config, reference, SIGKILL, -1, config.task.task * 1000);
+    CHECK(same_file(folder_of("killed", config.task.task * 1000), reference, "predictions.tsv") ||
+          !has_file(reference, "predictions.tsv"));
+}
+
 int main(int count, char **arguments)
 {
     int rounds = count > 1 ? atoi(arguments[1]) : 1;
@@ -336,5 +366,7 @@ int main(int count, char **arguments)
     test_best(&config, reference);
     test_torn_metrics(&config, reference);
     test_average(&config);
+    test_corpus("task=masked");
+    test_corpus("task=classification");
     return check_report();
 }
