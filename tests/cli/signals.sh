@@ -105,7 +105,7 @@ kill -TERM $process
 ends 143 "a benchmark, by SIGTERM"
 # So is tokenising; what is done of it stays.
 mkdir text
-yes 'The man saw a small dog in the old house, and the woman read a book.' | head -c 60000000 >text/train.txt
+yes 'The man saw a small dog near the river, and the woman read a book.' | head -c 60000000 >text/train.txt
 corpus="--set masked_data=text --set masked_boundary=line --set masked_validation= --set sequence_length=32"
 # shellcheck disable=SC2086
 "$rotary" train masked $corpus --out words --threads 1 >out 2>err &
