@@ -222,4 +222,5 @@ def main():
                       "tokens_per_second": tokens / statistics.median(times), "tried": tried}))
 
 
-main()
+if __name__ == "__main__":
+    main()
