@@ -83,7 +83,7 @@ static const char *const shapes[SVG_ARMS] = {
 void svg_marker(FILE *stream, int arm, double x, double y, double size, const char *title)
 {
     fprintf(stream, "<path class=\"dot %s\" transform=\"translate(%.1f %.1f) scale(%.3g)\" d=\"%s\"",
-            svg_arm_class(arm), x, y, size, shapes[arm % SVG_ARMS]);
+            svg_arm_class(arm), x, y, size, shapes[(arm + arm / SVG_ARMS) % SVG_ARMS]);
     if (!title) {
         fprintf(stream, "/>\n");
         return;

@@ -12,7 +12,8 @@
  * 13 units readable on a phone. */
 enum { SVG_WIDTH = 460 };
 
-/* Colours and shapes follow the arm's index, modulo SVG_ARMS. */
+/* Colours and shapes follow the arm's index. Colours begin anew after SVG_ARMS arms, shapes with the second
+ * one, so that SVG_ARMS² arms have both in a combination of their own. */
 enum { SVG_ARMS = 8 };
 
 /* Maps values to coordinates along one axis. */
