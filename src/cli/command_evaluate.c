@@ -147,7 +147,7 @@ static rotary_status check_options(const struct invocation *invocation, const st
 {
     const struct evaluate_options *options = invocation->options;
     const enum scoring scoring = task_scoring(task);
-    const bool has_answers = scoring != SCORING_LOSS;
+    const bool has_answers = scoring == SCORING_EXACT_MATCH || scoring == SCORING_BLEU;
     const char *name = options->problems.given && !has_answers                        ? "--problems"
                        : options->show.given && !has_answers                          ? "--show"
                        : options->temperature.given && scoring != SCORING_EXACT_MATCH ? "--temperature"

@@ -116,9 +116,11 @@ static struct chart_end curve_end(const void *argument, int arm)
     return (struct chart_end){.y = y, .x = (double)NAN};
 }
 
-static const char *curves_name(enum series_kind kind)
+static const char *curves_name(const struct comparison *comparison, enum series_kind kind)
 {
     switch (kind) {
+    case SERIES_LABELS:
+        return measure_descriptions[comparison_label_measure(comparison)].title;
     case SERIES_TRAINING_LOSS:
         return "training loss, nats per token";
     case SERIES_VALIDATION_LOSS:
@@ -142,8 +144,8 @@ void chart_curves(FILE *stream, const struct comparison *comparison, const struc
     struct svg_scale across = {0, (double)(steps > 0 ? steps : 1), frame.left, frame.right};
     struct svg_scale up = {range.low, range.high, frame.bottom, frame.top};
 
-    svg_begin(stream, CURVES_HEIGHT, curves_name(kind));
-    svg_axis_left(stream, frame, up, kind == SERIES_EXACT_MATCH ? "%" : "", curves_name(kind));
+    svg_begin(stream, CURVES_HEIGHT, curves_name(comparison, kind));
+    svg_axis_left(stream, frame, up, kind == SERIES_EXACT_MATCH ? "%" : "", curves_name(comparison, kind));
     svg_axis_below(stream, frame, across, "steps");
     if (kind == SERIES_EXACT_MATCH)
         svg_line(stream, "goal", frame.left, svg_place(up, 90), frame.right, svg_place(up, 90));
@@ -354,8 +356,11 @@ static const char *differences_name(enum measure measure)
         return "difference, steps to 90%";
     case MEASURE_BLEU:
         return "difference, BLEU";
-    default:
+    case MEASURE_VALIDATION_LOSS:
+    case MEASURE_VALIDATION_LOSS_AREA:
         return "difference, nats per token";
+    default:
+        return measure_descriptions[measure].unit;
     }
 }
 

@@ -173,6 +173,9 @@ static void write_table(FILE *stream, const struct comparison *comparison, int i
         fprintf(stream, "exact match, %% of %lld problems", (long long)comparison->problems);
     else
         fputs(description->title, stream);
+    if (measure_label(measure) != LABEL_SCORES)
+        fprintf(stream, ", on %lld examples of the %s set", (long long)comparison->examples,
+                comparison->test ? "test" : "validation");
     fprintf(stream, " (%s%s is better)\n", index ? "" : "the primary measure; ",
             description->better == HIGHER_IS_BETTER ? "higher" : "lower");
     write_arms(&table);

@@ -68,7 +68,8 @@ static bool write_why_none(FILE *stream, const struct comparison *comparison, co
     else if (difference->count == 0)
         fprintf(stream, "no verdict on %s and %s yet: no seed is finished with both", name, baseline);
     else if (isnan(difference->mean))
-        fprintf(stream, "no verdict on %s and %s: the loss of a run is NaN", name, baseline);
+        fprintf(stream, "no verdict on %s and %s: the %s of a run is NaN", name, baseline,
+                comparison->examples ? "score" : "loss");
     else
         return false;
     return true;

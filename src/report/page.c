@@ -251,6 +251,9 @@ static void write_charts(FILE *stream, const struct page *page)
     else if (comparison->scoring == SCORING_BLEU)
         write_curves(stream, page, &page->scores, SERIES_BLEU, "BLEU",
                      "Of sentences that never occur in training, translated greedily.");
+    else if (comparison->examples)
+        write_curves(stream, page, &page->scores, SERIES_LABELS, "Score of the labels",
+                     "On the validation set, whichever set decides at the end.");
     else
         write_validation(stream, page);
     if (has_several_scores(comparison)) {
@@ -342,6 +345,9 @@ static void write_reading(FILE *stream, const struct collection *collection)
     if (comparison->scoring == SCORING_BLEU)
         write_item(stream, "BLEU: of all translations of the test set together, made greedily at the end of "
                            "each run; of the validation set where there is no test set.");
+    if (comparison->examples)
+        write_item(stream, "Scores of labels are of the last weights, on the test set where there is one, else on "
+                           "the validation set. What a sweep chose was chosen on the validation set.");
 }
 
 static void write_choices(FILE *stream, const char *choices)

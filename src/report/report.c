@@ -38,6 +38,11 @@ static rotary_status create_scores(struct page *page, rotary_error *error)
         return series_create(&page->scores, page->collection, SERIES_EXACT_MATCH, error);
     case SCORING_BLEU:
         return series_create(&page->scores, page->collection, SERIES_BLEU, error);
+    case SCORING_CLASSES:
+    case SCORING_NUMBERS:
+        return comparison_label_measure(page->collection->comparison) == MEASURES
+                   ? ROTARY_OK
+                   : series_create(&page->scores, page->collection, SERIES_LABELS, error);
     case SCORING_LOSS:
         break;
     }

@@ -32,9 +32,18 @@ static void average_losses(struct series_curve *curve, const struct record *reco
     }
 }
 
+/* What a curve shows of evaluations. */
+struct shown {
+    enum series_kind kind;
+    enum label_score label; /* of SERIES_LABELS */
+};
+
 /* NaN: the evaluation has none of this kind. */
-static double evaluation_value(const struct record_evaluation *evaluation, enum series_kind kind)
+static double evaluation_value(const struct record_evaluation *evaluation, struct shown shown)
 {
+    const enum series_kind kind = shown.kind;
+    if (kind == SERIES_LABELS)
+        return evaluation->labels.examples > 0 ? 100.0 * evaluation->labels.values[shown.label] : (double)NAN;
     if (kind == SERIES_BLEU)
         return evaluation->translated > 0 ? evaluation->bleu : (double)NAN;
     if (kind == SERIES_VALIDATION_LOSS)
@@ -44,12 +53,12 @@ static double evaluation_value(const struct record_evaluation *evaluation, enum 
 }
 
 /* Of the run's own weights, not of averaged ones; of several at one step the last. */
-static void copy_evaluations(struct series_curve *curve, const struct record *record, enum series_kind kind)
+static void copy_evaluations(struct series_curve *curve, const struct record *record, struct shown shown)
 {
     for (int64_t i = 0; i < record->evaluation_count; i++) {
         const struct record_evaluation *evaluation = &record->evaluations[i];
-        double value = evaluation_value(evaluation, kind);
-        if (evaluation->averaged || (isnan(value) && kind != SERIES_VALIDATION_LOSS))
+        double value = evaluation_value(evaluation, shown);
+        if (evaluation->averaged || (isnan(value) && shown.kind != SERIES_VALIDATION_LOSS))
             continue;
         const double step = (double)evaluation->step;
         const bool again = curve->count > 0 && curve->points[curve->count - 1].step == step;
@@ -73,7 +82,9 @@ static rotary_status add_run(struct series *series, const struct collection *col
     if (kind == SERIES_TRAINING_LOSS)
         average_losses(curve, record);
     else
-        copy_evaluations(curve, record, kind);
+        copy_evaluations(
+            curve, record,
+            (struct shown){kind, measure_label(comparison_label_measure(collection->comparison))});
     return ROTARY_OK;
 }
 

@@ -190,6 +190,14 @@ void page_pairs(FILE *stream, const struct comparison *comparison)
     fputs("</tbody></table></div>\n</details>\n", stream);
 }
 
+/* `scores` may be NULL. */
+static void write_label(FILE *stream, const struct label_scores *scores, enum measure measure)
+{
+    const bool scored = scores && scores->examples > 0;
+    write_number(stream, scored ? 100.0 * scores->values[measure_label(measure)] : (double)NAN,
+                 measure_descriptions[measure].decimals);
+}
+
 static void write_run(FILE *stream, const struct comparison *comparison, const struct record *record)
 {
     const struct record_evaluation *last = record_last_evaluation(record);
@@ -208,6 +216,10 @@ static void write_run(FILE *stream, const struct comparison *comparison, const s
         const int decimals = measure_descriptions[MEASURE_BLEU].decimals;
         write_number(stream, last && last->translated > 0 ? last->bleu : (double)NAN, decimals);
         write_number(stream, last && last->test_translated > 0 ? last->test_bleu : (double)NAN, decimals);
+    } else if (comparison->examples) {
+        const enum measure measure = comparison_label_measure(comparison);
+        write_label(stream, last ? &last->labels : NULL, measure);
+        write_label(stream, last ? &last->test_labels : NULL, measure);
     } else {
         write_number(stream, record_measure(record, MEASURE_VALIDATION_LOSS_AREA),
                      measure_descriptions[MEASURE_VALIDATION_LOSS_AREA].decimals);
@@ -232,6 +244,8 @@ void page_runs(FILE *stream, const struct collection *collection)
                 html_count(problems, comparison->problems));
     else if (comparison->scoring == SCORING_BLEU)
         fputs("<th>BLEU, validation</th><th>BLEU, test</th>", stream);
+    else if (comparison->examples)
+        fputs("<th>score, validation</th><th>score, test</th>", stream);
     else
         fputs("<th>loss, mean over training</th>", stream);
     fputs("<th>validation loss</th><th></th></tr></thead>\n<tbody>\n", stream);

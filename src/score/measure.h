@@ -5,13 +5,17 @@
 #ifndef ROTARY_SCORE_MEASURE_H
 #define ROTARY_SCORE_MEASURE_H
 
+#include "score/label_scores.h"
+
 #include <stdbool.h>
 
 /* How the answers of a task's problems are scored. */
 enum scoring {
     SCORING_LOSS, /* not at all: there is the loss alone */
     SCORING_EXACT_MATCH,
-    SCORING_BLEU, /* of all answers together (score/bleu.h) */
+    SCORING_BLEU,    /* of all answers together (score/bleu.h) */
+    SCORING_CLASSES, /* labels that are classes (score/label_scores.h) */
+    SCORING_NUMBERS, /* labels that are numbers */
 };
 
 enum measure {
@@ -22,8 +26,17 @@ enum measure {
     MEASURE_STEPS_TO_90, /* the step of the first evaluation with 90% exact match, or the last step of a run
                             that never got there (a restricted time) */
     MEASURE_BLEU,        /* of the last evaluation, 0 ... 100: of the test set where it was translated */
+    /* Of the last evaluation, in hundredths, in the order of enum label_score: of the test set where there is
+       one. */
+    MEASURE_ACCURACY,
+    MEASURE_F1,
+    MEASURE_MACRO_F1,
+    MEASURE_MATTHEWS,
+    MEASURE_PEARSON,
+    MEASURE_SPEARMAN,
     MEASURES,
-    MEASURE_AUTO = MEASURES /* what suits the task's scoring: exact match, BLEU or the validation loss */
+    MEASURE_AUTO = MEASURES /* what suits the task's scoring: exact match, BLEU, what labels are decided by, or
+                               the validation loss */
 };
 
 /* Names of the measures as in JSON and in settings, then "auto"; NULL-terminated. */
@@ -42,11 +55,14 @@ extern const struct measure_description measure_descriptions[MEASURES];
 
 /* Whether tasks with this scoring have the measure. */
 bool measure_fits(enum measure measure, enum scoring scoring);
-/* The measure that decides unless another is chosen. */
+/* The measure that decides unless another is chosen, or labels say which. */
 enum measure measure_usual(enum scoring scoring);
+/* The measure that is a score of labels, in hundredths of it; and back, LABEL_SCORES: it is none. */
+enum measure measure_of_label(enum label_score score);
+enum label_score measure_label(enum measure measure);
 /* The measures that are reported for a task, the primary one first. Returns their number. Tasks scored by
- * exact match have that, steps to 90% and the validation loss; by BLEU, that and the validation loss; others
- * the validation loss and its area. */
+ * exact match have that, steps to 90% and the validation loss; by BLEU, that and the validation loss; of
+ * classes accuracy, of numbers both correlations, and the validation loss; others that and its area. */
 int measures_reported(enum measure primary, enum scoring scoring, enum measure measures[MEASURES]);
 
 #endif

@@ -22,6 +22,14 @@ int comparison_find(const struct comparison *comparison, const char *name)
     return -1;
 }
 
+enum measure comparison_label_measure(const struct comparison *comparison)
+{
+    for (int i = 0; i < comparison->measure_count; i++)
+        if (measure_label(comparison->measures[i]) != LABEL_SCORES)
+            return comparison->measures[i];
+    return MEASURES;
+}
+
 /* Those with the first come first, in the order of the arms. */
 const struct contrast *comparison_contrast(const struct comparison *comparison, int index)
 {
@@ -31,6 +39,14 @@ const struct contrast *comparison_contrast(const struct comparison *comparison, 
 static rotary_status no_memory(rotary_error *error)
 {
     return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a comparison");
+}
+
+/* Only a finished run has the test set's. */
+static void take_examples(struct comparison *comparison, const struct record_evaluation *evaluation)
+{
+    const struct label_scores *labels = record_labels(evaluation);
+    comparison->examples = labels ? labels->examples : 0;
+    comparison->test = labels == &evaluation->test_labels;
 }
 
 /* Scores compare only for the same task and number of problems. */
@@ -53,13 +69,16 @@ static rotary_status check_records(struct comparison *comparison, const struct c
                                (long long)comparison->problems);
         comparison->problems = last->problems;
         comparison->scoring = record_scoring(&records[i]);
+        comparison->measures[0] = record_usual_measure(&records[i]);
+        if (!comparison->examples || record_finished(&records[i]))
+            take_examples(comparison, last);
         scored = &records[i];
     }
     comparison->has_problems = comparison->problems > 0;
     return ROTARY_OK;
 }
 
-/* What the runs' configuration declares; without that, what suits the task. */
+/* What the runs' configuration declares; without that, what suits them. */
 static enum measure primary_measure(const struct comparison *comparison,
                                     const struct comparison_request *request)
 {
@@ -70,7 +89,7 @@ static enum measure primary_measure(const struct comparison *comparison,
     for (int i = 0; declared && i < MEASURES; i++)
         if (strcmp(declared, measure_names[i]) == 0 && measure_fits((enum measure)i, comparison->scoring))
             return (enum measure)i;
-    return measure_usual(comparison->scoring);
+    return comparison->measures[0];
 }
 
 /* ---- arms ---- */
@@ -392,8 +411,8 @@ static rotary_status fill(struct comparison *comparison, const struct comparison
     rotary_status status = check_records(comparison, request, error);
     if (status != ROTARY_OK)
         return status;
-    comparison->measure_count =
-        measures_reported(primary_measure(comparison, request), comparison->scoring, comparison->measures);
+    const enum measure primary = primary_measure(comparison, request);
+    comparison->measure_count = measures_reported(primary, comparison->scoring, comparison->measures);
     for (int i = 0; i < request->arm_count; i++)
         comparison->arms[comparison->arm_count++].name = request->arms[i];
     if (request->planned > request->record_count)

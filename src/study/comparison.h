@@ -88,6 +88,8 @@ struct comparison {
     enum scoring scoring;
     bool has_problems;                       /* scored by exact match */
     int64_t problems;                        /* of an evaluation */
+    int64_t examples;                        /* that labels were predicted of; 0: none */
+    bool test;                               /* labels are those of the test set, else of the validation set */
     int64_t steps;                           /* of a run; the maximum where they differ */
     int unfinished;                          /* runs that are not finished, begun or not */
     int diverged;                            /* records of runs that diverged */
@@ -123,6 +125,9 @@ int comparison_seen_before(const struct comparison *comparison);
 int64_t comparison_seen_steps(const struct comparison *comparison);
 /* What the primary measure shows. */
 enum verdict comparison_decide(const struct comparison *comparison, const struct contrast *contrast);
+
+/* The score of labels that is reported first; MEASURES: the runs have no labels. */
+enum measure comparison_label_measure(const struct comparison *comparison);
 
 /* The index of the arm of that name; -1 if there is none. */
 int comparison_find(const struct comparison *comparison, const char *name);

@@ -87,8 +87,10 @@ static rotary_status measure_evaluation(const struct trainer *trainer, const ato
                                         double *seconds, rotary_error *error)
 {
     const struct run_config *config = trainer->config;
+    const enum scoring scoring = task_scoring(trainer->task);
     int64_t sequences = config->train.validation_sequences,
-            all = task_scoring(trainer->task) == SCORING_LOSS ? sequences : config->task.problems;
+            all = scoring == SCORING_EXACT_MATCH || scoring == SCORING_BLEU ? config->task.problems
+                                                                            : sequences;
     double part = all > MAX_PROBLEMS ? (double)MAX_PROBLEMS / (double)all : 1;
     const struct evaluation_config how = {
         .seed = (uint64_t)config->train.seed,

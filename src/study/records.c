@@ -44,6 +44,31 @@ static rotary_status read_bleu(const struct line *line, const json_t *object, in
                                : status;
 }
 
+/* Scores of labels are there where labels were predicted; one without a value is absent. */
+static rotary_status read_labels(const struct line *line, const json_t *object, struct label_scores *scores,
+                                 rotary_error *error)
+{
+    const json_t *labels = json_object_get(object, "labels"), *decides = json_object_get(labels, "score");
+    const char *name = json_string_value(decides);
+    if (!labels)
+        return ROTARY_OK;
+    struct label_scores read = {.decides = LABEL_SCORES};
+    rotary_status status =
+        record_field_count(&line->source, labels, "examples", &read.examples, error);
+    for (int i = 0; status == ROTARY_OK && i < LABEL_SCORES; i++) {
+        read.values[i] = (double)NAN;
+        if (json_object_get(labels, label_score_names[i]))
+            status = record_field_real(&line->source, labels, label_score_names[i], &read.values[i], error);
+        if (name && strcmp(name, label_score_names[i]) == 0)
+            read.decides = (enum label_score)i;
+    }
+    if (status == ROTARY_OK && read.decides == LABEL_SCORES)
+        return record_field_fail(&line->source, "score", decides, "the name of a score of labels", error);
+    if (status == ROTARY_OK)
+        *scores = read;
+    return status;
+}
+
 /* How BLEU was computed. */
 static rotary_status read_signature(struct record *record, const struct line *line, const json_t *object,
                                     rotary_error *error)
@@ -106,6 +131,10 @@ static rotary_status add_evaluation(struct record *record, const struct line *li
     if (status == ROTARY_OK)
         status = read_bleu(line, json_object_get(object, "test"), &evaluation.test_translated,
                            &evaluation.test_bleu, error);
+    if (status == ROTARY_OK)
+        status = read_labels(line, object, &evaluation.labels, error);
+    if (status == ROTARY_OK)
+        status = read_labels(line, json_object_get(object, "test"), &evaluation.test_labels, error);
     if (status == ROTARY_OK)
         status = read_signature(record, line, object, error);
     evaluation.averaged = json_object_get(object, "checkpoint") != NULL;
@@ -334,6 +363,13 @@ static double loss_area(const struct record *record)
     return before->step > first->step ? area / (double)(before->step - first->step) : before->loss;
 }
 
+const struct label_scores *record_labels(const struct record_evaluation *evaluation)
+{
+    return evaluation->test_labels.examples > 0 ? &evaluation->test_labels
+           : evaluation->labels.examples > 0    ? &evaluation->labels
+                                                : NULL;
+}
+
 enum scoring record_scoring(const struct record *record)
 {
     const struct record_evaluation *last = record_last_evaluation(record);
@@ -341,7 +377,16 @@ enum scoring record_scoring(const struct record *record)
         return SCORING_LOSS;
     if (last->problems > 0)
         return SCORING_EXACT_MATCH;
+    if (record_labels(last))
+        return measure_descriptions[measure_of_label(record_labels(last)->decides)].scoring;
     return last->translated > 0 || last->test_translated > 0 ? SCORING_BLEU : SCORING_LOSS;
+}
+
+enum measure record_usual_measure(const struct record *record)
+{
+    const struct record_evaluation *last = record_last_evaluation(record);
+    const struct label_scores *labels = last ? record_labels(last) : NULL;
+    return labels ? measure_of_label(labels->decides) : measure_usual(record_scoring(record));
 }
 
 double record_measure(const struct record *record, enum measure measure)
@@ -362,6 +407,13 @@ double record_measure(const struct record *record, enum measure measure)
     }
     case MEASURE_BLEU:
         return last->test_translated > 0 ? last->test_bleu : last->bleu;
+    case MEASURE_ACCURACY:
+    case MEASURE_F1:
+    case MEASURE_MACRO_F1:
+    case MEASURE_MATTHEWS:
+    case MEASURE_PEARSON:
+    case MEASURE_SPEARMAN:
+        return 100.0 * record_labels(last)->values[measure_label(measure)];
     case MEASURES:
         break;
     }

@@ -6,6 +6,7 @@
 #ifndef ROTARY_STUDY_RECORDS_H
 #define ROTARY_STUDY_RECORDS_H
 
+#include "score/label_scores.h"
 #include "score/measure.h"
 #include "study/record_lengths.h"
 
@@ -24,6 +25,7 @@ struct record_evaluation {
     double loss;
     int64_t translated, test_translated; /* sentences of validation and test set; 0: none was translated */
     double bleu, test_bleu;
+    struct label_scores labels, test_labels; /* examples 0: there are none */
     bool averaged; /* of the mean of the last checkpoints */
 };
 
@@ -65,8 +67,13 @@ void record_free(struct record *record);
 bool record_finished(const struct record *record);
 /* NULL if there is none yet. */
 const struct record_evaluation *record_last_evaluation(const struct record *record);
+/* The scores of labels that a run is judged by: those of the test set where there is one. NULL: there are
+ * none. */
+const struct label_scores *record_labels(const struct record_evaluation *evaluation);
 /* How the run's evaluations are scored; SCORING_LOSS if there is none yet. */
 enum scoring record_scoring(const struct record *record);
+/* The measure that decides unless another is declared. */
+enum measure record_usual_measure(const struct record *record);
 /* The measure of a finished run that did not diverge; NaN where its evaluations do not give it. */
 double record_measure(const struct record *record, enum measure measure);
 /* The step of the first evaluation with an exact match of at least `fraction` of its problems, or

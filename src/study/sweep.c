@@ -134,7 +134,7 @@ static rotary_status read_tried(const struct sweep_call *call, const struct arm 
             break;
         /* Arms are judged by the test set, so nothing is chosen by it. */
         for (int64_t j = 0; j < records[i].evaluation_count; j++)
-            records[i].evaluations[j].test_translated = 0;
+            records[i].evaluations[j].test_translated = records[i].evaluations[j].test_labels.examples = 0;
         free(records[i].arm);
         records[i].arm = strdup(names[i / runs]);
         if (!records[i].arm)
@@ -187,7 +187,8 @@ static rotary_status choose(struct arm *arm, const struct sweep_call *call, cons
             arm->chosen = json_deep_copy(tried[best].chosen);
         else
             status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                                 "%s diverged with every value of the sweep: wanted others", arm->name);
+                                 "%s diverged, or has no score, with every value of the sweep: wanted others",
+                                 arm->name);
     }
     comparison_destroy(comparison);
     for (size_t i = 0; i < count; i++)

@@ -16,12 +16,13 @@ static void write_set(FILE *stream, const json_t *set)
     fputs(name, stream);
 }
 
-static void write_mean(FILE *stream, const json_t *mean)
+static void write_mean(FILE *stream, const json_t *scored)
 {
+    const json_t *mean = json_object_get(scored, "mean");
     if (json_is_number(mean))
         fprintf(stream, "%.4g", json_number_value(mean));
     else
-        fputs("diverged", stream);
+        fputs(json_integer_value(json_object_get(scored, "diverged")) ? "diverged" : "no score", stream);
 }
 
 /* Says of each key whether its value is the smallest or the largest that was tried, beyond which there may be
@@ -57,7 +58,7 @@ static void write_arm(FILE *stream, const json_t *sweep, const char *arm, const 
         if (!name || strcmp(name, arm) != 0)
             continue;
         fputs(written++ ? ", " : "", stream);
-        write_mean(stream, json_object_get(one, "mean"));
+        write_mean(stream, one);
         fputs(" at ", stream);
         write_set(stream, json_object_get(one, "set"));
     }

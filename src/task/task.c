@@ -261,6 +261,8 @@ enum scoring task_scoring(const struct task *task)
 {
     if (task->kind->problem)
         return SCORING_EXACT_MATCH;
+    if (task->kind->labels)
+        return task_labels(task).regression ? SCORING_NUMBERS : SCORING_CLASSES;
     return task->kind->example && task->shape.source_time > 0 ? SCORING_BLEU : SCORING_LOSS;
 }
 

@@ -209,7 +209,7 @@ struct problem_size {
     int64_t prompt, completion;
 };
 /* How the task's answers are scored: a task with problems by exact match, one whose examples have a source
- * and a reference by BLEU, others by the loss alone. */
+ * and a reference by BLEU, one with labels by these, others by the loss alone. */
 enum scoring task_scoring(const struct task *task);
 /* Whether the task's model is an encoder alone, in which every token is seen from every other. */
 bool task_wants_encoder(const struct task *task);

@@ -68,7 +68,8 @@ static const struct setting train_table[] = {
     {"validation_sequences", SETTING_INTEGER, MEMBER(validation_sequences), 1, MAX_BATCH, NULL,
      .help = "sequences of the validation loss"},
     {"primary_measure", SETTING_CHOICE, MEMBER(primary_measure), 0, 0, measure_names,
-     .help = "what decides a comparison; auto: what suits the task: exact_match, bleu or validation_loss"},
+     .help = "what decides a comparison; auto: what suits the task: exact_match, bleu, classification_score "
+             "or validation_loss"},
     {"init", SETTING_TEXT, MEMBER(init),
      .help = "folder of a run whose last weights and vocabulary are taken; empty: random weights"},
 };
@@ -141,10 +142,14 @@ rotary_status run_config_from_json(struct run_config *config, const json_t *obje
     return status;
 }
 
-static rotary_status check_measure(const struct run_config *config, enum scoring scoring, rotary_error *error)
+static rotary_status check_measure(const struct run_config *config, const struct task *task,
+                                   rotary_error *error)
 {
-    int measure = config->train.primary_measure;
-    if (measure == MEASURE_AUTO || measure_fits((enum measure)measure, scoring))
+    const enum scoring scoring = task_scoring(task);
+    const int measure = config->train.primary_measure;
+    const enum label_score label = measure_label((enum measure)measure);
+    const bool had = measure == MEASURE_AUTO || measure_fits((enum measure)measure, scoring);
+    if (had && (label == LABEL_SCORES || label_score_fits(label, task_labels(task).classes)))
         return ROTARY_OK;
     return rotary_fail(
         error, ROTARY_INVALID_ARGUMENT,
@@ -235,13 +240,12 @@ static rotary_status fit_model_to_task(struct run_config *config, const struct t
         return status;
     const struct task_vocabulary vocabulary = task_vocabulary(task);
     int64_t tokens = vocabulary.target, positions = config->task.sequence_length;
-    enum scoring scoring = task_scoring(task);
     status = check_architecture(config, task, error);
     if (status == ROTARY_OK)
         status = fit_labels_to_task(config, task, error);
-    task_destroy(task);
     if (status == ROTARY_OK)
-        status = check_measure(config, scoring, error);
+        status = check_measure(config, task, error);
+    task_destroy(task);
     if (status == ROTARY_OK)
         status = fit_encoder_to_task(config, vocabulary, error);
     if (status != ROTARY_OK)
