@@ -65,6 +65,23 @@ static rotary_status check_assignments(const json_t *keys, const char *what,
     return ROTARY_OK;
 }
 
+/* What the assignments set, as the configuration has it. */
+static rotary_status note_given(struct comparison_design *design, const struct option_list *assignments,
+                                rotary_error *error)
+{
+    json_t *all = NULL;
+    rotary_status status = run_config_to_json(&design->config, &all, error);
+    if (status == ROTARY_OK && !(design->given = json_object()))
+        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a configuration");
+    for (int i = 0; status == ROTARY_OK && i < assignments->count; i++) {
+        char key[SETTING_TEXT_BYTES]; /* longer than any, which plan_draft found */
+        snprintf(key, sizeof key, "%.*s", (int)strcspn(assignments->items[i], "="), assignments->items[i]);
+        json_object_set(design->given, key, json_object_get(all, key));
+    }
+    json_decref(all);
+    return status;
+}
+
 /* Adds the keys of an option that may be given again. */
 static rotary_status add_axes(struct arms *arms, const char *option, const struct option_list *list,
                               rotary_error *error)
@@ -115,6 +132,7 @@ static rotary_status make_arms(struct comparison_design *design, const struct de
         if (status == ROTARY_OK)
             status = add_axes(&design->arms, "--vary", &options->vary, error);
     }
+    design->arms.given = design->given;
     if (status == ROTARY_OK)
         status = check_assignments(design->arms.items[0].set, "varies", request->assignments, error);
     if (status == ROTARY_OK && design->arms.items[0].chosen)
@@ -288,6 +306,8 @@ static rotary_status make_design(struct comparison_design *design, const struct 
     if (status == ROTARY_OK && options->problems.given)
         design->config.task.problems = options->problems.value;
     if (status == ROTARY_OK)
+        status = note_given(design, request->assignments, error);
+    if (status == ROTARY_OK)
         status = make_arms(design, options, request, file, error);
     if (status == ROTARY_OK)
         status = make_seeds(design, options, request, file, error);
@@ -344,6 +364,7 @@ void design_free(struct comparison_design *design)
 {
     arms_free(&design->sweep.candidates);
     arms_free(&design->arms);
+    json_decref(design->given);
     free(design->seeds);
     *design = (struct comparison_design){0};
 }

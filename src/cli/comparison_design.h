@@ -20,6 +20,7 @@ extern const struct setting design_options[DESIGN_ROWS]; /* of a command, over s
 struct comparison_design {
     struct run_config config; /* not checked: what arms leave open still follows from them */
     struct arms arms;
+    json_t *given; /* what --set says, with its values in `config` */
     int64_t *seeds;
     int seed_count;
     bool keep_arms, keep_seeds; /* no option names arms, or seeds: a folder's own are meant, if it has some */

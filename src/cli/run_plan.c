@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "cli/presets.h"
 #include "model/model_encoding.h"
+#include "train/initial_weights.h"
 #include "train/trainer.h"
 #include "train/unused_keys.h"
 
@@ -90,28 +91,13 @@ static rotary_status apply(struct run_config *config, const char *where, const c
     return settings_set(settings, RUN_SETTINGS, where, key, text, error);
 }
 
-/* Makes the model that of the run in `folder`, before options change it. What follows from vocabulary and
- * length of the task is worked out anew; a table of learned positions keeps its length. */
-static rotary_status take_model(struct run_config *config, const char *folder, rotary_error *error)
-{
-    struct run_config recorded;
-    rotary_status status = run_read_config(folder, &recorded, error);
-    if (status != ROTARY_OK)
-        return status;
-    config->model = recorded.model;
-    config->model.vocab_size = config->model.source_vocab_size = 0;
-    if (config->model.position != POSITION_LEARNED)
-        config->model.max_position_embeddings = 0;
-    return ROTARY_OK;
-}
-
 static rotary_status apply_init(const struct plan_request *request, struct run_config *config,
                                 rotary_error *error)
 {
     if (!request->init)
         return ROTARY_OK;
     rotary_status status = apply(config, "--init", "init", request->init, error);
-    return status == ROTARY_OK && !request->base ? take_model(config, request->init, error) : status;
+    return status == ROTARY_OK && !request->base ? initial_weights_model(config, error) : status;
 }
 
 static rotary_status apply_options(const struct plan_request *request, struct run_config *config,

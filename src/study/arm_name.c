@@ -22,12 +22,28 @@ static bool append(char name[ARM_NAME_BYTES], const char *text)
     return true;
 }
 
+/* "masked-rope" of "runs/masked-rope/". */
+static bool append_last_part(char name[ARM_NAME_BYTES], const char *folder)
+{
+    size_t end = strlen(folder), begin;
+    while (end > 1 && folder[end - 1] == '/')
+        end--;
+    for (begin = end; begin > 0 && folder[begin - 1] != '/';)
+        begin--;
+    char *part = strndup(folder + begin, end - begin);
+    const bool added = part && append(name, part[0] ? part : "scratch");
+    free(part);
+    return added;
+}
+
 bool arm_name_add(char name[ARM_NAME_BYTES], const char *key, const json_t *value)
 {
-    const bool position = strcmp(key, "position") == 0;
+    const bool position = strcmp(key, "position") == 0, init = strcmp(key, "init") == 0;
     const char *given = position ? file_json_name(value) : json_string_value(value);
     if (name[0] && !append(name, ","))
         return false;
+    if (init && given)
+        return append_last_part(name, given);
     if (!position && (!append(name, key) || !append(name, "=")))
         return false;
     if (given)

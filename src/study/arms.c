@@ -2,6 +2,7 @@
 #include "study/arms.h"
 
 #include "base/fail.h"
+#include "train/initial_weights.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +61,8 @@ rotary_status arms_append(struct arms *arms, const char *name, json_t *set, json
                              strlen(name), ARM_NAME_BYTES - 1);
     else if (arms_find(arms, name) >= 0)
         status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                             "two arms have the name %s: wanted each value once", name);
+                             "two arms have the name %s: wanted each value once, and folders with different last parts",
+                             name);
     if (status != ROTARY_OK) {
         json_decref(set);
         json_decref(chosen);
@@ -230,6 +232,7 @@ rotary_status arms_vary(struct arms *arms, const struct arm_axis *axis, rotary_e
         arms_free(&varied);
         return status;
     }
+    varied.given = arms->given;
     arms_free(arms);
     *arms = varied;
     return ROTARY_OK;
@@ -237,13 +240,34 @@ rotary_status arms_vary(struct arms *arms, const struct arm_axis *axis, rotary_e
 
 /* ---- configurations ---- */
 
-rotary_status arm_config(const struct arm *arm, const struct run_config *base, int64_t seed,
+/* Takes the model of the run that the arm begins with, if it names one. */
+static rotary_status take_model(const struct arm *arm, const json_t *given, struct run_config *config,
+                                rotary_error *error)
+{
+    const json_t *init = json_object_get(arm->set, "init");
+    const char *folder = json_string_value(init ? init : json_object_get(arm->chosen, "init"));
+    if (!folder || !folder[0])
+        return ROTARY_OK;
+    struct settings settings[RUN_SETTINGS];
+    run_settings(config, settings);
+    rotary_status status = settings_set(settings, RUN_SETTINGS, arm->name, "init", folder, error);
+    if (status == ROTARY_OK)
+        status = initial_weights_model(config, error);
+    if (status == ROTARY_OK && given)
+        status = settings_read(settings, RUN_SETTINGS, given, "--set", error);
+    return status;
+}
+
+rotary_status arm_config(const struct arms *arms, int index, const struct run_config *base, int64_t seed,
                          struct run_config *config, rotary_error *error)
 {
+    const struct arm *arm = &arms->items[index];
     struct run_config made = *base;
     struct settings settings[RUN_SETTINGS];
     run_settings(&made, settings);
-    rotary_status status = settings_read(settings, RUN_SETTINGS, arm->set, arm->name, error);
+    rotary_status status = take_model(arm, arms->given, &made, error);
+    if (status == ROTARY_OK)
+        status = settings_read(settings, RUN_SETTINGS, arm->set, arm->name, error);
     if (status == ROTARY_OK && arm->chosen)
         status = settings_read(settings, RUN_SETTINGS, arm->chosen, arm->name, error);
     made.train.seed = seed;
@@ -283,7 +307,7 @@ rotary_status arms_configs(const struct arms *arms, const struct run_config *bas
         return no_memory(error);
     rotary_status status = ROTARY_OK;
     for (int i = 0; status == ROTARY_OK && i < arms->count; i++)
-        status = arm_config(&arms->items[i], base, seed, &made[i], error);
+        status = arm_config(arms, i, base, seed, &made[i], error);
     if (status == ROTARY_OK)
         status = check_distinct(arms, made, error);
     if (status != ROTARY_OK) {

@@ -19,6 +19,7 @@ struct arm {
 struct arms {
     struct arm *items; /* the first is the baseline */
     int count;
+    const json_t *given; /* borrowed: settings that hold whatever model an arm's `init` has; NULL: none */
 };
 
 /* One arm that sets nothing. */
@@ -41,10 +42,11 @@ ROTARY_CHECKED rotary_status arms_append(struct arms *arms, const char *name, js
 /* The index of the arm of that name; -1 if there is none. */
 int arms_find(const struct arms *arms, const char *name);
 
-/* The configuration of an arm's runs: `base`, which need not be checked, with what the arm sets and the
- * seed; checked. What follows from other keys (0 in `base`) follows from this arm's values. */
-ROTARY_CHECKED rotary_status arm_config(const struct arm *arm, const struct run_config *base, int64_t seed,
-                                        struct run_config *config, rotary_error *error);
+/* The configuration of the runs of arm `index`: `base`, which need not be checked, with what the arm sets and
+ * the seed; checked. What follows from other keys (0 in `base`) follows from this arm's values. An arm that
+ * sets `init` has the model of that run, but for what is given and what else it sets. */
+ROTARY_CHECKED rotary_status arm_config(const struct arms *arms, int index, const struct run_config *base,
+                                        int64_t seed, struct run_config *config, rotary_error *error);
 /* The configurations of all arms, with the seed; ROTARY_INVALID_ARGUMENT if two are the same, or train no
  * steps. The caller frees *configs. */
 ROTARY_CHECKED rotary_status arms_configs(const struct arms *arms, const struct run_config *base,

@@ -150,6 +150,7 @@ static rotary_status merge_arms(struct comparison_plan *plan, rotary_error *erro
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "there is nothing to compare: wanted arms that set a key");
     rotary_status status = file->object && !keep ? check_keys(plan, error) : ROTARY_OK;
+    plan->arms.given = call->arms->given;
     for (int i = 0; status == ROTARY_OK && i < file->arm_count; i++) {
         const struct file_arm *arm = &file->arms[i];
         bool wanted = keep || find_set(call->arms, arm->set);
@@ -179,7 +180,7 @@ static rotary_status check_arm(const struct comparison_plan *plan, int index, co
     rotary_status status = run_config_from_json(&recorded, object, path, error);
     json_decref(object);
     if (status == ROTARY_OK)
-        status = run_config_check_recorded(&recorded, NULL, error);
+        status = run_config_check_recorded(&recorded, run_vocabulary_folder(&recorded, NULL), error);
     recorded.train.seed = config->train.seed;
     if (status == ROTARY_OK)
         status = run_config_check_same(config, &recorded, path, error);

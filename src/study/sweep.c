@@ -72,6 +72,7 @@ static rotary_status list_tried(struct arms *tried, const struct arms *arms, con
                                 rotary_error *error)
 {
     rotary_status status = ROTARY_OK;
+    tried->given = arms->given;
     for (int i = 0; i < arms->count; i++)
         for (int j = 0; status == ROTARY_OK && !arms->items[i].chosen && j < sweep->candidates.count; j++)
             status = append_tried(tried, &arms->items[i], &sweep->candidates.items[j], error);

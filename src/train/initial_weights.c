@@ -3,8 +3,22 @@
 
 #include "base/fail.h"
 #include "file/safetensors.h"
+#include "layer/encoding.h"
 #include "train/checkpoint.h"
 #include "train/folder.h"
+
+rotary_status initial_weights_model(struct run_config *config, rotary_error *error)
+{
+    struct run_config recorded;
+    rotary_status status = run_read_config(config->train.init, &recorded, error);
+    if (status != ROTARY_OK)
+        return status;
+    config->model = recorded.model;
+    config->model.vocab_size = config->model.source_vocab_size = 0;
+    if (config->model.position != POSITION_LEARNED)
+        config->model.max_position_embeddings = 0;
+    return ROTARY_OK;
+}
 
 /* Copies what the file has; *copied: the number of parameters. */
 static rotary_status copy_values(const struct safetensors *file, struct parameters *parameters, int *copied,

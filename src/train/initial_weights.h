@@ -8,6 +8,10 @@
 
 #include "train/run.h"
 
+/* Makes the model that of the run that `init` names. What follows from vocabulary and length of the task is
+ * left open; a table of learned positions keeps its length. */
+ROTARY_CHECKED rotary_status initial_weights_model(struct run_config *config, rotary_error *error);
+
 /* Copies the values of parameters, by name, from the last checkpoint of the folder that `init` names; without
  * one nothing is done. For the same task there must be the same parameters in both. For another one those
  * that the checkpoint lacks stay as they are (a head), and those that the model lacks are left out; at least

@@ -197,7 +197,7 @@ static void check_trained_beforehand(const char *place)
     struct comparison_plan_call plan = {
         .config = &config, .arms = &arms, .seeds = seeds, .seed_count = 1, .folder = place, .command = ""};
     check_about("a run that was trained beforehand");
-    CHECK_INT(arm_config(&arms.items[1], &config, 3, &one, NULL), ROTARY_OK);
+    CHECK_INT(arm_config(&arms, 1, &config, 3, &one, NULL), ROTARY_OK);
     one.train.evaluate_every = 1;
     train_to_end(&one, 1, synthetic_path(place, "roper-3"));
     compared(&plan, "evaluate_every is 1 in ");
