@@ -139,7 +139,7 @@ static rotary_status print_result(const struct invocation *invocation, const cha
                                       &(struct collection_options){.all_pairs = options->all_pairs}, error);
     if (status != ROTARY_OK)
         return status;
-    status = collection_read_sentences(&collection, error);
+    status = collection_read_answers(&collection, error);
     if (status == ROTARY_OK)
         status = collection_check_output(&collection, &folder, 1, page, error);
     if (status == ROTARY_OK)

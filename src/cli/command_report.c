@@ -79,7 +79,7 @@ static enum exit_status run(const struct invocation *invocation)
     rotary_status status = collection_read_with(&collection, folders->items, folders->count, &how, &error);
     if (status != ROTARY_OK)
         return command_fail(&error);
-    status = collection_read_sentences(&collection, &error);
+    status = collection_read_answers(&collection, &error);
     if (status == ROTARY_OK && !options->out)
         status = file_path(in_folder, folders->items[0], "report.html", &error);
     if (status == ROTARY_OK)

@@ -2,8 +2,8 @@
 #include "cli/label_data.h"
 
 #include "cli/result.h"
+#include "task/label_baselines.h"
 #include "task/labelled_corpus.h"
-#include "train/label_baselines.h"
 #include "train/metrics.h"
 
 #include <math.h>
@@ -124,27 +124,36 @@ static void print_scores(const char *name, const struct label_scores *scores)
     puts(separator[0] ? "" : "no score: all predictions are one number");
 }
 
+static void report_baselines(const struct label_baselines *found, enum task_split split, json_t *all)
+{
+    if (!all)
+        printf("baselines on %lld %s examples, in hundredths\n", (long long)found->scores[0].examples,
+               task_split_names[split]);
+    else
+        json_object_set_new(all, task_split_names[split], json_object());
+    for (int i = 0; i < LABEL_BASELINES; i++)
+        if (all)
+            json_object_set_new(json_object_get(all, task_split_names[split]), label_baseline_names[i],
+                                metrics_labels_json(&found->scores[i]));
+        else
+            print_scores(label_baseline_titles[i], &found->scores[i]);
+}
+
 rotary_status label_data_baselines(const struct task *task, json_t *object, rotary_error *error)
 {
+    const struct labelled_corpus *corpus = task_labelled(task);
     json_t *all = object ? json_object() : NULL;
     rotary_status status = ROTARY_OK;
     for (int split = TASK_VALIDATION; split < TASK_SPLITS && status == ROTARY_OK; split++) {
-        struct label_baselines found = {.majority.examples = 0};
-        if (task_labelled(task)->counts[split] == 0)
+        const struct label_baselines_call call = {corpus, task_labels(task).score, (enum task_split)split};
+        struct label_baselines found;
+        if (corpus->counts[split] == 0)
             continue;
-        status = label_baselines_run(task, (enum task_split)split, &found, error);
+        status = label_baselines_run(&found, &call, error);
         if (status != ROTARY_OK)
             break;
-        if (object) {
-            json_object_set_new(all, task_split_names[split],
-                                json_pack("{s:o, s:o}", "majority", metrics_labels_json(&found.majority),
-                                          "bag_of_words", metrics_labels_json(&found.words)));
-            continue;
-        }
-        printf("baselines on %lld %s examples, in hundredths\n", (long long)found.words.examples,
-               task_split_names[split]);
-        print_scores("majority", &found.majority);
-        print_scores("bag of words", &found.words);
+        report_baselines(&found, call.split, all);
+        label_baselines_free(&found);
     }
     if (object)
         json_object_set_new(object, "baselines", all);

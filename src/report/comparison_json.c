@@ -5,6 +5,7 @@
 #include "report/cost.h"
 #include "report/findings.h"
 #include "report/lengths.h"
+#include "report/predictions.h"
 #include "report/sentences.h"
 
 #include <math.h>
@@ -90,9 +91,9 @@ static json_t *arm_json(const struct comparison *comparison, int index)
         append(&diverged, diverged_json(comparison, arm, i));
     for (int i = 0; i < comparison->measure_count; i++)
         put(&measures, measure_names[comparison->measures[i]], statistics_json(arm, comparison->measures[i]));
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "name", arm->name, "runs", runs, "diverged", diverged,
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "name", arm->name, "runs", runs, "diverged", diverged,
                      "measures", measures, "cost", cost_json(arm), "lengths",
-                     lengths_json(comparison, index));
+                     lengths_json(comparison, index), "baselines", predictions_arm_json(comparison, index));
 }
 
 /* ---- contrasts ---- */
@@ -123,13 +124,14 @@ static json_t *contrast_json(const struct comparison *comparison, int index, con
     for (int i = 0; i < comparison->measure_count; i++)
         put(&measures, measure_names[comparison->measures[i]],
             difference_json(contrast, comparison->measures[i]));
-    return json_pack("{s:s, s:s, s:i, s:o, s:s, s:s, s:o, s:o, s:i, s:o, s:o}", "arm",
+    return json_pack("{s:s, s:s, s:i, s:o, s:s, s:s, s:o, s:o, s:i, s:o, s:o, s:o}", "arm",
                      comparison->arms[contrast->arm].name, "baseline",
                      comparison->arms[contrast->baseline].name, "pairs", contrast->pair_count, "seeds", seeds,
                      "verdict", verdict_words[comparison_decide(comparison, contrast)], "sentence", sentence,
                      "adjusted_p", real(contrast->adjusted_p), "detectable_difference",
                      real(contrast->detectable), "needed_pairs", contrast->needed_pairs, "measures", measures,
-                     "sentences", sentences_contrast_json(comparison, index));
+                     "sentences", sentences_contrast_json(comparison, index), "predictions",
+                     predictions_contrast_json(comparison, index));
 }
 
 rotary_status comparison_json(const struct comparison *comparison, json_t **object, rotary_error *error)
@@ -146,14 +148,15 @@ rotary_status comparison_json(const struct comparison *comparison, json_t **obje
     for (int i = 0; i < comparison->measure_count; i++)
         append(&measures, json_string(measure_names[comparison->measures[i]]));
     json_t *made = json_pack(
-        "{s:s, s:s, s:o, s:s?, s:I, s:I, s:i, s:i, s:I, s:i, s:o, s:o, s:o, s:o, s:s?, s:o}", "varied",
+        "{s:s, s:s, s:o, s:s?, s:I, s:I, s:i, s:i, s:I, s:i, s:o, s:o, s:o, s:o, s:s?, s:o, s:o}", "varied",
         comparison->varied, "primary_measure", measure_names[comparison->measures[0]], "measures", measures,
         "unlike", comparison->unlike, "problems", (json_int_t)comparison->problems, "steps",
         (json_int_t)comparison->steps, "unfinished", comparison->unfinished, "seen_before",
         comparison_seen_before(comparison), "seen_steps", (json_int_t)comparison_seen_steps(comparison),
         "max_pairs", comparison->max_pairs, "verdicts", texts_json(&findings.verdicts), "notes",
         texts_json(&findings.notes), "arms", arms, "contrasts", contrasts, "signature",
-        sentences_signature(comparison), "sentences", sentences_json(comparison));
+        sentences_signature(comparison), "sentences", sentences_json(comparison), "predictions",
+        predictions_json(comparison));
     findings_free(&findings);
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY,

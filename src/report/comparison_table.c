@@ -5,6 +5,7 @@
 #include "report/cost.h"
 #include "report/findings.h"
 #include "report/lengths.h"
+#include "report/predictions.h"
 #include "report/sentences.h"
 
 #include <math.h>
@@ -38,7 +39,7 @@ static int width_of_contrast(const struct comparison *comparison, const struct c
 /* The first column is as wide as its longest name that is not too long. */
 static int name_width(const struct comparison *comparison)
 {
-    int width = (int)strlen("difference");
+    int width = (int)strlen(predictions_scores(comparison) ? "bag of words" : "difference");
     for (int i = 0; i < comparison->arm_count + comparison->contrast_count; i++) {
         int length = i < comparison->arm_count
                          ? (int)strlen(comparison->arms[i].name)
@@ -70,6 +71,17 @@ static void write_reached(FILE *stream, const struct reached *reached, int64_t s
     fprintf(stream, "  %18s", text);
 }
 
+/* A baseline is one number. */
+static void write_baselines(const struct table *table)
+{
+    const struct example_scores *scores = predictions_of(table->comparison, table->measure);
+    for (int i = 0; scores && i < LABEL_BASELINES; i++) {
+        fprintf(table->stream, "%-*s  %4s", table->name_width, label_baseline_titles[i], "-");
+        write_number(table, 8, scores->baselines[i]);
+        fputc('\n', table->stream);
+    }
+}
+
 static void write_arms(const struct table *table)
 {
     const struct comparison *comparison = table->comparison;
@@ -95,6 +107,7 @@ static void write_arms(const struct table *table)
             write_reached(table->stream, &arm->reached, comparison->steps);
         fputc('\n', table->stream);
     }
+    write_baselines(table);
 }
 
 /* The difference of every pair, in as many lines as it takes. */
@@ -183,6 +196,7 @@ static void write_table(FILE *stream, const struct comparison *comparison, int i
         write_contrasts(&table);
     if (measure == MEASURE_BLEU)
         sentences_text(stream, comparison);
+    predictions_text(stream, comparison, measure);
 }
 
 /* A line for each finding, and an empty one after them. */

@@ -5,6 +5,7 @@
 #include "report/cost.h"
 #include "report/html.h"
 #include "report/lengths.h"
+#include "report/predictions.h"
 #include "report/sentences.h"
 #include "report/style.h"
 #include "report/svg.h"
@@ -155,6 +156,7 @@ static void write_verdict(FILE *stream, const struct page *page, int index)
         fputs(".</p>\n", stream);
     }
     sentences_card(stream, comparison, contrast);
+    predictions_card(stream, comparison, contrast);
     write_secondary(stream, comparison, contrast);
     fputs("</div>\n", stream);
 }
@@ -298,6 +300,7 @@ static void write_numbers(FILE *stream, const struct collection *collection)
     if (lengths_are_known(comparison))
         lengths_table(stream, comparison);
     sentences_table(stream, comparison);
+    predictions_table(stream, comparison);
     page_runs(stream, collection);
 }
 

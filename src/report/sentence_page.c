@@ -59,7 +59,7 @@ static void write_row(FILE *stream, const struct comparison *comparison, const s
 static void write_contrast(FILE *stream, const struct comparison *comparison, int index)
 {
     const struct contrast *contrast = &comparison->contrasts[index];
-    const struct sentence_contrast *found = &comparison->sentences->contrasts[index];
+    const struct resampled_contrast *found = &comparison->sentences->contrasts[index];
     char seed[HTML_NUMBER_BYTES];
     if (contrast->pair_count == 0)
         return;

@@ -32,7 +32,7 @@ static void write_difference(FILE *stream, const struct resampled_difference *di
 static void write_contrast(FILE *stream, const struct comparison *comparison, int index)
 {
     const struct contrast *contrast = &comparison->contrasts[index];
-    const struct sentence_contrast *found = &comparison->sentences->contrasts[index];
+    const struct resampled_contrast *found = &comparison->sentences->contrasts[index];
     if (contrast->pair_count == 0)
         return;
     fprintf(stream, "%s - %s, mean of %d pair%s: ", comparison->arms[contrast->arm].name,
@@ -85,7 +85,7 @@ json_t *sentences_contrast_json(const struct comparison *comparison, int index)
     const struct sentence_scores *scores = sentences_scores(comparison);
     if (!scores || !comparison->contrasts[index].pair_count)
         return json_null();
-    const struct sentence_contrast *found = &scores->contrasts[index];
+    const struct resampled_contrast *found = &scores->contrasts[index];
     json_t *pairs = json_array();
     for (int i = 0; i < comparison->contrasts[index].pair_count; i++)
         if (json_array_append_new(pairs, difference_json(&found->pairs[i])) != 0)

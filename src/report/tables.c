@@ -4,6 +4,7 @@
  */
 #include "report/html.h"
 #include "report/page.h"
+#include "report/predictions.h"
 #include "report/svg.h"
 
 #include <ctype.h>
@@ -96,6 +97,7 @@ void page_statistics(FILE *stream, const struct comparison *comparison, enum mea
         }
         fputs("</tr>\n", stream);
     }
+    predictions_rows(stream, comparison, measure);
     fputs("</tbody></table></div>\n", stream);
 }
 

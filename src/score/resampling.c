@@ -13,6 +13,8 @@ enum { PLACES = 40 }; /* the 95% interval leaves one sample of 40 out at either 
 
 double resample_score(const struct resampling *resampling, int system, const uint32_t *chosen)
 {
+    if (resampling->score)
+        return resampling->score(resampling->context, system, chosen);
     int width = resampling->metric.width;
     int64_t sums[SEGMENT_MAX_STATISTICS] = {0};
     for (int64_t i = 0; i < resampling->segments; i++) {
@@ -123,6 +125,11 @@ rotary_status resample_difference_of(const struct resampled_pairs *pairs, int64_
     int64_t further = 0, left_out = samples / PLACES;
     for (int i = 0; i < pairs->count; i++)
         found += (pairs->corpus[pairs->systems[i]] - pairs->corpus[pairs->baselines[i]]) / pairs->count;
+    if (isnan(found)) {
+        free(values);
+        *difference = (struct resampled_difference){found, found, found, found};
+        return ROTARY_OK;
+    }
     for (int64_t j = 0; j < samples; j++) {
         values[j] = 0;
         for (int i = 0; i < pairs->count; i++)

@@ -19,6 +19,10 @@ struct resampling {
     int64_t segments;           /* 1 ... 2^32 - 1 */
     int systems;                /* the first is the baseline */
     const int64_t *const *rows; /* [systems][segments][metric.width] */
+    /* Instead of metric and rows, of what is no function of sums: the score of a system on the segments
+     * `chosen`, called from all threads. NULL: metric and rows. */
+    double (*score)(const void *context, int system, const uint32_t *chosen);
+    const void *context;
     int64_t samples;            /* at least 1, at most 2^32 */
     int64_t seed;
     int threads; /* 0: every processor */
@@ -55,7 +59,7 @@ struct resampled_pairs {
     const int *systems, *baselines; /* [count] */
 };
 struct resampled_difference {
-    double mean;      /* D: of the corpus, over the pairs */
+    double mean;      /* D: of the corpus, over the pairs. NaN, as is all else, if a score of it is */
     double low, high; /* d, the same in a sample, is between them in 95% of the samples: at places samples /
                          40 from either end */
     double p;         /* (1 + #{samples: |d - D| >= |D|}) / (1 + samples): two-sided, as the interval is.

@@ -313,19 +313,23 @@ rotary_status collection_read(struct collection *collection, const char *const *
     return collection_read_with(collection, folders, count, &(struct collection_options){0}, error);
 }
 
-rotary_status collection_read_sentences(struct collection *collection, rotary_error *error)
+rotary_status collection_read_answers(struct collection *collection, rotary_error *error)
 {
     struct comparison *comparison = collection->comparison;
-    if (comparison->scoring != SCORING_BLEU)
-        return ROTARY_OK;
-    rotary_status status = sentence_scores_create(&collection->sentences, comparison, error);
+    rotary_status status = ROTARY_OK;
+    if (comparison->scoring == SCORING_BLEU)
+        status = sentence_scores_create(&collection->sentences, comparison, error);
+    else if (comparison->examples > 0)
+        status = example_scores_create(&collection->predictions, comparison, error);
     comparison->sentences = collection->sentences;
+    comparison->predictions = collection->predictions;
     return status;
 }
 
 void collection_free(struct collection *collection)
 {
     sentence_scores_destroy(collection->sentences);
+    example_scores_destroy(collection->predictions);
     comparison_destroy(collection->comparison);
     for (int i = 0; i < collection->record_count; i++)
         record_free(&collection->records[i]);

@@ -7,6 +7,7 @@
 
 #include "study/comparison.h"
 #include "study/comparison_file.h"
+#include "study/example_scores.h"
 #include "study/sentence_scores.h"
 
 struct collection {
@@ -17,7 +18,8 @@ struct collection {
     char *varied, *unlike;       /* as in comparison_request */
     struct looks *looks;         /* in one block with its seeds; NULL for plain runs */
     struct comparison *comparison;
-    struct sentence_scores *sentences; /* NULL: not read, or not scored by BLEU */
+    struct sentence_scores *sentences;  /* NULL: not read, or not scored by BLEU */
+    struct example_scores *predictions; /* likewise by labels */
 };
 
 struct collection_options {
@@ -33,8 +35,9 @@ ROTARY_CHECKED rotary_status collection_read_with(struct collection *collection,
 /* The same without options. */
 ROTARY_CHECKED rotary_status collection_read(struct collection *collection, const char *const *folders,
                                              int count, rotary_error *error);
-/* Reads the translations of runs that are scored by BLEU, for what is shown of them; once. */
-ROTARY_CHECKED rotary_status collection_read_sentences(struct collection *collection, rotary_error *error);
+/* Reads the translations of runs that are scored by BLEU, or the predictions of those that are scored by
+ * labels, for what is shown of them; once. */
+ROTARY_CHECKED rotary_status collection_read_answers(struct collection *collection, rotary_error *error);
 void collection_free(struct collection *collection);
 
 /* Whether a page may be written to `path`: ROTARY_INVALID_ARGUMENT if that would replace a file of the

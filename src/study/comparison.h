@@ -93,8 +93,9 @@ struct comparison {
     int64_t steps;                           /* of a run; the maximum where they differ */
     int unfinished;                          /* runs that are not finished, begun or not */
     int diverged;                            /* records of runs that diverged */
-    const struct sentence_scores *sentences; /* of translations, set by collection_read_sentences; NULL: they
+    const struct sentence_scores *sentences; /* of translations, set by collection_read_answers; NULL: they
                                                 were not read. Borrowed */
+    const struct example_scores *predictions; /* of labels, likewise */
 };
 
 struct comparison_request {

@@ -154,37 +154,15 @@ static void systems_free(struct systems *systems)
     free(systems->scores);
 }
 
-/* The differences of all pairs of a contrast, and their mean. */
-static rotary_status resample_contrast(struct sentence_contrast *found, const struct contrast *contrast,
-                                       const struct systems *systems, rotary_error *error)
-{
-    const int count = contrast->pair_count;
-    found->mean = (struct resampled_difference){(double)NAN, (double)NAN, (double)NAN, (double)NAN};
-    if (count == 0)
-        return ROTARY_OK;
-    int *arms = calloc(2 * (size_t)count, sizeof *arms), *baselines = arms + count;
-    found->pairs = calloc((size_t)count, sizeof *found->pairs);
-    rotary_status status = arms && found->pairs ? ROTARY_OK : fail_memory(error);
-    for (int i = 0; status == ROTARY_OK && i < count; i++) {
-        arms[i] = systems->of_record[contrast->pairs[i].arm];
-        baselines[i] = systems->of_record[contrast->pairs[i].baseline];
-        const struct resampled_pairs one = {systems->scores, systems->corpus, 1, &arms[i], &baselines[i]};
-        status = resample_difference_of(&one, SENTENCE_SAMPLES, &found->pairs[i], error);
-    }
-    const struct resampled_pairs all = {systems->scores, systems->corpus, count, arms, baselines};
-    if (status == ROTARY_OK)
-        status = resample_difference_of(&all, SENTENCE_SAMPLES, &found->mean, error);
-    free(arms);
-    return status;
-}
-
 static rotary_status resample_contrasts(struct sentence_scores *scores, const struct comparison *comparison,
                                         rotary_error *error)
 {
     struct systems systems;
     rotary_status status = systems_create(&systems, scores, comparison->record_count, error);
+    const struct resampled_runs runs = {SENTENCE_SAMPLES, systems.of_record, systems.corpus, systems.scores};
     for (int i = 0; status == ROTARY_OK && i < comparison->contrast_count; i++)
-        status = resample_contrast(&scores->contrasts[i], &comparison->contrasts[i], &systems, error);
+        status =
+            resampled_contrast_find(&scores->contrasts[i], &comparison->contrasts[i], &runs, error);
     systems_free(&systems);
     return status;
 }

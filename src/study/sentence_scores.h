@@ -9,21 +9,11 @@
 #ifndef ROTARY_STUDY_SENTENCE_SCORES_H
 #define ROTARY_STUDY_SENTENCE_SCORES_H
 
-#include "score/resampling.h"
 #include "study/comparison.h"
+#include "study/resampled_contrast.h"
 #include "task/split_text.h"
 
 enum { SENTENCE_SAMPLES = 1000, SENTENCE_SEED = 1 }; /* of the bootstrap, as `rotary bleu --paired-bs` has */
-
-/* The differences of a contrast: an arm minus its baseline, in BLEU. */
-struct sentence_contrast {
-    /* Of each pair of the contrast, over sentences: what these two models would give on other ones. */
-    struct resampled_difference *pairs; /* [pair_count] */
-    /* The mean over the pairs, whose translations of a sentence are drawn together: what other sentences
-     * would change of the mean difference of these runs. It says nothing of other seeds; the interval over
-     * seeds does, and nothing of other sentences. */
-    struct resampled_difference mean; /* NaN without pairs */
-};
 
 enum { SENTENCE_SHOWN = 12 };
 /* A sentence to show. */
@@ -47,7 +37,7 @@ struct sentence_scores {
     char signature[SIGNATURE_BYTES];     /* of the bootstrap */
     struct split_text text;              /* sources and references */
     struct sentence_run *runs;           /* [records] */
-    struct sentence_contrast *contrasts; /* [contrasts of the comparison] */
+    struct resampled_contrast *contrasts; /* [contrasts of the comparison] */
     int *shown;                          /* [arms]: the record whose translations are shown, the one with the
                                             median BLEU, of two the lower; -1: the arm has no run */
     struct sentence_choice choices[SENTENCE_SHOWN]; /* by line: half of them spread over the lengths of

@@ -2,10 +2,12 @@
 #include "task/split_text.h"
 
 #include "base/fail.h"
+#include "task/classification.h"
 #include "task/translation.h"
 
 /* The task's part of a run's configuration. */
-static rotary_status read_config(struct task_config *config, const json_t *object, rotary_error *error)
+static rotary_status read_config(struct task_config *config, const json_t *object, int wanted,
+                                 rotary_error *error)
 {
     struct settings settings[TASK_SETTINGS];
     json_t *own = json_object();
@@ -21,6 +23,9 @@ static rotary_status read_config(struct task_config *config, const json_t *objec
     rotary_status status = own ? settings_read(settings, TASK_SETTINGS, own, "the configuration", error)
                                : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a configuration");
     json_decref(own);
+    if (status == ROTARY_OK && config->task != wanted)
+        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the task is %s, wanted %s",
+                             task_names[config->task], task_names[wanted]);
     return status;
 }
 
@@ -37,12 +42,9 @@ rotary_status split_text_read(struct split_text *text, const json_t *config, enu
 {
     struct task_config task;
     struct parallel_text lines = {0};
-    rotary_status status = read_config(&task, config, error);
+    rotary_status status = read_config(&task, config, TASK_TRANSLATION, error);
     if (status != ROTARY_OK)
         return status;
-    if (task.task != TASK_TRANSLATION)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the task is %s, wanted translation",
-                           task_names[task.task]);
     const struct translation_options *options = task_options(&task, TASK_TRANSLATION);
     status = parallel_text_read(&lines, options, split, error);
     if (status != ROTARY_OK)
@@ -52,6 +54,16 @@ rotary_status split_text_read(struct split_text *text, const json_t *config, enu
                                 .bleu = split_text_bleu(options->lowercase)};
     text->source.path = text->target.path = NULL; /* they belong to `lines` */
     return ROTARY_OK;
+}
+
+rotary_status labelled_text_read(struct labelled_corpus *corpus, enum label_score *score,
+                                 const json_t *config, rotary_error *error)
+{
+    struct task_config task;
+    rotary_status status = read_config(&task, config, TASK_CLASSIFICATION, error);
+    return status == ROTARY_OK
+               ? classification_corpus(corpus, score, task_options(&task, TASK_CLASSIFICATION), error)
+               : status;
 }
 
 void split_text_free(struct split_text *text)

@@ -219,22 +219,23 @@ static rotary_status keep_best(struct session *session, double loss, rotary_erro
     return status;
 }
 
-/* The last evaluation of a run keeps the predictions of the validation set, and predicts the test set if
- * there is one. */
+/* The last evaluation of a run predicts the test set too if there is one, whose predictions are kept; without
+ * one those of the validation set. */
 static rotary_status predict_all(struct session *session, const struct evaluation_config *how,
                                  struct evaluation *evaluation, rotary_error *error)
 {
     const struct task *task = session->trainer.task;
+    const bool has_test = task_examples(task, TASK_TEST) > 0;
     struct evaluation_config all = *how;
     struct evaluation test = {.sample_count = 0};
     char path[FILE_PATH_BYTES];
     rotary_status status = file_path(path, session->call->folder, FOLDER_PREDICTIONS, error);
-    all.predictions = path;
+    all.predictions = has_test ? NULL : path;
     if (status == ROTARY_OK)
         status = evaluation_run(task, session->trainer.transformer, &all, evaluation, error);
-    if (status != ROTARY_OK || task_examples(task, TASK_TEST) == 0)
+    if (status != ROTARY_OK || !has_test)
         return status;
-    all.predictions = NULL;
+    all.predictions = path;
     all.test = true;
     status = evaluation_run(task, session->trainer.transformer, &all, &test, error);
     evaluation->test.labels = test.labels;

@@ -38,7 +38,7 @@ static void check_bootstrap(const char *page, const struct collection *collectio
     const struct comparison *comparison = collection->comparison;
     for (int i = 0; i < comparison->contrast_count; i++) {
         const struct contrast *contrast = &comparison->contrasts[i];
-        const struct sentence_contrast *found = &collection->sentences->contrasts[i];
+        const struct resampled_contrast *found = &collection->sentences->contrasts[i];
         char name[64], seed[32];
         snprintf(name, sizeof name, "%s - sinusoidal", comparison->arms[contrast->arm].name);
         for (int j = 0; j < contrast->pair_count; j++) {

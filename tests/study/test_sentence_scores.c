@@ -106,7 +106,7 @@ static void check_bootstrap(void)
     if (CHECK_INT(collection.comparison->contrast_count, 2) &&
         CHECK_INT(collection.comparison->contrasts[0].pair_count, 3) &&
         CHECK_INT(collection.comparison->contrasts[1].pair_count, 1)) {
-        const struct sentence_contrast *rope = &sentences->contrasts[0];
+        const struct resampled_contrast *rope = &sentences->contrasts[0];
         for (int i = 0; i < 3; i++) {
             check_about("seed %d", i + 1);
             check_difference(&rope->pairs[i], scores, &ropes[i], &baselines[i], 1);
@@ -219,7 +219,7 @@ static void check_one_arm(void)
     const char *folder = folder_of(1);
     write_all();
     CHECK_INT(collection_read(&collection, &folder, 1, NULL), ROTARY_OK);
-    CHECK_INT(collection_read_sentences(&collection, NULL), ROTARY_OK);
+    CHECK_INT(collection_read_answers(&collection, NULL), ROTARY_OK);
     CHECK(collection.sentences->fault == NULL);
     CHECK_INT(collection.sentences->choice_count, SENTENCE_SHOWN);
     for (int i = 0; i < SENTENCE_SHOWN; i++)

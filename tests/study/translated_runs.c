@@ -110,6 +110,6 @@ struct collection translated_read(const char *folder)
     for (int i = 0; i < TRANSLATED_RUNS; i++)
         folders[i] = translated_folder(folder, i);
     CHECK_INT(collection_read(&collection, folders, TRANSLATED_RUNS, NULL), ROTARY_OK);
-    CHECK_INT(collection_read_sentences(&collection, NULL), ROTARY_OK);
+    CHECK_INT(collection_read_answers(&collection, NULL), ROTARY_OK);
     return collection;
 }

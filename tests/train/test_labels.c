@@ -5,8 +5,8 @@
  */
 #include "file/file.h"
 #include "support/scratch.h"
+#include "task/label_baselines.h"
 #include "task/text.h"
-#include "train/label_baselines.h"
 #include "train/label_predictions.h"
 
 #include <math.h>
@@ -163,15 +163,22 @@ static void test_numbers(void)
 static void test_baselines(void)
 {
     struct task *task = make_task(false);
+    struct label_baselines_call call = {task_labelled(task), LABEL_ACCURACY, TASK_VALIDATION};
     struct label_baselines baselines;
-    CHECK_INT(label_baselines_run(task, TASK_VALIDATION, &baselines, NULL), ROTARY_OK);
-    CHECK_INT(baselines.majority.examples, 7);
-    CHECK_NEAR(baselines.majority.values[LABEL_ACCURACY], 2.0 / 7, 1e-15);
-    CHECK_INT(baselines.words.examples, 7);
+    CHECK_INT(label_baselines_run(&baselines, &call, NULL), ROTARY_OK);
+    CHECK_INT(baselines.scores[BASELINE_MAJORITY].examples, 7);
+    CHECK_NEAR(baselines.scores[BASELINE_MAJORITY].values[LABEL_ACCURACY], 2.0 / 7, 1e-15);
+    for (int i = 0; i < 7; i++)
+        CHECK_INT(baselines.classes[BASELINE_MAJORITY][i], 2);
+    CHECK_INT(baselines.scores[BASELINE_WORDS].examples, 7);
+    CHECK(!baselines.values[BASELINE_WORDS]);
+    label_baselines_free(&baselines);
     task_destroy(task);
     task = make_task(true);
-    CHECK_INT(label_baselines_run(task, TASK_VALIDATION, &baselines, NULL), ROTARY_OK);
-    CHECK(isnan(baselines.majority.values[LABEL_PEARSON])); /* all predictions are one number */
+    call.corpus = task_labelled(task);
+    CHECK_INT(label_baselines_run(&baselines, &call, NULL), ROTARY_OK);
+    CHECK(isnan(baselines.scores[BASELINE_MAJORITY].values[LABEL_PEARSON])); /* all are one number */
+    label_baselines_free(&baselines);
     task_destroy(task);
 }
 

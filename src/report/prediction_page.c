@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Baselines and the paired bootstrap over examples on the page.
+ */
+#include "report/findings.h"
+#include "report/html.h"
+#include "report/page.h"
+#include "report/predictions.h"
+#include "report/svg.h"
+
+#include <math.h>
+
+enum { DECIMALS = 2 };
+
+static void write_interval(FILE *stream, const struct resampled_difference *difference)
+{
+    char number[HTML_NUMBER_BYTES], p[SHORT_NUMBER_BYTES];
+    fprintf(stream, "[%s", html_number(number, difference->low, DECIMALS, 1));
+    fprintf(stream, ", %s], p ", html_number(number, difference->high, DECIMALS, 1));
+    html_text(stream, p_text(p, difference->p));
+}
+
+void predictions_card(FILE *stream, const struct comparison *comparison, const struct contrast *contrast)
+{
+    const struct example_scores *scores = predictions_scores(comparison);
+    char number[HTML_NUMBER_BYTES];
+    if (!scores || contrast->pair_count == 0)
+        return;
+    const struct resampled_difference *mean = &scores->contrasts[contrast - comparison->contrasts].mean;
+    if (isnan(mean->mean))
+        return;
+    fprintf(stream, "<p class=\"secondary\">%s over examples, with these models: %s ",
+            measure_descriptions[scores->measure].title, html_number(number, mean->mean, DECIMALS, 1));
+    write_interval(stream, mean);
+    fputs("</p>\n", stream);
+}
+
+void predictions_rows(FILE *stream, const struct comparison *comparison, enum measure measure)
+{
+    const struct example_scores *scores = predictions_of(comparison, measure);
+    char number[HTML_NUMBER_BYTES];
+    for (int i = 0; scores && i < LABEL_BASELINES; i++)
+        fprintf(stream,
+                "<tr><th scope=\"row\">%s</th><td>–</td><td>%s</td><td>–</td><td>–</td><td>–</td>"
+                "<td>–</td><td>–</td></tr>\n",
+                label_baseline_titles[i],
+                html_number(number, scores->baselines[i], measure_descriptions[measure].decimals, 0));
+}
+
+/* ---- the table ---- */
+
+static void open_row(FILE *stream, const struct comparison *comparison, int arm, const char *baseline)
+{
+    fprintf(stream, "<tr><th scope=\"row\" class=\"%s\">", svg_arm_class(arm));
+    html_text(stream, comparison->arms[arm].name);
+    fputs(" − ", stream);
+    html_text(stream, baseline);
+    fputs("</th><td>", stream);
+}
+
+static void close_row(FILE *stream, const struct paired_difference *seeds,
+                      const struct resampled_difference *examples)
+{
+    page_difference(stream, seeds, DECIMALS);
+    fputs("</td><td>", stream);
+    if (isnan(examples->mean))
+        fputs("–", stream);
+    else
+        write_interval(stream, examples);
+    fputs("</td></tr>\n", stream);
+}
+
+static void write_rows(FILE *stream, const struct comparison *comparison, const struct example_scores *scores)
+{
+    for (int i = 0; i < comparison->arm_count; i++)
+        for (int j = 0; j < LABEL_BASELINES; j++) {
+            const struct beside_baseline *beside = &scores->beside[i * LABEL_BASELINES + j];
+            open_row(stream, comparison, i, label_baseline_titles[j]);
+            close_row(stream, &beside->seeds, &beside->examples);
+        }
+    for (int i = 0; i < comparison->contrast_count; i++) {
+        const struct contrast *contrast = &comparison->contrasts[i];
+        open_row(stream, comparison, contrast->arm, comparison->arms[contrast->baseline].name);
+        close_row(stream, &contrast->difference[scores->measure], &scores->contrasts[i].mean);
+    }
+}
+
+void predictions_table(FILE *stream, const struct comparison *comparison)
+{
+    const struct example_scores *scores = predictions_scores(comparison);
+    char count[HTML_NUMBER_BYTES];
+    if (comparison->predictions && comparison->predictions->fault) {
+        fputs("<p class=\"note\">No baselines: ", stream);
+        html_text(stream, comparison->predictions->fault);
+        fputs(".</p>\n", stream);
+    }
+    if (!scores)
+        return;
+    fprintf(stream,
+            "<div class=\"scroll\"><table class=\"sticky\">\n<caption>Beside the baselines, and over the %s "
+            "examples of the %s set: %s</caption>\n<thead><tr><th>difference</th><th>mean [interval over "
+            "seeds]</th><th>[95%% over examples]</th></tr></thead>\n<tbody>\n",
+            html_count(count, scores->count), scores->split, measure_descriptions[scores->measure].title);
+    write_rows(stream, comparison, scores);
+    fprintf(stream,
+            "</tbody></table></div>\n<p class=\"note\">Majority: the most frequent class of training, or its "
+            "mean number. Bag of words: a linear model of the words of the training texts. A baseline is one "
+            "number, so that the interval over seeds is that of the arm’s runs alone: what other seeds would "
+            "give on these examples. Over examples, by %d samples drawn with replacement, it is what other "
+            "examples would give with these very models. An arm beats a baseline where both lie above "
+            "zero.</p>\n",
+            (int)EXAMPLE_SAMPLES);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "study/resampled_contrast.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+rotary_status resampled_contrast_find(struct resampled_contrast *found, const struct contrast *contrast,
+                                      const struct resampled_runs *runs, rotary_error *error)
+{
+    const int count = contrast->pair_count;
+    found->mean = (struct resampled_difference){(double)NAN, (double)NAN, (double)NAN, (double)NAN};
+    if (count == 0)
+        return ROTARY_OK;
+    int *arms = calloc(2 * (size_t)count, sizeof *arms), *baselines = arms + count;
+    found->pairs = calloc((size_t)count, sizeof *found->pairs);
+    rotary_status status = arms && found->pairs
+                               ? ROTARY_OK
+                               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %d pairs", count);
+    for (int i = 0; status == ROTARY_OK && i < count; i++) {
+        arms[i] = runs->of_record[contrast->pairs[i].arm];
+        baselines[i] = runs->of_record[contrast->pairs[i].baseline];
+        const struct resampled_pairs one = {runs->scores, runs->corpus, 1, &arms[i], &baselines[i]};
+        status = resample_difference_of(&one, runs->samples, &found->pairs[i], error);
+    }
+    const struct resampled_pairs all = {runs->scores, runs->corpus, count, arms, baselines};
+    if (status == ROTARY_OK)
+        status = resample_difference_of(&all, runs->samples, &found->mean, error);
+    free(arms);
+    return status;
+}

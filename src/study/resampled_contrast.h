@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The differences of a contrast over the examples that its runs were scored on, by the paired bootstrap
+ * (score/resampling.h): what these very models would give on other examples.
+ */
+#ifndef ROTARY_STUDY_RESAMPLED_CONTRAST_H
+#define ROTARY_STUDY_RESAMPLED_CONTRAST_H
+
+#include "score/resampling.h"
+#include "study/comparison.h"
+
+/* An arm minus its baseline. */
+struct resampled_contrast {
+    /* Of each pair of the contrast: what these two models would give on other examples. */
+    struct resampled_difference *pairs; /* [pair_count]; the caller frees it */
+    /* The mean over the pairs, whose answers to an example are drawn together: what other examples would
+     * change of the mean difference of these runs. It says nothing of other seeds; the interval over seeds
+     * does, and nothing of other examples. */
+    struct resampled_difference mean; /* NaN without pairs */
+};
+
+/* The runs that were resampled. */
+struct resampled_runs {
+    int64_t samples;
+    const int *of_record; /* [records]: the system that a run is */
+    const double *corpus; /* [systems]: the score of the whole */
+    const double *scores; /* [systems][samples], of resample_scores */
+};
+
+ROTARY_CHECKED rotary_status resampled_contrast_find(struct resampled_contrast *found,
+                                                     const struct contrast *contrast,
+                                                     const struct resampled_runs *runs, rotary_error *error);
+
+#endif

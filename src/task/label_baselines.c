@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "task/label_baselines.h"
+
+#include "base/fail.h"
+#include "score/baseline.h"
+#include "task/labelled_corpus.h"
+
+#include <stdlib.h>
+
+const char *const label_baseline_names[] = {"majority", "bag_of_words", NULL};
+const char *const label_baseline_titles[] = {"majority", "bag of words"};
+
+/* The examples of a split, as baselines read them. */
+struct side {
+    struct word_texts texts;
+    struct text_line *first, *second;
+    int32_t *labels;
+    double *values;
+};
+
+static bool fill_side(struct side *side, const struct labelled_example *examples, int64_t count)
+{
+    const size_t room = (size_t)count + 1;
+    side->first = malloc(room * sizeof *side->first);
+    side->second = malloc(room * sizeof *side->second);
+    side->labels = malloc(room * sizeof *side->labels);
+    side->values = malloc(room * sizeof *side->values);
+    if (!side->first || !side->second || !side->labels || !side->values)
+        return false;
+    for (int64_t i = 0; i < count; i++) {
+        side->first[i] = examples[i].first;
+        side->second[i] = examples[i].second;
+        side->labels[i] = examples[i].class;
+        side->values[i] = examples[i].value;
+    }
+    side->texts =
+        (struct word_texts){count, side->first, count > 0 && side->second[0].bytes ? side->second : NULL};
+    return true;
+}
+
+static void free_side(struct side *side)
+{
+    free(side->first);
+    free(side->second);
+    free(side->labels);
+    free(side->values);
+}
+
+/* ---- both of them ---- */
+
+static rotary_status score(struct label_baselines *baselines, enum label_baseline which,
+                           const struct label_baselines_call *call, const struct side *held,
+                           rotary_error *error)
+{
+    struct label_scores *scores = &baselines->scores[which];
+    scores->decides = call->decides;
+    if (call->corpus->classes == 0)
+        return label_scores_of_numbers(scores, held->values, baselines->values[which], held->texts.count,
+                                       error);
+    return label_scores_of_classes(scores, call->corpus->classes, held->labels, baselines->classes[which],
+                                   held->texts.count, error);
+}
+
+static bool allocate(struct label_baselines *baselines, bool regression, int64_t count)
+{
+    const size_t room = (size_t)count + 1;
+    bool enough = true;
+    for (int i = 0; i < LABEL_BASELINES; i++) {
+        if (regression)
+            baselines->values[i] = malloc(room * sizeof *baselines->values[i]);
+        else
+            baselines->classes[i] = malloc(room * sizeof *baselines->classes[i]);
+        enough = enough && (baselines->values[i] || baselines->classes[i]);
+    }
+    return enough;
+}
+
+static rotary_status predict(struct label_baselines *baselines, const struct label_baselines_call *call,
+                             const struct side *training, const struct side *held, rotary_error *error)
+{
+    const struct baseline_training given = {training->texts,
+                                            {call->corpus->classes, training->labels, training->values}};
+    struct baseline_predictions predictions[LABEL_BASELINES];
+    struct baseline_config config;
+    baseline_config_default(&config);
+    for (int i = 0; i < LABEL_BASELINES; i++)
+        predictions[i] = (struct baseline_predictions){baselines->classes[i], baselines->values[i]};
+    baseline_majority(&given, held->texts.count, &predictions[BASELINE_MAJORITY]);
+    rotary_status status =
+        baseline_bag_of_words(&given, &held->texts, &config, &predictions[BASELINE_WORDS], error);
+    for (int i = 0; i < LABEL_BASELINES && status == ROTARY_OK; i++)
+        status = score(baselines, (enum label_baseline)i, call, held, error);
+    return status;
+}
+
+rotary_status label_baselines_run(struct label_baselines *baselines, const struct label_baselines_call *call,
+                                  rotary_error *error)
+{
+    const struct labelled_corpus *corpus = call->corpus;
+    const int64_t count = corpus->counts[call->split];
+    struct side training = {.first = NULL}, held = {.first = NULL};
+    *baselines = (struct label_baselines){.values = {NULL}};
+    rotary_status status =
+        allocate(baselines, corpus->classes == 0, count) &&
+                fill_side(&training, corpus->examples[TASK_TRAINING], corpus->counts[TASK_TRAINING]) &&
+                fill_side(&held, corpus->examples[call->split], count)
+            ? predict(baselines, call, &training, &held, error)
+            : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for baselines");
+    free_side(&training);
+    free_side(&held);
+    if (status != ROTARY_OK)
+        label_baselines_free(baselines);
+    return status;
+}
+
+void label_baselines_free(struct label_baselines *baselines)
+{
+    for (int i = 0; i < LABEL_BASELINES; i++) {
+        free(baselines->classes[i]);
+        free(baselines->values[i]);
+    }
+    *baselines = (struct label_baselines){.values = {NULL}};
+}
