@@ -3,6 +3,7 @@
 
 #include "file/print.h"
 #include "report/findings.h"
+#include "report/predictions.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -99,21 +100,34 @@ static void write_numbers(FILE *stream, const double *values, int count)
     }
 }
 
+/* A baseline is one number: its mean. */
+static void write_baselines(FILE *stream, const struct comparison *comparison, enum measure measure)
+{
+    const struct example_scores *scores = predictions_of(comparison, measure);
+    for (int i = 0; scores && i < LABEL_BASELINES; i++) {
+        fprintf(stream, "%s,%s,,,", measure_names[measure], label_baseline_titles[i]);
+        write_number(stream, scores->baselines[i]);
+        fputs(",,,,,,,\n", stream);
+    }
+}
+
 static void write_arms(FILE *stream, const struct comparison *comparison)
 {
-    fputs("measure,arm,runs,diverged,mean,median,standard_deviation,min,max,without_worst\n", stream);
-    for (int i = 0; i < comparison->measure_count; i++)
+    fputs("measure,arm,runs,diverged,mean,median,standard_deviation,min,max,without_worst,low,high\n", stream);
+    for (int i = 0; i < comparison->measure_count; i++) {
         for (int j = 0; j < comparison->arm_count; j++) {
             const struct comparison_arm *arm = &comparison->arms[j];
             const struct statistics *of = &arm->statistics[comparison->measures[i]];
-            const double values[] = {of->mean, of->median, of->deviation,
-                                     of->min,  of->max,    of->without_worst};
+            const double values[] = {of->mean, of->median,        of->deviation, of->min,
+                                     of->max,  of->without_worst, of->low,       of->high};
             fprintf(stream, "%s,", measure_names[comparison->measures[i]]);
             write_field(stream, arm->name);
             fprintf(stream, ",%d,%d", arm->run_count, arm->diverged_count);
             write_numbers(stream, values, sizeof values / sizeof values[0]);
             fputc('\n', stream);
         }
+        write_baselines(stream, comparison, comparison->measures[i]);
+    }
 }
 
 /* "validation_loss,roper,rope". */

@@ -48,10 +48,11 @@ static json_t *statistics_json(const struct comparison_arm *arm, enum measure me
 {
     const struct statistics *statistics = &arm->statistics[measure];
     json_t *object =
-        json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "runs", statistics->count, "mean",
+        json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "runs", statistics->count, "mean",
                   real(statistics->mean), "median", real(statistics->median), "standard_deviation",
                   real(statistics->deviation), "min", real(statistics->min), "max", real(statistics->max),
-                  "without_worst", real(statistics->without_worst));
+                  "without_worst", real(statistics->without_worst), "low", real(statistics->low), "high",
+                  real(statistics->high));
     if (measure == MEASURE_STEPS_TO_90)
         put(&object, "reached",
             json_pack("{s:i, s:i, s:o}", "runs", arm->reached.count, "reached", arm->reached.reached,

@@ -59,7 +59,9 @@ void statistics_of(struct statistics *statistics, const double *values, int coun
                                       .deviation = undefined,
                                       .min = undefined,
                                       .max = undefined,
-                                      .without_worst = undefined};
+                                      .without_worst = undefined,
+                                      .low = undefined,
+                                      .high = undefined};
     if (isnan(statistics->mean))
         return;
     statistics->median = median_of(values, count);
@@ -78,6 +80,9 @@ void statistics_of(struct statistics *statistics, const double *values, int coun
     for (int i = 0; i < count; i++)
         sum += i == worst ? 0 : values[i];
     statistics->without_worst = sum / (count - 1);
+    const double margin = student_quantile(0.95, count - 1) * statistics->deviation / sqrt(count);
+    statistics->low = statistics->mean - margin;
+    statistics->high = statistics->mean + margin;
 }
 
 /* Differences that are equal but for rounding have no spread. */

@@ -17,6 +17,7 @@ struct statistics {
     double deviation; /* standard deviation, n - 1 in the denominator */
     double min, max;
     double without_worst; /* mean of all runs but the worst */
+    double low, high;     /* the 95% interval of the mean over runs, Student's; of two runs or more */
 };
 void statistics_of(struct statistics *statistics, const double *values, int count, enum direction direction);
 
