@@ -113,7 +113,8 @@ static void write_baselines(FILE *stream, const struct comparison *comparison, e
 
 static void write_arms(FILE *stream, const struct comparison *comparison)
 {
-    fputs("measure,arm,runs,diverged,mean,median,standard_deviation,min,max,without_worst,low,high\n", stream);
+    fputs("measure,arm,runs,diverged,mean,median,standard_deviation,min,max,without_worst,low,high\n",
+          stream);
     for (int i = 0; i < comparison->measure_count; i++) {
         for (int j = 0; j < comparison->arm_count; j++) {
             const struct comparison_arm *arm = &comparison->arms[j];

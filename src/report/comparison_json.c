@@ -92,8 +92,8 @@ static json_t *arm_json(const struct comparison *comparison, int index)
         append(&diverged, diverged_json(comparison, arm, i));
     for (int i = 0; i < comparison->measure_count; i++)
         put(&measures, measure_names[comparison->measures[i]], statistics_json(arm, comparison->measures[i]));
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "name", arm->name, "runs", runs, "diverged", diverged,
-                     "measures", measures, "cost", cost_json(arm), "lengths",
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "name", arm->name, "runs", runs, "diverged",
+                     diverged, "measures", measures, "cost", cost_json(arm), "lengths",
                      lengths_json(comparison, index), "baselines", predictions_arm_json(comparison, index));
 }
 
@@ -148,16 +148,16 @@ rotary_status comparison_json(const struct comparison *comparison, json_t **obje
         append(&contrasts, contrast_json(comparison, i, findings.verdicts.items[i]));
     for (int i = 0; i < comparison->measure_count; i++)
         append(&measures, json_string(measure_names[comparison->measures[i]]));
-    json_t *made = json_pack(
-        "{s:s, s:s, s:o, s:s?, s:I, s:I, s:i, s:i, s:I, s:i, s:o, s:o, s:o, s:o, s:s?, s:o, s:o}", "varied",
-        comparison->varied, "primary_measure", measure_names[comparison->measures[0]], "measures", measures,
-        "unlike", comparison->unlike, "problems", (json_int_t)comparison->problems, "steps",
-        (json_int_t)comparison->steps, "unfinished", comparison->unfinished, "seen_before",
-        comparison_seen_before(comparison), "seen_steps", (json_int_t)comparison_seen_steps(comparison),
-        "max_pairs", comparison->max_pairs, "verdicts", texts_json(&findings.verdicts), "notes",
-        texts_json(&findings.notes), "arms", arms, "contrasts", contrasts, "signature",
-        sentences_signature(comparison), "sentences", sentences_json(comparison), "predictions",
-        predictions_json(comparison));
+    json_t *made =
+        json_pack("{s:s, s:s, s:o, s:s?, s:I, s:I, s:i, s:i, s:I, s:i, s:o, s:o, s:o, s:o, s:s?, s:o, s:o}",
+                  "varied", comparison->varied, "primary_measure", measure_names[comparison->measures[0]],
+                  "measures", measures, "unlike", comparison->unlike, "problems",
+                  (json_int_t)comparison->problems, "steps", (json_int_t)comparison->steps, "unfinished",
+                  comparison->unfinished, "seen_before", comparison_seen_before(comparison), "seen_steps",
+                  (json_int_t)comparison_seen_steps(comparison), "max_pairs", comparison->max_pairs,
+                  "verdicts", texts_json(&findings.verdicts), "notes", texts_json(&findings.notes), "arms",
+                  arms, "contrasts", contrasts, "signature", sentences_signature(comparison), "sentences",
+                  sentences_json(comparison), "predictions", predictions_json(comparison));
     findings_free(&findings);
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY,

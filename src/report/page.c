@@ -349,8 +349,9 @@ static void write_reading(FILE *stream, const struct collection *collection)
         write_item(stream, "BLEU: of all translations of the test set together, made greedily at the end of "
                            "each run; of the validation set where there is no test set.");
     if (comparison->examples)
-        write_item(stream, "Scores of labels are of the last weights, on the test set where there is one, else on "
-                           "the validation set. What a sweep chose was chosen on the validation set.");
+        write_item(stream,
+                   "Scores of labels are of the last weights, on the test set where there is one, else on "
+                   "the validation set. What a sweep chose was chosen on the validation set.");
 }
 
 static void write_choices(FILE *stream, const char *choices)

@@ -16,7 +16,8 @@
 
 struct page {
     const struct collection *collection;
-    struct series scores; /* exact match, BLEU or that of labels; none of tasks that are scored by their loss */
+    struct series
+        scores; /* exact match, BLEU or that of labels; none of tasks that are scored by their loss */
     struct series validation, training;
     struct findings findings;
     struct arm_decays decays;

@@ -42,8 +42,7 @@ static void write_contrast(FILE *stream, const struct comparison *comparison, in
 
 static void write_beside(FILE *stream, const struct comparison *comparison, int arm, int baseline)
 {
-    const struct beside_baseline *beside =
-        &comparison->predictions->beside[arm * LABEL_BASELINES + baseline];
+    const struct beside_baseline *beside = &comparison->predictions->beside[arm * LABEL_BASELINES + baseline];
     if (!isfinite(beside->seeds.mean))
         return;
     fprintf(stream, "%s - %s, mean of %d run%s: %+.2f ", comparison->arms[arm].name,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is shown of predicted labels example by example: the baselines, and the paired bootstrap over examples,
- * as text, JSON and part of the page.
+ * What is shown of predicted labels example by example: the baselines, and the paired bootstrap over
+ * examples, as text, JSON and part of the page.
  */
 #ifndef ROTARY_REPORT_PREDICTIONS_H
 #define ROTARY_REPORT_PREDICTIONS_H

@@ -7,7 +7,13 @@
 
 #include "study/collection.h"
 
-enum series_kind { SERIES_TRAINING_LOSS, SERIES_VALIDATION_LOSS, SERIES_EXACT_MATCH, SERIES_BLEU, SERIES_LABELS };
+enum series_kind {
+    SERIES_TRAINING_LOSS,
+    SERIES_VALIDATION_LOSS,
+    SERIES_EXACT_MATCH,
+    SERIES_BLEU,
+    SERIES_LABELS
+};
 
 struct series_point {
     double step, value; /* value may be NaN */

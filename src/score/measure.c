@@ -3,10 +3,19 @@
 
 #include <stddef.h>
 
-const char *const measure_names[] = {
-    "validation_loss", "validation_loss_area", "exact_match", "steps_to_90", "bleu",
-    "accuracy",        "f1",                   "macro_f1",    "matthews",    "pearson",
-    "spearman",        "auto",                 NULL};
+const char *const measure_names[] = {"validation_loss",
+                                     "validation_loss_area",
+                                     "exact_match",
+                                     "steps_to_90",
+                                     "bleu",
+                                     "accuracy",
+                                     "f1",
+                                     "macro_f1",
+                                     "matthews",
+                                     "pearson",
+                                     "spearman",
+                                     "auto",
+                                     NULL};
 
 const struct measure_description measure_descriptions[MEASURES] = {
     [MEASURE_VALIDATION_LOSS] = {"validation loss, nats per token", "nats per token of validation loss", 4,
@@ -24,12 +33,12 @@ const struct measure_description measure_descriptions[MEASURES] = {
     [MEASURE_ACCURACY] = {"accuracy, %", "points of accuracy", 1, HIGHER_IS_BETTER, SCORING_CLASSES},
     [MEASURE_F1] = {"F1, %", "points of F1", 1, HIGHER_IS_BETTER, SCORING_CLASSES},
     [MEASURE_MACRO_F1] = {"macro F1, %", "points of macro F1", 1, HIGHER_IS_BETTER, SCORING_CLASSES},
-    [MEASURE_MATTHEWS] = {"Matthews correlation, in hundredths", "hundredths of Matthews correlation", 1, HIGHER_IS_BETTER,
-                          SCORING_CLASSES},
-    [MEASURE_PEARSON] = {"Pearson correlation, in hundredths", "hundredths of Pearson correlation", 1, HIGHER_IS_BETTER,
-                         SCORING_NUMBERS},
-    [MEASURE_SPEARMAN] = {"Spearman correlation, in hundredths", "hundredths of Spearman correlation", 1, HIGHER_IS_BETTER,
-                          SCORING_NUMBERS},
+    [MEASURE_MATTHEWS] = {"Matthews correlation, in hundredths", "hundredths of Matthews correlation", 1,
+                          HIGHER_IS_BETTER, SCORING_CLASSES},
+    [MEASURE_PEARSON] = {"Pearson correlation, in hundredths", "hundredths of Pearson correlation", 1,
+                         HIGHER_IS_BETTER, SCORING_NUMBERS},
+    [MEASURE_SPEARMAN] = {"Spearman correlation, in hundredths", "hundredths of Spearman correlation", 1,
+                          HIGHER_IS_BETTER, SCORING_NUMBERS},
 };
 
 bool measure_fits(enum measure measure, enum scoring scoring)
@@ -46,9 +55,11 @@ static const enum measure by_loss[] = {MEASURE_VALIDATION_LOSS, MEASURE_VALIDATI
                           by_number[] = {MEASURE_SPEARMAN, MEASURE_PEARSON, MEASURE_VALIDATION_LOSS,
                                          MEASURES};
 
-static const enum measure *const of_scoring[] = {
-    [SCORING_LOSS] = by_loss, [SCORING_EXACT_MATCH] = by_exact_match, [SCORING_BLEU] = by_bleu,
-    [SCORING_CLASSES] = by_class, [SCORING_NUMBERS] = by_number};
+static const enum measure *const of_scoring[] = {[SCORING_LOSS] = by_loss,
+                                                 [SCORING_EXACT_MATCH] = by_exact_match,
+                                                 [SCORING_BLEU] = by_bleu,
+                                                 [SCORING_CLASSES] = by_class,
+                                                 [SCORING_NUMBERS] = by_number};
 
 enum measure measure_usual(enum scoring scoring)
 {

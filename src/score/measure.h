@@ -35,8 +35,8 @@ enum measure {
     MEASURE_PEARSON,
     MEASURE_SPEARMAN,
     MEASURES,
-    MEASURE_AUTO = MEASURES /* what suits the task's scoring: exact match, BLEU, what labels are decided by, or
-                               the validation loss */
+    MEASURE_AUTO = MEASURES /* what suits the task's scoring: exact match, BLEU, what labels are decided by,
+                               or the validation loss */
 };
 
 /* Names of the measures as in JSON and in settings, then "auto"; NULL-terminated. */

@@ -23,7 +23,7 @@ struct resampling {
      * `chosen`, called from all threads. NULL: metric and rows. */
     double (*score)(const void *context, int system, const uint32_t *chosen);
     const void *context;
-    int64_t samples;            /* at least 1, at most 2^32 */
+    int64_t samples; /* at least 1, at most 2^32 */
     int64_t seed;
     int threads; /* 0: every processor */
 };

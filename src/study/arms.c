@@ -60,9 +60,9 @@ rotary_status arms_append(struct arms *arms, const char *name, json_t *set, json
                              "the arm %.60s... has a name of %zu bytes, wanted at most %d", name,
                              strlen(name), ARM_NAME_BYTES - 1);
     else if (arms_find(arms, name) >= 0)
-        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                             "two arms have the name %s: wanted each value once, and folders with different last parts",
-                             name);
+        status = rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "two arms have the name %s: wanted each value once, and folders with different last parts", name);
     if (status != ROTARY_OK) {
         json_decref(set);
         json_decref(chosen);

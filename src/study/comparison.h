@@ -86,15 +86,15 @@ struct comparison {
         measures[MEASURES]; /* those that are reported; the first is the primary one, which decides */
     int measure_count;
     enum scoring scoring;
-    bool has_problems;                       /* scored by exact match */
-    int64_t problems;                        /* of an evaluation */
-    int64_t examples;                        /* that labels were predicted of; 0: none */
-    bool test;                               /* labels are those of the test set, else of the validation set */
-    int64_t steps;                           /* of a run; the maximum where they differ */
-    int unfinished;                          /* runs that are not finished, begun or not */
-    int diverged;                            /* records of runs that diverged */
-    const struct sentence_scores *sentences; /* of translations, set by collection_read_answers; NULL: they
-                                                were not read. Borrowed */
+    bool has_problems; /* scored by exact match */
+    int64_t problems;  /* of an evaluation */
+    int64_t examples;  /* that labels were predicted of; 0: none */
+    bool test;         /* labels are those of the test set, else of the validation set */
+    int64_t steps;     /* of a run; the maximum where they differ */
+    int unfinished;    /* runs that are not finished, begun or not */
+    int diverged;      /* records of runs that diverged */
+    const struct sentence_scores *sentences;  /* of translations, set by collection_read_answers; NULL: they
+                                                 were not read. Borrowed */
     const struct example_scores *predictions; /* of labels, likewise */
 };
 

@@ -89,8 +89,8 @@ static rotary_status measure_evaluation(const struct trainer *trainer, const ato
     const struct run_config *config = trainer->config;
     const enum scoring scoring = task_scoring(trainer->task);
     int64_t sequences = config->train.validation_sequences,
-            all = scoring == SCORING_EXACT_MATCH || scoring == SCORING_BLEU ? config->task.problems
-                                                                            : sequences;
+            all =
+                scoring == SCORING_EXACT_MATCH || scoring == SCORING_BLEU ? config->task.problems : sequences;
     double part = all > MAX_PROBLEMS ? (double)MAX_PROBLEMS / (double)all : 1;
     const struct evaluation_config how = {
         .seed = (uint64_t)config->train.seed,

@@ -172,8 +172,9 @@ static rotary_status read_rows(const struct reading *reading, const struct table
 {
     const int64_t count = reading->corpus.counts[reading->split];
     if (table->rows != count)
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s has %lld predictions, wanted %lld, one for each example",
-                           table->path, (long long)table->rows, (long long)count);
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s has %lld predictions, wanted %lld, one for each example", table->path,
+                           (long long)table->rows, (long long)count);
     rotary_status status = ROTARY_OK;
     for (int64_t row = 0; row < count && status == ROTARY_OK; row++)
         status = read_row(reading, table, row, answers, error);
@@ -210,8 +211,8 @@ static rotary_status read_run(struct reading *reading, const struct record *reco
     reading->whole[system] = found;
     if (!(fabs(found - recorded) <= same_score) && !(isnan(found) && isnan(recorded)))
         return rotary_fail(error, ROTARY_BAD_FILE,
-                           "the score of %s is %.4f and was %.4f when the run ended: it has changed since", path,
-                           found, recorded);
+                           "the score of %s is %.4f and was %.4f when the run ended: it has changed since",
+                           path, found, recorded);
     return ROTARY_OK;
 }
 
@@ -269,8 +270,7 @@ static rotary_status read_all(struct reading *reading, const struct comparison *
     reading->of_record = calloc((size_t)comparison->record_count, sizeof *reading->of_record);
     if (!reading->systems || !reading->whole || !reading->of_record)
         return fail_memory(error);
-    rotary_status status =
-        labelled_text_read(&reading->corpus, &reading->decides, first->config, error);
+    rotary_status status = labelled_text_read(&reading->corpus, &reading->decides, first->config, error);
     if (status == ROTARY_OK)
         status = read_labels(reading, comparison, error);
     if (status == ROTARY_OK)

@@ -28,11 +28,11 @@ struct example_scores {
     const struct comparison *comparison; /* borrowed */
     char *fault; /* why there are none, a sentence without its full stop; all else is zero then. NULL: nothing
                   */
-    enum measure measure;                /* the comparison's score of labels */
-    const char *split;                   /* "test" or "validation" */
-    int64_t count;                       /* examples; 0: no run has been scored */
-    double baselines[LABEL_BASELINES];   /* as the measure has it; NaN: it has no such score */
-    struct beside_baseline *beside;      /* [arms][LABEL_BASELINES] */
+    enum measure measure;                 /* the comparison's score of labels */
+    const char *split;                    /* "test" or "validation" */
+    int64_t count;                        /* examples; 0: no run has been scored */
+    double baselines[LABEL_BASELINES];    /* as the measure has it; NaN: it has no such score */
+    struct beside_baseline *beside;       /* [arms][LABEL_BASELINES] */
     struct resampled_contrast *contrasts; /* [contrasts of the comparison] */
 };
 

@@ -53,8 +53,7 @@ static rotary_status read_labels(const struct line *line, const json_t *object, 
     if (!labels)
         return ROTARY_OK;
     struct label_scores read = {.decides = LABEL_SCORES};
-    rotary_status status =
-        record_field_count(&line->source, labels, "examples", &read.examples, error);
+    rotary_status status = record_field_count(&line->source, labels, "examples", &read.examples, error);
     for (int i = 0; status == ROTARY_OK && i < LABEL_SCORES; i++) {
         read.values[i] = (double)NAN;
         if (json_object_get(labels, label_score_names[i]))

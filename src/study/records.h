@@ -26,7 +26,7 @@ struct record_evaluation {
     int64_t translated, test_translated; /* sentences of validation and test set; 0: none was translated */
     double bleu, test_bleu;
     struct label_scores labels, test_labels; /* examples 0: there are none */
-    bool averaged; /* of the mean of the last checkpoints */
+    bool averaged;                           /* of the mean of the last checkpoints */
 };
 
 struct record_sample { /* of the last evaluation that has samples; strings belong to the record */

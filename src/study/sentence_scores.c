@@ -161,8 +161,7 @@ static rotary_status resample_contrasts(struct sentence_scores *scores, const st
     rotary_status status = systems_create(&systems, scores, comparison->record_count, error);
     const struct resampled_runs runs = {SENTENCE_SAMPLES, systems.of_record, systems.corpus, systems.scores};
     for (int i = 0; status == ROTARY_OK && i < comparison->contrast_count; i++)
-        status =
-            resampled_contrast_find(&scores->contrasts[i], &comparison->contrasts[i], &runs, error);
+        status = resampled_contrast_find(&scores->contrasts[i], &comparison->contrasts[i], &runs, error);
     systems_free(&systems);
     return status;
 }

@@ -32,14 +32,14 @@ struct sentence_scores {
     const struct comparison *comparison; /* borrowed */
     char *fault; /* why there are none, a sentence without its full stop; all else is zero then. NULL: nothing
                   */
-    const char *split;                   /* "test" or "validation" */
-    int64_t count;                       /* sentences */
-    char signature[SIGNATURE_BYTES];     /* of the bootstrap */
-    struct split_text text;              /* sources and references */
-    struct sentence_run *runs;           /* [records] */
+    const char *split;                    /* "test" or "validation" */
+    int64_t count;                        /* sentences */
+    char signature[SIGNATURE_BYTES];      /* of the bootstrap */
+    struct split_text text;               /* sources and references */
+    struct sentence_run *runs;            /* [records] */
     struct resampled_contrast *contrasts; /* [contrasts of the comparison] */
-    int *shown;                          /* [arms]: the record whose translations are shown, the one with the
-                                            median BLEU, of two the lower; -1: the arm has no run */
+    int *shown;                           /* [arms]: the record whose translations are shown, the one with the
+                                             median BLEU, of two the lower; -1: the arm has no run */
     struct sentence_choice choices[SENTENCE_SHOWN]; /* by line: half of them spread over the lengths of
                                                        sources; the other half those of which the BLEU of the
                                                        shown runs differs most. Of one arm all are spread. */

@@ -408,7 +408,7 @@ static void check_tables(const struct collection *collection)
     rotary_error error;
     CHECK_INT(comparison_csv(collection, CSV_ARMS, &text, &error), ROTARY_OK);
     CHECK_TEXT(strtok_r(text, "\n", &rest),
-               "measure,arm,runs,diverged,mean,median,standard_deviation,min,max,without_worst");
+               "measure,arm,runs,diverged,mean,median,standard_deviation,min,max,without_worst,low,high");
     for (int i = 0; i < comparison->measure_count; i++)
         for (int j = 0; j < 3; j++) {
             enum measure measure = comparison->measures[i];
@@ -422,9 +422,11 @@ static void check_tables(const struct collection *collection)
                                      time ? times->deviation : of.deviation,
                                      time ? times->min : of.sorted[0],
                                      time ? times->max : of.sorted[of.count - 1],
-                                     time ? times->without_worst : of.without_worst};
+                                     time ? times->without_worst : of.without_worst,
+                                     times->low,
+                                     times->high};
             snprintf(wanted, sizeof wanted, "%s,%s", measure_names[measure], arms[j]);
-            check_row(&rest, wanted, values, 8);
+            check_row(&rest, wanted, values, 10);
         }
     CHECK(strtok_r(NULL, "\n", &rest) == NULL);
     free(text);

@@ -30,6 +30,8 @@ static void check_goldens(void)
         CHECK_NEAR(up.deviation, golden->deviation, bound);
         CHECK_NEAR(up.min, golden->min, 0);
         CHECK_NEAR(up.max, golden->max, 0);
+        CHECK_NEAR(up.low, golden->low, 1e-12 * fabs(golden->low));
+        CHECK_NEAR(down.high, golden->high, 1e-12 * fabs(golden->high));
         CHECK_NEAR(up.without_worst, golden->without_min, bound);
         CHECK_NEAR(down.without_worst, golden->without_max, bound);
 

@@ -6,6 +6,7 @@
 #include "file/file.h"
 #include "support/scratch.h"
 #include "task/label_baselines.h"
+#include "task/labelled_corpus.h"
 #include "task/text.h"
 #include "train/label_predictions.h"
 
