@@ -134,8 +134,10 @@ static rotary_status read_tried(const struct sweep_call *call, const struct arm 
         if (status != ROTARY_OK)
             break;
         /* Arms are judged by the test set, so nothing is chosen by it. */
-        for (int64_t j = 0; j < records[i].evaluation_count; j++)
-            records[i].evaluations[j].test_translated = records[i].evaluations[j].test_labels.examples = 0;
+        for (int64_t j = 0; j < records[i].evaluation_count; j++) {
+            records[i].evaluations[j].test_translated = 0;
+            records[i].evaluations[j].test_labels.examples = 0;
+        }
         free(records[i].arm);
         records[i].arm = strdup(names[i / runs]);
         if (!records[i].arm)

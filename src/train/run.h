@@ -15,10 +15,10 @@
  *     average.safetensors    the mean of the last average_checkpoints checkpoints, at the end of a run
  *     translations.txt       of a task of translations: those of the test set, or without one of the
  *                            validation set, at the end of a run, one a line
- *     lengths.json           scores at other lengths, where a comparison was asked for them
- *                            (study/record_lengths.h)
- *     decay.json             mean scores by distance, made by `rotary decay` (study/measured_decay.h)
- *     report.html            made by `rotary report`
+ *     predictions.tsv        of a task with labels: those of the test set, or without one of the validation
+ * set, at the end of a run (train/label_predictions.h) lengths.json           scores at other lengths, where
+ * a comparison was asked for them (study/record_lengths.h) decay.json             mean scores by distance,
+ * made by `rotary decay` (study/measured_decay.h) report.html            made by `rotary report`
  *
  * Lines of metrics.jsonl, in order of time; steps are counted from 1:
  *     {"step":10,"loss":2.13,"learning_rate":0.00025,"gradient_norm":0.71,"tokens_per_second":51234.5}
@@ -27,6 +27,9 @@
  *     {"step":900,"evaluation":{"correct":0,"problems":0,"loss":1.9,"accuracy":0.61,"seconds":9.3,"bleu":36.4,
  *      "translated":1014,"signature":"nrefs:1|case:lc|...","test":{"bleu":37.0,"translated":1000,"loss":1.8,
  *      "accuracy":0.62},"checkpoint":"average"},"samples":[...]}
+ *     {"step":96,"evaluation":{"correct":0,"problems":0,"loss":0.4,"accuracy":0.81,"seconds":2.1,"labels":{
+ *      "examples":883,"score":"matthews","accuracy":0.81,"matthews":0.52, ...},"test":{"labels":{...},
+ *      "loss":0.5}},"samples":[]}
  *     {"step":731,"diverged":"loss"}       the last line of a run that diverged: its loss, gradient norm or
  *                                          validation loss was not finite at that step
  * "loss" is the training loss, the mean in nats per token over the steps since the last line; within
@@ -36,8 +39,9 @@
  * whose argmax is correct. A sample's "answer" is the correct one. Of a task of translations, "bleu" is that
  * of the first "translated" sentences of the validation set, translated greedily; of all of them at the end
  * of a run, which also translates the test set. A sample is then a source, its reference ("answer") and its
- * translation. "checkpoint" is "average" where the mean of the last checkpoints was evaluated, at the end of
- * a run that makes one, after the evaluation of its own weights.
+ * translation. Of a task with labels, "labels" has the scores of all validation examples (train/metrics.h),
+ * and at the end of a run also those of the test set. "checkpoint" is "average" where the mean of the last
+ * checkpoints was evaluated, at the end of a run that makes one, after the evaluation of its own weights.
  */
 #ifndef ROTARY_TRAIN_RUN_H
 #define ROTARY_TRAIN_RUN_H

@@ -60,6 +60,8 @@ static void check_names(void)
          "norm=layer_norm,bias=true norm=layer_norm,bias=false norm=rms_norm,bias=true "
          "norm=rms_norm,bias=false "},
         {{"hidden_size=64,128"}, "hidden_size=64 hidden_size=128 "},
+        {{"init=runs/masked-rope,/a/b c//,", "position=rope,none"},
+         "masked-rope,rope masked-rope,none b_c,rope b_c,none scratch,rope scratch,none "},
         {{"layer_types=[\"full_attention\",\"sliding_attention\"],null"},
          "layer_types=[full_attention,sliding_attention] layer_types=null "},
         {{"rope_scaling={\"rope_type\":\"yarn\",\"factor\":4},{\"rope_type\": \"a, b/c\"}"},
@@ -101,6 +103,8 @@ static void check_refused(void)
         {{"task=index,prefix"}, "each task has measures of its own"},
         {{"problems=1,2"}, "wanted --problems"},
         {{"primary_measure=exact_match,validation_loss"}, "it decides the comparison"},
+        {{"init=a/b,c/b"}, "two arms have the name b: wanted each value once, and folders"},
+        {{"init=a,a"}, "--vary names a twice"},
         {{"rope_scaling={\"a\":1},{\"a\":\"1\"}"}, "two arms have the name rope_scaling={a:1}"},
         {{"rope_scaling={\"a\":\"a name that is so long that no folder should have it, and that goes on and "
           "on "

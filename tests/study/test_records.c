@@ -173,6 +173,14 @@ static void check_damages(const char *folder)
     check_damage(folder, "{\"step\":20}", "\"step\" is 20, wanted lines in ascending order");
     check_damage(folder, "{\"step\":40,\"loss\":\"low\"}", "\"loss\" is \"low\", wanted a number");
     check_damage(folder, "{\"step\":40,\"evaluation\":[]}", "\"evaluation\" is [], wanted an object");
+    check_damage(folder,
+                 "{\"step\":40,\"evaluation\":{\"problems\":0,\"correct\":0,\"loss\":1,\"labels\":{"
+                 "\"examples\":3,\"score\":\"bleu\"}}}",
+                 "\"score\" is \"bleu\", wanted the name of a score of labels");
+    check_damage(folder,
+                 "{\"step\":40,\"evaluation\":{\"problems\":0,\"correct\":0,\"loss\":1,\"test\":{\"labels\":{"
+                 "\"examples\":3,\"score\":\"f1\",\"f1\":\"high\"}}}}",
+                 "\"f1\" is \"high\", wanted a number");
     check_damage(folder, "{\"step\":40,\"evaluation\":{\"problems\":4,\"correct\":5}}",
                  "\"correct\" is 5, wanted at most \"problems\"");
     check_damage(
