@@ -180,7 +180,7 @@ static rotary_status check_arm(const struct comparison_plan *plan, int index, co
     rotary_status status = run_config_from_json(&recorded, object, path, error);
     json_decref(object);
     if (status == ROTARY_OK)
-        status = run_config_check_recorded(&recorded, run_vocabulary_folder(&recorded, NULL), error);
+        status = run_config_check_recorded(&recorded, NULL, error);
     recorded.train.seed = config->train.seed;
     if (status == ROTARY_OK)
         status = run_config_check_same(config, &recorded, path, error);

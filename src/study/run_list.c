@@ -214,7 +214,7 @@ static rotary_status train_one(void *argument, const struct jobs_item *item, rot
     const struct listed_run *listed = &call->list->runs[item->index];
     struct run_config config = *listed->config;
     config.train.seed = listed->seed;
-    rotary_status status = run_config_check_recorded(&config, run_vocabulary_folder(&config, NULL), error);
+    rotary_status status = run_config_check_recorded(&config, NULL, error);
     char folder[FILE_PATH_BYTES];
     if (status == ROTARY_OK)
         status = file_path(folder, call->list->folder, listed->name, error);

@@ -341,7 +341,9 @@ static rotary_status check_settings(struct run_config *config, const struct task
 
 rotary_status run_config_check_recorded(struct run_config *config, const char *folder, rotary_error *error)
 {
-    return check_settings(config, &(struct task_request){.folder = folder, .own = folder != NULL}, error);
+    const struct task_request vocabularies = {.folder = run_vocabulary_folder(config, folder),
+                                              .own = folder != NULL};
+    return check_settings(config, &vocabularies, error);
 }
 
 rotary_status run_config_check(struct run_config *config, rotary_error *error)

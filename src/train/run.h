@@ -91,7 +91,8 @@ ROTARY_CHECKED rotary_status run_config_check(struct run_config *config, rotary_
  * of the task and of training must be valid. run_config_check does this too. */
 ROTARY_CHECKED rotary_status run_config_derive_steps(struct run_config *config, const char *folder,
                                                      rotary_error *error);
-/* The same for a run that there is already, in `folder`, which has its vocabularies: keys that contradict
+/* The same for a run that there is already, in `folder`, which has its vocabularies (NULL: they are those of
+ * `init`, or are made): keys that contradict
  * each other are accepted, since an earlier version of the program may have trained with them, and what they
  * compute has not changed. */
 ROTARY_CHECKED rotary_status run_config_check_recorded(struct run_config *config, const char *folder,

@@ -56,7 +56,8 @@ small="$model $files --set sequence_length=16"
     does 0 train classification --resume --steps 30 --out part
     does 0 train classification $small --set schedule=constant --steps 30 --out whole
     cmp part/model.safetensors whole/model.safetensors || complain "a resumed run is another one"
-    [ "$(wc -l <run/predictions.tsv)" = 32 ] || complain "not a prediction for each example"
+    [ "$(wc -l <run/predictions.tsv)" = 18 ] || complain "not a prediction for each test example"
+    [ "$(wc -l <part/predictions.tsv)" = 32 ] || complain "not a prediction for each validation example"
 
     does 0 evaluate run --predictions file --split test --json
     has evaluation.labels.examples 17
@@ -75,14 +76,16 @@ small="$model $files --set sequence_length=16"
     # A filter: the labels of predictions.tsv, from the run's folder alone.
     awk -F'\t' 'NR > 1 { print $3 }' text/dev.tsv >lines
     awk -F'\t' 'NR > 1 { print $3 "\t" $4 }' text/dev.tsv >paired
+    awk -F'\t' 'NR > 1 { print $3 }' text/test.tsv >tested # whose predictions `run` has
     mv text away
     for run in run pairs numbers; do
         lines=lines
+        [ $run = run ] && lines=tested
         [ $run = pairs ] && lines=paired
         "$rotary" classify $run --top-k 1 <$lines >out 2>err
         [ $run = numbers ] && "$rotary" classify $run <$lines >out 2>err
         awk -F'\t' 'NR > 1' $run/predictions.tsv | paste - out >both
-        [ "$(wc -l <both)" = 31 ] && [ "$(wc -l <out)" = 31 ] || complain "classify $run: not a line for each: $(cat err)"
+        [ "$(wc -l <both)" = "$(wc -l <$lines)" ] && [ "$(wc -l <out)" = "$(wc -l <$lines)" ] || complain "classify $run: not a line for each: $(cat err)"
         awk -F'\t' -v run=$run 'function near(a, b) { return a - b < 0.001 && b - a < 0.001 }
             run == "numbers" ? !near($3, $4) : $6 != $3 || !near($7, $4 > $5 ? $4 : $5) { exit 1 }' both ||
             complain "classify $run says otherwise than predictions.tsv: $(head -2 both)"
