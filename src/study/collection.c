@@ -222,6 +222,25 @@ static rotary_status name_arm(struct record *record, const json_t *keys, rotary_
     return rename_arm(record, name, error);
 }
 
+/* A name leaves out what no folder's name may have: two values must not become one arm. */
+static rotary_status check_arms(const struct record *records, int count, const json_t *keys,
+                                rotary_error *error)
+{
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < i; j++)
+            for (size_t k = 0; k < json_array_size(keys); k++) {
+                const char *key = json_string_value(json_array_get(keys, k));
+                if (strcmp(records[i].arm, records[j].arm) == 0 &&
+                    !json_equal(json_object_get(records[i].config, key),
+                                json_object_get(records[j].config, key)))
+                    return rotary_fail(
+                        error, ROTARY_INVALID_ARGUMENT,
+                        "%s and %s differ in %s, by which both are named %s: wanted other runs",
+                        records[j].folder, records[i].folder, key, records[i].arm);
+            }
+    return ROTARY_OK;
+}
+
 /* Runs that are not alike have the keys that they differ in in their names, too, so that none shares an arm
  * with one that it does not compare with. Where that makes too long a name, it is the folder. */
 static rotary_status name_apart(struct record *record, const json_t *found, rotary_error *error)
@@ -266,6 +285,8 @@ static rotary_status name_arms(struct collection *collection, const json_t *keys
     rotary_status status = found ? ROTARY_OK : no_memory(error);
     for (int i = 0; varied && status == ROTARY_OK && i < count; i++)
         status = name_arm(&records[i], keys, error);
+    if (varied && status == ROTARY_OK)
+        status = check_arms(records, count, keys, error);
     if (status == ROTARY_OK)
         status = alike_runs(&collection->unlike, records, count, keys, found, error);
     for (int i = 0; status == ROTARY_OK && collection->unlike && i < count; i++)

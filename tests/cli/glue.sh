@@ -122,6 +122,17 @@ fine="$training --set classification_min_frequency=1"
         --vary init=pretrained/rope,pretrained/../pretrained/rope --out none
     refuses 2 "which the comparison varies" compare classification $fine --vary init=pretrained/rope --set init=pretrained/rope --out none
 
+    # Runs that are compared without a comparison: by the folders that they begin with, which must not be taken for one.
+    mkdir copied
+    cp -r pretrained/rope copied
+    for folder in pretrained/rope pretrained/learned copied/rope; do
+        does 0 train classification --init $folder $fine $sst --set position=rope --set epochs=0 --steps 2 --out "plain/$folder"
+    done
+    does 0 report plain/pretrained/rope plain/pretrained/learned --vary init --out page.html --json
+    has arms.0.name '"rope"'
+    has arms.1.name '"learned"'
+    refuses 1 "differ in init, by which both are named rope" report plain/pretrained/rope plain/copied/rope --vary init --out page.html
+
     # Five datasets, one table.
     ROTARY=$rotary sh "$glue" data glue pretrained/learned pretrained/rope -- $fine --set learning_rate=0.02 --set epochs=2 --runs 2 \
         >table 2>err || complain "scripts/glue fails"
