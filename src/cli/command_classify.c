@@ -43,9 +43,10 @@ static rotary_status split_line(const struct classifier *classifier, const struc
     *example = (struct labelled_example){.first = *line};
     const char *tab = memchr(line->bytes, '\t', (size_t)line->count);
     const char *end = line->bytes + line->count;
-    if (!classifier->pairs && !tab)
+    const bool pair = classifier->pairs || (classifier->labels.pairs_unknown && tab);
+    if (!pair && !tab)
         return ROTARY_OK;
-    if (!classifier->pairs)
+    if (!pair)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "there is a tab: wanted a single text, as the model was trained on");
     if (!tab || memchr(tab + 1, '\t', (size_t)(end - tab - 1)))
@@ -87,13 +88,13 @@ static rotary_status compute(void *context, const struct text_line *line, rotary
     if (status != ROTARY_OK)
         return status;
     const int64_t count = tokens.begins[1];
-    if (classifier->pairs)
+    if (example.second.bytes)
         segments = malloc((size_t)count * sizeof *segments);
     for (int64_t i = 0; segments && i < count; i++)
         segments[i] = i >= tokens.seconds[0];
     const struct batch batch = {
         .input = {.batch = 1, .time = count, .tokens = tokens.tokens, .segments = segments}};
-    status = classifier->pairs && !segments
+    status = example.second.bytes && !segments
                  ? rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld tokens", (long long)count)
                  : transformer_logits(classifier->model.transformer, &batch, classifier->logits, error);
     if (status == ROTARY_OK && !classifier->labels.regression)
@@ -195,7 +196,10 @@ const struct command command_classify = {
     .operands = "DIR",
     .summary = "labels texts: standard input to standard output",
     .more =
-        "DIR is the folder of a run of the task classification. Every line of standard input is a text, or a "
+        "DIR is the folder of a run of the task classification, or of a BERT or RoFormer of transformers "
+        "with a "
+        "head for sequence classification, which reads texts and pairs. Every line of standard input is a "
+        "text, or a "
         "pair with a tab between the texts, as the run was trained on. It becomes a line with the most "
         "probable class, a tab and its probability; of a regression it becomes the number. What a sequence "
         "of the run has no room for is cut off, as in training.",

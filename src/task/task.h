@@ -187,6 +187,7 @@ struct task_labels {
     const struct text_line *names; /* [classes]; they live as long as the task */
     bool regression;               /* an example has a number as its label, and a row a value */
     enum label_score score;        /* what predictions are scored by */
+    bool pairs_unknown;            /* of a model whose texts are not known: they may be pairs or not */
 };
 struct task_labels task_labels(const struct task *task);
 /* What became of the lines of a split. */

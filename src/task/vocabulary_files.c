@@ -18,14 +18,19 @@ rotary_status vocabulary_load(struct task *task, const char *path, rotary_error 
 
 rotary_status vocabulary_find_saved(char *path, const char *folder, rotary_error *error)
 {
+    /* The last two are those of models of transformers, in the order in which it looks for them. */
+    const char *const names[] = {vocabulary_files[1][SHARED_VOCABULARY],
+                                 vocabulary_files[0][SHARED_VOCABULARY], "tokenizer.json", "vocab.txt"};
     bool found = false;
     rotary_status status = ROTARY_OK;
-    for (int kind = VOCABULARY_KINDS - 1; kind >= 0 && status == ROTARY_OK && !found; kind--) {
-        status = file_path(path, folder, vocabulary_files[kind][SHARED_VOCABULARY], error);
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && status == ROTARY_OK && !found; i++) {
+        status = file_path(path, folder, names[i], error);
         if (status == ROTARY_OK)
             status = file_find(path, &found, error);
     }
-    return status;
+    return status == ROTARY_OK && !found
+               ? file_path(path, folder, vocabulary_files[0][SHARED_VOCABULARY], error)
+               : status;
 }
 
 rotary_status vocabulary_train_pieces(struct task *task, struct tokenizer **tokenizer,

@@ -6,6 +6,7 @@
 #include "layer/encoding.h"
 #include "train/checkpoint.h"
 #include "train/folder.h"
+#include "train/huggingface_run.h"
 
 rotary_status initial_weights_model(struct run_config *config, rotary_error *error)
 {
@@ -60,9 +61,15 @@ rotary_status initial_weights_load(const struct run_config *config, struct param
     struct safetensors *file = NULL;
     int64_t step;
     int copied;
+    bool transformers = false;
     rotary_status status = run_read_config(config->train.init, &recorded, error);
+    if (status == ROTARY_OK)
+        status = huggingface_run_find(config->train.init, &transformers, error);
     if (status != ROTARY_OK)
         return status;
+    const bool same_task = recorded.task.task == config->task.task;
+    if (transformers)
+        return huggingface_run_load(config->train.init, same_task, parameters, error);
     const struct checkpoint_weights weights = {
         .folder = config->train.init, .name = FOLDER_MODEL, .kind = CHECKPOINT_LAST, .config = &recorded};
     status = checkpoint_open_weights(&weights, &file, &step, error);
@@ -70,7 +77,7 @@ rotary_status initial_weights_load(const struct run_config *config, struct param
         return status;
     status = copy_values(file, parameters, &copied, error);
     if (status == ROTARY_OK)
-        status = check_copied(file, parameters, copied, recorded.task.task == config->task.task, error);
+        status = check_copied(file, parameters, copied, same_task, error);
     safetensors_close(file);
     return status;
 }

@@ -5,9 +5,27 @@
 #include "file/memory.h"
 #include "train/checkpoint.h"
 #include "train/corpus_record.h"
+#include "train/huggingface_run.h"
 #include "train/train.h"
 
-/* `recorded` is the configuration of the folder. */
+/* `recorded` is the configuration of the folder. Of a model of transformers there is the last checkpoint
+ * alone, and nobody says after how many steps. */
+static rotary_status load_weights(const struct train_load_call *call, const struct run_config *recorded,
+                                  struct trained_model *model, rotary_error *error)
+{
+    struct parameters *parameters = transformer_parameters(model->transformer);
+    bool transformers = false;
+    rotary_status status = ROTARY_OK;
+    if (call->checkpoint == CHECKPOINT_LAST)
+        status = huggingface_run_find(call->folder, &transformers, error);
+    if (status != ROTARY_OK)
+        return status;
+    model->step = 0;
+    return transformers ? huggingface_run_load(call->folder, true, parameters, error)
+                        : checkpoint_load_model(call->folder, call->checkpoint, recorded, parameters,
+                                                &model->step, error);
+}
+
 static rotary_status create_model(const struct train_load_call *call, const struct run_config *recorded,
                                   struct trained_model *model, rotary_error *error)
 {
@@ -23,8 +41,7 @@ static rotary_status create_model(const struct train_load_call *call, const stru
                                     (uint64_t)config->train.seed, error);
     if (status != ROTARY_OK)
         return status;
-    status = checkpoint_load_model(call->folder, call->checkpoint, recorded,
-                                   transformer_parameters(model->transformer), &model->step, error);
+    status = load_weights(call, recorded, model, error);
     if (status != ROTARY_OK)
         transformer_destroy(model->transformer);
     return status;

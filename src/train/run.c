@@ -3,11 +3,13 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "huggingface/encoder_config.h"
 #include "model/config_check.h"
 #include "model/contradictions.h"
 #include "score/measure.h"
 #include "train/corpus_record.h"
 #include "train/folder.h"
+#include "train/huggingface_run.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
 #include "train/vocabulary.h"
@@ -470,6 +472,25 @@ static rotary_status fail_in_file(const char *path, rotary_status status, rotary
     return rotary_fail(error, ROTARY_BAD_FILE, "%s: %.400s", path, inner.message);
 }
 
+/* Of a run of this program; `object` is changed. */
+static rotary_status read_own(const char *folder, const char *path, json_t *object, struct run_config *config,
+                              rotary_error *error)
+{
+    rotary_status status = file_check_format(path, object, RUN_FORMAT, error);
+    json_object_del(object, "format"); /* not a setting, nor are the following */
+    json_object_del(object, RUN_PARAMETERS);
+    json_object_del(object, RUN_CORPUS);
+    json_t *vocabulary = vocabulary_take(object);
+    if (status == ROTARY_OK)
+        status = run_config_from_json(config, object, path, error);
+    if (status == ROTARY_OK)
+        status = run_config_check_recorded(config, folder, error);
+    if (status == ROTARY_OK)
+        status = vocabulary_check(vocabulary, &config->task, folder, path, error);
+    json_decref(vocabulary);
+    return status;
+}
+
 rotary_status run_read_config(const char *folder, struct run_config *config, rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
@@ -487,19 +508,14 @@ rotary_status run_read_config(const char *folder, struct run_config *config, rot
     status = file_read_json(path, &object, error);
     if (status != ROTARY_OK)
         return status;
-    status = file_check_format(path, object, RUN_FORMAT, error);
-    json_object_del(object, "format"); /* not a setting, nor are the following */
-    json_object_del(object, RUN_PARAMETERS);
-    json_object_del(object, RUN_CORPUS);
-    json_t *vocabulary = vocabulary_take(object);
     struct run_config read;
-    if (status == ROTARY_OK)
-        status = run_config_from_json(&read, object, path, error);
-    if (status == ROTARY_OK)
-        status = run_config_check_recorded(&read, folder, error);
-    if (status == ROTARY_OK)
-        status = vocabulary_check(vocabulary, &read.task, folder, path, error);
-    json_decref(vocabulary);
+    if (encoder_config_is(object)) {
+        status = huggingface_run_config(object, path, &read, error);
+        if (status == ROTARY_OK)
+            status = run_config_check_recorded(&read, folder, error);
+    } else {
+        status = read_own(folder, path, object, &read, error);
+    }
     json_decref(object);
     if (status == ROTARY_OK)
         *config = read;

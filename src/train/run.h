@@ -125,8 +125,8 @@ bool run_config_equal(const struct run_config *a, const struct run_config *b);
 /* Keeps the keys that are fixed for a run: sets those that may change to their defaults. */
 void run_config_keep_fixed(struct run_config *config);
 
-/* Reads and checks config.json of a run's folder. Refuses another "format", a folder without a run, and a
- * vocabulary that is not the task's. */
+/* Reads and checks config.json of a run's folder, or of one of transformers (train/huggingface_run.h).
+ * Refuses another "format", a folder without a run, and a vocabulary that is not the task's. */
 ROTARY_CHECKED rotary_status run_read_config(const char *folder, struct run_config *config,
                                              rotary_error *error);
 /* Writes config.json and the vocabularies of `task`, which is that of the configuration. parameters: numbers

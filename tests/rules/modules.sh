@@ -19,7 +19,7 @@ BEGIN {
     below["text"] = "file base"
     below["score"] = "text base"
     below["task"] = "score text file base"
-    below["train"] = "task score text model " below["model"]
+    below["train"] = "task score text huggingface model " below["model"]
     below["benchmark"] = "train kernel " below["train"]
     below["study"] = "train " below["train"]
     # A page is made from records of runs: never through a header that can train.

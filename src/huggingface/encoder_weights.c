@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "huggingface/encoder_weights.h"
+
+#include "base/fail.h"
+#include "file/file.h"
+#include "huggingface/tensor_names.h"
+#include "model/parameters_load.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PARTS = 3, NAME_BYTES = 128 };
+
+/* A module of this program's models, and those of transformers' that it has one below the other; without
+ * "layers.N." and "encoder.layer.N.". */
+struct module_names {
+    const char *ours, *theirs[PARTS];
+};
+
+static const struct module_names of_embedding[] = {
+    {"embedding", {"embeddings.word_embeddings"}},
+    {"embedding.position", {"embeddings.position_embeddings"}},
+    {"embedding.type", {"embeddings.token_type_embeddings"}},
+    {"embedding.norm", {"embeddings.LayerNorm"}},
+    {NULL, {NULL}},
+};
+static const struct module_names of_layer[] = {
+    {"attention.query_key_value", {"attention.self.query", "attention.self.key", "attention.self.value"}},
+    {"attention.output", {"attention.output.dense"}},
+    {"attention_norm", {"attention.output.LayerNorm"}},
+    {"feed_forward.up", {"intermediate.dense"}},
+    {"feed_forward.down", {"output.dense"}},
+    {"feed_forward_norm", {"output.LayerNorm"}},
+    {NULL, {NULL}},
+};
+/* Behind the last layer. */
+static const struct module_names of_bert_head[] = {
+    {"transform.dense", {"cls.predictions.transform.dense"}},
+    {"transform.norm", {"cls.predictions.transform.LayerNorm"}},
+    {"output", {"cls.predictions.decoder"}},
+    {"pooler.dense", {"bert.pooler.dense"}},
+    {"classifier", {"classifier"}},
+    {NULL, {NULL}},
+};
+static const struct module_names of_roformer_head[] = {
+    {"transform.dense", {"cls.predictions.transform.dense"}},
+    {"transform.norm", {"cls.predictions.transform.LayerNorm"}},
+    {"output", {"cls.predictions.decoder"}},
+    {"pooler.dense", {"classifier.dense"}},
+    {"classifier", {"classifier.out_proj"}},
+    {NULL, {NULL}},
+};
+
+/* Other names of the same tensor: those of models without a head, and of those that were once TensorFlow's.
+ * The bias of the output projection is a parameter of its own, and one of `decoder`. */
+static const struct {
+    const char *end, *other;
+} other_ends[] = {{".LayerNorm.weight", ".LayerNorm.gamma"},
+                  {".LayerNorm.bias", ".LayerNorm.beta"},
+                  {"predictions.decoder.bias", "predictions.bias"}};
+
+static const char *const of_encoders[] = {"*encoder.layer.*", "*embeddings*", NULL};
+/* Tensors of an encoder that follow from their names: 0, 1, 2 ..., and sines and cosines of them. */
+static const char *const of_no_weight[] = {"*embeddings.position_ids", "*encoder.embed_positions.weight",
+                                           NULL};
+
+struct encoder_map {
+    const struct encoder_weights_call *call;
+    const struct safetensors *file;
+    const struct parameters *parameters;
+    struct parameter_source *sources; /* [count] of [PARTS parameters->count] */
+    char (*names)[NAME_BYTES];        /* likewise: of their tensors */
+    int count;
+};
+
+/* ---- names ---- */
+
+static const char *stem_of(const struct encoder_config *config)
+{
+    return config->family == ENCODER_ROFORMER ? "roformer." : "bert.";
+}
+
+/* The file's own name of a tensor, which may lack the stem. */
+static bool find_without_stem(const struct encoder_map *map, char name[NAME_BYTES])
+{
+    const char *stem = stem_of(map->call->config);
+    if (safetensors_find(map->file, name))
+        return true;
+    if (strncmp(name, stem, strlen(stem)) != 0 || !safetensors_find(map->file, name + strlen(stem)))
+        return false;
+    memmove(name, name + strlen(stem), strlen(name + strlen(stem)) + 1);
+    return true;
+}
+
+static bool find_tensor(const struct encoder_map *map, char name[NAME_BYTES])
+{
+    if (find_without_stem(map, name))
+        return true;
+    for (size_t i = 0; i < sizeof other_ends / sizeof other_ends[0]; i++) {
+        const size_t length = strlen(name), end = strlen(other_ends[i].end);
+        char other[NAME_BYTES];
+        if (length < end || strcmp(name + length - end, other_ends[i].end) != 0)
+            continue;
+        snprintf(other, sizeof other, "%.*s%s", (int)(length - end), name, other_ends[i].other);
+        if (find_without_stem(map, other)) {
+            memcpy(name, other, sizeof other);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The row whose module the parameter `name` is of, and what is behind it: "weight", "bias". */
+static const struct module_names *find_module(const struct module_names *rows, const char *name,
+                                              const char **kind)
+{
+    const char *dot = strrchr(name, '.');
+    for (; dot && rows->ours; rows++)
+        if (strlen(rows->ours) == (size_t)(dot - name) &&
+            memcmp(rows->ours, name, (size_t)(dot - name)) == 0) {
+            *kind = dot + 1;
+            return rows;
+        }
+    return NULL;
+}
+
+/* ---- the map ---- */
+
+/* Adds the tensors of a parameter: `before` stands before the names of the module. */
+static void add_sources(struct encoder_map *map, int index, const struct module_names *module,
+                        const char *before, const char *kind, bool may_lack)
+{
+    const struct parameter *row = &map->parameters->rows[index];
+    int parts = 0;
+    while (parts < PARTS && module->theirs[parts])
+        parts++;
+    for (int part = 0; part < parts; part++) {
+        char *name = map->names[map->count];
+        snprintf(name, NAME_BYTES, "%s%s.%s", before, module->theirs[part], kind);
+        if (!find_tensor(map, name) && may_lack)
+            continue;
+        map->sources[map->count++] = (struct parameter_source){
+            .tensor = name,
+            .parameter = row->name,
+            .first = row->rows / parts * part,
+            .rows = row->rows / parts,
+        };
+    }
+}
+
+static rotary_status add_parameter(struct encoder_map *map, int index, rotary_error *error)
+{
+    const struct encoder_config *config = map->call->config;
+    const char *name = map->parameters->rows[index].name, *stem = stem_of(config), *kind = NULL;
+    char before[NAME_BYTES];
+    int layer, length = 0;
+    if (sscanf(name, "layers.%d.%n", &layer, &length) == 1 && length > 0) {
+        const struct module_names *module = find_module(of_layer, name + length, &kind);
+        snprintf(before, sizeof before, "%sencoder.layer.%d.", stem, layer);
+        if (module)
+            add_sources(map, index, module, before, kind, false);
+        if (module)
+            return ROTARY_OK;
+    }
+    const struct module_names *module = find_module(of_embedding, name, &kind);
+    if (module) {
+        add_sources(map, index, module, stem, kind, false);
+        return ROTARY_OK;
+    }
+    module = find_module(config->family == ENCODER_ROFORMER ? of_roformer_head : of_bert_head, name, &kind);
+    if (module) {
+        add_sources(map, index, module, "", kind, !map->call->head_wanted);
+        return ROTARY_OK;
+    }
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "%s: the model has a parameter %s, which is no part of BERT or RoFormer",
+                       safetensors_path(map->file), name);
+}
+
+/* Refuses what an encoder of this configuration would not have: another layer, an adapter. */
+static rotary_status check_used(const struct encoder_map *map, const bool *used, rotary_error *error)
+{
+    for (int i = 0; i < safetensors_count(map->file); i++) {
+        const char *name = safetensors_at(map->file, i)->name;
+        if (!used[i] && tensor_names_match(of_encoders, name) && !tensor_names_match(of_no_weight, name))
+            return rotary_fail(error, ROTARY_BAD_FILE,
+                               "%s: tensor %.100s is no part of an encoder of %lld layers as its config.json "
+                               "has it",
+                               safetensors_path(map->file), name,
+                               (long long)map->call->config->num_hidden_layers);
+    }
+    return ROTARY_OK;
+}
+
+static rotary_status load(struct encoder_map *map, struct parameters *parameters, rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; i < parameters->count && status == ROTARY_OK; i++)
+        status = add_parameter(map, i, error);
+    bool *used = calloc((size_t)safetensors_count(map->file) + 1, sizeof *used);
+    if (status == ROTARY_OK && !used)
+        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to list the tensors of %s",
+                             safetensors_path(map->file));
+    const struct parameters_load_call call = {
+        .file = map->file, .map = map->sources, .count = map->count, .mode = PARAMETERS_PART, .used = used};
+    if (status == ROTARY_OK)
+        status = parameters_load(parameters, &call, error);
+    if (status == ROTARY_OK)
+        status = check_used(map, used, error);
+    free(used);
+    return status;
+}
+
+/* ---- the file ---- */
+
+static rotary_status fail_absent(const char *folder, rotary_error *error)
+{
+    static const struct {
+        const char *name, *wanted;
+    } others[] = {
+        {"model.safetensors.index.json",
+         "its weights are in several files: wanted one, as save_pretrained with a larger max_shard_size "
+         "writes it"},
+        {"pytorch_model.bin", "pytorch_model.bin is Python's pickle, which is not read: wanted safetensors, "
+                              "as from_pretrained and then save_pretrained of transformers write it"},
+    };
+    char path[FILE_PATH_BYTES];
+    const char *wanted = "wanted the weights of a model";
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (file_path(path, folder, others[i].name, NULL) == ROTARY_OK && file_exists(path))
+            wanted = others[i].wanted;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s has no model.safetensors; %s", folder, wanted);
+}
+
+rotary_status encoder_weights_load(struct parameters *parameters, const struct encoder_weights_call *call,
+                                   rotary_error *error)
+{
+    const size_t room = PARTS * (size_t)parameters->count + 1;
+    char path[FILE_PATH_BYTES];
+    struct safetensors *file = NULL;
+    rotary_status status = file_path(path, call->folder, "model.safetensors", error);
+    if (status == ROTARY_OK && !file_exists(path))
+        return fail_absent(call->folder, error);
+    if (status == ROTARY_OK)
+        status = safetensors_open_any(&file, path, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct encoder_map map = {.call = call,
+                              .file = file,
+                              .parameters = parameters,
+                              .sources = calloc(room, sizeof *map.sources),
+                              .names = calloc(room, sizeof *map.names)};
+    status = map.sources && map.names
+                 ? load(&map, parameters, error)
+                 : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to list the tensors of %s", path);
+    free(map.sources);
+    free(map.names);
+    safetensors_close(file);
+    return status;
+}
