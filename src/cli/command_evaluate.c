@@ -20,6 +20,7 @@ struct evaluate_options {
     struct option_real temperature;
     struct length_options lengths;
     const char *predictions;
+    struct option_list assignments;
 };
 
 static const char *const evaluated_splits[] = {"validation", "test", NULL};
@@ -36,6 +37,8 @@ static const struct setting evaluate_table[] = {
      .help = "show the first N problems with the model's answers (default: 0)"},
     {"--predictions", SETTING_TEXT, MEMBER(predictions), .metavar = "FILE",
      .help = "of a task with labels: write each example's label and prediction"},
+    {"--set", SETTING_LIST, MEMBER(assignments), .metavar = "KEY=VALUE",
+     .help = "a key of the task (see rotary help settings), such as where its data are; may be repeated"},
 };
 
 static enum checkpoint_kind checkpoint_of(const struct evaluate_options *options)
@@ -179,7 +182,8 @@ static enum exit_status run(const struct invocation *invocation)
     const struct plan_load_call load = {.folder = invocation->operands.items[0],
                                         .need = TASK_HELD_OUT,
                                         .checkpoint = checkpoint_of(options),
-                                        .common = &invocation->common};
+                                        .common = &invocation->common,
+                                        .assignments = &options->assignments};
     rotary_status status = plan_load_for(&load, &model, &error);
     if (status != ROTARY_OK)
         return command_fail(&error);
@@ -205,7 +209,9 @@ const struct command command_evaluate = {
     .operands = "DIR",
     .summary = "scores a trained model on its task",
     .more =
-        "DIR is a run's folder. Problems and validation sequences are those of the run's seed, which "
+        "DIR is a run's folder, or that of a BERT or RoFormer of transformers, for which --set names the "
+        "data. "
+        "Problems and validation sequences are those of the run's seed, which "
         "were not trained on; --seed draws others. Translations are made greedily, and scored by BLEU. "
         "The interval is Wilson's: what other problems would "
         "change, not what another seed of training would. At other lengths other problems stand before "

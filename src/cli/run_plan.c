@@ -256,11 +256,28 @@ static struct transformer_limits limits_of(const struct plan_load_call *call, co
     return limits;
 }
 
+/* Sets keys of the task, each of which must change something. */
+static rotary_status assign_data(const struct plan_load_call *call, struct run_config *config,
+                                 rotary_error *error)
+{
+    struct settings settings[RUN_SETTINGS];
+    rotary_status status = ROTARY_OK;
+    run_settings(config, settings);
+    for (int i = 0; i < call->assignments->count && status == ROTARY_OK; i++)
+        status = settings_assign(settings, TASK_SETTINGS, call->assignments->items[i], error);
+    if (status == ROTARY_OK)
+        status = run_config_check_recorded(config, call->folder, error);
+    return status == ROTARY_OK ? plan_check_used(call->assignments, config, 1, error) : status;
+}
+
 rotary_status plan_load_for(const struct plan_load_call *call, struct loaded_model *model,
                             rotary_error *error)
 {
     const struct common_options *common = call->common;
+    const bool assigned = call->assignments && call->assignments->count > 0;
     rotary_status status = run_read_config(call->folder, &model->config, error);
+    if (status == ROTARY_OK && assigned)
+        status = assign_data(call, &model->config, error);
     if (status != ROTARY_OK)
         return status;
     int precision = common->precision.given ? (int)common->precision.value : model->config.train.precision;
@@ -271,7 +288,8 @@ rotary_status plan_load_for(const struct plan_load_call *call, struct loaded_mod
                                          .need = call->need,
                                          .checkpoint = call->checkpoint,
                                          .backend = &model->backend,
-                                         .limits = limits_of(call, &model->config)};
+                                         .limits = limits_of(call, &model->config),
+                                         .other = assigned ? &model->config : NULL};
     struct trained_model trained;
     status = train_load(&load, &trained, error);
     if (status != ROTARY_OK) {

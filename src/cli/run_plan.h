@@ -74,6 +74,7 @@ struct plan_load_call {
     const struct common_options *common;
     enum task_need need;
     int64_t batch, time;
+    const struct option_list *assignments; /* of keys of the task: other data; NULL: none */
 };
 ROTARY_CHECKED rotary_status plan_load_for(const struct plan_load_call *call, struct loaded_model *model,
                                            rotary_error *error);

@@ -189,6 +189,7 @@ static rotary_status check_saved(const struct classification *own, const struct 
                                  const char *folder, rotary_error *error)
 {
     const struct task_labels labels = labels_of(own);
+    const char *path = own->corpus.paths[TASK_TRAINING];
     bool same = labels.classes == saved->labels.classes;
     for (int i = 0; same && i < labels.classes; i++)
         same =
@@ -196,8 +197,8 @@ static rotary_status check_saved(const struct classification *own, const struct 
             memcmp(labels.names[i].bytes, saved->labels.names[i].bytes, (size_t)labels.names[i].count) == 0;
     return same ? ROTARY_OK
                 : rotary_fail(error, ROTARY_BAD_FILE,
-                              "%s: its " LABEL_NAMES_FILE " has other labels than %s: wanted the same",
-                              folder, own->corpus.paths[TASK_TRAINING]);
+                              "%s: the labels of its model are other ones than those of %s: wanted the same",
+                              folder, path[0] ? path : "the sentences that are made up");
 }
 
 /* The labelled texts; of a run's own folder the names of its labels, where they are enough. */

@@ -73,7 +73,9 @@ static const struct setting train_table[] = {
      .help = "what decides a comparison; auto: what suits the task: exact_match, bleu, classification_score "
              "or validation_loss"},
     {"init", SETTING_TEXT, MEMBER(init),
-     .help = "folder of a run whose last weights and vocabulary are taken; empty: random weights"},
+     .help =
+         "folder of a run, or of a BERT or RoFormer of transformers, whose weights and vocabulary are taken; "
+         "empty: random weights"},
 };
 
 static void train_config_default(struct train_config *config)
