@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes tiny BERT and RoFormer models of transformers with random weights into folders, as save_pretrained does, and beside
-each what transformers computes of them for a few texts: expected.json.
+each what transformers computes of them for a few texts: expected.json. Those of tests/huggingface/encoders are smaller ones:
 
     python3 tests/huggingface/make_encoders.py FOLDER
+    python3 tests/huggingface/make_encoders.py tests/huggingface/encoders kept
 """
 import json
 import os
@@ -30,8 +31,13 @@ CASES = {
     "bert-classes": ("bert", "SequenceClassification", {"id2label": {0: "no", 1: "yes", 2: "perhaps"}}, "float32"),
     "roformer-classes": ("roformer", "SequenceClassification", {"num_labels": 2}, "float32"),
     "roformer-number": ("roformer", "SequenceClassification", {"num_labels": 1}, "float32"),
-    "roformer-value": ("roformer", "MaskedLM", {"rotary_value": True}, "float32"),
 }
+
+KEPT = {  # of one layer of 16 channels
+    "bert-classes": CASES["bert-classes"][:3] + ("float16",),
+    "roformer-masked": CASES["roformer-masked"][:3] + ("bfloat16",),
+}
+SMALL = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 24}
 
 
 def create(family, head, changes):
@@ -106,9 +112,14 @@ def write(folder, name, family, head, changes, dtype):
         json.dump(result, out)
 
 
+def make(folder, kept):
+    for name, (family, head, changes, dtype) in (KEPT if kept else CASES).items():
+        write(folder, name, family, head, (SMALL if kept else {}) | changes, dtype)
+
+
 def main():
-    for name, case in CASES.items():
-        write(sys.argv[1], name, *case)
+    make(sys.argv[1], sys.argv[2:] == ["kept"])
 
 
-main()
+if __name__ == "__main__":
+    main()
