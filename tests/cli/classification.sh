@@ -106,7 +106,7 @@ small="$model $files --set sequence_length=16"
     mv away text
     cp -r run other
     echo '{"labels": ["good", "bad"], "pairs": false, "score": "accuracy"}' >other/labels.json
-    refuses 1 "labels.json has other labels than text/train.tsv" evaluate other
+    refuses 1 "the labels of its model are other ones than those of text/train.tsv" evaluate other
     echo '{"labels": ["good", "good"], "pairs": false, "score": "accuracy"}' >other/labels.json
     refuses 1 "\"labels\" is no list of 2 to 1024 different texts" classify other
     echo '{"labels": ["bad", "good"], "pairs": 1, "score": "accuracy"}' >other/labels.json

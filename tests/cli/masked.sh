@@ -72,6 +72,12 @@ small="$model $files --set sequence_length=24"
     does 0 evaluate run --split test --json
     [ "$("$json_get" evaluation.loss <out | cut -c 1-8)" != "$(echo "$loss" | cut -c 1-8)" ] || complain "the test set has the loss of validation"
     refuses 2 "task masked has no problems" evaluate run --show 2
+    # Other data than the run's, which its corpus must be; masks that its text does not depend on.
+    does 0 evaluate run --json --set masked_probability=0.5
+    [ "$("$json_get" evaluation.loss <out | cut -c 1-8)" != "$(echo "$loss" | cut -c 1-8)" ] || complain "--set changes nothing"
+    refuses 1 "text of the task masked has the hash" evaluate run --set masked_validation=test.txt
+    refuses 1 "masked_documents is 5, which does nothing with masked_data" evaluate run --set masked_documents=5
+    refuses 1 "hidden_size" evaluate run --set hidden_size=5
     printf 'another text\n\n' >>text/train.txt
     refuses 1 "the training text of the task masked has the hash" train masked --resume --steps 40 --out whole
     documents text/train.txt 90

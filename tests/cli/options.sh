@@ -118,6 +118,7 @@ elsewhere train --out --resume --profile # runs.sh
 elsewhere train --init # masked.sh
 elsewhere data --baselines # classification.sh
 elsewhere evaluate --predictions # classification.sh
+elsewhere evaluate --set # masked.sh
 elsewhere fill --top-k --checkpoint # masked.sh
 elsewhere classify --top-k --checkpoint # classification.sh
 

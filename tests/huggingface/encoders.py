@@ -174,11 +174,26 @@ def old_names(tensors):
                       "cls.seq_relationship.weight": ("F32", [1], struct.pack("<f", 0))}
 
 
+def compare_from(rotary, roformer, scratch):
+    """Runs of a comparison have the vocabulary of the model that they begin with, whatever their own text has."""
+    for name in ("train.txt", "valid.txt"):
+        with open(os.path.join(scratch, name), "w", encoding="utf-8") as file:
+            file.write("the cat sees a dog .\n\nthe dog sees an old tree .\n")
+    model = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 24, "type_vocab_size": 2,
+             "norm_epsilon": 1e-12, "pairing": "interleaved", "init": roformer, "masked_data": scratch}
+    settings = [word for key, value in model.items() for word in ("--set", f"{key}={value}")]
+    status, _, err = run(rotary, "compare", "masked", "--positions", "rope", "--runs", "1", "--steps", "1", "--out",
+                         os.path.join(scratch, "compared"), *STEP, *settings)
+    if status:
+        complain(f"comparing from {roformer}: {err}")
+
+
 def accepts(rotary, bert, roformer, scratch):
     compare(rotary, Copy(bert, scratch).tensors(old_names).path)
     compare(rotary, Copy(roformer, scratch).tensors(renamed("roformer.", "")).path)
     unnamed = Copy(bert, scratch).keys(id2label={str(i): f"LABEL_{i}" for i in range(3)})
     compare(rotary, unnamed.path)
+    compare_from(rotary, roformer, scratch)
     # The head for masks stays behind, and a classifier is new.
     out = os.path.join(scratch, "tuned")
     encoder = Copy(roformer, scratch).tensors(lambda tensors: {name: value for name, value in tensors.items()
@@ -241,6 +256,7 @@ def refuses(rotary, bert, roformer, scratch):
         "classifier.weight has 2 dimensions": {"id2label": {"0": "a", "1": "b"}},
     }.items():
         refuse(rotary, Copy(bert, scratch).keys(**changes), words, "classify")
+    refuse(rotary, Copy(roformer, scratch).tensors(without("cls.predictions.transform.dense.bias")), "no tensor cls.predictions.")
     query = "roformer.encoder.layer.0.attention.self.query.weight"
     extra = {"roformer.encoder.layer.0.crossattention.self.query.bias": ("F32", [1], struct.pack("<f", 0))}
     for words, change in {f"no tensor {query}": without(query), "self.key.weight has 2 dimensions": misshapen,
