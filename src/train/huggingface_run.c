@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/huggingface_run.h"
 
-#include "base/integer.h"
 #include "file/file.h"
 #include "huggingface/encoder_weights.h"
 #include "train/folder.h"
@@ -23,23 +22,6 @@ rotary_status huggingface_run_find(const char *folder, bool *found, rotary_error
         return status;
     *found = encoder_config_is(object);
     json_decref(object);
-    return ROTARY_OK;
-}
-
-rotary_status huggingface_run_config(const json_t *object, const char *path, struct run_config *config,
-                                     rotary_error *error)
-{
-    enum { BATCH_TOKENS = 4096 };
-    struct encoder_config encoder;
-    rotary_status status = encoder_config_read(&encoder, object, path, error);
-    if (status != ROTARY_OK)
-        return status;
-    const int64_t positions = encoder.max_position_embeddings;
-    run_config_default(config);
-    encoder_config_model(&encoder, &config->model);
-    config->task.task = encoder.head == ENCODER_LABELS ? TASK_CLASSIFICATION : TASK_MASKED;
-    config->task.sequence_length = positions;
-    config->train.batch_size = max_i64(BATCH_TOKENS / positions, 1);
     return ROTARY_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "train/run.h"
 
 #include "base/fail.h"
+#include "base/integer.h"
 #include "file/file.h"
 #include "huggingface/encoder_config.h"
 #include "model/config_check.h"
@@ -9,7 +10,6 @@
 #include "score/measure.h"
 #include "train/corpus_record.h"
 #include "train/folder.h"
-#include "train/huggingface_run.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
 #include "train/vocabulary.h"
@@ -474,6 +474,24 @@ static rotary_status fail_in_file(const char *path, rotary_status status, rotary
     return rotary_fail(error, ROTARY_BAD_FILE, "%s: %.400s", path, inner.message);
 }
 
+/* Of a BERT or RoFormer of transformers: the task classification for one with a head for sequence
+ * classification, else masked, of the longest sequences that the model has positions for. */
+static rotary_status read_encoder(const json_t *object, const char *path, struct run_config *config,
+                                  rotary_error *error)
+{
+    enum { BATCH_TOKENS = 4096 };
+    struct encoder_config encoder;
+    rotary_status status = encoder_config_read(&encoder, object, path, error);
+    if (status != ROTARY_OK)
+        return status;
+    run_config_default(config);
+    encoder_config_model(&encoder, &config->model);
+    config->task.task = encoder.head == ENCODER_LABELS ? TASK_CLASSIFICATION : TASK_MASKED;
+    config->task.sequence_length = encoder.max_position_embeddings;
+    config->train.batch_size = max_i64(BATCH_TOKENS / encoder.max_position_embeddings, 1);
+    return ROTARY_OK;
+}
+
 /* Of a run of this program; `object` is changed. */
 static rotary_status read_own(const char *folder, const char *path, json_t *object, struct run_config *config,
                               rotary_error *error)
@@ -512,7 +530,7 @@ rotary_status run_read_config(const char *folder, struct run_config *config, rot
         return status;
     struct run_config read;
     if (encoder_config_is(object)) {
-        status = huggingface_run_config(object, path, &read, error);
+        status = read_encoder(object, path, &read, error);
         if (status == ROTARY_OK)
             status = run_config_check_recorded(&read, folder, error);
     } else {

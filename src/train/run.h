@@ -91,10 +91,9 @@ ROTARY_CHECKED rotary_status run_config_check(struct run_config *config, rotary_
  * of the task and of training must be valid. run_config_check does this too. */
 ROTARY_CHECKED rotary_status run_config_derive_steps(struct run_config *config, const char *folder,
                                                      rotary_error *error);
-/* The same for a run that there is already, in `folder`, which has its vocabularies (NULL: they are those of
- * `init`, or are made): keys that contradict
- * each other are accepted, since an earlier version of the program may have trained with them, and what they
- * compute has not changed. */
+/* The same for a run that there is already, in `folder`, which has its vocabularies (NULL: `init` has, or
+ * they are made): keys that contradict each other are accepted, since an earlier version of the program may
+ * have trained with them, and what they compute has not changed. */
 ROTARY_CHECKED rotary_status run_config_check_recorded(struct run_config *config, const char *folder,
                                                        rotary_error *error);
 
@@ -125,7 +124,7 @@ bool run_config_equal(const struct run_config *a, const struct run_config *b);
 /* Keeps the keys that are fixed for a run: sets those that may change to their defaults. */
 void run_config_keep_fixed(struct run_config *config);
 
-/* Reads and checks config.json of a run's folder, or of one of transformers (train/huggingface_run.h).
+/* Reads and checks config.json of a run's folder, or of a BERT or RoFormer of transformers.
  * Refuses another "format", a folder without a run, and a vocabulary that is not the task's. */
 ROTARY_CHECKED rotary_status run_read_config(const char *folder, struct run_config *config,
                                              rotary_error *error);
