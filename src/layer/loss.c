@@ -18,7 +18,6 @@ struct loss {
     const struct backend *backend;
     struct linear *output;
     int64_t classes, stride, block_rows;
-    enum loss_kind kind;
     float smoothing;
     bool training;
     struct output_transform *transform;
@@ -67,8 +66,7 @@ static struct loss measure(const struct backend *backend, int64_t classes, const
     struct loss loss = {
         .backend = backend,
         .classes = classes,
-        .stride = round_up(classes, STRIDE_MULTIPLE),
-        .kind = config->kind,
+        .stride = classes == 1 ? 1 : round_up(classes, STRIDE_MULTIPLE),
         .smoothing = config->label_smoothing,
         .training = config->training,
         .transform = config->transform,
@@ -93,9 +91,6 @@ rotary_status loss_create(struct loss **loss, const struct backend *backend, str
             "a loss of %lld rows with label smoothing %g: wanted at least 1 row, and label smoothing in "
             "[0, 1)",
             (long long)config->rows, (double)config->label_smoothing);
-    if (config->kind == LOSS_SQUARED_ERROR && linear_outputs(output) != 1)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "a squared error of %lld outputs: wanted 1",
-                           (long long)linear_outputs(output));
     struct loss *made = calloc(1, sizeof *made);
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the loss");
@@ -139,6 +134,13 @@ static struct matrix block_matrix(const struct loss_block *block, void *data, ro
     return matrix;
 }
 
+/* How many rows a block from `first` on has; the choices of an example stay together. */
+static int64_t rows_of_block(const struct loss *loss, const struct loss_rows *rows, int64_t first,
+                             int64_t choices)
+{
+    return min_i64(count_rows(rows) - first, loss->block_rows / choices * choices);
+}
+
 /* Reads the block's rows, and computes their features. */
 static rotary_status start_block(struct loss_block *block, const struct parameters *parameters,
                                  struct dropout dropout, rotary_error *error)
@@ -148,7 +150,6 @@ static rotary_status start_block(struct loss_block *block, const struct paramete
     const struct loss_rows *from = block->from;
     struct matrix in;
     rotary_status status = ROTARY_OK;
-    block->rows = min_i64(count_rows(from) - block->first, loss->block_rows);
     if (from->index) {
         in = matrix_rows(loss->gathered, 0, block->rows);
         const struct backend_copy_rows call = {
@@ -177,16 +178,26 @@ static rotary_status squared_error(const struct loss_block *block, const struct 
     return backend->operations->squared_error(backend, &call, error);
 }
 
+/* The logits of rows of one output as rows of choices: the same memory. */
+static struct matrix group_choices(struct matrix rows, int64_t choices)
+{
+    return rows.data ? matrix_of(rows.data, rows.dtype, rows.rows / choices, choices) : rows;
+}
+
 static rotary_status cross_entropy(const struct loss_block *block, const struct loss_call *given,
                                    struct matrix logits, struct matrix d_logits, rotary_error *error)
 {
     const struct loss *loss = block->loss;
     const struct backend *backend = loss->backend;
-    const struct backend_cross_entropy call = {.logits = logits,
-                                               .targets = given->targets + block->first,
+    const int64_t choices = given->choices;
+    const struct backend_cross_entropy call = {.logits =
+                                                   choices > 0 ? group_choices(logits, choices) : logits,
+                                               .targets = given->targets +
+                                                          block->first / (choices > 0 ? choices : 1),
                                                .gradient_scale = given->gradient_scale,
                                                .smoothing = loss->smoothing,
-                                               .gradient = d_logits,
+                                               .gradient = choices > 0 ? group_choices(d_logits, choices)
+                                                                       : d_logits,
                                                .sums = loss->sums};
     double begin = profile_begin(backend->profile);
     rotary_status status = backend->operations->cross_entropy(backend, &call, error);
@@ -219,9 +230,9 @@ static rotary_status block_backward(const struct loss_block *block, struct param
 }
 
 static rotary_status run_block(struct loss *loss, struct parameters *parameters, const struct loss_call *call,
-                               int64_t first, rotary_error *error)
+                               int64_t first, int64_t rows, rotary_error *error)
 {
-    struct loss_block block = {.loss = loss, .from = &call->rows, .first = first};
+    struct loss_block block = {.loss = loss, .from = &call->rows, .first = first, .rows = rows};
     rotary_status status = start_block(&block, parameters, call->dropout, error);
     if (status != ROTARY_OK)
         return status;
@@ -230,8 +241,8 @@ static rotary_status run_block(struct loss *loss, struct parameters *parameters,
         d_logits = block_matrix(&block, loss->d_logits, loss->backend->storage);
     status = linear_forward(loss->output, parameters, logits, block.features, MATMUL_EPILOGUE_NONE, error);
     if (status == ROTARY_OK)
-        status = loss->kind == LOSS_SQUARED_ERROR ? squared_error(&block, call, logits, d_logits, error)
-                                                  : cross_entropy(&block, call, logits, d_logits, error);
+        status = call->values ? squared_error(&block, call, logits, d_logits, error)
+                              : cross_entropy(&block, call, logits, d_logits, error);
     if (status != ROTARY_OK || !call->d_hidden.data)
         return status;
     return block_backward(&block, parameters, d_logits, call->d_hidden, error);
@@ -260,6 +271,20 @@ static rotary_status check_rows(const struct loss *loss, const struct loss_rows 
                        "a call of a loss that names its rows: the loss was not created to gather rows");
 }
 
+/* Numbers and choices want one output, and choices complete groups. */
+static rotary_status check_targets(const struct loss *loss, const struct loss_call *call, rotary_error *error)
+{
+    const int64_t rows = count_rows(&call->rows);
+    if (loss->classes != 1 && (call->values || call->choices > 0))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s of %lld outputs: wanted 1",
+                           call->values ? "a squared error" : "a softmax over choices",
+                           (long long)loss->classes);
+    if (call->choices <= 0 || rows % call->choices == 0)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "%lld rows of %d choices: wanted a multiple of these", (long long)rows, call->choices);
+}
+
 rotary_status loss_run(struct loss *loss, struct parameters *parameters, const struct loss_call *call,
                        struct loss_sums *sums, rotary_error *error)
 {
@@ -270,14 +295,18 @@ rotary_status loss_run(struct loss *loss, struct parameters *parameters, const s
                            "a loss created for inference has no backward pass");
     rotary_status status = check_rows(loss, &call->rows, error);
     if (status == ROTARY_OK)
+        status = check_targets(loss, call, error);
+    if (status == ROTARY_OK)
         status = backend->operations->clear(backend, loss->sums, sizeof *loss->sums, error);
     if (status == ROTARY_OK && d_hidden->data && call->rows.index)
         status = backend->operations->clear(
             backend, d_hidden->data,
             (size_t)(d_hidden->rows * d_hidden->stride) * rotary_dtype_size(d_hidden->dtype), error);
-    const int64_t rows = count_rows(&call->rows);
-    for (int64_t first = 0; first < rows && status == ROTARY_OK; first += loss->block_rows)
-        status = run_block(loss, parameters, call, first, error);
+    const int64_t count = count_rows(&call->rows), choices = call->choices > 0 ? call->choices : 1;
+    for (int64_t first = 0, rows; first < count && status == ROTARY_OK; first += rows) {
+        rows = rows_of_block(loss, &call->rows, first, choices);
+        status = run_block(loss, parameters, call, first, rows, error);
+    }
     return status == ROTARY_OK ? finish(loss, parameters, d_hidden->data != NULL, sums, error) : status;
 }
 
@@ -289,7 +318,8 @@ rotary_status loss_logits(struct loss *loss, const struct parameters *parameters
     const int64_t count = count_rows(rows);
     rotary_status status = check_rows(loss, rows, error);
     for (int64_t first = 0; first < count && status == ROTARY_OK; first += loss->block_rows) {
-        struct loss_block block = {.loss = loss, .from = rows, .first = first};
+        struct loss_block block = {
+            .loss = loss, .from = rows, .first = first, .rows = rows_of_block(loss, rows, first, 1)};
         status = start_block(&block, parameters, none, error);
         if (status != ROTARY_OK)
             return status;
@@ -311,7 +341,8 @@ rotary_status loss_top_classes(struct loss *loss, const struct parameters *param
     if (!loss->transform)
         return linear_top_classes(loss->output, parameters, hidden, given, error);
     for (int64_t first = 0; first < hidden.rows && status == ROTARY_OK; first += loss->block_rows) {
-        struct loss_block block = {.loss = loss, .from = &rows, .first = first};
+        struct loss_block block = {
+            .loss = loss, .from = &rows, .first = first, .rows = rows_of_block(loss, &rows, first, 1)};
         struct backend_top_classes call = *given;
         call.log_probabilities += first * call.count;
         call.chosen += first * call.count;

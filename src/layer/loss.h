@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Fused linear cross-entropy: output projection, softmax and cross-entropy by blocks of rows, so that logits
- * exist for one block at a time; or the squared error of one output. Where few rows have a target, as of
- * masked tokens, only these are gathered, and all else is computed for them alone.
+ * exist for one block at a time. One output has a squared error, or is a logit: those of a number of rows one
+ * after another, the choices of an example, then have one softmax. Where few rows have a target, as of masked
+ * tokens, only these are gathered, and all else is computed for them alone.
  */
 #ifndef ROTARY_LAYER_LOSS_H
 #define ROTARY_LAYER_LOSS_H
@@ -11,10 +12,7 @@
 
 struct loss;
 
-enum loss_kind { LOSS_CROSS_ENTROPY, LOSS_SQUARED_ERROR };
-
 struct loss_config {
-    enum loss_kind kind;
     int64_t rows; /* the maximum per call */
     float label_smoothing;
     bool training;
@@ -40,10 +38,11 @@ struct loss_rows {
 
 struct loss_call {
     struct loss_rows rows;
-    /* One for each of them, backend memory: classes, of which BATCH_IGNORED (base/batch.h) adds nothing, or
-     * numbers for a squared error. */
+    /* One for each of them, or for each group of choices, backend memory: classes, of which BATCH_IGNORED
+     * (base/batch.h) adds nothing, or of one output numbers for a squared error; NULL: classes are read. */
     const int32_t *targets;
     const float *values;
+    int choices;            /* of one output: rows that have one softmax; 0: each row has its own */
     float gradient_scale;   /* of the summed loss: 1 / (targets counted in the step) */
     struct dropout dropout; /* of the transform; probability 0: none */
     /* [rows, width], storage type, contiguous, overwritten: 0 in rows that are not read. data NULL: no

@@ -136,9 +136,7 @@ static rotary_status add_stack(struct transformer *transformer, struct embedded_
 
 static struct loss_config loss_config_of(const struct transformer *transformer)
 {
-    return (struct loss_config){.kind = transformer->config.num_labels == 1 ? LOSS_SQUARED_ERROR
-                                                                            : LOSS_CROSS_ENTROPY,
-                                .rows = transformer_rows(transformer->limits),
+    return (struct loss_config){.rows = transformer_rows(transformer->limits),
                                 .label_smoothing = (float)transformer->config.label_smoothing,
                                 .training = transformer->limits.training,
                                 .gathers = transformer->config.architecture == ARCHITECTURE_ENCODER,

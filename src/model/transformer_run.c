@@ -125,24 +125,33 @@ static rotary_status backward(struct pass *pass, rotary_error *error)
     return embedded_stack_backward(&transformer->encoder, parameters, &pass->source, &pass->encoder, error);
 }
 
-/* The number of sequences, each of which a classifier has a target for. */
+/* The number of sequences. */
 static int64_t count_sequences(const struct token_sequences *input)
 {
     return input->starts ? input->sequences : input->batch;
+}
+
+/* The number of targets of a classifier. */
+static int64_t count_targets(const struct batch *batch)
+{
+    const int64_t sequences = count_sequences(&batch->input);
+    return batch->choices > 0 ? sequences / batch->choices : sequences;
 }
 
 static rotary_status check_classes(const struct transformer *transformer, const struct batch *batch,
                                    rotary_error *error)
 {
     const bool classifies = transformer->config.num_labels > 0;
-    const int64_t targets = classifies ? count_sequences(&batch->input) : token_rows(&batch->input),
-                  classes = transformer_outputs(&transformer->config);
+    const int64_t targets = classifies ? count_targets(batch) : token_rows(&batch->input),
+                  classes = batch->choices > 0 ? batch->choices : transformer_outputs(&transformer->config);
     for (int64_t i = 0; i < targets; i++)
         if (batch->classes[i] < BATCH_IGNORED || batch->classes[i] >= classes)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                "target %lld is %d: wanted 0 ... %lld, the %s, or -1", (long long)i,
                                (int)batch->classes[i], (long long)classes - 1,
-                               classifies ? "labels" : "vocabulary");
+                               batch->choices > 0 ? "choices"
+                               : classifies       ? "labels"
+                                                  : "vocabulary");
     return ROTARY_OK;
 }
 
@@ -169,26 +178,52 @@ static rotary_status check_firsts(const struct token_sequences *input, rotary_er
     return ROTARY_OK;
 }
 
-static rotary_status check_call(const struct transformer *transformer, const struct transformer_call *call,
-                                rotary_error *error)
+static rotary_status check_choices(const struct transformer *transformer, const struct batch *batch,
+                                   rotary_error *error)
 {
-    const struct batch *batch = call->batch;
+    if (transformer->config.num_labels != 1 || batch->choices < 2 || batch->values || !batch->classes)
+        return rotary_fail(error, ROTARY_UNSUPPORTED,
+                           "a batch with %d choices for a model of num_labels %lld: wanted 2 or more, a class "
+                           "for each example, and num_labels 1",
+                           batch->choices, (long long)transformer->config.num_labels);
+    if (count_sequences(&batch->input) % batch->choices == 0)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "a batch of %lld sequences with %d choices for each example: wanted a multiple",
+                       (long long)count_sequences(&batch->input), batch->choices);
+}
+
+/* Whether the model wants what the batch has as targets. */
+static rotary_status check_targets(const struct transformer *transformer, const struct batch *batch,
+                                   rotary_error *error)
+{
     const bool numbers = transformer->config.num_labels == 1;
-    if (call->backward && !transformer->limits.training)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "a model created for inference has no backward pass");
+    if (batch->choices != 0)
+        return check_choices(transformer, batch, error);
     if (!numbers && (batch->values || !batch->classes))
         return rotary_fail(error, ROTARY_UNSUPPORTED, "a batch with %s: a transformer wants classes alone",
                            batch->values ? "real targets" : "no classes");
     if (numbers && (batch->classes || !batch->values))
         return rotary_fail(error, ROTARY_UNSUPPORTED,
-                           "a batch with %s: a model of num_labels 1 wants real targets alone",
+                           "a batch with %s: a model of num_labels 1 wants real targets alone, or choices",
                            batch->classes ? "classes" : "no real targets");
-    rotary_status status = transformer_check_sequences(transformer, batch, error);
+    return ROTARY_OK;
+}
+
+static rotary_status check_call(const struct transformer *transformer, const struct transformer_call *call,
+                                rotary_error *error)
+{
+    const struct batch *batch = call->batch;
+    if (call->backward && !transformer->limits.training)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "a model created for inference has no backward pass");
+    rotary_status status = check_targets(transformer, batch, error);
+    if (status == ROTARY_OK)
+        status = transformer_check_sequences(transformer, batch, error);
     if (status == ROTARY_OK && transformer->config.num_labels > 0)
         status = check_firsts(&batch->input, error);
     if (status == ROTARY_OK)
-        status = numbers ? check_values(batch, error) : check_classes(transformer, batch, error);
+        status = batch->values ? check_values(batch, error) : check_classes(transformer, batch, error);
     return status;
 }
 
@@ -250,9 +285,9 @@ static rotary_status choose_rows(const struct pass *pass, const struct batch *ba
         return write_targets(backend, transformer->targets, transformer->host_targets, rows->count, error);
     }
     rows->count = choose_firsts(&batch->input, transformer->target_rows);
-    if (transformer->values)
+    if (batch->values)
         return write_targets(backend, transformer->values, batch->values, rows->count, error);
-    return write_targets(backend, transformer->targets, batch->classes, rows->count, error);
+    return write_targets(backend, transformer->targets, batch->classes, count_targets(batch), error);
 }
 
 /* Dropout of a classifier has the site after those of the stack. */
@@ -278,7 +313,8 @@ rotary_status transformer_run(struct transformer *transformer, const struct tran
         set_dropout(&pass.encoder, call, &transformer->config);
     }
     struct loss_call loss_call = {.targets = transformer->targets,
-                                  .values = transformer->values,
+                                  .values = call->batch->values ? transformer->values : NULL,
+                                  .choices = call->batch->choices,
                                   .gradient_scale = call->gradient_scale,
                                   .dropout = head_dropout(transformer, call)};
     status = forward(&pass, error);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Losses, logits and gradients of tiny BERT and RoFormer models of transformers, in double precision: masked tokens, classes
-of sequences, and numbers. Writes tests/model/bert_goldens.h. Their weights are those that encoder_models.py gives parameters
+of sequences, numbers, and the choices of an example. Writes tests/model/bert_goldens.h. Their weights are those that encoder_models.py gives parameters
 of this project's names, and gradients are named likewise: so what is compared is what each name means, too.
 
     python3 tests/golden/make_bert_goldens.py tests/model
@@ -16,7 +16,7 @@ from encoder_models import BATCH, LENGTHS, TIME, VOCABULARY, write_probes
 WIDTH, HEADS, HIDDEN, LAYERS, POSITIONS, TYPES = 32, 4, 40, 2, 16, 2
 # model type, what it predicts, labels
 CASES = [("bert", "tokens", 0), ("roformer", "tokens", 0), ("bert", "classes", 3), ("roformer", "classes", 3),
-         ("bert", "numbers", 1), ("roformer", "numbers", 1)]
+         ("bert", "numbers", 1), ("roformer", "numbers", 1), ("bert", "choices", 1), ("roformer", "choices", 1)]
 
 
 def layer_map(stem, layer):
@@ -50,8 +50,9 @@ def names_of(stem, predicts):
             names[f"pooler.dense.{kind}"] = [f"bert.pooler.dense.{kind}"]
             names[f"classifier.{kind}"] = [f"classifier.{kind}"]
         else:
-            names[f"pooler.dense.{kind}"] = [f"classifier.dense.{kind}"]
-            names[f"classifier.{kind}"] = [f"classifier.out_proj.{kind}"]
+            chooses = predicts == "choices"
+            names[f"pooler.dense.{kind}"] = [f"sequence_summary.summary.{kind}" if chooses else f"classifier.dense.{kind}"]
+            names[f"classifier.{kind}"] = [f"classifier.{kind}" if chooses else f"classifier.out_proj.{kind}"]
     if predicts == "tokens":
         names["output.bias"] = ["cls.predictions.bias"]
     return names
@@ -62,8 +63,11 @@ def create(kind, predicts, labels):
               "intermediate_size": HIDDEN, "max_position_embeddings": POSITIONS, "type_vocab_size": TYPES,
               "hidden_act": "gelu", "layer_norm_eps": 1e-12, "num_labels": max(labels, 1), "pad_token_id": 0}
     stem = {"bert": "Bert", "roformer": "RoFormer"}[kind]
+    if kind == "roformer" and predicts == "choices":  # else it reads the last token, which may be padding, without a pooler
+        shared |= {"summary_type": "first", "summary_use_proj": True, "summary_activation": "gelu",
+                   "summary_proj_to_labels": False, "summary_first_dropout": 0.0, "summary_last_dropout": 0.0}
     config = getattr(transformers, stem + "Config")(**shared)
-    task = "ForMaskedLM" if predicts == "tokens" else "ForSequenceClassification"
+    task = {"tokens": "ForMaskedLM", "choices": "ForMultipleChoice"}.get(predicts, "ForSequenceClassification")
     return getattr(transformers, stem + task)(config).double().eval()
 
 
@@ -93,11 +97,17 @@ def run(kind, predicts, labels):
     real = (index % TIME < torch.tensor(LENGTHS)[index // TIME]).view(BATCH, TIME)
     tokens = ((index * 7 + 3) % (VOCABULARY - 1) + 1).view(BATCH, TIME)  # not 0: transformers' padding has no gradient
     segments = (index * index % TYPES).view(BATCH, TIME)
-    out = model(input_ids=tokens, attention_mask=real.long(), token_type_ids=segments).logits
+    read = {"input_ids": tokens, "attention_mask": real.long(), "token_type_ids": segments}
+    if predicts == "choices":  # one example, whose choices the sequences are
+        read = {name: values[None] for name, values in read.items()}
+    out = model(**read).logits
     if predicts == "tokens":
         rows = index[real.flatten() & (index % 3 != 1)]
         logits = out.flatten(0, 1)[rows]
         loss = torch.nn.functional.cross_entropy(logits, ((index * 5 + 1) % VOCABULARY)[rows], reduction="sum")
+    elif predicts == "choices":
+        logits = out
+        loss = torch.nn.functional.cross_entropy(logits, torch.tensor([1]), reduction="sum")
     elif predicts == "classes":
         logits = out
         loss = torch.nn.functional.cross_entropy(logits, torch.arange(BATCH) % labels, reduction="sum")
@@ -133,7 +143,8 @@ def main():
             for first in range(0, len(values), 7):
                 print("    " + ", ".join(values[first:first + 7]) + ",", file=out)
             print("};", file=out)
-            table.append(f"    {{{json.dumps(settings_of(*case))},\n     {loss:.12e}, bert_{number}, {len(gradients)}, "
+            choices = BATCH if case[1] == "choices" else 0
+            table.append(f"    {{{json.dumps(settings_of(*case))}, {choices},\n     {loss:.12e}, bert_{number}, {len(gradients)}, "
                          f"bert_logits_{number}, {len(logits)}}},")
         print("static const char *const bert_names[] = {", file=out)
         for name in numbered:

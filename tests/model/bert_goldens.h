@@ -93,6 +93,26 @@ static const struct golden_probe bert_5[] = {
 static const double bert_logits_5[] = {
     -8.763964710e-01, -1.474645563e+00, 5.744907286e-01,
 };
+static const struct golden_probe bert_6[] = {
+    {0, 4.37542885e+00}, {1, -3.12143022e-01}, {2, -6.91973484e-01}, {3, 1.29252368e+00}, {4, 1.69901257e+00}, {5, -2.31909153e+00}, {6, 9.03353770e-01},
+    {7, -5.57953003e-01}, {8, 1.17079608e+00}, {9, -4.55336190e-01}, {10, 3.55714737e-01}, {11, -2.49711396e-01}, {12, 8.89228434e-01}, {13, -1.53657586e-01},
+    {14, 1.22616108e+00}, {15, -3.22878478e+00}, {16, -4.14421048e-01}, {17, 9.95639461e-01}, {18, 2.72964377e-01}, {19, -2.72891650e-01}, {20, 3.55379658e-01},
+    {21, -1.52416384e+00}, {22, 4.13658268e-01}, {23, -6.81774097e-01}, {24, 1.62758180e-01}, {25, -3.94697934e-01}, {26, 6.44944357e-01}, {27, -1.86994186e+00},
+    {28, 8.72275112e-02}, {34, -1.38196058e+00}, {35, -1.71229913e+00}, {36, 2.12070461e-01}, {37, 0.00000000e+00},
+};
+static const double bert_logits_6[] = {
+    -8.453203291e-01, -7.564518247e-01, 8.003482856e-01,
+};
+static const struct golden_probe bert_7[] = {
+    {0, 1.02976463e+01}, {1, 1.79148280e-01}, {3, 3.67318886e+00}, {4, 1.78982615e+00}, {5, 8.84942365e-01}, {6, -2.52645640e-01}, {7, 2.57017478e-01},
+    {8, -2.21842511e-01}, {9, 1.53460555e+00}, {10, -3.44472440e-01}, {11, -1.10817200e+00}, {12, 4.38346868e-01}, {13, -9.35393404e-01}, {14, 5.38112802e-01},
+    {15, -7.52808500e-01}, {16, 9.04974687e-02}, {17, 9.65206868e-01}, {18, 2.10904054e-01}, {19, -3.42727534e-01}, {20, 1.90929795e-01}, {21, 1.01727180e+00},
+    {22, 2.44716006e-01}, {23, 3.57014984e-02}, {24, 1.55548720e-01}, {25, -3.53359888e-01}, {26, 2.15289883e-01}, {27, 1.67618135e+00}, {28, 8.38520985e-02},
+    {34, -3.23763962e+00}, {35, -2.16363721e+00}, {36, 5.33435305e-01}, {37, 0.00000000e+00},
+};
+static const double bert_logits_7[] = {
+    -8.763964710e-01, -1.474645563e+00, 5.744907286e-01,
+};
 static const char *const bert_names[] = {
     "embedding.weight",
     "embedding.type.weight",
@@ -134,16 +154,20 @@ static const char *const bert_names[] = {
     "classifier.bias",
 };
 static const struct bert_case bert_cases[] = {
-    {"{\"position\": \"learned\", \"norm_position\": \"post\", \"norm\": \"layer_norm\", \"norm_epsilon\": 1e-12, \"hidden_act\": \"gelu\", \"embedding_norm\": true, \"type_vocab_size\": 2, \"output_transform\": true, \"tie_word_embeddings\": true}",
+    {"{\"position\": \"learned\", \"norm_position\": \"post\", \"norm\": \"layer_norm\", \"norm_epsilon\": 1e-12, \"hidden_act\": \"gelu\", \"embedding_norm\": true, \"type_vocab_size\": 2, \"output_transform\": true, \"tie_word_embeddings\": true}", 0,
      2.794023410527e+01, bert_0, 34, bert_logits_0, 104},
-    {"{\"position\": \"rope\", \"norm_position\": \"post\", \"norm\": \"layer_norm\", \"norm_epsilon\": 1e-12, \"hidden_act\": \"gelu\", \"embedding_norm\": true, \"type_vocab_size\": 2, \"pairing\": \"interleaved\", \"output_transform\": true, \"tie_word_embeddings\": true}",
+    {"{\"position\": \"rope\", \"norm_position\": \"post\", \"norm\": \"layer_norm\", \"norm_epsilon\": 1e-12, \"hidden_act\": \"gelu\", \"embedding_norm\": true, \"type_vocab_size\": 2, \"pairing\": \"interleaved\", \"output_transform\": true, \"tie_word_embeddings\": true}", 0,
      2.281512217077e+01, bert_1, 33, bert_logits_1, 104},
-    {"{\"position\": \"learned\", \"norm_position\": \"post\", \"norm\": \"layer_norm\", \"norm_epsilon\": 1e-12, \"hidden_act\": \"gelu\", \"embedding_norm\": true, \"type_vocab_size\": 2, \"num_labels\": 3, \"classifier_activation\": \"tanh\"}",
+    {"{\"position\": \"learned\", \"norm_position\": \"post\", \"norm\": \"layer_norm\", \"norm_epsilon\": 1e-12, \"hidden_act\": \"gelu\", \"embedding_norm\": true, \"type_vocab_size\": 2, \"num_labels\": 3, \"classifier_activation\": \"tanh\"}", 0,
      3.662775561011e+00, bert_2, 33, bert_logits_2, 9},
-    {"{\"position\": \"rope\", \"norm_position\": \"post\", \"norm\": \"layer_norm\", \"norm_epsilon\": 1e-12, \"hidden_act\": \"gelu\", \"embedding_norm\": true, \"type_vocab_size\": 2, \"pairing\": \"interleaved\", \"num_labels\": 3, \"classifier_activation\": \"gelu\"}",
+    {"{\"position\": \"rope\", \"norm_position\": \"post\", \"norm\": \"layer_norm\", \"norm_epsilon\": 1e-12, \"hidden_act\": \"gelu\", \"embedding_norm\": true, \"type_vocab_size\": 2, \"pairing\": \"interleaved\", \"num_labels\": 3, \"classifier_activation\": \"gelu\"}", 0,
      3.736205008767e+00, bert_3, 32, bert_logits_3, 9},
-    {"{\"position\": \"learned\", \"norm_position\": \"post\", \"norm\": \"layer_norm\", \"norm_epsilon\": 1e-12, \"hidden_act\": \"gelu\", \"embedding_norm\": true, \"type_vocab_size\": 2, \"num_labels\": 1, \"classifier_activation\": \"tanh\"}",
+    {"{\"position\": \"learned\", \"norm_position\": \"post\", \"norm\": \"layer_norm\", \"norm_epsilon\": 1e-12, \"hidden_act\": \"gelu\", \"embedding_norm\": true, \"type_vocab_size\": 2, \"num_labels\": 1, \"classifier_activation\": \"tanh\"}", 0,
      1.369886519594e+00, bert_4, 33, bert_logits_4, 3},
-    {"{\"position\": \"rope\", \"norm_position\": \"post\", \"norm\": \"layer_norm\", \"norm_epsilon\": 1e-12, \"hidden_act\": \"gelu\", \"embedding_norm\": true, \"type_vocab_size\": 2, \"pairing\": \"interleaved\", \"num_labels\": 1, \"classifier_activation\": \"gelu\"}",
+    {"{\"position\": \"rope\", \"norm_position\": \"post\", \"norm\": \"layer_norm\", \"norm_epsilon\": 1e-12, \"hidden_act\": \"gelu\", \"embedding_norm\": true, \"type_vocab_size\": 2, \"pairing\": \"interleaved\", \"num_labels\": 1, \"classifier_activation\": \"gelu\"}", 0,
      3.397578361942e+00, bert_5, 32, bert_logits_5, 3},
+    {"{\"position\": \"learned\", \"norm_position\": \"post\", \"norm\": \"layer_norm\", \"norm_epsilon\": 1e-12, \"hidden_act\": \"gelu\", \"embedding_norm\": true, \"type_vocab_size\": 2, \"num_labels\": 1, \"classifier_activation\": \"tanh\"}", 3,
+     1.895906813160e+00, bert_6, 33, bert_logits_6, 3},
+    {"{\"position\": \"rope\", \"norm_position\": \"post\", \"norm\": \"layer_norm\", \"norm_epsilon\": 1e-12, \"hidden_act\": \"gelu\", \"embedding_norm\": true, \"type_vocab_size\": 2, \"pairing\": \"interleaved\", \"num_labels\": 1, \"classifier_activation\": \"gelu\"}", 3,
+     2.358977338720e+00, bert_7, 32, bert_logits_7, 3},
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * BERT and RoFormer: logits, losses and gradients of those of transformers with the same weights, for masked
- * tokens, classes of sequences and numbers, on every backend.
+ * tokens, classes of sequences, numbers and the choices of an example, on every backend.
  */
 #include "backend/every_backend.h"
 #include "model/encoder_fixture.h"
@@ -16,6 +16,7 @@
 
 struct bert_case {
     const char *settings; /* JSON */
+    int choices;          /* the sequences are those of one example; 0: they are not */
     double loss;
     const struct golden_probe *probes;
     int64_t count;
@@ -34,20 +35,21 @@ struct bert_batch {
     float values[BATCH];
 };
 
-static void fill(struct bert_batch *made, const struct transformer_config *config)
+static void fill(struct bert_batch *made, const struct transformer_config *config, int choices)
 {
-    const int64_t labels = config->num_labels;
+    const int64_t labels = choices > 0 ? 2 : config->num_labels;
     struct batch *batch = &made->masked.batch;
     masked_batch_pad(&made->masked, config);
     for (int row = 0; row < ROWS; row++)
         made->masked.tokens[row] = (row * 7 + 3) % (VOCABULARY - 1) + 1;
     for (int s = 0; s < BATCH; s++) {
-        made->labels[s] = labels > 0 ? (int32_t)(s % labels) : 0;
+        made->labels[s] = labels > 0 ? (int32_t)((s + (choices > 0)) % labels) : 0;
         made->values[s] = 0.5f * (float)s - 0.25f;
     }
     if (labels > 0)
         batch->classes = labels > 1 ? made->labels : NULL;
     batch->values = labels == 1 ? made->values : NULL;
+    batch->choices = choices;
 }
 
 static void compare_logits(struct transformer *transformer, const struct batch *batch,
@@ -76,13 +78,13 @@ static void test_golden(const struct backend *backend, const struct bert_case *g
     struct parameters *parameters = transformer_parameters(transformer);
     struct bert_batch batch;
     parameter_fill(parameters);
-    fill(&batch, &config);
+    fill(&batch, &config, golden->choices);
     check_about("%s, %s", backend_about(backend), golden->settings);
     const struct transformer_call call = {.backward = true};
     struct loss_sums loss = encoder_run(transformer, &batch.masked.batch, call);
     double bound = backend->storage == ROTARY_F32 ? 2e-5 : 0.12;
     CHECK_NEAR(loss.total, golden->loss, bound * golden->loss * 0.1);
-    CHECK_INT(loss.counted, config.num_labels > 0 ? BATCH : 8);
+    CHECK_INT(loss.counted, golden->choices > 0 ? 1 : config.num_labels > 0 ? BATCH : 8);
     CHECK_INT(parameters->count, golden->count);
     float *gradients = parameter_copy(parameters, PARAMETER_GRADIENTS);
     for (int64_t g = 0; g < golden->count; g++) {

@@ -190,8 +190,7 @@ static void test_bytes(const struct backend *backend)
     size_t estimate = 0;
     CHECK_INT(transformer_bytes(backend, &config, limits, &estimate, NULL), ROTARY_OK);
     struct transformer *transformer = encoder_create(backend, &config, true);
-    const struct loss_config loss = {.kind = LOSS_SQUARED_ERROR,
-                                     .rows = ROWS,
+    const struct loss_config loss = {.rows = ROWS,
                                      .training = true,
                                      .gathers = true,
                                      .width = 128,
