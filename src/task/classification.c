@@ -2,11 +2,13 @@
  *
  * Classification and regression of texts and of pairs of texts (Devlin et al., "BERT", 2019): a sequence is
  * the begin token ([CLS]), the text and the end token ([SEP]), and of a pair the second text and another end
- * token. What is to be predicted is one class, or one number, of the sequence.
+ * token. What is to be predicted is one class, or one number, of the sequence. A text with choices has a
+ * sequence with each of them, and what is to be predicted is which of these is right.
  */
 #include "task/classification.h"
 
 #include "base/fail.h"
+#include "base/integer.h"
 #include "task/label_names.h"
 #include "task/permutation.h"
 #include "text/sentencepiece.h"
@@ -28,9 +30,10 @@ static const struct setting table[] = {
     {"classification_held_out", SETTING_INTEGER, MEMBER(held_out), 1, 1 << 20, NULL,
      .help = "sentences for validation, and as many for test, that the classification task makes up"},
     {"classification_dataset", SETTING_CHOICE, MEMBER(dataset), .choices = dataset_names,
-     .help = "dataset of GLUE whose files the folder has, or table: files as the next settings say"},
+     .help = "dataset whose files the folder has, of GLUE or scm, or table: files as the next settings say"},
     {"classification_split", SETTING_CHOICE, MEMBER(split), .choices = splits,
-     .help = "as the files are split, or all of them anew by sentence"},
+     .help =
+         "as the files are split, or all of them anew by sentence, or by document where they have choices"},
     {"classification_held_out_share", SETTING_REAL, MEMBER(held_out_share), 0.001, 0.45, NULL,
      .help = "of the sentences: for validation, and as many for test, where they are split anew"},
     {"classification_train", SETTING_TEXT, MEMBER(splits[TASK_TRAINING]), .help = "file to train on"},
@@ -48,7 +51,10 @@ static const struct setting table[] = {
      .help = "column of the text, or the first text of a pair: its name, or its number from 1"},
     {"classification_pair", SETTING_TEXT, MEMBER(pair),
      .help = "column of the second text; empty: there is none"},
-    {"classification_label", SETTING_TEXT, MEMBER(label), .help = "column of the label"},
+    {"classification_choices", SETTING_TEXT, MEMBER(choices),
+     .help = "columns of the choices of a text, separated by commas, of which one is right; empty: none"},
+    {"classification_label", SETTING_TEXT, MEMBER(label),
+     .help = "column of the label; empty: the first of the choices is right, and they are shuffled"},
     {"classification_regression", SETTING_BOOLEAN, MEMBER(regression),
      .help = "labels are numbers to be predicted, not names of classes"},
     {"classification_score", SETTING_CHOICE, MEMBER(score), .choices = label_score_names,
@@ -88,17 +94,14 @@ static const char *excluding_text(const struct classification_options *options, 
 {
     static const char *const of_files[] = {"classification_dataset", "classification_split", NULL},
                              *const of_made[] = {"classification_examples", "classification_held_out", NULL},
-                             *const of_tables[] = {"classification_train",
-                                                   "classification_validation",
-                                                   "classification_test",
-                                                   "classification_format",
-                                                   "classification_quoting",
-                                                   "classification_header",
-                                                   "classification_text",
-                                                   "classification_pair",
-                                                   "classification_label",
-                                                   "classification_regression",
-                                                   NULL};
+                             *const of_tables[] = {"classification_train",      "classification_validation",
+                                                   "classification_test",       "classification_format",
+                                                   "classification_quoting",    "classification_header",
+                                                   "classification_text",       "classification_pair",
+                                                   "classification_choices",    "classification_label",
+                                                   "classification_regression", NULL},
+                             *const of_no_choices[] = {"classification_pair", "classification_regression",
+                                                       NULL};
     const bool made = options->data[0] == '\0', of_table = is_one_of(key, of_tables),
                of_share = strcmp(key, "classification_held_out_share") == 0;
     if (made ? of_table || of_share || is_one_of(key, of_files) : is_one_of(key, of_made)) {
@@ -108,6 +111,10 @@ static const char *excluding_text(const struct classification_options *options, 
     if (of_table && options->dataset != DATASET_TABLE) {
         *wanted = "classification_dataset table";
         return "classification_dataset";
+    }
+    if (options->choices[0] && is_one_of(key, of_no_choices)) {
+        *wanted = "no classification_choices";
+        return "classification_choices";
     }
     if (!of_share || options->split == CLASSIFICATION_SENTENCES)
         return NULL;
@@ -162,15 +169,17 @@ struct classification {
 
 static bool has_pairs(const struct labelled_corpus *corpus)
 {
-    return corpus->counts[TASK_TRAINING] > 0 && corpus->examples[TASK_TRAINING][0].second.bytes;
+    return corpus->choices > 0 ||
+           (corpus->counts[TASK_TRAINING] > 0 && corpus->examples[TASK_TRAINING][0].second.bytes);
 }
 
 static rotary_status encode_splits(struct task *task, struct classification *own, rotary_error *error)
 {
     rotary_status status = ROTARY_OK;
     for (int split = 0; split < TASK_SPLITS && status == ROTARY_OK; split++)
-        status = classification_tokens(&own->splits[split], task, own->corpus.examples[split],
-                                       own->corpus.counts[split], error);
+        status =
+            classification_tokens(&own->splits[split], task, own->corpus.examples[split],
+                                  own->corpus.counts[split], error);
     return status;
 }
 
@@ -201,6 +210,18 @@ static rotary_status check_saved(const struct classification *own, const struct 
                               folder, path[0] ? path : "the sentences that are made up");
 }
 
+/* With choices a label is one of them. */
+static rotary_status check_saved_choices(const struct task *task, const struct label_names *saved,
+                                         rotary_error *error)
+{
+    const int choices = classification_choices(classification_options(&task->config));
+    if (choices == 0 || saved->labels.classes == choices)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_BAD_FILE,
+                       "%s: its " LABEL_NAMES_FILE " has %d labels, wanted %d, one for each choice",
+                       task->request.folder, saved->labels.classes, choices);
+}
+
 /* The labelled texts; of a run's own folder the names of its labels, where they are enough. */
 static rotary_status read_labels(struct classification *own, const struct task *task, rotary_error *error)
 {
@@ -211,7 +232,7 @@ static rotary_status read_labels(struct classification *own, const struct task *
         status = label_names_load(&saved, request->folder, error);
     if (request->own && request->need >= TASK_TOKENIZERS) {
         own->saved = saved;
-        return status;
+        return status == ROTARY_OK ? check_saved_choices(task, &saved, error) : status;
     }
     if (status == ROTARY_OK)
         status =
@@ -237,6 +258,8 @@ static rotary_status create(struct task *task, rotary_error *error)
     task->shape.segments = own->saved.object ? own->saved.pairs : has_pairs(&own->corpus);
     task->shape.labels = true;
     task->shape.values = labels_of(own).regression;
+    task->shape.choices = classification_choices(classification_options(&task->config));
+    task->shape.time *= max_i64(task->shape.choices, 1);
     status = classification_vocabulary(task, &own->corpus, error);
     if (status == ROTARY_OK && task->request.need <= TASK_HELD_OUT)
         status = encode_splits(task, own, error);
@@ -263,6 +286,12 @@ static rotary_status save(const struct task *task, const char *folder, rotary_er
 
 /* ---- examples ---- */
 
+/* The sequences of an example. */
+static int64_t sequences_of(const struct task *task)
+{
+    return max_i64(task->shape.choices, 1);
+}
+
 static const struct classification *data_of(const struct task *task)
 {
     return task->data;
@@ -270,13 +299,15 @@ static const struct classification *data_of(const struct task *task)
 
 static int64_t examples(const struct task *task, enum task_split split)
 {
-    return data_of(task)->splits[split].count;
+    return data_of(task)->splits[split].count / sequences_of(task);
 }
 
 static struct task_example example(const struct task *task, enum task_split split, int64_t index)
 {
-    const struct classification_split_tokens *tokens = &data_of(task)->splits[split];
-    return (struct task_example){.target_count = tokens->begins[index + 1] - tokens->begins[index]};
+    const int64_t sequences = sequences_of(task);
+    const int64_t *begins = data_of(task)->splits[split].begins + index * sequences;
+    return (struct task_example){.target_count = begins[sequences] - begins[0],
+                                 .begins = task->shape.choices > 0 ? begins : NULL};
 }
 
 static void fill_example(const struct task *task, const struct example_place *place,
@@ -285,11 +316,13 @@ static void fill_example(const struct task *task, const struct example_place *pl
     const struct classification *own = data_of(task);
     const struct classification_split_tokens *split = &own->splits[place->split];
     const struct labelled_example *labelled = &own->corpus.examples[place->split][place->index];
-    const int64_t begin = split->begins[place->index], count = split->begins[place->index + 1] - begin;
-    memcpy(row->tokens, split->tokens + begin, (size_t)count * sizeof *row->tokens);
+    const int64_t first = place->index * sequences_of(task), end = first + sequences_of(task),
+                  begin = split->begins[first];
+    memcpy(row->tokens, split->tokens + begin, (size_t)(split->begins[end] - begin) * sizeof *row->tokens);
     row->classes[0] = own->corpus.classes > 0 ? labelled->class : 0;
-    for (int64_t i = 0; row->segments && i < count; i++)
-        row->segments[i] = i >= split->seconds[place->index];
+    for (int64_t s = first; row->segments && s < end; s++)
+        for (int64_t i = split->begins[s]; i < split->begins[s + 1]; i++)
+            row->segments[i - begin] = i - split->begins[s] >= split->seconds[s];
     if (row->value)
         *row->value = (float)labelled->value;
 }
@@ -322,6 +355,11 @@ static struct task_counts counts(const struct task *task, enum task_split split)
 static struct task_labels labels(const struct task *task)
 {
     return labels_of(data_of(task));
+}
+
+static int choices(const struct task_config *config)
+{
+    return classification_choices(classification_options(config));
 }
 
 const struct labelled_corpus *task_labelled(const struct task *task)
@@ -360,6 +398,7 @@ const struct kind kind_classification = {
     .examples = examples,
     .example = example,
     .fill_example = fill_example,
+    .choices = choices,
     .labels = labels,
     .counts = counts,
     .text_hash = text_hash,

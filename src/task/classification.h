@@ -28,6 +28,7 @@ struct classification_options {
     int format, quoting;                          /* enum table_format, enum table_quoting */
     bool header;
     char text[SETTING_TEXT_BYTES], pair[SETTING_TEXT_BYTES], label[SETTING_TEXT_BYTES]; /* columns */
+    char choices[SETTING_TEXT_BYTES]; /* columns, separated by commas */
     bool regression;
     int score; /* enum label_score; LABEL_SCORES: the dataset's */
 
@@ -49,6 +50,9 @@ ROTARY_CHECKED rotary_status classification_corpus(struct labelled_corpus *corpu
                                                    const struct classification_options *options,
                                                    rotary_error *error);
 
+/* The choices of each example; 0: it has none. */
+int classification_choices(const struct classification_options *options);
+
 /* Sets the tokenizer and the name of its file: loads it from the run's folder, or from a file of its own, or
  * makes it from the training texts. */
 ROTARY_CHECKED rotary_status classification_vocabulary(struct task *task,
@@ -57,7 +61,8 @@ ROTARY_CHECKED rotary_status classification_vocabulary(struct task *task,
 
 /* ---- sequences ---- */
 
-/* The sequences of a split, one after another: [CLS] a [SEP], or [CLS] a [SEP] b [SEP]. */
+/* The sequences of a split, one after another: [CLS] a [SEP], or [CLS] a [SEP] b [SEP], of which an example
+ * with choices has one for each. */
 struct classification_split_tokens {
     int32_t *tokens;
     int64_t *begins;  /* [count + 1] in `tokens` */
@@ -65,8 +70,8 @@ struct classification_split_tokens {
     int64_t count, capacity;
     struct task_counts counts;
 };
-/* Encodes the examples. Of one with too many tokens the end of a text is cut off; of a pair that of the text
- * which is then longer, token by token (as BERT does). */
+/* Encodes examples; of choices they have as many as the task's. Of a sequence with too many tokens the end of a text is cut off; of a pair
+ * that of the text which is then longer, token by token (as BERT does). */
 ROTARY_CHECKED rotary_status classification_tokens(struct classification_split_tokens *split,
                                                    const struct task *task,
                                                    const struct labelled_example *examples, int64_t count,

@@ -5,33 +5,64 @@
 #include "base/fail.h"
 #include "task/classification.h"
 
+#include <string.h>
+
 static const char *text_or_null(const char *text)
 {
     return text[0] ? text : NULL;
+}
+
+/* Whether the list has two columns or more, and none is empty. */
+static rotary_status check_choices(const char *columns, rotary_error *error)
+{
+    const int count = labelled_choice_count(columns);
+    const size_t last = strlen(columns);
+    const bool empty = count > 0 && (columns[0] == ',' || columns[last - 1] == ',' || strstr(columns, ",,"));
+    if (count == 0 || (count >= 2 && count <= LABELLED_MAX_CHOICES && !empty))
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "classification_choices is \"%s\": wanted 2 to %d columns, separated by commas",
+                       columns, (int)LABELLED_MAX_CHOICES);
 }
 
 /* The format that the settings of DATASET_TABLE describe. */
 static rotary_status table_format(const struct classification_options *options,
                                   struct labelled_format *format, rotary_error *error)
 {
+    rotary_status status = check_choices(options->choices, error);
+    if (status != ROTARY_OK)
+        return status;
     *format = (struct labelled_format){.format = (enum table_format)options->format,
                                        .quoting = (enum table_quoting)options->quoting,
                                        .header = options->header,
                                        .first = options->text,
-                                       .second = text_or_null(options->pair),
-                                       .label = options->label,
-                                       .regression = options->regression,
-                                       .score = options->regression ? LABEL_SPEARMAN : LABEL_ACCURACY};
+                                       .second = text_or_null(options->choices[0] ? "" : options->pair),
+                                       .choices = text_or_null(options->choices),
+                                       .label = text_or_null(options->label),
+                                       .regression = options->regression && !options->choices[0],
+                                       .score = options->regression && !options->choices[0] ? LABEL_SPEARMAN
+                                                                                            : LABEL_ACCURACY};
     for (int split = 0; split < TASK_SPLITS; split++)
         format->files[split] = text_or_null(options->splits[split]);
-    const char *missing = !options->text[0]    ? "classification_text"
-                          : !options->label[0] ? "classification_label"
-                                               : NULL;
+    const char *missing = !options->text[0]                            ? "classification_text"
+                          : !options->label[0] && !options->choices[0] ? "classification_label"
+                                                                       : NULL;
     if (!missing)
         return ROTARY_OK;
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                        "%s is empty: wanted the name of a column of the files, or its number from 1",
                        missing);
+}
+
+int classification_choices(const struct classification_options *options)
+{
+    int count;
+    if (options->data[0] == '\0')
+        return 0;
+    return labelled_choice_count(
+        options->dataset == DATASET_TABLE
+            ? options->choices
+            : dataset_formats((enum labelled_dataset)options->dataset, &count)->choices);
 }
 
 static rotary_status check_score(enum label_score score, int classes, rotary_error *error)

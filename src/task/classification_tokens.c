@@ -96,32 +96,41 @@ static bool add_sequence(struct classification_split_tokens *split, const struct
     return true;
 }
 
+/* Adds a sequence of an example, or one for each of its choices. */
+static rotary_status encode_example(struct classification_split_tokens *split, struct encoder *encoder,
+                                    const struct labelled_example *example, rotary_error *error)
+{
+    const int choices = encoder->task->shape.choices;
+    const struct text_line *seconds = choices > 0 ? example->choices : &example->second;
+    rotary_status status = encode_text(encoder, &example->first, &encoder->first, error);
+    for (int64_t i = 0; i < max_i64(choices, 1) && status == ROTARY_OK; i++) {
+        status = encode_text(encoder, &seconds[i], &encoder->second, error);
+        if (status == ROTARY_OK && !add_sequence(split, encoder, seconds[i].bytes != NULL))
+            status = fail_memory(error);
+    }
+    return status;
+}
+
 static rotary_status encode_all(struct classification_split_tokens *split, struct encoder *encoder,
                                 const struct labelled_example *examples, int64_t count, rotary_error *error)
 {
-    for (int64_t i = 0; i < count; i++) {
-        rotary_status status = encode_text(encoder, &examples[i].first, &encoder->first, error);
-        if (status == ROTARY_OK)
-            status = encode_text(encoder, &examples[i].second, &encoder->second, error);
-        if (status != ROTARY_OK)
-            return status;
-        if (!add_sequence(split, encoder, examples[i].second.bytes != NULL))
-            return fail_memory(error);
-    }
-    return ROTARY_OK;
+    rotary_status status = ROTARY_OK;
+    for (int64_t i = 0; i < count && status == ROTARY_OK; i++)
+        status = encode_example(split, encoder, &examples[i], error);
+    return status;
 }
 
 rotary_status classification_tokens(struct classification_split_tokens *split, const struct task *task,
                                     const struct labelled_example *examples, int64_t count,
                                     rotary_error *error)
 {
-    const int64_t room = task->config.sequence_length;
+    const int64_t room = task->config.sequence_length, sequences = count * max_i64(task->shape.choices, 1);
     struct encoder encoder = {.task = task,
                               .first = {.tokens = malloc((size_t)room * sizeof(int32_t)), .capacity = room},
                               .second = {.tokens = malloc((size_t)room * sizeof(int32_t)), .capacity = room}};
     *split = (struct classification_split_tokens){
-        .begins = calloc((size_t)count + 1, sizeof *split->begins),
-        .seconds = calloc((size_t)count + 1, sizeof *split->seconds),
+        .begins = calloc((size_t)sequences + 1, sizeof *split->begins),
+        .seconds = calloc((size_t)sequences + 1, sizeof *split->seconds),
     };
     rotary_status status = encoder.first.tokens && encoder.second.tokens && split->begins && split->seconds
                                ? encode_all(split, &encoder, examples, count, error)

@@ -23,8 +23,6 @@ struct joined {
 
 static bool add_text(struct joined *joined, const struct text_line *text)
 {
-    if (!text->bytes)
-        return true;
     const int64_t wanted = joined->count + text->count + 1;
     if (wanted > joined->capacity) {
         char *bytes = realloc(joined->bytes, (size_t)(2 * wanted));
@@ -43,18 +41,22 @@ static bool add_text(struct joined *joined, const struct text_line *text)
 static bool join_texts(struct joined *joined, const struct labelled_corpus *corpus)
 {
     const int64_t examples = corpus->counts[TASK_TRAINING];
-    joined->lines = calloc(2 * (size_t)examples + 1, sizeof *joined->lines);
+    joined->lines = calloc(LABELLED_MAX_TEXTS * (size_t)examples + 1, sizeof *joined->lines);
+    if (!joined->lines)
+        return false;
     for (int64_t i = 0; i < examples; i++) {
-        const struct labelled_example *example = &corpus->examples[TASK_TRAINING][i];
-        if (!joined->lines || !add_text(joined, &example->first) || !add_text(joined, &example->second))
-            return false;
+        struct text_line texts[LABELLED_MAX_TEXTS];
+        const int count = labelled_texts(corpus, &corpus->examples[TASK_TRAINING][i], texts);
+        for (int j = 0; j < count; j++)
+            if (!add_text(joined, &texts[j]))
+                return false;
     }
     const char *at = joined->bytes;
     for (int64_t i = 0; i < joined->line_count; i++) {
         joined->lines[i].bytes = at;
         at += joined->lines[i].count + 1;
     }
-    return joined->lines != NULL;
+    return true;
 }
 
 static rotary_status make_pieces(struct task *task, const struct joined *joined, rotary_error *error)

@@ -60,6 +60,7 @@ struct kind {
     /* As task_fill_example; NULL: what example() has. */
     void (*fill_example)(const struct task *task, const struct example_place *place,
                          const struct example_row *row);
+    int (*choices)(const struct task_config *config); /* as task_choices; NULL: 0 */
     /* As task_labels; NULL: it has none. */
     struct task_labels (*labels)(const struct task *task);
     struct task_counts (*counts)(const struct task *task, enum task_split split);

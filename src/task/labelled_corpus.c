@@ -4,7 +4,7 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "base/random.h"
-#include "task/fresh_split.h"
+#include "task/document_split.h"
 #include "task/labelled_made.h"
 
 #include <math.h>
@@ -14,8 +14,8 @@
 
 enum { MAX_BYTES = 1 << 30, SHOWN_BYTES = 60, INTEGER_DIGITS = 9 };
 
-/* The columns of a table, in the order in which they are read. */
-enum { COLUMN_LABEL, COLUMN_FIRST, COLUMN_SECOND };
+/* The columns of a table, in the order in which they are read; without labels the texts are from 0 on. */
+enum { COLUMN_LABEL, LABEL_COLUMNS };
 
 static rotary_status fail_memory(rotary_error *error)
 {
@@ -58,6 +58,9 @@ static compare_labels *order_of(const struct labelled_corpus *corpus)
 static rotary_status check_classes(const struct labelled_corpus *corpus, int64_t classes, rotary_error *error)
 {
     const struct table *training = &corpus->tables[TASK_TRAINING];
+    if (corpus->choices > 0 && classes != corpus->choices)
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s has %lld labels, wanted %d, one for each choice",
+                           training->path, (long long)classes, corpus->choices);
     if (classes >= 2 && classes <= LABELLED_MAX_CLASSES)
         return ROTARY_OK;
     const struct text_line label = table_at(training, 0, COLUMN_LABEL);
@@ -142,6 +145,18 @@ static rotary_status read_value(const struct table *table, int64_t row, struct l
 
 /* ---- files ---- */
 
+static void add_columns(const struct labelled_corpus *corpus, const struct labelled_format *format,
+                        struct table_request *table)
+{
+    const char *const columns[] = {format->label, format->first, format->second};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        if (columns[i])
+            table->columns[table->column_count++] = columns[i];
+    const char *choice = corpus->choice_columns;
+    for (int i = 0; i < corpus->choices; i++, choice += strlen(choice) + 1)
+        table->columns[table->column_count++] = choice;
+}
+
 /* Reads the file of a split; *found is false if there is none, which only a test set and, where the split is
  * fresh, a validation set may lack. */
 static rotary_status read_file(struct labelled_corpus *corpus, const struct labelled_request *request,
@@ -166,25 +181,54 @@ static rotary_status read_file(struct labelled_corpus *corpus, const struct labe
         return rotary_fail(error, ROTARY_IO_ERROR, "%s has no %s text: wanted %s%s", request->folder,
                            task_split_names[split], name && name[0] ? name : "the name of a file",
                            split == TASK_VALIDATION ? ", or a fresh split" : "");
-    const struct table_request table = {.path = path,
-                                        .format = format->format,
-                                        .quoting = format->quoting,
-                                        .header = format->header,
-                                        .columns = {format->label, format->first, format->second},
-                                        .column_count = format->second ? 3 : 2,
-                                        .max_bytes = MAX_BYTES};
+    struct table_request table = {.path = path,
+                                  .format = format->format,
+                                  .quoting = format->quoting,
+                                  .header = format->header,
+                                  .max_bytes = MAX_BYTES};
+    add_columns(corpus, format, &table);
     return table_read(&corpus->tables[split], &table, error);
 }
 
-static rotary_status read_example(const struct labelled_corpus *corpus, const struct table *table,
-                                  int64_t row, struct labelled_example *example, rotary_error *error)
+/* Puts the choices of an example, of which the first is right, into an order that the texts alone say. */
+static void shuffle_choices(struct labelled_example *example, struct text_line *choices, int count)
 {
-    *example = (struct labelled_example){.first = table_at(table, row, COLUMN_FIRST),
-                                         .class = -1,
-                                         .value = (double)NAN,
-                                         .line = table->lines[row]};
-    if (table->columns > COLUMN_SECOND)
-        example->second = table_at(table, row, COLUMN_SECOND);
+    uint64_t keys[LABELLED_MAX_CHOICES];
+    struct text_line given[LABELLED_MAX_CHOICES];
+    for (int i = 0; i < count; i++) {
+        const uint64_t both[] = {rotary_hash(example->first.bytes, (uint64_t)example->first.count),
+                                 rotary_hash(choices[i].bytes, (uint64_t)choices[i].count)};
+        keys[i] = rotary_hash(both, sizeof both);
+        given[i] = choices[i];
+    }
+    for (int i = 0; i < count; i++) {
+        int place = 0;
+        for (int j = 0; j < count; j++) /* equal texts: in either order */
+            place += keys[j] < keys[i] || (keys[j] == keys[i] && (keys[i] % 2 == 0 ? j < i : j > i));
+        choices[place] = given[i];
+        if (i == 0)
+            example->class = place;
+    }
+}
+
+static rotary_status read_example(const struct labelled_corpus *corpus, enum task_split split, int64_t row,
+                                  struct labelled_example *example, rotary_error *error)
+{
+    const struct table *table = &corpus->tables[split];
+    const int first = corpus->labels ? LABEL_COLUMNS : 0;
+    struct text_line *choices = corpus->choice_texts[split] + row * corpus->choices;
+    *example = (struct labelled_example){
+        .first = table_at(table, row, first), .class = -1, .value = (double)NAN, .line = table->lines[row]};
+    for (int i = 0; i < corpus->choices; i++)
+        choices[i] = table_at(table, row, first + 1 + i);
+    if (corpus->choices > 0)
+        example->choices = choices;
+    else if (table->columns > first + 1)
+        example->second = table_at(table, row, first + 1);
+    if (!corpus->labels) {
+        shuffle_choices(example, choices, corpus->choices);
+        return ROTARY_OK;
+    }
     return corpus->classes > 0 ? read_class(corpus, table, row, example, error)
                                : read_value(table, row, example, error);
 }
@@ -195,10 +239,13 @@ static rotary_status read_examples(struct labelled_corpus *corpus, rotary_error 
     for (int split = 0; split < TASK_SPLITS; split++) {
         const struct table *table = &corpus->tables[split];
         corpus->examples[split] = malloc((size_t)(table->rows + 1) * sizeof *corpus->examples[split]);
-        if (!corpus->examples[split])
+        corpus->choice_texts[split] =
+            malloc((size_t)(table->rows * corpus->choices + 1) * sizeof **corpus->choice_texts);
+        if (!corpus->examples[split] || !corpus->choice_texts[split])
             return fail_memory(error);
         for (int64_t row = 0; row < table->rows; row++) {
-            rotary_status status = read_example(corpus, table, row, &corpus->examples[split][row], error);
+            rotary_status status =
+                read_example(corpus, (enum task_split)split, row, &corpus->examples[split][row], error);
             if (status != ROTARY_OK)
                 return status;
         }
@@ -213,6 +260,7 @@ static rotary_status read_examples(struct labelled_corpus *corpus, rotary_error 
 struct dealt {
     struct labelled_example *examples; /* [count] */
     struct text_line *first, *second;  /* [count] */
+    struct text_line *texts;           /* [count, 1 + choices]; of choices alone */
     unsigned char *sides;              /* [count] */
     int64_t count;
 };
@@ -222,6 +270,7 @@ static void free_dealt(struct dealt *all)
     free(all->examples);
     free(all->first);
     free(all->second);
+    free(all->texts);
     free(all->sides);
 }
 
@@ -233,14 +282,17 @@ static bool gather(struct dealt *all, const struct labelled_corpus *corpus)
     all->examples = malloc(room * sizeof *all->examples);
     all->first = malloc(room * sizeof *all->first);
     all->second = malloc(room * sizeof *all->second);
+    all->texts = malloc(room * (size_t)(1 + corpus->choices) * sizeof *all->texts);
     all->sides = malloc(room);
-    if (!all->examples || !all->first || !all->second || !all->sides)
+    if (!all->examples || !all->first || !all->second || !all->texts || !all->sides)
         return false;
     for (int64_t i = 0, split = 0; split < TASK_SPLITS; split++)
         for (int64_t j = 0; j < corpus->counts[split]; j++, i++) {
             all->examples[i] = corpus->examples[split][j];
             all->first[i] = all->examples[i].first;
             all->second[i] = all->examples[i].second;
+            if (corpus->choices > 0)
+                labelled_texts(corpus, &all->examples[i], all->texts + i * (1 + corpus->choices));
         }
     return true;
 }
@@ -267,16 +319,24 @@ static bool deal(struct labelled_corpus *corpus, const struct dealt *all)
     return true;
 }
 
+static rotary_status draw_sides(const struct labelled_corpus *corpus, const struct dealt *all,
+                                const struct labelled_request *request, rotary_error *error)
+{
+    const struct fresh_request fresh = {all->count, all->first, request->format->second ? all->second : NULL,
+                                        request->fresh_share};
+    const struct document_request documents = {all->count, 1 + corpus->choices, all->texts,
+                                               request->fresh_share};
+    return corpus->choices > 0 ? document_split(&documents, all->sides, error)
+                               : fresh_split(&fresh, all->sides, error);
+}
+
 static rotary_status split_anew(struct labelled_corpus *corpus, const struct labelled_request *request,
                                 rotary_error *error)
 {
     struct dealt all = {0};
     rotary_status status = gather(&all, corpus) ? ROTARY_OK : fail_memory(error);
-    if (status == ROTARY_OK) {
-        const struct fresh_request fresh = {all.count, all.first, request->format->second ? all.second : NULL,
-                                            request->fresh_share};
-        status = fresh_split(&fresh, all.sides, error);
-    }
+    if (status == ROTARY_OK)
+        status = draw_sides(corpus, &all, request, error);
     if (status == ROTARY_OK && !deal(corpus, &all))
         status = fail_memory(error);
     free_dealt(&all);
@@ -290,6 +350,50 @@ static rotary_status split_anew(struct labelled_corpus *corpus, const struct lab
     return status;
 }
 
+/* ---- choices ---- */
+
+int labelled_choice_count(const char *columns)
+{
+    int count = columns && columns[0];
+    for (const char *at = columns; at && *at; at++)
+        count += *at == ',';
+    return count;
+}
+
+static void set_choices(struct labelled_corpus *corpus, const struct labelled_format *format)
+{
+    corpus->choices = labelled_choice_count(format->choices);
+    if (corpus->choices > 0)
+        snprintf(corpus->choice_columns, sizeof corpus->choice_columns, "%s", format->choices);
+    for (char *at = corpus->choice_columns; (at = strchr(at, ',')) != NULL; at++)
+        *at = '\0';
+}
+
+/* Classes are the places of the choices. */
+static rotary_status name_choices(struct labelled_corpus *corpus, rotary_error *error)
+{
+    static const char *const names[LABELLED_MAX_CHOICES] = {"1", "2", "3", "4", "5", "6"};
+    corpus->names = malloc(LABELLED_MAX_CHOICES * sizeof *corpus->names);
+    if (!corpus->names)
+        return fail_memory(error);
+    for (int i = 0; i < corpus->choices; i++)
+        corpus->names[i] = (struct text_line){names[i], 1};
+    corpus->classes = corpus->choices;
+    return ROTARY_OK;
+}
+
+int labelled_texts(const struct labelled_corpus *corpus, const struct labelled_example *example,
+                   struct text_line texts[LABELLED_MAX_TEXTS])
+{
+    int count = 0;
+    texts[count++] = example->first;
+    if (example->second.bytes)
+        texts[count++] = example->second;
+    for (int i = 0; i < corpus->choices; i++)
+        texts[count++] = example->choices[i];
+    return count;
+}
+
 /* ---- corpora ---- */
 
 rotary_status labelled_corpus_read(struct labelled_corpus *corpus, const struct labelled_request *request,
@@ -297,9 +401,14 @@ rotary_status labelled_corpus_read(struct labelled_corpus *corpus, const struct 
 {
     rotary_status status = ROTARY_OK;
     *corpus = (struct labelled_corpus){0};
+    if (request->folder)
+        set_choices(corpus, request->format);
+    corpus->labels = !request->folder || request->format->label;
     for (int split = 0; split < TASK_SPLITS && status == ROTARY_OK; split++)
         status = read_file(corpus, request, (enum task_split)split, error);
-    if (status == ROTARY_OK && !request->format->regression)
+    if (status == ROTARY_OK && !corpus->labels)
+        status = name_choices(corpus, error);
+    else if (status == ROTARY_OK && !request->format->regression)
         status = find_classes(corpus, error);
     if (status == ROTARY_OK)
         status = read_examples(corpus, error);
@@ -321,24 +430,23 @@ uint64_t labelled_corpus_hash(const struct labelled_corpus *corpus, enum task_sp
         hash[1] = rotary_hash(example->first.bytes, (uint64_t)example->first.count);
         hash[2] =
             example->second.bytes ? rotary_hash(example->second.bytes, (uint64_t)example->second.count) : 0;
+        for (int choice = 0; choice < corpus->choices; choice++)
+            hash[2] = hash[2] * 31 +
+                      rotary_hash(example->choices[choice].bytes, (uint64_t)example->choices[choice].count);
         hash[3] = rotary_hash(label.bytes, (uint64_t)label.count);
         hash[0] = rotary_hash(hash, sizeof hash);
     }
     return hash[0];
 }
 
-/* The texts of a split: the first ones, then the second. */
+/* The texts of a split, example by example. */
 static struct text_line *texts_of(const struct labelled_corpus *corpus, enum task_split split, int64_t *count)
 {
     const int64_t examples = corpus->counts[split];
-    const bool pairs = examples > 0 && corpus->examples[split][0].second.bytes;
-    struct text_line *texts = malloc((size_t)(2 * examples + 1) * sizeof *texts);
-    *count = pairs ? 2 * examples : examples;
-    for (int64_t i = 0; texts && i < examples; i++) {
-        texts[i] = corpus->examples[split][i].first;
-        if (pairs)
-            texts[examples + i] = corpus->examples[split][i].second;
-    }
+    struct text_line *texts = malloc((size_t)(examples + 1) * LABELLED_MAX_TEXTS * sizeof *texts);
+    *count = 0;
+    for (int64_t i = 0; texts && i < examples; i++)
+        *count += labelled_texts(corpus, &corpus->examples[split][i], texts + *count);
     return texts;
 }
 
@@ -361,7 +469,9 @@ void labelled_corpus_free(struct labelled_corpus *corpus)
     for (int split = 0; split < TASK_SPLITS; split++) {
         table_free(&corpus->tables[split]);
         free(corpus->examples[split]);
+        free(corpus->choice_texts[split]);
         corpus->examples[split] = NULL;
+        corpus->choice_texts[split] = NULL;
         corpus->counts[split] = 0;
     }
     free(corpus->names);

@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-const char *const dataset_names[] = {"cola", "sst2", "mrpc", "stsb",  "rte",
-                                     "qnli", "qqp",  "mnli", "table", NULL};
+const char *const dataset_names[] = {"cola", "sst2", "mrpc", "stsb",  "rte", "qnli",
+                                     "qqp",  "mnli", "scm",  "table", NULL};
 
 /* Tabs separate fields, and quotes are text. The files that GLUE has for its test sets have no labels; test
  * files here are those of the corpora before GLUE, and of MNLI the validation set of other genres. */
@@ -92,6 +92,9 @@ static const struct labelled_format mnli[] = {
      .second = "sentence2",
      .label = "gold_label"},
 };
+static const struct labelled_format scm[] = {
+    {{"triplets.tsv"}, TSV, .first = "1", .choices = "2,3"},
+};
 #undef TSV
 
 #define FORMATS(list)                                                                                        \
@@ -104,7 +107,7 @@ static const struct {
 } datasets[DATASETS] = {
     [DATASET_COLA] = FORMATS(cola), [DATASET_SST2] = FORMATS(sst2), [DATASET_MRPC] = FORMATS(mrpc),
     [DATASET_STSB] = FORMATS(stsb), [DATASET_RTE] = FORMATS(rte),   [DATASET_QNLI] = FORMATS(qnli),
-    [DATASET_QQP] = FORMATS(qqp),   [DATASET_MNLI] = FORMATS(mnli),
+    [DATASET_QQP] = FORMATS(qqp),   [DATASET_MNLI] = FORMATS(mnli), [DATASET_SCM] = FORMATS(scm),
 };
 #undef FORMATS
 

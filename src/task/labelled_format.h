@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * How labelled texts stand in files: the formats of GLUE (Wang et al., "GLUE: a multi-task benchmark and
- * analysis platform for natural language understanding", ICLR 2019), and those of the corpora that some of
- * its parts are made from.
+ * analysis platform for natural language understanding", ICLR 2019), those of the corpora that some of its
+ * parts are made from, and of CAIL2019-SCM (Xiao et al., 2019), similar cases: of the two others in a row the
+ * second column's is the one that is like the first's.
  */
 #ifndef ROTARY_TASK_LABELLED_FORMAT_H
 #define ROTARY_TASK_LABELLED_FORMAT_H
@@ -17,9 +18,10 @@ struct labelled_format {
     enum table_quoting quoting;
     bool header;
     const char *first, *second; /* columns of the texts; second NULL: single texts */
-    const char *label;          /* column */
-    bool regression;            /* labels are numbers, not names of classes */
-    enum label_score score;     /* the one that decides, as GLUE has it */
+    const char *choices;    /* columns, separated by commas, in the place of `second`; NULL: there are none */
+    const char *label;      /* column; NULL: of the choices the first is right */
+    bool regression;        /* labels are numbers, not names of classes */
+    enum label_score score; /* the one that decides, as GLUE has it */
 };
 
 enum labelled_dataset {
@@ -31,6 +33,7 @@ enum labelled_dataset {
     DATASET_QNLI,
     DATASET_QQP,
     DATASET_MNLI,
+    DATASET_SCM,
     DATASETS,
     DATASET_TABLE = DATASETS /* any other: its format is configured */
 };

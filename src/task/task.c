@@ -207,6 +207,12 @@ bool task_has_examples(const struct task_config *config)
     return kinds[config->task]->examples != NULL;
 }
 
+int task_choices(const struct task_config *config)
+{
+    const struct kind *kind = kinds[config->task];
+    return kind->choices ? kind->choices(config) : 0;
+}
+
 rotary_status task_text_hash(const struct task_config *config, enum task_split split, uint64_t *hash,
                              rotary_error *error)
 {

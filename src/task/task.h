@@ -114,6 +114,7 @@ struct task_shape {
     bool segments;       /* tokens have types: which text of a pair they are of */
     bool labels;         /* a sequence has one target, not each of its tokens: a class, or ... */
     bool values;         /* ... a number */
+    int choices;         /* sequences of an example, of which the label says one; 0: an example is one */
 };
 struct task_shape task_shape(const struct task *task);
 
@@ -149,10 +150,14 @@ struct task_example {
     int64_t target_count;              /* tokens that the decoder, or the only stack, reads:
                                         * target[0 ... target_count - 1]; its classes are
                                         * target[1 ... target_count] */
+    const int64_t *begins;             /* [choices + 1]: where its sequences begin in the target, all plus
+                                        * begins[0]; NULL: it is one */
     struct token_text text, reference; /* of source and target, as the corpus has them */
 };
 /* Whether the task of `config` has a finite corpus. */
 bool task_has_examples(const struct task_config *config);
+/* The sequences of each example, as task_shape has them; 0: an example is one. */
+int task_choices(const struct task_config *config);
 /* A hash of the lines of a split, which it reads or makes up anew: FNV-1a of 64 bits. 0: the task has no such
  * text. */
 ROTARY_CHECKED rotary_status task_text_hash(const struct task_config *config, enum task_split split,

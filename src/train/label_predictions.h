@@ -22,7 +22,8 @@ struct label_call {
 /* Predicts every example, in the order of the corpus. Sets the scores, and adds the losses to `sums`: of a
  * class the cross-entropy, in nats, of a number the squared error; an example is a target, which is correct
  * if its class is predicted. The file has a line for each example, after one with the names of its columns,
- * which tabs separate: its index from 0, the label, the prediction, and of classes the probability of each.
+ * which tabs separate: its index from 0, the label, the prediction, and of classes the probability of each;
+ * with choices, classes are these.
  */
 ROTARY_CHECKED rotary_status label_predictions_run(const struct label_call *call, struct label_scores *scores,
                                                    struct token_sums *sums, rotary_error *error);

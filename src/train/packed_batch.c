@@ -98,7 +98,8 @@ void packed_batch_carve(struct packed_batch *batch, const struct task *task, int
 int64_t packed_batch_targets(const struct task *task, const struct batch *batch)
 {
     const struct task_shape shape = task_shape(task);
-    const int64_t count = shape.labels ? batch->input.sequences : batch->input.time;
+    const int64_t count =
+        shape.labels ? batch->input.sequences / max_i64(shape.choices, 1) : batch->input.time;
     int64_t targets = 0;
     if (shape.values)
         return count;
@@ -110,7 +111,9 @@ int64_t packed_batch_targets(const struct task *task, const struct batch *batch)
 struct batch packed_batch_fill(const struct packed_batch *memory, const struct example_order *order,
                                int64_t ordinal, int64_t count)
 {
-    const bool labels = task_shape(order->task).labels;
+    const struct task_shape shape = task_shape(order->task);
+    const bool labels = shape.labels;
+    const int64_t sequences = max_i64(shape.choices, 1);
     int64_t tokens = 0, source = 0;
     for (int64_t i = 0; i < count; i++) {
         const struct example_place place = place_of(order, ordinal + i);
@@ -120,7 +123,9 @@ struct batch packed_batch_fill(const struct packed_batch *memory, const struct e
                                         .segments = memory->segments ? memory->segments + tokens : NULL,
                                         .value = memory->values ? memory->values + i : NULL};
         task_fill_example(order->task, &place, &row);
-        memory->starts[i] = (int32_t)tokens;
+        for (int64_t s = 0; s < sequences; s++)
+            memory->starts[i * sequences + s] =
+                (int32_t)(tokens + (example.begins ? example.begins[s] - example.begins[0] : 0));
         tokens += example.target_count;
         if (!memory->source)
             continue;
@@ -129,13 +134,14 @@ struct batch packed_batch_fill(const struct packed_batch *memory, const struct e
         memory->source_starts[i] = (int32_t)source;
         source += example.source_count;
     }
-    memory->starts[count] = (int32_t)tokens;
+    memory->starts[count * sequences] = (int32_t)tokens;
     struct batch batch = {.input = {.batch = 1,
                                     .time = tokens,
                                     .tokens = memory->tokens,
                                     .starts = memory->starts,
-                                    .sequences = count,
+                                    .sequences = count * sequences,
                                     .segments = memory->segments},
+                          .choices = shape.choices,
                           .classes = memory->values ? NULL : memory->classes,
                           .values = memory->values};
     if (!memory->source)

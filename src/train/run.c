@@ -189,7 +189,7 @@ static rotary_status fit_labels_to_task(struct run_config *config, const struct 
 {
     struct transformer_config *model = &config->model;
     const struct task_labels labels = task_labels(task);
-    const int64_t wanted = labels.regression ? 1 : labels.classes;
+    const int64_t wanted = labels.regression || task_shape(task).choices > 0 ? 1 : labels.classes;
     const char *name = task_names[config->task.task];
     if (model->num_labels == 0)
         model->num_labels = wanted;
@@ -286,7 +286,9 @@ static rotary_status check_average(const struct train_config *train, rotary_erro
 static rotary_status check_training(const struct run_config *config, rotary_error *error)
 {
     const struct train_config *train = &config->train;
-    double tokens = (double)train->batch_size * (double)config->task.sequence_length;
+    const int choices = task_choices(&config->task);
+    double tokens =
+        (double)train->batch_size * (double)config->task.sequence_length * (choices > 0 ? choices : 1);
     if (train->batch_tokens == 0 && tokens > MAX_TOKENS)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "batch_size %lld times sequence_length %lld is %.0f tokens, wanted at most %.0f",

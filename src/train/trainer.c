@@ -35,19 +35,25 @@ static void plan_updates(struct trainer *trainer)
     };
 }
 
+/* The most tokens that an example can have. */
+static int64_t example_tokens(const struct run_config *config)
+{
+    return config->task.sequence_length * max_i64(task_choices(&config->task), 1);
+}
+
 struct batch_size trainer_batch_size(const struct run_config *config)
 {
     const struct train_config *train = &config->train;
     if (train->batch_tokens > 0)
         return (struct batch_size){.tokens = train->batch_tokens};
     return (struct batch_size){.examples = train->batch_size,
-                               .tokens = train->batch_size * config->task.sequence_length};
+                               .tokens = train->batch_size * example_tokens(config)};
 }
 
 static struct transformer_limits limits_of(const struct run_config *config, int64_t tokens, bool training)
 {
     const int64_t time = config->task.sequence_length;
-    return (struct transformer_limits){.batch = divide_up(tokens, time),
+    return (struct transformer_limits){.batch = divide_up(max_i64(tokens, example_tokens(config)), time),
                                        .time = time,
                                        .source_time = transformer_has_encoder(&config->model) ? time : 0,
                                        .training = training,

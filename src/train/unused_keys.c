@@ -108,7 +108,7 @@ static bool is_no_classifier(const struct run_config *config)
 
 static bool is_regression(const struct run_config *config)
 {
-    return config->model.num_labels == 1;
+    return config->model.num_labels == 1 && task_choices(&config->task) == 0;
 }
 
 /* A window that no sequence fills, of layers that differ from others in nothing else. */
