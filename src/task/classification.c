@@ -17,9 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const tokenizers[] = {"words", "sentencepiece", "file", NULL}, *const splits[] = {
-                                                                                      "files", "sentences",
-                                                                                      NULL};
+static const char *const tokenizers[] = {"words", "characters", "sentencepiece", "file", NULL},
+                         *const splits[] = {"files", "sentences", NULL};
 
 #define MEMBER(member) offsetof(struct classification_options, member)
 static const struct setting table[] = {
@@ -64,7 +63,7 @@ static const struct setting table[] = {
     {"classification_vocabulary", SETTING_TEXT, MEMBER(vocabulary),
      .help = "file of the tokenizer of classification_tokenizer file"},
     {"classification_min_frequency", SETTING_INTEGER, MEMBER(min_frequency), 1, 1 << 20, NULL,
-     .help = "occurrences in the training texts that make a word part of the vocabulary"},
+     .help = "occurrences in the training texts that make a word or character part of the vocabulary"},
     {"classification_model_type", SETTING_CHOICE, MEMBER(model), .choices = sentencepiece_model_names,
      .help = "SentencePiece model of the classification task"},
     {"classification_vocab_size", SETTING_INTEGER, MEMBER(vocab_size), 16, 1 << 20, NULL,
@@ -127,17 +126,18 @@ static const char *excluding_tokenizer(const struct classification_options *opti
 {
     static const struct {
         const char *key;
-        int tokenizer;
-    } rows[] = {{"classification_vocabulary", CLASSIFICATION_FILE},
-                {"classification_min_frequency", CLASSIFICATION_WORDS},
-                {"classification_model_type", CLASSIFICATION_SENTENCEPIECE},
-                {"classification_vocab_size", CLASSIFICATION_SENTENCEPIECE}};
-    static const char *const of_kind[CLASSIFICATION_TOKENIZERS] = {"classification_tokenizer words",
-                                                                   "classification_tokenizer sentencepiece",
-                                                                   "classification_tokenizer file"};
+        unsigned tokenizers; /* bits */
+        const char *wanted;
+    } rows[] = {{"classification_vocabulary", 1U << CLASSIFICATION_FILE, "classification_tokenizer file"},
+                {"classification_min_frequency", 1U << CLASSIFICATION_WORDS | 1U << CLASSIFICATION_CHARACTERS,
+                 "classification_tokenizer words or characters"},
+                {"classification_model_type", 1U << CLASSIFICATION_SENTENCEPIECE,
+                 "classification_tokenizer sentencepiece"},
+                {"classification_vocab_size", 1U << CLASSIFICATION_SENTENCEPIECE,
+                 "classification_tokenizer sentencepiece"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].key, key) == 0 && options->tokenizer != rows[i].tokenizer) {
-            *wanted = of_kind[rows[i].tokenizer];
+        if (strcmp(rows[i].key, key) == 0 && !(rows[i].tokenizers >> options->tokenizer & 1)) {
+            *wanted = rows[i].wanted;
             return "classification_tokenizer";
         }
     return NULL;

@@ -11,6 +11,7 @@
 
 enum classification_tokenizer {
     CLASSIFICATION_WORDS,
+    CLASSIFICATION_CHARACTERS,
     CLASSIFICATION_SENTENCEPIECE,
     CLASSIFICATION_FILE,
     CLASSIFICATION_TOKENIZERS
@@ -34,7 +35,7 @@ struct classification_options {
 
     int tokenizer;                       /* enum classification_tokenizer */
     char vocabulary[SETTING_TEXT_BYTES]; /* the file of CLASSIFICATION_FILE */
-    int64_t min_frequency;               /* of words */
+    int64_t min_frequency;               /* of words, or characters */
     int model;                           /* enum sentencepiece_model */
     int64_t vocab_size;                  /* of SentencePiece */
 };

@@ -73,6 +73,9 @@ static rotary_status make_pieces(struct task *task, const struct joined *joined,
 static rotary_status make(struct task *task, const struct labelled_corpus *corpus, rotary_error *error)
 {
     const struct classification_options *options = classification_options(&task->config);
+    const struct words_config words = {.min_frequency = options->min_frequency,
+                                       .punctuation = true,
+                                       .characters = options->tokenizer == CLASSIFICATION_CHARACTERS};
     struct joined joined = {0};
     rotary_status status = join_texts(&joined, corpus)
                                ? ROTARY_OK
@@ -80,8 +83,8 @@ static rotary_status make(struct task *task, const struct labelled_corpus *corpu
     if (status == ROTARY_OK && options->tokenizer == CLASSIFICATION_SENTENCEPIECE)
         status = make_pieces(task, &joined, error);
     else if (status == ROTARY_OK)
-        status = words_and_punctuation_create(&task->tokenizer, joined.bytes ? joined.bytes : "",
-                                              joined.count, options->min_frequency, error);
+        status = words_configured_create(&task->tokenizer, joined.bytes ? joined.bytes : "", joined.count,
+                                         &words, error);
     free(joined.bytes);
     free(joined.lines);
     return status;

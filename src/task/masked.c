@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const tokenizers[] = {"words", "sentencepiece", "file", NULL};
+static const char *const tokenizers[] = {"words", "characters", "sentencepiece", "file", NULL};
 
 #define MEMBER(member) offsetof(struct masked_options, member)
 static const struct setting table[] = {
@@ -90,27 +90,28 @@ static const char *excluding_text(const struct masked_options *options, const ch
     return "masked_data";
 }
 
-/* Keys of one kind of tokenizer. Every word of a vocabulary of words is whole. */
+/* Keys of one kind of tokenizer. Words and characters are whole. */
 static const char *excluding_tokenizer(const struct masked_options *options, const char *key,
                                        const char **wanted)
 {
     static const struct {
         const char *key;
-        int tokenizer;
-    } rows[] = {{"masked_vocabulary", MASKED_FILE},
-                {"masked_min_frequency", MASKED_WORDS},
-                {"masked_model_type", MASKED_SENTENCEPIECE},
-                {"masked_vocab_size", MASKED_SENTENCEPIECE}};
-    static const char *const of_kind[] = {"masked_tokenizer words", "masked_tokenizer sentencepiece",
-                                          "masked_tokenizer file"};
+        unsigned tokenizers; /* bits */
+        const char *wanted;
+    } rows[] = {{"masked_vocabulary", 1U << MASKED_FILE, "masked_tokenizer file"},
+                {"masked_min_frequency", 1U << MASKED_WORDS | 1U << MASKED_CHARACTERS,
+                 "masked_tokenizer words or characters"},
+                {"masked_model_type", 1U << MASKED_SENTENCEPIECE, "masked_tokenizer sentencepiece"},
+                {"masked_vocab_size", 1U << MASKED_SENTENCEPIECE, "masked_tokenizer sentencepiece"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].key, key) == 0 && options->tokenizer != rows[i].tokenizer) {
-            *wanted = of_kind[rows[i].tokenizer];
+        if (strcmp(rows[i].key, key) == 0 && !(rows[i].tokenizers >> options->tokenizer & 1)) {
+            *wanted = rows[i].wanted;
             return "masked_tokenizer";
         }
-    if (strcmp(key, "masked_whole_words") != 0 || options->tokenizer != MASKED_WORDS)
+    const bool whole = options->tokenizer == MASKED_WORDS || options->tokenizer == MASKED_CHARACTERS;
+    if (strcmp(key, "masked_whole_words") != 0 || !whole)
         return NULL;
-    *wanted = of_kind[MASKED_SENTENCEPIECE];
+    *wanted = "masked_tokenizer sentencepiece";
     return "masked_tokenizer";
 }
 

@@ -10,7 +10,7 @@
 #include "text/text_lines.h"
 #include "text/token_documents.h"
 
-enum masked_tokenizer { MASKED_WORDS, MASKED_SENTENCEPIECE, MASKED_FILE };
+enum masked_tokenizer { MASKED_WORDS, MASKED_CHARACTERS, MASKED_SENTENCEPIECE, MASKED_FILE };
 
 struct masked_options {
     int64_t documents, held_out;                  /* of the made-up text */
@@ -20,7 +20,7 @@ struct masked_options {
     int boundary;                                 /* enum document_boundary */
     int tokenizer;                                /* enum masked_tokenizer */
     char vocabulary[SETTING_TEXT_BYTES];          /* the file of MASKED_FILE */
-    int64_t min_frequency;                        /* of words */
+    int64_t min_frequency;                        /* of words, or characters */
     int model;                                    /* enum sentencepiece_model */
     int64_t vocab_size;                           /* of SentencePiece */
     double probability;

@@ -136,8 +136,10 @@ static rotary_status make_pieces(struct task *task, const struct masked_options 
 
 static rotary_status make(struct task *task, const struct masked_options *options, rotary_error *error)
 {
-    const struct words_config words = {
-        .min_frequency = options->min_frequency, .punctuation = true, .mask = true};
+    const struct words_config words = {.min_frequency = options->min_frequency,
+                                       .punctuation = true,
+                                       .characters = options->tokenizer == MASKED_CHARACTERS,
+                                       .mask = true};
     struct sample sample = {0};
     rotary_status status =
         options->data[0] ? sample_files(&sample, options, error) : sample_made(&sample, options, error);

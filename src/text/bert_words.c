@@ -31,8 +31,7 @@ static bool is_punctuation(uint32_t point)
     return unicode_is_punctuation(point);
 }
 
-/* The blocks of CJK ideographs that BERT names. */
-static bool is_chinese(uint32_t point)
+bool bert_is_chinese(uint32_t point)
 {
     static const struct {
         uint32_t first, last;
@@ -153,7 +152,7 @@ static void add_character(struct splitter *splitter, uint32_t point)
         return;
     } else if (unicode_is_space(point)) {
         end_all(splitter);
-    } else if (splitter->rules->split_chinese && is_chinese(point)) {
+    } else if (splitter->rules->split_chinese && bert_is_chinese(point)) {
         end_all(splitter);
         add(splitter, point);
         end_all(splitter);

@@ -25,6 +25,9 @@ struct bert_rules {
     bool split_chinese;
 };
 
+/* Whether a character is in the blocks of CJK ideographs that BERT names. */
+bool bert_is_chinese(uint32_t point);
+
 /* A longer word has no pieces. */
 enum { BERT_WORD_CHARACTERS = 100 };
 

@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "text/bert_words.h"
 #include "text/sentencepiece_file.h"
 #include "text/sentencepiece_library.h"
 #include "text/tokenizer_type.h"
@@ -80,11 +81,13 @@ static struct token_text text_of(const struct tokenizer *tokenizer, int32_t toke
     return sentencepiece_processor_text(of(tokenizer)->processor, token);
 }
 
-/* The library writes a space as U+2581. */
+/* The library writes a space as U+2581. Chinese has none: a piece of it is a word. */
 static bool continues_word(const struct tokenizer *tokenizer, int32_t token)
 {
     const struct token_text text = text_of(tokenizer, token);
-    return text.count < 3 || memcmp(text.bytes, "\xe2\x96\x81", 3) != 0;
+    const int64_t length = utf8_character_bytes(text.bytes, text.count);
+    const uint32_t first = length > 0 ? utf8_code_point(text.bytes, length) : 0;
+    return first != 0x2581 && !bert_is_chinese(first);
 }
 
 /* ---- files ---- */

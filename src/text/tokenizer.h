@@ -4,7 +4,7 @@
  * of threads may share it.
  *
  *     characters   one token per byte of a fixed alphabet; any other byte is an error
- *     words        what white space separates; words that are not in the vocabulary are the unknown token
+ *     words        what white space separates, or each character; what is not in the vocabulary is unknown
  *     bytes        one token per byte, whatever the text
  *     sentencepiece  pieces of words, learned from text (text/sentencepiece.h)
  *     wordpiece    BERT's pieces of words, from a vocabulary (text/wordpiece.h)
@@ -50,6 +50,7 @@ ROTARY_CHECKED rotary_status words_and_punctuation_create(struct tokenizer **tok
 struct words_config {
     int64_t min_frequency;
     bool punctuation; /* as words_and_punctuation_create */
+    bool characters;  /* each character (code point) that is no white space is a word, as for Chinese */
     bool mask;
 };
 ROTARY_CHECKED rotary_status words_configured_create(struct tokenizer **tokenizer, const char *text,
@@ -71,8 +72,8 @@ struct token_text {
 };
 struct token_text tokenizer_text(const struct tokenizer *tokenizer, int32_t token);
 
-/* Whether a token is a part of a word, but not its first: of SentencePiece a piece without the mark of a
- * space. No token of other kinds is. */
+/* Whether a token is a part of a word, but not its first: of SentencePiece a piece that begins neither with
+ * the mark of a space nor with a Chinese character. No token of other kinds is. */
 bool tokenizer_continues_word(const struct tokenizer *tokenizer, int32_t token);
 
 /* Room for `capacity` tokens, of which `count` are there. */

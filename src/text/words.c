@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The word tokenizer: words are what white space separates, and punctuation too if asked.
+ * The word tokenizer: words are what white space separates, and punctuation too if asked; or each character
+ * is a word.
  */
 #include "base/fail.h"
 #include "base/random.h"
@@ -149,24 +150,29 @@ static int64_t end_of_word(const char *text, int64_t end, int64_t at)
     return at;
 }
 
+/* What a tokenizer is made by, besides its words. */
+struct form {
+    bool marks;      /* each punctuation mark is a word */
+    bool characters; /* each character is */
+    bool mask;       /* there is a token <mask> */
+};
+
 /* The next word of the text from *at on, which is moved behind it; length 0: there is none. With `marks` each
  * mark is a word, but for inner ones. */
-static struct word next_word(const char *text, int64_t bytes, bool marks, int64_t *at)
+static struct word next_word(const char *text, int64_t bytes, struct form form, int64_t *at)
 {
     while (*at < bytes && is_space(text[*at]))
         ++*at;
     int64_t begin = *at, end = begin;
+    if (form.characters) {
+        *at += character_at(text, bytes, begin).bytes;
+        return (struct word){text + begin, *at - begin, 0};
+    }
     while (end < bytes && !is_space(text[end]))
         end++;
-    *at = marks && begin < end ? end_of_word(text, end, begin) : end;
+    *at = form.marks && begin < end ? end_of_word(text, end, begin) : end;
     return (struct word){text + begin, *at - begin, 0};
 }
-
-/* What a tokenizer is made by, besides its words. */
-struct form {
-    bool marks; /* each punctuation mark is a word */
-    bool mask;  /* there is a token <mask> */
-};
 
 static int32_t special_count(struct form form)
 {
@@ -268,7 +274,7 @@ static rotary_status count_words(struct word_table *table, const char *text, int
                                  rotary_error *error)
 {
     for (int64_t at = 0;;) {
-        const struct word word = next_word(text, bytes, form.marks, &at);
+        const struct word word = next_word(text, bytes, form, &at);
         if (word.length == 0)
             return ROTARY_OK;
         if (is_special(form, word.bytes, word.length))
@@ -284,7 +290,7 @@ static rotary_status count_words(struct word_table *table, const char *text, int
 rotary_status words_configured_create(struct tokenizer **tokenizer, const char *text, int64_t bytes,
                                       const struct words_config *config, rotary_error *error)
 {
-    const struct form form = {config->punctuation, config->mask};
+    const struct form form = {config->punctuation, config->characters, config->mask};
     rotary_status status = check_text(text, bytes, error);
     if (status != ROTARY_OK)
         return status;
@@ -323,7 +329,7 @@ static rotary_status encode(const struct tokenizer *tokenizer, const char *text,
     const struct words *words = of(tokenizer);
     const int32_t first = special_count(words->form);
     for (int64_t at = 0;;) {
-        const struct word word = next_word(text, bytes, words->form.marks, &at);
+        const struct word word = next_word(text, bytes, words->form, &at);
         if (word.length == 0)
             return ROTARY_OK;
         int32_t index = find(&words->table, word.bytes, word.length);
@@ -334,7 +340,8 @@ static rotary_status encode(const struct tokenizer *tokenizer, const char *text,
 static int64_t decode(const struct tokenizer *tokenizer, const int32_t *tokens, int64_t count, char *text,
                       int64_t capacity)
 {
-    return tokenizer_join(tokenizer, " ", tokens, count, text, capacity);
+    return tokenizer_join(tokenizer, of(tokenizer)->form.characters ? "" : " ", tokens, count, text,
+                          capacity);
 }
 
 static struct token_text text_of(const struct tokenizer *tokenizer, int32_t token)
@@ -358,6 +365,7 @@ static bool save(const struct tokenizer *tokenizer, json_t *object)
                    list, json_stringn(table->words[i].bytes, (size_t)table->words[i].length)) == 0;
     done = done && json_object_set(object, "words", list) == 0 &&
            (!of(tokenizer)->form.marks || json_object_set_new(object, "punctuation", json_true()) == 0) &&
+           (!of(tokenizer)->form.characters || json_object_set_new(object, "characters", json_true()) == 0) &&
            (!of(tokenizer)->form.mask || json_object_set_new(object, "mask", json_true()) == 0);
     json_decref(list);
     return done;
@@ -367,7 +375,7 @@ static bool save(const struct tokenizer *tokenizer, json_t *object)
 static bool is_valid(const char *text, int64_t length, struct form form)
 {
     int64_t at = 0;
-    const struct word word = next_word(text, length, form.marks, &at);
+    const struct word word = next_word(text, length, form, &at);
     return length > 0 && word.bytes == text && word.length == length && !is_special(form, text, length);
 }
 
@@ -411,6 +419,8 @@ static rotary_status load(struct tokenizer **tokenizer, const json_t *object, co
                            "%s has no valid \"words\": wanted a list of at most %d words", path, MAX_WORDS);
     struct form form;
     rotary_status status = read_flag(object, "punctuation", &form.marks, path, error);
+    if (status == ROTARY_OK)
+        status = read_flag(object, "characters", &form.characters, path, error);
     if (status == ROTARY_OK)
         status = read_flag(object, "mask", &form.mask, path, error);
     if (status != ROTARY_OK)
