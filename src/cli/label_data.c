@@ -63,23 +63,29 @@ static void print_labels(const struct labelled_corpus *corpus, int split)
 void label_data_print(const struct label_data *data)
 {
     const struct labelled_corpus *corpus = task_labelled(data->task);
-    const bool pairs = task_shape(data->task).segments;
+    const struct task_shape shape = task_shape(data->task);
+    const bool pairs = shape.segments && shape.choices == 0;
+    const int texts = shape.choices > 0 ? 1 + shape.choices : pairs ? 2 : 1;
     for (int split = 0; split < TASK_SPLITS; split++) {
         const struct task_counts counts = task_counts(data->task, (enum task_split)split);
         if (corpus->counts[split] == 0)
             continue;
         printf("%s: %lld %s: ", task_split_names[split], (long long)corpus->counts[split],
-               pairs ? "pairs" : "texts");
+               shape.choices > 0 ? "texts with choices"
+               : pairs           ? "pairs"
+                                 : "texts");
         print_labels(corpus, split);
-        printf("; %lld longer than a sequence and cut; %lld tokens (longest %lld)\n",
-               (long long)counts.too_long, (long long)counts.target_tokens, (long long)counts.longest_target);
+        printf("; %lld %slonger than a sequence and cut; %lld tokens (longest %lld)\n",
+               (long long)counts.too_long, shape.choices > 0 ? "choices " : "",
+               (long long)counts.target_tokens, (long long)counts.longest_target);
         if (split != TASK_TRAINING)
             printf("  of %lld texts %lld stand in training, as they are or in a longer one\n",
-                   (long long)corpus->counts[split] * (pairs ? 2 : 1), (long long)data->leaks[split]);
+                   (long long)corpus->counts[split] * texts, (long long)data->leaks[split]);
     }
     if (corpus->left_out > 0)
-        printf("left out: %lld texts, copies and parts of those of validation and test\n",
-               (long long)corpus->left_out);
+        printf("left out: %lld texts, %s\n", (long long)corpus->left_out,
+               shape.choices > 0 ? "which share one with validation or test, and have another"
+                                 : "copies and parts of those of validation and test");
     printf("vocabulary: %lld tokens\n", (long long)task_vocabulary(data->task).target);
 }
 
@@ -124,8 +130,11 @@ static void print_scores(const char *name, const struct label_scores *scores)
     puts(separator[0] ? "" : "no score: all predictions are one number");
 }
 
-static void report_baselines(const struct label_baselines *found, enum task_split split, json_t *all)
+static void report_baselines(const struct label_baselines *found, const struct label_baselines_call *call,
+                             json_t *all)
 {
+    const bool choices = call->corpus->choices > 0;
+    const enum task_split split = call->split;
     if (!all)
         printf("baselines on %lld %s examples, in hundredths\n", (long long)found->scores[0].examples,
                task_split_names[split]);
@@ -133,10 +142,10 @@ static void report_baselines(const struct label_baselines *found, enum task_spli
         json_object_set_new(all, task_split_names[split], json_object());
     for (int i = 0; i < LABEL_BASELINES; i++)
         if (all)
-            json_object_set_new(json_object_get(all, task_split_names[split]), label_baseline_names[i],
-                                metrics_labels_json(&found->scores[i]));
+            json_object_set_new(json_object_get(all, task_split_names[split]),
+                                label_baseline_name(i, choices), metrics_labels_json(&found->scores[i]));
         else
-            print_scores(label_baseline_titles[i], &found->scores[i]);
+            print_scores(label_baseline_title(i, choices), &found->scores[i]);
 }
 
 rotary_status label_data_baselines(const struct task *task, json_t *object, rotary_error *error)
@@ -152,7 +161,7 @@ rotary_status label_data_baselines(const struct task *task, json_t *object, rota
         status = label_baselines_run(&found, &call, error);
         if (status != ROTARY_OK)
             break;
-        report_baselines(&found, call.split, all);
+        report_baselines(&found, &call, all);
         label_baselines_free(&found);
     }
     if (object)

@@ -105,7 +105,7 @@ static void write_baselines(FILE *stream, const struct comparison *comparison, e
 {
     const struct example_scores *scores = predictions_of(comparison, measure);
     for (int i = 0; scores && i < LABEL_BASELINES; i++) {
-        fprintf(stream, "%s,%s,,,", measure_names[measure], label_baseline_titles[i]);
+        fprintf(stream, "%s,%s,,,", measure_names[measure], label_baseline_title(i, scores->choices));
         write_number(stream, scores->baselines[i]);
         fputs(",,,,,,,\n", stream);
     }

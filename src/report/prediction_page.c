@@ -43,7 +43,7 @@ void predictions_rows(FILE *stream, const struct comparison *comparison, enum me
         fprintf(stream,
                 "<tr><th scope=\"row\">%s</th><td>–</td><td>%s</td><td>–</td><td>–</td><td>–</td>"
                 "<td>–</td><td>–</td></tr>\n",
-                label_baseline_titles[i],
+                label_baseline_title(i, scores->choices),
                 html_number(number, scores->baselines[i], measure_descriptions[measure].decimals, 0));
 }
 
@@ -75,7 +75,7 @@ static void write_rows(FILE *stream, const struct comparison *comparison, const 
     for (int i = 0; i < comparison->arm_count; i++)
         for (int j = 0; j < LABEL_BASELINES; j++) {
             const struct beside_baseline *beside = &scores->beside[i * LABEL_BASELINES + j];
-            open_row(stream, comparison, i, label_baseline_titles[j]);
+            open_row(stream, comparison, i, label_baseline_title(j, scores->choices));
             close_row(stream, &beside->seeds, &beside->examples);
         }
     for (int i = 0; i < comparison->contrast_count; i++) {

@@ -46,8 +46,8 @@ static void write_beside(FILE *stream, const struct comparison *comparison, int 
     if (!isfinite(beside->seeds.mean))
         return;
     fprintf(stream, "%s - %s, mean of %d run%s: %+.2f ", comparison->arms[arm].name,
-            label_baseline_titles[baseline], beside->seeds.count, beside->seeds.count == 1 ? "" : "s",
-            beside->seeds.mean);
+            label_baseline_title(baseline, comparison->predictions->choices), beside->seeds.count,
+            beside->seeds.count == 1 ? "" : "s", beside->seeds.mean);
     if (isfinite(beside->seeds.low))
         fprintf(stream, "over seeds [%+.2f, %+.2f], ", beside->seeds.low, beside->seeds.high);
     fputs("over examples ", stream);
@@ -96,7 +96,7 @@ json_t *predictions_json(const struct comparison *comparison)
         return json_null();
     json_t *baselines = json_object();
     for (int i = 0; i < LABEL_BASELINES && scores->count > 0; i++)
-        json_object_set_new(baselines, label_baseline_names[i], real(scores->baselines[i]));
+        json_object_set_new(baselines, label_baseline_name(i, scores->choices), real(scores->baselines[i]));
     return json_pack("{s:s?, s:I, s:i, s:i, s:s?, s:o}", "split", scores->split, "examples",
                      (json_int_t)scores->count, "samples", (int)EXAMPLE_SAMPLES, "seed", (int)EXAMPLE_SEED,
                      "fault", scores->fault, "baselines", baselines);
@@ -111,7 +111,7 @@ json_t *predictions_arm_json(const struct comparison *comparison, int index)
     for (int i = 0; i < LABEL_BASELINES; i++) {
         const struct beside_baseline *beside = &scores->beside[index * LABEL_BASELINES + i];
         const struct paired_difference *seeds = &beside->seeds;
-        json_object_set_new(object, label_baseline_names[i],
+        json_object_set_new(object, label_baseline_name(i, scores->choices),
                             json_pack("{s:o, s:o, s:o, s:o, s:o}", "mean", real(seeds->mean), "level",
                                       real(seeds->level), "low", real(seeds->low), "high", real(seeds->high),
                                       "examples", difference_json(&beside->examples)));

@@ -354,6 +354,7 @@ static rotary_status fill(struct example_scores *scores, rotary_error *error)
     if (status == ROTARY_OK) {
         scores->split = task_split_names[reading.split];
         scores->count = comparison->examples;
+        scores->choices = reading.corpus.choices > 0;
         for (int i = 0; i < LABEL_BASELINES; i++)
             scores->baselines[i] = reading.whole[runs + i];
         status = compare_all(scores, &reading, error);

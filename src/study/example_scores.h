@@ -31,6 +31,7 @@ struct example_scores {
     enum measure measure;                 /* the comparison's score of labels */
     const char *split;                    /* "test" or "validation" */
     int64_t count;                        /* examples; 0: no run has been scored */
+    bool choices;                         /* which baselines they are: label_baseline_title */
     double baselines[LABEL_BASELINES];    /* as the measure has it; NaN: it has no such score */
     struct beside_baseline *beside;       /* [arms][LABEL_BASELINES] */
     struct resampled_contrast *contrasts; /* [contrasts of the comparison] */

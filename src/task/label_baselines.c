@@ -3,12 +3,22 @@
 
 #include "base/fail.h"
 #include "score/baseline.h"
+#include "score/tfidf.h"
 #include "task/labelled_corpus.h"
 
 #include <stdlib.h>
 
-const char *const label_baseline_names[] = {"majority", "bag_of_words", NULL};
-const char *const label_baseline_titles[] = {"majority", "bag of words"};
+const char *label_baseline_name(int baseline, bool choices)
+{
+    static const char *const names[] = {"majority", "bag_of_words"};
+    return choices && baseline == BASELINE_WORDS ? "tfidf" : names[baseline];
+}
+
+const char *label_baseline_title(int baseline, bool choices)
+{
+    static const char *const titles[] = {"majority", "bag of words"};
+    return choices && baseline == BASELINE_WORDS ? "TF-IDF" : titles[baseline];
+}
 
 /* The examples of a split, as baselines read them. */
 struct side {
@@ -75,6 +85,43 @@ static bool allocate(struct label_baselines *baselines, bool regression, int64_t
     return enough;
 }
 
+/* ---- choices ---- */
+
+/* From all texts of the training examples. */
+static rotary_status learn_tfidf(struct tfidf *tfidf, const struct labelled_corpus *corpus,
+                                 rotary_error *error)
+{
+    const int64_t examples = corpus->counts[TASK_TRAINING];
+    struct text_line *texts = malloc((size_t)(examples + 1) * LABELLED_MAX_TEXTS * sizeof *texts);
+    int64_t count = 0;
+    if (!texts)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for baselines");
+    for (int64_t i = 0; i < examples; i++)
+        count += labelled_texts(corpus, &corpus->examples[TASK_TRAINING][i], texts + count);
+    rotary_status status = tfidf_create(tfidf, texts, count, error);
+    free(texts);
+    return status;
+}
+
+/* chosen[i]: the choice of example i of the split that is the most similar to its text. */
+static rotary_status choose_similar(const struct label_baselines_call *call, int32_t *chosen,
+                                    rotary_error *error)
+{
+    const struct labelled_corpus *corpus = call->corpus;
+    struct tfidf tfidf;
+    double similarities[LABELLED_MAX_CHOICES];
+    rotary_status status = learn_tfidf(&tfidf, corpus, error);
+    if (status != ROTARY_OK)
+        return status;
+    for (int64_t i = 0; i < corpus->counts[call->split] && status == ROTARY_OK; i++) {
+        const struct labelled_example *example = &corpus->examples[call->split][i];
+        status = tfidf_choose(&tfidf, &example->first, example->choices, corpus->choices, similarities,
+                              &chosen[i], error);
+    }
+    tfidf_free(&tfidf);
+    return status;
+}
+
 static rotary_status predict(struct label_baselines *baselines, const struct label_baselines_call *call,
                              const struct side *training, const struct side *held, rotary_error *error)
 {
@@ -87,7 +134,9 @@ static rotary_status predict(struct label_baselines *baselines, const struct lab
         predictions[i] = (struct baseline_predictions){baselines->classes[i], baselines->values[i]};
     baseline_majority(&given, held->texts.count, &predictions[BASELINE_MAJORITY]);
     rotary_status status =
-        baseline_bag_of_words(&given, &held->texts, &config, &predictions[BASELINE_WORDS], error);
+        call->corpus->choices > 0
+            ? choose_similar(call, predictions[BASELINE_WORDS].classes, error)
+            : baseline_bag_of_words(&given, &held->texts, &config, &predictions[BASELINE_WORDS], error);
     for (int i = 0; i < LABEL_BASELINES && status == ROTARY_OK; i++)
         status = score(baselines, (enum label_baseline)i, call, held, error);
     return status;

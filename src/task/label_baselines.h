@@ -10,11 +10,13 @@
 
 enum label_baseline {
     BASELINE_MAJORITY, /* the most frequent class of training, or its mean number */
-    BASELINE_WORDS,    /* a linear model of the words of the training texts */
+    BASELINE_WORDS, /* a linear model of the words of the training texts; of choices the one that is the most
+                       similar to the text (score/tfidf.h) */
     LABEL_BASELINES
 };
-extern const char *const label_baseline_names[];  /* as in JSON; NULL-terminated */
-extern const char *const label_baseline_titles[]; /* "majority", "bag of words" */
+/* As in JSON, and "majority", "bag of words", or of texts with choices "TF-IDF". */
+const char *label_baseline_name(int baseline, bool choices);
+const char *label_baseline_title(int baseline, bool choices);
 
 struct label_baselines {
     struct label_scores scores[LABEL_BASELINES];
