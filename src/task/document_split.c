@@ -117,6 +117,25 @@ static void draw_side(struct drawing *drawing, enum fresh_side side, int64_t wan
     }
 }
 
+/* Gives back to training what has no document of an example of validation or of test. */
+static void return_examples(struct drawing *drawing)
+{
+    const int64_t texts = drawing->count * drawing->per_example;
+    memset(drawing->drawn, FRESH_TRAINING, (size_t)texts);
+    for (int64_t i = 0; i < texts; i++) {
+        const unsigned char side = drawing->sides[i / drawing->per_example];
+        if (side == FRESH_VALIDATION || side == FRESH_TEST)
+            drawing->drawn[drawing->same[i]] = side;
+    }
+    for (int64_t i = 0; i < drawing->count; i++) {
+        bool held = drawing->sides[i] != FRESH_LEFT_OUT;
+        for (int j = 0; j < drawing->per_example; j++)
+            held |= drawing->drawn[documents_of(drawing, i)[j]] != FRESH_TRAINING;
+        if (!held)
+            drawing->sides[i] = FRESH_TRAINING;
+    }
+}
+
 /* ---- what is in what ---- */
 
 struct hashed {
@@ -190,6 +209,7 @@ static bool split(struct drawing *drawing, const struct word_runs *runs, double 
         list_examples(drawing);
         draw_side(drawing, FRESH_VALIDATION, wanted, near);
         draw_side(drawing, FRESH_TEST, wanted, near);
+        return_examples(drawing);
     }
     free(near);
     free(drawing->begins);

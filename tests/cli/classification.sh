@@ -117,6 +117,23 @@ small="$model $files --set sequence_length=16"
     does 0 train classification $model --set classification_examples=200 --set classification_held_out=20 --set sequence_length=48 --steps 5 --out made --json
     has evaluation.labels.examples 20
 
+    # Choices, of which the first is right: what it learns is "here". One text is longer than two of training.
+    choices="$model $files --set classification_text=score --set classification_choices=first,second --set classification_label= \
+        --set type_vocab_size=2 --set sequence_length=20"
+    sed '5s/was/was was was was was was was/' text/dev.tsv >text/long.tsv
+    does 0 data classification $choices --rows 2 --baselines
+    says "training: 120 texts with choices: "
+    says "  TF-IDF        accuracy "
+    [ "$(grep -cE '^  targets  [12]$' out)" = 2 ] || complain "not two rows with a choice"
+    does 0 train classification $choices --steps 60 --set learning_rate=0.02 --set batch_tokens=0 --set batch_size=1 \
+        --set gradient_accumulation_steps=4 --set classification_validation=long.tsv --out choices --json
+    has evaluation.labels.examples 31
+    awk -v got="$("$json_get" evaluation.labels.accuracy <out)" 'BEGIN { exit !(got > 0.9) }' || complain "it did not learn to choose"
+    head -1 choices/predictions.tsv | grep -q "^index	label	prediction	probability of 1	probability of 2$" || complain "no header"
+    [ "$(cut -f2 choices/predictions.tsv | sort | uniq -c | wc -l)" = 3 ] || complain "one choice is always right"
+    refuses 2 "classification_pair" train classification $choices --set classification_pair=second --out none
+    refuses 2 "num_labels is 2, but the task classification has other labels: wanted 1" train classification $choices --set num_labels=2 --out none
+
     # The weights and the vocabulary of a masked model.
     cut -f3 text/train.tsv >text/train.txt
     does 0 train masked $model --set masked_data=text --set masked_boundary=line --set masked_min_frequency=1 --set sequence_length=16 \

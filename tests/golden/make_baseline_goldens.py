@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""make_baseline_goldens.py > tests/score/baseline_goldens.h: linear models and bags of words by scikit-learn."""
+"""make_baseline_goldens.py > tests/score/baseline_goldens.h: linear models, bags of words and similarities by
+scikit-learn."""
 import math
 import random
 import unicodedata
@@ -7,7 +8,7 @@ import unicodedata
 import numpy as np
 import scipy.sparse
 import sklearn
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 
 ROWS, COLUMNS, MAX_OUTPUTS = 40, 9, 4
@@ -92,6 +93,17 @@ def random_text(bias):
     return " ".join(choose.choice(VOCABULARY[:6] if choose.random() < bias else VOCABULARY) for _ in range(count))
 
 
+def print_similarities(first, second):
+    vectors = TfidfVectorizer(analyzer="char", ngram_range=(2, 2), lowercase=False).fit(first[:TEXTS] + second[:TEXTS])
+    held, others = vectors.transform(first[TEXTS:]), vectors.transform(second[TEXTS:] + first[:1])
+    cosines = (held @ others.T).toarray()
+    print(f"""
+/* Pairs of characters of the first GOLDEN_TEXTS texts; of each held-out one the similarity to the second text of its place, and
+   to the first text of all. */
+enum {{ GOLDEN_PAIRS = {len(vectors.vocabulary_)} }};
+static const double golden_tfidf[2 * GOLDEN_HELD] = {numbers([[cosines[i, i], cosines[i, HELD]] for i in range(HELD)])};""")
+
+
 def print_texts():
     first = [random_text(0.3) for _ in range(TEXTS + HELD)]
     second = [x if choose.random() < 0.2 else random_text(0.6) for x in first]
@@ -113,6 +125,7 @@ static const struct { bool pairs; int min_texts; double penalty; int vocabulary;
         print(f"    {{{str(pairs).lower()}, {least}, {penalty!r}, {len(counter.vocabulary_)}, {numbers(model.decision_function(features[TEXTS:]))},\n"
               f"     {numbers(ridge.predict(features[TEXTS:].toarray()))}}},")
     print("};")
+    print_similarities(first, second)
 
 
 print(f"""/* SPDX-License-Identifier: Apache-2.0

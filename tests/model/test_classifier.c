@@ -107,6 +107,83 @@ static void test_loss(const struct backend *backend, const char *settings)
     transformer_destroy(transformer);
 }
 
+/* Four packed sequences, the choices of two examples, or `count` of these from `first` on. */
+struct choices_batch {
+    struct batch batch;
+    int32_t tokens[ROWS], segments[ROWS], starts[5], classes[2];
+};
+
+static const struct batch *choose(struct choices_batch *made, int first, int count)
+{
+    static const int32_t lengths[] = {5, 2, 3, 4}, classes[] = {1, 0};
+    int32_t token = 0, used = 0;
+    for (int s = 0; s < first + count; s++)
+        for (int i = 0; i < lengths[s]; i++, token++) {
+            if (i == 0 && s >= first)
+                made->starts[s - first] = used;
+            if (s >= first)
+                made->tokens[used++] = (token * 5 + 2) % VOCABULARY;
+        }
+    made->starts[count] = used;
+    for (int i = 0; i < 2; i++)
+        made->classes[i] = classes[(i + first / 2) % 2];
+    made->batch = (struct batch){.input = {.batch = 1,
+                                           .time = used,
+                                           .tokens = made->tokens,
+                                           .starts = made->starts,
+                                           .sequences = count},
+                                 .classes = made->classes,
+                                 .choices = 2};
+    return &made->batch;
+}
+
+/* The softmax is over the choices of an example, and examples do not see one another. */
+static void test_choices(const struct backend *backend)
+{
+    struct transformer *transformer = create(backend, numbers_settings, true);
+    struct parameters *parameters = transformer_parameters(transformer);
+    struct choices_batch made;
+    float logits[4], *whole;
+    double wanted = 0.0, parts = 0.0, bound = backend->storage == ROTARY_F32 ? 3e-6 : 3e-2;
+    CHECK_INT(transformer_logits(transformer, choose(&made, 0, 4), logits, NULL), ROTARY_OK);
+    for (int i = 0; i < 4; i += 2)
+        wanted += log(exp((double)logits[i]) + exp((double)logits[i + 1])) -
+                  (double)logits[i + made.classes[i / 2]];
+    const struct loss_sums loss = encoder_run(transformer, choose(&made, 0, 4), with_backward);
+    check_about("%s", backend_about(backend));
+    CHECK_NEAR(loss.total, wanted, 3.0 * bound * wanted);
+    CHECK_INT(loss.counted, 2);
+    CHECK(fabs((double)(logits[0] - logits[1])) > 0.05);
+    whole = parameter_copy(parameters, PARAMETER_GRADIENTS);
+    parameter_clear(parameters, PARAMETER_GRADIENTS);
+    for (int first = 0; first < 4; first += 2)
+        parts += encoder_run(transformer, choose(&made, first, 2), with_backward).total;
+    float *added = parameter_copy(parameters, PARAMETER_GRADIENTS);
+    CHECK_NEAR(parts, loss.total, bound * loss.total);
+    CHECK_NEAR(encoder_difference(added, whole, parameters->elements), 0.0, bound);
+    free(added);
+    free(whole);
+    check_about("%s", "");
+    transformer_destroy(transformer);
+}
+
+static void test_refused_choices(const struct backend *backend)
+{
+    struct transformer *classes = create(backend, classes_settings, false),
+                       *numbers = create(backend, numbers_settings, false);
+    struct choices_batch made;
+    refuse_batch(classes, choose(&made, 0, 4), "2 choices for a model of num_labels 4: wanted 2 or more");
+    refuse_batch(numbers, choose(&made, 0, 3), "a batch of 3 sequences with 2 choices for each example");
+    choose(&made, 0, 4);
+    made.classes[1] = 2;
+    refuse_batch(numbers, &made.batch, "target 1 is 2: wanted 0 ... 1, the choices, or -1");
+    choose(&made, 0, 4);
+    made.batch.choices = 1;
+    refuse_batch(numbers, &made.batch, "a batch with 1 choices");
+    transformer_destroy(classes);
+    transformer_destroy(numbers);
+}
+
 /* A sequence without a label adds nothing. */
 static void test_ignored(const struct backend *backend)
 {
@@ -190,11 +267,8 @@ static void test_bytes(const struct backend *backend)
     size_t estimate = 0;
     CHECK_INT(transformer_bytes(backend, &config, limits, &estimate, NULL), ROTARY_OK);
     struct transformer *transformer = encoder_create(backend, &config, true);
-    const struct loss_config loss = {.rows = ROWS,
-                                     .training = true,
-                                     .gathers = true,
-                                     .width = 128,
-                                     .transform = transformer->transform};
+    const struct loss_config loss = {
+        .rows = ROWS, .training = true, .gathers = true, .width = 128, .transform = transformer->transform};
     double allocated = (double)loss_bytes(backend, 1, &loss) +
                        (double)transformer->parameters.arena.capacity + (double)transformer->arena.capacity +
                        (double)linear_bytes(transformer->output) +
@@ -249,6 +323,7 @@ static void test_backend(const struct backend *backend)
 {
     test_packed(backend, classes_settings);
     test_packed(backend, numbers_settings);
+    test_choices(backend);
 }
 
 int main(void)
@@ -258,6 +333,7 @@ int main(void)
     CHECK_INT(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, NULL), ROTARY_OK);
     test_loss(&backend, classes_settings);
     test_loss(&backend, numbers_settings);
+    test_refused_choices(&backend);
     test_ignored(&backend);
     for (int everywhere = 0; everywhere < 2; everywhere++) {
         test_dropout(&backend, classes_settings, everywhere);

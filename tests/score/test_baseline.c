@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Baselines against scikit-learn: linear models of the same features, and bags of words of the same texts.
+ * Baselines against scikit-learn: linear models of the same features, and bags of words and similarities of
+ * the same texts.
  */
 #include "score/baseline.h"
 #include "score/baseline_goldens.h"
 #include "score/lbfgs.h"
+#include "score/tfidf.h"
 #include "support/check.h"
 
 #include <math.h>
@@ -148,6 +150,37 @@ static void test_valley(void)
     CHECK_INT(lbfgs_minimize(&search, point, &iterations, NULL), ROTARY_INVALID_ARGUMENT);
 }
 
+/* ---- TF-IDF ---- */
+
+/* Each held-out first text with the second one of the same place, and with the first of all. */
+static void test_tfidf(void)
+{
+    struct text_line texts[2 * GOLDEN_TEXTS];
+    struct tfidf tfidf;
+    for (int i = 0; i < GOLDEN_TEXTS; i++) {
+        texts[2 * i] = (struct text_line){golden_first[i], (int64_t)strlen(golden_first[i])};
+        texts[2 * i + 1] = (struct text_line){golden_second[i], (int64_t)strlen(golden_second[i])};
+    }
+    CHECK_INT(tfidf_create(&tfidf, texts, 2 * GOLDEN_TEXTS, NULL), ROTARY_OK);
+    CHECK_INT(tfidf.count, GOLDEN_PAIRS);
+    int zeros = 0;
+    for (int i = 0; i < GOLDEN_HELD; i++) {
+        const char *first = golden_first[GOLDEN_TEXTS + i], *second = golden_second[GOLDEN_TEXTS + i];
+        const struct text_line text = {first, (int64_t)strlen(first)},
+                               choices[] = {{second, (int64_t)strlen(second)}, texts[0], {"q", 1}};
+        double similarities[3];
+        int32_t chosen = -1;
+        CHECK_INT(tfidf_choose(&tfidf, &text, choices, 3, similarities, &chosen, NULL), ROTARY_OK);
+        for (int j = 0; j < 2; j++)
+            CHECK_NEAR(similarities[j], golden_tfidf[2 * i + j], 1e-12);
+        CHECK_NEAR(similarities[2], 0, 0);
+        CHECK_INT(chosen, similarities[1] > similarities[0]);
+        zeros += similarities[0] == 0;
+    }
+    CHECK_INT(zeros, 6);
+    tfidf_free(&tfidf);
+}
+
 /* ---- bags of words ---- */
 
 struct texts {
@@ -280,6 +313,7 @@ int main(void)
     test_classes();
     test_refused();
     test_valley();
+    test_tfidf();
     test_bags();
     test_pair_by_hand();
     test_majority();

@@ -77,6 +77,37 @@ static void check_lines(const struct tokenizer *tokenizer)
     CHECK(tokens_in_all < GENERATED_LINES * 40);
 }
 
+/* A line of Chinese is one run of letters, whose pieces are words nevertheless. */
+static void test_chinese(void)
+{
+    enum { LINES = 200, CHARACTERS = 16 };
+    static char bytes[LINES][3 * CHARACTERS + 1];
+    struct text_line lines[LINES];
+    const struct sentencepiece_config config = config_of(SENTENCEPIECE_BPE, 60);
+    struct tokenizer *tokenizer = NULL;
+    int64_t longer = 0;
+    for (int i = 0; i < LINES; i++) {
+        for (int j = 0; j < CHARACTERS; j++) { /* U+6C00 and the next nineteen */
+            const int place = (i * i + 3 * j * j + i * j) % 20;
+            memcpy(bytes[i] + 3 * j, (char[]){'\xe6', '\xb0', (char)(0x80 + place), '\0'}, 4);
+        }
+        lines[i] = (struct text_line){bytes[i], 3 * CHARACTERS};
+    }
+    if (!CHECK_INT(sentencepiece_train(&tokenizer, &config, lines, LINES, NULL, NULL), ROTARY_OK))
+        return;
+    for (int i = 0; i < LINES; i++) {
+        int32_t tokens[ROOM];
+        const int64_t count = encode(tokenizer, bytes[i], tokens);
+        CHECK(count > 2 && count <= CHARACTERS + 1);
+        for (int64_t j = 0; j < count; j++) {
+            CHECK(!tokenizer_continues_word(tokenizer, tokens[j]));
+            longer += tokenizer_text(tokenizer, tokens[j]).count > 3;
+        }
+    }
+    CHECK(longer > LINES);
+    tokenizer_destroy(tokenizer);
+}
+
 static void check_special(const struct tokenizer *tokenizer, const struct special_tokens *wanted)
 {
     const struct special_tokens special = tokenizer_special(tokenizer);
@@ -382,6 +413,7 @@ int main(void)
         return check_report() ? 1 : 77;
     }
     test_models();
+    test_chinese();
     test_special();
     test_unknown();
     test_coverage();

@@ -283,6 +283,42 @@ static void test_words_with_mask(void)
     tokenizer_destroy(tokenizer);
 }
 
+/* Each character is a word, of one byte or of four; white space is none, and nothing stands between them when
+ * decoded. */
+static void test_words_of_characters(void)
+{
+    static const char text[] = "\xe6\xb3\x95\xe9\x99\xa2 \xe6\xb3\x95\n\xf0\xa0\x80\x80 2\xef\xbc\x8c";
+    static const int32_t wanted[] = {5, 9, 5, 8, 6, 7};
+    const struct words_config config = {.min_frequency = 1, .characters = true, .mask = true};
+    struct tokenizer *tokenizer = NULL, *read = NULL;
+    const char *path = scratch_path("characters.json");
+    int32_t tokens[ROOM];
+    char decoded[ROOM];
+    CHECK_INT(words_configured_create(&tokenizer, text, sizeof text - 1, &config, NULL), ROTARY_OK);
+    CHECK_INT(tokenizer_save(tokenizer, path, NULL), ROTARY_OK);
+    CHECK_INT(tokenizer_load(&read, path, NULL), ROTARY_OK);
+    for (int i = 0; i < 2; i++) {
+        const struct tokenizer *checked = i == 0 ? tokenizer : read;
+        CHECK_INT(tokenizer_size(checked), 5 + 5);
+        check_token_text(checked, 5, "\xe6\xb3\x95"); /* twice in the text */
+        CHECK_INT(encode(checked, text, sizeof text - 1, tokens), 6);
+        static const char *const texts[] = {
+            "\xe6\xb3\x95", "\xe9\x99\xa2", "\xe6\xb3\x95", "\xf0\xa0\x80\x80", "2", "\xef\xbc\x8c"};
+        for (int j = 0; j < 6; j++)
+            check_token_text(checked, tokens[j], texts[j]);
+        CHECK_INT(tokens[0], wanted[0]);
+        tokenizer_decode(checked, tokens, 6, decoded, ROOM);
+        CHECK_TEXT(decoded, "\xe6\xb3\x95\xe9\x99\xa2\xe6\xb3\x95\xf0\xa0\x80\x80"
+                            "2\xef\xbc\x8c");
+        CHECK_INT(encode(checked, "\xe9\x99", 0, tokens), 0);
+        CHECK_INT(encode(checked, "x2", 2, tokens), 2);
+        CHECK_INT(tokens[0], tokenizer_special(checked).unknown);
+        CHECK(!tokenizer_continues_word(checked, 6));
+    }
+    tokenizer_destroy(read);
+    tokenizer_destroy(tokenizer);
+}
+
 /* Marks are words, except inside of words and numbers; decoded, they stand alone. */
 static void test_words_and_punctuation(void)
 {
@@ -452,6 +488,9 @@ static void test_files_refused(void)
         {"{\"format\":1,\"tokenizer\":\"words\",\"words\":[\"a\",\"b.\"],\"punctuation\":true}",
          "entry 2|not one word"},
         {"{\"format\":1,\"tokenizer\":\"words\",\"words\":[\"a\"],\"punctuation\":1}", "\"punctuation\""},
+        {"{\"format\":1,\"tokenizer\":\"words\",\"words\":[\"a\"],\"characters\":1}", "\"characters\""},
+        {"{\"format\":1,\"tokenizer\":\"words\",\"words\":[\"a\",\"bc\"],\"characters\":true}",
+         "entry 2|not one word"},
         {"{\"format\":1,\"tokenizer\":\"words\",\"words\":[\"x\",\"y\",\"</s>\"]}", "entry 3"},
         {"{\"format\":1,\"tokenizer\":\"words\",\"words\":[\"x\",\"y\",\"x\"]}", "entry 3|\"x\"|twice"},
         {"{\"format\":1,\"tokenizer\":\"characters\"}", "\"bytes\"|1 to 256"},
@@ -485,6 +524,7 @@ int main(void)
     test_many_words();
     test_words_refused();
     test_words_with_mask();
+    test_words_of_characters();
     test_words_and_punctuation();
     test_bytes();
     test_truncation();

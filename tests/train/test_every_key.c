@@ -56,6 +56,7 @@ static const struct change changes[] = {
     {.key = "classification_header", .elsewhere = true},
     {.key = "classification_text", .elsewhere = true},
     {.key = "classification_pair", .elsewhere = true},
+    {.key = "classification_choices", .elsewhere = true},
     {.key = "classification_label", .elsewhere = true},
     {.key = "classification_regression", .elsewhere = true},
     {.key = "classification_score", .value = "matthews", .context = LABELS, .no_effect = true},

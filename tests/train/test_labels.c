@@ -17,11 +17,12 @@ enum { TIME = 16, TOKENS = 40, MAX_SEQUENCES = 8 };
 /* ---- the model ---- */
 
 static struct {
-    bool regression;
+    bool regression, choices;
     int64_t batches, sequences;
 } stub;
 
-/* Of a sequence of n tokens: the logits 0, n / 4 and 1, or the number n. Batches have whole sequences. */
+/* Of a sequence of n tokens: the logits 0, n / 4 and 1, or the number n; of a choice the logit n / 4. Batches
+ * have whole sequences, and all choices of an example. */
 rotary_status transformer_logits(struct transformer *transformer, const struct batch *batch, float *logits,
                                  rotary_error *error)
 {
@@ -29,13 +30,15 @@ rotary_status transformer_logits(struct transformer *transformer, const struct b
     (void)transformer;
     (void)error;
     CHECK(input->time <= TOKENS && input->starts[0] == 0 && input->starts[input->sequences] == input->time);
+    CHECK_INT(batch->choices, stub.choices ? 2 : 0);
+    CHECK(!stub.choices || input->sequences % 2 == 0);
     CHECK((batch->values != NULL) == stub.regression && (batch->classes == NULL) == stub.regression);
     for (int64_t i = 0; i < input->sequences; i++) {
         const int32_t count = input->starts[i + 1] - input->starts[i];
         for (int64_t t = input->starts[i]; input->segments && t < input->starts[i + 1]; t++)
             CHECK(input->segments[t] == 0 || input->segments[t] == 1);
-        if (stub.regression) {
-            logits[i] = (float)count;
+        if (stub.regression || stub.choices) {
+            logits[i] = (float)count / (stub.choices ? 4.0F : 1.0F);
             continue;
         }
         logits[3 * i] = 0;
@@ -160,6 +163,58 @@ static void test_numbers(void)
     task_destroy(task);
 }
 
+/* Choices b and c of three texts: the longer one is predicted. */
+static void test_choices(void)
+{
+    static const int lengths[][2] = {{5, 6}, {8, 5}, {16, 16}}, labels[] = {1, 1, 0};
+    struct label_scores scores = {.examples = 0};
+    struct token_sums sums = {0};
+    struct label_baselines baselines;
+    double loss = 0;
+    char *file, line[200];
+    struct task_config config = config_of(TASK_CLASSIFICATION);
+    config.sequence_length = TIME;
+    write_text("train.csv", "label,a,b,c\nB,x x,x x,y y\nC,z x,y y,z x\nC,z z,y y,z x\n");
+    write_text("dev.csv", "label,a,b,c\nC,x,x,z z\nC,x,x x x x,y\n"
+                          "B,x x x x x x x x x,y y y y y y y,x x x x x x x x\n");
+    set_text(&config, "classification_data", scratch_folder());
+    set_text(&config, "classification_train", "train.csv");
+    set_text(&config, "classification_validation", "dev.csv");
+    set_text(&config, "classification_text", "a");
+    set_text(&config, "classification_choices", "b,c");
+    set_option(&config, "classification_min_frequency", 1);
+    stub.regression = false;
+    stub.choices = true;
+    stub.batches = stub.sequences = 0;
+    struct task *task = task_of(&config);
+    predict(task, &scores, &sums, &file);
+    for (int i = 0; i < 3; i++) {
+        const double logits[] = {lengths[i][0] / 4.0, lengths[i][1] / 4.0},
+                     sum = exp(logits[0]) + exp(logits[1]);
+        loss += log(sum) - logits[labels[i]];
+        snprintf(line, sizeof line, "\n%d\t%s\t%s\t%.6g\t%.6g\n", i, labels[i] ? "C" : "B",
+                 logits[1] > logits[0] ? "C" : "B", exp(logits[0]) / sum, exp(logits[1]) / sum);
+        check_about("%s", line + 1);
+        CHECK(strstr(file, line) != NULL);
+    }
+    check_about("%s", "");
+    CHECK(strstr(file, "index\tlabel\tprediction\tprobability of B\tprobability of C\n") == file);
+    CHECK_INT(stub.sequences, 6);
+    CHECK(stub.batches >= 2);
+    CHECK_INT(sums.counted, 3);
+    CHECK_NEAR(sums.total, loss, 1e-6);
+    CHECK_NEAR(scores.values[LABEL_ACCURACY], 2.0 / 3, 1e-15);
+    const struct label_baselines_call call = {task_labelled(task), LABEL_ACCURACY, TASK_VALIDATION};
+    CHECK_INT(label_baselines_run(&baselines, &call, NULL), ROTARY_OK);
+    CHECK_NEAR(baselines.scores[BASELINE_MAJORITY].values[LABEL_ACCURACY], 2.0 / 3, 1e-15);
+    CHECK_NEAR(baselines.scores[BASELINE_WORDS].values[LABEL_ACCURACY], 0,
+               1e-15); /* the wrong one is like a */
+    label_baselines_free(&baselines);
+    free(file);
+    stub.choices = false;
+    task_destroy(task);
+}
+
 /* The majority of training is class 2; words do not help. */
 static void test_baselines(void)
 {
@@ -187,6 +242,7 @@ int main(void)
 {
     test_classes();
     test_numbers();
+    test_choices();
     test_baselines();
     return check_report();
 }
