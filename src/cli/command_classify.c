@@ -29,6 +29,8 @@ struct classifier {
     struct loaded_model model;
     struct task_labels labels;
     bool pairs;
+    int choices; /* of each text; 0: it has none, but classes */
+    struct text_line choice_texts[LABELLED_MAX_CHOICES];
     int outputs, top;
     float *logits; /* [outputs]; of classes: their probabilities, once a line is computed */
     int *order;    /* [outputs]: classes, the most probable first */
@@ -36,11 +38,37 @@ struct classifier {
 
 /* ---- a line ---- */
 
+/* A text and its choices have tabs between them. */
+static rotary_status split_choices(struct classifier *classifier, const struct text_line *line,
+                                   struct labelled_example *example, rotary_error *error)
+{
+    const char *at = line->bytes, *end = line->bytes + line->count;
+    int count = 0;
+    for (bool more = true; more; count++) {
+        const char *tab = memchr(at, '\t', (size_t)(end - at));
+        const struct text_line text = {at, (tab ? tab : end) - at};
+        if (count == 0)
+            example->first = text;
+        else if (count <= classifier->choices)
+            classifier->choice_texts[count - 1] = text;
+        more = tab != NULL;
+        at = more ? tab + 1 : end;
+    }
+    example->choices = classifier->choice_texts;
+    if (count == 1 + classifier->choices)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "there are %d texts: wanted a text and its %d choices with tabs between them", count,
+                       classifier->choices);
+}
+
 /* A pair has a tab between its texts. */
-static rotary_status split_line(const struct classifier *classifier, const struct text_line *line,
+static rotary_status split_line(struct classifier *classifier, const struct text_line *line,
                                 struct labelled_example *example, rotary_error *error)
 {
     *example = (struct labelled_example){.first = *line};
+    if (classifier->choices > 0)
+        return split_choices(classifier, line, example, error);
     const char *tab = memchr(line->bytes, '\t', (size_t)line->count);
     const char *end = line->bytes + line->count;
     const bool pair = classifier->pairs || (classifier->labels.pairs_unknown && tab);
@@ -76,30 +104,40 @@ static void rank(struct classifier *classifier)
     }
 }
 
+/* The logits of one sequence of an example. */
+static rotary_status run_sequence(const struct classifier *classifier,
+                                  const struct classification_split_tokens *tokens, int64_t sequence,
+                                  float *logits, rotary_error *error)
+{
+    const int64_t first = tokens->begins[sequence], count = tokens->begins[sequence + 1] - first;
+    const bool pair = tokens->seconds[sequence] < count;
+    int32_t *segments = pair ? malloc((size_t)count * sizeof *segments) : NULL;
+    for (int64_t i = 0; segments && i < count; i++)
+        segments[i] = i >= tokens->seconds[sequence];
+    const struct batch batch = {
+        .input = {.batch = 1, .time = count, .tokens = tokens->tokens + first, .segments = segments}};
+    rotary_status status =
+        pair && !segments
+            ? rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld tokens", (long long)count)
+            : transformer_logits(classifier->model.transformer, &batch, logits, error);
+    free(segments);
+    return status;
+}
+
 static rotary_status compute(void *context, const struct text_line *line, rotary_error *error)
 {
     struct classifier *classifier = context;
     struct labelled_example example;
     struct classification_split_tokens tokens;
-    int32_t *segments = NULL;
     rotary_status status = split_line(classifier, line, &example, error);
     if (status == ROTARY_OK)
         status = classification_tokens(&tokens, classifier->model.task, &example, 1, error);
     if (status != ROTARY_OK)
         return status;
-    const int64_t count = tokens.begins[1];
-    if (example.second.bytes)
-        segments = malloc((size_t)count * sizeof *segments);
-    for (int64_t i = 0; segments && i < count; i++)
-        segments[i] = i >= tokens.seconds[0];
-    const struct batch batch = {
-        .input = {.batch = 1, .time = count, .tokens = tokens.tokens, .segments = segments}};
-    status = example.second.bytes && !segments
-                 ? rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld tokens", (long long)count)
-                 : transformer_logits(classifier->model.transformer, &batch, classifier->logits, error);
+    for (int64_t i = 0; i < tokens.count && status == ROTARY_OK; i++)
+        status = run_sequence(classifier, &tokens, i, classifier->logits + i, error);
     if (status == ROTARY_OK && !classifier->labels.regression)
         rank(classifier);
-    free(segments);
     classification_tokens_free(&tokens);
     return status;
 }
@@ -156,6 +194,7 @@ static rotary_status prepare(const struct invocation *invocation, struct classif
                            "--top-k with %s, whose model predicts a number: leave it out",
                            invocation->operands.items[0]);
     classifier->pairs = task_shape(task).segments;
+    classifier->choices = task_shape(task).choices;
     classifier->outputs = classifier->labels.regression ? 1 : classifier->labels.classes;
     classifier->top = options->top.given && options->top.value < classifier->outputs ? (int)options->top.value
                       : options->top.given                                           ? classifier->outputs
@@ -197,12 +236,11 @@ const struct command command_classify = {
     .summary = "labels texts: standard input to standard output",
     .more =
         "DIR is the folder of a run of the task classification, or of a BERT or RoFormer of transformers "
-        "with a "
-        "head for sequence classification, which reads texts and pairs. Every line of standard input is a "
-        "text, or a "
-        "pair with a tab between the texts, as the run was trained on. It becomes a line with the most "
-        "probable class, a tab and its probability; of a regression it becomes the number. What a sequence "
-        "of the run has no room for is cut off, as in training.",
+        "with a head for sequence classification, which reads texts and pairs. Every line of standard input "
+        "is a text, or a pair with a tab between the texts, as the run was trained on, or a text and its "
+        "choices likewise. It becomes a line with the most probable class or choice, a tab and its "
+        "probability; of a regression it becomes the number. What a sequence of the run has no room for is "
+        "cut off, as in training.",
     .example =
         "echo 'The woman gave the child a red ball .' | rotary classify runs/classification-quick-rope\n"
         "names the class of the sentence and its probability",

@@ -177,9 +177,8 @@ static rotary_status encode_splits(struct task *task, struct classification *own
 {
     rotary_status status = ROTARY_OK;
     for (int split = 0; split < TASK_SPLITS && status == ROTARY_OK; split++)
-        status =
-            classification_tokens(&own->splits[split], task, own->corpus.examples[split],
-                                  own->corpus.counts[split], error);
+        status = classification_tokens(&own->splits[split], task, own->corpus.examples[split],
+                                       own->corpus.counts[split], error);
     return status;
 }
 

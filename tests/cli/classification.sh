@@ -131,6 +131,10 @@ small="$model $files --set sequence_length=16"
     awk -v got="$("$json_get" evaluation.labels.accuracy <out)" 'BEGIN { exit !(got > 0.9) }' || complain "it did not learn to choose"
     head -1 choices/predictions.tsv | grep -q "^index	label	prediction	probability of 1	probability of 2$" || complain "no header"
     [ "$(cut -f2 choices/predictions.tsv | sort | uniq -c | wc -l)" = 3 ] || complain "one choice is always right"
+    printf '0.5\tthe film was good here\tthe film again\n0.5\tthe film again\tthe film was good here\n' >given
+    "$rotary" classify choices <given >out 2>err || complain "classify choices: $(cat err)"
+    [ "$(cut -f1 out | tr '\n' ' ')" = "1 2 " ] || complain "other choices"
+    line choices '0.5	one' "there are 2 texts: wanted a text and its 2 choices with tabs between them"
     refuses 2 "classification_pair" train classification $choices --set classification_pair=second --out none
     refuses 2 "num_labels is 2, but the task classification has other labels: wanted 1" train classification $choices --set num_labels=2 --out none
 
