@@ -122,6 +122,12 @@ struct loss_block {
     struct matrix features;                 /* these rows, through the transform if there is one */
 };
 
+/* The rows that have one target. */
+static int64_t group_of(const struct loss_call *call)
+{
+    return max_i64(call->choices, 1);
+}
+
 static int64_t count_rows(const struct loss_rows *rows)
 {
     return rows->index ? rows->count : rows->hidden.rows;
@@ -134,11 +140,11 @@ static struct matrix block_matrix(const struct loss_block *block, void *data, ro
     return matrix;
 }
 
-/* How many rows a block from `first` on has; the choices of an example stay together. */
+/* How many rows a block from `first` on has, of which `group` have one target and stay together. */
 static int64_t rows_of_block(const struct loss *loss, const struct loss_rows *rows, int64_t first,
-                             int64_t choices)
+                             int64_t group)
 {
-    return min_i64(count_rows(rows) - first, loss->block_rows / choices * choices);
+    return min_i64(count_rows(rows) - first, loss->block_rows / group * group);
 }
 
 /* Reads the block's rows, and computes their features. */
@@ -178,10 +184,10 @@ static rotary_status squared_error(const struct loss_block *block, const struct 
     return backend->operations->squared_error(backend, &call, error);
 }
 
-/* The logits of rows of one output as rows of choices: the same memory. */
+/* The logits of one output as rows of choices, in the same memory; choices 0: as they are. */
 static struct matrix group_choices(struct matrix rows, int64_t choices)
 {
-    return rows.data ? matrix_of(rows.data, rows.dtype, rows.rows / choices, choices) : rows;
+    return rows.data && choices > 0 ? matrix_of(rows.data, rows.dtype, rows.rows / choices, choices) : rows;
 }
 
 static rotary_status cross_entropy(const struct loss_block *block, const struct loss_call *given,
@@ -189,15 +195,11 @@ static rotary_status cross_entropy(const struct loss_block *block, const struct 
 {
     const struct loss *loss = block->loss;
     const struct backend *backend = loss->backend;
-    const int64_t choices = given->choices;
-    const struct backend_cross_entropy call = {.logits =
-                                                   choices > 0 ? group_choices(logits, choices) : logits,
-                                               .targets = given->targets +
-                                                          block->first / (choices > 0 ? choices : 1),
+    const struct backend_cross_entropy call = {.logits = group_choices(logits, given->choices),
+                                               .targets = given->targets + block->first / group_of(given),
                                                .gradient_scale = given->gradient_scale,
                                                .smoothing = loss->smoothing,
-                                               .gradient = choices > 0 ? group_choices(d_logits, choices)
-                                                                       : d_logits,
+                                               .gradient = group_choices(d_logits, given->choices),
                                                .sums = loss->sums};
     double begin = profile_begin(backend->profile);
     rotary_status status = backend->operations->cross_entropy(backend, &call, error);
@@ -281,8 +283,8 @@ static rotary_status check_targets(const struct loss *loss, const struct loss_ca
                            (long long)loss->classes);
     if (call->choices <= 0 || rows % call->choices == 0)
         return ROTARY_OK;
-    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                       "%lld rows of %d choices: wanted a multiple of these", (long long)rows, call->choices);
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%lld rows of %d choices: wanted a multiple of these",
+                       (long long)rows, call->choices);
 }
 
 rotary_status loss_run(struct loss *loss, struct parameters *parameters, const struct loss_call *call,
@@ -302,9 +304,9 @@ rotary_status loss_run(struct loss *loss, struct parameters *parameters, const s
         status = backend->operations->clear(
             backend, d_hidden->data,
             (size_t)(d_hidden->rows * d_hidden->stride) * rotary_dtype_size(d_hidden->dtype), error);
-    const int64_t count = count_rows(&call->rows), choices = call->choices > 0 ? call->choices : 1;
+    const int64_t count = count_rows(&call->rows);
     for (int64_t first = 0, rows; first < count && status == ROTARY_OK; first += rows) {
-        rows = rows_of_block(loss, &call->rows, first, choices);
+        rows = rows_of_block(loss, &call->rows, first, group_of(call));
         status = run_block(loss, parameters, call, first, rows, error);
     }
     return status == ROTARY_OK ? finish(loss, parameters, d_hidden->data != NULL, sums, error) : status;

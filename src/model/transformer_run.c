@@ -182,10 +182,11 @@ static rotary_status check_choices(const struct transformer *transformer, const 
                                    rotary_error *error)
 {
     if (transformer->config.num_labels != 1 || batch->choices < 2 || batch->values || !batch->classes)
-        return rotary_fail(error, ROTARY_UNSUPPORTED,
-                           "a batch with %d choices for a model of num_labels %lld: wanted 2 or more, a class "
-                           "for each example, and num_labels 1",
-                           batch->choices, (long long)transformer->config.num_labels);
+        return rotary_fail(
+            error, ROTARY_UNSUPPORTED,
+            "a batch with %d choices for a model of num_labels %lld: wanted 2 or more, a class "
+            "for each example, and num_labels 1",
+            batch->choices, (long long)transformer->config.num_labels);
     if (count_sequences(&batch->input) % batch->choices == 0)
         return ROTARY_OK;
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT,

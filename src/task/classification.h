@@ -71,8 +71,8 @@ struct classification_split_tokens {
     int64_t count, capacity;
     struct task_counts counts;
 };
-/* Encodes examples; of choices they have as many as the task's. Of a sequence with too many tokens the end of a text is cut off; of a pair
- * that of the text which is then longer, token by token (as BERT does). */
+/* Encodes examples, which have the choices of the task. Of a sequence with too many tokens the end of a text
+ * is cut off; of a pair that of the text which is then longer, token by token (as BERT does). */
 ROTARY_CHECKED rotary_status classification_tokens(struct classification_split_tokens *split,
                                                    const struct task *task,
                                                    const struct labelled_example *examples, int64_t count,

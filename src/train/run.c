@@ -286,9 +286,8 @@ static rotary_status check_average(const struct train_config *train, rotary_erro
 static rotary_status check_training(const struct run_config *config, rotary_error *error)
 {
     const struct train_config *train = &config->train;
-    const int choices = task_choices(&config->task);
-    double tokens =
-        (double)train->batch_size * (double)config->task.sequence_length * (choices > 0 ? choices : 1);
+    const double tokens = (double)train->batch_size * (double)config->task.sequence_length *
+                          (double)max_i64(task_choices(&config->task), 1);
     if (train->batch_tokens == 0 && tokens > MAX_TOKENS)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "batch_size %lld times sequence_length %lld is %.0f tokens, wanted at most %.0f",

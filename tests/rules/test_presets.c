@@ -106,8 +106,15 @@ static void use_small_labels(struct run_config *config)
     assign(config, "classification_dataset", "table");
     assign(config, "classification_split", "files");
     assign(config, "classification_held_out_share", "0.125");
+    assign(config, "classification_train", "train.tsv");
+    assign(config, "classification_validation", "dev.tsv");
+    assign(config, "classification_header", "true");
     assign(config, "classification_text", "one");
-    assign(config, "classification_pair", "two");
+    assign(config, "classification_label", "label");
+    if (task_choices(&config->task) > 0)
+        assign(config, "classification_choices", "two,one");
+    else
+        assign(config, "classification_pair", "two");
     assign(config, "classification_vocab_size", "17");
     config->train.checkpoint_every = 1; /* few lines are few steps */
 }
