@@ -78,6 +78,15 @@ static void test_sequences(void)
                "<s> x x x x x </s> u u u u </s> <s> x x x x x x x x </s> v </s> "
                "<s> x x x x x </s> u u u u </s>");
     CHECK_INT(classes[0], 2);
+    task_fill_example(task, &(struct example_place){.split = TASK_VALIDATION},
+                      &(struct example_row){.tokens = tokens, .classes = &class, .segments = segments});
+    static const int begin_of_second[] = {0, 7, 12, 22, 24, 31, 36}; /* and of the next first */
+    for (int i = 0; i < length; i++) {
+        int turns = 0;
+        for (int j = 1; j < 7; j++)
+            turns += i >= begin_of_second[j];
+        CHECK_INT(segments[i], turns % 2);
+    }
     CHECK_INT(classes[1], BATCH_IGNORED);
     CHECK_INT(task_counts(task, TASK_VALIDATION).too_long, 2);
     task_destroy(task);

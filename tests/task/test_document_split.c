@@ -111,6 +111,35 @@ static void test_order(void)
     CHECK(held >= 80);
 }
 
+/* A document may be drawn that no example is complete with, as p in s p q, s p r and p g h, where s, and z of
+ * s z z, are drawn besides: p g h is then trained on. Which document is drawn first follows from the texts,
+ * so they are named in many ways. */
+static void test_drawn_in_vain(void)
+{
+    static const char examples[][4] = {"spq", "spr", "szz", "pgh", "zab", "zac", "zad", "qef",
+                                       "qei", "qej", "qek", "rlm", "rln", "rlo", "rlt", "uvw"};
+    enum { COUNT = sizeof examples / sizeof *examples };
+    for (int naming = 0; naming < 400; naming++) {
+        char names[26][16];
+        struct text_line texts[COUNT][PER_EXAMPLE];
+        unsigned char sides[COUNT];
+        for (int i = 0; i < 26; i++)
+            sprintf(names[i], "%c%d", 'a' + i, naming);
+        for (int i = 0; i < COUNT; i++)
+            for (int j = 0; j < PER_EXAMPLE; j++)
+                texts[i][j] = (struct text_line){names[examples[i][j] - 'a'],
+                                                 (int64_t)strlen(names[examples[i][j] - 'a'])};
+        const struct document_request request = {COUNT, PER_EXAMPLE, texts[0], 0.05};
+        CHECK_INT(document_split(&request, sides, NULL), ROTARY_OK);
+        for (int i = 0; i < COUNT; i++) {
+            bool shared = false;
+            for (int j = 0; j < COUNT; j++)
+                shared |= is_held(sides[j]) && strpbrk(examples[i], examples[j]) != NULL;
+            CHECK(is_held(sides[i]) || (sides[i] == FRESH_LEFT_OUT) == shared);
+        }
+    }
+}
+
 /* An example that has a document twice, none at all, and a share that there are no documents for. */
 static void test_edges(void)
 {
@@ -126,6 +155,7 @@ int main(void)
 {
     test_sides();
     test_order();
+    test_drawn_in_vain();
     test_edges();
     return check_report();
 }
