@@ -68,7 +68,7 @@ small="$model $files --set sequence_length=16"
     refuses 2 "task classification has no problems" evaluate run --show 2
 
     # Pairs, numbers, and sentences that are made up.
-    does 0 train classification $small --set classification_pair=second --set type_vocab_size=2 --steps 5 --out pairs --json
+    does 0 train classification $small --set classification_pair=second --set type_vocab_size=2 --steps 40 --set learning_rate=0.02 --out pairs --json
     has evaluation.labels.examples 31
     does 0 train classification $small --set classification_label=score --set classification_regression=true --steps 60 --out numbers --json
     has evaluation.labels.score '"spearman"'
