@@ -82,10 +82,10 @@ static void test_sequences(void)
                       &(struct example_row){.tokens = tokens, .classes = &class, .segments = segments});
     static const int begin_of_second[] = {0, 7, 12, 22, 24, 31, 36}; /* and of the next first */
     for (int i = 0; i < length; i++) {
-        int turns = 0;
+        int firsts = 0;
         for (int j = 1; j < 7; j++)
-            turns += i >= begin_of_second[j];
-        CHECK_INT(segments[i], turns % 2);
+            firsts += i >= begin_of_second[j];
+        CHECK_INT(segments[i], firsts % 2);
     }
     CHECK_INT(classes[1], BATCH_IGNORED);
     CHECK_INT(task_counts(task, TASK_VALIDATION).too_long, 2);
