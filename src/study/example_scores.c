@@ -383,11 +383,9 @@ rotary_status example_scores_create(struct example_scores **scores, const struct
     made->beside = calloc((size_t)comparison->arm_count + 1, LABEL_BASELINES * sizeof *made->beside);
     rotary_error fault = {0};
     rotary_status status = made->contrasts && made->beside ? fill(made, &fault) : fail_memory(&fault);
-    if (status != ROTARY_OK && status != ROTARY_OUT_OF_MEMORY) {
+    if (status != ROTARY_OK)
         clear(made, comparison);
-        made->fault = strdup(fault.message);
-        status = made->fault ? ROTARY_OK : ROTARY_OUT_OF_MEMORY;
-    }
+    status = resampled_keep_fault(status, &fault, &made->fault);
     if (status == ROTARY_OK) {
         *scores = made;
         return ROTARY_OK;

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 rotary_status resampled_contrast_find(struct resampled_contrast *found, const struct contrast *contrast,
                                       const struct resampled_runs *runs, rotary_error *error)
@@ -29,4 +30,12 @@ rotary_status resampled_contrast_find(struct resampled_contrast *found, const st
         status = resample_difference_of(&all, runs->samples, &found->mean, error);
     free(arms);
     return status;
+}
+
+rotary_status resampled_keep_fault(rotary_status status, const rotary_error *fault, char **kept)
+{
+    if (status == ROTARY_OK || status == ROTARY_OUT_OF_MEMORY)
+        return status;
+    *kept = strdup(fault->message);
+    return *kept ? ROTARY_OK : ROTARY_OUT_OF_MEMORY;
 }

@@ -30,5 +30,10 @@ struct resampled_runs {
 ROTARY_CHECKED rotary_status resampled_contrast_find(struct resampled_contrast *found,
                                                      const struct contrast *contrast,
                                                      const struct resampled_runs *runs, rotary_error *error);
+/* Predictions that cannot be read, or are not of these examples, are no error of a comparison: `fault`
+ * becomes what it says in their place, *kept, which the caller frees. Other statuses are returned as they
+ * are. */
+ROTARY_CHECKED rotary_status resampled_keep_fault(rotary_status status, const rotary_error *fault,
+                                                  char **kept);
 
 #endif

@@ -299,11 +299,9 @@ rotary_status sentence_scores_create(struct sentence_scores **scores, const stru
     rotary_error fault = {0};
     rotary_status status =
         made->runs && made->contrasts && made->shown ? fill(made, comparison, &fault) : fail_memory(&fault);
-    if (status != ROTARY_OK && status != ROTARY_OUT_OF_MEMORY) {
+    if (status != ROTARY_OK)
         clear(made, comparison);
-        made->fault = strdup(fault.message);
-        status = made->fault ? ROTARY_OK : ROTARY_OUT_OF_MEMORY;
-    }
+    status = resampled_keep_fault(status, &fault, &made->fault);
     if (status == ROTARY_OK) {
         *scores = made;
         return ROTARY_OK;
