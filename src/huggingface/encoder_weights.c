@@ -2,8 +2,8 @@
 #include "huggingface/encoder_weights.h"
 
 #include "base/fail.h"
-#include "file/file.h"
 #include "huggingface/tensor_names.h"
+#include "huggingface/weight_files.h"
 #include "model/parameters_load.h"
 
 #include <stdio.h>
@@ -67,7 +67,7 @@ static const char *const of_no_weight[] = {"*embeddings.position_ids", "*encoder
 
 struct encoder_map {
     const struct encoder_weights_call *call;
-    const struct safetensors *file;
+    const struct weight_files *weights;
     const struct parameters *parameters;
     struct parameter_source *sources; /* [count] of [PARTS parameters->count] */
     char (*names)[NAME_BYTES];        /* likewise: of their tensors */
@@ -85,9 +85,9 @@ static const char *stem_of(const struct encoder_config *config)
 static bool find_without_stem(const struct encoder_map *map, char name[NAME_BYTES])
 {
     const char *stem = stem_of(map->call->config);
-    if (safetensors_find(map->file, name))
+    if (weight_files_find(map->weights, name))
         return true;
-    if (strncmp(name, stem, strlen(stem)) != 0 || !safetensors_find(map->file, name + strlen(stem)))
+    if (strncmp(name, stem, strlen(stem)) != 0 || !weight_files_find(map->weights, name + strlen(stem)))
         return false;
     memmove(name, name + strlen(stem), strlen(name + strlen(stem)) + 1);
     return true;
@@ -175,21 +175,22 @@ static rotary_status add_parameter(struct encoder_map *map, int index, rotary_er
     }
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                        "%s: the model has a parameter %s, which is no part of BERT or RoFormer",
-                       safetensors_path(map->file), name);
+                       map->call->folder, name);
 }
 
 /* Refuses what an encoder of this configuration would not have: another layer, an adapter. */
 static rotary_status check_used(const struct encoder_map *map, const bool *used, rotary_error *error)
 {
-    for (int i = 0; i < safetensors_count(map->file); i++) {
-        const char *name = safetensors_at(map->file, i)->name;
-        if (!used[i] && tensor_names_match(of_encoders, name) && !tensor_names_match(of_no_weight, name))
-            return rotary_fail(error, ROTARY_BAD_FILE,
-                               "%s: tensor %.100s is no part of an encoder of %lld layers as its config.json "
-                               "has it",
-                               safetensors_path(map->file), name,
-                               (long long)map->call->config->num_hidden_layers);
-    }
+    for (int file = 0; file < map->weights->count; file++)
+        for (int i = 0; i < safetensors_count(map->weights->files[file]); i++, used++) {
+            const char *name = safetensors_at(map->weights->files[file], i)->name;
+            if (!*used && tensor_names_match(of_encoders, name) && !tensor_names_match(of_no_weight, name))
+                return rotary_fail(error, ROTARY_BAD_FILE,
+                                   "%s: tensor %.100s is no part of an encoder of %lld layers as its "
+                                   "config.json has it",
+                                   safetensors_path(map->weights->files[file]), name,
+                                   (long long)map->call->config->num_hidden_layers);
+        }
     return ROTARY_OK;
 }
 
@@ -198,12 +199,16 @@ static rotary_status load(struct encoder_map *map, struct parameters *parameters
     rotary_status status = ROTARY_OK;
     for (int i = 0; i < parameters->count && status == ROTARY_OK; i++)
         status = add_parameter(map, i, error);
-    bool *used = calloc((size_t)safetensors_count(map->file) + 1, sizeof *used);
+    bool *used = calloc((size_t)weight_files_tensors(map->weights) + 1, sizeof *used);
     if (status == ROTARY_OK && !used)
         status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to list the tensors of %s",
-                             safetensors_path(map->file));
-    const struct parameters_load_call call = {
-        .file = map->file, .map = map->sources, .count = map->count, .mode = PARAMETERS_PART, .used = used};
+                             map->call->folder);
+    const struct parameters_load_call call = {.files = (const struct safetensors *const *)map->weights->files,
+                                              .file_count = map->weights->count,
+                                              .map = map->sources,
+                                              .count = map->count,
+                                              .mode = PARAMETERS_PART,
+                                              .used = used};
     if (status == ROTARY_OK)
         status = parameters_load(parameters, &call, error);
     if (status == ROTARY_OK)
@@ -212,50 +217,24 @@ static rotary_status load(struct encoder_map *map, struct parameters *parameters
     return status;
 }
 
-/* ---- the file ---- */
-
-static rotary_status fail_absent(const char *folder, rotary_error *error)
-{
-    static const struct {
-        const char *name, *wanted;
-    } others[] = {
-        {"model.safetensors.index.json",
-         "its weights are in several files: wanted one, as save_pretrained with a larger max_shard_size "
-         "writes it"},
-        {"pytorch_model.bin", "pytorch_model.bin is Python's pickle, which is not read: wanted safetensors, "
-                              "as from_pretrained and then save_pretrained of transformers write it"},
-    };
-    char path[FILE_PATH_BYTES];
-    const char *wanted = "wanted the weights of a model";
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        if (file_path(path, folder, others[i].name, NULL) == ROTARY_OK && file_exists(path))
-            wanted = others[i].wanted;
-    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s has no model.safetensors; %s", folder, wanted);
-}
-
 rotary_status encoder_weights_load(struct parameters *parameters, const struct encoder_weights_call *call,
                                    rotary_error *error)
 {
     const size_t room = PARTS * (size_t)parameters->count + 1;
-    char path[FILE_PATH_BYTES];
-    struct safetensors *file = NULL;
-    rotary_status status = file_path(path, call->folder, "model.safetensors", error);
-    if (status == ROTARY_OK && !file_exists(path))
-        return fail_absent(call->folder, error);
-    if (status == ROTARY_OK)
-        status = safetensors_open_any(&file, path, error);
+    struct weight_files weights;
+    rotary_status status = weight_files_open(&weights, call->folder, error);
     if (status != ROTARY_OK)
         return status;
     struct encoder_map map = {.call = call,
-                              .file = file,
+                              .weights = &weights,
                               .parameters = parameters,
                               .sources = calloc(room, sizeof *map.sources),
                               .names = calloc(room, sizeof *map.names)};
-    status = map.sources && map.names
-                 ? load(&map, parameters, error)
-                 : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to list the tensors of %s", path);
+    status = map.sources && map.names ? load(&map, parameters, error)
+                                      : rotary_fail(error, ROTARY_OUT_OF_MEMORY,
+                                                    "no memory to list the tensors of %s", call->folder);
     free(map.sources);
     free(map.names);
-    safetensors_close(file);
+    weight_files_close(&weights);
     return status;
 }

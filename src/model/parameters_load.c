@@ -13,8 +13,11 @@ enum { BLOCK_ELEMENTS = 1 << 18 }; /* converted on the host at once, unless a ro
 /* A source with its names resolved. */
 struct load {
     const struct safetensor *tensor;
-    int index; /* of the parameter */
+    const char *path; /* of its file */
+    int index;        /* of the parameter */
     int64_t first, rows, columns;
+    int64_t groups, parts;
+    float added;
     bool transposed;
 };
 
@@ -38,7 +41,7 @@ static rotary_status check_shape(const struct loads *loads, const struct load *l
 {
     const struct parameter *row = &loads->parameters->rows[load->index];
     const struct safetensor *tensor = load->tensor;
-    const char *path = safetensors_path(loads->call->file);
+    const char *path = load->path;
     if (tensor->other_type)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s: tensor %s is %s, wanted F32, F16 or BF16", path,
                            tensor->name, tensor->other_type);
@@ -47,6 +50,13 @@ static rotary_status check_shape(const struct loads *loads, const struct load *l
             error, ROTARY_INVALID_ARGUMENT,
             "%s: tensor %s is to fill %lld rows from row %lld on of parameter %s, which has %lld", path,
             tensor->name, (long long)load->rows, (long long)load->first, row->name, (long long)row->rows);
+    if (load->groups > 0 && (load->transposed || load->parts < 1 || load->rows % load->groups != 0 ||
+                             load->rows / load->groups % load->parts != 0))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s: tensor %s is to fill %lld rows of parameter %s in %lld groups of %lld parts, "
+                           "which do not divide them",
+                           path, tensor->name, (long long)load->rows, row->name, (long long)load->groups,
+                           (long long)load->parts);
     if (load->transposed && row->columns == 0)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s: tensor %s is to fill the vector %s transposed: only a matrix can be", path,
@@ -77,38 +87,57 @@ static rotary_status mark_rows(const struct loads *loads, const struct load *loa
         if (*filled)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                "%s: row %lld of parameter %s is filled by two tensors, the second being %s",
-                               safetensors_path(loads->call->file), (long long)(load->first + i), row->name,
-                               load->tensor->name);
+                               load->path, (long long)(load->first + i), row->name, load->tensor->name);
         *filled = true;
     }
-    for (int i = 0; i < safetensors_count(loads->call->file); i++)
-        if (safetensors_at(loads->call->file, i) == load->tensor)
-            loads->used[i] = true;
     return ROTARY_OK;
+}
+
+/* The tensor of that name, the path of its file, and its place among the tensors of all files. */
+static const struct safetensor *find_tensor(const struct parameters_load_call *call, const char *name,
+                                            const char **path, int *place)
+{
+    *place = 0;
+    for (int file = 0; file < call->file_count; file++) {
+        const struct safetensor *found = safetensors_find(call->files[file], name);
+        if (found) {
+            *path = safetensors_path(call->files[file]);
+            *place += (int)(found - safetensors_at(call->files[file], 0));
+            return found;
+        }
+        *place += safetensors_count(call->files[file]);
+    }
+    return NULL;
 }
 
 /* Adds a source. Without a map, a parameter that has no tensor is left out. */
 static rotary_status resolve(struct loads *loads, const struct parameter_source *source, bool mapped,
                              rotary_error *error)
 {
-    const struct safetensors *file = loads->call->file;
+    const char *path = safetensors_path(loads->call->files[0]);
     struct load *load = &loads->all[loads->count];
-    load->tensor = safetensors_find(file, source->tensor);
+    int place;
+    load->tensor = find_tensor(loads->call, source->tensor, &path, &place);
+    load->path = path;
     load->index = parameters_find(loads->parameters, source->parameter);
     if (load->index < 0)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%s: tensor %s is to fill parameter %s, which the model does not have",
-                           safetensors_path(file), source->tensor, source->parameter);
+                           "%s: tensor %s is to fill parameter %s, which the model does not have", path,
+                           source->tensor, source->parameter);
     if (!load->tensor && !mapped)
         return ROTARY_OK;
     if (!load->tensor)
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s has no tensor %s, for parameter %s",
-                           safetensors_path(file), source->tensor, source->parameter);
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s has no tensor %s, for parameter %s", path,
+                           source->tensor, source->parameter);
     const struct parameter *row = &loads->parameters->rows[load->index];
     load->first = source->first;
     load->rows = source->rows ? source->rows : row->rows;
     load->columns = columns_of(row);
     load->transposed = source->transposed;
+    load->groups = source->groups;
+    load->parts = source->parts;
+    load->added = source->added;
+    loads->used[place] = true;
     loads->count++;
     rotary_status status = check_shape(loads, load, error);
     return status == ROTARY_OK ? mark_rows(loads, load, error) : status;
@@ -140,17 +169,20 @@ static rotary_status check_complete(const struct loads *loads, rotary_error *err
             filled = filled && loads->filled[loads->filled_at[i] + row];
         if (!filled && all)
             return rotary_fail(error, ROTARY_BAD_FILE, "%s: no tensor fills all of parameter %s",
-                               safetensors_path(call->file), parameters->rows[i].name);
+                               safetensors_path(call->files[0]), parameters->rows[i].name);
         if (call->filled)
             call->filled[i] = filled;
     }
-    for (int i = 0; i < safetensors_count(call->file); i++) {
-        if (!loads->used[i] && all)
-            return rotary_fail(error, ROTARY_BAD_FILE, "%s: tensor %s is of no parameter",
-                               safetensors_path(call->file), safetensors_at(call->file, i)->name);
-        if (call->used)
-            call->used[i] = loads->used[i];
-    }
+    int place = 0;
+    for (int file = 0; file < call->file_count; file++)
+        for (int i = 0; i < safetensors_count(call->files[file]); i++, place++) {
+            if (!loads->used[place] && all)
+                return rotary_fail(error, ROTARY_BAD_FILE, "%s: tensor %s is of no parameter",
+                                   safetensors_path(call->files[file]),
+                                   safetensors_at(call->files[file], i)->name);
+            if (call->used)
+                call->used[place] = loads->used[place];
+        }
     return ROTARY_OK;
 }
 
@@ -163,14 +195,27 @@ static float element_of(const struct safetensor *tensor, int64_t at)
     return rotary_element(&element, 0, tensor->dtype);
 }
 
+/* The row of the tensor that fills row `row` of those it is to fill. */
+static int64_t source_row(const struct load *load, int64_t row)
+{
+    if (load->groups == 0)
+        return row;
+    const int64_t height = load->rows / load->groups / load->parts, part = row / height / load->groups,
+                  group = row / height % load->groups;
+    return (group * load->parts + part) * height + row % height;
+}
+
 /* Rows first ... first + rows - 1 of what a tensor fills, in f32. */
 static void convert(const struct load *load, int64_t first, int64_t rows, float *to)
 {
-    for (int64_t row = first; row < first + rows; row++)
+    for (int64_t row = first; row < first + rows; row++) {
+        const int64_t from = source_row(load, row);
         for (int64_t column = 0; column < load->columns; column++) {
-            int64_t at = load->transposed ? column * load->rows + row : row * load->columns + column;
-            *to++ = element_of(load->tensor, at);
+            int64_t at = load->transposed ? column * load->rows + from : from * load->columns + column;
+            const float element = element_of(load->tensor, at);
+            *to++ = load->added > 0.0f ? element + load->added : element; /* -0 stays -0 */
         }
+    }
 }
 
 static rotary_status write_values(const struct loads *loads, const struct load *load, rotary_error *error)
@@ -196,8 +241,10 @@ static rotary_status write_values(const struct loads *loads, const struct load *
 static bool allocate(struct loads *loads)
 {
     const struct parameters *parameters = loads->parameters;
-    size_t tensors = (size_t)safetensors_count(loads->call->file), rows = 0,
+    size_t tensors = 0, rows = 0,
            sources = (size_t)(loads->call->map ? loads->call->count : parameters->count);
+    for (int file = 0; file < loads->call->file_count; file++)
+        tensors += (size_t)safetensors_count(loads->call->files[file]);
     loads->filled_at = calloc((size_t)parameters->count + 1, sizeof *loads->filled_at);
     for (int i = 0; loads->filled_at && i < parameters->count; i++) {
         loads->filled_at[i] = (int64_t)rows;
@@ -216,7 +263,7 @@ rotary_status parameters_load(struct parameters *parameters, const struct parame
     rotary_status status = ROTARY_OK;
     if (!allocate(&loads))
         status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to list the tensors of %s",
-                             safetensors_path(call->file));
+                             safetensors_path(call->files[0]));
     if (status == ROTARY_OK)
         status = resolve_all(&loads, error);
     if (status == ROTARY_OK)

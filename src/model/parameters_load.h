@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Values of parameters from a safetensors file whose tensors may have other names and other shapes: a
+ * Values of parameters from safetensors files whose tensors may have other names and other shapes: a
  * checkpoint of another program, or a part of a model for fine-tuning.
  */
 #ifndef ROTARY_MODEL_PARAMETERS_LOAD_H
@@ -9,12 +9,16 @@
 #include "backend/parameters.h"
 #include "file/safetensors.h"
 
-/* A tensor of the file, and the parameter that it fills. A part of a fused parameter (query, key and value)
+/* A tensor of a file, and the parameter that it fills. A part of a fused parameter (query, key and value)
  * names the rows of the parameter; the tensor has that many rows. */
 struct parameter_source {
     const char *tensor, *parameter;
     int64_t first, rows; /* of the parameter; rows 0: all */
     bool transposed;     /* the tensor is [columns, rows] */
+    float added;         /* to every element: norms that multiply by 1 + weight (Gemma) have 1 */
+    /* The tensor is [groups, parts, rows / groups / parts, columns], the parameter [parts, groups, ...]: a
+     * projection that has query, key and value of one head after another (GPT-NeoX). 0: they are alike. */
+    int64_t groups, parts;
 };
 
 enum parameters_load_mode {
@@ -23,12 +27,13 @@ enum parameters_load_mode {
 };
 
 struct parameters_load_call {
-    const struct safetensors *file;
+    const struct safetensors *const *files; /* [file_count] with the tensors: the shards of a model, or one */
+    int file_count;
     const struct parameter_source *map; /* [count]; NULL: tensors have the names of parameters */
     int count;
     enum parameters_load_mode mode;
-    /* Which parameters were filled completely, [parameters' count], and which tensors of the file were used,
-     * [safetensors_count]; NULL: not wanted. */
+    /* Which parameters were filled completely, [parameters' count], and which tensors were used: those of the
+     * first file, [safetensors_count], then those of the next; NULL: not wanted. */
     bool *filled, *used;
 };
 

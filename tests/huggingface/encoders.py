@@ -162,6 +162,21 @@ class Copy:
         return self
 
 
+    def shards(self, change=lambda tensors, index: None):
+        """In two files with an index, which `change` may damage, given the list of tensors of each file."""
+        tensors = read_tensors(self.file("model.safetensors"))
+        os.remove(self.file("model.safetensors"))
+        names = sorted(tensors)
+        parts = [{name: tensors[name] for name in names[i::2]} for i in range(2)]
+        index = {"metadata": {}, "weight_map": {name: f"model-{i % 2 + 1}.safetensors" for i, name in enumerate(names)}}
+        change(parts, index)
+        for i, part in enumerate(parts):
+            write_tensors(self.file(f"model-{i + 1}.safetensors"), part)
+        with open(self.file("model.safetensors.index.json"), "w", encoding="utf-8") as file:
+            json.dump(index, file)
+        return self
+
+
 def renamed(old, new):
     return lambda tensors: {name.replace(old, new): value for name, value in tensors.items()}
 
@@ -191,6 +206,7 @@ def compare_from(rotary, roformer, scratch):
 def accepts(rotary, bert, roformer, scratch):
     compare(rotary, Copy(bert, scratch).tensors(old_names).path)
     compare(rotary, Copy(roformer, scratch).tensors(renamed("roformer.", "")).path)
+    compare(rotary, Copy(bert, scratch).shards().path)
     unnamed = Copy(bert, scratch).keys(id2label={str(i): f"LABEL_{i}" for i in range(3)})
     compare(rotary, unnamed.path)
     compare_from(rotary, roformer, scratch)
@@ -263,6 +279,26 @@ def refuses(rotary, bert, roformer, scratch):
                           "is I16": of_type, "crossattention.self.query.bias is no part": lambda tensors: tensors | extra}.items():
         refuse(rotary, Copy(roformer, scratch).tensors(change), words)
     refuse_files(rotary, roformer, scratch)
+    refuse_shards(rotary, roformer, scratch)
+
+
+def moved(parts, _):
+    name = sorted(parts[0])[0]
+    parts[1][name] = parts[0].pop(name)
+
+
+def refuse_shards(rotary, roformer, scratch):
+    name = "roformer.embeddings.LayerNorm.bias"
+    for words, change in {
+        "is in model-2.safetensors, wanted it in model-1.safetensors": moved,
+        "in none of the files": lambda parts, index: index["weight_map"].pop(name),
+        "has no tensor roformer.more, as is said": lambda _, index: index["weight_map"].update({"roformer.more": "model-1.safetensors"}),
+        "wanted the name of a .safetensors file": lambda _, index: index["weight_map"].update({name: "../model-1.safetensors"}),
+        "is no text": lambda _, index: index["weight_map"].update({name: 1}),
+        "cannot open": lambda _, index: index["weight_map"].update({name: "model-3.safetensors"}),
+        "wanted a \"weight_map\"": lambda _, index: index.pop("weight_map"),
+    }.items():
+        refuse(rotary, Copy(roformer, scratch).shards(change), words)
 
 
 def refuse_files(rotary, roformer, scratch):
@@ -271,9 +307,8 @@ def refuse_files(rotary, roformer, scratch):
     refuse(rotary, copy, "model.safetensors")
     os.remove(copy.file("model.safetensors"))
     refuse(rotary, copy, "has no model.safetensors")
-    for name, words in (("model.safetensors.index.json", "max_shard_size"), ("pytorch_model.bin", "pickle")):
-        with open(copy.file(name), "w", encoding="utf-8"):
-            refuse(rotary, copy, words)
+    with open(copy.file("pytorch_model.bin"), "w", encoding="utf-8"):
+        refuse(rotary, copy, "pickle")
     copy = Copy(roformer, scratch)
     os.remove(copy.file("vocab.txt"))
     refuse(rotary, copy, "vocabulary.json")

@@ -18,6 +18,8 @@
 enum { WIDTH = 6, VOCABULARY = 5, TENSORS = 6 };
 enum { EMBEDDING, QKV, NORM, DOWN, ROWS };
 
+#define ONE(file) ((const struct safetensors *const[]){file})
+
 static struct backend backend;
 
 static struct parameters make_table(void)
@@ -125,7 +127,8 @@ static void test_all(void)
     struct parameters table = make_table();
     uint64_t version = table.rows[QKV].version;
     rotary_error error = {0};
-    const struct parameters_load_call call = {.file = file, .map = map, .count = TENSORS};
+    const struct parameters_load_call call = {
+        .files = ONE(file), .file_count = 1, .map = map, .count = TENSORS};
     CHECK_INT(parameters_load(&table, &call, &error), ROTARY_OK);
     check_values(&table, (const bool[ROWS]){true, true, true, true});
     CHECK(table.rows[QKV].version > version);
@@ -142,7 +145,8 @@ static void test_part(void)
         struct parameters table = make_table();
         uint64_t versions[] = {table.rows[NORM].version, table.rows[EMBEDDING].version};
         bool filled[ROWS], used[TENSORS];
-        const struct parameters_load_call call = {.file = file,
+        const struct parameters_load_call call = {.files = ONE(file),
+                                                  .file_count = 1,
                                                   .map = named ? NULL : map + 2,
                                                   .count = 3,
                                                   .mode = PARAMETERS_PART,
@@ -172,7 +176,8 @@ static void refuse(struct parameter_source bad, int count, enum parameters_load_
     memcpy(sources, map, sizeof map);
     sources[count - 1] = bad;
     rotary_error error = {0};
-    const struct parameters_load_call call = {.file = file, .map = sources, .count = count, .mode = mode};
+    const struct parameters_load_call call = {
+        .files = ONE(file), .file_count = 1, .map = sources, .count = count, .mode = mode};
     check_about("%s", words);
     CHECK(parameters_load(&table, &call, &error) != ROTARY_OK);
     if (!CHECK(strstr(error.message, words) != NULL))
@@ -215,7 +220,7 @@ static void test_refusals(void)
     struct parameters table = make_table();
     struct safetensors *file = open_file("wte");
     rotary_error error = {0};
-    struct parameters_load_call call = {.file = file, .mode = PARAMETERS_ALL};
+    struct parameters_load_call call = {.files = ONE(file), .file_count = 1, .mode = PARAMETERS_ALL};
     CHECK_INT(parameters_load(&table, &call, &error), ROTARY_BAD_FILE);
     CHECK(strstr(error.message, "no tensor fills all of parameter embedding.weight") != NULL);
     table.count = 3;
@@ -253,7 +258,8 @@ static void test_large(void)
     struct safetensors *file = NULL;
     CHECK(safetensors_open(&file, path, NULL) == ROTARY_OK);
     rotary_error error = {0};
-    const struct parameters_load_call call = {.file = file, .map = sources, .count = LARGE};
+    const struct parameters_load_call call = {
+        .files = ONE(file), .file_count = 1, .map = sources, .count = LARGE};
     if (!CHECK_INT(parameters_load(&table, &call, &error), ROTARY_OK))
         printf("%s\n", error.message);
     float *values = parameter_copy(&table, PARAMETER_VALUES);
@@ -283,7 +289,7 @@ static void test_other_type(void)
     CHECK(safetensors_open_any(&file, path, NULL) == ROTARY_OK);
     struct parameters table = make_table();
     rotary_error error = {0};
-    const struct parameters_load_call call = {.file = file, .mode = PARAMETERS_PART};
+    const struct parameters_load_call call = {.files = ONE(file), .file_count = 1, .mode = PARAMETERS_PART};
     CHECK_INT(parameters_load(&table, &call, &error), ROTARY_BAD_FILE);
     CHECK(strstr(error.message, "tensor norm.weight is I64, wanted F32, F16 or BF16") != NULL);
     check_values(&table, (const bool[ROWS]){false});

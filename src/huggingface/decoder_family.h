@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Families of decoders of transformers, as data: decoder_families.json, which the build embeds. Of each
+ * "model_type" it says which of this program's models it is, and what its tensors are called.
+ *
+ *     "like"         a family whose entries, and single defaults, this one takes where it has none
+ *     "architecture" the class of transformers, as config.json names it
+ *     "defaults"     values of keys that a config.json does not have
+ *     "keys"         a key of this program's models, and the key of config.json that has its value
+ *     "model"        keys of this program's models with one value in the whole family
+ *     "gated"        whether the feed-forward layer has a gate
+ *     "activation"   the key that names its activation, unless it is "hidden_act"
+ *     "windows"      which layers have a sliding window: "all" if there is one; "flag": where
+ *                    "use_sliding_window" is true, those from "max_window_layers" on; "pattern": all but
+ * every so many, as many as "sliding_window_pattern" says "refused"      keys that must be absent, null or
+ * false, with what models do that have them "norm_offset"  what gains of norms lack in the file: 1 where it
+ * has weights and norms multiply by 1 + w "query_key_value_by_head"  rows of the fused projection: query, key
+ * and value of one head after another "modules", "layers", "layer"  names of this program's modules and
+ * theirs, outside of layers and within one, whose name begins with "layers"; several are one below the other
+ */
+#ifndef ROTARY_HUGGINGFACE_DECODER_FAMILY_H
+#define ROTARY_HUGGINGFACE_DECODER_FAMILY_H
+
+#include <jansson.h>
+#include <rotary/status.h>
+
+/* The family of a model type, an object with the keys above, which the caller releases; NULL where there is
+ * none. */
+ROTARY_CHECKED rotary_status decoder_family_find(const char *model_type, json_t **family,
+                                                 rotary_error *error);
+enum { DECODER_FAMILY_NAMES_BYTES = 512 };
+/* The model types that there are: "llama, mistral or qwen2". */
+const char *decoder_family_names(char text[DECODER_FAMILY_NAMES_BYTES]);
+
+extern const char decoder_families_json[]; /* the text of decoder_families.json */
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "huggingface/decoder_weights.h"
+
+#include "base/fail.h"
+#include "huggingface/tensor_names.h"
+#include "huggingface/weight_files.h"
+#include "model/parameters_load.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_PARTS = 3, NAME_BYTES = 192 };
+
+/* Tensors that follow from the configuration: frequencies, masks; and an output projection that is tied. */
+static const char *const of_no_weight[] = {"*rotary_emb.inv_freq", "*.attention.bias",
+                                           "*.attention.masked_bias", NULL};
+
+struct decoder_map {
+    const struct decoder_weights_call *call;
+    const struct weight_files *weights;
+    const struct parameters *parameters;
+    struct parameter_source *sources; /* [count] of [MAX_PARTS parameters->count] */
+    char (*names)[NAME_BYTES];        /* likewise: of their tensors */
+    int count;
+};
+
+/* ---- names ---- */
+
+/* Their modules of what the parameter is of, what stands before them, and what is behind: "weight", "bias".
+ */
+struct module {
+    const json_t *theirs;
+    char before[NAME_BYTES];
+    const char *kind;
+};
+
+static bool find_module(const struct decoder_map *map, const char *name, struct module *module)
+{
+    const json_t *family = map->call->family, *table = json_object_get(family, "modules");
+    int layer, length = 0;
+    char ours[NAME_BYTES];
+    module->before[0] = 0;
+    if (sscanf(name, "layers.%d.%n", &layer, &length) == 1 && length > 0) {
+        snprintf(module->before, sizeof module->before, "%s%d.",
+                 json_string_value(json_object_get(family, "layers")), layer);
+        table = json_object_get(family, "layer");
+    }
+    const char *rest = name + length, *dot = strrchr(rest, '.');
+    if (!dot)
+        return false;
+    snprintf(ours, sizeof ours, "%.*s", (int)(dot - rest), rest);
+    module->theirs = json_object_get(table, ours);
+    module->kind = dot + 1;
+    return json_array_size(module->theirs) >= 1 && json_array_size(module->theirs) <= MAX_PARTS;
+}
+
+/* ---- the map ---- */
+
+static bool is_qkv(const char *name)
+{
+    return strstr(name, ".query_key_value.") != NULL;
+}
+
+/* The rows of part `part` of a parameter. Queries may be more than keys and values. */
+static int64_t part_rows(const struct decoder_map *map, const struct parameter *row, int64_t parts,
+                         int64_t part)
+{
+    const struct transformer_config *model = map->call->model;
+    if (is_qkv(row->name) && parts == MAX_PARTS)
+        return (part == 0 ? model->num_attention_heads : model->num_key_value_heads) * model->head_dim;
+    return row->rows / parts;
+}
+
+static bool is_norm(const char *name)
+{
+    return strstr(name, "norm.weight") != NULL;
+}
+
+static rotary_status add_parameter(struct decoder_map *map, int index, rotary_error *error)
+{
+    const struct parameter *row = &map->parameters->rows[index];
+    const json_t *family = map->call->family;
+    const double offset = json_number_value(json_object_get(family, "norm_offset"));
+    const bool by_head = json_is_true(json_object_get(family, "query_key_value_by_head"));
+    struct module module;
+    if (!find_module(map, row->name, &module))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s: the model has a parameter %s, which is no part of its family",
+                           map->call->folder, row->name);
+    const int64_t parts = (int64_t)json_array_size(module.theirs);
+    int64_t first = 0;
+    for (int64_t part = 0; part < parts; part++) {
+        char *name = map->names[map->count];
+        snprintf(name, NAME_BYTES, "%s%s.%s", module.before,
+                 json_string_value(json_array_get(module.theirs, (size_t)part)), module.kind);
+        struct parameter_source *source = &map->sources[map->count++];
+        *source = (struct parameter_source){.tensor = name,
+                                            .parameter = row->name,
+                                            .first = first,
+                                            .rows = part_rows(map, row, parts, part),
+                                            .added = is_norm(row->name) ? (float)offset : 0.0f};
+        if (by_head && is_qkv(row->name)) {
+            source->groups = map->call->model->num_attention_heads;
+            source->parts = MAX_PARTS;
+        }
+        first += source->rows;
+    }
+    return ROTARY_OK;
+}
+
+/* Whether a tensor is that of the output projection, which is the embedding. */
+static bool is_tied_output(const struct decoder_map *map, const char *name)
+{
+    const json_t *outputs = json_object_get(json_object_get(map->call->family, "modules"), "output");
+    const char *output = json_string_value(json_array_get(outputs, 0));
+    const size_t length = output ? strlen(output) : 0;
+    return map->call->model->tie_word_embeddings && output && strncmp(name, output, length) == 0 &&
+           strcmp(name + length, ".weight") == 0;
+}
+
+/* Refuses what a model of this configuration would not have: another layer, an adapter, scales of weights. */
+static rotary_status check_used(const struct decoder_map *map, const bool *used, rotary_error *error)
+{
+    for (int file = 0; file < map->weights->count; file++)
+        for (int i = 0; i < safetensors_count(map->weights->files[file]); i++, used++) {
+            const char *name = safetensors_at(map->weights->files[file], i)->name;
+            if (!*used && !tensor_names_match(of_no_weight, name) && !is_tied_output(map, name))
+                return rotary_fail(
+                    error, ROTARY_BAD_FILE,
+                    "%s: tensor %.100s is no part of a model of %lld layers as its config.json "
+                    "has it",
+                    safetensors_path(map->weights->files[file]), name,
+                    (long long)map->call->model->num_hidden_layers);
+        }
+    return ROTARY_OK;
+}
+
+static rotary_status load(struct decoder_map *map, struct parameters *parameters, rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; i < parameters->count && status == ROTARY_OK; i++)
+        status = add_parameter(map, i, error);
+    bool *used = calloc((size_t)weight_files_tensors(map->weights) + 1, sizeof *used);
+    if (status == ROTARY_OK && !used)
+        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to list the tensors of %s",
+                             map->call->folder);
+    const struct parameters_load_call call = {.files = (const struct safetensors *const *)map->weights->files,
+                                              .file_count = map->weights->count,
+                                              .map = map->sources,
+                                              .count = map->count,
+                                              .mode = PARAMETERS_PART,
+                                              .used = used};
+    if (status == ROTARY_OK)
+        status = parameters_load(parameters, &call, error);
+    if (status == ROTARY_OK)
+        status = check_used(map, used, error);
+    free(used);
+    return status;
+}
+
+rotary_status decoder_weights_load(struct parameters *parameters, const struct decoder_weights_call *call,
+                                   rotary_error *error)
+{
+    const size_t room = MAX_PARTS * (size_t)parameters->count + 1;
+    struct weight_files weights;
+    rotary_status status = weight_files_open(&weights, call->folder, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct decoder_map map = {.call = call,
+                              .weights = &weights,
+                              .parameters = parameters,
+                              .sources = calloc(room, sizeof *map.sources),
+                              .names = calloc(room, sizeof *map.names)};
+    status = map.sources && map.names ? load(&map, parameters, error)
+                                      : rotary_fail(error, ROTARY_OUT_OF_MEMORY,
+                                                    "no memory to list the tensors of %s", call->folder);
+    free(map.sources);
+    free(map.names);
+    weight_files_close(&weights);
+    return status;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The weights of a decoder in a folder of transformers.
+ */
+#ifndef ROTARY_HUGGINGFACE_DECODER_WEIGHTS_H
+#define ROTARY_HUGGINGFACE_DECODER_WEIGHTS_H
+
+#include "backend/parameters.h"
+#include "model/transformer_config.h"
+
+struct decoder_weights_call {
+    const char *folder;
+    const json_t *family;                   /* huggingface/decoder_family.h */
+    const struct transformer_config *model; /* of decoder_config_read */
+};
+/* Fills the parameters, which have the names that a transformer of this model has. Tensors are f32, f16 or
+ * bf16, in one file or several. ROTARY_BAD_FILE names the tensor that is missing, has another shape or type,
+ * or is no part of such a model. */
+ROTARY_CHECKED rotary_status decoder_weights_load(struct parameters *parameters,
+                                                  const struct decoder_weights_call *call,
+                                                  rotary_error *error);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The weights in a folder of transformers: model.safetensors, or the files that model.safetensors.index.json
+ * names ("weight_map": which tensor is in which).
+ */
+#ifndef ROTARY_HUGGINGFACE_WEIGHT_FILES_H
+#define ROTARY_HUGGINGFACE_WEIGHT_FILES_H
+
+#include "file/safetensors.h"
+
+enum { WEIGHT_FILES_MAX = 1024 };
+
+struct weight_files {
+    struct safetensors **files; /* [count], memory-mapped */
+    int count;
+};
+
+/* Opens them all. Tensors are as many as the index names, each in the file that it says and in no other. A
+ * folder without weights is ROTARY_INVALID_ARGUMENT; ROTARY_BAD_FILE says what is wrong. */
+ROTARY_CHECKED rotary_status weight_files_open(struct weight_files *weights, const char *folder,
+                                               rotary_error *error);
+void weight_files_close(struct weight_files *weights); /* one that is zero is allowed */
+
+/* The number of tensors of all files. */
+int weight_files_tensors(const struct weight_files *weights);
+/* The tensor of that name in any of the files; NULL: there is none. */
+const struct safetensor *weight_files_find(const struct weight_files *weights, const char *name);
+
+#endif

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes tiny decoders of transformers with random weights into folders, as save_pretrained does, and beside each the logits
+that transformers computes of them for a few sequences: expected.json. Those of tests/huggingface/decoders are smaller ones:
+
+    python3 tests/huggingface/make_decoders.py FOLDER
+    python3 tests/huggingface/make_decoders.py tests/huggingface/decoders kept
+"""
+import json
+import os
+import sys
+import torch
+import transformers
+
+SHARED = {"vocab_size": 61, "hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2,
+          "intermediate_size": 48, "max_position_embeddings": 64, "pad_token_id": None, "bos_token_id": 1, "eos_token_id": 2}
+LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+          "original_max_position_embeddings": 16}
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16}
+# name: class without "ForCausalLM", what differs in the configuration, type of the stored tensors. A name that ends with
+# "-raw" keeps the configuration as it is here, as older versions of transformers wrote it.
+CASES = {
+    "llama": ("Llama", {}, "float32"),
+    "llama-3": ("Llama", {"rope_scaling": LLAMA3, "rope_theta": 500000.0, "tie_word_embeddings": True}, "bfloat16"),
+    "llama-3-raw": ("Llama", {"rope_scaling": LLAMA3, "rope_theta": 500000.0, "head_dim": 16}, "bfloat16"),
+    "llama-biases-f16": ("Llama", {"attention_bias": True, "mlp_bias": True}, "float16"),
+    "llama-linear-raw": ("Llama", {"rope_scaling": {"type": "linear", "factor": 2.0}, "num_key_value_heads": 4}, "float32"),
+    "llama-yarn": ("Llama", {"rope_scaling": YARN}, "float32"),
+    "llama-dynamic": ("Llama", {"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}}, "float32"),
+    "mistral": ("Mistral", {"sliding_window": 5, "head_dim": 16}, "bfloat16"),
+    "mistral-full-raw": ("Mistral", {"sliding_window": None, "rope_theta": 1e6}, "bfloat16"),
+    "qwen2": ("Qwen2", {"tie_word_embeddings": True}, "bfloat16"),
+    "qwen2-raw": ("Qwen2", {"use_sliding_window": False, "sliding_window": 5, "max_window_layers": 2}, "float32"),
+    "qwen2-window-raw": ("Qwen2", {"use_sliding_window": True, "sliding_window": 5, "max_window_layers": 1}, "float32"),
+    "gpt-neox": ("GPTNeoX", {}, "float16"),
+    "gpt-neox-raw": ("GPTNeoX", {"rotary_pct": 0.5, "rotary_emb_base": 5000, "use_parallel_residual": False}, "float32"),
+    "gpt-neox-bare": ("GPTNeoX", {"attention_bias": False, "hidden_act": "relu"}, "float32"),
+}
+KEPT = {name: CASES[name] for name in ("llama-3", "mistral", "gpt-neox")}
+SMALL = {"vocab_size": 19, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1,
+         "intermediate_size": 24}
+LENGTHS = (23, 1, 8)
+
+
+def configuration(stem, changes):
+    keys = SHARED | changes
+    config = getattr(transformers, stem + "Config")
+    if stem == "GPTNeoX":
+        keys.pop("num_key_value_heads")
+    return config, {key: value for key, value in keys.items() if not key.endswith("_token_id")}, keys
+
+
+def create(config, stem):
+    model = getattr(transformers, stem + "ForCausalLM")(config).eval()
+    with torch.no_grad():  # so large that no bias, norm or position goes unnoticed
+        for parameter in model.parameters():
+            parameter.add_(0.25 * torch.randn(parameter.shape))
+    return model
+
+
+def write(folder, name, stem, changes, dtype):
+    torch.manual_seed(len(name))
+    path = os.path.join(folder, name)
+    kind, raw, keys = configuration(stem, changes)
+    model = create(kind(**keys, attn_implementation="eager"), stem).to(getattr(torch, dtype))
+    model.save_pretrained(path, max_shard_size="8KB" if name.startswith("llama-3") else "1GB")
+    generation = os.path.join(path, "generation_config.json")
+    if os.path.exists(generation):
+        os.remove(generation)
+    if name.endswith("-raw"):
+        raw = {"architectures": [stem + "ForCausalLM"], "model_type": model.config.model_type} | raw
+        with open(os.path.join(path, "config.json"), "w", encoding="utf-8") as out:
+            json.dump(raw, out, indent=1)
+    loaded = getattr(transformers, stem + "ForCausalLM").from_pretrained(path, dtype=torch.float32, attn_implementation="eager")
+    sequences = [torch.randint(0, loaded.config.vocab_size, (length,)).tolist() for length in LENGTHS]
+    with torch.no_grad():
+        logits = [loaded.eval()(torch.tensor([sequence]), use_cache=False).logits[0].tolist() for sequence in sequences]
+    with open(os.path.join(path, "expected.json"), "w", encoding="utf-8") as out:
+        json.dump({"sequences": sequences, "logits": logits}, out)
+
+
+def make(folder, kept):
+    for name, (stem, changes, dtype) in (KEPT if kept else CASES).items():
+        write(folder, name, stem, (SMALL if kept else {}) | changes, dtype)
+
+
+def main():
+    make(sys.argv[1], sys.argv[2:] == ["kept"])
+
+
+if __name__ == "__main__":
+    main()
