@@ -1,151 +1,296 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * rotary generate: continues a prompt.
+ * rotary generate: continues a prompt, or each line of a file.
  */
 #include "base/fail.h"
 #include "cli/command.h"
+#include "cli/continuation.h"
 #include "cli/result.h"
 #include "cli/run_plan.h"
 #include "model/generation.h"
+#include "text/text_lines.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_NEW_TOKENS = 100, MAX_NEW_TOKENS = 1 << 20 };
+enum { DEFAULT_NEW_TOKENS = 100, MAX_NEW_TOKENS = 1 << 20, DEFAULT_BATCH_SIZE = 16, MAX_BATCH_SIZE = 4096 };
 
 struct generate_options {
-    const char *prompt, *stop;
-    struct option_integer max_new_tokens, checkpoint;
-    struct option_real temperature;
+    const char *prompt, *prompts;
+    struct option_list stops;
+    struct option_integer max_new_tokens, top_k, batch_size, checkpoint;
+    struct option_real temperature, top_p, min_p, repetition_penalty;
 };
 
 #define MEMBER(member) offsetof(struct generate_options, member)
 static const struct setting generate_table[] = {
     {"--prompt", SETTING_TEXT, MEMBER(prompt), .metavar = "TEXT",
-     .help = "the prompt, in the characters of the task; required"},
+     .help = "the prompt; this or --prompts is required"},
+    {"--prompts", SETTING_TEXT, MEMBER(prompts), .metavar = "FILE",
+     .help = "a file with a prompt in each line, or - for the standard input"},
     {"--max-new-tokens", SETTING_INTEGER, MEMBER(max_new_tokens), .metavar = "N", .min = 1,
      .max = MAX_NEW_TOKENS,
-     .help = "maximum number of characters to generate (default: 100, or as many as the model has positions "
-             "for)"},
-    {"--stop", SETTING_TEXT, MEMBER(stop), .metavar = "C",
-     .help = "a character to stop after (default: none)"},
+     .help =
+         "maximum number of tokens to generate (default: 100, or as many as the model has positions for)"},
+    {"--stop", SETTING_LIST, MEMBER(stops), .metavar = "TEXT",
+     .help = "end before this text, wherever its tokens begin; may be given again"},
+    {"--top-k", SETTING_INTEGER, MEMBER(top_k), .metavar = "K", .min = 1, .max = 1 << 24,
+     .help = "with --temperature, sample from the K most probable tokens alone (default: all)"},
+    {"--top-p", SETTING_REAL, MEMBER(top_p), .metavar = "P", .min = 1e-6, .max = 1,
+     .help = "with --temperature, sample from the most probable tokens that have probability P together "
+             "(default: 1)"},
+    {"--min-p", SETTING_REAL, MEMBER(min_p), .metavar = "P", .min = 0, .max = 1,
+     .help = "with --temperature, sample from the tokens that are at least P times as probable as the most "
+             "probable one (default: 0)"},
+    {"--repetition-penalty", SETTING_REAL, MEMBER(repetition_penalty), .metavar = "X", .min = 1e-3,
+     .max = 1e3,
+     .help = "divide the logits of tokens of the text so far by X, or multiply negative ones (default: 1)"},
+    {"--batch-size", SETTING_INTEGER, MEMBER(batch_size), .metavar = "N", .min = 1, .max = MAX_BATCH_SIZE,
+     .help = "prompts of --prompts that are continued together, which changes no text (default: 16)"},
 };
 
-/* A prompt in tokens, and room for its continuation. */
-struct text {
-    int32_t *tokens;                /* of the prompt, [length] */
-    int32_t *generated;             /* [max_new_tokens] */
-    char *continuation;             /* ends with a zero byte */
-    int64_t length, max_new_tokens; /* of the prompt; of the continuation, at most */
-    int32_t stop;
-};
-
-static rotary_status fail_memory(rotary_error *error)
+static rotary_status check_options(const struct generate_options *options, struct sampler_config *sampler,
+                                   rotary_error *error)
 {
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a prompt and its continuation");
-}
-
-static rotary_status encode_prompt(const struct generate_options *options, const struct tokenizer *tokenizer,
-                                   struct text *text, rotary_error *error)
-{
-    int64_t bytes = (int64_t)strlen(options->prompt);
-    struct token_list counted = {0};
-    rotary_status status = tokenizer_encode(tokenizer, options->prompt, bytes, &counted, error);
-    if (status != ROTARY_OK)
-        return status;
-    text->length = counted.left_out;
-    if (text->length == 0) /* white space, to a tokenizer of words */
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the prompt has no tokens, wanted at least one");
-    text->tokens = calloc((size_t)text->length + 1, sizeof *text->tokens);
-    if (!text->tokens)
-        return fail_memory(error);
-    struct token_list list = {.tokens = text->tokens, .capacity = text->length};
-    return tokenizer_encode(tokenizer, options->prompt, bytes, &list, error);
-}
-
-/* Checks the options against the positions and the tokens of the model. */
-static rotary_status fit(const struct generate_options *options, const struct loaded_model *model,
-                         struct text *text, rotary_error *error)
-{
-    const struct tokenizer *tokenizer = task_tokenizer(model->task);
-    rotary_status status = encode_prompt(options, tokenizer, text, error);
-    if (status != ROTARY_OK)
-        return status;
-    int64_t positions = model->config.model.max_position_embeddings;
-    int64_t room = positions - text->length;
-    int64_t max_new_tokens = options->max_new_tokens.given ? options->max_new_tokens.value
-                             : room < DEFAULT_NEW_TOKENS   ? room
-                                                           : DEFAULT_NEW_TOKENS;
-    if (room < 1 || max_new_tokens > room)
-        return rotary_fail(
-            error, ROTARY_INVALID_ARGUMENT,
-            "a prompt of %lld tokens and %lld new ones need %lld positions, the model has %lld",
-            (long long)text->length, (long long)(max_new_tokens > 1 ? max_new_tokens : 1),
-            (long long)(text->length + (max_new_tokens > 1 ? max_new_tokens : 1)), (long long)positions);
-    text->max_new_tokens = max_new_tokens;
-    text->stop = -1;
-    if (!options->stop)
-        return ROTARY_OK;
-    struct token_list stop = {.tokens = &text->stop, .capacity = 1};
-    if (tokenizer_encode(tokenizer, options->stop, (int64_t)strlen(options->stop), &stop, NULL) !=
-            ROTARY_OK ||
-        stop.count != 1 || stop.left_out > 0)
+    bool has_prompt = options->prompt && options->prompt[0];
+    if (has_prompt == (options->prompts != NULL))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "--stop is \"%.80s\", wanted one token of the task", options->stop);
-    return ROTARY_OK;
+                           "generate wants --prompt TEXT, at least one character, or --prompts FILE");
+    if (options->batch_size.given && !options->prompts)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "--batch-size without --prompts: one prompt is continued");
+    for (int i = 0; i < options->stops.count; i++)
+        if (!options->stops.items[i][0])
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--stop is empty, wanted a text");
+    *sampler = (struct sampler_config){.temperature = options->temperature.value,
+                                       .top_k = options->top_k.value,
+                                       .top_p = options->top_p.value,
+                                       .min_p = options->min_p.value,
+                                       .repetition_penalty = options->repetition_penalty.value};
+    return sampler_check(sampler, error);
 }
 
-/* The text of the tokens generated, which ends with a zero byte. */
-static rotary_status decode_continuation(const struct tokenizer *tokenizer, struct text *text,
-                                         int64_t generated, rotary_error *error)
+/* ---- Some prompts at once. ---- */
+
+struct generation {
+    const struct invocation *invocation;
+    const struct loaded_model *model;
+    struct generate_config config;
+    struct continuation_config texts;
+    int64_t first, count, capacity; /* prompts done before, in the batch, at most */
+    struct continuation *continuations;
+    const int32_t **prompts; /* [capacity], and likewise: */
+    int32_t **outputs;
+    int64_t *lengths, *generated;
+    json_t *results; /* of --json */
+};
+
+static rotary_status create(struct generation *generation, rotary_error *error)
 {
-    int64_t bytes = tokenizer_decode(tokenizer, text->generated, generated, NULL, 0) + 1;
-    text->continuation = calloc((size_t)bytes, 1);
-    if (!text->continuation)
-        return fail_memory(error);
-    tokenizer_decode(tokenizer, text->generated, generated, text->continuation, bytes);
-    return ROTARY_OK;
+    size_t capacity = (size_t)generation->capacity;
+    generation->continuations = calloc(capacity, sizeof *generation->continuations);
+    generation->prompts = calloc(capacity, sizeof *generation->prompts);
+    generation->outputs = calloc(capacity, sizeof *generation->outputs);
+    generation->lengths = calloc(capacity, sizeof *generation->lengths);
+    generation->generated = calloc(capacity, sizeof *generation->generated);
+    generation->results = json_array();
+    if (generation->continuations && generation->prompts && generation->outputs && generation->lengths &&
+        generation->generated && generation->results)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %zu prompts", capacity);
 }
 
-static rotary_status print_result(const struct invocation *invocation, const struct text *text,
-                                  int64_t generated, rotary_error *error)
+static void clear(struct generation *generation)
 {
-    const struct generate_options *options = invocation->options;
-    if (invocation->common.json)
-        return result_print_json(json_pack("{s:s, s:s, s:s, s:I}", "folder", invocation->operands.items[0],
-                                           "prompt", options->prompt, "generated", text->continuation,
-                                           "tokens", (json_int_t)generated),
-                                 error);
-    printf("%s%s\n", options->prompt, text->continuation);
-    return ROTARY_OK;
+    for (int64_t i = 0; i < generation->count; i++)
+        continuation_free(&generation->continuations[i]);
+    generation->first += generation->count;
+    generation->count = 0;
 }
 
-static rotary_status continue_prompt(const struct invocation *invocation, const struct loaded_model *model,
-                                     struct text *text, rotary_error *error)
+static void destroy(struct generation *generation)
 {
-    const struct generate_options *options = invocation->options;
-    const struct option_integer *seed = &invocation->common.seed;
-    text->generated = calloc((size_t)text->max_new_tokens, sizeof *text->generated);
-    if (!text->generated)
-        return fail_memory(error);
-    struct generate_config config = {.max_new_tokens = text->max_new_tokens,
-                                     .stop = text->stop,
-                                     .temperature = (float)options->temperature.value,
-                                     .seed =
-                                         (uint64_t)(seed->given ? seed->value : model->config.train.seed)};
-    const int32_t *prompt = text->tokens;
-    int64_t generated = 0;
-    const struct generate_call call = {.count = 1,
-                                       .prompts = &prompt,
-                                       .lengths = &text->length,
-                                       .outputs = &text->generated,
-                                       .generated = &generated};
-    rotary_status status = generate(model->transformer, &config, &call, error);
+    clear(generation);
+    free(generation->continuations);
+    free(generation->prompts);
+    free(generation->outputs);
+    free(generation->lengths);
+    free(generation->generated);
+    json_decref(generation->results);
+}
+
+/* The maximum of new tokens, after a check against the positions of the model. */
+static rotary_status fit(const struct generation *generation, int64_t length, int64_t *max_new_tokens,
+                         rotary_error *error)
+{
+    const struct generate_options *options = generation->invocation->options;
+    int64_t positions = generation->model->config.model.max_position_embeddings, room = positions - length;
+    int64_t wanted = options->max_new_tokens.given ? options->max_new_tokens.value
+                     : room < DEFAULT_NEW_TOKENS   ? room
+                                                   : DEFAULT_NEW_TOKENS;
+    *max_new_tokens = wanted;
+    if (room >= 1 && wanted <= room)
+        return ROTARY_OK;
+    wanted = wanted > 1 ? wanted : 1;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "a prompt of %lld tokens and %lld new ones need %lld positions, the model has %lld",
+                       (long long)length, (long long)wanted, (long long)(length + wanted),
+                       (long long)positions);
+}
+
+static rotary_status add(struct generation *generation, const char *prompt, int64_t bytes,
+                         rotary_error *error)
+{
+    struct continuation *made = &generation->continuations[generation->count];
+    rotary_status status = continuation_create(made, &generation->texts, prompt, bytes, error);
+    if (status != ROTARY_OK)
+        return status;
+    int64_t i = generation->count++, max_new_tokens;
+    status = fit(generation, made->length, &max_new_tokens, error);
     if (status == ROTARY_OK)
-        status = decode_continuation(task_tokenizer(model->task), text, generated, error);
-    return status == ROTARY_OK ? print_result(invocation, text, generated, error) : status;
+        status = continuation_reserve(made, max_new_tokens, error);
+    generation->prompts[i] = made->tokens;
+    generation->lengths[i] = made->length;
+    generation->outputs[i] = made->generated;
+    return status;
 }
+
+static bool listen(void *context, int64_t prompt, int32_t token)
+{
+    struct generation *generation = context;
+    return continuation_read(&generation->continuations[prompt], token);
+}
+
+static rotary_status generate_all(struct generation *generation, rotary_error *error)
+{
+    struct generate_config config = generation->config;
+    for (int64_t i = 0; i < generation->count; i++)
+        if (generation->continuations[i].max_new_tokens > config.max_new_tokens)
+            config.max_new_tokens = generation->continuations[i].max_new_tokens;
+    const struct generate_call call = {.count = generation->count,
+                                       .prompts = generation->prompts,
+                                       .lengths = generation->lengths,
+                                       .outputs = generation->outputs,
+                                       .generated = generation->generated,
+                                       .first = generation->first,
+                                       .listener = listen,
+                                       .context = generation};
+    rotary_status status = generate(generation->model->transformer, &config, &call, error);
+    for (int64_t i = 0; status == ROTARY_OK && i < generation->count; i++)
+        status = continuation_end(&generation->continuations[i], error);
+    return status;
+}
+
+/* ---- Results. ---- */
+
+static json_t *continuation_json(const struct continuation *of)
+{
+    return json_pack("{s:s, s:s%, s:I, s:I, s:s}", "prompt", of->prompt, "generated",
+                     of->bytes > 0 ? of->text : "", (size_t)of->bytes, "prompt_tokens",
+                     (json_int_t)of->length, "tokens", (json_int_t)of->count, "finish",
+                     continuation_finish_names[of->finish]);
+}
+
+/* One line, so that line i belongs to prompt i: line ends in the text are written as \n. */
+static void print_line(const struct continuation *of)
+{
+    fputs(of->prompt, stdout);
+    for (int64_t i = 0; i < of->bytes; i++)
+        if (of->text[i] == '\n')
+            fputs("\\n", stdout);
+        else
+            putchar(of->text[i]);
+    putchar('\n');
+}
+
+static rotary_status keep_results(struct generation *generation, rotary_error *error)
+{
+    for (int64_t i = 0; i < generation->count; i++) {
+        if (!generation->invocation->common.json)
+            print_line(&generation->continuations[i]);
+        else if (json_array_append_new(generation->results,
+                                       continuation_json(&generation->continuations[i])) != 0)
+            return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the results");
+    }
+    fflush(stdout);
+    return ROTARY_OK;
+}
+
+static rotary_status continue_prompt(struct generation *generation, rotary_error *error)
+{
+    const struct invocation *invocation = generation->invocation;
+    const struct generate_options *options = invocation->options;
+    generation->texts.streamed = !invocation->common.json;
+    rotary_status status = add(generation, options->prompt, (int64_t)strlen(options->prompt), error);
+    if (status == ROTARY_OK && !invocation->common.json)
+        fputs(options->prompt, stdout);
+    if (status == ROTARY_OK)
+        status = generate_all(generation, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (!invocation->common.json) {
+        putchar('\n');
+        return ROTARY_OK;
+    }
+    json_t *object = json_pack("{s:s}", "folder", invocation->operands.items[0]);
+    json_object_update_new(object, continuation_json(&generation->continuations[0]));
+    return result_print_json(object, error);
+}
+
+/* Says which line an error is about. */
+static rotary_status fail_line(const char *path, int64_t number, rotary_status status, rotary_error *error)
+{
+    rotary_error cause = *error;
+    return rotary_fail(error, status, "%.200s, line %lld: %.300s",
+                       strcmp(path, "-") == 0 ? "the standard input" : path, (long long)number,
+                       cause.message);
+}
+
+/* Reads prompts until the batch is full or there are no more. */
+static rotary_status read_prompts(struct generation *generation, struct text_reader *reader, bool *more,
+                                  rotary_error *error)
+{
+    const struct generate_options *options = generation->invocation->options;
+    rotary_status status = ROTARY_OK;
+    while (status == ROTARY_OK && *more && generation->count < generation->capacity) {
+        struct text_line line;
+        status = text_reader_next(reader, &line, error);
+        *more = status == ROTARY_OK && line.bytes;
+        if (!*more)
+            break;
+        status = add(generation, line.bytes, line.count, error);
+        if (status != ROTARY_OK)
+            return fail_line(options->prompts, reader->number, status, error);
+    }
+    return status;
+}
+
+static rotary_status continue_prompts(struct generation *generation, rotary_error *error)
+{
+    const struct invocation *invocation = generation->invocation;
+    const struct generate_options *options = invocation->options;
+    struct text_reader reader;
+    bool more = true;
+    rotary_status status =
+        text_reader_open(&reader, strcmp(options->prompts, "-") == 0 ? NULL : options->prompts, error);
+    while (status == ROTARY_OK && more) {
+        status = read_prompts(generation, &reader, &more, error);
+        if (status == ROTARY_OK && generation->count > 0)
+            status = generate_all(generation, error);
+        if (status == ROTARY_OK)
+            status = keep_results(generation, error);
+        clear(generation);
+    }
+    text_reader_close(&reader);
+    if (status != ROTARY_OK || !invocation->common.json)
+        return status;
+    return result_print_json(
+        json_pack("{s:s, s:O}", "folder", invocation->operands.items[0], "results", generation->results),
+        error);
+}
+
+/* ---- The command. ---- */
 
 static rotary_status check_architecture(const struct loaded_model *model, const char *folder,
                                         rotary_error *error)
@@ -162,30 +307,49 @@ static rotary_status check_architecture(const struct loaded_model *model, const 
     return ROTARY_OK;
 }
 
+static rotary_status generate_with(const struct invocation *invocation, const struct loaded_model *model,
+                                   const struct sampler_config *sampler, rotary_error *error)
+{
+    const struct generate_options *options = invocation->options;
+    const struct option_integer *seed = &invocation->common.seed, *batch = &options->batch_size;
+    struct generation generation = {
+        .invocation = invocation,
+        .model = model,
+        .config = {.stop = -1,
+                   .sampler = *sampler,
+                   .seed = (uint64_t)(seed->given ? seed->value : model->config.train.seed)},
+        .texts = {.tokenizer = task_tokenizer(model->task),
+                  .stops = options->stops.items,
+                  .stop_count = options->stops.count},
+        .capacity = !options->prompts ? 1
+                    : batch->given    ? batch->value
+                                      : DEFAULT_BATCH_SIZE};
+    rotary_status status = check_architecture(model, invocation->operands.items[0], error);
+    if (status == ROTARY_OK)
+        status = create(&generation, error);
+    if (status == ROTARY_OK)
+        status =
+            options->prompts ? continue_prompts(&generation, error) : continue_prompt(&generation, error);
+    destroy(&generation);
+    return status;
+}
+
 static enum exit_status run(const struct invocation *invocation)
 {
     const struct generate_options *options = invocation->options;
+    struct sampler_config sampler;
     rotary_error error = {0};
-    if (!options->prompt || !options->prompt[0]) {
-        (void)!rotary_fail(&error, ROTARY_INVALID_ARGUMENT,
-                           "generate wants --prompt TEXT, at least one character");
+    if (check_options(options, &sampler, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
-    }
+    const struct plan_load_call call = {.folder = invocation->operands.items[0],
+                                        .checkpoint = (enum checkpoint_kind)options->checkpoint.value,
+                                        .common = &invocation->common,
+                                        .need = TASK_TOKENIZERS};
     struct loaded_model model;
-    rotary_status status =
-        plan_load(invocation->operands.items[0], (enum checkpoint_kind)options->checkpoint.value,
-                  &invocation->common, &model, &error);
+    rotary_status status = plan_load_for(&call, &model, &error);
     if (status != ROTARY_OK)
         return command_fail(&error);
-    struct text text = {0};
-    status = check_architecture(&model, invocation->operands.items[0], &error);
-    if (status == ROTARY_OK)
-        status = fit(options, &model, &text, &error);
-    if (status == ROTARY_OK)
-        status = continue_prompt(invocation, &model, &text, &error);
-    free(text.tokens);
-    free(text.generated);
-    free(text.continuation);
+    status = generate_with(invocation, &model, &sampler, &error);
     plan_unload(&model);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
@@ -193,8 +357,12 @@ static enum exit_status run(const struct invocation *invocation)
 const struct command command_generate = {
     .name = "generate",
     .operands = "DIR",
-    .summary = "continues a prompt",
-    .more = "DIR is a run's folder. The model generates character by character, with a KV cache.",
+    .summary = "continues prompts",
+    .more =
+        "DIR is a run's folder. The model generates token by token, with a KV cache, and each is printed as "
+        "soon as it is there. Of --prompts each line is printed with its continuation, in which line ends "
+        "are "
+        "written as \\n; --json has the text as it is. docs/generation.md says how tokens are chosen.",
     .example = "rotary generate runs/mine --prompt \"?s='dyjeofuxvejmg'; s[8:]==\" --stop '#'\n"
                "prints the prompt and its continuation by a model trained on the task index",
     .shared = {{temperature_option, 1, MEMBER(temperature)}, {checkpoint_option, 1, MEMBER(checkpoint)}},

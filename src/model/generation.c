@@ -11,7 +11,6 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "base/random.h"
-#include "model/token_choice.h"
 #include "model/transformer_parts.h"
 
 #include <stdlib.h>
@@ -21,6 +20,7 @@
 struct sequence {
     int64_t prompt;          /* its index in the call */
     int64_t length, decoded; /* tokens; those of them that the transformer has read */
+    bool ended;              /* by the listener */
     int32_t *tokens;         /* [capacity] */
 };
 
@@ -38,32 +38,37 @@ struct group {
     int32_t *inputs; /* [unfinished, time] */
     int64_t *counts; /* [unfinished] */
     float *logits;   /* [unfinished, vocabulary], or [unfinished, time, vocabulary] without a cache */
+    int32_t *choice; /* [vocabulary]: of the sampler */
 };
 
-static int32_t next_token(const struct group *group, const struct sequence *sequence, const float *logits)
+static int32_t next_token(const struct group *group, const struct sequence *sequence, float *logits)
 {
-    int64_t vocabulary = group->transformer->config.vocab_size;
-    if (group->config->temperature <= 0.0f)
-        return token_argmax(logits, vocabulary);
     struct rotary_random_key key = {
         .seed = group->config->seed, .stream = ROTARY_STREAM_SAMPLE, .step = (uint32_t)sequence->length};
-    float uniform = rotary_random_uniform(key, (uint64_t)sequence->prompt);
-    return token_sample(logits, vocabulary, (double)group->config->temperature, (double)uniform);
+    float uniform = rotary_random_uniform(key, (uint64_t)(group->call->first + sequence->prompt));
+    const struct sampler_row row = {.logits = logits,
+                                    .count = group->transformer->config.vocab_size,
+                                    .text = sequence->tokens,
+                                    .text_length = sequence->length,
+                                    .scratch = group->choice};
+    return sampler_choose(&group->config->sampler, &row, (double)uniform);
 }
 
 static bool is_finished(const struct group *group, const struct sequence *sequence)
 {
     int64_t generated = group->call->generated[sequence->prompt];
-    return generated == group->config->max_new_tokens ||
+    return sequence->ended || generated == group->config->max_new_tokens ||
            (generated > 0 && sequence->tokens[sequence->length - 1] == group->config->stop);
 }
 
-/* Appends the next token to a sequence, and to the call's output. */
-static void append(const struct group *group, struct sequence *sequence, const float *logits)
+/* Appends the next token to a sequence, and to the call's output. The logits become scores. */
+static void append(const struct group *group, struct sequence *sequence, float *logits)
 {
+    const struct generate_call *call = group->call;
     int32_t token = next_token(group, sequence, logits);
     sequence->tokens[sequence->length++] = token;
-    group->call->outputs[sequence->prompt][group->call->generated[sequence->prompt]++] = token;
+    call->outputs[sequence->prompt][call->generated[sequence->prompt]++] = token;
+    sequence->ended = call->listener && call->listener(call->context, sequence->prompt, token);
 }
 
 /* Removes sequence `index`, which is finished. */
@@ -153,6 +158,7 @@ static void carve(struct group *group)
     group->counts = rotary_arena_push(arena, count, sizeof *group->counts);
     group->logits = rotary_arena_push(arena, count * positions,
                                       (size_t)group->transformer->config.vocab_size * sizeof *group->logits);
+    group->choice = rotary_arena_push(arena, group->transformer->config.vocab_size, sizeof *group->choice);
 }
 
 static int compare_sequences(const void *left, const void *right)
@@ -216,6 +222,9 @@ rotary_status generate(struct transformer *transformer, const struct generate_co
     if (config->max_new_tokens < 1)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "max_new_tokens is %lld: wanted at least 1",
                            (long long)config->max_new_tokens);
+    rotary_status status = sampler_check(&config->sampler, error);
+    if (status != ROTARY_OK)
+        return status;
     if (transformer->config.architecture == ARCHITECTURE_ENCODER)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "the model is an encoder, which continues no prompt: wanted a decoder");
@@ -229,7 +238,6 @@ rotary_status generate(struct transformer *transformer, const struct generate_co
     /* With a cache, a sequence takes one row of the transformer's batch; without, `time` rows. */
     int64_t group_size =
         config->without_cache ? transformer->limits.batch : transformer_rows(transformer->limits);
-    rotary_status status = ROTARY_OK;
     for (int64_t first = 0; status == ROTARY_OK && first < call->count; first += group_size) {
         struct group group = {.transformer = transformer,
                               .config = config,

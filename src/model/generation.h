@@ -5,17 +5,22 @@
 #ifndef ROTARY_MODEL_GENERATION_H
 #define ROTARY_MODEL_GENERATION_H
 
+#include "model/sampler.h"
 #include "model/transformer.h"
 
 #include <stdatomic.h>
 
 struct generate_config {
-    int64_t max_new_tokens; /* per prompt */
-    int32_t stop;           /* stop token, which ends a sequence; -1: none */
-    float temperature;  /* 0: greedy, argmax of the logits; else sampled from softmax(logits / temperature) */
-    uint64_t seed;      /* of sampling */
-    bool without_cache; /* recompute all positions for every token: slow, for tests */
+    int64_t max_new_tokens;        /* per prompt */
+    int32_t stop;                  /* stop token, which ends a sequence; -1: none */
+    struct sampler_config sampler; /* all zero: greedy */
+    uint64_t seed;                 /* of sampling */
+    bool without_cache;            /* recompute all positions for every token: slow, for tests */
 };
+
+/* Is told each new token as soon as it is there: of prompt `prompt` of the call. Those of one prompt come in
+ * order, those of several alternate. Returns whether the sequence ends with it. */
+typedef bool generate_listener(void *context, int64_t prompt, int32_t token);
 
 /* Prompts and their outputs. All arrays have `count` elements. */
 struct generate_call {
@@ -26,9 +31,14 @@ struct generate_call {
                                        the stop token included */
     int64_t *generated;             /* gets the number of new tokens of each prompt */
     const atomic_bool *interrupted; /* once true, generate() returns ROTARY_INTERRUPTED soon; may be NULL */
+    int64_t
+        first; /* the number of prompt 0, where prompts take several calls: each draws numbers of its own */
+    generate_listener *listener; /* NULL: none */
+    void *context;               /* of the listener */
 };
 
-/* Generates from every prompt of the call. Argmax takes the first of equal logits. */
+/* Generates from every prompt of the call. The random number of a token is a function of seed, prompt and
+ * position alone. ROTARY_INVALID_ARGUMENT if the configuration or a prompt does not fit the model. */
 ROTARY_CHECKED rotary_status generate(struct transformer *transformer, const struct generate_config *config,
                                       const struct generate_call *call, rotary_error *error);
 

@@ -101,7 +101,7 @@ static rotary_status solve_problems(const struct task *task, struct transformer 
         status = prepare_problem(task, config, workspace, i, error);
     const struct generate_config generation = {.max_new_tokens = workspace->size.completion,
                                                .stop = task_stop(task),
-                                               .temperature = config->temperature,
+                                               .sampler.temperature = (double)config->temperature,
                                                .seed = config->seed};
     /* Long prompts by as many at once as the model has sequences, which bounds the KV cache. */
     const int64_t group = config->last ? transformer_max_batch(transformer) : evaluation->problems;

@@ -149,8 +149,16 @@ changes "$generate" "--temperature 5" "--temperature 2"
 changes "$generate --temperature 5" "--seed 9" "--seed 8"
 keeps "$generate" "--seed 9" # greedy
 changes "$generate --temperature 5" "--checkpoint best"
-changes "$generate --temperature 5" "--stop c"
+differs --stop "$generate --temperature 5 --json --stop no" "$generate --temperature 5 --json --stop a --stop b --stop c --stop d --stop e"
+changes "$generate --temperature 5" "--top-k 3" "--top-k 4"
+changes "$generate --temperature 5" "--top-p 0.3" "--top-p 0.1"
+changes "$generate --temperature 5" "--min-p 0.5" "--min-p 0.9"
+changes "$generate" "--repetition-penalty 5" "--repetition-penalty 0.2"
 changes "$generate" "--json"
+printf 'abc\nabd\nfgh\n' >prompts
+printf 'abc\nabd\nfgi\n' >others
+differs --prompts "generate run --prompts prompts" "generate run --prompts others"
+keeps "generate run --temperature 3 --prompts prompts" "--batch-size 2"
 keeps "$generate --temperature 5 --threads 1" "--threads 2"
 differs --prompt "generate run --prompt ?s='abc" "generate run --prompt ?s='abd"
 heat="heatmap run --text ?s='abc --output heat"

@@ -121,7 +121,39 @@ does 0 generate run --prompt "?s='" --max-new-tokens 40 --temperature 5 --seed 2
 cmp -s out sampled && complain "another seed samples the same characters"
 refuses 1 "!" generate run --prompt "hello!"
 refuses 1 "positions" generate run --prompt "?s='" --max-new-tokens 61
-refuses 1 "--stop" generate run --prompt "?s='" --stop ab
+refuses 2 "--stop is empty" generate run --prompt a --stop ""
+# Stop strings end the text before them, across tokens; what was generated is the same up to there.
+does 0 generate run --prompt "?s='" --max-new-tokens 40 --temperature 5 --seed 1
+two=$(cut -c 20-21 out)
+does 0 generate run --prompt "?s='" --max-new-tokens 40 --temperature 5 --seed 1 --stop "no such" --stop "$two"
+[ "$(wc -c <out)" -le 20 ] || complain "the stop string does not stop"
+case $(cat sampled) in "$(cat out)$two"*) ;; *) complain "not the text before the stop string" ;; esac
+does 0 generate run --prompt "?s='" --max-new-tokens 40 --temperature 5 --seed 1 --stop "$two" --json
+has finish '"stop"'
+# Prompts of a file: as each alone where nothing is drawn, and the same in batches of any size.
+printf "?s='\n?s='abcdefgh\nab\n" >prompts
+does 0 generate run --prompts prompts --max-new-tokens 20
+while IFS= read -r prompt; do "$rotary" generate run --prompt "$prompt" --max-new-tokens 20; done <prompts >alone
+cmp -s out alone || complain "prompts together are not continued as alone"
+does 0 generate run --prompts prompts --max-new-tokens 20 --temperature 3
+cp out together
+for size in 1 2; do
+    does 0 generate run --prompts prompts --max-new-tokens 20 --temperature 3 --batch-size $size
+    cmp -s out together || complain "batches of $size are continued otherwise"
+done
+"$rotary" generate run --prompts - --max-new-tokens 20 --temperature 3 <prompts | cmp -s - together ||
+    complain "prompts of the standard input are continued otherwise"
+does 0 generate run --prompts prompts --max-new-tokens 20 --json
+has results.2.prompt '"ab"'
+has results.2.finish '"length"'
+printf 'ab\n\n' >prompts
+refuses 1 "prompts, line 2: the prompt has no tokens" generate run --prompts prompts
+printf 'ab\nhello!\n' >prompts
+refuses 1 "prompts, line 2:" generate run --prompts prompts
+refuses 1 "absent" generate run --prompts absent
+refuses 2 "top_p without a temperature" generate run --prompt a --top-p 0.5
+refuses 2 "or --prompts FILE" generate run --prompt a --prompts prompts
+refuses 2 "--batch-size without --prompts" generate run --prompt a --batch-size 2
 does 0 report run --json
 has report '"run/report.html"'
 [ -s run/report.html ] || complain "no page"

@@ -195,7 +195,7 @@ static void test_together(const struct backend *backend, enum position position,
     struct backend profiled = *backend;
     struct transformer *transformer = create(&profiled, position, 2, PROMPTS);
     const struct generate_config config = {
-        .max_new_tokens = MAX, .stop = stop, .temperature = temperature, .seed = 5};
+        .max_new_tokens = MAX, .stop = stop, .sampler.temperature = (double)temperature, .seed = 5};
     static struct profile together, alone;
     together = alone = (struct profile){0};
     profiled.profile = &together;
@@ -241,15 +241,16 @@ static void test_together(const struct backend *backend, enum position position,
 
 static void test_sampling(struct transformer *transformer)
 {
-    struct generate_config config = {.max_new_tokens = MAX, .stop = -1, .temperature = 1.0f, .seed = 7};
+    struct generate_config config = {
+        .max_new_tokens = MAX, .stop = -1, .sampler.temperature = 1.0, .seed = 7};
     struct prompts first = run(transformer, config), again = run(transformer, config);
     compare(&again, &first);
     config.seed = 8;
     struct prompts other = run(transformer, config);
     CHECK(memcmp(other.out, first.out, sizeof first.out) != 0);
-    config.temperature = 1e-4f; /* next to 0: argmax */
+    config.sampler.temperature = 1e-4; /* next to 0: argmax */
     struct prompts low_temperature = run(transformer, config);
-    config.temperature = 0.0f;
+    config.sampler.temperature = 0.0;
     struct prompts greedy = run(transformer, config);
     compare(&low_temperature, &greedy);
 }
@@ -260,7 +261,7 @@ enum { SAMPLED = 64 };
 static void draw(struct transformer *transformer, uint64_t seed, int32_t tokens[SAMPLED][MAX])
 {
     const struct generate_config config = {
-        .max_new_tokens = MAX, .stop = -1, .temperature = 1e4f, .seed = seed};
+        .max_new_tokens = MAX, .stop = -1, .sampler.temperature = 1e4, .seed = seed};
     const int32_t prompt = 0, *prompts[SAMPLED];
     int32_t *outputs[SAMPLED];
     int64_t lengths[SAMPLED], generated[SAMPLED];
@@ -313,6 +314,64 @@ static void test_independent_samples(const struct backend *backend)
     transformer_destroy(transformer);
 }
 
+/* The listener is told every token in order, and ends the sequence it says. */
+struct heard {
+    int32_t tokens[PROMPTS][MAX];
+    int64_t counts[PROMPTS];
+};
+
+static bool hear(void *context, int64_t prompt, int32_t token)
+{
+    struct heard *heard = context;
+    heard->tokens[prompt][heard->counts[prompt]++] = token;
+    return heard->counts[prompt] == 3 + prompt;
+}
+
+static void test_listener(struct transformer *transformer)
+{
+    struct generate_config config = {
+        .max_new_tokens = MAX, .stop = -1, .sampler.temperature = 2.0, .seed = 7};
+    struct prompts all = run(transformer, config), got;
+    struct heard heard = {.counts = {0}};
+    fill(&got);
+    const struct generate_call call = {.count = PROMPTS,
+                                       .prompts = got.in,
+                                       .lengths = got.lengths,
+                                       .outputs = got.to,
+                                       .generated = got.generated,
+                                       .listener = hear,
+                                       .context = &heard};
+    CHECK_INT(generate(transformer, &config, &call, NULL), ROTARY_OK);
+    for (int i = 0; i < PROMPTS; i++) {
+        check_about("prompt %d", i);
+        CHECK_INT(got.generated[i], 3 + i);
+        CHECK_INT(heard.counts[i], 3 + i);
+        CHECK(memcmp(heard.tokens[i], all.out[i], (size_t)(3 + i) * sizeof(int32_t)) == 0);
+        CHECK(memcmp(got.out[i], all.out[i], (size_t)(3 + i) * sizeof(int32_t)) == 0);
+    }
+    check_about("%s", "");
+    /* The same prompts in two calls draw the same numbers. */
+    const struct generate_call rest = {.count = PROMPTS - 4,
+                                       .prompts = got.in + 4,
+                                       .lengths = got.lengths + 4,
+                                       .outputs = got.to + 4,
+                                       .generated = got.generated + 4,
+                                       .first = 4};
+    CHECK_INT(generate(transformer, &config, &rest, NULL), ROTARY_OK);
+    for (int i = 4; i < PROMPTS; i++)
+        CHECK(memcmp(got.out[i], all.out[i], sizeof got.out[i]) == 0);
+    /* Tokens of the text are penalised: none is there twice while others are left. */
+    config.sampler = (struct sampler_config){.repetition_penalty = 1e6};
+    struct prompts penalised = run(transformer, config);
+    config.sampler.repetition_penalty = 0.0;
+    struct prompts greedy = run(transformer, config);
+    CHECK(memcmp(penalised.out, greedy.out, sizeof greedy.out) != 0);
+    config.sampler.top_k = 2;
+    rotary_error error = {0};
+    CHECK_INT(generate(transformer, &config, &rest, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(error.message, "top_k without a temperature") != NULL);
+}
+
 /* The stop token within a prompt, or at the end of one that takes several calls, does not end it. */
 static void test_stop_in_prompt(struct transformer *large, struct transformer *small)
 {
@@ -358,8 +417,10 @@ static void test_encoding(const struct backend *backend, enum position position)
     test_together(backend, position, 0.0f, -1);
     test_together(backend, position, 0.0f, config.stop);
     test_together(backend, position, 1.0f, config.stop);
-    if (position == POSITION_ROPER)
+    if (position == POSITION_ROPER) {
         test_sampling(large);
+        test_listener(large);
+    }
     if (position == POSITION_ROPE)
         test_stop_in_prompt(large, small);
     transformer_destroy(large);

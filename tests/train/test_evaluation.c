@@ -182,7 +182,7 @@ static void test_problems(void)
     CHECK_INT(stub.received.stop, task_stop(task));
     CHECK_INT(stub.received.max_new_tokens, 16);
     CHECK_INT((int64_t)stub.received.seed, SEED);
-    CHECK_NEAR((double)stub.received.temperature, 0.5, 0);
+    CHECK_NEAR(stub.received.sampler.temperature, 0.5, 0);
     CHECK(!stub.received.without_cache);
 
     CHECK_INT(evaluation.sample_count, 5);

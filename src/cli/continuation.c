@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/continuation.h"
+
+#include "base/fail.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const continuation_finish_names[] = {"length", "stop", "end", NULL};
+
+static rotary_status fail_memory(rotary_error *error)
+{
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a prompt and its continuation");
+}
+
+static rotary_status encode(struct continuation *made, int64_t bytes, rotary_error *error)
+{
+    const struct tokenizer *tokenizer = made->config->tokenizer;
+    struct token_list counted = {0};
+    rotary_status status = tokenizer_encode(tokenizer, made->prompt, bytes, &counted, error);
+    if (status != ROTARY_OK)
+        return status;
+    made->length = counted.left_out;
+    if (made->length == 0) /* white space, to a tokenizer of words */
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the prompt has no tokens, wanted at least one");
+    made->tokens = calloc((size_t)made->length, sizeof *made->tokens);
+    if (!made->tokens)
+        return fail_memory(error);
+    struct token_list list = {.tokens = made->tokens, .capacity = made->length};
+    return tokenizer_encode(tokenizer, made->prompt, bytes, &list, error);
+}
+
+rotary_status continuation_create(struct continuation *continuation, const struct continuation_config *config,
+                                  const char *prompt, int64_t bytes, rotary_error *error)
+{
+    struct continuation made = {.config = config, .prompt = calloc((size_t)bytes + 1, 1)};
+    if (!made.prompt)
+        return fail_memory(error);
+    memcpy(made.prompt, prompt, (size_t)bytes);
+    rotary_status status = encode(&made, bytes, error);
+    if (status != ROTARY_OK) {
+        continuation_free(&made);
+        return status;
+    }
+    token_stream_start(&made.stream, config->tokenizer, made.tokens, made.length);
+    stop_strings_start(&made.stop, config->stops, config->stop_count);
+    *continuation = made;
+    return ROTARY_OK;
+}
+
+rotary_status continuation_reserve(struct continuation *continuation, int64_t max_new_tokens,
+                                   rotary_error *error)
+{
+    continuation->max_new_tokens = max_new_tokens;
+    continuation->generated = calloc((size_t)max_new_tokens, sizeof *continuation->generated);
+    return continuation->generated ? ROTARY_OK : fail_memory(error);
+}
+
+/* Appends text to the continuation, and prints it if it is streamed. */
+static rotary_status show(struct continuation *continuation, const char *text, int64_t bytes,
+                          rotary_error *error)
+{
+    int64_t wanted = continuation->bytes + bytes;
+    if (bytes == 0)
+        return ROTARY_OK;
+    if (wanted > continuation->capacity) {
+        char *larger = realloc(continuation->text, 2 * (size_t)wanted);
+        if (!larger)
+            return fail_memory(error);
+        continuation->text = larger;
+        continuation->capacity = 2 * wanted;
+    }
+    memcpy(continuation->text + continuation->bytes, text, (size_t)bytes);
+    continuation->bytes = wanted;
+    if (continuation->config->streamed) {
+        fwrite(text, 1, (size_t)bytes, stdout);
+        fflush(stdout); /* main reports what stdout cannot take */
+    }
+    return ROTARY_OK;
+}
+
+/* Reads text up to a stop string. */
+static rotary_status read_text(struct continuation *continuation, struct token_text text, rotary_error *error)
+{
+    const char *shown;
+    int64_t bytes;
+    rotary_status status =
+        stop_strings_read(&continuation->stop, text.bytes, text.count, &shown, &bytes, error);
+    if (status == ROTARY_OK)
+        status = show(continuation, shown, bytes, error);
+    if (continuation->stop.found >= 0)
+        continuation->finish = FINISH_STOP;
+    return status;
+}
+
+bool continuation_read(struct continuation *continuation, int32_t token)
+{
+    struct token_text text;
+    continuation->count++;
+    if (token == tokenizer_special(continuation->config->tokenizer).end) {
+        continuation->finish = FINISH_END;
+        return true;
+    }
+    rotary_error *error = &continuation->error;
+    continuation->status = token_stream_add(&continuation->stream, token, &text, error);
+    if (continuation->status == ROTARY_OK)
+        continuation->status = read_text(continuation, text, error);
+    return continuation->status != ROTARY_OK || continuation->finish != FINISH_LENGTH ||
+           continuation->count == continuation->max_new_tokens;
+}
+
+rotary_status continuation_end(struct continuation *continuation, rotary_error *error)
+{
+    struct token_text text;
+    const char *held;
+    int64_t bytes;
+    if (continuation->status != ROTARY_OK && error)
+        *error = continuation->error;
+    if (continuation->status != ROTARY_OK || continuation->finish == FINISH_STOP)
+        return continuation->status;
+    rotary_status status = token_stream_end(&continuation->stream, &text, error);
+    if (status == ROTARY_OK)
+        status = read_text(continuation, text, error);
+    if (continuation->finish == FINISH_STOP || status != ROTARY_OK)
+        return status;
+    stop_strings_end(&continuation->stop, &held, &bytes);
+    return show(continuation, held, bytes, error);
+}
+
+void continuation_free(struct continuation *continuation)
+{
+    free(continuation->prompt);
+    free(continuation->tokens);
+    free(continuation->generated);
+    free(continuation->text);
+    token_stream_free(&continuation->stream);
+    stop_strings_free(&continuation->stop);
+    *continuation = (struct continuation){0};
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Text that comes token by token is the text of all tokens, shown in complete characters, and ends at a stop
+ * string wherever its pieces begin.
+ */
+#include "support/check.h"
+#include "text/stop_strings.h"
+#include "text/token_stream.h"
+#include "text/unicode.h"
+
+#include "base/random.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROOM = 4096 };
+
+struct text {
+    char bytes[ROOM];
+    int64_t count;
+    int pieces; /* that were not empty */
+};
+
+static void append(struct text *to, struct token_text piece)
+{
+    static uint32_t points[ROOM];
+    if (piece.count == 0)
+        return;
+    int64_t count = unicode_decode(piece.bytes, piece.count, points);
+    static char again[4 * ROOM];
+    /* Complete characters alone: decoding and encoding changes nothing. */
+    CHECK_INT(unicode_encode(points, count, again), piece.count);
+    CHECK(memcmp(again, piece.bytes, (size_t)piece.count) == 0);
+    memcpy(to->bytes + to->count, piece.bytes, (size_t)piece.count);
+    to->count += piece.count;
+    to->pieces++;
+    to->bytes[to->count] = 0;
+}
+
+static struct text stream(const struct tokenizer *tokenizer, const int32_t *tokens, int64_t context,
+                          int64_t count)
+{
+    static struct text text;
+    text = (struct text){.count = 0};
+    struct token_stream stream;
+    struct token_text piece;
+    token_stream_start(&stream, tokenizer, tokens, context);
+    for (int64_t i = context; i < count; i++) {
+        CHECK_INT(token_stream_add(&stream, tokens[i], &piece, NULL), ROTARY_OK);
+        append(&text, piece);
+    }
+    CHECK_INT(token_stream_end(&stream, &piece, NULL), ROTARY_OK);
+    append(&text, piece);
+    token_stream_free(&stream);
+    return text;
+}
+
+/* The tokens of `sentence` after its first `context` tokens. */
+static void check_rest(const struct tokenizer *tokenizer, const char *sentence, int64_t context,
+                       const char *wanted)
+{
+    int32_t tokens[ROOM];
+    struct token_list list = {.tokens = tokens, .capacity = ROOM};
+    check_about("\"%s\" after %d tokens", sentence, (int)context);
+    CHECK_INT(tokenizer_encode(tokenizer, sentence, (int64_t)strlen(sentence), &list, NULL), ROTARY_OK);
+    const struct text got = stream(tokenizer, tokens, context, list.count);
+    CHECK_TEXT(got.bytes, wanted);
+    check_about("%s", "");
+}
+
+static void test_bytes(void)
+{
+    struct tokenizer *bytes = NULL;
+    CHECK_INT(bytes_create(&bytes, NULL), ROTARY_OK);
+    const char *text = "na\xc3\xafve \xe4\xb8\xad\xe6\x96\x87 \xf0\x9f\x98\x80!";
+    check_rest(bytes, text, 0, text);
+    check_rest(bytes, text, 5, text + 5);
+    int32_t tokens[ROOM];
+    struct token_list list = {.tokens = tokens, .capacity = ROOM};
+    CHECK_INT(tokenizer_encode(bytes, text, (int64_t)strlen(text), &list, NULL), ROTARY_OK);
+    CHECK_INT(stream(bytes, tokens, 0, list.count).pieces, 11); /* characters */
+    /* What is not UTF-8 is replaced: a lone lead byte, one that lacks its last byte, and the end of a text.
+     */
+    static const int32_t broken[] = {'a', 0xe4, 'b', 0xf0, 0x9f, 0x98, 'c', 0x80, 0xe4, 0xb8};
+    CHECK_TEXT(stream(bytes, broken, 0, 10).bytes, "a\xef\xbf\xbd"
+                                                   "b\xef\xbf\xbd"
+                                                   "c\xef\xbf\xbd\xef\xbf\xbd");
+    tokenizer_destroy(bytes);
+}
+
+/* What comes between words is there after the context too. */
+static void test_words(void)
+{
+    const char *corpus = "the cat and the dog and the bird sat on the mat and ate the end of it all";
+    struct tokenizer *words = NULL;
+    CHECK_INT(words_create(&words, corpus, (int64_t)strlen(corpus), 1, NULL), ROTARY_OK);
+    check_rest(words, corpus, 0, corpus);
+    check_rest(words, corpus, 1, corpus + 3);
+    check_rest(words, corpus, 12, corpus + 47);
+    tokenizer_destroy(words);
+}
+
+/* Pieces of SentencePiece, with bytes for characters that have none: all tokens give the text, whatever was
+ * the context. */
+static void test_pieces(const char *model)
+{
+    struct tokenizer *pieces = NULL;
+    rotary_error error = {0};
+    rotary_status status = tokenizer_load(&pieces, model, &error);
+    if (status == ROTARY_UNSUPPORTED)
+        return;
+    if (!CHECK_INT(status, ROTARY_OK))
+        printf("%s\n", error.message);
+    const struct rotary_random_key key = {.seed = 5, .stream = ROTARY_STREAM_TEST};
+    struct rotary_random random = {.key = key};
+    for (int round = 0; round < 50; round++) {
+        enum { COUNT = 60 };
+        int32_t tokens[COUNT];
+        for (int i = 0; i < COUNT; i++)
+            tokens[i] = (int32_t)rotary_random_below(&random, (uint32_t)tokenizer_size(pieces));
+        static char all[ROOM], context[ROOM];
+        for (int64_t before = 0; before < 3; before++) {
+            int64_t bytes = tokenizer_decode(pieces, tokens, COUNT, all, ROOM),
+                    first = tokenizer_decode(pieces, tokens, before, context, ROOM);
+            check_about("round %d, after %d tokens", round, (int)before);
+            if (first >= 3 && memcmp(context + first - 3, "\xef\xbf\xbd", 3) == 0)
+                continue; /* no prompt ends within a character */
+            CHECK(bytes < ROOM && first <= bytes);
+            CHECK_TEXT(stream(pieces, tokens, before, COUNT).bytes, all + first);
+        }
+    }
+    check_about("%s", "");
+    tokenizer_destroy(pieces);
+}
+
+/* Reads a text in pieces of `size` bytes, up to a stop string. */
+static struct text read_pieces(const char *text, int64_t size, const char *const *strings, int count,
+                               int *found)
+{
+    static struct text got;
+    got = (struct text){.count = 0};
+    struct stop_strings stop;
+    stop_strings_start(&stop, strings, count);
+    int64_t bytes = (int64_t)strlen(text), shown_bytes;
+    const char *shown;
+    for (int64_t at = 0; at < bytes; at += size) {
+        int64_t piece = bytes - at < size ? bytes - at : size;
+        CHECK_INT(stop_strings_read(&stop, text + at, piece, &shown, &shown_bytes, NULL), ROTARY_OK);
+        append(&got, (struct token_text){shown, shown_bytes});
+    }
+    *found = stop.found;
+    if (stop.found < 0) {
+        stop_strings_end(&stop, &shown, &shown_bytes);
+        append(&got, (struct token_text){shown, shown_bytes});
+    }
+    stop_strings_free(&stop);
+    return got;
+}
+
+static void test_stop(void)
+{
+    static const struct {
+        const char *text, *strings[3], *wanted;
+        int found;
+    } cases[] = {{"one two three", {"two"}, "one ", 0},
+                 {"aaab", {"aab"}, "a", 0},
+                 {"ababac", {"abac"}, "ab", 0},
+                 {"one two", {"twos", "zwei"}, "one two", -1},
+                 {"abcde", {"e", "cd", "bcd"}, "a", 2}, /* both end with d: the longer one */
+                 {"abcde", {"bcdef", "cd"}, "ab", 1},
+                 {"\n\nUser: hi", {"User:", "\n\nU"}, "", 1},
+                 {"end", {"end"}, "", 0},
+                 {"en", {"end"}, "en", -1},
+                 {"nothing", {NULL}, "nothing", -1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int count = 0, found;
+        while (count < 3 && cases[i].strings[count])
+            count++;
+        for (int64_t size = 1; size <= 14; size++) {
+            check_about("\"%s\" in pieces of %d bytes", cases[i].text, (int)size);
+            const struct text got = read_pieces(cases[i].text, size, cases[i].strings, count, &found);
+            CHECK_TEXT(got.bytes, cases[i].wanted);
+            CHECK_INT(found, cases[i].found);
+        }
+    }
+    check_about("%s", "");
+    /* What cannot be the start of a stop string is shown at once. */
+    static const char *const strings[] = {"stop"};
+    struct stop_strings stop;
+    const char *shown;
+    int64_t bytes;
+    stop_strings_start(&stop, strings, 1);
+    CHECK_INT(stop_strings_read(&stop, "one st", 6, &shown, &bytes, NULL), ROTARY_OK);
+    CHECK_INT(bytes, 4);
+    CHECK_INT(stop_strings_read(&stop, "ep", 2, &shown, &bytes, NULL), ROTARY_OK);
+    CHECK_INT(bytes, 4);
+    CHECK(bytes == 4 && memcmp(shown, "step", 4) == 0);
+    stop_strings_free(&stop);
+}
+
+int main(int count, char **arguments)
+{
+    test_bytes();
+    test_words();
+    for (int i = 1; i < count; i++)
+        test_pieces(arguments[i]);
+    test_stop();
+    return check_report();
+}
