@@ -2,6 +2,7 @@
  *
  * The cpu backend: creation, memory, and the table. Its memory is the host's.
  */
+#include "backend/auto_precision.h"
 #include "backend/cpu.h"
 
 #include "base/fail.h"
@@ -154,7 +155,10 @@ static const struct backend_operations cpu_operations = {
 
 static rotary_status choose_storage(struct backend *backend, enum precision precision, rotary_error *error)
 {
-    bool bf16 = precision == PRECISION_BF16 || (precision == PRECISION_AUTO && matmul_bf16_is_fast());
+    char vendor[ROTARY_VENDOR_BYTES];
+    rotary_processor_vendor(vendor);
+    bool bf16 =
+        precision == PRECISION_AUTO ? bf16_is_faster(matmul_bf16_isa(), vendor) : precision == PRECISION_BF16;
     if (bf16 && !matmul_prepare_bf16(cpu_of(backend)->matmul))
         return rotary_fail(error, ROTARY_UNSUPPORTED,
                            "bf16 matmuls are not supported with the instruction set %s: use f32",

@@ -49,9 +49,9 @@ void matmul_destroy(struct matmul *matmul)
     free(matmul);
 }
 
-bool matmul_bf16_is_fast(void)
+rotary_isa matmul_bf16_isa(void)
 {
-    return gemm_bf16_is_fast();
+    return gemm_bf16_isa();
 }
 
 bool matmul_prepare_bf16(struct matmul *matmul)

@@ -22,8 +22,8 @@ ROTARY_CHECKED rotary_status matmul_create(struct matmul **matmul, int threads, 
                                            const struct layer_kernels *kernels, rotary_error *error);
 void matmul_destroy(struct matmul *matmul);
 
-/* Whether bf16 matmuls use instructions made for bf16. */
-bool matmul_bf16_is_fast(void);
+/* The instruction set that bf16 matmuls use: AMX or AVX512BF16; SCALAR where none is made for bf16. */
+rotary_isa matmul_bf16_isa(void);
 /* Selects the layout of bf16 operands; to be called before the first bf16 matmul. False: bf16 is unsupported.
  */
 bool matmul_prepare_bf16(struct matmul *matmul);

@@ -224,9 +224,16 @@ static void cap(rotary_isa isa)
         dnnl_set_max_cpu_isa(caps[isa]); /* has no effect after oneDNN's first use (onednn.h) */
 }
 
-bool gemm_bf16_is_fast(void)
+static bool uses(dnnl_cpu_isa_t isa)
 {
-    return (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
+    return (dnnl_get_effective_cpu_isa() & isa) == isa; /* each value contains the bits of those below it */
+}
+
+rotary_isa gemm_bf16_isa(void)
+{
+    if (uses(dnnl_cpu_isa_avx512_core_amx))
+        return ROTARY_ISA_AMX;
+    return uses(dnnl_cpu_isa_avx512_core_bf16) ? ROTARY_ISA_AVX512BF16 : ROTARY_ISA_SCALAR;
 }
 
 static const char *instruction_set(void)
@@ -243,11 +250,9 @@ static const char *instruction_set(void)
         {dnnl_cpu_isa_avx512_core_bf16, "avx512_core_bf16"},
         {dnnl_cpu_isa_avx512_core_amx, "avx512_core_amx"},
     };
-    dnnl_cpu_isa_t isa = dnnl_get_effective_cpu_isa();
-    /* Each value contains the bits of those before it. */
     const char *name = "generic code";
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if ((isa & names[i].isa) == names[i].isa)
+        if (uses(names[i].isa))
             name = names[i].name;
     return name;
 }
@@ -257,9 +262,9 @@ static void cap(rotary_isa isa)
     (void)isa;
 }
 
-bool gemm_bf16_is_fast(void)
+rotary_isa gemm_bf16_isa(void)
 {
-    return false;
+    return ROTARY_ISA_SCALAR;
 }
 
 static const char *instruction_set(void)

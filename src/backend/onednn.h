@@ -40,7 +40,8 @@ struct gemm;
 ROTARY_CHECKED rotary_status gemms_create(struct gemms **gemms, int threads, rotary_isa isa,
                                           rotary_error *error);
 void gemms_destroy(struct gemms *gemms);
-bool gemm_bf16_is_fast(void);
+/* The instruction set that bf16 GEMMs use: AMX or AVX512BF16; SCALAR where none is made for bf16. */
+rotary_isa gemm_bf16_isa(void);
 /* How many of them run oneDNN's reference implementation, which is very slow. */
 int64_t gemms_reference(const struct gemms *gemms);
 int64_t gemms_planned(const struct gemms *gemms);

@@ -68,17 +68,29 @@ static rotary_isa detect(bool amx)
         return ROTARY_ISA_AVX512;
     return amx && may_use_amx(d7) ? ROTARY_ISA_AMX : ROTARY_ISA_AVX512BF16;
 }
-#elif defined(__aarch64__)
-static rotary_isa detect(bool amx)
+
+void rotary_processor_vendor(char vendor[ROTARY_VENDOR_BYTES])
 {
-    (void)amx;
-    return ROTARY_ISA_NEON;
+    uint32_t a, words[3] = {0}; /* CPUID gives the first four letters in ebx, then edx, then ecx */
+    if (!__get_cpuid(0, &a, &words[0], &words[2], &words[1]))
+        memset(words, 0, sizeof words);
+    memcpy(vendor, words, sizeof words);
+    vendor[sizeof words] = 0;
 }
 #else
 static rotary_isa detect(bool amx)
 {
     (void)amx;
+#if defined(__aarch64__)
+    return ROTARY_ISA_NEON;
+#else
     return ROTARY_ISA_SCALAR;
+#endif
+}
+
+void rotary_processor_vendor(char vendor[ROTARY_VENDOR_BYTES])
+{
+    vendor[0] = 0;
 }
 #endif
 

@@ -16,4 +16,9 @@ extern const rotary_isa rotary_isa_order[ROTARY_ISAS];
 /* Replaces ROTARY_ISA_AUTO by the best set of this machine; ROTARY_UNSUPPORTED if it cannot run *isa. */
 ROTARY_CHECKED rotary_status rotary_isa_resolve(rotary_isa *isa, rotary_error *error);
 
+/* Writes the processor's vendor, as CPUID has it: "GenuineIntel", "AuthenticAMD". "" where there is no CPUID.
+ */
+enum { ROTARY_VENDOR_BYTES = 13 };
+void rotary_processor_vendor(char vendor[ROTARY_VENDOR_BYTES]);
+
 #endif

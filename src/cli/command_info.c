@@ -2,6 +2,7 @@
  *
  * rotary info: the machine, the kernels in use, and what is linked.
  */
+#include "backend/matmul.h"
 #include "backend/onednn.h"
 #include "base/isa.h"
 #include "base/threads.h"
@@ -87,7 +88,17 @@ static const char *group_isa(int group, rotary_isa isa)
 struct about {
     char processor[NAME_BYTES], matmul[NAME_BYTES];
     struct backend backend;
+    bool chosen; /* the precision is that of `auto` */
 };
+
+/* Why `auto` selected the precision of the backend. */
+static const char *precision_reason(const struct backend *backend)
+{
+    if (backend->storage == ROTARY_BF16)
+        return ", faster than f32 here";
+    return matmul_bf16_isa() == ROTARY_ISA_SCALAR ? ", without instructions for bf16"
+                                                  : ", faster than bf16 here";
+}
 
 static json_t *list_isas(void)
 {
@@ -139,7 +150,8 @@ static void print_text(const struct about *about)
     for (int i = 1; i < ROTARY_ISAS; i++)
         if (rotary_isa_available(rotary_isa_order[i]))
             printf(" %s", rotary_isa_name(rotary_isa_order[i]));
-    printf("\nprecision         %s\n\nkernels in use:\n", rotary_dtype_name(about->backend.storage));
+    printf("\nprecision         %s%s\n\nkernels in use:\n", rotary_dtype_name(about->backend.storage),
+           about->chosen ? precision_reason(&about->backend) : "");
     for (int i = 0; i < GROUPS; i++)
         printf("  %-15s %s\n", groups[i].name, group_isa(i, about->backend.isa));
     printf("  %-15s %s\n\nlinked:\n", "matmul", about->matmul);
@@ -153,9 +165,9 @@ static void print_text(const struct about *about)
 
 static enum exit_status run(const struct invocation *invocation)
 {
-    struct about about;
     rotary_error error = {0};
     int precision = (int)invocation->common.precision.value;
+    struct about about = {.chosen = precision == PRECISION_AUTO};
     if (plan_backend(&invocation->common, precision, &about.backend, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
     read_processor(about.processor);

@@ -17,8 +17,8 @@ const struct setting common_options[] = {
      .help = "instruction set to compute with: scalar, neon, avx2, avx512, avx512bf16, amx (default: auto, "
              "the best there is)"},
     {"--precision", SETTING_CHOICE, MEMBER(precision), .metavar = "NAME", .choices = precision_names,
-     .help = "of matmuls and stored activations: f32, bf16 (default: auto, bf16 where the processor has "
-             "instructions for it)"},
+     .help = "of matmuls and stored activations: f32, bf16 (default: auto, bf16 where it is the faster "
+             "one)"},
     {"--seed", SETTING_INTEGER, MEMBER(seed), .metavar = "N", .min = 0, .max = 9007199254740991.0,
      .help = "of weights, data, dropout and sampling (default: 1, or that of the run)"},
     {"--json", SETTING_BOOLEAN, MEMBER(json), .help = "print the result as one JSON object"},

@@ -25,6 +25,12 @@ bool backend_is_tried_fully(const struct backend *backend)
     return backend->storage == ROTARY_F32 && (reference || backend->isa == rotary_isa_best());
 }
 
+enum precision backend_native_precision(void)
+{
+    rotary_isa best = rotary_isa_best();
+    return best == ROTARY_ISA_AMX || best == ROTARY_ISA_AVX512BF16 ? PRECISION_BF16 : PRECISION_F32;
+}
+
 /* Destroys the backend. */
 static void run(backend_test *test, struct backend *backend, rotary_status status, const rotary_error *error)
 {

@@ -15,6 +15,9 @@ void on_every_backend(backend_test *test);
  * on the reference backend. */
 bool backend_is_tried_fully(const struct backend *backend);
 
+/* bf16 where this machine has instructions for it, else f32. (Precision `auto` may be f32 even there.) */
+enum precision backend_native_precision(void);
+
 /* "avx2 f32", "reference bf16": for check_about. Valid until the next call. */
 const char *backend_about(const struct backend *backend);
 

@@ -395,6 +395,6 @@ int main(void)
     test_refused_batches(&backend);
     backend_destroy(&backend);
     test_threads(PRECISION_F32);
-    test_threads(PRECISION_AUTO);
+    test_threads(backend_native_precision());
     return check_report();
 }

@@ -434,7 +434,7 @@ int main(void)
         if (c > 8 && !has_learned_terms(&cases[c]))
             continue;
         test_threads(PRECISION_F32, &cases[c]);
-        test_threads(PRECISION_AUTO, &cases[c]);
+        test_threads(backend_native_precision(), &cases[c]);
     }
     test_bytes(&backend);
     test_logit_bytes(&backend);

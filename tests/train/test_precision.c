@@ -119,12 +119,7 @@ int main(int count, char **arguments)
     const char *preset = count > 1 ? arguments[1] : "prefix/quick";
     int64_t batch = count > 2 ? strtoll(arguments[2], NULL, 10) : 1,
             steps = count > 3 ? strtoll(arguments[3], NULL, 10) : 200;
-    struct backend backend;
-    rotary_error error;
-    must(backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_AUTO, &error), &error);
-    bool fast = backend.storage == ROTARY_BF16;
-    backend_destroy(&backend);
-    if (!fast)
+    if (!rotary_isa_available(ROTARY_ISA_AVX512BF16))
         check_skip("this machine has no instructions for bf16");
     if (batch < 1 || steps < SMOOTHED || steps > MAX_STEPS)
         check_skip("a batch of at least 1 and %d to %d steps are wanted", SMOOTHED, MAX_STEPS);
