@@ -22,7 +22,7 @@ words='
 \btiles.in.software\b                    AMX emulation
 \bby.turns\b                             alternating, paired
 '
-files=$(find src include examples tests docs scripts cmake bench presets README.md CONTRIBUTING.md CMakeLists.txt \
+files=$(find src include examples python tests docs scripts cmake bench presets README.md CONTRIBUTING.md CMakeLists.txt \
     CMakePresets.json check run -type f ! -path '*/words.sh' ! -path '*/images/*' ! -name '*_goldens.h' \
     ! -path '*/corpus/*' ! -name 'lexicon_*.c' 2>/dev/null || true)
 [ -n "$files" ] || { echo "no files found"; exit 1; }

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NumPy arrays as the library sees them: memory, type, and strides that count elements. Nothing is copied."""
+from __future__ import annotations
+
+import typing
+
+import numpy
+
+from . import _abi
+
+Array = numpy.ndarray[typing.Any, typing.Any]
+
+
+class Tensor(typing.NamedTuple):
+    """A tensor [batch, time, heads, channels] in memory that someone else owns."""
+    pointer: int
+    dtype: str
+    shape: tuple[int, int, int, int]
+    strides: tuple[int, int, int, int]
+
+    def rope_view(self) -> _abi.RopeView:
+        batch, time, heads, _ = self.strides
+        return _abi.RopeView(data=self.pointer, dtype=_abi.DTYPES[self.dtype], batch_stride=batch, time_stride=time,
+                             head_stride=heads)
+
+    def attention_view(self) -> _abi.AttentionView:
+        batch, time, heads, _ = self.strides
+        return _abi.AttentionView(data=self.pointer, batch_stride=batch, time_stride=time, head_stride=heads)
+
+
+def lift(name: str, pointer: int, dtype: str, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
+    """[time, channels] and [time, heads, channels] get the axes that they lack. Strides count elements."""
+    if dtype not in _abi.DTYPES:
+        raise TypeError(f"{name} is {dtype}, wanted {', '.join(_abi.DTYPES)}")
+    if not 2 <= len(shape) <= 4:
+        raise ValueError(f"{name} has {len(shape)} axes, wanted [time, channels], [time, heads, channels] or "
+                         "[batch, time, heads, channels]")
+    if 0 in shape:
+        raise ValueError(f"{name} is {list(shape)}, wanted at least one element")
+    if shape[-1] > 1 and strides[-1] != 1:
+        raise ValueError(f"{name} has a stride of {strides[-1]} elements between channels, wanted contiguous channels")
+    if len(shape) == 2:
+        shape, strides = (shape[0], 1, shape[1]), (strides[0], 0, strides[1])
+    if len(shape) == 3:
+        shape, strides = (1, *shape), (0, *strides)
+    return Tensor(pointer, dtype, typing.cast("tuple[int, int, int, int]", shape),
+                  typing.cast("tuple[int, int, int, int]", strides))
+
+
+def memory(name: str, array: Array, writable: bool) -> tuple[int, ...]:
+    """The strides of an array in elements, once its memory can be given to the library."""
+    if not isinstance(array, numpy.ndarray):
+        raise TypeError(f"{name} is {type(array).__name__}, wanted a NumPy array")
+    if writable and not array.flags.writeable:
+        raise ValueError(f"{name} is read-only, wanted an array to write to")
+    if not array.flags.aligned or not array.dtype.isnative:
+        raise ValueError(f"{name} is misaligned or of another byte order, wanted native elements")
+    size = array.dtype.itemsize
+    if any(stride % size for stride in array.strides):
+        raise ValueError(f"{name} has the strides {array.strides} in bytes, wanted multiples of {size}")
+    return tuple(stride // size for stride in array.strides)
+
+
+def tensor(name: str, array: Array, writable: bool = False) -> Tensor:
+    """An array of f32, f16 or bf16 (the dtype `bfloat16` of ml_dtypes), with contiguous channels."""
+    strides = memory(name, array, writable)
+    return lift(name, array.ctypes.data, array.dtype.name, array.shape, strides)
+
+
+def vector(name: str, values: typing.Any, dtype: str, shape: tuple[int, ...]) -> Array:
+    """A contiguous array of this type and shape: `values` itself if it is one. Whole numbers are converted."""
+    array = numpy.asarray(values)
+    if array.dtype.kind not in "iu" or array.shape != shape:
+        raise ValueError(f"{name} is {array.dtype.name} {list(array.shape)}, wanted whole numbers {list(shape)}")
+    result = numpy.ascontiguousarray(array, dtype)
+    if not numpy.array_equal(result, array):
+        raise ValueError(f"{name} has numbers that {dtype} cannot hold")
+    return result

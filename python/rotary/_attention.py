@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attention fused with rotary position embeddings: plans of the library, and calls on NumPy arrays."""
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import functools
+import typing
+import weakref
+
+import numpy
+
+from . import _abi, _arrays
+from ._arrays import Array, Tensor
+from ._rope import Rope
+
+_INPUTS = ("query", "key", "value")
+Isa = typing.Literal["auto", "scalar", "neon", "avx2", "avx512", "avx512bf16", "amx"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """Which tokens a call has, where they are, and what they may attend to besides `causal` and `window`.
+
+    first_query, first_key      positions of the first query and the first key. Without first_query the last query is at
+                                the position of the last key, so that a step of decoding is a query of length 1;
+                                packed sequences begin at 0.
+    bias                        f32, added to the scores, or a mask of bools that is true where attention is allowed
+                                (converted). Broadcast to [batch, heads, queries, keys]; keys are contiguous.
+    query_starts, key_starts    packed sequences (cu_seqlens), [sequences + 1], in a batch of one; key_starts are those
+                                of the queries if not given.
+    key_lengths                 [batch]: how many keys each sequence of a padded batch has.
+    query_positions,            [batch, queries] and [batch, keys]: for the rotation alone; what a query sees follows
+    key_positions               from first_query and first_key.
+    """
+    first_query: int | None = None
+    first_key: int = 0
+    bias: Array | None = None
+    query_starts: typing.Any = None
+    key_starts: typing.Any = None
+    key_lengths: typing.Any = None
+    query_positions: typing.Any = None
+    key_positions: typing.Any = None
+
+    def fill(self, call: typing.Any, heads: int) -> list[Array]:
+        """Fills in a call that has the sizes of its shape. Returns the arrays that must live until it is done."""
+        shape, kept = call.shape, []
+        packed = self.query_starts is not None
+        last = shape.first_key + shape.keys - shape.queries
+        shape.first_key = self.first_key
+        shape.first_query = self.first_query if self.first_query is not None else 0 if packed else last + self.first_key
+
+        def keep(name: str, dtype: str, *sizes: int) -> int:
+            kept.append(_arrays.vector(name, getattr(self, name), dtype, sizes))
+            return int(kept[-1].ctypes.data)
+
+        if packed:
+            starts = call.packed_sequences
+            count = len(self.query_starts)
+            starts.sequences, starts.query_starts = count - 1, keep("query_starts", "int32", count)
+            if self.key_starts is not None:
+                starts.key_starts = keep("key_starts", "int32", count)
+        elif self.key_starts is not None:
+            raise ValueError("key_starts are given without query_starts, wanted both")
+        if self.key_lengths is not None:
+            call.key_lengths = keep("key_lengths", "int64", shape.batch)
+        if self.query_positions is not None:
+            call.query_positions = keep("query_positions", "int32", shape.batch, shape.queries)
+        if self.key_positions is not None:
+            call.key_positions = keep("key_positions", "int32", shape.batch, shape.keys)
+        if self.bias is not None:
+            kept.append(_broadcast_bias(self.bias, (shape.batch, heads, shape.queries, shape.keys)))
+            batch, head, query, _ = _arrays.memory("bias", kept[-1], False)
+            call.bias = _abi.AttentionBias(data=kept[-1].ctypes.data, batch_stride=batch, head_stride=head,
+                                           query_stride=query)
+        return kept
+
+
+def _broadcast_bias(bias: Array, shape: tuple[int, int, int, int]) -> Array:
+    if not isinstance(bias, numpy.ndarray) or bias.dtype.name not in ("float32", "bool"):
+        raise TypeError(f"bias is {getattr(bias, 'dtype', type(bias).__name__)}, wanted an array of float32 or bool")
+    if bias.dtype.name == "bool":
+        bias = numpy.where(bias, numpy.float32(0), numpy.float32(-numpy.inf))
+    try:
+        wide = numpy.broadcast_to(bias, shape)
+    except ValueError:
+        raise ValueError(f"bias is {list(bias.shape)}, wanted what broadcasts to [batch, heads, queries, keys], "
+                         f"{list(shape)}") from None
+    if shape[-1] > 1 and wide.strides[-1] != wide.itemsize:
+        raise ValueError("bias has keys that are not contiguous, wanted contiguous ones")
+    return wide
+
+
+@dataclasses.dataclass(frozen=True)
+class Attention:
+    """A plan of attention (rotary_attention_config in attention.h).
+
+    `rope` rotates queries and keys (RoPE), `value_rope` values and, back, outputs (RoPER). key_value_heads divides
+    heads. scale is 1 / sqrt(head_dim) unless given; 0 is no window and no soft cap. The type is float32 or bfloat16.
+    Immutable; any number of threads may use one.
+    """
+    heads: int
+    head_dim: int
+    key_value_heads: int | None = None
+    dtype: typing.Literal["float32", "bfloat16"] = "float32"
+    scale: float | None = None
+    causal: bool = False
+    window: int = 0
+    softcap: float = 0.0
+    rope: Rope | None = None
+    value_rope: Rope | None = None
+    threads: int = 0
+    isa: Isa = "auto"
+
+    def __post_init__(self) -> None:
+        config = _abi.AttentionConfig()
+        _abi.library.rotary_attention_config_default_sized(ctypes.byref(config), ctypes.sizeof(config))
+        config.heads, config.head_dim = self.heads, self.head_dim
+        config.key_value_heads = self.heads if self.key_value_heads is None else self.key_value_heads
+        config.dtype, config.isa = _abi.code(_abi.DTYPES, "dtype", self.dtype), _abi.code(_abi.ISAS, "isa", self.isa)
+        config.scale = 0 if self.scale is None else self.scale
+        config.causal, config.window, config.softcap = self.causal, self.window, self.softcap
+        config.threads = self.threads
+        config.rope = None if self.rope is None else self.rope._handle
+        config.value_rope = None if self.value_rope is None else self.value_rope._handle
+        handle = ctypes.c_void_p()
+        _abi.call("rotary_attention_create", ctypes.byref(handle), ctypes.byref(config))
+        object.__setattr__(self, "_handle", handle)
+        # The rotations are borrowed: they are held here, and so outlive the plan.
+        weakref.finalize(self, _destroy, handle, self.rope, self.value_rope)
+
+    if typing.TYPE_CHECKING:
+        _handle: ctypes.c_void_p = dataclasses.field(init=False)
+
+    def __reduce__(self) -> tuple[typing.Any, ...]:
+        return Attention, tuple(getattr(self, field.name) for field in dataclasses.fields(self))
+
+    # ---- arrays ----
+
+    def forward(self, query: Array, key: Array, value: Array, layout: Layout = Layout(),
+                out: Array | None = None) -> tuple[Array, Array]:
+        """The output, like query, and the log-sum-exp, [batch, heads, queries] in f32, which backward needs.
+
+        query is [batch, queries, heads, head_dim], key and value are [batch, keys, key_value_heads, head_dim]; or all
+        without batch. Strides are passed on; channels are contiguous. None of them is rotated yet.
+        """
+        inputs = [_arrays.tensor(name, x) for name, x in zip(_INPUTS, (query, key, value))]
+        result: Array = numpy.empty(query.shape, query.dtype) if out is None else out
+        batch, queries, heads, _ = inputs[0].shape
+        log_sum_exp: Array = numpy.empty((batch, heads, queries), numpy.float32)
+        self.run_forward(inputs, (_arrays.tensor("out", result, writable=True), log_sum_exp.ctypes.data), layout)
+        return result, log_sum_exp
+
+    def backward(self, inputs: tuple[Array, Array, Array], outputs: tuple[Array, Array], output_gradient: Array,
+                 layout: Layout = Layout()) -> tuple[Array, Array, Array]:
+        """The gradients of query, key and value, from what forward took and returned. bias gets no gradient."""
+        if outputs[1].dtype.name != "float32" or not outputs[1].flags.c_contiguous:
+            raise ValueError("the log-sum-exp is not what forward returned, wanted contiguous f32")
+        gradients = [numpy.empty(x.shape, x.dtype) for x in inputs]
+        tensors = [_arrays.tensor(name, x) for name, x in zip(_INPUTS, inputs)]
+        self.run_backward(tensors, (_arrays.tensor("output", outputs[0]), outputs[1].ctypes.data),
+                          _arrays.tensor("output_gradient", output_gradient),
+                          [_arrays.tensor("gradient", x, writable=True) for x in gradients], layout)
+        return gradients[0], gradients[1], gradients[2]
+
+    # ---- described memory: arrays and tensors of any library ----
+
+    def run_forward(self, inputs: typing.Sequence[Tensor], outputs: tuple[Tensor, int], layout: Layout) -> None:
+        """`outputs` are the output and the pointer to the log-sum-exp."""
+        call = _abi.AttentionForwardCall(shape=self._shape(*inputs), log_sum_exp=outputs[1])
+        self._check("output", outputs[0], inputs[0].shape)
+        call.query, call.key, call.value = (x.attention_view() for x in inputs)
+        call.output = outputs[0].attention_view()
+        kept = layout.fill(call, self.heads)
+        kept.append(self._workspace("forward", call))
+        _abi.call("rotary_attention_forward", self._handle, ctypes.byref(call))
+
+    def run_backward(self, inputs: typing.Sequence[Tensor], outputs: tuple[Tensor, int], output_gradient: Tensor,
+                     gradients: typing.Sequence[Tensor], layout: Layout) -> None:
+        call = _abi.AttentionBackwardCall(shape=self._shape(*inputs), log_sum_exp=outputs[1])
+        self._check("output", outputs[0], inputs[0].shape)
+        self._check("output_gradient", output_gradient, inputs[0].shape)
+        call.query, call.key, call.value = (x.attention_view() for x in inputs)
+        call.query_gradient, call.key_gradient, call.value_gradient = (x.attention_view() for x in gradients)
+        call.output, call.output_gradient = outputs[0].attention_view(), output_gradient.attention_view()
+        kept = layout.fill(call, self.heads)
+        kept.append(self._workspace("backward", call))
+        _abi.call("rotary_attention_backward", self._handle, ctypes.byref(call))
+
+    def _shape(self, query: Tensor, key: Tensor, value: Tensor) -> _abi.AttentionShape:
+        batch, queries, keys = query.shape[0], query.shape[1], key.shape[1]
+        heads = self.heads if self.key_value_heads is None else self.key_value_heads
+        self._check("query", query, (batch, queries, self.heads, self.head_dim))
+        self._check("key", key, (batch, keys, heads, self.head_dim))
+        self._check("value", value, (batch, keys, heads, self.head_dim))
+        return _abi.AttentionShape(batch=batch, queries=queries, keys=keys)
+
+    def _check(self, name: str, tensor: Tensor, shape: tuple[int, ...]) -> None:
+        """The library sees one shape and one type for all."""
+        if tensor.shape != shape or tensor.dtype != self.dtype:
+            raise ValueError(f"{name} is {tensor.dtype} {list(tensor.shape)}, wanted {self.dtype} {list(shape)}")
+
+    def _workspace(self, direction: str, call: typing.Any) -> Array:
+        """Memory that is aligned to 64 bytes; the array that owns it."""
+        measure = getattr(_abi.library, f"rotary_attention_{direction}_call_bytes")
+        size = measure(self._handle, ctypes.byref(call))
+        if size == ctypes.c_size_t(-1).value:
+            raise _abi.OutOfMemoryError("attention's workspace has more bytes than can be addressed")
+        owner: Array = numpy.empty(size + 64, numpy.uint8)
+        call.workspace = (owner.ctypes.data + 63) // 64 * 64
+        return owner
+
+
+def _destroy(handle: ctypes.c_void_p, *_rotations: Rope | None) -> None:
+    _abi.library.rotary_attention_destroy(handle)
+
+
+@functools.lru_cache(maxsize=64)
+def plan(**settings: typing.Any) -> Attention:
+    """Plans that were used lately: making one costs more than a small call."""
+    return Attention(**settings)
+
+
+def attention(query: Array, key: Array, value: Array, *, rope: Rope | None = None, value_rope: Rope | None = None,
+              causal: bool = False, scale: float | None = None, window: int = 0, softcap: float = 0.0,
+              layout: Layout = Layout(), out: Array | None = None, threads: int = 0) -> Array:
+    """Attention in one call: Attention.forward with the sizes and the type of the tensors; the output alone.
+
+    rope alone is RoPE; rope and value_rope are RoPER. Fewer key-value heads than query heads are grouped queries.
+    """
+    if query.ndim not in (3, 4) or key.ndim != query.ndim:
+        raise ValueError(f"query is {list(query.shape)} and key {list(key.shape)}, wanted [tokens, heads, head_dim] or "
+                         "[batch, tokens, heads, head_dim]")
+    made = plan(heads=query.shape[-2], head_dim=query.shape[-1], key_value_heads=key.shape[-2], dtype=query.dtype.name,
+                scale=scale, causal=causal, window=window, softcap=softcap, rope=rope, value_rope=value_rope,
+                threads=threads)
+    return made.forward(query, key, value, layout, out)[0]

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""rotary.attention and rotary.Attention against the formula in double precision and its finite differences."""
+import concurrent.futures
+import dataclasses
+import gc
+import pickle
+
+import numpy
+
+import rotary
+from harness import Case, has, largest, main, numbers, rotated
+
+BOUND = 2e-6
+
+
+def softmax_attention(query, key, value, *, rope=None, value_rope=None, causal=False, window=0, scale=None,
+                      softcap=0.0, bias=None, first_query=0, first_key=0, query_positions=None, key_positions=None,
+                      key_lengths=None):
+    """[batch, time, heads, channels] in double precision: the output and the log-sum-exp."""
+    query, key, value = (numpy.asarray(x, "float64") for x in (query, key, value))
+    queries, keys = first_query + numpy.arange(query.shape[1]), first_key + numpy.arange(key.shape[1])
+    at_query = queries if query_positions is None else query_positions
+    at_key = keys if key_positions is None else key_positions
+    group = query.shape[2] // key.shape[2]
+    if rope:
+        query, key = rotated(query, rope.frequencies, at_query), rotated(key, rope.frequencies, at_key)
+    if value_rope:
+        value = rotated(value, value_rope.frequencies, at_key)
+    key, value = key.repeat(group, 2), value.repeat(group, 2)
+    scores = numpy.einsum("bthd,bshd->bhts", query, key) * (query.shape[-1] ** -0.5 if scale is None else scale)
+    scores = softcap * numpy.tanh(scores / softcap) if softcap else scores
+    scores = scores if bias is None else scores + bias
+    behind = queries[:, None] - keys
+    hidden = (behind < 0) | (window and behind >= window) if causal else numpy.zeros_like(behind, bool)
+    scores = numpy.where(hidden, -numpy.inf, scores)
+    if key_lengths is not None:
+        beyond = numpy.arange(key.shape[1]) >= numpy.asarray(key_lengths)[:, None]
+        scores = numpy.where(beyond[:, None, None], -numpy.inf, scores)
+    sums = numpy.logaddexp.reduce(scores, -1)
+    output = numpy.einsum("bhts,bshd->bthd", numpy.exp(scores - sums[..., None]), value)
+    if value_rope:
+        output = rotated(output, value_rope.frequencies, at_query, inverse=True)
+    return output, sums
+
+
+def tensors(batch=2, queries=7, keys=7, heads=4, shared=2, channels=8, dtype="float32"):
+    return tuple(numbers(seed, batch, time, number, channels, dtype=dtype)
+                 for seed, time, number in ((1, queries, heads), (2, keys, shared), (3, keys, shared)))
+
+
+ROPE = rotary.Rope(8, base=100.0)
+PARTIAL = rotary.Rope(8, rotary_dim=4)
+
+
+class Numbers(Case):
+    def agrees(self, inputs, settings, layout=rotary.Layout(), **reference):
+        """Output, log-sum-exp and, by finite differences of the reference, gradients."""
+        query, key, _ = inputs
+        plan = rotary.Attention(query.shape[2], query.shape[3], key.shape[2], **settings)
+        outputs = plan.forward(*inputs, layout)
+
+        def run(*tensors):
+            return softmax_attention(*tensors, **settings, **reference)
+
+        wanted, sums = run(*inputs)
+        self.close(outputs[0], wanted, BOUND)
+        self.close(outputs[1], sums, BOUND)
+        gradient = numbers(9, *query.shape)
+        gradients = plan.backward(inputs, outputs, gradient, layout)
+        for i, got in enumerate(gradients):
+            direction = numbers(20 + i, *got.shape).astype("float64")
+            step = 1e-5
+            moved = [[x + sign * step * direction if j == i else x for j, x in enumerate(inputs)] for sign in (1, -1)]
+            slope = ((run(*moved[0])[0] - run(*moved[1])[0]) * gradient).sum() / (2 * step)
+            size = numpy.abs(got * direction).sum()
+            self.assertTrue(abs((got * direction).sum() - slope) <= 1e-5 * size, f"gradient {i}")
+
+    def test_rotations(self):
+        for rope in (None, ROPE):
+            for value_rope in (None, ROPE, PARTIAL):
+                for causal in (False, True):
+                    self.agrees(tensors(), {"rope": rope, "value_rope": value_rope, "causal": causal})
+
+    def test_settings(self):
+        for settings in ({"scale": 0.7}, {"causal": True, "window": 3}, {"softcap": 1.5}):
+            self.agrees(tensors(), {"rope": ROPE, **settings})
+        self.agrees(tensors(heads=3, shared=1), {"rope": ROPE})
+        self.agrees(tensors(shared=4), {"rope": ROPE})
+
+    def test_layouts(self):
+        Layout, roper = rotary.Layout, {"rope": ROPE, "value_rope": ROPE}
+        causal = {**roper, "causal": True}
+        self.agrees(tensors(queries=2), causal, first_query=5)  # the last query is at the last key
+        self.agrees(tensors(queries=2), causal, Layout(first_query=1), first_query=1)
+        self.agrees(tensors(queries=2), causal, Layout(first_key=3), first_key=3, first_query=8)
+        at = numpy.array([[9, 2, 4, 4, 0, 31, 6]] * 2)
+        self.agrees(tensors(), causal, Layout(query_positions=at, key_positions=at + 1), query_positions=at,
+                    key_positions=at + 1)
+        self.agrees(tensors(), roper, Layout(key_lengths=[7, 4]), key_lengths=[7, 4])
+
+    def test_biases(self):
+        for shape in ((2, 4, 7, 7), (1, 4, 7, 7), (4, 7, 7), (7, 7), (4, 1, 7), (7,)):
+            bias = numbers(6, *shape)
+            self.agrees(tensors(), {"rope": ROPE}, rotary.Layout(bias=bias), bias=bias.astype("float64"))
+        mask = numbers(7, 2, 1, 7, 7) > 0
+        mask[..., 0] = True
+        self.agrees(tensors(), {"rope": ROPE}, rotary.Layout(bias=mask), bias=numpy.where(mask, 0, -numpy.inf))
+
+    def test_packed_sequences(self):
+        inputs, starts = tensors(batch=1, queries=9, keys=9), [0, 2, 2, 9]
+        settings = {"rope": ROPE, "value_rope": ROPE, "causal": True}
+        plan, layout = rotary.Attention(4, 8, 2, **settings), rotary.Layout(query_starts=starts)
+        gradient = numbers(8, 1, 9, 4, 8)
+        outputs = plan.forward(*inputs, layout)
+        gradients = plan.backward(inputs, outputs, gradient, layout)
+        for first, last in ((0, 2), (2, 9)):
+            alone = [x[:, first:last] for x in inputs]
+            wanted = plan.forward(*alone)
+            self.assertTrue(numpy.array_equal(outputs[0][:, first:last], wanted[0]))
+            self.assertTrue(numpy.array_equal(outputs[1][..., first:last], wanted[1]))
+            for got, by_itself in zip(gradients, plan.backward(tuple(alone), wanted, gradient[:, first:last])):
+                self.assertTrue(numpy.array_equal(got[:, first:last], by_itself))
+        cross = [inputs[0][:, :5], *(x[:, :9] for x in inputs[1:])]
+        layout = rotary.Layout(query_starts=[0, 3, 5], key_starts=[0, 4, 9])
+        got = rotary.attention(*cross, layout=layout)
+        self.close(got[:, :3], softmax_attention(cross[0][:, :3], cross[1][:, :4], cross[2][:, :4])[0], BOUND)
+
+    def test_bf16(self):
+        if not has("ml_dtypes"):
+            self.skipTest("there is no ml_dtypes")
+        import ml_dtypes
+        inputs = tuple(x.astype(ml_dtypes.bfloat16) for x in tensors())
+        got = rotary.attention(*inputs, rope=ROPE, value_rope=ROPE, causal=True)
+        self.assertEqual(got.dtype, inputs[0].dtype)
+        wanted = softmax_attention(*(x.astype("f4") for x in inputs), rope=ROPE, value_rope=ROPE, causal=True)[0]
+        self.close(got.astype("f4"), wanted, 2**-6)
+
+
+class Memory(Case):
+    def test_strides_are_passed_on(self):
+        fused = numbers(10, 2, 7, 8, 8)  # [batch, time, heads of queries, keys and values, channels]
+        views = fused[:, :, :4], fused[:, :, 4:6], fused[:, :, 6:]
+        wanted = rotary.attention(*(x.copy() for x in views), rope=ROPE)
+        self.assertTrue(numpy.array_equal(rotary.attention(*views, rope=ROPE), wanted))
+        heads_first = [x.transpose(0, 2, 1, 3).copy().transpose(0, 2, 1, 3) for x in views]
+        out = numpy.zeros((2, 4, 7, 8), "float32").transpose(0, 2, 1, 3)
+        self.assertIs(rotary.attention(*heads_first, rope=ROPE, out=out), out)
+        self.assertTrue(numpy.array_equal(out, wanted))
+        without_batch = rotary.attention(*(x[0] for x in views), rope=ROPE)
+        self.assertTrue(numpy.array_equal(without_batch, wanted[0]))
+
+    def test_refusals(self):
+        query, key, value = tensors()
+        run, plan = rotary.attention, rotary.Attention(4, 8, 2)
+        self.refuses(ValueError, "key is float32 [1, 7, 2, 8], wanted float32 [2, 7, 2, 8]", run, query, key[:1], value)
+        self.refuses(ValueError, "value is float32 [2, 6, 2, 8]", run, query, key, value[:, :6])
+        self.refuses(ValueError, "wanted [tokens, heads, head_dim]", run, query[0, 0], key[0, 0], value[0, 0])
+        self.refuses(ValueError, "output is", run, query, key, value, out=query[:1].copy())
+        self.refuses(ValueError, "query is float32 [2, 7, 4, 8]", rotary.Attention(2, 8).forward, query, key, value)
+        self.refuses(rotary.InvalidArgumentError, "f16", run, *(x.astype("float16") for x in (query, key, value)))
+        self.refuses(rotary.InvalidArgumentError, "heads", run, query, key[:, :, [0, 1, 1]], value[:, :, [0, 1, 1]])
+        self.refuses(rotary.InvalidArgumentError, "head_dim", run, query, key, value, rope=rotary.Rope(16))
+        self.refuses(rotary.InvalidArgumentError, "window", run, query, key, value, window=-1, causal=True)
+        bad = [({"bias": numbers(1, 7, 6)}, "broadcasts to"), ({"bias": numbers(1, 7, 14)[:, ::2]}, "contiguous"),
+               ({"key_starts": [0, 7]}, "wanted both"), ({"query_starts": [0, 7]}, "batch is 2"),
+               ({"key_lengths": [7]}, "wanted whole numbers [2]"), ({"key_lengths": [7, 8]}, "key_lengths"),
+               ({"query_positions": [[0] * 7]}, "wanted whole numbers [2, 7]")]
+        for layout, text in bad:
+            self.refuses(ValueError, text, run, query, key, value, layout=rotary.Layout(**layout))
+        self.refuses(TypeError, "float64", run, query, key, value, layout=rotary.Layout(bias=numpy.zeros((7, 7))))
+        outputs = plan.forward(query, key, value)
+        self.refuses(ValueError, "contiguous f32", plan.backward, (query, key, value),
+                     (outputs[0], outputs[1].astype("float64")), outputs[0])
+        self.refuses(ValueError, "output_gradient", plan.backward, (query, key, value), outputs, query[:1])
+
+    def test_objects(self):
+        plan = rotary.Attention(4, 8, 2, rope=ROPE, value_rope=PARTIAL, causal=True)
+        other = pickle.loads(pickle.dumps(plan))
+        self.assertEqual(other, plan)
+        inputs = tensors()
+        self.assertTrue(numpy.array_equal(other.forward(*inputs)[0], plan.forward(*inputs)[0]))
+        # A plan holds the rotations that it borrows.
+        plan = dataclasses.replace(plan, rope=rotary.Rope(8, base=100.0))
+        gc.collect()
+        self.assertTrue(numpy.array_equal(other.forward(*inputs)[0], plan.forward(*inputs)[0]))
+
+    def test_threads(self):
+        inputs = tensors(queries=65, keys=65)
+        wanted = rotary.attention(*inputs, rope=ROPE, causal=True, threads=1)
+        self.assertTrue(numpy.array_equal(rotary.attention(*inputs, rope=ROPE, causal=True, threads=3), wanted))
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            results = list(pool.map(lambda _: rotary.attention(*inputs, rope=ROPE, causal=True, threads=1), range(32)))
+        self.assertTrue(all(numpy.array_equal(result, wanted) for result in results))
+        self.assertGreater(largest(rotary.attention(*inputs, causal=True), wanted), 0.01)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rope.from_config: against formulas, and where transformers is installed against its own rotations."""
+import json
+import os
+import pathlib
+
+import rotary
+from harness import Case, has, main, numbers
+
+SHARED = pathlib.Path(os.environ.get("ROTARY_SHARED", os.path.join(os.environ["ROTARY_SOURCE_DIR"], "../shared")))
+LISTS = [1.0 + i / 8 for i in range(16)]
+SCALINGS = [
+    {"rope_type": "default"},
+    {"rope_type": "linear", "factor": 4.0},
+    {"rope_type": "dynamic", "factor": 4.0},
+    {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 256},
+    {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 256, "beta_fast": 8.0, "beta_slow": 2.0},
+    {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 256, "attention_factor": 1.25},
+    {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 256, "truncate": False},
+    {"rope_type": "longrope", "factor": 4.0, "original_max_position_embeddings": 256, "short_factor": LISTS,
+     "long_factor": LISTS[::-1]},
+    {"rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": 256, "low_freq_factor": 1.0,
+     "high_freq_factor": 4.0},
+]
+
+
+class Formulas(Case):
+    def test_sizes_and_names(self):
+        read = rotary.Rope.from_config
+        self.assertEqual(read({"head_dim": 16}), rotary.Rope(16))
+        sizes = {"hidden_size": 64, "num_attention_heads": 4}
+        self.assertEqual(read({**sizes, "rope_theta": 500.0}), rotary.Rope(16, base=500.0))
+        self.assertEqual(read({"head_dim": 16, "partial_rotary_factor": 0.5}).rotary_dim, 8)
+        self.assertEqual(read({"head_dim": 16, "pairing": "interleaved"}).pairing, "interleaved")
+        self.assertEqual(read({"text_config": {"head_dim": 16}, "head_dim": 99}).head_dim, 16)
+        self.assertEqual(read({"head_dim": 16}, threads=1, base=5.0), rotary.Rope(16, threads=1, base=5.0))
+        by_layer = {"full_attention": {"rope_theta": 1e6, "rope_type": "default"},
+                    "sliding_attention": {"rope_theta": 1e4, "rope_type": "default"}}
+        several = {"head_dim": 16, "rope_parameters": by_layer}
+        self.assertEqual(read(several, "full_attention").base, 1e6)
+        self.assertEqual(read(several, "sliding_attention").base, 1e4)
+        self.refuses(ValueError, "wanted one of them as layer_type", read, several)
+        mrope = {"head_dim": 128, "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 24]}}
+        self.assertEqual(read(mrope).position_axes, 3)
+
+    def test_families(self):
+        read = rotary.Rope.from_config
+        self.assertEqual(read({"model_type": "gptj", "head_dim": 256}).pairing, "interleaved")
+        self.assertEqual(read({"model_type": "gptj", "head_dim": 256}).rotary_dim, 64)
+        self.assertEqual(read({"model_type": "glm", "head_dim": 128}).rotary_dim, 64)
+        self.assertEqual(read({"model_type": "nobody_knows", "head_dim": 16}), rotary.Rope(16))
+        phi3 = {"model_type": "phi3", "head_dim": 32, "max_position_embeddings": 131072}
+        scaled = {"rope_scaling": {"type": "su", "short_factor": LISTS, "long_factor": LISTS}}
+        self.assertEqual(read({**phi3, **scaled}).original_positions, 4096)
+        self.assertEqual(read({**phi3, "rope_scaling": {"type": "linear", "factor": 2.0}}).original_positions, None)
+        for config, text in (({"model_type": "deepseek_v3"}, "qk_rope_head_dim"),
+                             ({"head_dim": 16, "qk_rope_head_dim": 8}, "qk_rope_head_dim"),
+                             ({"model_type": "qwen2_vl_vision"}, "does not know")):
+            self.refuses(ValueError, text, read, config)
+
+    def test_published_frequencies(self):
+        path = SHARED / "conformance" / "huggingface_inv_freq.json"
+        if not path.exists():
+            self.skipTest("ROTARY_SHARED has no published frequencies")
+        cases = json.loads(path.read_text())["cases"]
+        self.assertGreater(len(cases), 0)
+        for case in cases:
+            sizes = ("head_dim", "max_position_embeddings")
+            config = {key: value for key, value in case["config"].items() if key in sizes}
+            parameters = {key: value for key, value in case["config"].items() if key not in sizes}
+            for name in ("rope_parameters", "rope_scaling"):
+                self.close(rotary.Rope.from_config({**config, name: parameters}).frequencies, case["inv_freq"], 1e-4)
+
+    def test_refusals(self):
+        read, scratch = rotary.Rope.from_config, pathlib.Path(os.environ["SCRATCH"])
+        for config, text in (
+                ({}, 'no "head_dim"'), ({"hidden_size": 10, "num_attention_heads": 3}, "multiple"),
+                ({"head_dim": 16, "rope_scaling": {"type": "spiral"}}, "rope_type is 'spiral'"),
+                ({"head_dim": 16, "rope_scaling": {"type": "linear"}}, 'no "factor"'),
+                ({"head_dim": 16, "rope_scaling": {"type": "linear", "factor": 2.0, "gamma": 1}}, "'gamma'"),
+                ({"head_dim": 16, "rope_scaling": [1]}, "wanted an object"),
+                ({"head_dim": 16, "partial_rotary_factor": 2}, "partial_rotary_factor"),
+                ({"head_dim": 15}, "even")):
+            self.refuses(ValueError, text, read, config)
+        (scratch / "config.json").write_text('{"head_dim": 16')
+        self.refuses(ValueError, "config.json is not JSON", read, scratch)
+        (scratch / "config.json").write_text('{"head_dim": 16}')
+        self.assertEqual(read(scratch), rotary.Rope(16))
+        self.assertEqual(read(str(scratch / "config.json")), rotary.Rope(16))
+
+
+class Transformers(Case):
+    """The modules of the models themselves, which compute in f32."""
+
+    def setUp(self):
+        if not has("torch", "transformers"):
+            self.skipTest("there is no transformers")
+
+    def agrees(self, config, embedding, apply, layer_type=None, length=200, **settings):
+        import torch
+        rope = rotary.Rope.from_config(config.to_dict(), layer_type, **settings)
+        query, key = numbers(1, 1, length, 4, rope.head_dim), numbers(2, 1, length, 2, rope.head_dim)
+        heads_first = [torch.tensor(x).transpose(1, 2) for x in (query, key)]
+        arguments = [heads_first[0], torch.arange(length)[None]] + ([layer_type] if layer_type else [])
+        cosine, sine = embedding(*arguments)
+        wanted = [x.transpose(1, 2).numpy() for x in apply(*heads_first, cosine, sine)]
+        self.close(rope.apply(query), wanted[0], 2e-5)
+        self.close(rope.apply(key, role="key"), wanted[1], 2e-5)
+
+    def test_scalings(self):
+        from transformers import LlamaConfig
+        from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding, apply_rotary_pos_emb
+        for scaling in SCALINGS:
+            config = LlamaConfig(hidden_size=128, num_attention_heads=4, max_position_embeddings=1024,
+                                 rope_parameters={"rope_theta": 10000.0, **scaling})
+            with self.subTest(**scaling):
+                self.agrees(config, LlamaRotaryEmbedding(config), apply_rotary_pos_emb, sequence_length=200)
+
+    def test_families(self):
+        import transformers.models.gemma3.modeling_gemma3 as gemma3
+        import transformers.models.glm.modeling_glm as glm
+        import transformers.models.gpt_neox.modeling_gpt_neox as gpt_neox
+        import transformers.models.stablelm.modeling_stablelm as stablelm
+        from transformers import Gemma3TextConfig, GlmConfig, GPTNeoXConfig, StableLmConfig
+        sizes = {"hidden_size": 128, "num_attention_heads": 4}
+        config = GPTNeoXConfig(**sizes)
+        self.agrees(config, gpt_neox.GPTNeoXRotaryEmbedding(config), gpt_neox.apply_rotary_pos_emb)
+        config = GlmConfig(head_dim=32, **sizes)
+        self.agrees(config, glm.GlmRotaryEmbedding(config), glm.apply_rotary_pos_emb)
+        config = Gemma3TextConfig(head_dim=32, **sizes)
+        embedding = gemma3.Gemma3RotaryEmbedding(config)
+        for layer_type in ("full_attention", "sliding_attention"):
+            self.agrees(config, embedding, gemma3.apply_rotary_pos_emb, layer_type)
+        config = StableLmConfig(**sizes)
+        cosine_sine = stablelm.StableLmRotaryEmbedding(config)
+        rotated = int(32 * 0.25)
+
+        def apply(query, key, cosine, sine):
+            import torch
+            parts = stablelm.apply_rotary_pos_emb(query[..., :rotated], key[..., :rotated], cosine, sine)
+            return [torch.cat((x, rest[..., rotated:]), -1) for x, rest in zip(parts, (query, key))]
+
+        self.agrees(config, cosine_sine, apply)
+
+
+if __name__ == "__main__":
+    main()

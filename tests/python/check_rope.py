@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""rotary.Rope: what it computes, from which memory, and what it refuses."""
+import concurrent.futures
+import copy
+import dataclasses
+import gc
+import pickle
+
+import numpy
+
+import rotary
+from harness import Case, has, largest, main, numbers, rotated
+
+BOUND = 1e-6
+
+
+def formula(channels, base=10000.0):
+    return base ** (-numpy.arange(0, channels, 2) / channels)
+
+
+class Numbers(Case):
+    def test_pairings_spans_and_shapes(self):
+        for pairing in ("half", "interleaved"):
+            for settings in ({}, {"rotary_dim": 8}, {"rotary_dim": 8, "rotary_start": 16}, {"base": 500.0}):
+                rope = rotary.Rope(24, pairing=pairing, **settings)
+                wanted = formula(settings.get("rotary_dim", 24), settings.get("base", 10000.0))
+                self.close(rope.frequencies, wanted, 1e-14)
+                x = numbers(1, 2, 9, 3, 24)
+                y = rotated(x, wanted, numpy.arange(9), pairing, settings.get("rotary_start", 0))
+                self.close(rope.apply(x), y, BOUND)
+                self.close(rope.apply(x[0]), y[0], BOUND)
+                self.close(rope.apply(x[1, :, 2]), y[1, :, 2], BOUND)
+                self.close(rope.inverse(rope.apply(x)), x, BOUND)
+                self.assertGreater(largest(rope.apply(x), x), 0.1)
+
+    def test_types(self):
+        rope, x = rotary.Rope(16), numbers(2, 5, 2, 16)
+        half = x.astype("float16")
+        self.assertEqual(rope.apply(half).dtype, numpy.float16)
+        self.close(rope.apply(half), rotated(half, rope.frequencies, numpy.arange(5)), 2**-11)
+        if has("ml_dtypes"):
+            import ml_dtypes
+            brain = x.astype(ml_dtypes.bfloat16)
+            self.assertEqual(rope.apply(brain).dtype, brain.dtype)
+            self.close(rope.apply(brain), rotated(brain.astype("f4"), rope.frequencies, numpy.arange(5)), 2**-8)
+
+    def test_positions(self):
+        rope, x = rotary.Rope(8), numbers(3, 2, 5, 1, 8)
+        wanted = formula(8)
+        at = numpy.array([[4, 0, 70000, 2, 2], [9, 8, 7, 6, 5]])
+        self.close(rope.apply(x, offset=7), rotated(x, wanted, numpy.arange(5) + 7), BOUND)
+        self.close(rope.apply(x, offset=1, offsets=[10, 20]),
+                   rotated(x, wanted, numpy.arange(5) + [[11], [21]]), BOUND)
+        for kind in ("int64", "int32", "float32"):
+            self.close(rope.apply(x, positions=at.astype(kind)), rotated(x, wanted, at), BOUND)
+            self.close(rope.apply(x, positions=at[1].astype(kind)), rotated(x, wanted, at[1]), BOUND)
+        self.close(rope.apply(x, positions=numpy.float32([0.5, 1, 1.5, 2, 2.5])),
+                   rotated(x, wanted, [0.5, 1, 1.5, 2, 2.5]), BOUND)
+        self.close(rope.apply(x[:1], starts=[0, 2, 5]), rotated(x[:1], wanted, [0, 1, 0, 1, 2]), BOUND)
+
+    def test_several_axes(self):
+        rope, x = rotary.Rope(8, axes="sections", sections=(1, 3)), numbers(4, 2, 3, 1, 8)
+        self.assertEqual(rope.position_axes, 2)
+        at = numpy.array([[[5, 1, 2], [3, 4, 5]], [[0, 7, 8], [6, 2, 1]]])  # [axes, batch, time]
+        wanted = numpy.array([rotated(x[b:b + 1], formula(8) * [1, 0, 0, 0], at[0, b])[0] for b in range(2)])
+        wanted = numpy.array([rotated(wanted[b:b + 1], formula(8) * [0, 1, 1, 1], at[1, b])[0] for b in range(2)])
+        self.close(rope.apply(x, positions=at), wanted, BOUND)
+        self.close(rope.apply(x[:1], positions=at[:, 0]), wanted[:1], BOUND)
+        self.refuses(ValueError, "wanted [3] or [2, 3] or [2, 2, 3]", rope.apply, x, positions=at[:, :1])
+
+    def test_magnitudes(self):
+        rope, x = rotary.Rope(8, attention_factor=1.5, xpos_scale=512.0), numbers(5, 6, 2, 8)
+        self.assertEqual(rope.magnitude, 1.5)
+        for role in ("query", "key"):
+            self.close(rope.inverse(rope.apply(x, role=role), role=role), x, 2 * BOUND)
+        query, key, value = (rope.apply(x, role=role, offset=300) for role in ("query", "key", "value"))
+        self.close(query * key, (1.5 * rotated(x, formula(8), numpy.arange(300, 306))) ** 2, 4 * BOUND)
+        self.close(value, rotated(x, formula(8), numpy.arange(300, 306)), BOUND)
+        # <R x, y> = <x, R^T y>
+        y = numbers(6, 6, 2, 8)
+        self.close([(rope.apply(x, offset=9) * y).sum()],
+                   [(x * rope.apply(y, offset=9, direction="transpose")).sum()], 1e-5)
+
+    def test_every_setting_reaches_the_library(self):
+        factors = tuple(numpy.linspace(1, 3, 8))
+        yarn = {"scaling": "yarn", "factor": 4.0, "original_positions": 4096}
+        longrope = {"scaling": "longrope", "original_positions": 64, "max_positions": 256, "short_factors": factors,
+                    "long_factors": factors[::-1]}
+        llama3 = {"scaling": "llama3", "factor": 8.0, "original_positions": 64}
+        separate = {"axes": "separate", "sections": (3, 5)}
+        cases = [  # what is the same, and what changes something
+            ({}, {"rotary_dim": 8}), ({"rotary_dim": 8}, {"rotary_start": 4}), ({}, {"pairing": "interleaved"}),
+            ({}, {"base": 100.0}), ({}, {"angles_f32": True}), ({}, {"table_dtype": "bfloat16"}),
+            ({}, {"attention_factor": 2.0}), ({}, {"pair_factors": factors}), ({}, {"inverse_frequencies": factors}),
+            ({}, {"scaling": "linear", "factor": 2.0}), ({}, {"scaling": "ntk", "factor": 2.0}),
+            ({"scaling": "linear", "factor": 2.0}, {"factor": 3.0}),
+            ({"scaling": "linear", "original_positions": 64, "max_positions": 128}, {"max_positions": 256}),
+            ({"scaling": "dynamic", "factor": 2.0, "original_positions": 64}, {"sequence_length": 200}),
+            ({}, yarn), (yarn, {"beta_fast": 4.0}), (yarn, {"beta_slow": 0.5}), (yarn, {"truncate": False}),
+            (yarn, {"original_positions": 512}), (yarn, {"mscale": 0.7, "mscale_all_dim": 0.5}),
+            ({**yarn, "mscale": 0.7}, {"mscale_all_dim": 0.5}), ({**yarn, "truncate": False}, {"compat": "ggml"}),
+            ({}, longrope), (longrope, {"sequence_length": 200}), (longrope, {"short_attention_factor": 1.7}),
+            ({**longrope, "sequence_length": 200}, {"long_attention_factor": 1.7}),
+            (longrope, {"short_factors": factors[::-1]}),
+            ({**longrope, "sequence_length": 200}, {"long_factors": factors}),
+            ({}, llama3), (llama3, {"low_frequency_factor": 0.5}), (llama3, {"high_frequency_factor": 2.0}),
+            ({}, {"scaling": "proportional", "rotary_fraction": 0.5}),
+            ({"scaling": "proportional", "rotary_fraction": 0.5}, {"rotary_fraction": 0.25}),
+            ({}, {"xpos_scale": 512.0}), ({"xpos_scale": 512.0}, {"xpos_origin": 100.0}), ({}, separate),
+            (separate, {"sections": (4, 4)}), (separate, {"axes": "sections"}),
+            ({"axes": "sections", "sections": (3, 3, 2)}, {"axes": "interleaved"}),
+        ]
+        x = numbers(7, 40, 1, 16)
+        tried = {"head_dim", "table_positions", "threads", "isa"}
+        for settings, change in cases:
+            outputs = []
+            for rope in (rotary.Rope(16, **settings), rotary.Rope(16, **{**settings, **change})):
+                axes = rope.position_axes
+                at = numpy.arange(40) * (97 if axes == 1 else numpy.array([[97], [53], [61]][:axes]))
+                outputs.append(numpy.concatenate([rope.apply(x, positions=at).ravel(), [rope.softmax_factor]]))
+            self.assertFalse(numpy.array_equal(*outputs), f"{change} changes nothing beside {settings}")
+            tried |= set(change)
+        self.assertEqual({field.name for field in dataclasses.fields(rotary.Rope)} - tried, set())
+        # These change no result.
+        outputs = [rotary.Rope(16, **settings).apply(x) for settings in ({}, {"table_positions": 8}, {"threads": 1})]
+        self.assertTrue(numpy.array_equal(outputs[0], outputs[2]))
+        self.close(outputs[0], outputs[1], BOUND)
+        self.close(rotary.Rope(16, isa="scalar").apply(x), outputs[0], BOUND)
+
+
+class Memory(Case):
+    def test_strides_are_passed_on(self):
+        rope = rotary.Rope(8)
+        fused = numbers(8, 2, 5, 3, 4, 8)  # [batch, time, part, heads, channels]
+        for part in range(3):
+            x = fused[:, :, part]
+            self.assertFalse(x.flags.c_contiguous)
+            self.assertTrue(numpy.array_equal(rope.apply(x), rope.apply(x.copy())))
+        heads_first = numbers(9, 2, 4, 5, 8).transpose(0, 2, 1, 3)
+        self.assertTrue(numpy.array_equal(rope.apply(heads_first), rope.apply(heads_first.copy())))
+        self.assertTrue(numpy.array_equal(rope.apply(heads_first[:, ::-1]), rope.apply(heads_first[:, ::-1].copy())))
+
+    def test_out_and_in_place(self):
+        rope, fused = rotary.Rope(8), numbers(10, 2, 5, 3, 4, 8)
+        before = fused.copy()
+        wanted = rope.apply(fused[:, :, 1].copy())
+        result = rope.apply(fused[:, :, 1], out=fused[:, :, 1])
+        self.assertTrue(numpy.shares_memory(result, fused))
+        self.assertTrue(numpy.array_equal(fused[:, :, 1], wanted))
+        self.assertTrue(numpy.array_equal(fused[:, :, ::2], before[:, :, ::2]))
+        into = numpy.zeros_like(before[:, :, 0])
+        self.assertIs(rope.apply(before[:, :, 1], out=into), into)
+        self.assertTrue(numpy.array_equal(into, wanted))
+
+    def test_refusals(self):
+        rope, x = rotary.Rope(8), numbers(11, 2, 5, 4, 8)
+        read_only = x.copy()
+        read_only.flags.writeable = False
+        self.refuses(ValueError, "wanted contiguous channels", rope.apply, x[..., ::-1])
+        self.refuses(ValueError, "wanted contiguous channels", rope.apply, numbers(1, 5, 16)[:, ::2])
+        self.refuses(TypeError, "float64", rope.apply, x.astype("float64"))
+        self.refuses(TypeError, "list", rope.apply, x.tolist())
+        self.refuses(ValueError, "read-only", rope.apply, x, out=read_only)
+        self.refuses(ValueError, "wanted [2, 5, 4, 8]", rope.apply, x, out=x[0])
+        self.refuses(ValueError, "7 channels, wanted head_dim, 8", rope.apply, x[..., :7])
+        self.refuses(ValueError, "1 axes", rope.apply, x[0, 0, 0])
+        self.refuses(ValueError, "at least one element", rope.apply, x[:, :0])
+        self.refuses(ValueError, "byte order", rope.apply, x.astype(">f4"))
+        self.refuses(ValueError, "wanted [5] or [2, 5]", rope.apply, x, positions=[1, 2, 3])
+        self.refuses(TypeError, "float64", rope.apply, x, positions=[0.5] * 5)
+        self.refuses(ValueError, "offsets", rope.apply, x, offsets=[1, 2, 3])
+        self.refuses(ValueError, "int32 cannot hold", rope.apply, x[:1], starts=[0, 2**40])
+        self.refuses(ValueError, "role is 'head'", rope.apply, x, role="head")
+        self.refuses(ValueError, "direction is 'back'", rope.apply, x, direction="back")
+        # The library's own messages, as exceptions that are also Python's.
+        overlapping = numpy.lib.stride_tricks.as_strided(x.copy(), (2, 5, 4, 8), (0, 128, 32, 4))
+        for kind in (rotary.InvalidArgumentError, rotary.RotaryError, ValueError):
+            self.refuses(kind, "wanted", rope.apply, x, out=overlapping)
+            self.refuses(kind, "starts", rope.apply, x[:1], starts=[0, 9])
+            self.refuses(kind, "rotary_dim is 7", rotary.Rope, 7)
+        self.refuses(ValueError, "wanted one of half, interleaved", rotary.Rope, 8, pairing="pairs")
+        self.refuses(ValueError, "pair_factors has 3 entries, wanted 4", rotary.Rope, 8, pair_factors=[1.0] * 3)
+        self.refuses(ValueError, "at most 4", rotary.Rope, 64, axes="sections", sections=(1, 1, 1, 1, 28))
+        self.refuses(TypeError, "", rotary.Rope, "8")
+
+
+class Object(Case):
+    def test_values(self):
+        rope = rotary.Rope(16, scaling="yarn", factor=4.0, original_positions=64, pair_factors=[1.5] * 8)
+        for other in (pickle.loads(pickle.dumps(rope)), copy.deepcopy(rope), rotary.Rope.from_key(rope.key),
+                      dataclasses.replace(rope)):
+            self.assertEqual(other, rope)
+            self.assertEqual(hash(other), hash(rope))
+            self.assertTrue(numpy.array_equal(other.frequencies, rope.frequencies))
+        self.assertNotEqual(dataclasses.replace(rope, factor=8.0), rope)
+        with self.assertRaises(dataclasses.FrozenInstanceError):
+            rope.base = 1.0
+
+    def test_threads_share_a_plan(self):
+        rope, x = rotary.Rope(64, threads=1), numbers(12, 200, 4, 64)
+        wanted = rope.apply(x)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            results = list(pool.map(lambda _: rope.apply(x), range(32)))
+        self.assertTrue(all(numpy.array_equal(result, wanted) for result in results))
+
+    def test_plans_are_freed(self):
+        for _ in range(20):
+            rotary.Rope(1024, inverse_frequencies=[0.0] * 512, table_positions=10000)  # 40 MB each
+        gc.collect()
+        with open("/proc/self/statm") as statm:
+            pages = int(statm.read().split()[1])
+        self.assertLess(pages * 4096, 300e6)
+
+
+if __name__ == "__main__":
+    main()
