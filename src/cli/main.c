@@ -19,13 +19,17 @@
 #include <unistd.h>
 
 static const struct command *const commands[] = {
-    &command_compare,  &command_train,     &command_data,
-    &command_evaluate, &command_fill,      &command_classify,
-    &command_generate, &command_translate, &command_bleu,
-    &command_report,   &command_heatmap,   &command_frequencies,
-    &command_apply,    &command_attend,    &command_decay,
-    &command_permute,  &command_tokenize,  &command_bench,
-    &command_info,     &command_help,      NULL,
+    &command_compare,  &command_train,
+    &command_data,     &command_evaluate,
+    &command_fill,     &command_classify,
+    &command_generate, &command_translate,
+    &command_bleu,     &command_report,
+    &command_heatmap,  &command_frequencies,
+    &command_apply,    &command_attend,
+    &command_decay,    &command_permute,
+    &command_export,   &command_tokenize,
+    &command_bench,    &command_info,
+    &command_help,     NULL,
 };
 
 /* ---- signals ---- */

@@ -5,7 +5,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 renew=${3-}
 . "$(dirname "$0")/support.sh"
 
-for topic in '' compare train data evaluate fill classify generate translate bleu report heatmap frequencies apply attend decay permute bench \
+for topic in '' compare train data evaluate fill classify generate translate bleu report heatmap frequencies apply attend decay permute export bench \
     'bench train' 'bench generate' 'bench translate' 'bench rope' 'bench attention' 'bench decode' \
     tokenize 'tokenize train' 'tokenize encode' 'tokenize decode' info help; do
     name=help${topic:+-$(echo "$topic" | tr ' ' -)}.txt

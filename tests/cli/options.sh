@@ -397,6 +397,7 @@ moved="permute --config run/config.json --input run/model.safetensors --output o
 changes "$moved --fused stacked" "--tensor layers.1.*.query_key_value.*"
 differs --fused "permute --config grouped.json --input run/model.safetensors --output o.safetensors --to half --fused stacked" \
     "permute --config grouped.json --input run/model.safetensors --output o.safetensors --to half --fused grouped"
+elsewhere export --format --out --dtype --checkpoint # export.sh
 elsewhere permute --output --detect --ignore --layer-type # tests/oracle/oracle.py
 elsewhere permute --length --compat                       # they say how far it rotates, which matters nothing here
 

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "huggingface/export_family.h"
+
+#include "base/fail.h"
+#include "file/file.h"
+#include "file/rope_config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const export_format_names[] = {"huggingface", "gguf", NULL};
+
+/* How messages call what a format's readers have. */
+static const char *const readers[] = {"transformers", "llama.cpp"};
+
+/* ---- facts ---- */
+
+static rotary_status fail_memory(const char *where, rotary_error *error)
+{
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory to export it", where);
+}
+
+/* The keys of a configuration with their values. */
+static rotary_status settings_of(const struct transformer_config *config, json_t **object,
+                                 rotary_error *error)
+{
+    struct transformer_config copy = *config; /* a table is over what may be written to */
+    const struct settings settings = transformer_settings(&copy);
+    *object = json_object();
+    return settings_write(&settings, 1, *object, error);
+}
+
+static void add_facts(json_t *facts, const struct transformer_config *config)
+{
+    const struct {
+        const char *name;
+        bool value;
+    } rows[] = {
+        {"attention_bias", transformer_has_bias(config, config->attention_bias)},
+        {"attention_output_bias", transformer_has_bias(config, config->attention_output_bias)},
+        {"mlp_bias", transformer_has_bias(config, config->mlp_bias)},
+        {"output_bias", transformer_has_bias(config, config->output_bias)},
+        {"windowed", config->sliding_window > 0},
+        {"grouped", config->num_key_value_heads != config->num_attention_heads},
+        {"parallel", config->parallel_residual != PARALLEL_RESIDUAL_NO},
+        {"divided", config->hidden_size % config->num_attention_heads == 0},
+        {"own_head_dim", config->head_dim * config->num_attention_heads != config->hidden_size},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        json_object_set_new(facts, rows[i].name, json_boolean(rows[i].value));
+    json_object_set_new(
+        facts, "rotary_dim",
+        json_integer((json_int_t)rope_config_channels(config->head_dim, config->partial_rotary_factor)));
+}
+
+/* The value that `value` stands for: a fact if it is a text that begins with "$". */
+static const json_t *resolve(const json_t *facts, const json_t *value)
+{
+    const char *text = json_string_value(value);
+    return text && text[0] == '$' ? json_object_get(facts, text + 1) : value;
+}
+
+/* ---- the table ---- */
+
+/* Adds to `to` the members of `from` that it has not. Of objects in both, the same. */
+static bool inherit(json_t *to, const json_t *from)
+{
+    const char *key;
+    json_t *value;
+    bool done = to != NULL;
+    json_object_foreach ((json_t *)(uintptr_t)from, key, value) { /* jansson's parameter is not const */
+        json_t *own = json_object_get(to, key);
+        if (!own)
+            done = done && json_object_set_new(to, key, json_deep_copy(value)) == 0;
+        else if (json_is_object(own) && json_is_object(value))
+            done = done && inherit(own, value);
+    }
+    return done;
+}
+
+/* The entry at `index` with what it has of another; NULL without memory. */
+static json_t *entry_at(const json_t *families, size_t index)
+{
+    json_t *entry = json_deep_copy(json_array_get(families, index));
+    const char *like = json_string_value(json_object_get(entry, "like"));
+    bool done = entry != NULL;
+    for (size_t i = 0; done && like && i < index; i++) {
+        const json_t *other = json_array_get(families, i);
+        if (strcmp(json_string_value(json_object_get(other, "model_type")), like) == 0)
+            done = inherit(entry, other);
+    }
+    if (done)
+        return entry;
+    json_decref(entry);
+    return NULL;
+}
+
+/* ---- what is wanted ---- */
+
+struct search {
+    const json_t *facts, *defaults; /* of the model, and of a configuration that says nothing */
+    const json_t *ignored, *reasons;
+};
+
+/* The first key that the model has otherwise than a family, and how many there are. */
+struct mismatch {
+    int count;
+    const char *key;
+    const json_t *wanted; /* a list of values */
+};
+
+static bool list_has(const json_t *list, const json_t *value, const json_t *facts)
+{
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (json_equal(resolve(facts, json_array_get(list, i)), value))
+            return true;
+    return false;
+}
+
+static void note(struct mismatch *mismatch, const char *key, const json_t *wanted)
+{
+    if (mismatch->count++ == 0) {
+        mismatch->key = key;
+        mismatch->wanted = wanted;
+    }
+}
+
+static void check_wanted(const struct search *search, const json_t *wanted, struct mismatch *mismatch)
+{
+    const char *key;
+    json_t *values;
+    json_object_foreach ((json_t *)(uintptr_t)wanted, key, values)
+        if (!list_has(values, json_object_get(search->facts, key), search->facts))
+            note(mismatch, key, values);
+}
+
+/* Whether config.json has the fact. */
+static bool is_carried(const json_t *config, const char *fact)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach ((json_t *)(uintptr_t)config, key, value) {
+        const char *text = json_string_value(value);
+        if (text && text[0] == '$' && strcmp(text + 1, fact) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_ignored(const json_t *ignored, const char *name)
+{
+    for (size_t i = 0; i < json_array_size(ignored); i++)
+        if (strcmp(json_string_value(json_array_get(ignored, i)), name) == 0)
+            return true;
+    return false;
+}
+
+/* Every other key of the configuration must have its default. */
+static void check_others(const struct search *search, const json_t *entry, struct mismatch *mismatch)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach ((json_t *)(uintptr_t)search->defaults, key, value) {
+        bool known = json_object_get(json_object_get(entry, "wanted"), key) ||
+                     is_carried(json_object_get(entry, "config"), key) || is_ignored(search->ignored, key);
+        if (!known && !json_equal(value, json_object_get(search->facts, key)))
+            note(mismatch, key, NULL);
+    }
+}
+
+static struct mismatch compare(const struct search *search, const json_t *entry, enum export_format format)
+{
+    struct mismatch mismatch = {0};
+    check_wanted(search, json_object_get(entry, "wanted"), &mismatch);
+    if (format == EXPORT_GGUF)
+        check_wanted(search, json_object_get(json_object_get(entry, "gguf"), "wanted"), &mismatch);
+    check_others(search, entry, &mismatch);
+    return mismatch;
+}
+
+/* ---- messages ---- */
+
+enum { WANTED_BYTES = 256 };
+
+static void describe_value(const json_t *value, char *text, size_t bytes)
+{
+    char *json = file_json_text(value, JSON_ENCODE_ANY);
+    snprintf(text, bytes, "%.80s", json ? json : "");
+    free(json);
+}
+
+/* "\"gelu\" or \"relu\"" */
+static void describe_wanted(const struct search *search, const struct mismatch *mismatch,
+                            char text[WANTED_BYTES])
+{
+    size_t used = 0;
+    if (!mismatch->wanted)
+        describe_value(json_object_get(search->defaults, mismatch->key), text, WANTED_BYTES);
+    for (size_t i = 0; i < json_array_size(mismatch->wanted) && used < WANTED_BYTES; i++) {
+        char value[96];
+        describe_value(resolve(search->facts, json_array_get(mismatch->wanted, i)), value, sizeof value);
+        used += (size_t)snprintf(text + used, WANTED_BYTES - used, "%s%s", i > 0 ? " or " : "", value);
+    }
+}
+
+/* The keys that facts of other names are about, and what is wanted of them. */
+static const struct {
+    const char *fact, *key, *wanted;
+} about_keys[] = {
+    {"windowed", "sliding_window", "0"},
+    {"grouped", "num_key_value_heads", "num_attention_heads"},
+    {"own_head_dim", "head_dim", "hidden_size / num_attention_heads"},
+    {"divided", "hidden_size", "a multiple of num_attention_heads"},
+};
+
+static rotary_status fail_mismatch(const struct search *search, const struct mismatch *mismatch,
+                                   enum export_format format, const char *where, rotary_error *error)
+{
+    const char *key = mismatch->key, *reason = json_string_value(json_object_get(search->reasons, key));
+    char value[96], wanted[WANTED_BYTES];
+    describe_wanted(search, mismatch, wanted);
+    for (size_t i = 0; i < sizeof about_keys / sizeof about_keys[0]; i++)
+        if (strcmp(about_keys[i].fact, mismatch->key) == 0) {
+            key = about_keys[i].key;
+            snprintf(wanted, sizeof wanted, "%s", about_keys[i].wanted);
+        }
+    describe_value(json_object_get(search->facts, key), value, sizeof value);
+    return rotary_fail(error, ROTARY_UNSUPPORTED, "%s: %s is %s, which no model of %s has%s%s: wanted %s",
+                       where, key, value, readers[format], reason ? ", as " : "", reason ? reason : "",
+                       wanted);
+}
+
+/* ---- finding ---- */
+
+/* Sets the members that follow from the entry. */
+static void point_into(struct export_family *family, enum export_format format)
+{
+    const bool gguf = format == EXPORT_GGUF;
+    family->form = gguf ? json_object_get(family->entry, "gguf") : family->entry;
+    family->description = json_object_get(family->form, gguf ? "metadata" : "config");
+}
+
+/* The entry that the model is; or the mismatch of the one that it is most like, the first of several. */
+static rotary_status search_table(const struct search *search, const json_t *families,
+                                  enum export_format format, const char *where, json_t **found,
+                                  rotary_error *error)
+{
+    struct mismatch nearest = {0};
+    json_t *nearest_entry = NULL;
+    *found = NULL;
+    for (size_t i = 0; i < json_array_size(families) && !*found; i++) {
+        json_t *entry = entry_at(families, i);
+        if (!entry) {
+            json_decref(nearest_entry);
+            return fail_memory(where, error);
+        }
+        const bool has_format = format != EXPORT_GGUF || json_is_object(json_object_get(entry, "gguf"));
+        const struct mismatch mismatch = compare(search, entry, format);
+        if (has_format && mismatch.count == 0) {
+            *found = entry;
+        } else if (has_format && (!nearest_entry || mismatch.count < nearest.count)) {
+            json_decref(nearest_entry);
+            nearest_entry = entry;
+            nearest = mismatch;
+        } else {
+            json_decref(entry);
+        }
+    }
+    rotary_status status = *found ? ROTARY_OK : fail_mismatch(search, &nearest, format, where, error);
+    json_decref(nearest_entry);
+    return status;
+}
+
+static rotary_status find_in(json_t *table, const json_t *facts, const char *where, enum export_format format,
+                             json_t **entry, rotary_error *error)
+{
+    struct transformer_config config;
+    json_t *defaults;
+    transformer_config_default(&config);
+    rotary_status status = settings_of(&config, &defaults, error);
+    const struct search search = {.facts = facts,
+                                  .defaults = defaults,
+                                  .ignored = json_object_get(table, "ignored"),
+                                  .reasons = json_object_get(table, "reasons")};
+    if (status == ROTARY_OK)
+        status = search_table(&search, json_object_get(table, "families"), format, where, entry, error);
+    json_decref(defaults);
+    return status;
+}
+
+rotary_status export_family_find(struct export_family *family, const struct transformer_config *config,
+                                 enum export_format format, const char *where, rotary_error *error)
+{
+    struct export_family found = {0};
+    json_t *table = json_loads(export_families_json, JSON_REJECT_DUPLICATES, NULL);
+    rotary_status status =
+        table ? settings_of(config, &found.facts, error) : fail_memory("export_families.json", error);
+    if (status == ROTARY_OK) {
+        add_facts(found.facts, config);
+        status = find_in(table, found.facts, where, format, &found.entry, error);
+    }
+    json_decref(table);
+    if (status != ROTARY_OK) {
+        export_family_free(&found);
+        return status;
+    }
+    point_into(&found, format);
+    *family = found;
+    return ROTARY_OK;
+}
+
+void export_family_free(struct export_family *family)
+{
+    json_decref(family->facts);
+    json_decref(family->entry);
+    *family = (struct export_family){0};
+}
+
+/* ---- reading an entry ---- */
+
+const char *export_family_text(const struct export_family *family, const char *key)
+{
+    const char *text = json_string_value(json_object_get(family->form, key));
+    return text ? text : "";
+}
+
+json_t *export_family_describe(const struct export_family *family, const char *prefix)
+{
+    json_t *object = json_object();
+    bool done = object != NULL;
+    const char *key;
+    json_t *value;
+    json_object_foreach ((json_t *)(uintptr_t)family->description, key, value) {
+        char name[128];
+        snprintf(name, sizeof name, "%s%s", prefix, key);
+        if (!json_is_null(value))
+            done =
+                done && json_object_set_new(object, name, json_deep_copy(resolve(family->facts, value))) == 0;
+    }
+    if (done)
+        return object;
+    json_decref(object);
+    return NULL;
+}

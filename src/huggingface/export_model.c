@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "huggingface/export_model.h"
+
+#include "base/fail.h"
+#include "file/gguf.h"
+#include "huggingface/export_rotation.h"
+#include "huggingface/export_tensors.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void export_vocabulary_free(struct export_vocabulary *vocabulary)
+{
+    for (int i = 0; i < vocabulary->file_count; i++)
+        json_decref(vocabulary->files[i].object);
+    json_decref(vocabulary->metadata);
+    *vocabulary = (struct export_vocabulary){.begin = -1, .end = -1, .padding = -1};
+}
+
+/* What a model is in a format. */
+struct exported {
+    const struct export_model_call *call;
+    struct export_family family;
+    struct export_rotation rotation;
+};
+
+static rotary_status find(struct exported *exported, const struct export_model_call *call,
+                          rotary_error *error)
+{
+    *exported = (struct exported){.call = call};
+    rotary_status status =
+        export_family_find(&exported->family, call->config, call->format, call->where, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = export_rotation_read(&exported->rotation, call->config, call->where, error);
+    if (status != ROTARY_OK)
+        export_family_free(&exported->family);
+    return status;
+}
+
+static void release(struct exported *exported)
+{
+    export_rotation_free(&exported->rotation);
+    export_family_free(&exported->family);
+}
+
+rotary_status export_model_check(const struct export_model_call *call, rotary_error *error)
+{
+    struct exported exported;
+    rotary_status status = find(&exported, call, error);
+    if (status == ROTARY_OK)
+        release(&exported);
+    return status;
+}
+
+static rotary_status fail_memory(const struct export_model_call *call, rotary_error *error)
+{
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory to export it", call->where);
+}
+
+/* ---- a folder of transformers ---- */
+
+/* A token's id, or null. */
+static json_t *token_json(int32_t token)
+{
+    return token >= 0 ? json_integer(token) : json_null();
+}
+
+static bool add_tokens(json_t *object, const struct export_vocabulary *vocabulary)
+{
+    return json_object_set_new(object, "bos_token_id", token_json(vocabulary->begin)) == 0 &&
+           json_object_set_new(object, "eos_token_id", token_json(vocabulary->end)) == 0 &&
+           json_object_set_new(object, "pad_token_id", token_json(vocabulary->padding)) == 0;
+}
+
+/* The rotation as current versions of transformers have it, in rope_parameters, and as earlier ones do. */
+static bool add_rotation(json_t *object, const struct export_rotation *rotation)
+{
+    json_t *parameters = export_rotation_parameters(rotation), *scaling = json_copy(parameters);
+    const char *type = json_string_value(json_object_get(parameters, "rope_type"));
+    json_object_del(scaling, "rope_theta");
+    bool plain = type && strcmp(type, "default") == 0;
+    bool done =
+        type && scaling && json_object_set_new(object, "rope_theta", json_real(rotation->base)) == 0 &&
+        json_object_set_new(object, "rope_scaling", plain ? json_null() : json_incref(scaling)) == 0 &&
+        json_object_set(object, "rope_parameters", parameters) == 0;
+    json_decref(parameters);
+    json_decref(scaling);
+    return done;
+}
+
+/* config.json; NULL without memory. */
+static json_t *make_config(const struct exported *exported)
+{
+    static const char *const types[] = {
+        [ROTARY_F32] = "float32", [ROTARY_F16] = "float16", [ROTARY_BF16] = "bfloat16"};
+    json_t *object = export_family_describe(&exported->family, "");
+    const char *type = types[exported->call->dtype];
+    bool done =
+        object &&
+        json_object_set_new(object, "architectures",
+                            json_pack("[s]", export_family_text(&exported->family, "architecture"))) == 0 &&
+        json_object_set_new(object, "model_type",
+                            json_string(export_family_text(&exported->family, "model_type"))) == 0 &&
+        json_object_set_new(object, "torch_dtype", json_string(type)) == 0 &&
+        json_object_set_new(object, "dtype", json_string(type)) == 0 &&
+        add_tokens(object, exported->call->vocabulary) && add_rotation(object, &exported->rotation);
+    if (done)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+static rotary_status write_object(const char *folder, const char *name, json_t *object, rotary_error *error)
+{
+    char path[FILE_PATH_BYTES];
+    rotary_status status = file_path(path, folder, name, error);
+    return status == ROTARY_OK ? file_replace_json(path, object, error) : status;
+}
+
+static rotary_status write_config(const struct exported *exported, const char *folder, rotary_error *error)
+{
+    json_t *config = make_config(exported), *generation = json_object();
+    bool done = config && generation && add_tokens(generation, exported->call->vocabulary) &&
+                json_object_set_new(generation, "_from_model_config", json_true()) == 0;
+    rotary_status status =
+        done ? write_object(folder, "config.json", config, error) : fail_memory(exported->call, error);
+    if (status == ROTARY_OK)
+        status = write_object(folder, "generation_config.json", generation, error);
+    json_decref(config);
+    json_decref(generation);
+    return status;
+}
+
+static rotary_status write_file(const struct export_file *file, const char *folder, rotary_error *error)
+{
+    char path[FILE_PATH_BYTES];
+    if (file->object)
+        return write_object(folder, file->name, file->object, error);
+    rotary_status status = file_path(path, folder, file->name, error);
+    return status == ROTARY_OK ? file_replace(path, file->bytes, file->count, error) : status;
+}
+
+static rotary_status write_tensors(const struct export_tensors *list, const char *folder, rotary_error *error)
+{
+    char path[FILE_PATH_BYTES];
+    json_t *metadata = json_pack("{s:s}", "format", "pt"); /* without which transformers reads no file */
+    rotary_status status = file_path(path, folder, "model.safetensors", error);
+    if (status == ROTARY_OK)
+        status = safetensors_replace(path, list->tensors, list->count, metadata, error);
+    json_decref(metadata);
+    return status;
+}
+
+/* Removes what an interrupted export may have left: a file of another vocabulary must not stay. */
+static void clear(const char *folder)
+{
+    static const char *const names[] = {
+        "config.json",    "generation_config.json", "model.safetensors",      "tokenizer.model",
+        "tokenizer.json", "tokenizer_config.json",  "special_tokens_map.json"};
+    char path[FILE_PATH_BYTES];
+    rotary_error ignored;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (file_path(path, folder, names[i], &ignored) == ROTARY_OK)
+            (void)unlink(path);
+}
+
+/* A folder may be empty: rmdir() succeeds then, and says of any other what is wrong. */
+static rotary_status check_absent(const char *path, rotary_error *error)
+{
+    if (rmdir(path) == 0 || errno == ENOENT)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "%s is there already: wanted a name for a folder that is not", path);
+}
+
+/* Writes all files into a folder that is there. */
+static rotary_status fill_folder(const struct exported *exported, const struct export_tensors *list,
+                                 const char *folder, rotary_error *error)
+{
+    const struct export_vocabulary *vocabulary = exported->call->vocabulary;
+    rotary_status status = write_tensors(list, folder, error);
+    for (int i = 0; i < vocabulary->file_count && status == ROTARY_OK; i++)
+        status = write_file(&vocabulary->files[i], folder, error);
+    return status == ROTARY_OK ? write_config(exported, folder, error) : status;
+}
+
+static rotary_status write_folder(const struct exported *exported, const struct export_tensors *list,
+                                  rotary_error *error)
+{
+    const char *path = exported->call->path;
+    char folder[FILE_PATH_BYTES];
+    int length = (int)strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    if (snprintf(folder, sizeof folder, "%.*s.next", length, path) >= (int)sizeof folder)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%.80s...: the path is too long", path);
+    rotary_status status = check_absent(path, error);
+    if (status == ROTARY_OK)
+        status = file_make_folder(folder, error);
+    if (status != ROTARY_OK)
+        return status;
+    clear(folder);
+    status = fill_folder(exported, list, folder, error);
+    if (status == ROTARY_OK)
+        status = file_rename(folder, path, error);
+    if (status != ROTARY_OK) {
+        clear(folder);
+        (void)rmdir(folder);
+    }
+    return status;
+}
+
+/* ---- a file of GGUF ---- */
+
+/* ggml's number of a file's type: that of most of its tensors. */
+static json_int_t file_type(rotary_dtype dtype)
+{
+    static const json_int_t types[] = {[ROTARY_F32] = 0, [ROTARY_F16] = 1, [ROTARY_BF16] = 32};
+    return types[dtype];
+}
+
+/* The metadata, and the factors of the frequencies, [pairs]; NULL without memory. */
+static json_t *make_metadata(const struct exported *exported, float *factors, bool *has_factors)
+{
+    const struct export_model_call *call = exported->call;
+    const char *architecture = export_family_text(&exported->family, "architecture");
+    char prefix[64];
+    snprintf(prefix, sizeof prefix, "%s.", architecture);
+    json_t *metadata =
+               json_pack("{s:s, s:s, s:i, s:i, s:I}", "general.architecture", architecture, "general.name",
+                         call->name, "general.quantization_version", 2, "general.alignment", GGUF_ALIGNMENT,
+                         "general.file_type", file_type(call->dtype)),
+           *described = export_family_describe(&exported->family, prefix);
+    bool done = metadata && described && json_object_update(metadata, described) == 0 &&
+                export_rotation_gguf(&exported->rotation, architecture, metadata, factors, has_factors) &&
+                json_object_update(metadata, call->vocabulary->metadata) == 0;
+    json_decref(described);
+    if (done)
+        return metadata;
+    json_decref(metadata);
+    return NULL;
+}
+
+/* The list has room for one tensor more, the factors. */
+static rotary_status write_gguf(const struct exported *exported, struct export_tensors *list,
+                                rotary_error *error)
+{
+    const struct export_model_call *call = exported->call;
+    const int64_t pairs = rotary_rope_pairs(exported->rotation.plan);
+    float *factors = calloc((size_t)pairs, sizeof *factors);
+    bool has_factors = false;
+    json_t *metadata = factors ? make_metadata(exported, factors, &has_factors) : NULL;
+    if (has_factors)
+        list->tensors[list->count++] = (struct safetensor){.name = "rope_freqs.weight",
+                                                           .dtype = ROTARY_F32,
+                                                           .dimensions = 1,
+                                                           .shape = {pairs},
+                                                           .data = factors};
+    rotary_status status = metadata ? gguf_replace(call->path, metadata, list->tensors, list->count, error)
+                                    : fail_memory(call, error);
+    json_decref(metadata);
+    free(factors);
+    return status;
+}
+
+/* ---- either ---- */
+
+static rotary_pairing pairing_of(const struct export_family *family)
+{
+    const bool interleaved = strcmp(export_family_text(family, "pairing"), "interleaved") == 0;
+    return interleaved ? ROTARY_PAIRING_INTERLEAVED : ROTARY_PAIRING_HALF;
+}
+
+static void count_written(const struct exported *exported, const struct export_tensors *list,
+                          struct export_written *written)
+{
+    const char *type = json_string_value(json_object_get(exported->family.entry, "model_type"));
+    *written = (struct export_written){.tensors = list->count};
+    snprintf(written->model_type, sizeof written->model_type, "%s", type);
+    for (int i = 0; i < list->count; i++)
+        written->bytes +=
+            safetensors_elements(&list->tensors[i]) * (int64_t)rotary_dtype_size(list->tensors[i].dtype);
+}
+
+rotary_status export_model_write(const struct export_model_call *call, struct export_written *written,
+                                 rotary_error *error)
+{
+    const bool gguf = call->format == EXPORT_GGUF;
+    struct exported exported;
+    struct export_tensors list;
+    rotary_status status = find(&exported, call, error);
+    if (status != ROTARY_OK)
+        return status;
+    const struct export_tensors_call tensors = {.parameters = call->parameters,
+                                                .config = call->config,
+                                                .family = &exported.family,
+                                                .pairing = pairing_of(&exported.family),
+                                                .dtype = call->dtype,
+                                                .vectors_f32 = gguf};
+    status = export_tensors_make(&list, &tensors, call->where, error);
+    if (status == ROTARY_OK) {
+        status = gguf ? write_gguf(&exported, &list, error) : write_folder(&exported, &list, error);
+        if (status == ROTARY_OK)
+            count_written(&exported, &list, written);
+        export_tensors_free(&list);
+    }
+    release(&exported);
+    return status;
+}

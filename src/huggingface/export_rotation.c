@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "huggingface/export_rotation.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- reading ---- */
+
+/* What neither format expresses. */
+static rotary_status check(const struct export_rotation *rotation, const char *where, rotary_error *error)
+{
+    const rotary_rope_config *plan = &rotation->config.rope.plan;
+    const char *wrong = NULL;
+    if (!rotation->config.rotate_query_key)
+        wrong = "nothing is rotated, wanted a rotation of all layers";
+    else if (plan->rotary_start != 0)
+        wrong = "\"span\" is \"back\", wanted \"front\": the channels that are rotated come first";
+    else if (plan->axes != ROTARY_AXES_ONE)
+        wrong = "positions have several axes, wanted one, that of text";
+    else if (plan->scaling == ROTARY_SCALING_PROPORTIONAL)
+        wrong = "rope_type is proportional, wanted another: these models rotate all pairs of the span";
+    else if (plan->pair_factors || plan->inverse_frequencies)
+        wrong = "the rotation has a list of its own, pair_factors or inverse_frequencies: wanted a rope_type";
+    else if (plan->xpos_scale != 0)
+        wrong = "queries and keys have magnitudes by position (xpos), wanted none";
+    else if (plan->table_dtype != ROTARY_F32)
+        wrong = "cosines and sines are rounded to 16 bits (\"tables\"), wanted \"f32\"";
+    else if (plan->scaling != ROTARY_SCALING_YARN && plan->scaling != ROTARY_SCALING_LONGROPE &&
+             rotary_rope_attention_factor(rotation->plan) != 1.0)
+        wrong = "\"attention_factor\" is not 1, wanted 1: of these scalings yarn and longrope alone have one";
+    else if (rotary_rope_softmax_factor(rotation->plan) != 1.0)
+        wrong = "\"mscale_all_dim\" scales the softmax too, as models of DeepSeek alone do: wanted none";
+    return wrong ? rotary_fail(error, ROTARY_UNSUPPORTED, "%s: %s", where, wrong) : ROTARY_OK;
+}
+
+/* The base whose frequencies the plan has, which are its powers: the last pair's has the most digits. */
+static double base_of(const rotary_rope *plan)
+{
+    const int64_t last = rotary_rope_pairs(plan) - 1;
+    const double frequency = rotary_rope_inverse_frequencies(plan)[last];
+    return pow(frequency, -(double)(last + 1) / (double)last);
+}
+
+/* Whether it is dynamic and changes nothing up to max_position_embeddings, as that of transformers does. */
+static bool is_unchanged(const rotary_rope_config *plan, int64_t original)
+{
+    return plan->scaling == ROTARY_SCALING_DYNAMIC_NTK && plan->sequence_length <= original;
+}
+
+/* Whether the plan's frequencies are powers of a base that only its lengths say. */
+static bool is_other_base(const rotary_rope_config *plan, int64_t original)
+{
+    return plan->scaling == ROTARY_SCALING_NTK ||
+           (plan->scaling == ROTARY_SCALING_DYNAMIC_NTK && !is_unchanged(plan, original));
+}
+
+static void derive(struct export_rotation *rotation)
+{
+    const rotary_rope_config *plan = &rotation->config.rope.plan;
+    rotation->original = plan->original_positions > 0 ? plan->original_positions : plan->max_positions;
+    rotation->factor = plan->factor;
+    if (plan->factor == 0 && rotation->original > 0)
+        rotation->factor = (double)plan->max_positions / (double)rotation->original;
+    rotation->base = is_other_base(plan, rotation->original) ? base_of(rotation->plan) : plan->base;
+}
+
+rotary_status export_rotation_read(struct export_rotation *rotation, const struct transformer_config *config,
+                                   const char *where, rotary_error *error)
+{
+    struct export_rotation read = {.plan = NULL};
+    const char *type = config->sliding_window > 0 ? "sliding_attention" : "full_attention";
+    rotary_status status = rotation_config_read(config, type, &read.config, error);
+    if (status != ROTARY_OK)
+        return status;
+    read.config.rope.plan.table_positions = 1;
+    if (read.config.rotate_query_key)
+        status = rotary_rope_create(&read.plan, &read.config.rope.plan, error);
+    if (status == ROTARY_OK)
+        status = check(&read, where, error);
+    if (status == ROTARY_OK) {
+        derive(&read);
+        *rotation = read;
+    } else {
+        export_rotation_free(&read);
+    }
+    return status;
+}
+
+void export_rotation_free(struct export_rotation *rotation)
+{
+    rotary_rope_destroy(rotation->plan);
+    rotation_config_free(&rotation->config);
+    *rotation = (struct export_rotation){.plan = NULL};
+}
+
+/* ---- transformers ---- */
+
+static json_t *list_of(const double *numbers, int64_t count)
+{
+    json_t *list = json_array();
+    for (int64_t i = 0; i < count; i++)
+        json_array_append_new(list, json_real(numbers[i]));
+    return list;
+}
+
+static json_t *yarn_parameters(const struct export_rotation *rotation)
+{
+    const rotary_rope_config *plan = &rotation->config.rope.plan;
+    return json_pack("{s:s, s:f, s:f, s:I, s:f, s:f, s:f, s:b}", "rope_type", "yarn", "rope_theta",
+                     rotation->base, "factor", rotation->factor, "original_max_position_embeddings",
+                     (json_int_t)rotation->original, "attention_factor",
+                     rotary_rope_attention_factor(rotation->plan), "beta_fast", plan->beta_fast, "beta_slow",
+                     plan->beta_slow, "truncate", plan->truncate);
+}
+
+static json_t *longrope_parameters(const struct export_rotation *rotation)
+{
+    const rotary_rope_config *plan = &rotation->config.rope.plan;
+    const int64_t pairs = rotary_rope_pairs(rotation->plan);
+    const bool is_long = plan->sequence_length > rotation->original;
+    const double *in_force = is_long ? plan->long_factors : plan->short_factors;
+    return json_pack("{s:s, s:f, s:f, s:I, s:f, s:o, s:o}", "rope_type", "longrope", "rope_theta",
+                     rotation->base, "factor", rotation->factor, "original_max_position_embeddings",
+                     (json_int_t)rotation->original, "attention_factor",
+                     rotary_rope_attention_factor(rotation->plan), "short_factor", list_of(in_force, pairs),
+                     "long_factor", list_of(is_long ? in_force : plan->long_factors, pairs));
+}
+
+static json_t *llama3_parameters(const struct export_rotation *rotation)
+{
+    const rotary_rope_config *plan = &rotation->config.rope.plan;
+    return json_pack("{s:s, s:f, s:f, s:I, s:f, s:f}", "rope_type", "llama3", "rope_theta", rotation->base,
+                     "factor", rotation->factor, "original_max_position_embeddings",
+                     (json_int_t)rotation->original, "low_freq_factor", plan->low_frequency_factor,
+                     "high_freq_factor", plan->high_frequency_factor);
+}
+
+json_t *export_rotation_parameters(const struct export_rotation *rotation)
+{
+    const rotary_rope_config *plan = &rotation->config.rope.plan;
+    switch (plan->scaling) {
+    case ROTARY_SCALING_LINEAR:
+        return json_pack("{s:s, s:f, s:f}", "rope_type", "linear", "rope_theta", rotation->base, "factor",
+                         rotation->factor);
+    case ROTARY_SCALING_YARN:
+        return yarn_parameters(rotation);
+    case ROTARY_SCALING_LONGROPE:
+        return longrope_parameters(rotation);
+    case ROTARY_SCALING_LLAMA3:
+        return llama3_parameters(rotation);
+    default:
+        if (is_unchanged(plan, rotation->original))
+            return json_pack("{s:s, s:f, s:f}", "rope_type", "dynamic", "rope_theta", rotation->base,
+                             "factor", rotation->factor);
+        return json_pack("{s:s, s:f}", "rope_type", "default", "rope_theta", rotation->base);
+    }
+}
+
+/* ---- GGUF ---- */
+
+/* "<architecture>.rope.<name>" */
+static bool set(json_t *metadata, const char *architecture, const char *name, json_t *value)
+{
+    char key[96];
+    snprintf(key, sizeof key, "%s.rope.%s", architecture, name);
+    return json_object_set_new(metadata, key, value) == 0;
+}
+
+/* Whether llama.cpp computes the same from YaRN's own keys: it rounds the ends of the ramp, and older
+ * versions have no other beta_fast and beta_slow than the defaults. */
+static bool has_own_yarn(const struct export_rotation *rotation)
+{
+    const rotary_rope_config *plan = &rotation->config.rope.plan;
+    return plan->scaling == ROTARY_SCALING_YARN && plan->truncate && plan->beta_fast == 32 &&
+           plan->beta_slow == 1 && rotation->factor >= 1;
+}
+
+static bool set_yarn(const struct export_rotation *rotation, const char *architecture, json_t *metadata)
+{
+    /* llama.cpp multiplies the factor of the file by this one. */
+    const double own = 1.0 + 0.1 * log(rotation->factor),
+                 rest = rotary_rope_attention_factor(rotation->plan) / own;
+    return set(metadata, architecture, "scaling.type", json_string("yarn")) &&
+           set(metadata, architecture, "scaling.factor", json_real(rotation->factor)) &&
+           set(metadata, architecture, "scaling.original_context_length",
+               json_integer((json_int_t)rotation->original)) &&
+           (fabs(rest - 1.0) < 1e-7 || set(metadata, architecture, "scaling.attn_factor", json_real(rest)));
+}
+
+/* The frequencies of the base, divided by those of the plan. */
+static void fill_factors(const struct export_rotation *rotation, float *factors)
+{
+    const int64_t pairs = rotary_rope_pairs(rotation->plan);
+    const double *frequencies = rotary_rope_inverse_frequencies(rotation->plan);
+    for (int64_t i = 0; i < pairs; i++)
+        factors[i] = (float)(pow(rotation->base, -(double)i / (double)pairs) / frequencies[i]);
+}
+
+bool export_rotation_gguf(const struct export_rotation *rotation, const char *architecture, json_t *metadata,
+                          float *factors, bool *has_factors)
+{
+    const rotary_scaling scaling = rotation->config.rope.plan.scaling;
+    const double magnitude = rotary_rope_attention_factor(rotation->plan);
+    bool done = set(metadata, architecture, "freq_base", json_real(rotation->base));
+    *has_factors = false;
+    if (has_own_yarn(rotation))
+        return done && set_yarn(rotation, architecture, metadata);
+    if (scaling == ROTARY_SCALING_LINEAR)
+        done = done && set(metadata, architecture, "scaling.type", json_string("linear")) &&
+               set(metadata, architecture, "scaling.factor", json_real(rotation->factor));
+    *has_factors = scaling == ROTARY_SCALING_YARN || scaling == ROTARY_SCALING_LONGROPE ||
+                   scaling == ROTARY_SCALING_LLAMA3;
+    if (*has_factors)
+        fill_factors(rotation, factors);
+    return done &&
+           (magnitude == 1.0 || set(metadata, architecture, "scaling.attn_factor", json_real(magnitude)));
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "text/tokenizer_export.h"
+
+#include "base/fail.h"
+#include "text/tokenizer_type.h"
+
+#include <string.h>
+
+struct token_text tokenizer_model_file(const struct tokenizer *tokenizer)
+{
+    return tokenizer->type == &tokenizer_sentencepiece ? tokenizer->type->file_bytes(tokenizer)
+                                                       : (struct token_text){NULL, 0};
+}
+
+/* ---- parts of a tokenizer.json ---- */
+
+/* ByteLevel's letter for a byte, in UTF-8, and its length: bytes that are printed are themselves, as Latin-1,
+ * and the others are the code points from U+0100 on (Radford et al. 2019, bytes_to_unicode). */
+static size_t byte_letter(int byte, char letter[2])
+{
+    static const unsigned char first_printed[] = {0x21, 0xa1, 0xae}, last_printed[] = {0x7e, 0xac, 0xff};
+    int point = 0x100;
+    for (int other = 0; other <= byte; other++) {
+        bool printed = false;
+        for (int i = 0; i < 3; i++)
+            printed = printed || (other >= first_printed[i] && other <= last_printed[i]);
+        if (printed && other == byte)
+            point = byte;
+        else if (!printed && other < byte)
+            point++;
+    }
+    if (point < 0x80) {
+        letter[0] = (char)point;
+        return 1;
+    }
+    letter[0] = (char)(0xc0 | point >> 6);
+    letter[1] = (char)(0x80 | (point & 0x3f));
+    return 2;
+}
+
+static bool is_special(const struct tokenizer *tokenizer, int32_t token)
+{
+    const struct special_tokens special = tokenizer->special;
+    return token == special.padding || token == special.unknown || token == special.begin ||
+           token == special.end || token == special.mask;
+}
+
+/* The text of a token in the vocabulary. */
+static json_t *vocabulary_key(const struct tokenizer *tokenizer, int32_t token, bool by_byte)
+{
+    const struct token_text text = tokenizer_text(tokenizer, token);
+    char letter[2];
+    if (!by_byte || is_special(tokenizer, token))
+        return json_stringn(text.bytes, (size_t)text.count);
+    return json_stringn(letter, byte_letter((unsigned char)text.bytes[0], letter));
+}
+
+/* {text: id, ...}; NULL without memory. */
+static json_t *make_vocabulary(const struct tokenizer *tokenizer, bool by_byte)
+{
+    json_t *vocabulary = json_object();
+    bool done = vocabulary != NULL;
+    for (int32_t token = 0; token < tokenizer->size && done; token++) {
+        json_t *key = vocabulary_key(tokenizer, token, by_byte);
+        done = key && json_object_set_new(vocabulary, json_string_value(key), json_integer(token)) == 0;
+        json_decref(key);
+    }
+    if (done)
+        return vocabulary;
+    json_decref(vocabulary);
+    return NULL;
+}
+
+/* The special tokens; NULL without memory. */
+static json_t *make_added(const struct tokenizer *tokenizer)
+{
+    json_t *list = json_array();
+    for (int32_t token = 0; token < tokenizer->size; token++) {
+        const struct token_text text = tokenizer_text(tokenizer, token);
+        if (is_special(tokenizer, token))
+            json_array_append_new(list, json_pack("{s:i, s:s%, s:b, s:b, s:b, s:b, s:b}", "id", (int)token,
+                                                  "content", text.bytes, (size_t)text.count, "single_word", 0,
+                                                  "lstrip", 0, "rstrip", 0, "normalized", 0, "special", 1));
+    }
+    return list;
+}
+
+/* Every match of a regular expression is a word, and what is between them is none. */
+static json_t *cut_by(const char *pattern)
+{
+    return json_pack("{s:s, s:{s:s}, s:s, s:b}", "type", "Split", "pattern", "Regex", pattern, "behavior",
+                     "Removed", "invert", 1);
+}
+
+/* Every byte is a word. */
+static json_t *cut_bytes(void)
+{
+    return json_pack("{s:s, s:[{s:s, s:b, s:b, s:b}, o]}", "type", "Sequence", "pretokenizers", "type",
+                     "ByteLevel", "add_prefix_space", 0, "trim_offsets", 0, "use_regex", 0,
+                     cut_by("[\\s\\S]"));
+}
+
+/* White space is that of C. A mark is a word, unless it is an inner one (text/words.c). */
+#define SPACE "\\x09-\\x0d "
+#define MARK  "\\p{P}\\p{S}"
+static const char words_pattern[] = "[^" SPACE "]+", characters_pattern[] = "[^" SPACE "]",
+                  marks_pattern[] =
+                      "[" MARK "]|[^" MARK SPACE "](?:[^" MARK SPACE "]|['\\x{2019}\\-\\x{2010}](?=[^" MARK
+                      "\\x00-\\x20])|(?<=[0-9])[.,:](?=[0-9]))*";
+
+/* What the file of a tokenizer of words says of them. */
+static bool has_flag(const struct tokenizer *tokenizer, const char *flag)
+{
+    json_t *object = json_object();
+    bool has =
+        object && tokenizer->type->save(tokenizer, object) && json_is_true(json_object_get(object, flag));
+    json_decref(object);
+    return has;
+}
+
+/* ---- the file ---- */
+
+struct parts {
+    json_t *cut, *decoder;
+    bool by_byte;
+};
+
+static void make_parts(const struct tokenizer *tokenizer, struct parts *parts)
+{
+    *parts = (struct parts){.by_byte = tokenizer->type != &tokenizer_words};
+    if (parts->by_byte) {
+        parts->cut = cut_bytes();
+        parts->decoder = json_pack("{s:s, s:b, s:b, s:b}", "type", "ByteLevel", "add_prefix_space", 0,
+                                   "trim_offsets", 0, "use_regex", 0);
+    } else if (has_flag(tokenizer, "characters")) {
+        parts->cut = cut_by(characters_pattern);
+        parts->decoder = json_pack("{s:s}", "type", "Fuse");
+    } else {
+        parts->cut = cut_by(has_flag(tokenizer, "punctuation") ? marks_pattern : words_pattern);
+        parts->decoder = json_null(); /* which puts spaces between words */
+    }
+}
+
+rotary_status tokenizer_export_json(const struct tokenizer *tokenizer, json_t **object, rotary_error *error)
+{
+    const struct tokenizer_type *type = tokenizer->type;
+    *object = NULL;
+    if (type != &tokenizer_characters && type != &tokenizer_bytes && type != &tokenizer_words)
+        return ROTARY_OK;
+    struct parts parts;
+    make_parts(tokenizer, &parts);
+    *object =
+        json_pack("{s:s, s:n, s:n, s:o, s:n, s:o, s:n, s:o, s:{s:s, s:o, s:s}}", "version", "1.0",
+                  "truncation", "padding", "added_tokens", make_added(tokenizer), "normalizer",
+                  "pre_tokenizer", parts.cut, "post_processor", "decoder", parts.decoder, "model", "type",
+                  "WordLevel", "vocab", make_vocabulary(tokenizer, parts.by_byte), "unk_token", "<unk>");
+    return *object ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to export a tokenizer");
+}

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+# rotary export: what it writes, what its options change, what it refuses.
+. "$(dirname "$0")/support.sh"
+
+llama="--set norm=rms_norm --set hidden_act=swiglu --set bias=false --precision f32"
+# A run whose rate rises until it diverges, so that its best model is not the last.
+# shellcheck disable=SC2086 # lists of words
+{
+    does 0 train index $tiny $llama --steps 9 --set evaluate_every=1 --set learning_rate=1 --set warmup_steps=9 --out run
+    does 0 train index $tiny $llama --steps 1 --position roper --out roper
+    does 0 train index $tiny $llama --steps 1 --set norm=layer_norm --out norm
+}
+cp -r run kept
+
+# ---- folders ----
+
+does 0 export run --format huggingface --out folder --json
+has model_type '"llama"'
+has format '"huggingface"'
+has dtype '"f32"'
+has output '"folder"'
+has tensors 12
+[ "$(ls folder | tr '\n' ' ')" = "config.json generation_config.json model.safetensors tokenizer.json tokenizer_config.json " ] ||
+    complain "the folder has $(ls folder | tr '\n' ' ')"
+cp folder/config.json out
+has architectures.0 '"LlamaForCausalLM"'
+has hidden_size 16
+has num_key_value_heads 2
+has rope_parameters.rope_type '"default"'
+does 0 export run/ --format huggingface --out same
+says "same: a model of type llama, 12 tensors of "
+[ "$(fingerprint folder)" = "$(fingerprint same)" ] || complain "two exports of a run are not the same"
+does 0 export run --format huggingface --out best --checkpoint best
+cmp -s folder/model.safetensors best/model.safetensors && complain "--checkpoint best is the last"
+does 0 export run --format huggingface --out half --dtype bf16
+does 0 export run --format huggingface --out f16 --dtype f16
+[ "$(wc -c <half/model.safetensors)" -lt "$(wc -c <folder/model.safetensors)" ] || complain "--dtype bf16 is not smaller"
+cmp -s half/model.safetensors f16/model.safetensors && complain "--dtype f16 is bf16"
+mkdir empty
+does 0 export run --format huggingface --out empty
+[ "$(fingerprint folder)" = "$(fingerprint empty)" ] || complain "an empty folder is not taken"
+refuses 1 "folder is there already: wanted a name for a folder that is not" export run --format huggingface --out folder
+does 0 export run --format huggingface --out with/its/parents/
+[ "$(fingerprint folder)" = "$(fingerprint with/its/parents)" ] || complain "another path is another model"
+[ "$(find . -name '*.next')" = "" ] || complain "there is a folder that is not complete"
+
+# ---- files ----
+
+does 0 export run --format gguf --out model.gguf
+says "model.gguf: a model of type llama"
+[ "$(head -c 4 model.gguf)" = GGUF ] || complain "model.gguf is no file of GGUF"
+does 0 export run --format gguf --out again.gguf
+cmp model.gguf again.gguf || complain "two files of a run are not the same"
+does 0 export run --format gguf --out model.gguf --dtype f16
+cmp -s model.gguf again.gguf && complain "--dtype f16 changes nothing"
+
+# ---- what is refused ----
+
+refuses 2 "export wants --format huggingface or gguf, and --out PATH" export run --out x
+refuses 2 "export wants --format huggingface or gguf, and --out PATH" export run --format gguf
+refuses 2 '--format is "onnx", wanted huggingface or gguf' export run --format onnx --out x
+refuses 2 "would replace" export run --format gguf --out run/model.safetensors
+refuses 1 'roper: position is "roper", which no model of transformers has' export roper --format huggingface --out x
+refuses 1 'roper: position is "roper", which no model of llama.cpp has' export roper --format gguf --out x
+refuses 1 'norm: norm is "layer_norm", which no model of transformers has: wanted "rms_norm"' export norm --format huggingface --out x
+refuses 1 "absent" export absent --format gguf --out x
+refuses 1 "absent/x" export run --format gguf --out absent/x
+[ ! -e x ] || complain "a refused export left something"
+[ "$(fingerprint run)" = "$(fingerprint kept)" ] || complain "an export changed its run"
+finish
