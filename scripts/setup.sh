@@ -24,6 +24,7 @@ have() {
     libdnnl-dev) has_header dnnl.h ;;
     libjansson-dev) has_header jansson.h ;;
     libunistring-dev) has_header unictype.h ;;
+    libpcre2-dev) printf '#define PCRE2_CODE_UNIT_WIDTH 8\n#include <pcre2.h>\n' | cc -E -x c - -o /dev/null ;;
     zlib1g-dev) has_header zlib.h ;;
     libzstd-dev) has_header zstd.h ;;
     libbz2-dev) has_header bzlib.h ;;
@@ -84,6 +85,8 @@ need_build_tools() {
     [ -z "$missing" ] || die "These are missing and cannot be installed:$missing (names of Debian 12 packages$why). Install them and run this again."
     install g++ libsentencepiece-dev
     [ -z "$missing" ] || say "Continuing without:$missing (names of Debian 12 packages$why). The program will have no SentencePiece."
+    install libpcre2-dev
+    [ -z "$missing" ] || say "Continuing without:$missing (names of Debian 12 packages$why). The program will not read a tokenizer.json with regular expressions."
     install zlib1g-dev libzstd-dev libbz2-dev
     [ -z "$missing" ] || say "Continuing without:$missing (names of Debian 12 packages$why). The program will not read texts that they decompress."
 }

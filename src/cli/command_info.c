@@ -14,6 +14,7 @@
 #include "kernel/attention/attention_kernels.h"
 #include "kernel/layer/layer_kernels.h"
 #include "kernel/rope/rope_kernels.h"
+#include "text/pattern.h"
 #include "text/sentencepiece.h"
 #include "text/unicode.h"
 
@@ -114,10 +115,11 @@ static rotary_status print_json(const struct about *about, rotary_error *error)
     json_t *kernels = json_object();
     for (int i = 0; i < GROUPS; i++)
         json_object_set_new(kernels, groups[i].name, json_string(group_isa(i, about->backend.isa)));
-    char unicode[UNICODE_LIBRARY_BYTES];
+    char unicode[UNICODE_LIBRARY_BYTES], pattern[PATTERN_LIBRARY_BYTES];
     json_t *libraries =
-        json_pack("{s:s, s:s, s:s, s:s?}", "oneDNN", about->matmul, "jansson", jansson_version_str(),
-                  "libunistring", unicode_library(unicode), "SentencePiece", sentencepiece_version());
+        json_pack("{s:s, s:s, s:s, s:s?, s:s?}", "oneDNN", about->matmul, "jansson", jansson_version_str(),
+                  "libunistring", unicode_library(unicode), "SentencePiece", sentencepiece_version(), "PCRE2",
+                  pattern_library(pattern));
     for (int i = COMPRESSION_NONE + 1; i < COMPRESSIONS; i++) {
         const char *version = compression_version((enum compression)i);
         json_object_set_new(libraries, compression_library((enum compression)i),
@@ -157,8 +159,9 @@ static void print_text(const struct about *about)
     printf("  %-15s %s\n\nlinked:\n", "matmul", about->matmul);
     print_library("jansson", jansson_version_str());
     print_library("SentencePiece", sentencepiece_version());
-    char unicode[UNICODE_LIBRARY_BYTES];
+    char unicode[UNICODE_LIBRARY_BYTES], pattern[PATTERN_LIBRARY_BYTES];
     print_library("libunistring", unicode_library(unicode));
+    print_library("PCRE2", pattern_library(pattern));
     for (int i = COMPRESSION_NONE + 1; i < COMPRESSIONS; i++)
         print_library(compression_library((enum compression)i), compression_version((enum compression)i));
 }

@@ -15,8 +15,10 @@ const struct command command_tokenize = {
     .name = "tokenize",
     .operands = "COMMAND",
     .summary = "trains tokenizers, and makes tokens of text and text of tokens",
-    .more = "A tokenizer is a file: a SentencePiece model (.model, of this program or any other), a JSON "
-            "object that this program wrote, or BERT's vocab.txt or tokenizer.json.",
+    .more =
+        "A tokenizer is a file: a SentencePiece model (.model, of this program or any other), a JSON "
+        "object that this program wrote, BERT's vocab.txt, or the tokenizer.json of a model (GPT-2, Llama 3, "
+        "Qwen2, Mistral, Gemma and others).",
     .example = "rotary tokenize train --input text.txt --model text.model --vocab-size 4000\n"
                "learns 4,000 pieces of words from the lines of a file",
     .below = commands_below,

@@ -77,22 +77,19 @@ static rotary_status encode(void *context, const struct text_line *line, rotary_
 
 /* ---- results ---- */
 
-/* Whether a text has white space, other control characters, or what is not UTF-8. */
-static bool is_plain(const struct token_text *text)
-{
-    for (int64_t i = 0; i < text->count; i++)
-        if ((unsigned char)text->bytes[i] <= ' ' || text->bytes[i] == 0x7f)
-            return false;
-    return utf8_valid_bytes(text->bytes, text->count) == text->count;
-}
-
+/* Prints a text with \x20 for white space, other control characters and bytes that are no UTF-8. */
 static void print_piece(const struct token_text *text)
 {
-    if (is_plain(text))
-        fwrite(text->bytes, 1, (size_t)text->count, stdout);
-    else
-        for (int64_t i = 0; i < text->count; i++)
-            printf("\\x%02x", (unsigned)(unsigned char)text->bytes[i]);
+    for (int64_t at = 0, length; at < text->count; at += length) {
+        const unsigned char byte = (unsigned char)text->bytes[at];
+        length = utf8_character_bytes(text->bytes + at, text->count - at);
+        if (length > 0 && byte > ' ' && byte != 0x7f) {
+            fwrite(text->bytes + at, 1, (size_t)length, stdout);
+        } else {
+            printf("\\x%02x", (unsigned)byte);
+            length = 1;
+        }
+    }
 }
 
 static void print(const void *context, bool json)

@@ -42,6 +42,11 @@ struct special_tokens tokenizer_special(const struct tokenizer *tokenizer)
     return tokenizer->special;
 }
 
+struct token_frame tokenizer_frame(const struct tokenizer *tokenizer)
+{
+    return tokenizer->frame;
+}
+
 struct token_text tokenizer_text(const struct tokenizer *tokenizer, int32_t token)
 {
     return tokenizer->type->text(tokenizer, token);

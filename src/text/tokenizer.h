@@ -7,7 +7,8 @@
  *     words        what white space separates, or each character; what is not in the vocabulary is unknown
  *     bytes        one token per byte, whatever the text
  *     sentencepiece  pieces of words, learned from text (text/sentencepiece.h)
- *     wordpiece    BERT's pieces of words, from a vocabulary (text/wordpiece.h)
+ *     huggingface  a tokenizer.json of the library tokenizers, as most models have
+ * (text/huggingface_tokenizer.h) wordpiece    BERT's pieces of words, from a vocabulary (text/wordpiece.h)
  */
 #ifndef ROTARY_TEXT_TOKENIZER_H
 #define ROTARY_TEXT_TOKENIZER_H
@@ -23,10 +24,18 @@ extern const char *const tokenizer_names[]; /* NULL-terminated, in the order of 
 
 struct tokenizer;
 
+enum { TOKENIZER_MAX_TOKENS = 1 << 20 }; /* of what is read from a JSON object */
+
 /* Tokens that stand for no text of their own; -1 where there is none. No text is encoded as one of them,
- * except that words out of the vocabulary are `unknown`. */
+ * except that words out of the vocabulary are `unknown`, and that a tokenizer.json may give them a text. */
 struct special_tokens {
     int32_t padding, unknown, begin, end, mask;
+};
+
+/* Which special tokens the models of a tokenizer expect around a text, as a tokenizer.json says. They are not
+ * among those that tokenizer_encode appends. Of other files none is said. */
+struct token_frame {
+    bool begin, end;
 };
 
 /* The distinct bytes of the zero-terminated `alphabet`, in order of first appearance. No special tokens. */
@@ -64,6 +73,8 @@ enum tokenizer_kind tokenizer_kind(const struct tokenizer *tokenizer);
 /* The number of tokens, special ones included. */
 int64_t tokenizer_size(const struct tokenizer *tokenizer);
 struct special_tokens tokenizer_special(const struct tokenizer *tokenizer);
+
+struct token_frame tokenizer_frame(const struct tokenizer *tokenizer);
 
 /* The text of a token, not zero-terminated; of a special one its name. It lives as long as the tokenizer. */
 struct token_text {

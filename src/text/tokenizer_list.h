@@ -13,6 +13,7 @@ struct tokenizer_type; /* text/tokenizer_type.h */
     TOKENIZER(WORDS, words)                                                                                  \
     TOKENIZER(BYTES, bytes)                                                                                  \
     TOKENIZER(SENTENCEPIECE, sentencepiece)                                                                  \
+    TOKENIZER(HUGGINGFACE, huggingface)                                                                      \
     TOKENIZER(WORDPIECE, wordpiece)
 
 #endif

@@ -15,6 +15,7 @@ struct tokenizer {
     const struct tokenizer_type *type;
     int64_t size;
     struct special_tokens special;
+    struct token_frame frame;
 };
 
 struct tokenizer_type {

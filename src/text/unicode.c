@@ -91,6 +91,23 @@ bool unicode_is_nonspacing_mark(uint32_t point)
     return uc_is_general_category_withtable(point, UC_CATEGORY_MASK_Mn);
 }
 
+bool unicode_is_mark(uint32_t point)
+{
+    return uc_is_general_category_withtable(point, UC_CATEGORY_MASK_M);
+}
+
+bool unicode_is_white_space(uint32_t point)
+{
+    return uc_is_property_white_space(point);
+}
+
+bool unicode_is_word(uint32_t point)
+{
+    return uc_is_property_alphabetic(point) || uc_is_property_join_control(point) ||
+           uc_is_general_category_withtable(point,
+                                            UC_CATEGORY_MASK_M | UC_CATEGORY_MASK_Nd | UC_CATEGORY_MASK_Pc);
+}
+
 int unicode_decompose(uint32_t point, uint32_t parts[UNICODE_PARTS_MAX])
 {
     int count = 1;
@@ -127,19 +144,30 @@ static bool is_final_sigma(const uint32_t *points, int64_t count, int64_t at)
            (after == count || !uc_is_property_cased(points[after]));
 }
 
-int64_t unicode_lower(const uint32_t *points, int64_t count, uint32_t *lower)
+enum { CAPITAL_SIGMA = 0x3a3, FINAL_SIGMA = 0x3c2, DOTTED_I = 0x130, DOT_ABOVE = 0x307 };
+
+int64_t unicode_lower_each(const uint32_t *points, int64_t count, uint32_t *lower)
 {
-    enum { CAPITAL_SIGMA = 0x3a3, FINAL_SIGMA = 0x3c2, DOTTED_I = 0x130, DOT_ABOVE = 0x307 };
     uint32_t *to = lower;
     for (int64_t i = 0; i < count; i++) {
-        if (points[i] == CAPITAL_SIGMA && is_final_sigma(points, count, i)) {
-            *to++ = FINAL_SIGMA;
-        } else if (points[i] == DOTTED_I) { /* the only one that becomes two */
+        if (points[i] == DOTTED_I) { /* the only one that becomes two */
             *to++ = 'i';
             *to++ = DOT_ABOVE;
         } else {
             *to++ = uc_tolower(points[i]);
         }
+    }
+    return to - lower;
+}
+
+int64_t unicode_lower(const uint32_t *points, int64_t count, uint32_t *lower)
+{
+    uint32_t *to = lower;
+    for (int64_t i = 0; i < count; i++) {
+        if (points[i] == CAPITAL_SIGMA && is_final_sigma(points, count, i))
+            *to++ = FINAL_SIGMA;
+        else
+            to += unicode_lower_each(&points[i], 1, to);
     }
     return to - lower;
 }
@@ -160,6 +188,19 @@ rotary_status unicode_lowercase(const char *text, int64_t bytes, char **lower, i
     made[*lower_bytes] = 0;
     free(points);
     *lower = made;
+    return ROTARY_OK;
+}
+
+rotary_status unicode_normalize(enum unicode_form form, const char *text, int64_t bytes, char **normal,
+                                int64_t *normal_bytes, rotary_error *error)
+{
+    const uninorm_t forms[] = {UNINORM_NFC, UNINORM_NFD, UNINORM_NFKC, UNINORM_NFKD};
+    size_t count = 0;
+    *normal = (char *)u8_normalize(forms[form], (const uint8_t *)text, (size_t)bytes, NULL, &count);
+    if (!*normal)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a normal form of %lld bytes",
+                           (long long)bytes);
+    *normal_bytes = (int64_t)count;
     return ROTARY_OK;
 }
 

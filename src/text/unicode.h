@@ -28,6 +28,11 @@ bool unicode_is_symbol(uint32_t point);
 /* The categories Cc, Cf and Co: control characters, characters of format, private use. */
 bool unicode_is_control(uint32_t point);
 bool unicode_is_nonspacing_mark(uint32_t point); /* the category Mn */
+bool unicode_is_mark(uint32_t point);            /* the categories Mn, Mc and Me */
+/* The property White_Space, which unicode_is_space has and U+001C to U+001F have not. */
+bool unicode_is_white_space(uint32_t point);
+/* \w of Unicode's regular expressions (UTS #18): letters, marks, digits, connectors, joiners. */
+bool unicode_is_word(uint32_t point);
 
 /* The canonical decomposition of a code point, complete but for the order of marks; itself, if it has none.
  * `parts` has room for UNICODE_PARTS_MAX; returns how many there are. */
@@ -41,9 +46,17 @@ int unicode_combining_class(uint32_t point);
  * are. */
 enum { UNICODE_LOWER_MAX = 2 };
 int64_t unicode_lower(const uint32_t *points, int64_t count, uint32_t *lower);
+/* Likewise, each by itself: a final sigma is one like any other. */
+int64_t unicode_lower_each(const uint32_t *points, int64_t count, uint32_t *lower);
 /* Likewise of UTF-8: *lower has *lower_bytes bytes and a zero byte after them; the caller frees it. */
 ROTARY_CHECKED rotary_status unicode_lowercase(const char *text, int64_t bytes, char **lower,
                                                int64_t *lower_bytes, rotary_error *error);
+
+/* The normal forms of Unicode (UAX #15). */
+enum unicode_form { UNICODE_NFC, UNICODE_NFD, UNICODE_NFKC, UNICODE_NFKD };
+/* A normal form of UTF-8 text: *normal has *normal_bytes bytes; the caller frees it. */
+ROTARY_CHECKED rotary_status unicode_normalize(enum unicode_form form, const char *text, int64_t bytes,
+                                               char **normal, int64_t *normal_bytes, rotary_error *error);
 
 /* The version of libunistring, "1.0.0". */
 enum { UNICODE_LIBRARY_BYTES = 24 };

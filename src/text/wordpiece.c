@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "file/file.h"
 #include "text/piece_trie.h"
+#include "text/special_tokens.h"
 #include "text/tokenizer_type.h"
 #include "text/utf8.h"
 #include "text/wordpiece_parts.h"
@@ -132,7 +133,8 @@ rotary_status wordpiece_create(struct tokenizer **tokenizer, const struct wordpi
         return status;
     struct wordpiece *made = calloc(1, sizeof *made);
     if (made) {
-        made->tokenizer = (struct tokenizer){&tokenizer_wordpiece, count, config->special};
+        made->tokenizer =
+            (struct tokenizer){.type = &tokenizer_wordpiece, .size = count, .special = config->special};
         made->rules = config->rules;
         made->pool = malloc((size_t)bytes + 1);
         made->begins = malloc(((size_t)count + 1) * sizeof *made->begins);
@@ -197,17 +199,14 @@ int64_t wordpiece_decode(const struct tokenizer *tokenizer, const int32_t *token
 bool wordpiece_save(const struct tokenizer *tokenizer, json_t *object)
 {
     const struct bert_rules *rules = &of(tokenizer)->rules;
-    const struct special_tokens *special = &tokenizer->special;
     json_t *pieces = json_array();
     for (int64_t i = 0; i < tokenizer->size; i++) {
         const struct token_text piece = wordpiece_text(tokenizer, (int32_t)i);
         file_json_append(&pieces, json_stringn(piece.bytes, (size_t)piece.count));
     }
-    json_t *keys =
-        json_pack("{s:b, s:b, s:b, s:{s:i, s:i, s:i, s:i, s:i}, s:o}", "lower_case", rules->lower_case,
-                  "strip_accents", rules->strip_accents, "split_chinese", rules->split_chinese,
-                  "special_tokens", "padding", special->padding, "unknown", special->unknown, "begin",
-                  special->begin, "end", special->end, "mask", special->mask, "pieces", pieces);
+    json_t *keys = json_pack("{s:b, s:b, s:b, s:o, s:o}", "lower_case", rules->lower_case, "strip_accents",
+                             rules->strip_accents, "split_chinese", rules->split_chinese, "special_tokens",
+                             special_tokens_object(&tokenizer->special), "pieces", pieces);
     bool done = keys && json_object_update(object, keys) == 0;
     json_decref(keys);
     return done;

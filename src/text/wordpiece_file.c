@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "text/special_tokens.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,19 +50,6 @@ static rotary_status read_flag(const json_t *object, const char *key, bool *flag
     return ROTARY_OK;
 }
 
-/* The name of a special token: a text, or an object with it as its "content"; null: there is none. */
-static rotary_status read_name(const json_t *object, const char *key, const char **name, const char *path,
-                               rotary_error *error)
-{
-    const json_t *value = json_object_get(object, key);
-    if (!value)
-        return ROTARY_OK;
-    *name = json_string_value(json_is_object(value) ? json_object_get(value, "content") : value);
-    if (*name || json_is_null(value))
-        return ROTARY_OK;
-    return rotary_fail(error, ROTARY_BAD_FILE, "%s: \"%s\" is no token, wanted its text", path, key);
-}
-
 static rotary_status read_settings(struct wordpiece_settings *settings, const char *path, rotary_error *error)
 {
     const json_t *object = settings->object;
@@ -80,7 +68,7 @@ static rotary_status read_settings(struct wordpiece_settings *settings, const ch
                              "%s: \"do_basic_tokenize\" is false, wanted true: text is not split into words",
                              path);
     for (int i = 0; i < WORDPIECE_SPECIAL && status == ROTARY_OK; i++)
-        status = read_name(object, special_rows[i].key, &settings->names[i], path, error);
+        status = special_name_read(object, special_rows[i].key, &settings->names[i], path, error);
     return status;
 }
 

@@ -3,6 +3,7 @@
  * WordPiece as a type of tokenizers, and its files in a run's folder.
  */
 #include "base/fail.h"
+#include "text/special_tokens.h"
 #include "text/wordpiece_file.h"
 #include "text/wordpiece_parts.h"
 
@@ -18,40 +19,20 @@ static rotary_status read_rule(const json_t *object, const char *key, bool *rule
     return ROTARY_OK;
 }
 
-static rotary_status read_special(const json_t *object, const char *key, int32_t *token, const char *path,
-                                  rotary_error *error)
-{
-    const json_t *value = json_object_get(json_object_get(object, "special_tokens"), key);
-    json_int_t id = json_integer_value(value);
-    if (!json_is_integer(value) || id < -1 || id >= WORDPIECE_MAX_PIECES)
-        return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%s has no valid \"special_tokens\": wanted \"%s\", a token or -1", path, key);
-    *token = (int32_t)id;
-    return ROTARY_OK;
-}
-
 static rotary_status read_config(struct wordpiece_config *config, const json_t *object, const char *path,
                                  rotary_error *error)
 {
     struct bert_rules *rules = &config->rules;
-    struct special_tokens *special = &config->special;
     const struct {
         const char *key;
         bool *rule;
-        int32_t *token;
-    } rows[] = {{"lower_case", &rules->lower_case, NULL},
-                {"strip_accents", &rules->strip_accents, NULL},
-                {"split_chinese", &rules->split_chinese, NULL},
-                {"padding", NULL, &special->padding},
-                {"unknown", NULL, &special->unknown},
-                {"begin", NULL, &special->begin},
-                {"end", NULL, &special->end},
-                {"mask", NULL, &special->mask}};
+    } rows[] = {{"lower_case", &rules->lower_case},
+                {"strip_accents", &rules->strip_accents},
+                {"split_chinese", &rules->split_chinese}};
     rotary_status status = ROTARY_OK;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0] && status == ROTARY_OK; i++)
-        status = rows[i].rule ? read_rule(object, rows[i].key, rows[i].rule, path, error)
-                              : read_special(object, rows[i].key, rows[i].token, path, error);
-    return status;
+        status = read_rule(object, rows[i].key, rows[i].rule, path, error);
+    return status == ROTARY_OK ? special_tokens_read(&config->special, object, path, error) : status;
 }
 
 static rotary_status read_pieces(const json_t *list, struct token_text *pieces, const char *path,

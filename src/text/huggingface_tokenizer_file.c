@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reads a tokenizer.json, part by part.
+ */
+#include "base/fail.h"
+#include "file/file.h"
+#include "text/bert_words.h"
+#include "text/byte_characters.h"
+#include "text/huggingface_tokenizer.h"
+#include "text/json_part.h"
+#include "text/special_tokens.h"
+#include "text/utf8.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char settings_file[] = "tokenizer_config.json";
+
+/* Tokens may have no piece: so many more than there are pieces, and as many again. */
+enum { SPARE_TOKENS = 256, MAX_MERGES = 1 << 22 };
+
+/* What is read, with the file's own texts. */
+struct reading {
+    struct huggingface_tokenizer *made;
+    const json_t *model;
+    json_t *vocabulary; /* of the model: tokens by piece */
+    const char *path;
+    const char **raw; /* of each token, [size], as the file has it; NULL: none */
+    int64_t size;
+    struct text_buffer text, scratch;
+};
+
+static rotary_status fail_memory(const char *path, rotary_error *error)
+{
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", path);
+}
+
+bool huggingface_tokenizer_is_object(const json_t *object)
+{
+    const json_t *model = json_object_get(object, "model");
+    const char *type = json_string_value(json_object_get(model, "type"));
+    return !json_object_get(object, "format") && json_is_object(model) &&
+           (!type || strcmp(type, "WordPiece") != 0);
+}
+
+/* ---- tokens ---- */
+
+/* The token of a piece; -1: there is none. */
+static int32_t find_piece(const struct reading *reading, const char *piece)
+{
+    const json_t *value = json_object_get(reading->vocabulary, piece);
+    return value ? (int32_t)json_integer_value(value) : -1;
+}
+
+/* Counts the tokens: one more than the greatest. */
+static rotary_status measure(struct reading *reading, rotary_error *error)
+{
+    const struct added_tokens *added = &reading->made->added;
+    const json_int_t pieces = (json_int_t)json_object_size(reading->vocabulary);
+    const json_int_t limit = 2 * (pieces + added->count) + SPARE_TOKENS;
+    const char *piece;
+    json_t *value;
+    json_object_foreach (reading->vocabulary, piece, value) {
+        json_int_t id = json_integer_value(value);
+        if (!json_is_integer(value) || id < 0 || id >= limit || id >= TOKENIZER_MAX_TOKENS)
+            return rotary_fail(error, ROTARY_BAD_FILE,
+                               "%s: the id of \"%.80s\" in \"vocab\" is not valid: wanted 0 to %lld",
+                               reading->path, piece, (long long)limit - 1);
+        reading->size = id >= reading->size ? id + 1 : reading->size;
+    }
+    for (int64_t i = 0; i < added->count; i++) {
+        int32_t id = added->items[i].token;
+        if (id >= limit)
+            return rotary_fail(error, ROTARY_BAD_FILE,
+                               "%s: the id %d of the added token \"%.80s\" is not valid: wanted 0 to %lld",
+                               reading->path, (int)id, added->items[i].content.bytes, (long long)limit - 1);
+        reading->size = id >= reading->size ? id + 1 : reading->size;
+    }
+    return ROTARY_OK;
+}
+
+static rotary_status take_pieces(struct reading *reading, rotary_error *error)
+{
+    const char *piece;
+    json_t *value;
+    json_object_foreach (reading->vocabulary, piece, value) {
+        const char **raw = &reading->raw[json_integer_value(value)];
+        if (*raw)
+            return rotary_fail(error, ROTARY_BAD_FILE, "%s: \"%.80s\" and \"%.80s\" have the same id %lld",
+                               reading->path, *raw, piece, (long long)json_integer_value(value));
+        *raw = piece;
+    }
+    return ROTARY_OK;
+}
+
+/* An added token is a piece with that id, or has an id of its own. */
+static rotary_status take_added(struct reading *reading, rotary_error *error)
+{
+    struct added_tokens *added = &reading->made->added;
+    for (int64_t i = 0; i < added->count; i++) {
+        const struct added_token *token = &added->items[i];
+        const char *content = token->content.bytes, *before = reading->raw[token->token];
+        int32_t piece = find_piece(reading, content);
+        if ((piece >= 0 && piece != token->token) || (before && strcmp(before, content) != 0))
+            return rotary_fail(error, ROTARY_BAD_FILE,
+                               "%s: the id %d of the added token \"%.80s\" is not its own: \"vocab\" or "
+                               "another one has it",
+                               reading->path, (int)token->token, content);
+        reading->raw[token->token] = token->normal ? token->normal : content;
+        reading->made->flags[token->token] |= token->special ? TOKEN_SPECIAL : 0;
+    }
+    return ROTARY_OK;
+}
+
+static rotary_status read_tokens(struct reading *reading, rotary_error *error)
+{
+    struct huggingface_tokenizer *made = reading->made;
+    rotary_status status = measure(reading, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (reading->size == 0)
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s: the \"vocab\" is empty", reading->path);
+    reading->raw = calloc((size_t)reading->size, sizeof *reading->raw);
+    made->flags = calloc((size_t)reading->size, sizeof *made->flags);
+    made->text_begins = calloc((size_t)reading->size + 1, sizeof *made->text_begins);
+    if (!reading->raw || !made->flags || !made->text_begins)
+        return fail_memory(reading->path, error);
+    made->tokenizer.size = reading->size;
+    status = take_pieces(reading, error);
+    return status == ROTARY_OK ? take_added(reading, error) : status;
+}
+
+/* ---- texts ---- */
+
+static unsigned char flags_of(const struct text_buffer *text, const char *raw)
+{
+    int64_t length = text->count > 0 ? utf8_character_bytes(text->bytes, text->count) : 0;
+    uint32_t first = length > 0 ? utf8_code_point(text->bytes, length) : 0x80;
+    unsigned char flags = 0;
+    if (first > ' ' && !bert_is_chinese(first))
+        flags |= TOKEN_CONTINUES;
+    if (strchr(raw, ' '))
+        flags |= TOKEN_KEEPS_SPACES;
+    return flags;
+}
+
+/* Decodes each token by itself. */
+static rotary_status read_texts(struct reading *reading, rotary_error *error)
+{
+    struct huggingface_tokenizer *made = reading->made;
+    struct text_buffer *text = &reading->text;
+    rotary_status status = ROTARY_OK;
+    for (int64_t token = 0; token < reading->size && status == ROTARY_OK; token++) {
+        const char *raw = reading->raw[token] ? reading->raw[token] : "";
+        text->count = 0;
+        status = text_buffer_append(text, raw, (int64_t)strlen(raw), error);
+        if (status == ROTARY_OK)
+            status = piece_decoder_apply(&made->decoder, text, &reading->scratch, error);
+        if (status == ROTARY_OK)
+            status = text_buffer_append(&made->texts, text->bytes, text->count, error);
+        made->text_begins[token + 1] = made->texts.count;
+        made->flags[token] |= flags_of(text, raw);
+    }
+    return status == ROTARY_OK ? text_buffer_reserve(&made->texts, 1, error) : status;
+}
+
+/* ---- pieces ---- */
+
+/* Adds a piece as texts have it. One with a character that stands for no byte is never found. */
+static rotary_status add_piece(struct reading *reading, int32_t token, const char *piece, rotary_error *error)
+{
+    struct huggingface_tokenizer *made = reading->made;
+    struct text_buffer *text = &reading->text;
+    int64_t bytes = (int64_t)strlen(piece);
+    bool complete = true;
+    text->count = 0;
+    rotary_status status = made->pre_tokenizer.bytes
+                               ? byte_characters_append(piece, bytes, text, &complete, error)
+                               : text_buffer_append(text, piece, bytes, error);
+    if (status != ROTARY_OK || !complete || text->count == 0)
+        return status;
+    if (piece_table_add(&made->pieces, token, text->bytes, text->count))
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_BAD_FILE, "%s: the piece \"%.80s\" is there twice", reading->path,
+                       piece);
+}
+
+static rotary_status read_pieces(struct reading *reading, rotary_error *error)
+{
+    int64_t bytes = 0;
+    const char *piece;
+    json_t *value;
+    json_object_foreach (reading->vocabulary, piece, value)
+        bytes += (int64_t)strlen(piece);
+    if (!piece_table_create(&reading->made->pieces, reading->size, bytes))
+        return fail_memory(reading->path, error);
+    rotary_status status = ROTARY_OK;
+    json_object_foreach (reading->vocabulary, piece, value) {
+        if (status == ROTARY_OK)
+            status = add_piece(reading, (int32_t)json_integer_value(value), piece, error);
+    }
+    return status;
+}
+
+/* ---- BPE ---- */
+
+/* The two sides of a merge: "a b", or ["a", "b"]. False if it is neither. */
+static bool read_sides(const json_t *entry, struct text_buffer *text, const char **left, const char **right,
+                       rotary_error *error)
+{
+    const char *both = json_string_value(entry), *space = both ? strchr(both, ' ') : NULL;
+    if (json_is_array(entry) && json_array_size(entry) == 2) {
+        *left = json_string_value(json_array_get(entry, 0));
+        *right = json_string_value(json_array_get(entry, 1));
+        return *left && *right;
+    }
+    text->count = 0;
+    if (!space || strchr(space + 1, ' ') ||
+        text_buffer_append(text, both, (int64_t)strlen(both) + 1, error) != ROTARY_OK)
+        return false;
+    text->bytes[space - both] = '\0';
+    *left = text->bytes;
+    *right = text->bytes + (space - both) + 1;
+    return true;
+}
+
+static rotary_status read_merge(struct reading *reading, size_t number, const json_t *entry,
+                                struct bpe_merge *merge, rotary_error *error)
+{
+    const char *left, *right;
+    if (!read_sides(entry, &reading->text, &left, &right, error))
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s: entry %zu of \"merges\" is not valid: wanted two pieces", reading->path,
+                           number);
+    struct text_buffer *merged = &reading->scratch;
+    merged->count = 0;
+    rotary_status status = text_buffer_append(merged, left, (int64_t)strlen(left), error);
+    if (status == ROTARY_OK)
+        status = text_buffer_append(merged, right, (int64_t)strlen(right) + 1, error);
+    if (status != ROTARY_OK)
+        return status;
+    *merge = (struct bpe_merge){find_piece(reading, left), find_piece(reading, right),
+                                find_piece(reading, merged->bytes)};
+    if (merge->left >= 0 && merge->right >= 0 && merge->merged >= 0)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_BAD_FILE, "%s: entry %zu of \"merges\": \"%.80s\" is not in \"vocab\"",
+                       reading->path, number,
+                       merge->left < 0    ? left
+                       : merge->right < 0 ? right
+                                          : merged->bytes);
+}
+
+/* Keys of other variants of BPE, which must not be there. */
+static rotary_status check_bpe(const struct json_part *part, rotary_error *error)
+{
+    static const char *const affixes[] = {"continuing_subword_prefix", "end_of_word_suffix"};
+    const json_t *dropout = json_object_get(part->object, "dropout");
+    for (size_t i = 0; i < sizeof affixes / sizeof affixes[0]; i++) {
+        const char *affix = "";
+        rotary_status status = json_part_text(part, affixes[i], true, &affix, error);
+        if (status == ROTARY_OK && affix[0])
+            status = json_part_fail(part, affixes[i], "null, or an empty text", error);
+        if (status != ROTARY_OK)
+            return status;
+    }
+    if (json_number_value(dropout) != 0)
+        return json_part_fail(part, "dropout", "null, or 0", error);
+    return ROTARY_OK;
+}
+
+static rotary_status read_config(struct reading *reading, const struct json_part *part,
+                                 struct bpe_config *config, rotary_error *error)
+{
+    const char *unknown = NULL;
+    *config = (struct bpe_config){
+        .pieces = &reading->made->pieces, .bytes = reading->made->pre_tokenizer.bytes, .unknown = -1};
+    rotary_status status = check_bpe(part, error);
+    if (status == ROTARY_OK)
+        status = json_part_flag(part, "byte_fallback", &config->byte_fallback, error);
+    if (status == ROTARY_OK)
+        status = json_part_flag(part, "ignore_merges", &config->ignore_merges, error);
+    if (status == ROTARY_OK)
+        status = json_part_flag(part, "fuse_unk", &config->fuse_unknown, error);
+    if (status == ROTARY_OK)
+        status = json_part_text(part, "unk_token", true, &unknown, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (config->bytes && config->byte_fallback)
+        return json_part_fail(part, "byte_fallback", "false with ByteLevel", error);
+    config->unknown = unknown ? find_piece(reading, unknown) : -1;
+    if (unknown && config->unknown < 0)
+        return json_part_fail(part, "unk_token", "a piece of \"vocab\"", error);
+    for (int byte = 0; byte < 256; byte++) {
+        char name[8];
+        snprintf(name, sizeof name, "<0x%02X>", (unsigned)byte);
+        config->fallback[byte] = find_piece(reading, name);
+    }
+    return ROTARY_OK;
+}
+
+static rotary_status read_bpe(struct reading *reading, const struct json_part *part, rotary_error *error)
+{
+    const json_t *list = json_object_get(part->object, "merges");
+    struct bpe_config config;
+    rotary_status status = read_config(reading, part, &config, error);
+    if (status == ROTARY_OK && (!json_is_array(list) || json_array_size(list) > MAX_MERGES))
+        status = json_part_fail(part, "merges", "a list of at most four million", error);
+    if (status != ROTARY_OK)
+        return status;
+    struct bpe_merge *merges = malloc((json_array_size(list) + 1) * sizeof *merges);
+    if (!merges)
+        return fail_memory(reading->path, error);
+    for (size_t i = 0; i < json_array_size(list) && status == ROTARY_OK; i++)
+        status = read_merge(reading, i + 1, json_array_get(list, i), &merges[i], error);
+    if (status == ROTARY_OK)
+        status =
+            bpe_model_create(&reading->made->model, &config, merges, (int64_t)json_array_size(list), error);
+    free(merges);
+    reading->made->tokenizer.special.unknown = config.unknown;
+    return status;
+}
+
+static rotary_status read_model(struct reading *reading, rotary_error *error)
+{
+    const struct json_part part = {reading->model, "model", reading->path};
+    const char *type = json_part_type(&part);
+    if (strcmp(type, "BPE") != 0 && (type[0] || !json_object_get(reading->model, "merges")))
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s: the \"model\" is of type \"%.80s\", wanted \"BPE\" or \"WordPiece\"",
+                           reading->path, type);
+    reading->vocabulary = json_object_get(reading->model, "vocab");
+    if (!json_is_object(reading->vocabulary))
+        return json_part_fail(&part, "vocab", "ids by piece", error);
+    rotary_status status = read_tokens(reading, error);
+    if (status == ROTARY_OK)
+        status = read_texts(reading, error);
+    if (status == ROTARY_OK)
+        status = read_pieces(reading, error);
+    return status == ROTARY_OK ? read_bpe(reading, &part, error) : status;
+}
+
+/* ---- special tokens ---- */
+
+/* The token with a name; -1: there is none. */
+static int32_t find_token(const struct reading *reading, const char *name)
+{
+    const struct added_tokens *added = &reading->made->added;
+    for (int64_t i = 0; name && i < added->count; i++)
+        if (strcmp(added->items[i].content.bytes, name) == 0)
+            return added->items[i].token;
+    return name ? find_piece(reading, name) : -1;
+}
+
+/* One of the two tokens that a post-processor may put around a text. */
+static rotary_status frame(struct reading *reading, const char *name, bool begins, rotary_error *error)
+{
+    struct tokenizer *tokenizer = &reading->made->tokenizer;
+    bool *framed = begins ? &tokenizer->frame.begin : &tokenizer->frame.end;
+    int32_t token = find_token(reading, name);
+    if (token < 0 || *framed)
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           token < 0 ? "%s: the token \"%.80s\" of the post_processor is not there"
+                                     : "%s: the post_processor puts \"%.80s\" beside another token, wanted "
+                                       "one token before and one behind a text at most",
+                           reading->path, name ? name : "");
+    *framed = true;
+    *(begins ? &tokenizer->special.begin : &tokenizer->special.end) = token;
+    return ROTARY_OK;
+}
+
+/* {"Sequence": ...} is the text, {"SpecialToken": {"id": name}} a token before or behind it. */
+static rotary_status read_template(struct reading *reading, const struct json_part *part, rotary_error *error)
+{
+    const json_t *list = json_object_get(part->object, "single");
+    bool begins = true;
+    rotary_status status = ROTARY_OK;
+    if (!json_is_array(list))
+        return json_part_fail(part, "single", "a list", error);
+    for (size_t i = 0; i < json_array_size(list) && status == ROTARY_OK; i++) {
+        const json_t *entry = json_array_get(list, i), *token = json_object_get(entry, "SpecialToken");
+        if (token)
+            status = frame(reading, json_string_value(json_object_get(token, "id")), begins, error);
+        else if (json_object_get(entry, "Sequence") && begins)
+            begins = false;
+        else
+            status = json_part_fail(part, "single", "special tokens around one text", error);
+    }
+    return status;
+}
+
+/* "cls" and "sep" are a name and an id. */
+static rotary_status read_bert(struct reading *reading, const struct json_part *part, rotary_error *error)
+{
+    const char *cls = json_string_value(json_array_get(json_object_get(part->object, "cls"), 0));
+    const char *sep = json_string_value(json_array_get(json_object_get(part->object, "sep"), 0));
+    rotary_status status = frame(reading, cls, true, error);
+    return status == ROTARY_OK ? frame(reading, sep, false, error) : status;
+}
+
+static rotary_status read_processor(void *context, const struct json_part *part, rotary_error *error)
+{
+    const char *type = json_part_type(part);
+    if (strcmp(type, "ByteLevel") == 0) /* changes offsets alone */
+        return ROTARY_OK;
+    if (strcmp(type, "TemplateProcessing") == 0)
+        return read_template(context, part, error);
+    if (strcmp(type, "RobertaProcessing") == 0 || strcmp(type, "BertProcessing") == 0)
+        return read_bert(context, part, error);
+    return json_part_refuse(part, error);
+}
+
+/* Takes the names of a tokenizer_config.json, where what is taken so far has no token. */
+static rotary_status take_names(struct reading *reading, const json_t *settings, const char *path,
+                                rotary_error *error)
+{
+    struct special_tokens *special = &reading->made->tokenizer.special;
+    const struct {
+        const char *key;
+        int32_t *token;
+    } rows[] = {{"bos_token", &special->begin},   {"cls_token", &special->begin},
+                {"eos_token", &special->end},     {"sep_token", &special->end},
+                {"pad_token", &special->padding}, {"unk_token", &special->unknown},
+                {"mask_token", &special->mask}};
+    rotary_status status = ROTARY_OK;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && status == ROTARY_OK; i++) {
+        const char *name = NULL;
+        status = special_name_read(settings, rows[i].key, &name, path, error);
+        if (status == ROTARY_OK && *rows[i].token < 0)
+            *rows[i].token = find_token(reading, name);
+    }
+    return status;
+}
+
+/* Reads the names from the file beside `path`, if there is one. */
+static rotary_status read_names(struct reading *reading, rotary_error *error)
+{
+    char folder[FILE_PATH_BYTES], beside[FILE_PATH_BYTES];
+    bool found = false;
+    rotary_status status = file_folder_of(reading->path, folder, error);
+    if (status == ROTARY_OK)
+        status = file_path(beside, folder, settings_file, error);
+    if (status == ROTARY_OK)
+        status = file_find(beside, &found, error);
+    if (status != ROTARY_OK || !found)
+        return status;
+    json_t *settings;
+    status = file_read_real_json(beside, &settings, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = take_names(reading, settings, beside, error);
+    json_decref(settings);
+    return status;
+}
+
+/* Of a file of this program the numbers are there. */
+static rotary_status read_numbers(struct reading *reading, const json_t *object, rotary_error *error)
+{
+    struct special_tokens *special = &reading->made->tokenizer.special;
+    rotary_status status = special_tokens_read(special, object, reading->path, error);
+    const int32_t ids[] = {special->padding, special->unknown, special->begin, special->end, special->mask};
+    for (int i = 0; i < 5 && status == ROTARY_OK; i++)
+        if (ids[i] >= reading->size)
+            status = rotary_fail(error, ROTARY_BAD_FILE, "%s: the special token %d is not below %lld",
+                                 reading->path, (int)ids[i], (long long)reading->size);
+    return status;
+}
+
+/* ---- files ---- */
+
+static rotary_status read_parts(struct reading *reading, const json_t *file, rotary_error *error)
+{
+    struct huggingface_tokenizer *made = reading->made;
+    const char *path = reading->path;
+    rotary_status status =
+        text_normalizer_read(&made->normalizer, json_object_get(file, "normalizer"), path, error);
+    if (status == ROTARY_OK)
+        status =
+            pre_tokenizer_read(&made->pre_tokenizer, json_object_get(file, "pre_tokenizer"), path, error);
+    if (status == ROTARY_OK)
+        status = added_tokens_read(&made->added, json_object_get(file, "added_tokens"), &made->normalizer,
+                                   path, error);
+    if (status == ROTARY_OK)
+        status = piece_decoder_read(&made->decoder, json_object_get(file, "decoder"), path, error);
+    if (status == ROTARY_OK)
+        status = read_model(reading, error);
+    const struct json_part processor = {json_object_get(file, "post_processor"), "post_processor", path};
+    return status == ROTARY_OK ? json_part_each(&processor, "processors", read_processor, reading, error)
+                               : status;
+}
+
+/* Keeps the file's text, and lets go of what belongs to its object. */
+static rotary_status keep_file(struct huggingface_tokenizer *made, const json_t *file, const char *path,
+                               rotary_error *error)
+{
+    char *text = json_dumps(file, JSON_COMPACT);
+    if (!text)
+        return fail_memory(path, error);
+    made->file = (struct text_buffer){text, (int64_t)strlen(text), (int64_t)strlen(text)};
+    for (int64_t i = 0; i < made->added.count; i++)
+        made->added.items[i].content = (struct token_text){NULL, 0};
+    return ROTARY_OK;
+}
+
+rotary_status huggingface_tokenizer_load(struct tokenizer **tokenizer, const json_t *object, const char *path,
+                                         rotary_error *error)
+{
+    const bool ours = !huggingface_tokenizer_is_object(object);
+    const json_t *file = ours ? json_object_get(object, "file") : object;
+    struct huggingface_tokenizer *made = calloc(1, sizeof *made);
+    if (!made)
+        return fail_memory(path, error);
+    made->tokenizer = (struct tokenizer){.type = &tokenizer_huggingface, .special = {-1, -1, -1, -1, -1}};
+    struct reading reading = {.made = made, .model = json_object_get(file, "model"), .path = path};
+    rotary_status status = read_parts(&reading, file, error);
+    if (status == ROTARY_OK)
+        status = ours ? read_numbers(&reading, object, error) : read_names(&reading, error);
+    if (status == ROTARY_OK)
+        status = keep_file(made, file, path, error);
+    free(reading.raw);
+    text_buffer_free(&reading.text);
+    text_buffer_free(&reading.scratch);
+    if (status == ROTARY_OK)
+        *tokenizer = &made->tokenizer;
+    else
+        huggingface_tokenizer_destroy(&made->tokenizer);
+    return status;
+}

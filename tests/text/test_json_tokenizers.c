@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Tokenizers of the library `tokenizers`: the tokens and texts that it has, of every kind of tokenizer
+ * (tests/golden/make_json_tokenizer_goldens.py); what is saved; long words; what is refused.
+ */
+#include "file/file.h"
+#include "support/check.h"
+#include "support/scratch.h"
+#include "text/pattern.h"
+#include "text/tokenizer_type.h"
+#include "text/unicode.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROOM = 1 << 10, TEXT_ROOM = 1 << 13 };
+
+static const char *golden_path(const char *name)
+{
+    static char path[1024];
+    snprintf(path, sizeof path, "%s/tests/text/tokenizers/%s.json", getenv("ROTARY_SOURCE_DIR"), name);
+    return path;
+}
+
+static int64_t count_of(const json_t *list)
+{
+    return (int64_t)json_array_size(list);
+}
+
+static json_t *read_json(const char *path)
+{
+    json_t *object = NULL;
+    rotary_error error = {0};
+    if (!CHECK_INT(file_read_json(path, &object, &error), ROTARY_OK))
+        printf("%s\n", error.message);
+    return object;
+}
+
+/* The tokenizer of a file; NULL, and a failed check, if it is refused. */
+static struct tokenizer *load(const char *path)
+{
+    struct tokenizer *tokenizer = NULL;
+    rotary_error error = {0};
+    if (!CHECK_INT(tokenizer_load(&tokenizer, path, &error), ROTARY_OK))
+        printf("%s\n", error.message);
+    return tokenizer;
+}
+
+/* Without PCRE2 a file with a regular expression is refused, and says what is missing. */
+static struct tokenizer *load_kind(const char *kind)
+{
+    char version[PATTERN_LIBRARY_BYTES];
+    struct tokenizer *tokenizer = NULL;
+    rotary_error error = {0};
+    if (pattern_library(version))
+        return load(golden_path(kind));
+    rotary_status status = tokenizer_load(&tokenizer, golden_path(kind), &error);
+    if (status != ROTARY_OK) {
+        CHECK_INT(status, ROTARY_UNSUPPORTED);
+        CHECK_WORDS(error.message, "libpcre2-dev");
+    }
+    return tokenizer;
+}
+
+/* ---- tokens and texts ---- */
+
+static void check_tokens(const struct tokenizer *tokenizer, const char *text, int64_t bytes,
+                         const json_t *wanted)
+{
+    int32_t tokens[ROOM];
+    struct token_list list = {.tokens = tokens, .capacity = ROOM};
+    rotary_error error = {0};
+    if (!CHECK_INT(tokenizer_encode(tokenizer, text, bytes, &list, &error), ROTARY_OK))
+        printf("%s\n", error.message);
+    CHECK_INT(list.left_out, 0);
+    if (!CHECK_INT(list.count, count_of(wanted)))
+        return;
+    for (int64_t i = 0; i < list.count; i++)
+        if (!CHECK_INT(tokens[i], json_integer_value(json_array_get(wanted, (size_t)i))))
+            return;
+}
+
+/* The library writes U+FFFD for what is not UTF-8. */
+static void check_decoded(const struct tokenizer *tokenizer, const json_t *list, const char *wanted)
+{
+    static char text[TEXT_ROOM], repaired[4 * TEXT_ROOM];
+    static uint32_t points[TEXT_ROOM];
+    int32_t tokens[ROOM];
+    int64_t count = count_of(list);
+    for (int64_t i = 0; i < count; i++)
+        tokens[i] = (int32_t)json_integer_value(json_array_get(list, (size_t)i));
+    int64_t bytes = tokenizer_decode(tokenizer, tokens, count, text, sizeof text);
+    if (!CHECK(bytes < TEXT_ROOM) || !CHECK_INT((int64_t)strlen(text), bytes))
+        return;
+    int64_t length = unicode_encode(points, unicode_decode(text, bytes, points), repaired);
+    repaired[length] = '\0';
+    CHECK_TEXT(repaired, wanted);
+    char part[4] = {1, 1, 1, 1};
+    CHECK_INT(tokenizer_decode(tokenizer, tokens, count, part, 3), bytes);
+    CHECK(part[3] == 1 && strncmp(part, text, 2) == 0 && part[bytes < 2 ? bytes : 2] == '\0');
+}
+
+static void check_frame(const struct tokenizer *tokenizer, const json_t *wanted)
+{
+    const struct token_frame frame = tokenizer_frame(tokenizer);
+    const struct special_tokens special = tokenizer_special(tokenizer);
+    const json_t *before = json_array_get(wanted, 0), *behind = json_array_get(wanted, 1);
+    CHECK_INT(frame.begin, count_of(before));
+    CHECK_INT(frame.end, count_of(behind));
+    if (frame.begin)
+        CHECK_INT(special.begin, json_integer_value(json_array_get(before, 0)));
+    if (frame.end)
+        CHECK_INT(special.end, json_integer_value(json_array_get(behind, 0)));
+}
+
+static void check_golden(const struct tokenizer *tokenizer, const char *kind, const json_t *texts,
+                         const json_t *golden)
+{
+    const json_t *rows = json_object_get(golden, "rows");
+    check_about("%s", kind);
+    CHECK_INT(tokenizer_size(tokenizer), json_integer_value(json_object_get(golden, "size")));
+    check_frame(tokenizer, json_object_get(golden, "frame"));
+    CHECK_INT(count_of(rows), count_of(texts));
+    for (size_t i = 0; i < json_array_size(texts); i++) {
+        const json_t *text = json_array_get(texts, i), *row = json_array_get(rows, i);
+        const json_t *decoded = json_array_get(row, 1);
+        check_about("%s: \"%s\"", kind, json_string_value(text));
+        check_tokens(tokenizer, json_string_value(text), (int64_t)json_string_length(text),
+                     json_array_get(row, 0));
+        check_decoded(tokenizer, json_array_get(row, 0), json_string_value(decoded ? decoded : text));
+    }
+    check_about("%s", "");
+}
+
+/* What is saved is the same tokenizer, with the same checksum. */
+static void check_saved(const struct tokenizer *tokenizer, const char *kind, const json_t *texts,
+                        const json_t *golden)
+{
+    uint64_t before = 0, after = 1;
+    CHECK_INT(tokenizer_save(tokenizer, scratch_path("saved.json"), NULL), ROTARY_OK);
+    struct tokenizer *again = load(scratch_path("saved.json"));
+    if (!again)
+        return;
+    check_golden(again, kind, texts, golden);
+    CHECK_INT(tokenizer_checksum(tokenizer, &before, NULL), ROTARY_OK);
+    CHECK_INT(tokenizer_checksum(again, &after, NULL), ROTARY_OK);
+    CHECK(before == after);
+    tokenizer_destroy(again);
+}
+
+static void test_goldens(void)
+{
+    json_t *goldens = read_json(golden_path("goldens"));
+    const json_t *texts = json_object_get(goldens, "texts");
+    const char *kind;
+    json_t *golden;
+    int compared = 0;
+    CHECK(json_array_size(texts) > 100);
+    json_object_foreach (json_object_get(goldens, "kinds"), kind, golden) {
+        struct tokenizer *tokenizer = load_kind(kind);
+        if (!tokenizer)
+            continue;
+        compared++;
+        CHECK_INT(tokenizer_kind(tokenizer), TOKENIZER_HUGGINGFACE);
+        check_golden(tokenizer, kind, texts, golden);
+        check_saved(tokenizer, kind, texts, golden);
+        tokenizer_destroy(tokenizer);
+    }
+    CHECK(compared >= 2); /* without PCRE2 */
+    json_decref(goldens);
+}
+
+/* ---- a tokenizer of a few pieces ---- */
+
+#define MODEL(more)                                                                                          \
+    "\"model\":{\"type\":\"BPE\",\"unk_token\":\"?\"," more                                                  \
+    "\"vocab\":{\"?\":0,\"a\":1,\"b\":2,\"ab\":3,\"aa\":4,\"aab\":5,\"\\u2581\":6,\"</s>\":7,\"<s>\":8},"    \
+    "\"merges\":[\"a b\",[\"a\",\"a\"],\"a ab\"]}"
+#define LLAMA                                                                                                \
+    "\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\"\\u2581\"},"          \
+    "\"decoder\":{\"type\":\"Replace\",\"pattern\":{\"String\":\"\\u2581\"},\"content\":\" \"},"
+#define ADDED                                                                                                \
+    "\"added_tokens\":[{\"id\":7,\"content\":\"</s>\",\"special\":true,\"normalized\":false,"                \
+    "\"lstrip\":false,\"rstrip\":false,\"single_word\":false},{\"id\":8,\"content\":\"<s>\","                \
+    "\"special\":true}],"
+
+static const char few_pieces[] = "{\"version\":\"1.0\"," LLAMA ADDED MODEL("") "}";
+
+static struct tokenizer *load_text(const char *text)
+{
+    scratch_write(scratch_path("tokenizer.json"), text, strlen(text));
+    return load(scratch_path("tokenizer.json"));
+}
+
+static void check_few(const struct tokenizer *tokenizer, const char *text, int64_t bytes,
+                      const int32_t *wanted)
+{
+    int32_t tokens[16];
+    struct token_list list = {.tokens = tokens, .capacity = 16};
+    CHECK_INT(tokenizer_encode(tokenizer, text, bytes, &list, NULL), ROTARY_OK);
+    int64_t count = 0;
+    for (; wanted[count] >= 0; count++)
+        CHECK_INT(count < list.count ? tokens[count] : -1, wanted[count]);
+    CHECK_INT(list.count, count);
+}
+
+/* Merges in the order of their ranks, the leftmost first: "aab" is a and ab, which are aab; of "aaab" the
+ * last pair is merged first, then the first two. */
+static void test_few(void)
+{
+    struct tokenizer *tokenizer = load_text(few_pieces);
+    if (!tokenizer)
+        return;
+    check_few(tokenizer, "aab", 3, (const int32_t[]){5, -1});
+    check_few(tokenizer, "aaab", 4, (const int32_t[]){4, 3, -1});
+    check_few(tokenizer, "aaaaa", 5, (const int32_t[]){4, 4, 1, -1});
+    check_few(tokenizer, "a\0b", 3, (const int32_t[]){1, 0, 2, -1});
+    check_few(tokenizer, "xa yy", 5, (const int32_t[]){0, 1, 6, 0, 0, -1});
+    check_few(tokenizer, "<s>ab</s>", 9, (const int32_t[]){8, 3, 7, -1});
+    const struct token_text text = tokenizer_text(tokenizer, 6);
+    CHECK(text.count == 1 && text.bytes[0] == ' ');
+    CHECK(!tokenizer_continues_word(tokenizer, 6) && tokenizer_continues_word(tokenizer, 3));
+    CHECK_INT(tokenizer_special(tokenizer).unknown, 0);
+    CHECK_INT(tokenizer_special(tokenizer).begin, -1);
+    tokenizer_destroy(tokenizer);
+}
+
+/* Special tokens of the tokenizer_config.json, and after saving, where there is none. */
+static void test_names(void)
+{
+    static const char config[] = "{\"bos_token\":{\"content\":\"<s>\"},\"eos_token\":\"</s>\",\"pad_token\":"
+                                 "null,\"mask_token\":\"ab\",\"model_max_length\":1000000000000000000000000}";
+    scratch_write(scratch_path("tokenizer_config.json"), config, strlen(config));
+    struct tokenizer *tokenizer = load_text(few_pieces);
+    scratch_remove(scratch_path("tokenizer_config.json"));
+    if (!tokenizer)
+        return;
+    CHECK_INT(tokenizer_save(tokenizer, scratch_path("saved.json"), NULL), ROTARY_OK);
+    struct tokenizer *again = load(scratch_path("saved.json"));
+    for (int i = 0; i < 2; i++) {
+        const struct special_tokens special = tokenizer_special(i ? again : tokenizer);
+        CHECK(special.begin == 8 && special.end == 7 && special.padding == -1 && special.mask == 3 &&
+              special.unknown == 0);
+        CHECK(!tokenizer_frame(i ? again : tokenizer).begin);
+    }
+    tokenizer_destroy(tokenizer);
+    tokenizer_destroy(again);
+}
+
+/* A word of a million characters takes no more than a moment, and a list that is full counts what it lacks.
+ */
+static void test_long(void)
+{
+    enum { BYTES = 1 << 20 };
+    struct tokenizer *tokenizer = load_text(few_pieces);
+    char *text = malloc(BYTES);
+    int32_t tokens[4] = {-7, -7, -7, -7};
+    struct token_list list = {.tokens = tokens, .capacity = 3};
+    if (!tokenizer || !CHECK(text != NULL))
+        return;
+    memset(text, 'a', BYTES);
+    CHECK_INT(tokenizer_encode(tokenizer, text, BYTES, &list, NULL), ROTARY_OK);
+    CHECK(list.count == 3 && list.left_out == BYTES / 2 - 3 && tokens[2] == 4 && tokens[3] == -7);
+    free(text);
+    tokenizer_destroy(tokenizer);
+}
+
+static void test_refused_texts(void)
+{
+    struct tokenizer *tokenizer = load_text(few_pieces);
+    int32_t tokens[4] = {-7};
+    struct token_list list = {.tokens = tokens, .capacity = 4};
+    rotary_error error = {0};
+    CHECK_INT(tokenizer_encode(tokenizer, "a\0\0b\xff", 5, &list, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_WORDS(error.message, "0xff|position 5 ");
+    CHECK(list.count == 0 && tokens[0] == -7);
+    tokenizer_destroy(tokenizer);
+}
+
+/* ---- what is refused ---- */
+
+static void refuse(const char *text, const char *words)
+{
+    struct tokenizer *tokenizer = NULL;
+    rotary_error error = {0};
+    char version[PATTERN_LIBRARY_BYTES];
+    bool without = strstr(text, "Regex") && !pattern_library(version);
+    scratch_write(scratch_path("a.json"), text, strlen(text));
+    check_about("%s", text);
+    CHECK_INT(tokenizer_load(&tokenizer, scratch_path("a.json"), &error),
+              without ? ROTARY_UNSUPPORTED : ROTARY_BAD_FILE);
+    CHECK_WORDS(error.message, without ? "libpcre2-dev" : words);
+    CHECK_WORDS(error.message, "a.json");
+    CHECK(tokenizer == NULL);
+    check_about("%s", "");
+}
+
+#define PART(name, part) "{\"" name "\":" part "," MODEL("") "}"
+#define SPLIT(regex)     PART("pre_tokenizer", "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"" regex "\"}}")
+
+static void test_refused_parts(void)
+{
+    refuse(PART("normalizer", "{\"type\":\"Nmt\"}"), "normalizer of type \"Nmt\" is not supported");
+    refuse(PART("normalizer", "7"), "normalizer of type \"\"");
+    refuse(PART("normalizer", "{\"type\":\"Sequence\",\"normalizers\":7}"), "\"normalizers\"|a list");
+    refuse(PART("normalizer", "{\"type\":\"Prepend\"}"), "\"prepend\" of the normalizer \"Prepend\"|a text");
+    refuse(PART("normalizer", "{\"type\":\"Strip\",\"strip_left\":1}"), "\"strip_left\"|true or false");
+    refuse(PART("normalizer", "{\"type\":\"Replace\",\"pattern\":\"a\",\"content\":\"b\"}"), "\"pattern\"");
+    refuse(PART("normalizer", "{\"type\":\"Replace\",\"pattern\":{\"String\":\"\"},\"content\":\"b\"}"),
+           "\"pattern\"|not empty");
+    refuse(PART("pre_tokenizer", "{\"type\":\"UnicodeScripts\"}"), "\"UnicodeScripts\" is not supported");
+    refuse(PART("pre_tokenizer", "{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"ByteLevel\","
+                                 "\"use_regex\":false},{\"type\":\"Digits\"}]}"),
+           "\"Digits\" after ByteLevel");
+    refuse(PART("pre_tokenizer", "{\"type\":\"Metaspace\",\"replacement\":\"ab\"}"), "one character");
+    refuse(
+        PART("pre_tokenizer", "{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"last\"}"),
+        "never, first or always");
+    refuse(PART("pre_tokenizer", "{\"type\":\"Punctuation\",\"behavior\":\"Gone\"}"),
+           "\"behavior\"|Isolated");
+    refuse(PART("decoder", "{\"type\":\"CTC\"}"), "decoder of type \"CTC\"");
+    refuse(PART("decoder", "{\"type\":\"Strip\",\"content\":\" \",\"start\":1,\"stop\":0}"), "Fuse");
+    refuse(PART("decoder", "{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"Fuse\"},{\"type\":"
+                           "\"ByteFallback\"}]}"),
+           "\"ByteFallback\" at this place");
+    refuse(PART("post_processor", "{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":"
+                                  "\"<t>\"}},{\"Sequence\":{\"id\":\"A\"}}]}"),
+           "\"<t>\"|not there");
+    refuse(PART("post_processor", "{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":"
+                                  "\"<s>\"}},{\"SpecialToken\":{\"id\":\"</s>\"}},{\"Sequence\":{}}]}"),
+           "\"</s>\" beside another");
+    refuse(PART("added_tokens", "7"), "\"added_tokens\"");
+    refuse(PART("added_tokens", "[{\"content\":\"new\"}]"), "\"id\" of the added token");
+    refuse(PART("added_tokens", "[{\"id\":1000000,\"content\":\"new\"}]"), "1000000|\"new\"");
+    refuse(PART("added_tokens", "[{\"id\":3,\"content\":\"new\"}]"), "3|\"new\"|not its own");
+    refuse(PART("added_tokens", "[{\"id\":9,\"content\":\"ab\"}]"), "9|\"ab\"|not its own");
+}
+
+static void test_refused_expressions(void)
+{
+    refuse(SPLIT("(a"), "regular expression \"(a\" is invalid");
+    refuse(SPLIT("a*"), "matches the empty text");
+    refuse(SPLIT("[[a]b]"), "a class in a class at byte 2");
+    refuse(SPLIT("[a&&b]"), "an intersection");
+    refuse(SPLIT("[]a]"), "an empty class");
+    refuse(SPLIT("\\\\p{N}{1,3}+"), "a brace");
+    refuse(SPLIT("a{,3}"), "a brace");
+    refuse(SPLIT("\\\\bword"), "an escape");
+    refuse(SPLIT("(a)\\\\1"), "an escape");
+    refuse(SPLIT("(?P<n>a)"), "a group");
+    refuse(SPLIT("(*VERB)"), "a verb");
+    refuse(SPLIT("[\\\\W]"), "an escape");
+    refuse(SPLIT("\\\\p{Nothing}"), "is invalid");
+    refuse(SPLIT("a\\\\"), "an escape");
+}
+
+#define BPE(text) "{\"model\":{\"type\":\"BPE\"," text "}}"
+
+static void test_refused_models(void)
+{
+    refuse("{\"model\":{\"type\":\"WordLevel\",\"vocab\":{}}}", "\"WordLevel\", wanted \"BPE\"");
+    refuse("{\"model\":{}}", "type \"\", wanted");
+    refuse(BPE("\"merges\":[]"), "\"vocab\" of the model");
+    refuse(BPE("\"vocab\":{},\"merges\":[]"), "\"vocab\" is empty");
+    refuse(BPE("\"vocab\":{\"a\":0}"), "\"merges\"");
+    refuse(BPE("\"vocab\":{\"a\":-1},\"merges\":[]"), "id of \"a\"");
+    refuse(BPE("\"vocab\":{\"a\":1.5},\"merges\":[]"), "id of \"a\"");
+    refuse(BPE("\"vocab\":{\"a\":99999},\"merges\":[]"), "id of \"a\"|wanted 0 to ");
+    refuse(BPE("\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]"), "\"a\" and \"b\" have the same id 0");
+    refuse(BPE("\"vocab\":{\"a\":0},\"merges\":[\"a\"]"), "entry 1 of \"merges\"|two pieces");
+    refuse(BPE("\"vocab\":{\"a\":0},\"merges\":[\"a a a\"]"), "entry 1 of \"merges\"|two pieces");
+    refuse(BPE("\"vocab\":{\"a\":0},\"merges\":[[\"a\",7]]"), "entry 1 of \"merges\"|two pieces");
+    refuse(BPE("\"vocab\":{\"a\":0},\"merges\":[\"a b\"]"), "\"b\" is not in \"vocab\"");
+    refuse(BPE("\"vocab\":{\"a\":0},\"merges\":[\"a a\"]"), "\"aa\" is not in \"vocab\"");
+    refuse(BPE("\"vocab\":{\"a\":0},\"merges\":[],\"unk_token\":\"?\""), "\"unk_token\"|a piece");
+    refuse(BPE("\"vocab\":{\"a\":0},\"merges\":[],\"dropout\":0.1"), "\"dropout\"");
+    refuse(BPE("\"vocab\":{\"a\":0},\"merges\":[],\"end_of_word_suffix\":\"</w>\""),
+           "\"end_of_word_suffix\"");
+    refuse(BPE("\"vocab\":{\"a\":0},\"merges\":[],\"fuse_unk\":7"), "\"fuse_unk\"");
+    refuse("{\"format\":1,\"tokenizer\":\"huggingface\"}", "type \"\"");
+    refuse("{\"format\":1,\"tokenizer\":\"huggingface\",\"file\":{" MODEL("") "}}", "\"special_tokens\"");
+    refuse("{\"format\":1,\"tokenizer\":\"huggingface\",\"file\":{" MODEL(
+               "") "},\"special_tokens\":{\"padding\":9,\"unknown\":0,\"begin\":-1,\"end\":-1,\"mask\":-1}}",
+           "9|below 9");
+}
+
+int main(void)
+{
+    test_goldens();
+    test_few();
+    test_names();
+    test_long();
+    test_refused_texts();
+    test_refused_parts();
+    test_refused_expressions();
+    test_refused_models();
+    return check_report();
+}
