@@ -124,23 +124,18 @@ static const char *excluding_text(const struct classification_options *options, 
 static const char *excluding_tokenizer(const struct classification_options *options, const char *key,
                                        const char **wanted)
 {
-    static const struct {
-        const char *key;
-        unsigned tokenizers; /* bits */
-        const char *wanted;
-    } rows[] = {{"classification_vocabulary", 1U << CLASSIFICATION_FILE, "classification_tokenizer file"},
-                {"classification_min_frequency", 1U << CLASSIFICATION_WORDS | 1U << CLASSIFICATION_CHARACTERS,
-                 "classification_tokenizer words or characters"},
-                {"classification_model_type", 1U << CLASSIFICATION_SENTENCEPIECE,
-                 "classification_tokenizer sentencepiece"},
-                {"classification_vocab_size", 1U << CLASSIFICATION_SENTENCEPIECE,
-                 "classification_tokenizer sentencepiece"}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].key, key) == 0 && !(rows[i].tokenizers >> options->tokenizer & 1)) {
-            *wanted = rows[i].wanted;
-            return "classification_tokenizer";
-        }
-    return NULL;
+    enum {
+        PIECES = 1U << CLASSIFICATION_SENTENCEPIECE,
+        COUNTED = 1U << CLASSIFICATION_WORDS | 1U << CLASSIFICATION_CHARACTERS,
+        OF_A_FILE = 1U << CLASSIFICATION_FILE
+    };
+    static const struct tokenizer_key rows[] = {
+        {"classification_vocabulary", OF_A_FILE, "classification_tokenizer file"},
+        {"classification_min_frequency", COUNTED, "classification_tokenizer words or characters"},
+        {"classification_model_type", PIECES, "classification_tokenizer sentencepiece"},
+        {"classification_vocab_size", PIECES, "classification_tokenizer sentencepiece"}};
+    return tokenizer_excluding_key("classification_tokenizer", rows, sizeof rows / sizeof *rows,
+                                   options->tokenizer, key, wanted);
 }
 
 static const char *excluding_key(const struct task_config *config, const char *key, const char **wanted)

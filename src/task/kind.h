@@ -93,6 +93,26 @@ static inline bool is_one_of(const char *key, const char *const *keys)
     return *keys != NULL;
 }
 
+/* Keys that only some tokenizers of a task use: for excluding_key. */
+struct tokenizer_key {
+    const char *key;
+    unsigned tokenizers; /* bits: 1 << tokenizer */
+    const char *wanted;
+};
+/* `setting`, the task's key of its tokenizer, if `tokenizer` makes `key` do nothing; *wanted is that of its
+ * row. NULL: the key is used, or is in no row. */
+static inline const char *tokenizer_excluding_key(const char *setting, const struct tokenizer_key *rows,
+                                                  size_t count, int tokenizer, const char *key,
+                                                  const char **wanted)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(rows[i].key, key) == 0 && !(rows[i].tokenizers >> tokenizer & 1)) {
+            *wanted = rows[i].wanted;
+            return setting;
+        }
+    return NULL;
+}
+
 /* The kind's own settings. */
 static inline const void *task_options(const struct task_config *config, enum task_kind kind)
 {

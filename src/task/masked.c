@@ -94,25 +94,19 @@ static const char *excluding_text(const struct masked_options *options, const ch
 static const char *excluding_tokenizer(const struct masked_options *options, const char *key,
                                        const char **wanted)
 {
-    static const struct {
-        const char *key;
-        unsigned tokenizers; /* bits */
-        const char *wanted;
-    } rows[] = {{"masked_vocabulary", 1U << MASKED_FILE, "masked_tokenizer file"},
-                {"masked_min_frequency", 1U << MASKED_WORDS | 1U << MASKED_CHARACTERS,
-                 "masked_tokenizer words or characters"},
-                {"masked_model_type", 1U << MASKED_SENTENCEPIECE, "masked_tokenizer sentencepiece"},
-                {"masked_vocab_size", 1U << MASKED_SENTENCEPIECE, "masked_tokenizer sentencepiece"}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].key, key) == 0 && !(rows[i].tokenizers >> options->tokenizer & 1)) {
-            *wanted = rows[i].wanted;
-            return "masked_tokenizer";
-        }
-    const bool whole = options->tokenizer == MASKED_WORDS || options->tokenizer == MASKED_CHARACTERS;
-    if (strcmp(key, "masked_whole_words") != 0 || !whole)
-        return NULL;
-    *wanted = "masked_tokenizer sentencepiece";
-    return "masked_tokenizer";
+    enum {
+        PIECES = 1U << MASKED_SENTENCEPIECE,
+        COUNTED = 1U << MASKED_WORDS | 1U << MASKED_CHARACTERS,
+        OF_A_FILE = 1U << MASKED_FILE
+    };
+    static const struct tokenizer_key rows[] = {
+        {"masked_vocabulary", OF_A_FILE, "masked_tokenizer file"},
+        {"masked_min_frequency", COUNTED, "masked_tokenizer words or characters"},
+        {"masked_model_type", PIECES, "masked_tokenizer sentencepiece"},
+        {"masked_vocab_size", PIECES, "masked_tokenizer sentencepiece"},
+        {"masked_whole_words", PIECES | OF_A_FILE, "masked_tokenizer sentencepiece"}};
+    return tokenizer_excluding_key("masked_tokenizer", rows, sizeof rows / sizeof *rows, options->tokenizer,
+                                   key, wanted);
 }
 
 static const char *excluding_key(const struct task_config *config, const char *key, const char **wanted)
