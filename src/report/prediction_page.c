@@ -2,37 +2,26 @@
  *
  * Baselines and the paired bootstrap over examples on the page.
  */
-#include "report/findings.h"
 #include "report/html.h"
 #include "report/page.h"
 #include "report/predictions.h"
-#include "report/svg.h"
+#include "report/resampled_output.h"
 
 #include <math.h>
 
-enum { DECIMALS = 2 };
-
-static void write_interval(FILE *stream, const struct resampled_difference *difference)
-{
-    char number[HTML_NUMBER_BYTES], p[SHORT_NUMBER_BYTES];
-    fprintf(stream, "[%s", html_number(number, difference->low, DECIMALS, 1));
-    fprintf(stream, ", %s], p ", html_number(number, difference->high, DECIMALS, 1));
-    html_text(stream, p_text(p, difference->p));
-}
+enum { LINE_BYTES = 128 };
 
 void predictions_card(FILE *stream, const struct comparison *comparison, const struct contrast *contrast)
 {
     const struct example_scores *scores = predictions_scores(comparison);
-    char number[HTML_NUMBER_BYTES];
+    char what[LINE_BYTES];
     if (!scores || contrast->pair_count == 0)
         return;
     const struct resampled_difference *mean = &scores->contrasts[contrast - comparison->contrasts].mean;
     if (isnan(mean->mean))
         return;
-    fprintf(stream, "<p class=\"secondary\">%s over examples, with these models: %s ",
-            measure_descriptions[scores->measure].title, html_number(number, mean->mean, DECIMALS, 1));
-    write_interval(stream, mean);
-    fputs("</p>\n", stream);
+    snprintf(what, sizeof what, "%s over examples", measure_descriptions[scores->measure].title);
+    resampled_card(stream, what, mean);
 }
 
 void predictions_rows(FILE *stream, const struct comparison *comparison, enum measure measure)
@@ -49,24 +38,22 @@ void predictions_rows(FILE *stream, const struct comparison *comparison, enum me
 
 /* ---- the table ---- */
 
-static void open_row(FILE *stream, const struct comparison *comparison, int arm, const char *baseline)
+static void write_examples(FILE *stream, const struct resampled_difference *examples)
 {
-    fprintf(stream, "<tr><th scope=\"row\" class=\"%s\">", svg_arm_class(arm));
-    html_text(stream, comparison->arms[arm].name);
-    fputs(" − ", stream);
-    html_text(stream, baseline);
-    fputs("</th><td>", stream);
+    resampled_interval_html(stream, examples);
+    fputs(", p ", stream);
+    resampled_p_html(stream, examples->p);
 }
 
 static void close_row(FILE *stream, const struct paired_difference *seeds,
                       const struct resampled_difference *examples)
 {
-    page_difference(stream, seeds, DECIMALS);
+    page_difference(stream, seeds, RESAMPLED_DECIMALS);
     fputs("</td><td>", stream);
     if (isnan(examples->mean))
         fputs("–", stream);
     else
-        write_interval(stream, examples);
+        write_examples(stream, examples);
     fputs("</td></tr>\n", stream);
 }
 
@@ -75,12 +62,12 @@ static void write_rows(FILE *stream, const struct comparison *comparison, const 
     for (int i = 0; i < comparison->arm_count; i++)
         for (int j = 0; j < LABEL_BASELINES; j++) {
             const struct beside_baseline *beside = &scores->beside[i * LABEL_BASELINES + j];
-            open_row(stream, comparison, i, label_baseline_title(j, scores->choices));
+            resampled_row(stream, comparison, i, label_baseline_title(j, scores->choices));
             close_row(stream, &beside->seeds, &beside->examples);
         }
     for (int i = 0; i < comparison->contrast_count; i++) {
         const struct contrast *contrast = &comparison->contrasts[i];
-        open_row(stream, comparison, contrast->arm, comparison->arms[contrast->baseline].name);
+        resampled_row(stream, comparison, contrast->arm, comparison->arms[contrast->baseline].name);
         close_row(stream, &contrast->difference[scores->measure], &scores->contrasts[i].mean);
     }
 }

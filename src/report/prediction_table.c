@@ -4,6 +4,7 @@
  */
 #include "report/findings.h"
 #include "report/predictions.h"
+#include "report/resampled_output.h"
 
 #include <math.h>
 
@@ -21,23 +22,12 @@ const struct example_scores *predictions_of(const struct comparison *comparison,
 
 /* ---- text ---- */
 
-static void write_examples(FILE *stream, const struct resampled_difference *difference)
-{
-    char p[SHORT_NUMBER_BYTES];
-    fprintf(stream, "[%+.2f, %+.2f]  p %s%s\n", difference->low, difference->high,
-            difference->p < 0.0001 ? "" : "= ", p_text(p, difference->p));
-}
-
 static void write_contrast(FILE *stream, const struct comparison *comparison, int index)
 {
     const struct contrast *contrast = &comparison->contrasts[index];
     const struct resampled_difference *mean = &comparison->predictions->contrasts[index].mean;
-    if (contrast->pair_count == 0 || isnan(mean->mean))
-        return;
-    fprintf(stream, "%s - %s, mean of %d pair%s: %+.2f ", comparison->arms[contrast->arm].name,
-            comparison->arms[contrast->baseline].name, contrast->pair_count,
-            contrast->pair_count == 1 ? "" : "s", mean->mean);
-    write_examples(stream, mean);
+    if (contrast->pair_count > 0 && !isnan(mean->mean))
+        resampled_contrast_text(stream, comparison, contrast, mean);
 }
 
 static void write_beside(FILE *stream, const struct comparison *comparison, int arm, int baseline)
@@ -51,7 +41,7 @@ static void write_beside(FILE *stream, const struct comparison *comparison, int 
     if (isfinite(beside->seeds.low))
         fprintf(stream, "over seeds [%+.2f, %+.2f], ", beside->seeds.low, beside->seeds.high);
     fputs("over examples ", stream);
-    write_examples(stream, &beside->examples);
+    resampled_interval_text(stream, &beside->examples);
 }
 
 void predictions_text(FILE *stream, const struct comparison *comparison, enum measure measure)
@@ -78,17 +68,6 @@ void predictions_text(FILE *stream, const struct comparison *comparison, enum me
 
 /* ---- JSON ---- */
 
-static json_t *real(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
-static json_t *difference_json(const struct resampled_difference *difference)
-{
-    return json_pack("{s:o, s:o, s:o, s:o}", "mean", real(difference->mean), "low", real(difference->low),
-                     "high", real(difference->high), "p", real(difference->p));
-}
-
 json_t *predictions_json(const struct comparison *comparison)
 {
     const struct example_scores *scores = comparison->predictions;
@@ -96,7 +75,8 @@ json_t *predictions_json(const struct comparison *comparison)
         return json_null();
     json_t *baselines = json_object();
     for (int i = 0; i < LABEL_BASELINES && scores->count > 0; i++)
-        json_object_set_new(baselines, label_baseline_name(i, scores->choices), real(scores->baselines[i]));
+        json_object_set_new(baselines, label_baseline_name(i, scores->choices),
+                            resampled_number_json(scores->baselines[i]));
     return json_pack("{s:s?, s:I, s:i, s:i, s:s?, s:o}", "split", scores->split, "examples",
                      (json_int_t)scores->count, "samples", (int)EXAMPLE_SAMPLES, "seed", (int)EXAMPLE_SEED,
                      "fault", scores->fault, "baselines", baselines);
@@ -111,10 +91,11 @@ json_t *predictions_arm_json(const struct comparison *comparison, int index)
     for (int i = 0; i < LABEL_BASELINES; i++) {
         const struct beside_baseline *beside = &scores->beside[index * LABEL_BASELINES + i];
         const struct paired_difference *seeds = &beside->seeds;
-        json_object_set_new(object, label_baseline_name(i, scores->choices),
-                            json_pack("{s:o, s:o, s:o, s:o, s:o}", "mean", real(seeds->mean), "level",
-                                      real(seeds->level), "low", real(seeds->low), "high", real(seeds->high),
-                                      "examples", difference_json(&beside->examples)));
+        json_object_set_new(
+            object, label_baseline_name(i, scores->choices),
+            json_pack("{s:o, s:o, s:o, s:o, s:o}", "mean", resampled_number_json(seeds->mean), "level",
+                      resampled_number_json(seeds->level), "low", resampled_number_json(seeds->low), "high",
+                      resampled_number_json(seeds->high), "examples", resampled_json(&beside->examples)));
     }
     return object;
 }
@@ -124,8 +105,5 @@ json_t *predictions_contrast_json(const struct comparison *comparison, int index
     const struct example_scores *scores = predictions_scores(comparison);
     if (!scores || !comparison->contrasts[index].pair_count)
         return json_null();
-    json_t *pairs = json_array();
-    for (int i = 0; i < comparison->contrasts[index].pair_count; i++)
-        json_array_append_new(pairs, difference_json(&scores->contrasts[index].pairs[i]));
-    return json_pack("{s:o, s:o}", "mean", difference_json(&scores->contrasts[index].mean), "pairs", pairs);
+    return resampled_contrast_json(&scores->contrasts[index], comparison->contrasts[index].pair_count);
 }

@@ -2,42 +2,20 @@
  *
  * The paired bootstrap over sentences on the page, and translations side by side.
  */
-#include "report/findings.h"
 #include "report/html.h"
 #include "report/page.h"
+#include "report/resampled_output.h"
 #include "report/sentences.h"
 #include "report/svg.h"
 
-#include <math.h>
 #include <string.h>
-
-enum { DECIMALS = 2 };
-
-static void write_difference(FILE *stream, const struct resampled_difference *difference)
-{
-    char number[HTML_NUMBER_BYTES];
-    fputs(html_number(number, difference->mean, DECIMALS, 1), stream);
-    fprintf(stream, " [%s", html_number(number, difference->low, DECIMALS, 1));
-    fprintf(stream, ", %s]", html_number(number, difference->high, DECIMALS, 1));
-}
-
-static void write_p(FILE *stream, double p)
-{
-    char text[SHORT_NUMBER_BYTES];
-    html_text(stream, p_text(text, p));
-}
 
 void sentences_card(FILE *stream, const struct comparison *comparison, const struct contrast *contrast)
 {
     const struct sentence_scores *scores = sentences_scores(comparison);
     if (!scores || contrast->pair_count == 0)
         return;
-    const struct resampled_difference *mean = &scores->contrasts[contrast - comparison->contrasts].mean;
-    fputs("<p class=\"secondary\">BLEU over sentences, with these models: ", stream);
-    write_difference(stream, mean);
-    fputs(", p ", stream);
-    write_p(stream, mean->p);
-    fputs("</p>\n", stream);
+    resampled_card(stream, "BLEU over sentences", &scores->contrasts[contrast - comparison->contrasts].mean);
 }
 
 /* ---- the table ---- */
@@ -45,14 +23,11 @@ void sentences_card(FILE *stream, const struct comparison *comparison, const str
 static void write_row(FILE *stream, const struct comparison *comparison, const struct contrast *contrast,
                       const char *seed, const struct resampled_difference *difference)
 {
-    fprintf(stream, "<tr><th scope=\"row\" class=\"%s\">", svg_arm_class(contrast->arm));
-    html_text(stream, comparison->arms[contrast->arm].name);
-    fputs(" − ", stream);
-    html_text(stream, comparison->arms[contrast->baseline].name);
-    fprintf(stream, "</th><td>%s</td><td>", seed);
-    write_difference(stream, difference);
+    resampled_row(stream, comparison, contrast->arm, comparison->arms[contrast->baseline].name);
+    fprintf(stream, "%s</td><td>", seed);
+    resampled_html(stream, difference);
     fputs("</td><td>", stream);
-    write_p(stream, difference->p);
+    resampled_p_html(stream, difference->p);
     fputs("</td><td>", stream);
 }
 
@@ -71,7 +46,7 @@ static void write_contrast(FILE *stream, const struct comparison *comparison, in
     }
     snprintf(seed, sizeof seed, "mean of %d", contrast->pair_count);
     write_row(stream, comparison, contrast, seed, &found->mean);
-    page_difference(stream, &contrast->difference[MEASURE_BLEU], DECIMALS);
+    page_difference(stream, &contrast->difference[MEASURE_BLEU], RESAMPLED_DECIMALS);
     fputs("</td></tr>\n</tbody>\n", stream);
 }
 

@@ -2,11 +2,8 @@
  *
  * The paired bootstrap over sentences as text and as JSON.
  */
-#include "report/findings.h"
+#include "report/resampled_output.h"
 #include "report/sentences.h"
-
-#include <math.h>
-#include <string.h>
 
 const struct sentence_scores *sentences_scores(const struct comparison *comparison)
 {
@@ -22,26 +19,16 @@ const char *sentences_signature(const struct comparison *comparison)
     return NULL;
 }
 
-static void write_difference(FILE *stream, const struct resampled_difference *difference)
-{
-    char p[SHORT_NUMBER_BYTES];
-    fprintf(stream, "%+.2f [%+.2f, %+.2f]  p %s%s\n", difference->mean, difference->low, difference->high,
-            difference->p < 0.0001 ? "" : "= ", p_text(p, difference->p));
-}
-
 static void write_contrast(FILE *stream, const struct comparison *comparison, int index)
 {
     const struct contrast *contrast = &comparison->contrasts[index];
     const struct resampled_contrast *found = &comparison->sentences->contrasts[index];
     if (contrast->pair_count == 0)
         return;
-    fprintf(stream, "%s - %s, mean of %d pair%s: ", comparison->arms[contrast->arm].name,
-            comparison->arms[contrast->baseline].name, contrast->pair_count,
-            contrast->pair_count == 1 ? "" : "s");
-    write_difference(stream, &found->mean);
+    resampled_contrast_text(stream, comparison, contrast, &found->mean);
     for (int i = 0; i < contrast->pair_count; i++) {
         fprintf(stream, "  seed %lld: ", (long long)contrast->pairs[i].seed);
-        write_difference(stream, &found->pairs[i]);
+        resampled_text(stream, &found->pairs[i]);
     }
 }
 
@@ -64,12 +51,6 @@ void sentences_text(FILE *stream, const struct comparison *comparison)
         write_contrast(stream, comparison, i);
 }
 
-static json_t *difference_json(const struct resampled_difference *difference)
-{
-    return json_pack("{s:f, s:f, s:f, s:f}", "mean", difference->mean, "low", difference->low, "high",
-                     difference->high, "p", difference->p);
-}
-
 json_t *sentences_json(const struct comparison *comparison)
 {
     const struct sentence_scores *scores = comparison->sentences;
@@ -85,10 +66,5 @@ json_t *sentences_contrast_json(const struct comparison *comparison, int index)
     const struct sentence_scores *scores = sentences_scores(comparison);
     if (!scores || !comparison->contrasts[index].pair_count)
         return json_null();
-    const struct resampled_contrast *found = &scores->contrasts[index];
-    json_t *pairs = json_array();
-    for (int i = 0; i < comparison->contrasts[index].pair_count; i++)
-        if (json_array_append_new(pairs, difference_json(&found->pairs[i])) != 0)
-            return NULL;
-    return json_pack("{s:o, s:o}", "mean", difference_json(&found->mean), "pairs", pairs);
+    return resampled_contrast_json(&scores->contrasts[index], comparison->contrasts[index].pair_count);
 }

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/resampled_output.h"
+
+#include "report/findings.h"
+#include "report/html.h"
+#include "report/svg.h"
+
+#include <math.h>
+
+/* ---- text ---- */
+
+void resampled_interval_text(FILE *stream, const struct resampled_difference *difference)
+{
+    char p[SHORT_NUMBER_BYTES];
+    fprintf(stream, "[%+.2f, %+.2f]  p %s%s\n", difference->low, difference->high,
+            difference->p < 0.0001 ? "" : "= ", p_text(p, difference->p));
+}
+
+void resampled_text(FILE *stream, const struct resampled_difference *difference)
+{
+    fprintf(stream, "%+.2f ", difference->mean);
+    resampled_interval_text(stream, difference);
+}
+
+void resampled_contrast_text(FILE *stream, const struct comparison *comparison,
+                             const struct contrast *contrast, const struct resampled_difference *mean)
+{
+    fprintf(stream, "%s - %s, mean of %d pair%s: ", comparison->arms[contrast->arm].name,
+            comparison->arms[contrast->baseline].name, contrast->pair_count,
+            contrast->pair_count == 1 ? "" : "s");
+    resampled_text(stream, mean);
+}
+
+/* ---- JSON ---- */
+
+json_t *resampled_number_json(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *resampled_json(const struct resampled_difference *difference)
+{
+    return json_pack("{s:o, s:o, s:o, s:o}", "mean", resampled_number_json(difference->mean), "low",
+                     resampled_number_json(difference->low), "high", resampled_number_json(difference->high),
+                     "p", resampled_number_json(difference->p));
+}
+
+json_t *resampled_contrast_json(const struct resampled_contrast *found, int pair_count)
+{
+    json_t *pairs = json_array();
+    for (int i = 0; i < pair_count; i++)
+        if (json_array_append_new(pairs, resampled_json(&found->pairs[i])) != 0) {
+            json_decref(pairs);
+            return NULL;
+        }
+    return json_pack("{s:o, s:o}", "mean", resampled_json(&found->mean), "pairs", pairs);
+}
+
+/* ---- the page ---- */
+
+void resampled_interval_html(FILE *stream, const struct resampled_difference *difference)
+{
+    char number[HTML_NUMBER_BYTES];
+    fprintf(stream, "[%s", html_number(number, difference->low, RESAMPLED_DECIMALS, 1));
+    fprintf(stream, ", %s]", html_number(number, difference->high, RESAMPLED_DECIMALS, 1));
+}
+
+void resampled_html(FILE *stream, const struct resampled_difference *difference)
+{
+    char number[HTML_NUMBER_BYTES];
+    fprintf(stream, "%s ", html_number(number, difference->mean, RESAMPLED_DECIMALS, 1));
+    resampled_interval_html(stream, difference);
+}
+
+void resampled_p_html(FILE *stream, double p)
+{
+    char text[SHORT_NUMBER_BYTES];
+    html_text(stream, p_text(text, p));
+}
+
+void resampled_card(FILE *stream, const char *what, const struct resampled_difference *mean)
+{
+    fprintf(stream, "<p class=\"secondary\">%s, with these models: ", what);
+    resampled_html(stream, mean);
+    fputs(", p ", stream);
+    resampled_p_html(stream, mean->p);
+    fputs("</p>\n", stream);
+}
+
+void resampled_row(FILE *stream, const struct comparison *comparison, int arm, const char *baseline)
+{
+    fprintf(stream, "<tr><th scope=\"row\" class=\"%s\">", svg_arm_class(arm));
+    html_text(stream, comparison->arms[arm].name);
+    fputs(" − ", stream);
+    html_text(stream, baseline);
+    fputs("</th><td>", stream);
+}
