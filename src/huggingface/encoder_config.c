@@ -150,12 +150,11 @@ rotary_status encoder_config_read(struct encoder_config *config, const json_t *o
 
 void encoder_config_model(const struct encoder_config *config, struct transformer_config *model)
 {
-    enum { CLASSIFIER_TANH, CLASSIFIER_GELU, CLASSIFIER_RELU, INTERLEAVED = 1 };
     const bool roformer = config->family == ENCODER_ROFORMER;
     transformer_config_default(model);
     model->architecture = ARCHITECTURE_ENCODER;
     model->position = roformer ? POSITION_ROPE : POSITION_LEARNED;
-    model->pairing = roformer ? INTERLEAVED : 0;
+    model->pairing = roformer ? ROTARY_PAIRING_INTERLEAVED : ROTARY_PAIRING_HALF;
     model->vocab_size = config->vocab_size;
     model->hidden_size = config->hidden_size;
     model->num_hidden_layers = config->num_hidden_layers;

@@ -147,7 +147,9 @@ static struct loss_config loss_config_of(const struct transformer *transformer)
 /* A classifier's pooler, or the transform before the projection to tokens. */
 static rotary_status add_transform(struct transformer *transformer, bool measured, rotary_error *error)
 {
-    static const enum activation activations[] = {ACTIVATION_TANH, ACTIVATION_GELU, ACTIVATION_RELU};
+    static const enum activation activations[] = {[CLASSIFIER_TANH] = ACTIVATION_TANH,
+                                                  [CLASSIFIER_GELU] = ACTIVATION_GELU,
+                                                  [CLASSIFIER_RELU] = ACTIVATION_RELU};
     const struct transformer_config *config = &transformer->config;
     const bool classifies = config->num_labels > 0;
     struct output_transform_config transform = {.name = classifies ? "pooler" : "transform",

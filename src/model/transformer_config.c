@@ -16,7 +16,8 @@ static const char *const parallel_residuals[] = {"no", "two_norms", "one_norm", 
 static const char *const query_key_norms[] = {"none", "head", "all", NULL};
 static const char *const projection_biases[] = {"bias", "true", "false", NULL};
 const char *const architecture_names[] = {"decoder", "encoder_decoder", "encoder", NULL};
-static const char *const classifier_activations[] = {"tanh", "gelu", "relu", NULL};
+static const char *const classifier_activations[] = {"tanh", "gelu", "relu",
+                                                     NULL}; /* of classifier_activation */
 static const char *const kerple_kernels[] = {"log", "power", NULL};
 static const char *const initialisations[] = {"pytorch", "normal", "glorot", "bert", NULL};
 

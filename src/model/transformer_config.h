@@ -22,6 +22,8 @@ enum norm_position {
     NORM_POSITION_OUTPUT, /* of its output (OLMo 2) */
     NORM_POSITION_NONE    /* only the last norm */
 };
+/* Of the layer before a classifier. */
+enum classifier_activation { CLASSIFIER_TANH, CLASSIFIER_GELU, CLASSIFIER_RELU };
 /* Whether feed-forward reads the stream that attention reads. */
 enum parallel_residual {
     PARALLEL_RESIDUAL_NO,
@@ -57,7 +59,7 @@ struct transformer_config {
     /* Of a classifier, which is an encoder: outputs for the first token of each sequence, 1 of them for a
      * number that is predicted; 0: outputs are tokens. */
     int64_t num_labels;
-    int classifier_activation; /* tanh, gelu, relu: of the layer before the classifier */
+    int classifier_activation;                                        /* enum classifier_activation */
     int attention_bias, attention_output_bias, mlp_bias, output_bias; /* enum projection_bias */
     char position_object[SETTING_OBJECT_BYTES];                       /* model/own_encoding.h */
     /* The rotation beyond rope_theta, and what differs between layers, as Hugging Face writes them
