@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 enum { BUFFERS = 16 };
@@ -59,4 +60,9 @@ void scratch_write(const char *path, const void *bytes, size_t count)
         perror(path);
         exit(1);
     }
+}
+
+void scratch_write_text(const char *name, const char *text)
+{
+    scratch_write(scratch_path(name), text, strlen(text));
 }

@@ -14,6 +14,9 @@ const char *scratch_folder(void);
  * wait for the disk. */
 void scratch_write(const char *path, const void *bytes, size_t count);
 
+/* The same of a text and a file of the folder, scratch_path(name). */
+void scratch_write_text(const char *name, const char *text);
+
 /* Removes a file, or a folder with its content. */
 void scratch_remove(const char *path);
 

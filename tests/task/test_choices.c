@@ -23,11 +23,6 @@ static struct task_config files_config(void)
     return config;
 }
 
-static void write_text(const char *name, const char *text)
-{
-    scratch_write(scratch_path(name), text, strlen(text));
-}
-
 /* ---- sequences ---- */
 
 static const char *names_of(const struct task *task, const int32_t *tokens, int64_t count, char *text)
@@ -49,8 +44,8 @@ static void test_sequences(void)
     char text[1024];
     set_text(&config, "classification_choices", "b,c,d");
     set_text(&config, "classification_label", "right");
-    write_text("train.tsv", "a\tb\tc\td\tright\nx y\tu\tv w\t\tB\nx\tu\tv\tw\tC\nx\tu\tv\tw\tA\n");
-    write_text("dev.tsv", "a\tb\tc\td\tright\nx x x x x x x x\tu u u u u\tv\tu u u u u u\tC\n");
+    scratch_write_text("train.tsv", "a\tb\tc\td\tright\nx y\tu\tv w\t\tB\nx\tu\tv\tw\tC\nx\tu\tv\tw\tA\n");
+    scratch_write_text("dev.tsv", "a\tb\tc\td\tright\nx x x x x x x x\tu u u u u\tv\tu u u u u u\tC\n");
     struct task *task = task_of(&config);
     CHECK_INT(task_choices(&config), CHOICES);
     CHECK_INT(task_shape(task).choices, CHOICES);
@@ -234,8 +229,8 @@ static void test_settings(void)
     check_excluded(&config, "classification_choices", "");
     check_excluded(&made, "classification_choices", "classification_data");
     CHECK_INT(task_choices(&made), 0);
-    write_text("train.tsv", "a\tb\tc\tlabel\nx\tu\tv\tB\ny\tu\tv\tB\n");
-    write_text("dev.tsv", "a\tb\tc\tlabel\nx\tu\tv\tB\n");
+    scratch_write_text("train.tsv", "a\tb\tc\tlabel\nx\tu\tv\tB\ny\tu\tv\tB\n");
+    scratch_write_text("dev.tsv", "a\tb\tc\tlabel\nx\tu\tv\tB\n");
     set_text(&config, "classification_choices", "b");
     refuse(&config, "classification_choices is \"b\": wanted 2 to 6 columns, separated by commas");
     set_text(&config, "classification_choices", "b,,c");

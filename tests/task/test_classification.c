@@ -25,11 +25,6 @@ static struct task_config files_config(void)
     return config;
 }
 
-static void write_text(const char *name, const char *text)
-{
-    scratch_write(scratch_path(name), text, strlen(text));
-}
-
 /* ---- sequences ---- */
 
 struct reading {
@@ -75,9 +70,10 @@ static void check_example(const struct task *task, enum task_split split, int64_
 static void test_single(void)
 {
     struct task_config config = files_config();
-    write_text("train.csv", "a,label\none two,no\n\"three, one\",yes\n,no\n"
-                            "one one one one one one one one one one one one one one one one one one,yes\n");
-    write_text("dev.csv", "label,a\nyes,two four\n");
+    scratch_write_text("train.csv",
+                       "a,label\none two,no\n\"three, one\",yes\n,no\n"
+                       "one one one one one one one one one one one one one one one one one one,yes\n");
+    scratch_write_text("dev.csv", "label,a\nyes,two four\n");
     struct task *task = task_of(&config);
     CHECK(!task_has_problems(task) && task_wants_encoder(task) && task_source_tokenizer(task) == NULL);
     CHECK(!task_shape(task).segments && !task_shape(task).values && task_shape(task).labels &&
@@ -111,9 +107,9 @@ static void test_pair(void)
 {
     struct task_config config = files_config();
     set_text(&config, "classification_pair", "b");
-    write_text("train.csv", "label,a,b\n0,one two,three\n1,,one\n0,one,\n2,"
-                            "a a a a a a a a a,b b b b b b b\n");
-    write_text("dev.csv", "label,a,b\n2,one,one\n");
+    scratch_write_text("train.csv", "label,a,b\n0,one two,three\n1,,one\n0,one,\n2,"
+                                    "a a a a a a a a a,b b b b b b b\n");
+    scratch_write_text("dev.csv", "label,a,b\n2,one,one\n");
     struct task *task = task_of(&config);
     CHECK(task_shape(task).segments && !task_shape(task).values);
     CHECK_INT(task_labels(task).classes, 3);
@@ -134,8 +130,8 @@ static void test_regression(void)
 {
     struct task_config config = files_config();
     set_text(&config, "classification_regression", "true");
-    write_text("train.csv", "label,a\n2.5,one two\n-1e2,three\n");
-    write_text("dev.csv", "label,a\n7,one\n");
+    scratch_write_text("train.csv", "label,a\n2.5,one two\n-1e2,three\n");
+    scratch_write_text("dev.csv", "label,a\n7,one\n");
     struct task *task = task_of(&config);
     CHECK(task_shape(task).values && !task_shape(task).segments);
     CHECK(task_labels(task).regression && task_labels(task).classes == 0);
@@ -151,8 +147,8 @@ static void test_regression(void)
 static void test_rows(void)
 {
     struct task_config config = files_config();
-    write_text("train.csv", "label,a\n0,one two\n1,three\n0,four five six\n");
-    write_text("dev.csv", "label,a\n1,one\n");
+    scratch_write_text("train.csv", "label,a\n0,one two\n1,three\n0,four five six\n");
+    scratch_write_text("dev.csv", "label,a\n1,one\n");
     struct task *task = task_of(&config);
     for (int64_t ordinal = 0; ordinal < 9; ordinal++) {
         int32_t tokens[TIME], classes[TIME], length = -1;
@@ -301,10 +297,10 @@ static void refuse(const struct task_config *config, const char *words)
 static void test_refused(void)
 {
     struct task_config config = files_config();
-    write_text("train.csv", "label,a\n0,one two\n1,three\n");
-    write_text("dev.csv", "label,a\n1,one\n2,two\n");
+    scratch_write_text("train.csv", "label,a\n0,one two\n1,three\n");
+    scratch_write_text("dev.csv", "label,a\n1,one\n2,two\n");
     refuse(&config, "dev.csv, line 3, column 1 (label): |the label is \"2\", wanted \"0\" or \"1\"");
-    write_text("dev.csv", "label,a\n1,one\n");
+    scratch_write_text("dev.csv", "label,a\n1,one\n");
     set_text(&config, "classification_label", "");
     refuse(&config, "classification_label is empty");
     config = files_config();
@@ -323,7 +319,7 @@ static void test_refused(void)
     set_text(&config, "classification_dataset", "mnli");
     refuse(&config, "no training text of mnli: wanted a file train.tsv");
     config = files_config();
-    write_text("train.csv", "label,a\n0,one two\n1,three\n2,four\n");
+    scratch_write_text("train.csv", "label,a\n0,one two\n1,three\n2,four\n");
     set_text(&config, "classification_score", "f1");
     refuse(&config, "f1, which is of two classes, and there are 3");
 }
@@ -332,11 +328,11 @@ static void test_hash(void)
 {
     struct task_config config = files_config();
     uint64_t first = 0, second = 0, test = 1;
-    write_text("train.csv", "label,a\n0,one two\n1,three\n");
-    write_text("dev.csv", "label,a\n1,one\n");
+    scratch_write_text("train.csv", "label,a\n0,one two\n1,three\n");
+    scratch_write_text("dev.csv", "label,a\n1,one\n");
     CHECK_INT(task_text_hash(&config, TASK_TRAINING, &first, NULL), ROTARY_OK);
     CHECK_INT(task_text_hash(&config, TASK_TEST, &test, NULL), ROTARY_OK);
-    write_text("train.csv", "label,a\n1,one two\n0,three\n");
+    scratch_write_text("train.csv", "label,a\n1,one two\n0,three\n");
     CHECK_INT(task_text_hash(&config, TASK_TRAINING, &second, NULL), ROTARY_OK);
     CHECK(first != 0 && second != 0 && first != second && test == 0);
 }

@@ -21,11 +21,6 @@ static void remove_files(const struct labelled_format *format)
             scratch_remove(scratch_path(format->files[split]));
 }
 
-static void write_text(const char *name, const char *text)
-{
-    scratch_write(scratch_path(name), text, strlen(text));
-}
-
 /* "first|second|class or value;" of every example of a split. */
 static void join_split(const struct labelled_corpus *corpus, enum task_split split, char joined[JOINED_BYTES])
 {
@@ -169,7 +164,7 @@ static void test_formats(void)
         check_about("%s, %s", dataset_names[one->dataset], one->files[0]);
         for (int split = 0; split < TASK_SPLITS; split++)
             if (one->files[split])
-                write_text(one->files[split], one->texts[split]);
+                scratch_write_text(one->files[split], one->texts[split]);
         CHECK_TEXT(dataset_find(one->dataset, scratch_folder(), &format, &error) ? error.message : "", "");
         if (!format || !corpus)
             abort();
@@ -205,9 +200,9 @@ static void refuse(const char *training, const char *validation, bool regression
 {
     struct labelled_format format = single;
     format.regression = regression;
-    write_text("train.csv", training);
+    scratch_write_text("train.csv", training);
     if (validation)
-        write_text("dev.csv", validation);
+        scratch_write_text("dev.csv", validation);
     const struct labelled_request request = {
         .folder = scratch_folder(), .format = &format, .fresh_share = share};
     static struct labelled_corpus corpus;
@@ -257,8 +252,8 @@ static uint64_t hash_of(const char *training)
 {
     static struct labelled_corpus corpus;
     const struct labelled_request request = {.folder = scratch_folder(), .format = &single};
-    write_text("train.csv", training);
-    write_text("dev.csv", "label,text\n0,x\n");
+    scratch_write_text("train.csv", training);
+    scratch_write_text("dev.csv", "label,text\n0,x\n");
     CHECK_INT(labelled_corpus_read(&corpus, &request, NULL), ROTARY_OK);
     const uint64_t hash = labelled_corpus_hash(&corpus, TASK_TRAINING);
     CHECK(labelled_corpus_hash(&corpus, TASK_TEST) == 0);
@@ -288,8 +283,8 @@ static void test_fresh(void)
     size_t used = (size_t)sprintf(text, "label,text\n");
     for (int i = 0; i < SENTENCES; i++)
         used += (size_t)sprintf(text + used, "%d,w%d u%d v%d\n%d,u%d v%d\n", i % 2, i, i, i, i % 2, i, i);
-    write_text("train.csv", text);
-    write_text("dev.csv", "label,text\n1,w0 u0\n0,w2 u2 v2\n");
+    scratch_write_text("train.csv", text);
+    scratch_write_text("dev.csv", "label,text\n1,w0 u0\n0,w2 u2 v2\n");
     const struct labelled_request request = {
         .folder = scratch_folder(), .format = &single, .fresh_share = 0.2};
     CHECK_INT(labelled_corpus_read(&corpus, &request, NULL), ROTARY_OK);

@@ -12,24 +12,19 @@
 enum { TIME = 16 };
 
 /* A file of the corpus in the scratch folder. */
-static void write_text(const char *name, const char *text)
-{
-    scratch_write(scratch_path(name), text, strlen(text));
-}
-
 /* Six pairs to train on, of which four are used; two to validate, three to test. */
 static void write_corpus(void)
 {
-    write_text("train.de",
-               "der Hund schläft.\ndie Katze schläft.\n\nder Hund\na b a b a b a b a b a b a b a b\nder "
-               "Hund (groß) ruft: \"Hund!\"\n");
-    write_text(
+    scratch_write_text(
+        "train.de", "der Hund schläft.\ndie Katze schläft.\n\nder Hund\na b a b a b a b a b a b a b a b\nder "
+                    "Hund (groß) ruft: \"Hund!\"\n");
+    scratch_write_text(
         "train.en",
         "the dog sleeps.\nthe cat sleeps.\nnothing\nthe dog\nthe dog\nthe dog (big) calls: \"dog!\"\n");
-    write_text("val.de", "der Hund bellt.\n\n");
-    write_text("val.en", "the dog barks.\nthe cat\n");
-    write_text("test.de", "die Katze\nder\na b a b a b a b a b a b a b a b a\n");
-    write_text("test.en", "the cat\nthe\na b a b a b a b a b a b a b a b a b\n");
+    scratch_write_text("val.de", "der Hund bellt.\n\n");
+    scratch_write_text("val.en", "the dog barks.\nthe cat\n");
+    scratch_write_text("test.de", "die Katze\nder\na b a b a b a b a b a b a b a b a\n");
+    scratch_write_text("test.en", "the cat\nthe\na b a b a b a b a b a b a b a b a b\n");
 }
 
 static struct task_config corpus_config(void)
@@ -200,7 +195,7 @@ static void test_lowercase(void)
 {
     struct task_config config = corpus_config();
     set_text(&config, "translation_lowercase", "true");
-    write_text("train.en", "THE Dog.\nÜber Ärzte\nnothing\nthe dog\nthe dog\nthe dog\n");
+    scratch_write_text("train.en", "THE Dog.\nÜber Ärzte\nnothing\nthe dog\nthe dog\nthe dog\n");
     struct task *task = task_of(&config);
     struct task_example example = task_example(task, TASK_TRAINING, 0);
     check_decoded(task_source_tokenizer(task), example.source, example.source_count, "der hund schläft .");
@@ -373,14 +368,14 @@ static void test_refused(void)
 {
     scratch_remove(scratch_path("val.en"));
     check_refused(ROTARY_IO_ERROR, "val.en");
-    write_text("val.en", "one\n");
+    scratch_write_text("val.en", "one\n");
     check_refused(ROTARY_BAD_FILE, "val.de has 2 lines|val.en 1");
-    write_text("train.en", "the\nthe\n\xff\nthe\nthe\nthe\n");
+    scratch_write_text("train.en", "the\nthe\n\xff\nthe\nthe\nthe\n");
     check_refused(ROTARY_BAD_FILE, "train.en|line 3");
-    write_text("train.de", "\n\n\n\n\n\n");
+    scratch_write_text("train.de", "\n\n\n\n\n\n");
     check_refused(ROTARY_BAD_FILE, "train.de|6 lines|6 are empty|0 have more");
-    write_text("test.de", "");
-    write_text("test.en", "");
+    scratch_write_text("test.de", "");
+    scratch_write_text("test.en", "");
     check_refused(ROTARY_BAD_FILE, "test.de|no pair for test");
 }
 

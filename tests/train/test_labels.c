@@ -52,19 +52,14 @@ rotary_status transformer_logits(struct transformer *transformer, const struct b
 
 /* ---- a corpus ---- */
 
-static void write_text(const char *name, const char *text)
-{
-    scratch_write(scratch_path(name), text, strlen(text));
-}
-
 /* Sequences of 3, 5, 8 and 16 tokens, and many of 12, so that there are several batches. */
 static struct task *make_task(bool regression)
 {
     struct task_config config = config_of(TASK_CLASSIFICATION);
     config.sequence_length = TIME;
-    write_text("train.csv", "label,a\n1,x\n2,y\n0,z\n2,x\n");
-    write_text("dev.csv", "label,a\n0,x\n0,x x x\n1,x x x x x x\n1,x x x x x x x x x x x x x x\n2,x\n"
-                          "2,x x x x x x x x x x\n1,x x x x x x x x x x\n");
+    scratch_write_text("train.csv", "label,a\n1,x\n2,y\n0,z\n2,x\n");
+    scratch_write_text("dev.csv", "label,a\n0,x\n0,x x x\n1,x x x x x x\n1,x x x x x x x x x x x x x x\n2,x\n"
+                                  "2,x x x x x x x x x x\n1,x x x x x x x x x x\n");
     set_text(&config, "classification_data", scratch_folder());
     set_text(&config, "classification_train", "train.csv");
     set_text(&config, "classification_validation", "dev.csv");
@@ -174,9 +169,9 @@ static void test_choices(void)
     char *file, line[200];
     struct task_config config = config_of(TASK_CLASSIFICATION);
     config.sequence_length = TIME;
-    write_text("train.csv", "label,a,b,c\nB,x x,x x,y y\nC,z x,y y,z x\nC,z z,y y,z x\n");
-    write_text("dev.csv", "label,a,b,c\nC,x,x,z z\nC,x,x x x x,y\n"
-                          "B,x x x x x x x x x,y y y y y y y,x x x x x x x x\n");
+    scratch_write_text("train.csv", "label,a,b,c\nB,x x,x x,y y\nC,z x,y y,z x\nC,z z,y y,z x\n");
+    scratch_write_text("dev.csv", "label,a,b,c\nC,x,x,z z\nC,x,x x x x,y\n"
+                                  "B,x x x x x x x x x,y y y y y y y,x x x x x x x x\n");
     set_text(&config, "classification_data", scratch_folder());
     set_text(&config, "classification_train", "train.csv");
     set_text(&config, "classification_validation", "dev.csv");
