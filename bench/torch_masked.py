@@ -12,20 +12,15 @@ encoder: forward, backward, gradient clipping and AdamW; bf16 means autocast. At
 head is computed for the masked tokens alone, which are as many in every step, so that torch.compile compiles for one shape.
 Prints one JSON object; with best, the mode is the faster of two.
 """
-import argparse
-import contextlib
-import json
 import os
 import random
-import statistics
-import sys
-import time
 
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch_translation import rotate
+from torch_timing import autocast, parser, read_preset, report, rotate, rotation_tables, time_step, update
 
+MODES = ("eager", "compiled")
 SPECIAL, DOCUMENTS = 5, 2000
 
 
@@ -72,11 +67,9 @@ class Encoder(nn.Module):
         self.transform, self.transform_norm = nn.Linear(width, width), nn.LayerNorm(width)
         self.output = nn.Linear(width, vocabulary)
         self.output.weight = self.embedding.weight
-        pairs = width // sizes["num_attention_heads"] // 2
-        angle = torch.arange(sizes["sequence_length"])[:, None] * 10000.0 ** (-torch.arange(pairs).double() / pairs)
-        angle = torch.cat((angle, angle), -1)
-        self.register_buffer("cosine", angle.cos().float())
-        self.register_buffer("sine", angle.sin().float())
+        cosine, sine = rotation_tables(sizes["sequence_length"], width // sizes["num_attention_heads"])
+        self.register_buffer("cosine", cosine)
+        self.register_buffer("sine", sine)
 
     def forward(self, tokens, rows):
         x = self.drop(self.norm(self.embedding(tokens)))
@@ -86,69 +79,48 @@ class Encoder(nn.Module):
         return self.output(self.transform_norm(F.gelu(self.transform(masked))))
 
 
-def time_steps(sizes, compiled, bf16, steps):
+def make_batch(sizes):
+    """Tokens [batch, length], the rows that are masked and their classes."""
     torch.manual_seed(1)
     length = sizes["sequence_length"]
     batch = sizes["batch_tokens"] // length if sizes["batch_tokens"] else sizes["batch_size"]
     tokens = torch.randint(SPECIAL, sizes["masked_vocab_size"], (batch, length))
     rows = torch.randperm(batch * length)[:int(sizes["masked_probability"] * batch * (length - 2))].sort().values
-    classes = torch.randint(SPECIAL, sizes["masked_vocab_size"], rows.shape)
+    return tokens, rows, torch.randint(SPECIAL, sizes["masked_vocab_size"], rows.shape)
+
+
+def time_steps(sizes, batch, compiled, bf16, steps):
+    tokens, rows, classes = batch
+    torch.manual_seed(1)
     model = Encoder(sizes)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.01, fused=True)
     run = torch.compile(model, dynamic=False) if compiled else model
 
     def step():
         optimizer.zero_grad(set_to_none=True)
-        with torch.autocast("cpu", torch.bfloat16) if bf16 else contextlib.nullcontext():
+        with autocast(bf16):
             logits = run(tokens, rows)
         F.cross_entropy(logits.float(), classes).backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
+        update(model, optimizer)
 
-    for _ in range(2):
-        step()
-    times = []
-    for _ in range(steps):
-        start = time.perf_counter()
-        step()
-        times.append(time.perf_counter() - start)
-    return times, tokens.numel()
+    return time_step(step, steps, 2)
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("preset")
-    parser.add_argument("--write-corpus")
-    parser.add_argument("--set", action="append", default=[])
-    parser.add_argument("--precision", default="f32", choices=("bf16", "f32"))
-    parser.add_argument("--mode", default="best", choices=("best", "eager", "compiled"))
-    parser.add_argument("--steps", type=int, default=4)
-    parser.add_argument("--threads", type=int, default=0)
-    arguments = parser.parse_args()
-    with open(arguments.preset, encoding="utf-8") as file:
-        sizes = {"batch_tokens": 0, **json.load(file)}
-    for assignment in arguments.set:
-        key, value = assignment.split("=", 1)
-        sizes[key] = json.loads(value)
+    options = parser(MODES, "f32", 4)
+    options.add_argument("preset")
+    options.add_argument("--write-corpus")
+    options.add_argument("--set", action="append", default=[])
+    arguments = options.parse_args()
+    sizes = read_preset(arguments.preset, arguments.set, batch_tokens=0)
     if arguments.write_corpus:
         write_corpus(sizes, arguments.write_corpus)
         return
-    if arguments.threads:
-        torch.set_num_threads(arguments.threads)
-
-    def run(mode, steps):
-        return time_steps(sizes, mode == "compiled", arguments.precision == "bf16", steps)
-
-    mode, tried = arguments.mode, {}
-    if mode == "best":
-        for name in ("eager", "compiled"):
-            tried[name] = min(run(name, 2)[0])
-            print(f"{name}: {tried[name]:.4f} s", file=sys.stderr)
-        mode = min(tried, key=tried.get)
-    times, tokens = run(mode, arguments.steps)
-    print(json.dumps({"peer": "PyTorch " + torch.__version__, "mode": mode, "precision": arguments.precision,
-                      "tokens": tokens, "median_seconds": statistics.median(times),
-                      "tokens_per_second": tokens / statistics.median(times), "tried": tried}))
+    batch = make_batch(sizes)
+    tokens = batch[0].numel()
+    report(arguments, MODES,
+           lambda mode, steps: time_steps(sizes, batch, mode == "compiled", arguments.precision == "bf16", steps),
+           lambda median: {"tokens": tokens, "tokens_per_second": tokens / median})
 
 
 main()

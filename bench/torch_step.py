@@ -16,25 +16,15 @@ A step is forward, backward, gradient clipping and Adam on random tokens; bf16 m
 PyTorch 1 has only eager. Prints one JSON object: the mode, the median and the best time of a step in seconds, and for best
 the seconds of each mode that was tried.
 """
-import argparse
-import contextlib
-import json
 import math
-import statistics
-import sys
-import time
 
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch_timing import autocast, parser, read_preset, report, rotate, rotation_tables, time_step, update
 
 
 MODES = ("eager", "eager-fused", "compiled", "compiled-fused")
-
-
-def rotate(x, cosine, sine):
-    half = x.shape[-1] // 2
-    return x * cosine + torch.cat((-x[..., half:], x[..., :half]), -1) * sine
 
 
 class Block(nn.Module):
@@ -74,11 +64,9 @@ class Decoder(nn.Module):
         self.embedding, self.output = nn.Embedding(vocabulary, width), nn.Linear(width, vocabulary)
         self.blocks = nn.ModuleList(Block(width, heads, hidden, pre, roper, fused) for _ in range(layers))
         self.norm = nn.LayerNorm(width) if pre else nn.Identity()
-        pairs = width // heads // 2
-        angle = torch.arange(length).double()[:, None] * 10000.0 ** (-torch.arange(pairs).double() / pairs)
-        angle = torch.cat((angle, angle), -1)
-        self.register_buffer("cosine", angle.cos().float())
-        self.register_buffer("sine", angle.sin().float())
+        cosine, sine = rotation_tables(length, width // heads)
+        self.register_buffer("cosine", cosine)
+        self.register_buffer("sine", sine)
         self.register_buffer("mask", torch.full((length, length), -math.inf).triu(1))
 
     def forward(self, tokens):
@@ -101,60 +89,31 @@ def time_steps(sizes, tokens, mode, bf16, steps):
         model = torch.compile(model)
 
     def step():
-        autocast = torch.autocast("cpu", torch.bfloat16) if bf16 else contextlib.nullcontext()
         optimizer.zero_grad(set_to_none=True)
-        with autocast:
+        with autocast(bf16):
             logits = model(tokens[:, :-1])
-        loss = F.cross_entropy(logits.float().flatten(0, 1), tokens[:, 1:].flatten())
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
+        F.cross_entropy(logits.float().flatten(0, 1), tokens[:, 1:].flatten()).backward()
+        update(model, optimizer)
 
-    for _ in range(3):
-        step()
-    times = []
-    for _ in range(steps):
-        start = time.perf_counter()
-        step()
-        times.append(time.perf_counter() - start)
-    return times
+    return time_step(step, steps, 3)
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("preset")
-    parser.add_argument("--position", default="rope", choices=("rope", "roper"))
-    parser.add_argument("--precision", default="bf16", choices=("bf16", "f32"))
-    parser.add_argument("--mode", default="best", choices=("best", *MODES))
-    parser.add_argument("--batch", type=int)
-    parser.add_argument("--steps", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=0)
-    arguments = parser.parse_args()
-    with open(arguments.preset, encoding="utf-8") as file:
-        preset = json.load(file)
-    if arguments.threads:
-        torch.set_num_threads(arguments.threads)
+    options = parser(MODES, "bf16", 5)
+    options.add_argument("preset")
+    options.add_argument("--position", default="rope", choices=("rope", "roper"))
+    options.add_argument("--batch", type=int)
+    arguments = options.parse_args()
+    preset = read_preset(arguments.preset, [])
     vocabulary = preset.get("vocab_size") or {"addition": 27, "index": 43, "prefix": 5}[preset["task"]]
     length, batch = preset["sequence_length"], arguments.batch or preset["batch_size"]
     sizes = (vocabulary, preset["hidden_size"], preset["num_hidden_layers"], preset["num_attention_heads"],
              preset.get("intermediate_size") or 4 * preset["hidden_size"], preset["norm_position"] == "pre",
              arguments.position == "roper", length)
     tokens = torch.randint(vocabulary, (batch, length + 1))
-
-    def run(mode, steps):
-        return time_steps(sizes, tokens, mode, arguments.precision == "bf16", steps)
-
-    mode, tried = arguments.mode, {}
-    if mode == "best":
-        for name in MODES:
-            if name == "eager" or hasattr(F, "scaled_dot_product_attention"):
-                tried[name] = min(run(name, 2))
-                print(f"{name}: {tried[name]:.4f} s", file=sys.stderr)
-        mode = min(tried, key=tried.get)
-    times = run(mode, arguments.steps)
-    print(json.dumps({"peer": "PyTorch " + torch.__version__, "mode": mode, "precision": arguments.precision,
-                      "position": arguments.position, "batch": batch, "length": length,
-                      "median_seconds": statistics.median(times), "best_seconds": min(times), "tried": tried}))
+    modes = [name for name in MODES if name == "eager" or hasattr(F, "scaled_dot_product_attention")]
+    report(arguments, modes, lambda mode, steps: time_steps(sizes, tokens, mode, arguments.precision == "bf16", steps),
+           lambda median: {"position": arguments.position, "batch": batch, "length": length})
 
 
 main()

@@ -14,20 +14,16 @@ A batch has as many pairs of sentences as rotary's, padded. They are neighbours 
 next to no padding, and every step has the same, so torch.compile compiles for one shape: both favour PyTorch. Tokens are
 those of source and target without padding. Prints one JSON object; with best, the mode is the faster of two.
 """
-import argparse
-import contextlib
-import json
 import math
 import os
 import random
-import statistics
-import sys
-import time
 
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch_timing import autocast, parser, read_preset, report, rotate, rotation_tables, time_step, update
 
+MODES = ("eager", "compiled")
 WORDS, PAIRS, SPECIAL = 7996, 6000, 4
 
 
@@ -47,11 +43,6 @@ def write_corpus(folder):
                     if split == "train":
                         chosen[:2] = [2 * pair % WORDS, (2 * pair + 1) % WORDS]
                     print(" ".join(f"w{word}" for word in chosen), file=file)
-
-
-def rotate(x, cosine, sine):
-    half = x.shape[-1] // 2
-    return x * cosine + torch.cat((-x[..., half:], x[..., :half]), -1) * sine
 
 
 class Attention(nn.Module):
@@ -102,11 +93,9 @@ class Translator(nn.Module):
         self.encoder = nn.ModuleList(Block(sizes, False) for _ in range(sizes["num_encoder_layers"]))
         self.decoder = nn.ModuleList(Block(sizes, True) for _ in range(sizes["num_hidden_layers"]))
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
-        pairs = width // heads // 2
-        angle = torch.arange(longest).double()[:, None] * 10000.0 ** (-torch.arange(pairs).double() / pairs)
-        angle = torch.cat((angle, angle), -1)
-        self.register_buffer("cosine", angle.cos().float())
-        self.register_buffer("sine", angle.sin().float())
+        cosine, sine = rotation_tables(longest, width // heads)
+        self.register_buffer("cosine", cosine)
+        self.register_buffer("sine", sine)
 
     def forward(self, source, mask, target):
         tables = (self.cosine, self.sine)
@@ -160,66 +149,36 @@ def time_steps(sizes, batches, compiled, bf16, steps):
     def step():
         optimizer.zero_grad(set_to_none=True)
         for source, mask, target, classes in batches:
-            with torch.autocast("cpu", torch.bfloat16) if bf16 else contextlib.nullcontext():
+            with autocast(bf16):
                 logits = run(source, mask, target)
             loss = F.cross_entropy(logits.float().flatten(0, 1), classes.flatten(), reduction="sum",
                                    label_smoothing=sizes["label_smoothing"])
             (loss / counted).backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
+        update(model, optimizer)
 
-    for _ in range(2):
-        step()
-    times = []
-    for _ in range(steps):
-        start = time.perf_counter()
-        step()
-        times.append(time.perf_counter() - start)
-    return times
+    return time_step(step, steps, 2)
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("preset", nargs="?")
-    parser.add_argument("folder", nargs="?")
-    parser.add_argument("--write-corpus")
-    parser.add_argument("--set", action="append", default=[])
-    parser.add_argument("--precision", default="f32", choices=("bf16", "f32"))
-    parser.add_argument("--mode", default="best", choices=("best", "eager", "compiled"))
-    parser.add_argument("--steps", type=int, default=4)
-    parser.add_argument("--threads", type=int, default=0)
-    arguments = parser.parse_args()
+    options = parser(MODES, "f32", 4)
+    options.add_argument("preset", nargs="?")
+    options.add_argument("folder", nargs="?")
+    options.add_argument("--write-corpus")
+    options.add_argument("--set", action="append", default=[])
+    arguments = options.parse_args()
     if arguments.write_corpus:
         write_corpus(arguments.write_corpus)
         return
-    sizes = {"batch_tokens": 0, "batch_size": 32, "gradient_accumulation_steps": 1, "activation_dropout": 0.0,
-             "dropout": 0.0, "label_smoothing": 0.0, "num_encoder_layers": 0, "intermediate_size": 0,
-             "share_encoder_decoder_embeddings": False, "tie_word_embeddings": False}
-    with open(arguments.preset, encoding="utf-8") as file:
-        sizes.update(json.load(file))
-    for assignment in arguments.set:
-        key, value = assignment.split("=", 1)
-        sizes[key] = json.loads(value)
+    sizes = read_preset(arguments.preset, arguments.set, batch_tokens=0, batch_size=32, gradient_accumulation_steps=1,
+                        activation_dropout=0.0, dropout=0.0, label_smoothing=0.0, num_encoder_layers=0, intermediate_size=0,
+                        share_encoder_decoder_embeddings=False, tie_word_embeddings=False)
     sizes["num_encoder_layers"] = sizes["num_encoder_layers"] or sizes["num_hidden_layers"]
     sizes["hidden"] = sizes["intermediate_size"] or 4 * sizes["hidden_size"]
     sizes["vocabulary"] = WORDS + SPECIAL
-    if arguments.threads:
-        torch.set_num_threads(arguments.threads)
     batches, tokens, padded = make_batches(sizes, read_lengths(arguments.folder))
-
-    def run(mode, steps):
-        return time_steps(sizes, batches, mode == "compiled", arguments.precision == "bf16", steps)
-
-    mode, tried = arguments.mode, {}
-    if mode == "best":
-        for name in ("eager", "compiled"):
-            tried[name] = min(run(name, 2))
-            print(f"{name}: {tried[name]:.4f} s", file=sys.stderr)
-        mode = min(tried, key=tried.get)
-    times = run(mode, arguments.steps)
-    print(json.dumps({"peer": "PyTorch " + torch.__version__, "mode": mode, "precision": arguments.precision,
-                      "tokens": tokens, "padded_tokens": padded, "median_seconds": statistics.median(times),
-                      "tokens_per_second": tokens / statistics.median(times), "tried": tried}))
+    report(arguments, MODES,
+           lambda mode, steps: time_steps(sizes, batches, mode == "compiled", arguments.precision == "bf16", steps),
+           lambda median: {"tokens": tokens, "padded_tokens": padded, "tokens_per_second": tokens / median})
 
 
 if __name__ == "__main__":

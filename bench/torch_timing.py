@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the timings of PyTorch (torch_step.py, torch_masked.py, torch_translation.py) share."""
+import argparse
+import contextlib
+import json
+import statistics
+import sys
+import time
+
+import torch
+
+
+def rotate(x, cosine, sine):
+    half = x.shape[-1] // 2
+    return x * cosine + torch.cat((-x[..., half:], x[..., :half]), -1) * sine
+
+
+def rotation_tables(length, head_dim):
+    """Cosines and sines [length, head_dim], f32, of half-split pairs and base 10000."""
+    pairs = head_dim // 2
+    angle = torch.arange(length).double()[:, None] * 10000.0 ** (-torch.arange(pairs).double() / pairs)
+    angle = torch.cat((angle, angle), -1)
+    return angle.cos().float(), angle.sin().float()
+
+
+def autocast(bf16):
+    return torch.autocast("cpu", torch.bfloat16) if bf16 else contextlib.nullcontext()
+
+
+def update(model, optimizer):
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+
+
+def time_step(step, steps, warm_up):
+    """Seconds of `steps` calls of step(), after `warm_up` that are not timed."""
+    for _ in range(warm_up):
+        step()
+    times = []
+    for _ in range(steps):
+        start = time.perf_counter()
+        step()
+        times.append(time.perf_counter() - start)
+    return times
+
+
+def parser(modes, precision, steps):
+    """Of the options that all scripts have; the last two are defaults."""
+    made = argparse.ArgumentParser()
+    made.add_argument("--precision", default=precision, choices=("bf16", "f32"))
+    made.add_argument("--mode", default="best", choices=("best", *modes))
+    made.add_argument("--steps", type=int, default=steps)
+    made.add_argument("--threads", type=int, default=0)
+    return made
+
+
+def read_preset(path, assignments, **defaults):
+    """A preset over defaults, with KEY=VALUE set in it."""
+    with open(path, encoding="utf-8") as file:
+        sizes = {**defaults, **json.load(file)}
+    for assignment in assignments:
+        key, value = assignment.split("=", 1)
+        sizes[key] = json.loads(value)
+    return sizes
+
+
+def report(arguments, modes, run, describe):
+    """Times run(mode, steps) in the mode asked for, or in the fastest in two steps each, and prints one JSON object with what
+    describe(median seconds) adds."""
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    mode, tried = arguments.mode, {}
+    if mode == "best":
+        for name in modes:
+            tried[name] = min(run(name, 2))
+            print(f"{name}: {tried[name]:.4f} s", file=sys.stderr)
+        mode = min(tried, key=tried.get)
+    times = run(mode, arguments.steps)
+    median = statistics.median(times)
+    print(json.dumps({"peer": "PyTorch " + torch.__version__, "mode": mode, "precision": arguments.precision,
+                      **describe(median), "median_seconds": median, "best_seconds": min(times), "tried": tried}))
