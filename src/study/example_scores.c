@@ -140,9 +140,7 @@ static rotary_status read_number(const struct table *table, int64_t row, int col
                                  rotary_error *error)
 {
     const struct text_line field = table_at(table, row, column);
-    char *end;
-    *value = strtod(field.bytes, &end);
-    return end != field.bytes && *end == '\0' && isfinite(*value)
+    return table_number(field, value)
                ? ROTARY_OK
                : table_refuse(table, row, column, error, "\"%.40s\" is no number", field.bytes);
 }

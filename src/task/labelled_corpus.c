@@ -134,10 +134,7 @@ static rotary_status read_value(const struct table *table, int64_t row, struct l
                                 rotary_error *error)
 {
     const struct text_line label = table_at(table, row, COLUMN_LABEL);
-    char *end;
-    example->value = strtod(label.bytes, &end);
-    if (label.count > 0 && end == label.bytes + label.count && isfinite(example->value) &&
-        strspn(label.bytes, "+-.0123456789eE") == (size_t)label.count)
+    if (table_number(label, &example->value))
         return ROTARY_OK;
     return table_refuse(table, row, COLUMN_LABEL, error, "the label is \"%.*s\", wanted a number",
                         (int)min_i64(label.count, SHOWN_BYTES), label.bytes);

@@ -6,6 +6,7 @@
 #include "file/file.h"
 #include "text/table_record.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -358,6 +359,17 @@ struct text_line table_at(const struct table *table, int64_t row, int column)
 {
     const int64_t *begin = table->begins + row * table->columns + column;
     return (struct text_line){table->bytes + begin[0], begin[1] - begin[0] - 1};
+}
+
+bool table_number(struct text_line field, double *value)
+{
+    char *end;
+    const double read = strtod(field.bytes, &end);
+    if (field.count == 0 || end != field.bytes + field.count || !isfinite(read) ||
+        strspn(field.bytes, "+-.0123456789eE") != (size_t)field.count)
+        return false;
+    *value = read;
+    return true;
 }
 
 void table_free(struct table *table)

@@ -65,6 +65,9 @@ ROTARY_CHECKED rotary_status table_read(struct table *table, const struct table_
                                         rotary_error *error);
 /* Row 0 ... rows - 1, column 0 ... columns - 1; a zero byte is behind it. */
 struct text_line table_at(const struct table *table, int64_t row, int column);
+/* Whether all of a field is a finite decimal number ("-1.5e3"; no "nan", no hexadecimal, no spaces), which is
+ * then *value. */
+bool table_number(struct text_line field, double *value);
 /* ROTARY_BAD_FILE: "PATH, line 7, column 4 (label): " and the formatted text.
  */
 __attribute__((format(printf, 5, 6))) rotary_status table_refuse(const struct table *table, int64_t row,

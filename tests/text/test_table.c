@@ -9,6 +9,7 @@
 #include "text/table_goldens.h"
 #include "text/table_record.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -253,6 +254,24 @@ static void test_message(void)
     table_free(&table);
 }
 
+static void test_numbers(void)
+{
+    static const struct {
+        const char *text;
+        double value; /* NaN: it is no number */
+    } cases[] = {{"0", 0},    {"-1.5e3", -1500}, {"+2", 2},    {".5", 0.5},    {"", NAN},      {" 1", NAN},
+                 {"1 ", NAN}, {"0x10", NAN},     {"nan", NAN}, {"inf", NAN},   {"1e999", NAN}, {"1,5", NAN},
+                 {"1e", NAN}, {"--1", NAN},      {"4.", 4},    {"1e-400", 0.0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct text_line field = {cases[i].text, (int64_t)strlen(cases[i].text)};
+        double value = 7;
+        check_about("\"%s\"", cases[i].text);
+        CHECK_INT(table_number(field, &value), !isnan(cases[i].value));
+        CHECK(value == (isnan(cases[i].value) ? 7 : cases[i].value));
+    }
+    check_about("%s", "");
+}
+
 int main(void)
 {
     test_golden_records();
@@ -261,5 +280,6 @@ int main(void)
     test_refused();
     test_limits();
     test_message();
+    test_numbers();
     return check_report();
 }
