@@ -74,8 +74,8 @@ static rotary_status note_given(struct comparison_design *design, const struct o
     if (status == ROTARY_OK && !(design->given = json_object()))
         status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a configuration");
     for (int i = 0; status == ROTARY_OK && i < assignments->count; i++) {
-        char key[SETTING_TEXT_BYTES]; /* longer than any, which plan_draft found */
-        snprintf(key, sizeof key, "%.*s", (int)strcspn(assignments->items[i], "="), assignments->items[i]);
+        char key[SETTING_TEXT_BYTES];
+        plan_assigned_key(key, assignments->items[i]);
         json_object_set(design->given, key, json_object_get(all, key));
     }
     json_decref(all);

@@ -183,14 +183,18 @@ rotary_status plan_say_schedules(const struct plan_request *request, const struc
     return ROTARY_OK;
 }
 
+void plan_assigned_key(char key[SETTING_TEXT_BYTES], const char *assignment)
+{
+    snprintf(key, SETTING_TEXT_BYTES, "%.*s", (int)strcspn(assignment, "="), assignment);
+}
+
 rotary_status plan_check_used(const struct option_list *assignments, const struct run_config *configs,
                               int count, rotary_error *error)
 {
     rotary_status status = ROTARY_OK;
     for (int i = 0; i < assignments->count && status == ROTARY_OK; i++) {
-        char key[SETTING_TEXT_BYTES]; /* longer than any, which plan_draft found */
-        const char *assignment = assignments->items[i];
-        snprintf(key, sizeof key, "%.*s", (int)strcspn(assignment, "="), assignment);
+        char key[SETTING_TEXT_BYTES];
+        plan_assigned_key(key, assignments->items[i]);
         status = unused_keys_check(configs, count, key, error);
     }
     return status;

@@ -38,6 +38,8 @@ ROTARY_CHECKED rotary_status plan_draft(const struct plan_request *request, stru
 ROTARY_CHECKED rotary_status plan_say_schedules(const struct plan_request *request,
                                                 const struct run_config *configs, int count,
                                                 rotary_error *error);
+/* The key of a --set that plan_draft found: "steps" of "steps=5". */
+void plan_assigned_key(char key[SETTING_TEXT_BYTES], const char *assignment);
 /* Refuses a --set, or the key of a --vary, that changes none of the `count` configurations made of it. */
 ROTARY_CHECKED rotary_status plan_check_used(const struct option_list *assignments,
                                              const struct run_config *configs, int count,
