@@ -18,9 +18,16 @@ struct rows {
     int64_t count, block;
 };
 
+/* Of gated ones that of the gate. */
 static enum layer_activation kernel_of(enum activation kind)
 {
-    return kind == ACTIVATION_RELU ? LAYER_RELU : kind == ACTIVATION_TANH ? LAYER_TANH : LAYER_GELU;
+    static const enum layer_activation kernels[] = {[ACTIVATION_RELU] = LAYER_RELU,
+                                                    [ACTIVATION_GELU] = LAYER_GELU,
+                                                    [ACTIVATION_SWIGLU] = LAYER_SILU,
+                                                    [ACTIVATION_GELU_TANH] = LAYER_GELU_TANH,
+                                                    [ACTIVATION_GEGLU_TANH] = LAYER_GELU_TANH,
+                                                    [ACTIVATION_TANH] = LAYER_TANH};
+    return kernels[kind];
 }
 
 static char *row_of(const struct matrix *matrix, int64_t row)
@@ -38,8 +45,9 @@ static void forward_row(const struct rows *rows, int64_t row)
 {
     const char *pre = row_of(&rows->pre, row);
     char *out = row_of(&rows->out, row);
-    if (rows->kind == ACTIVATION_SWIGLU)
-        rows->kernels->gated(rows->out.dtype, out, pre, pre + up_offset(&rows->pre), rows->out.columns);
+    if (activation_is_gated(rows->kind))
+        rows->kernels->gated(kernel_of(rows->kind), rows->out.dtype, out, pre, pre + up_offset(&rows->pre),
+                             rows->out.columns);
     else
         rows->kernels->activate(kernel_of(rows->kind), rows->out.dtype, out, pre, rows->out.columns);
     if (rows->mask.threshold)
@@ -52,8 +60,9 @@ static void backward_row(const struct rows *rows, int64_t row)
     char *d_out = row_of(&rows->d_out, row), *d_pre = row_of(&rows->d_pre, row);
     if (rows->mask.threshold)
         rows->kernels->drop(rows->d_out.dtype, d_out, d_out, row, rows->d_out.columns, &rows->mask);
-    if (rows->kind == ACTIVATION_SWIGLU)
-        rows->kernels->gated_backward(rows->d_out.dtype, d_pre, d_pre + up_offset(&rows->d_pre), d_out, saved,
+    if (activation_is_gated(rows->kind))
+        rows->kernels->gated_backward(kernel_of(rows->kind), rows->d_out.dtype, d_pre,
+                                      d_pre + up_offset(&rows->d_pre), d_out, saved,
                                       saved + up_offset(&rows->saved), rows->d_out.columns);
     else
         rows->kernels->activate_backward(kernel_of(rows->kind), rows->d_out.dtype, d_pre, d_out, saved,

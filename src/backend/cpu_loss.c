@@ -36,6 +36,7 @@ static void softmax_item(void *argument, int64_t index, int worker)
         .targets = call->targets + first,
         .gradient_scale = call->gradient_scale,
         .smoothing = call->smoothing,
+        .softcap = call->softcap,
         .storage = call->gradient.dtype,
         .gradient = call->gradient.data ? matrix_rows(call->gradient, first, 1).data : NULL,
         .gradient_stride = call->gradient.stride};
@@ -57,6 +58,29 @@ rotary_status cpu_cross_entropy(const struct backend *backend, const struct back
         call->sums->counted += softmax.items[i].counted;
         call->sums->correct += softmax.items[i].correct;
     }
+    return ROTARY_OK;
+}
+
+struct capping {
+    const struct layer_kernels *kernels;
+    const struct backend_softcap *call;
+};
+
+static void cap_rows(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    const struct capping *capping = argument;
+    const struct matrix *logits = &capping->call->logits;
+    for (int64_t row = index * ITEM_ROWS; row < logits->rows && row < (index + 1) * ITEM_ROWS; row++)
+        capping->kernels->softcap(matrix_rows(*logits, row, 1).data, logits->columns, capping->call->cap);
+}
+
+rotary_status cpu_softcap(const struct backend *backend, const struct backend_softcap *call,
+                          rotary_error *error)
+{
+    (void)error;
+    struct capping capping = {.kernels = cpu_of(backend)->kernels, .call = call};
+    rotary_parallel_for(backend->threads, divide_up(call->logits.rows, ITEM_ROWS), cap_rows, &capping);
     return ROTARY_OK;
 }
 
@@ -93,6 +117,8 @@ static void choose_from_tile(void *context, const struct matmul_tile *tile)
 {
     const struct top_classes *all = context;
     const struct backend_top_classes *call = all->call;
+    for (int64_t row = 0; call->softcap > 0.0f && row < tile->rows; row++)
+        all->kernels->softcap(tile->data + row * tile->columns, tile->columns, call->softcap);
     const struct layer_top_classes work = {.rows = tile->rows,
                                            .classes = tile->all_columns,
                                            .first = tile->column,

@@ -47,7 +47,7 @@ ROTARY_CHECKED rotary_status matmul_gradient(struct matmul *matmul,
 struct matmul_tile {
     int64_t row, rows, column, columns;
     int64_t all_columns; /* of the weight */
-    const float *data;   /* [rows, columns] */
+    float *data;         /* [rows, columns]; may be overwritten */
 };
 /* Is shown all tiles: those of the same rows by one thread, in the order of their columns. */
 typedef void matmul_consumer(void *context, const struct matmul_tile *tile);

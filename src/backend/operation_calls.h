@@ -127,11 +127,20 @@ enum activation {
     ACTIVATION_RELU,
     ACTIVATION_GELU,   /* x Phi(x), exact */
     ACTIVATION_SWIGLU, /* gate * sigmoid(gate) * up (Shazeer 2020) */
+    /* x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) (Hendrycks and Gimpel 2016), and with a gate: times
+       up */
+    ACTIVATION_GELU_TANH,
+    ACTIVATION_GEGLU_TANH,
     ACTIVATION_TANH,
 };
+/* Whether an activation reads gate | up. */
+static inline bool activation_is_gated(enum activation kind)
+{
+    return kind == ACTIVATION_SWIGLU || kind == ACTIVATION_GEGLU_TANH;
+}
 
 /* out = dropout(activation(pre)), both of the storage type. out [rows, hidden]; pre [rows, hidden], or [rows,
- * 2 hidden] = gate | up for SwiGLU. out may be pre, except for SwiGLU. */
+ * 2 hidden] = gate | up for gated ones. out may be pre, except for gated ones. */
 struct backend_activation_forward {
     enum activation kind;
     struct matrix out, pre;
@@ -139,7 +148,7 @@ struct backend_activation_forward {
 };
 
 /* d_pre from d_out, the gradients of pre and out. `saved` is out for ReLU, else pre. d_pre may be d_out,
- * except for SwiGLU. With dropout d_out is overwritten. */
+ * except for gated ones. With dropout d_out is overwritten. */
 struct backend_activation_backward {
     enum activation kind;
     struct matrix d_pre, d_out, saved;
@@ -227,11 +236,13 @@ struct loss_sums {
  *     sums += -log p[target], 1, whether target is the argmax
  *     gradient = gradient_scale * (p - (1 - smoothing) onehot(target) - smoothing / classes)
  *
- * and other rows have a gradient of zero. */
+ * and other rows have a gradient of zero. With a softcap, logits are softcap * tanh(logits / softcap) in
+ * these formulas, and the gradient is that of the logits given. */
 struct backend_cross_entropy {
     struct matrix logits;   /* f32 [rows, classes]; overwritten */
     const int32_t *targets; /* [rows] */
     float gradient_scale, smoothing;
+    float softcap;          /* 0: none */
     struct matrix gradient; /* storage type; data NULL: not wanted; in f32 it may be the logits */
     struct loss_sums *sums;
 };
@@ -248,14 +259,21 @@ struct backend_squared_error {
     struct loss_sums *sums;
 };
 
+/* logits = cap * tanh(logits / cap). */
+struct backend_softcap {
+    struct matrix logits; /* f32 */
+    float cap;
+};
+
 /* The `count` most probable classes of each row, the most probable first, of equally probable ones the first,
- * and log p of them with p = softmax(in weight + bias). Excluded classes are not among them, but in the sum
- * of the softmax. Logits need not exist as a whole. The arrays from `excluded` on are the host's: this waits
- * for the backend. */
+ * and log p of them with p = softmax(softcap of (in weight + bias)). Excluded classes are not among them, but
+ * in the sum of the softmax. Logits need not exist as a whole. The arrays from `excluded` on are the host's:
+ * this waits for the backend. */
 struct backend_top_classes {
     struct matrix in; /* [rows, inner], in the type of the weight, whose columns are the classes */
     const struct packed_weight *weight;
     const float *bias;       /* [classes] f32; NULL: none */
+    float softcap;           /* of the logits; 0: none */
     int64_t count;           /* 1 ... classes - excluded_count */
     const int32_t *excluded; /* [excluded_count], all different */
     int64_t excluded_count;

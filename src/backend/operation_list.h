@@ -29,6 +29,7 @@
     OPERATION(copy_rows)                                                                                     \
     OPERATION(scatter_rows)                                                                                  \
     OPERATION(drop)                                                                                          \
+    OPERATION(softcap)                                                                                       \
     OPERATION(cross_entropy)                                                                                 \
     OPERATION(squared_error)                                                                                 \
     OPERATION(top_classes)                                                                                   \

@@ -120,7 +120,14 @@ static rotary_status read_keys(const struct reading *reading)
 static const struct {
     const char *theirs, *plain, *gated;
 } activations[] = {
-    {"relu", "relu", NULL}, {"gelu", "gelu", NULL}, {"silu", NULL, "swiglu"}, {"swish", NULL, "swiglu"}};
+    {"relu", "relu", NULL},
+    {"gelu", "gelu", NULL},
+    {"gelu_new", "gelu_tanh", "geglu_tanh"},
+    {"gelu_fast", "gelu_tanh", "geglu_tanh"},
+    {"gelu_pytorch_tanh", "gelu_tanh", "geglu_tanh"},
+    {"silu", NULL, "swiglu"},
+    {"swish", NULL, "swiglu"},
+};
 
 static rotary_status read_activation(const struct reading *reading)
 {

@@ -13,12 +13,12 @@
 struct feed_forward {
     struct sublayer sublayer;
     enum activation activation;
-    struct linear *up;   /* "<name>.up": for swiglu gate rows, then up rows */
+    struct linear *up;   /* "<name>.up": for gated activations gate rows, then up rows */
     struct linear *down; /* "<name>.down" */
     /* Saved: input and output of the activation. The first has no columns for relu, whose gradient follows
-     * from its output, and is gate | up for swiglu. */
+     * from its output, and is gate | up for gated ones. */
     struct matrix pre_activation, hidden;
-    struct matrix d_hidden, d_pre_activation; /* scratch; the second for swiglu */
+    struct matrix d_hidden, d_pre_activation; /* scratch; the second for gated ones */
 };
 
 static struct feed_forward *of(struct sublayer *sublayer)
@@ -26,10 +26,16 @@ static struct feed_forward *of(struct sublayer *sublayer)
     return (struct feed_forward *)sublayer;
 }
 
+/* Matrices of `up`. */
+static int64_t gates_of(enum activation activation)
+{
+    return activation_is_gated(activation) ? 2 : 1;
+}
+
 static int64_t pre_activation_columns(const struct feed_forward *layer)
 {
-    static const int64_t widths[] = {[ACTIVATION_RELU] = 0, [ACTIVATION_GELU] = 1, [ACTIVATION_SWIGLU] = 2};
-    return widths[layer->activation] * layer->sublayer.config.hidden;
+    const int64_t widths = layer->activation == ACTIVATION_RELU ? 0 : gates_of(layer->activation);
+    return widths * layer->sublayer.config.hidden;
 }
 
 static void destroy(struct sublayer *sublayer)
@@ -48,7 +54,7 @@ static rotary_status create(struct sublayer **sublayer, const struct backend *ba
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for sublayer \"%s\"", config->name);
     made->activation = config->activation;
-    int64_t gates = config->activation == ACTIVATION_SWIGLU ? 2 : 1;
+    int64_t gates = gates_of(config->activation);
     const struct sublayer_linear up = {.name = "up",
                                        .inputs = config->width,
                                        .outputs = gates * config->hidden,
@@ -88,7 +94,7 @@ static void carve_scratch(struct sublayer *sublayer, struct rotary_arena *arena)
     struct feed_forward *layer = of(sublayer);
     if (!sublayer->config.training)
         return;
-    bool gated = layer->activation == ACTIVATION_SWIGLU;
+    bool gated = activation_is_gated(layer->activation);
     layer->d_hidden = sublayer_push(sublayer, arena, sublayer->config.hidden);
     layer->d_pre_activation = sublayer_push(sublayer, arena, gated ? pre_activation_columns(layer) : 0);
 }
@@ -155,7 +161,7 @@ static rotary_status backward(struct sublayer *sublayer, struct parameters *para
     rotary_status status = linear_backward(layer->down, parameters, d_hidden, call->d_out, hidden, error);
     if (status != ROTARY_OK)
         return status;
-    bool gated = layer->activation == ACTIVATION_SWIGLU; /* relu and gelu work in place */
+    bool gated = activation_is_gated(layer->activation); /* relu and gelu work in place */
     struct matrix d_up = gated ? first_rows(layer->d_pre_activation, rows) : d_hidden;
     struct matrix saved =
         layer->activation == ACTIVATION_RELU ? hidden : first_rows(layer->pre_activation, rows);

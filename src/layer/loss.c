@@ -18,7 +18,7 @@ struct loss {
     const struct backend *backend;
     struct linear *output;
     int64_t classes, stride, block_rows;
-    float smoothing;
+    float smoothing, softcap;
     bool training;
     struct output_transform *transform;
     int64_t gathered_width; /* 0: rows are never gathered */
@@ -68,6 +68,7 @@ static struct loss measure(const struct backend *backend, int64_t classes, const
         .classes = classes,
         .stride = classes == 1 ? 1 : round_up(classes, STRIDE_MULTIPLE),
         .smoothing = config->label_smoothing,
+        .softcap = config->softcap,
         .training = config->training,
         .transform = config->transform,
         .gathered_width = config->gathers ? config->width : 0,
@@ -199,6 +200,7 @@ static rotary_status cross_entropy(const struct loss_block *block, const struct 
                                                .targets = given->targets + block->first / group_of(given),
                                                .gradient_scale = given->gradient_scale,
                                                .smoothing = loss->smoothing,
+                                               .softcap = loss->softcap,
                                                .gradient = group_choices(d_logits, given->choices),
                                                .sums = loss->sums};
     double begin = profile_begin(backend->profile);
@@ -327,6 +329,9 @@ rotary_status loss_logits(struct loss *loss, const struct parameters *parameters
             return status;
         struct matrix all = matrix_of(loss->logits, ROTARY_F32, block.rows, loss->classes);
         status = linear_forward(loss->output, parameters, all, block.features, MATMUL_EPILOGUE_NONE, error);
+        const struct backend_softcap cap = {.logits = all, .cap = loss->softcap};
+        if (status == ROTARY_OK && loss->softcap > 0.0f)
+            status = backend->operations->softcap(backend, &cap, error);
         if (status == ROTARY_OK)
             status = backend->operations->read(backend, logits + first * loss->classes, loss->logits,
                                                (size_t)(block.rows * loss->classes) * sizeof *logits, error);
@@ -335,17 +340,19 @@ rotary_status loss_logits(struct loss *loss, const struct parameters *parameters
 }
 
 rotary_status loss_top_classes(struct loss *loss, const struct parameters *parameters, struct matrix hidden,
-                               const struct backend_top_classes *given, rotary_error *error)
+                               const struct backend_top_classes *wanted, rotary_error *error)
 {
     const struct loss_rows rows = {.hidden = hidden};
+    struct backend_top_classes given = *wanted;
     const struct dropout none = {0};
     rotary_status status = ROTARY_OK;
+    given.softcap = loss->softcap;
     if (!loss->transform)
-        return linear_top_classes(loss->output, parameters, hidden, given, error);
+        return linear_top_classes(loss->output, parameters, hidden, &given, error);
     for (int64_t first = 0; first < hidden.rows && status == ROTARY_OK; first += loss->block_rows) {
         struct loss_block block = {
             .loss = loss, .from = &rows, .first = first, .rows = rows_of_block(loss, &rows, first, 1)};
-        struct backend_top_classes call = *given;
+        struct backend_top_classes call = given;
         call.log_probabilities += first * call.count;
         call.chosen += first * call.count;
         status = start_block(&block, parameters, none, error);

@@ -15,6 +15,7 @@ struct loss;
 struct loss_config {
     int64_t rows; /* the maximum per call */
     float label_smoothing;
+    float softcap; /* of the logits: softcap * tanh(logits / softcap); 0: none */
     bool training;
     bool gathers;                       /* calls may name their rows: of ... */
     int64_t width;                      /* ... hidden channels */

@@ -13,6 +13,8 @@ struct position_config {
     bool causal;
     int64_t window;                       /* rotary_attention_config.window; 0: all keys */
     int score_products;                   /* of struct position_encoding */
+    double score_channels;                /* the scale is 1 / sqrt of them; 0: head_dim */
+    float softcap;                        /* rotary_attention_config.softcap; 0: none */
     const rotary_rope_config *rope;       /* of queries and keys; NULL: they are not rotated */
     const rotary_rope_config *value_rope; /* of values; NULL: they are not rotated */
 };

@@ -174,6 +174,8 @@ static rotary_status create_plan(struct position_attention *plan, const struct p
         .head_dim = config->head_dim,
         .causal = request->kind == ATTENTION_DECODER,
         .score_products = request->kind == ATTENTION_CROSS ? 1 : encoding.score_products,
+        .score_channels = config->query_pre_attn_scalar,
+        .softcap = (float)config->attn_logit_softcapping,
         .window = type_of_plan(index) == LAYER_SLIDING ? config->sliding_window : 0,
         .rope = rotation.rotate_query_key ? &rotation.rope.plan : NULL,
         .value_rope =

@@ -114,7 +114,8 @@ static rotary_status read_rotation(const struct transformer_config *config,
     if (status != ROTARY_OK)
         return rotary_fail(error, status == ROTARY_BAD_FILE ? ROTARY_INVALID_ARGUMENT : status, "%s",
                            wrong.message);
-    rotation->rope.plan.sequence_length = transformer_positions(config);
+    rotation->rope.plan.sequence_length =
+        config->rope_sequence_length > 0 ? config->rope_sequence_length : transformer_positions(config);
     status = encoding->rotate_value ? derive_value_rope(config, rotation, error) : ROTARY_OK;
     if (status == ROTARY_OK && encoding->xpos)
         status = check_xpos(config, &rotation->rope.plan, error);

@@ -17,12 +17,12 @@ struct rotation_config {
 
 /* Reads the rotation of the layers of `layer_type` of a configuration whose head_dim and
  * max_position_embeddings are set. Scalings that depend on the length of the sequences (dynamic, longrope)
- * are those of max_position_embeddings, the longest: a plan never changes, so that cached keys stay valid.
- * The magnitudes of xpos have their origin in the middle of max_position_embeddings, and must not overflow.
- * With randomised positions, their number stands for max_position_embeddings.
- * Nothing is rotated where the encoding does not, where rope_parameters has null for the layer type, and
- * where the fraction of a head is less than a channel. ROTARY_INVALID_ARGUMENT if the keys are wrong.
- * rotation_config_free frees what a success allocated. */
+ * are those of rope_sequence_length, or else of max_position_embeddings, the longest: a plan never changes,
+ * so that cached keys stay valid. The magnitudes of xpos have their origin in the middle of
+ * max_position_embeddings, and must not overflow. With randomised positions, their number stands for
+ * max_position_embeddings. Nothing is rotated where the encoding does not, where rope_parameters has null for
+ * the layer type, and where the fraction of a head is less than a channel. ROTARY_INVALID_ARGUMENT if the
+ * keys are wrong. rotation_config_free frees what a success allocated. */
 ROTARY_CHECKED rotary_status rotation_config_read(const struct transformer_config *config,
                                                   const char *layer_type, struct rotation_config *rotation,
                                                   rotary_error *error);

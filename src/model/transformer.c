@@ -138,6 +138,7 @@ static struct loss_config loss_config_of(const struct transformer *transformer)
 {
     return (struct loss_config){.rows = transformer_rows(transformer->limits),
                                 .label_smoothing = (float)transformer->config.label_smoothing,
+                                .softcap = (float)transformer->config.final_logit_softcapping,
                                 .training = transformer->limits.training,
                                 .gathers = transformer->config.architecture == ARCHITECTURE_ENCODER,
                                 .width = transformer->config.hidden_size,

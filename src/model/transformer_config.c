@@ -8,7 +8,7 @@
 #include "layer/encoding.h"
 #include "model/own_encoding.h"
 
-static const char *const hidden_acts[] = {"relu", "gelu", "swiglu", NULL};
+static const char *const hidden_acts[] = {"relu", "gelu", "swiglu", "gelu_tanh", "geglu_tanh", NULL};
 static const char *const pairings[] = {"half", "interleaved", NULL};
 static const char *const norms[] = {"layer_norm", "rms_norm", NULL};
 static const char *const norm_positions[] = {"pre", "post", "both", "output", "none", NULL};
@@ -100,6 +100,9 @@ static const struct setting table[] = {
      .help = "scaling of the rotation, as in config.json of transformers: {\"rope_type\":\"yarn\", ...}"},
     {"rope_parameters", SETTING_OBJECT, MEMBER(rope_parameters), 0, 0, NULL,
      .help = "all parameters of the rotation, once or for each layer type; null for a type: no rotation"},
+    {"rope_sequence_length", SETTING_INTEGER, MEMBER(rope_sequence_length), 0, 1 << 24, NULL,
+     .help = "tokens of the sequences for which scalings by length are (dynamic, longrope); 0: "
+             "max_position_embeddings"},
     {"rope_local_base_freq", SETTING_REAL, MEMBER(rope_local_base_freq), 0.0, 1e12, NULL,
      .help = "base of layers of type sliding_attention; 0: that of all layers"},
     {"xpos_scale", SETTING_REAL, MEMBER(xpos_scale), 1e-3, 1e12, NULL,
@@ -109,6 +112,12 @@ static const struct setting table[] = {
     {"sliding_window", SETTING_INTEGER, MEMBER(sliding_window), 0, 1 << 24, NULL,
      .help = "last tokens that layers of type sliding_attention attend to (all layers without layer_types); "
              "0: no such layer"},
+    {"query_pre_attn_scalar", SETTING_REAL, MEMBER(query_pre_attn_scalar), 0.0, 1e9, NULL,
+     .help = "attention divides scores by its square root; 0: by that of head_dim"},
+    {"attn_logit_softcapping", SETTING_REAL, MEMBER(attn_logit_softcapping), 0.0, 1e9, NULL,
+     .help = "soft cap of attention's scores: c tanh(score / c); 0: none"},
+    {"final_logit_softcapping", SETTING_REAL, MEMBER(final_logit_softcapping), 0.0, 1e9, NULL,
+     .help = "soft cap of the logits; 0: none"},
     {"no_rope_layers", SETTING_ARRAY, MEMBER(no_rope_layers), 0, 0, NULL,
      .help = "1 or 0 for each layer: 0 does not rotate; null: all rotate"},
     {"cross_rotary", SETTING_BOOLEAN, MEMBER(cross_rotary), 0, 0, NULL,
@@ -190,5 +199,5 @@ bool transformer_has_encoder(const struct transformer_config *config)
 
 bool transformer_is_gated(const struct transformer_config *config)
 {
-    return config->hidden_act == ACTIVATION_SWIGLU;
+    return activation_is_gated((enum activation)config->hidden_act);
 }

@@ -42,7 +42,7 @@ struct transformer_config {
     int64_t num_encoder_layers, source_vocab_size;
     bool share_encoder_decoder_embeddings; /* the source reads the target's table */
     bool cross_rotary; /* cross-attention rotates queries and keys by their positions in target and source */
-    int hidden_act;    /* relu, gelu, swiglu: enum activation */
+    int hidden_act;    /* relu, gelu, swiglu, gelu_tanh, geglu_tanh: enum activation */
     int position;      /* enum position: layer/encoding.h; POSITION_OWN: position_object describes it */
     int pairing;       /* half, interleaved */
     int norm;          /* layer_norm, rms_norm */
@@ -71,7 +71,10 @@ struct transformer_config {
     double rope_local_base_freq;              /* base of sliding_attention; 0: rope_theta */
     double xpos_scale;                        /* of the magnitudes of xpos, in positions */
     int64_t randomized_positions;             /* those that tokens get a random subset of; 0: 0, 1, 2, ... */
-    int64_t sliding_window; /* keys that a query of sliding_attention sees; 0: no such layer */
+    double query_pre_attn_scalar; /* scores are divided by its square root; 0: by that of head_dim */
+    double attn_logit_softcapping, final_logit_softcapping; /* of scores, of logits (Gemma 2); 0: none */
+    int64_t rope_sequence_length; /* for scalings by length (dynamic, longrope); 0: max_position_embeddings */
+    int64_t sliding_window;       /* keys that a query of sliding_attention sees; 0: no such layer */
     /* Of biases by distance (layer/encoding.h). */
     int64_t relative_attention_num_buckets, relative_attention_max_distance; /* t5 */
     int kerple_kernel;                                                       /* log, power */

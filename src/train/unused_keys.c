@@ -61,6 +61,16 @@ static bool has_no_fire(const struct run_config *config)
     return config->model.position != POSITION_FIRE;
 }
 
+/* No scaling that depends on the length of the sequences. */
+static bool scales_by_no_length(const struct run_config *config)
+{
+    const char *const texts[] = {config->model.rope_scaling, config->model.rope_parameters};
+    for (int i = 0; i < 2; i++)
+        if (strstr(texts[i], "\"dynamic\"") || strstr(texts[i], "\"longrope\"") || strstr(texts[i], "\"su\""))
+            return false;
+    return true;
+}
+
 static bool has_no_minimum(const struct run_config *config)
 {
     return config->train.schedule != SCHEDULE_LINEAR && config->train.schedule != SCHEDULE_COSINE;
@@ -136,6 +146,8 @@ static const struct {
     {"pairing", "position", rotates_nothing, rotary_positions},
     {"rope_scaling", "position", rotates_nothing, rotary_positions},
     {"rope_parameters", "position", rotates_nothing, rotary_positions},
+    {"rope_sequence_length", "position", rotates_nothing, rotary_positions},
+    {"rope_sequence_length", "rope_scaling", scales_by_no_length, "rope_type dynamic or longrope"},
     {"rope_local_base_freq", "position", rotates_nothing, rotary_positions},
     {"no_rope_layers", "position", rotates_nothing, rotary_positions},
     {"xpos_scale", "position", has_no_xpos, "position xpos"},

@@ -21,6 +21,28 @@ static double density(double x)
     return exp(-0.5 * x * x) / sqrt(2.0 * 3.14159265358979324);
 }
 
+/* sqrt(2 / pi) (x + 0.044715 x^3), and its derivative. */
+static double gelu_argument(double x)
+{
+    return sqrt(2.0 / 3.14159265358979324) * (x + 0.044715 * x * x * x);
+}
+
+static double gelu_slope(double x)
+{
+    return sqrt(2.0 / 3.14159265358979324) * (1.0 + 3.0 * 0.044715 * x * x);
+}
+
+static double gelu_tanh(double x)
+{
+    return 0.5 * x * (1.0 + tanh(gelu_argument(x)));
+}
+
+static double gelu_tanh_derivative(double x)
+{
+    double t = tanh(gelu_argument(x));
+    return 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * gelu_slope(x);
+}
+
 rotary_status reference_activation_forward(const struct backend *backend,
                                            const struct backend_activation_forward *call, rotary_error *error)
 {
@@ -35,6 +57,10 @@ rotary_status reference_activation_forward(const struct backend *backend,
                 y = x * cumulative(x);
             if (call->kind == ACTIVATION_TANH)
                 y = tanh(x);
+            if (call->kind == ACTIVATION_GELU_TANH)
+                y = gelu_tanh(x);
+            if (call->kind == ACTIVATION_GEGLU_TANH)
+                y = gelu_tanh(x) * reference_get(call->pre, row, out.columns + i);
             if (call->kind == ACTIVATION_SWIGLU)
                 y = x * sigmoid(x) * reference_get(call->pre, row, out.columns + i);
             reference_set(out, row, i, y * reference_dropout(call->dropout, row, i));
@@ -60,6 +86,12 @@ rotary_status reference_activation_backward(const struct backend *backend,
                 derivative = cumulative(x) + x * density(x);
             if (call->kind == ACTIVATION_TANH)
                 derivative = 1.0 - tanh(x) * tanh(x);
+            if (call->kind == ACTIVATION_GELU_TANH)
+                derivative = gelu_tanh_derivative(x);
+            if (call->kind == ACTIVATION_GEGLU_TANH) {
+                derivative = reference_get(call->saved, row, d_out.columns + i) * gelu_tanh_derivative(x);
+                reference_set(call->d_pre, row, d_out.columns + i, d * gelu_tanh(x));
+            }
             if (call->kind == ACTIVATION_SWIGLU) {
                 double s = sigmoid(x);
                 derivative = reference_get(call->saved, row, d_out.columns + i) * s * (1.0 + x * (1.0 - s));

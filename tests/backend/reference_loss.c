@@ -8,6 +8,24 @@
 
 #include <math.h>
 
+enum { MAX_CAPPED = 4096 }; /* classes of capped logits */
+
+/* With a softcap: caps a row of logits, and says the derivatives. */
+static void cap_row(const struct backend_cross_entropy *call, int64_t row, double slopes[MAX_CAPPED])
+{
+    double cap = (double)call->softcap;
+    for (int64_t i = 0; cap > 0.0 && i < call->logits.columns && i < MAX_CAPPED; i++) {
+        double t = tanh(reference_get(call->logits, row, i) / cap);
+        reference_set(call->logits, row, i, cap * t);
+        slopes[i] = 1.0 - t * t;
+    }
+}
+
+static double slope_of(const struct backend_cross_entropy *call, const double slopes[MAX_CAPPED], int64_t i)
+{
+    return call->softcap > 0.0f ? slopes[i] : 1.0;
+}
+
 /* Fills `logits` with probabilities, adds the loss of the row. */
 static void softmax_row(struct matrix logits, int64_t row, int32_t target, struct loss_sums *sums)
 {
@@ -26,6 +44,18 @@ static void softmax_row(struct matrix logits, int64_t row, int32_t target, struc
     sums->correct += argmax == target;
 }
 
+rotary_status reference_softcap(const struct backend *backend, const struct backend_softcap *call,
+                                rotary_error *error)
+{
+    (void)error;
+    reference_check_matrix(backend, call->logits, "logits to cap");
+    for (int64_t row = 0; row < call->logits.rows; row++)
+        for (int64_t i = 0; i < call->logits.columns; i++)
+            reference_set(call->logits, row, i,
+                          (double)call->cap * tanh(reference_get(call->logits, row, i) / (double)call->cap));
+    return ROTARY_OK;
+}
+
 rotary_status reference_cross_entropy(const struct backend *backend, const struct backend_cross_entropy *call,
                                       rotary_error *error)
 {
@@ -37,11 +67,13 @@ rotary_status reference_cross_entropy(const struct backend *backend, const struc
     reference_check_array(backend, call->sums, 1, sizeof *call->sums, "sums of the loss");
     for (int64_t row = 0; row < call->logits.rows; row++) {
         int32_t target = call->targets[row];
+        double slopes[MAX_CAPPED];
+        cap_row(call, row, slopes);
         if (target != BATCH_IGNORED)
             softmax_row(call->logits, row, target, call->sums);
         for (int64_t i = 0; call->gradient.data && i < call->logits.columns; i++) {
             double wanted = smoothing / (double)call->logits.columns + (i == target ? 1.0 - smoothing : 0.0);
-            double d = scale * (reference_get(call->logits, row, i) - wanted);
+            double d = scale * slope_of(call, slopes, i) * (reference_get(call->logits, row, i) - wanted);
             reference_set(call->gradient, row, i, target == BATCH_IGNORED ? 0.0 : d);
         }
     }
@@ -95,7 +127,7 @@ static double logit(const struct backend_top_classes *call, int64_t row, int64_t
     double sum = call->bias ? (double)call->bias[one] : 0.0;
     for (int64_t i = 0; i < call->in.columns; i++)
         sum += reference_get(call->in, row, i) * reference_get(call->weight->weight, i, one);
-    return sum;
+    return call->softcap > 0.0f ? (double)call->softcap * tanh(sum / (double)call->softcap) : sum;
 }
 
 /* The most probable class that is left. */

@@ -275,7 +275,7 @@ static void test_head_norm(struct pair *pair, enum norm_kind kind, int64_t heads
 
 static void test_activation(struct pair *pair, enum activation kind, struct dropout dropout)
 {
-    int64_t pre_width = kind == ACTIVATION_SWIGLU ? 2 * WIDTH : WIDTH;
+    int64_t pre_width = activation_is_gated(kind) ? 2 * WIDTH : WIDTH;
     const struct tensor *pre = pair_storage(pair, ROWS, pre_width), *out = pair_storage(pair, ROWS, WIDTH),
                         *d_out = pair_storage(pair, ROWS, WIDTH),
                         *d_pre = pair_storage(pair, ROWS, pre_width);
@@ -434,7 +434,7 @@ static void test_add_to_rows(struct pair *pair)
 /* ---- loss ---- */
 
 /* In place: the gradient replaces the logits. */
-static void test_loss(struct pair *pair, bool in_place)
+static void test_loss(struct pair *pair, bool in_place, float softcap)
 {
     int32_t targets[ROWS];
     for (int i = 0; i < ROWS; i++)
@@ -453,6 +453,7 @@ static void test_loss(struct pair *pair, bool in_place)
              .targets = ids->memory[side],
              .gradient_scale = 0.25f,
              .smoothing = 0.1f,
+             .softcap = softcap,
              .gradient = on(gradient, side),
              .sums = at});
         RUN(pair, side, add_sums, {.to = at + 1, .from = at});
@@ -465,6 +466,15 @@ static void test_loss(struct pair *pair, bool in_place)
     CHECK_INT(got[SIDE_CPU][1].counted, 3 + ROWS - (ROWS - 3 + 6) / 7);
     CHECK_INT(got[SIDE_CPU][1].counted, got[SIDE_REFERENCE][1].counted);
     CHECK_INT(got[SIDE_CPU][1].correct, got[SIDE_REFERENCE][1].correct);
+    pair_clear(pair);
+}
+
+static void test_softcap(struct pair *pair)
+{
+    const struct tensor *logits = pair_tensor(pair, ROTARY_F32, ROWS, WIDTH, 2);
+    for (int i = 0; i < SIDES; i++)
+        RUN(pair, (enum side)i, softcap, {.logits = on(logits, (enum side)i), .cap = 0.5f});
+    pair_compare(pair, logits, 1e-6, "capped logits");
     pair_clear(pair);
 }
 
@@ -496,7 +506,7 @@ static void test_squared_error(struct pair *pair, bool in_place)
 }
 
 /* The classes of several panels of a weight, with a bias and without. */
-static void test_top_classes(struct pair *pair, bool with_bias)
+static void test_top_classes(struct pair *pair, bool with_bias, float softcap)
 {
     enum { COUNT = 3, CLASSES = 1100, INNER = 33 };
     static const int32_t excluded[] = {5, 0};
@@ -516,6 +526,7 @@ static void test_top_classes(struct pair *pair, bool with_bias)
             {.in = on(in, (enum side)i),
              .weight = weight,
              .bias = floats_on(bias, (enum side)i),
+             .softcap = softcap,
              .count = COUNT,
              .excluded = excluded,
              .excluded_count = 2,
@@ -653,12 +664,15 @@ static void test_all(rotary_isa isa, rotary_dtype storage)
     test_scatter(&pair);
     test_drop(&pair, drop);
     test_drop(&pair, keep_all);
-    test_top_classes(&pair, false);
-    test_top_classes(&pair, true);
-    test_loss(&pair, false);
+    test_top_classes(&pair, false, 0.0f);
+    test_top_classes(&pair, true, 0.0f);
+    test_top_classes(&pair, false, 30.0f);
+    test_loss(&pair, false, 0.0f);
+    test_loss(&pair, false, 2.0f);
+    test_softcap(&pair);
     test_squared_error(&pair, false);
     if (storage == ROTARY_F32) {
-        test_loss(&pair, true);
+        test_loss(&pair, true, 0.0f);
         test_squared_error(&pair, true);
     }
     test_update(&pair, false, 1.0);

@@ -41,6 +41,9 @@ CASES = [
     ("rope", "pre", "layer_norm", "gelu", 1, 0, 4, 0.5, 1.0, "half", 0,
      '{"parallel_residual": "one_norm", "mlp_bias": false}'),
     ("rope", "pre", "rms_norm", "swiglu", 0, 1, 2, 1.0, 1.0, "half", 0, '{"attention_bias": true}'),
+    ("rope", "both", "rms_norm", "geglu_tanh", 0, 1, 2, 1.0, 1.0, "half", 1,
+     '{"query_pre_attn_scalar": 12.5, "attn_logit_softcapping": 1.5, "final_logit_softcapping": 2.5}'),
+    ("rope", "pre", "layer_norm", "gelu_tanh", 1, 0, 4, 0.5, 1.0, "half", 0, '{"final_logit_softcapping": 3}'),
     ("alibi", "pre", "layer_norm", "relu", 1, 0, 4, 1.0, 1.0, "half", 0, "{}"),
     ("alibi", "post", "rms_norm", "swiglu", 1, 1, 2, 1.0, 1.0, "half", 0, "{}"),
     ("t5", "pre", "layer_norm", "relu", 1, 0, 4, 1.0, 1.0, "half", 0, "{}"),
@@ -67,6 +70,14 @@ CASES = [
     ("fire", "pre", "layer_norm", "gelu", 1, 0, 4, 1.0, 1.0, "half", 0, '{"fire_width": 7, "fire_length": 12}'),
     ("fire", "post", "rms_norm", "swiglu", 0, 1, 2, 1.0, 1.0, "half", 0, '{"sliding_window": 5}'),
 ]
+
+
+def capped(x, cap):
+    return cap * torch.tanh(x / cap) if cap else x
+
+
+def gelu_tanh(x):
+    return torch.nn.functional.gelu(x, approximate="tanh")
 
 
 def rotate(x, fraction, pairing, direction, positions, xpos=0.0, middle=0.0):
@@ -137,7 +148,8 @@ def run(case):
         k, v = (t.repeat_interleave(HEADS // kv_heads, 1) for t in (k, v))
         q, products, value_vectors = distance_vectors(position, q, k, name, True, parameter,
                                                       {"hidden_size": WIDTH} | others)
-        scores = (q @ k.transpose(-1, -2) + products) / math.sqrt(HEAD_DIM) + score_bias
+        scores = (q @ k.transpose(-1, -2) + products) / math.sqrt(others.get("query_pre_attn_scalar", HEAD_DIM))
+        scores = capped(scores, others.get("attn_logit_softcapping", 0)) + score_bias
         scores = scores + layer_bias(position, HEADS, TIME, TIME, name, parameter, others)
         seen = torch.ones(TIME, TIME, dtype=torch.bool).tril() & torch.ones(TIME, TIME, dtype=torch.bool).triu(1 - window)
         scores = scores.masked_fill(~seen, -math.inf)
@@ -147,12 +159,12 @@ def run(case):
         return linear(o.transpose(1, 2).flatten(-2), name + ".output", WIDTH, "attention_output_bias")
 
     def feed_forward(x, name):
-        if act == "swiglu":
+        if act in ("swiglu", "geglu_tanh"):
             gate, up = linear(x, name + ".up", 2 * HIDDEN, "mlp_bias").split(HIDDEN, -1)
-            h = torch.nn.functional.silu(gate) * up
+            h = (torch.nn.functional.silu(gate) if act == "swiglu" else gelu_tanh(gate)) * up
         else:
             h = linear(x, name + ".up", HIDDEN, "mlp_bias")
-            h = torch.relu(h) if act == "relu" else torch.nn.functional.gelu(h)
+            h = torch.relu(h) if act == "relu" else gelu_tanh(h) if act == "gelu_tanh" else torch.nn.functional.gelu(h)
         return linear(h, name + ".down", WIDTH, "mlp_bias")
 
     index = torch.arange(BATCH * TIME)
@@ -183,6 +195,7 @@ def run(case):
         logits = x @ embedding.T + (parameter("output.bias", VOCABULARY) if others.get("output_bias", bias) else 0.0)
     else:
         logits = linear(x, "output", VOCABULARY, "output_bias")
+    logits = capped(logits, others.get("final_logit_softcapping", 0))
     loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="sum")
     loss.backward()
     return loss.item(), {name: value.grad.flatten() for name, value in parameters.items()}

@@ -17,6 +17,8 @@ SHARED = {"vocab_size": 61, "hidden_size": 32, "num_hidden_layers": 3, "num_atte
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
           "original_max_position_embeddings": 16}
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16}
+LONGROPE = {"type": "longrope", "short_factor": [1.0, 1.1, 1.2, 1.3], "long_factor": [1.0, 2.0, 3.5, 5.0]}
+GEMMA = {"sliding_window": 5, "head_dim": 16, "query_pre_attn_scalar": 24}
 # name: class without "ForCausalLM", what differs in the configuration, type of the stored tensors. A name that ends with
 # "-raw" keeps the configuration as it is here, as older versions of transformers wrote it.
 CASES = {
@@ -32,11 +34,26 @@ CASES = {
     "qwen2": ("Qwen2", {"tie_word_embeddings": True}, "bfloat16"),
     "qwen2-raw": ("Qwen2", {"use_sliding_window": False, "sliding_window": 5, "max_window_layers": 2}, "float32"),
     "qwen2-window-raw": ("Qwen2", {"use_sliding_window": True, "sliding_window": 5, "max_window_layers": 1}, "float32"),
+    "qwen3": ("Qwen3", {"head_dim": 16, "tie_word_embeddings": True}, "bfloat16"),
+    "qwen3-raw": ("Qwen3", {"head_dim": 12, "attention_bias": True, "rope_theta": 1e6, "rope_scaling": YARN}, "float32"),
+    "olmo2": ("Olmo2", {}, "float16"),
+    "olmo2-raw": ("Olmo2", {"attention_bias": True, "rope_theta": 5e5}, "float32"),
+    "phi3": ("Phi3", {"sliding_window": 6}, "bfloat16"),
+    "phi3-partial-raw": ("Phi3", {"partial_rotary_factor": 0.75, "hidden_size": 64}, "float32"),
+    "phi3-short-raw": ("Phi3", {"rope_scaling": LONGROPE, "original_max_position_embeddings": 32}, "bfloat16"),
+    "phi3-long-raw": ("Phi3", {"rope_scaling": LONGROPE, "original_max_position_embeddings": 5}, "bfloat16"),
+    "phi3-long": ("Phi3", {"rope_scaling": LONGROPE | {"rope_type": "longrope"}, "original_max_position_embeddings": 5}, "float32"),
+    "gemma2": ("Gemma2", GEMMA, "bfloat16"),
+    "gemma2-raw": ("Gemma2", GEMMA | {"attention_bias": True, "query_pre_attn_scalar": 11, "attn_logit_softcapping": 2.0,
+                                      "final_logit_softcapping": 3.0, "head_dim": 12}, "float32"),
+    "gemma3": ("Gemma3Text", GEMMA | {"num_hidden_layers": 7}, "bfloat16"),
+    "gemma3-raw": ("Gemma3Text", GEMMA | {"sliding_window_pattern": 2, "rope_local_base_freq": 500.0, "rope_theta": 9e4,
+                                          "rope_scaling": {"rope_type": "linear", "factor": 8.0}}, "float32"),
     "gpt-neox": ("GPTNeoX", {}, "float16"),
     "gpt-neox-raw": ("GPTNeoX", {"rotary_pct": 0.5, "rotary_emb_base": 5000, "use_parallel_residual": False}, "float32"),
     "gpt-neox-bare": ("GPTNeoX", {"attention_bias": False, "hidden_act": "relu"}, "float32"),
 }
-KEPT = {name: CASES[name] for name in ("llama-3", "mistral", "gpt-neox")}
+KEPT = {name: CASES[name] for name in ("llama-3", "mistral", "gpt-neox", "gemma2-raw", "gemma3-raw", "phi3-short-raw", "olmo2")}
 SMALL = {"vocab_size": 19, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1,
          "intermediate_size": 24}
 LENGTHS = (23, 1, 8)
@@ -47,11 +64,15 @@ def configuration(stem, changes):
     config = getattr(transformers, stem + "Config")
     if stem == "GPTNeoX":
         keys.pop("num_key_value_heads")
-    return config, {key: value for key, value in keys.items() if not key.endswith("_token_id")}, keys
+    return config, keys
+
+
+def class_of(stem):
+    return getattr(transformers, stem.removesuffix("Text") + "ForCausalLM")
 
 
 def create(config, stem):
-    model = getattr(transformers, stem + "ForCausalLM")(config).eval()
+    model = class_of(stem)(config).eval()
     with torch.no_grad():  # so large that no bias, norm or position goes unnoticed
         for parameter in model.parameters():
             parameter.add_(0.25 * torch.randn(parameter.shape))
@@ -61,17 +82,17 @@ def create(config, stem):
 def write(folder, name, stem, changes, dtype):
     torch.manual_seed(len(name))
     path = os.path.join(folder, name)
-    kind, raw, keys = configuration(stem, changes)
+    kind, keys = configuration(stem, changes)
     model = create(kind(**keys, attn_implementation="eager"), stem).to(getattr(torch, dtype))
     model.save_pretrained(path, max_shard_size="8KB" if name.startswith("llama-3") else "1GB")
     generation = os.path.join(path, "generation_config.json")
     if os.path.exists(generation):
         os.remove(generation)
     if name.endswith("-raw"):
-        raw = {"architectures": [stem + "ForCausalLM"], "model_type": model.config.model_type} | raw
+        raw = {"architectures": [class_of(stem).__name__], "model_type": model.config.model_type} | keys
         with open(os.path.join(path, "config.json"), "w", encoding="utf-8") as out:
             json.dump(raw, out, indent=1)
-    loaded = getattr(transformers, stem + "ForCausalLM").from_pretrained(path, dtype=torch.float32, attn_implementation="eager")
+    loaded = class_of(stem).from_pretrained(path, dtype=torch.float32, attn_implementation="eager")
     sequences = [torch.randint(0, loaded.config.vocab_size, (length,)).tolist() for length in LENGTHS]
     with torch.no_grad():
         logits = [loaded.eval()(torch.tensor([sequence]), use_cache=False).logits[0].tolist() for sequence in sequences]

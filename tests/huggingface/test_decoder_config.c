@@ -114,7 +114,7 @@ static const struct {
      "LlamaForSequenceClassification, wanted LlamaForCausalLM", ROTARY_UNSUPPORTED},
     {MODEL("llama") ",\"quantization_config\":{\"quant_method\":\"gptq\"}}",
      "quantised (gptq), wanted F32, F16 or BF16", ROTARY_UNSUPPORTED},
-    {MODEL("llama") ",\"hidden_act\":\"gelu_new\"}", "\"hidden_act\" is gelu_new", ROTARY_UNSUPPORTED},
+    {MODEL("llama") ",\"hidden_act\":\"relu\"}", "\"hidden_act\" is relu", ROTARY_UNSUPPORTED},
     {MODEL("llama") ",\"hidden_act\":3}", "\"hidden_act\" is no text", ROTARY_UNSUPPORTED},
     {MODEL("llama") ",\"num_key_value_heads\":3}", "config.json|num_key_value_heads 3", ROTARY_BAD_FILE},
     {MODEL("llama") ",\"head_dim\":\"8\"}", "config.json|\"head_dim\" is \"8\"", ROTARY_BAD_FILE},

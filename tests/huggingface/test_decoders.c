@@ -28,16 +28,7 @@ struct folder {
     double largest; /* logit that is expected */
 };
 
-static int64_t longest_sequence(const json_t *sequences)
-{
-    size_t longest = 1;
-    for (size_t i = 0; i < json_array_size(sequences); i++)
-        if (json_array_size(json_array_get(sequences, i)) > longest)
-            longest = json_array_size(json_array_get(sequences, i));
-    return (int64_t)longest;
-}
-
-static bool load(struct folder *folder, const struct backend *backend, rotary_error *error)
+static bool load(struct folder *folder, rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
     rotary_status status = file_path(path, folder->path, "expected.json", error);
@@ -49,14 +40,23 @@ static bool load(struct folder *folder, const struct backend *backend, rotary_er
         status = file_read_json(path, &folder->config, error);
     if (status == ROTARY_OK)
         status = decoder_config_read(folder->config, path, &folder->model, &folder->family, error);
-    const struct transformer_limits limits = {
-        .batch = 1, .time = longest_sequence(json_object_get(folder->expected, "sequences"))};
-    if (status == ROTARY_OK)
-        status = transformer_create(&folder->transformer, backend, &folder->model, limits, 1, error);
+    return status == ROTARY_OK;
+}
+
+/* The model of sequences of so many tokens: scalings by length are for these, as transformers has them. */
+static bool create(struct folder *folder, int64_t tokens, const struct backend *backend)
+{
+    const struct transformer_limits limits = {.batch = 1, .time = tokens};
     const struct decoder_weights_call weights = {
         .folder = folder->path, .family = folder->family, .model = &folder->model};
+    rotary_error error = {0};
+    folder->model.rope_sequence_length = tokens;
+    rotary_status status =
+        transformer_create(&folder->transformer, backend, &folder->model, limits, 1, &error);
     if (status == ROTARY_OK)
-        status = decoder_weights_load(transformer_parameters(folder->transformer), &weights, error);
+        status = decoder_weights_load(transformer_parameters(folder->transformer), &weights, &error);
+    if (!CHECK(status == ROTARY_OK))
+        printf("%s\n", error.message);
     return status == ROTARY_OK;
 }
 
@@ -138,7 +138,7 @@ static void compare(const char *path, const struct backend *backend)
     struct folder folder = {.path = path};
     rotary_error error = {0};
     check_about("%s", path);
-    if (!CHECK(load(&folder, backend, &error))) {
+    if (!CHECK(load(&folder, &error))) {
         printf("%s\n", error.message);
         unload(&folder);
         return;
@@ -148,9 +148,13 @@ static void compare(const char *path, const struct backend *backend)
     double worst = 0;
     folder.largest = find_largest(logits);
     CHECK(json_array_size(sequences) > 0 && folder.largest > 0);
-    for (size_t i = 0; i < json_array_size(sequences); i++)
-        worst =
-            fmax(worst, compare_sequence(&folder, json_array_get(sequences, i), json_array_get(logits, i)));
+    for (size_t i = 0; i < json_array_size(sequences); i++) {
+        const json_t *sequence = json_array_get(sequences, i);
+        if (create(&folder, (int64_t)json_array_size(sequence), backend))
+            worst = fmax(worst, compare_sequence(&folder, sequence, json_array_get(logits, i)));
+        transformer_destroy(folder.transformer);
+        folder.transformer = NULL;
+    }
     printf("%s: logits up to %.3g, the largest difference is %.2g of that\n", path, folder.largest, worst);
     unload(&folder);
 }

@@ -92,6 +92,11 @@ static void norm_backward(const struct layer_norm_backward *work)
     }
 }
 
+static double gelu_argument(double x)
+{
+    return sqrt(2.0 / 3.14159265358979324) * (x + 0.044715 * x * x * x);
+}
+
 static double activated(enum layer_activation kind, double x)
 {
     switch (kind) {
@@ -101,6 +106,8 @@ static double activated(enum layer_activation kind, double x)
         return 0.5 * x * erfc(-x * sqrt(0.5));
     case LAYER_SILU:
         return x / (1.0 + exp(-x));
+    case LAYER_GELU_TANH:
+        return x / (1.0 + exp(-2.0 * gelu_argument(x)));
     case LAYER_TANH:
         return tanh(x);
     }
@@ -109,7 +116,7 @@ static double activated(enum layer_activation kind, double x)
 
 static double derivative(enum layer_activation kind, double saved)
 {
-    double sigmoid = 1.0 / (1.0 + exp(-saved));
+    double sigmoid = 1.0 / (1.0 + exp(-saved)), t;
     switch (kind) {
     case LAYER_RELU:
         return saved > 0.0 ? 1.0 : 0.0;
@@ -118,6 +125,10 @@ static double derivative(enum layer_activation kind, double saved)
                saved * exp(-0.5 * saved * saved) / sqrt(2.0 * 3.14159265358979324);
     case LAYER_SILU:
         return sigmoid * (1.0 + saved * (1.0 - sigmoid));
+    case LAYER_GELU_TANH:
+        t = tanh(gelu_argument(saved));
+        return 0.5 * (1.0 + t) + 0.5 * saved * (1.0 - t * t) * sqrt(2.0 / 3.14159265358979324) *
+                                     (1.0 + 3.0 * 0.044715 * saved * saved);
     case LAYER_TANH:
         return 1.0 - tanh(saved) * tanh(saved);
     }
@@ -138,29 +149,39 @@ static void activate_backward(enum layer_activation kind, rotary_dtype storage, 
         store(storage, d_in, i, load(storage, d_out, i) * derivative(kind, load(storage, saved, i)));
 }
 
-static void gated(rotary_dtype storage, void *out, const void *gate, const void *up, int64_t count)
+static void gated(enum layer_activation kind, rotary_dtype storage, void *out, const void *gate,
+                  const void *up, int64_t count)
 {
     for (int64_t i = 0; i < count; i++)
-        store(storage, out, i, activated(LAYER_SILU, load(storage, gate, i)) * load(storage, up, i));
+        store(storage, out, i, activated(kind, load(storage, gate, i)) * load(storage, up, i));
 }
 
-static void gated_backward(rotary_dtype storage, void *d_gate, void *d_up, const void *d_out,
-                           const void *gate, const void *up, int64_t count)
+static void gated_backward(enum layer_activation kind, rotary_dtype storage, void *d_gate, void *d_up,
+                           const void *d_out, const void *gate, const void *up, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
         double d = load(storage, d_out, i), x = load(storage, gate, i), u = load(storage, up, i);
-        store(storage, d_gate, i, d * u * derivative(LAYER_SILU, x));
-        store(storage, d_up, i, d * activated(LAYER_SILU, x));
+        store(storage, d_gate, i, d * u * derivative(kind, x));
+        store(storage, d_up, i, d * activated(kind, x));
     }
+}
+
+static void softcap(float *x, int64_t count, float cap)
+{
+    for (int64_t i = 0; i < count; i++)
+        x[i] = (float)((double)cap * tanh((double)x[i] / (double)cap));
 }
 
 static void cross_entropy(struct layer_cross_entropy *work)
 {
     for (int64_t row = 0; row < work->rows; row++) {
-        const float *x = work->logits + row * work->logits_stride;
+        float *x = work->logits + row * work->logits_stride;
+        const double cap = (double)work->softcap;
         int32_t target = work->targets[row];
         double total = 0.0;
         int64_t largest = 0;
+        if (cap > 0.0)
+            softcap(x, work->classes, work->softcap);
         for (int64_t i = 1; i < work->classes; i++)
             largest = x[i] > x[largest] ? i : largest;
         for (int64_t i = 0; i < work->classes; i++)
@@ -169,6 +190,7 @@ static void cross_entropy(struct layer_cross_entropy *work)
             double wanted = (double)work->smoothing / (double)work->classes;
             wanted += i == target ? 1.0 - (double)work->smoothing : 0.0;
             double d = exp((double)x[i] - (double)x[largest]) / total - wanted;
+            d *= cap > 0.0 ? 1.0 - (double)x[i] / cap * ((double)x[i] / cap) : 1.0;
             store(work->storage, work->gradient, row * work->gradient_stride + i,
                   target < 0 ? 0.0 : (double)work->gradient_scale * d);
         }
@@ -313,6 +335,7 @@ const struct layer_kernels layer_kernels_reference = {
     .activate_backward = activate_backward,
     .gated = gated,
     .gated_backward = gated_backward,
+    .softcap = softcap,
     .cross_entropy = cross_entropy,
     .top_classes = top_classes,
     .column_sums = column_sums,

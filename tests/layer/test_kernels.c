@@ -162,12 +162,13 @@ static void test_activation(enum layer_activation kind, rotary_dtype storage, in
     fill(&e, storage, count, GAP, 35, 0);
     fill(&f, storage, count, GAP, 36, 0);
     fill(&g, storage, count, GAP, 37, 0);
+    const enum layer_activation gate = kind == LAYER_GELU_TANH ? LAYER_GELU_TANH : LAYER_SILU;
     for (int i = 0; i < 2; i++) {
         kernels[i]->activate(kind, storage, i ? c.got : c.wanted, a.got, count);
         kernels[i]->activate_backward(kind, storage, i ? d.got : d.wanted, b.got, a.got, count);
-        kernels[i]->gated(storage, i ? e.got : e.wanted, a.got, b.got, count);
-        kernels[i]->gated_backward(storage, i ? f.got : f.wanted, i ? g.got : g.wanted, h.got, a.got, b.got,
-                                   count);
+        kernels[i]->gated(gate, storage, i ? e.got : e.wanted, a.got, b.got, count);
+        kernels[i]->gated_backward(gate, storage, i ? f.got : f.wanted, i ? g.got : g.wanted, h.got, a.got,
+                                   b.got, count);
     }
     compare(&c, 1, 2e-7);
     compare(&d, 1, 1e-6);
@@ -179,7 +180,8 @@ static void test_activation(enum layer_activation kind, rotary_dtype storage, in
     CHECK(memcmp(a.wanted, d.got, (size_t)count * rotary_dtype_size(storage)) == 0);
 }
 
-static void test_cross_entropy(rotary_dtype storage, int64_t classes, float smoothing, bool backward)
+static void test_cross_entropy(rotary_dtype storage, int64_t classes, float smoothing, bool backward,
+                               float softcap)
 {
     const int32_t targets[ROWS] = {0, (int32_t)classes - 1, -1, (int32_t)classes / 2, 0};
     struct layer_cross_entropy work[2];
@@ -198,6 +200,7 @@ static void test_cross_entropy(rotary_dtype storage, int64_t classes, float smoo
                                                .targets = targets,
                                                .gradient_scale = 0.125f,
                                                .smoothing = smoothing,
+                                               .softcap = softcap,
                                                .storage = storage,
                                                .gradient = backward ? (i ? b.got : b.wanted) : NULL,
                                                .gradient_stride = b.stride};
@@ -378,7 +381,7 @@ static void test_not_numbers(void)
     CHECK(isnan(out[0]) && isinf(out[1]));
     /* Far from 0 the derivative is 0 or 1. */
     float far[4] = {-3e38f, -200.0f, 200.0f, 3e38f}, ones[4] = {1.0f, 1.0f, 1.0f, 1.0f}, derivative[4];
-    for (int kind = LAYER_GELU; kind <= LAYER_SILU; kind++) {
+    for (int kind = LAYER_GELU; kind <= LAYER_GELU_TANH; kind++) {
         kernels[1]->activate_backward((enum layer_activation)kind, ROTARY_F32, derivative, ones, far, 4);
         CHECK(derivative[0] == 0.0f && fabsf(derivative[1]) < 1e-30f && derivative[2] == 1.0f &&
               derivative[3] == 1.0f);
@@ -422,7 +425,7 @@ static void test_all(rotary_dtype storage, int64_t width)
         test_norm_backward(storage, width, flags & 1, 1, flags & 2, flags & 4);
         test_norm_backward(storage, width, flags & 1, 2, false, flags & 4);
         test_norm_backward(storage, width, flags & 1, 3, false, flags & 4);
-        test_cross_entropy(storage, width, flags & 1 ? 0.1f : 0.0f, flags & 2);
+        test_cross_entropy(storage, width, flags & 1 ? 0.1f : 0.0f, flags & 2, flags & 4 ? 3.0f : 0.0f);
         test_embed(width, flags & 1, flags & 2);
     }
     for (int kind = LAYER_RELU; kind <= LAYER_TANH; kind++)

@@ -3,7 +3,7 @@
  * Made by tests/golden/make_decoder_goldens.py: do not edit. Of each gradient its dot product with
  * cos(0.9 i + 0.5) and its norm.
  */
-static const struct golden_gradient gradients_16[] = {
+static const struct golden_gradient gradients_18[] = {
     {"embedding.weight", 1.009990379129e+01, 3.615339740468e+01},
     {"layers.0.attention_norm.weight", 1.024679949520e+00, 6.506694977422e+00},
     {"layers.0.attention_norm.bias", 1.884865617915e+00, 6.787237619925e+00},
@@ -34,7 +34,7 @@ static const struct golden_gradient gradients_16[] = {
     {"output.weight", -1.020712959486e+01, 2.907488754975e+01},
     {"output.bias", -1.092660653186e+00, 5.085554656191e+00},
 };
-static const struct golden_gradient gradients_17[] = {
+static const struct golden_gradient gradients_19[] = {
     {"embedding.weight", -7.878103045247e+00, 5.024166541313e+01},
     {"layers.0.attention.query_key_value.weight", 1.358944727023e+01, 2.330765080645e+01},
     {"layers.0.attention.query_key_value.bias", 4.360337922109e+01, 4.233690077383e+01},
@@ -58,7 +58,7 @@ static const struct golden_gradient gradients_17[] = {
     {"layers.1.feed_forward_norm.weight", 1.271305822527e+00, 6.960360965481e+00},
     {"output.bias", -3.116869148402e+00, 3.867802105633e+00},
 };
-static const struct golden_gradient gradients_18[] = {
+static const struct golden_gradient gradients_20[] = {
     {"embedding.weight", -4.966435200031e+00, 3.226932601177e+01},
     {"relative_attention_bias.weight", 1.076912533349e+00, 2.044029161543e+00},
     {"layers.0.attention_norm.weight", 3.099695766399e+00, 6.768285206635e+00},
@@ -90,7 +90,7 @@ static const struct golden_gradient gradients_18[] = {
     {"output.weight", -9.205621520486e+00, 2.880655391950e+01},
     {"output.bias", -1.153693273209e+00, 5.024471627869e+00},
 };
-static const struct golden_gradient gradients_19[] = {
+static const struct golden_gradient gradients_21[] = {
     {"embedding.weight", 1.925900081129e+01, 4.754505130663e+01},
     {"relative_attention_bias.weight", 7.819849577913e+00, 4.228284083076e+00},
     {"layers.0.attention.query_key_value.weight", 1.280922464936e+01, 2.113040069322e+01},
@@ -115,7 +115,7 @@ static const struct golden_gradient gradients_19[] = {
     {"layers.1.feed_forward_norm.weight", 2.511909680098e+00, 6.853043543151e+00},
     {"output.bias", -2.487794174909e+00, 3.919483931503e+00},
 };
-static const struct golden_gradient gradients_20[] = {
+static const struct golden_gradient gradients_22[] = {
     {"embedding.weight", 2.277823946095e+01, 2.965716379470e+01},
     {"kerple.log_scale", 1.532410660515e+00, 1.098045959167e+00},
     {"kerple.log_slope", 8.522158823544e-01, 6.164120676962e-01},
@@ -148,7 +148,7 @@ static const struct golden_gradient gradients_20[] = {
     {"output.weight", 3.110795932412e+01, 3.876342355987e+01},
     {"output.bias", -7.418807824300e+00, 7.333741998584e+00},
 };
-static const struct golden_gradient gradients_21[] = {
+static const struct golden_gradient gradients_23[] = {
     {"embedding.weight", 3.233115883600e+00, 5.194832837854e+01},
     {"kerple.log_scale", 2.714229184087e+00, 2.131961638905e+00},
     {"kerple.exponent_logit", 6.394735077768e-01, 5.357413781735e-01},
@@ -165,7 +165,7 @@ static const struct golden_gradient gradients_21[] = {
     {"layers.1.feed_forward.down.weight", -8.105144358993e+00, 2.035614562226e+01},
     {"layers.1.feed_forward_norm.weight", -3.286076042075e+00, 9.247588400124e+00},
 };
-static const struct golden_gradient gradients_22[] = {
+static const struct golden_gradient gradients_24[] = {
     {"embedding.weight", 6.204650097196e+00, 1.091682237170e+02},
     {"layers.0.attention_norm.weight", -2.312595713499e+01, 2.213529111108e+01},
     {"layers.0.attention.query_key_value.weight", 5.184829498578e+01, 1.199285342648e+02},
@@ -182,7 +182,7 @@ static const struct golden_gradient gradients_22[] = {
     {"norm.weight", 1.107251247614e+01, 9.188234178569e+00},
     {"output.weight", 1.632218964994e+01, 3.116612456678e+01},
 };
-static const struct golden_gradient gradients_23[] = {
+static const struct golden_gradient gradients_25[] = {
     {"embedding.weight", -6.908803043624e+00, 3.888790153298e+01},
     {"layers.0.attention_norm.weight", -2.836996293475e+00, 7.777545309064e+00},
     {"layers.0.attention_norm.bias", -4.270371496403e+00, 7.624540214835e+00},
@@ -217,7 +217,7 @@ static const struct golden_gradient gradients_23[] = {
     {"output.weight", -1.075119205624e+01, 2.731949235864e+01},
     {"output.bias", -4.876653866316e-01, 4.470483766703e+00},
 };
-static const struct golden_gradient gradients_24[] = {
+static const struct golden_gradient gradients_26[] = {
     {"embedding.weight", -2.593779308806e+01, 5.831659637027e+01},
     {"layers.0.attention.query_key_value.weight", -3.626463689867e+00, 4.426321035436e+01},
     {"layers.0.attention.query_norm.weight", 2.849775707183e+00, 4.319389855603e+00},
@@ -240,7 +240,7 @@ static const struct golden_gradient gradients_24[] = {
     {"layers.1.feed_forward.down.weight", 4.815814881281e+00, 2.088858098018e+01},
     {"layers.1.feed_forward_norm.weight", -1.266676661566e+01, 7.328997457275e+00},
 };
-static const struct golden_gradient gradients_25[] = {
+static const struct golden_gradient gradients_27[] = {
     {"embedding.weight", -1.217636982549e+01, 4.091040246139e+01},
     {"layers.0.attention_norm.weight", -2.210639815125e+00, 8.877730413938e+00},
     {"layers.0.attention_norm.bias", 5.645703713387e+00, 8.066297132018e+00},
@@ -271,7 +271,7 @@ static const struct golden_gradient gradients_25[] = {
     {"output.weight", 8.684601480850e+00, 2.875424265703e+01},
     {"output.bias", -1.452871117445e+00, 4.849387853567e+00},
 };
-static const struct golden_gradient gradients_26[] = {
+static const struct golden_gradient gradients_28[] = {
     {"embedding.weight", -8.819769609824e+00, 4.993241611108e+01},
     {"layers.0.attention.query_key_value.weight", 1.802915504015e+01, 2.376166867806e+01},
     {"layers.0.attention.query_key_value.bias", 4.611890476997e+01, 4.701331782210e+01},
@@ -295,7 +295,7 @@ static const struct golden_gradient gradients_26[] = {
     {"layers.1.feed_forward_norm.weight", 9.273537148049e-01, 7.382267543972e+00},
     {"output.bias", -2.956354518901e+00, 3.930893492349e+00},
 };
-static const struct golden_gradient gradients_27[] = {
+static const struct golden_gradient gradients_29[] = {
     {"embedding.weight", 6.997281860890e+00, 3.603623279779e+01},
     {"layers.0.attention_norm.weight", -6.827208219694e-01, 7.667664011647e+00},
     {"layers.0.attention_norm.bias", 3.505005446476e-01, 7.633906760069e+00},
@@ -330,7 +330,7 @@ static const struct golden_gradient gradients_27[] = {
     {"output.weight", -1.161301965005e+01, 2.775113438930e+01},
     {"output.bias", -1.131619618589e+00, 4.756243640508e+00},
 };
-static const struct golden_gradient gradients_28[] = {
+static const struct golden_gradient gradients_30[] = {
     {"embedding.weight", -1.794870464785e+01, 8.269258665100e+01},
     {"layers.0.attention.query_key_value.weight", -3.842646452592e+01, 5.880993381584e+01},
     {"layers.0.attention.query_norm.weight", -9.165430549092e-01, 5.549555292317e+00},
@@ -353,7 +353,7 @@ static const struct golden_gradient gradients_28[] = {
     {"layers.1.feed_forward.down.weight", 1.381729347337e+01, 2.032519601189e+01},
     {"layers.1.feed_forward_norm.weight", -5.893497532566e+00, 7.606702961352e+00},
 };
-static const struct golden_gradient gradients_29[] = {
+static const struct golden_gradient gradients_31[] = {
     {"embedding.weight", -6.840459881446e+00, 2.835018253567e+01},
     {"layers.0.attention_norm.weight", -2.214653275755e+00, 5.983016288238e+00},
     {"layers.0.attention_norm.bias", 2.370203504838e-01, 7.249621812645e+00},
@@ -389,7 +389,7 @@ static const struct golden_gradient gradients_29[] = {
     {"output.weight", -3.565784162542e+00, 2.780707494947e+01},
     {"output.bias", -1.496391870151e+00, 4.628643563119e+00},
 };
-static const struct golden_gradient gradients_30[] = {
+static const struct golden_gradient gradients_32[] = {
     {"embedding.weight", -1.001831481829e+01, 6.561964570006e+01},
     {"layers.0.attention.query_key_value.weight", -5.089988538730e+00, 3.616486488014e+01},
     {"layers.0.attention.query_norm.weight", -3.188726513607e+00, 2.889641261277e+00},
@@ -413,7 +413,7 @@ static const struct golden_gradient gradients_30[] = {
     {"layers.1.feed_forward.down.weight", 1.331624038778e+01, 1.937626598569e+01},
     {"layers.1.feed_forward_norm.weight", -5.359198836398e+00, 7.227486970204e+00},
 };
-static const struct golden_gradient gradients_31[] = {
+static const struct golden_gradient gradients_33[] = {
     {"embedding.weight", 2.850760799638e+01, 2.612337520289e+01},
     {"layers.0.attention_norm.weight", 1.780832254034e+00, 5.836864317114e+00},
     {"layers.0.attention_norm.bias", 9.358152286257e+00, 6.852193575394e+00},
@@ -444,7 +444,7 @@ static const struct golden_gradient gradients_31[] = {
     {"output.weight", 1.243850593019e+01, 3.240447952780e+01},
     {"output.bias", -6.687679334505e+00, 6.302655322009e+00},
 };
-static const struct golden_gradient gradients_32[] = {
+static const struct golden_gradient gradients_34[] = {
     {"embedding.weight", 5.485315909564e+01, 8.725217211239e+01},
     {"layers.0.attention_norm.weight", -1.827009954807e+01, 1.539678244894e+01},
     {"layers.0.attention.query_key_value.weight", -7.148777044169e+01, 8.192392712755e+01},
@@ -470,7 +470,7 @@ static const struct golden_gradient gradients_32[] = {
     {"output.weight", -8.702895740595e+00, 3.127663025930e+01},
     {"output.bias", -3.074692839866e+00, 4.339401148410e+00},
 };
-static const struct golden_gradient gradients_33[] = {
+static const struct golden_gradient gradients_35[] = {
     {"embedding.weight", 3.783974040920e+00, 2.574272467200e+01},
     {"embedding.position.weight", -1.960160552417e+01, 2.490735822123e+01},
     {"layers.0.attention_norm.weight", 3.506794653220e-01, 5.145829029225e+00},
@@ -502,7 +502,7 @@ static const struct golden_gradient gradients_33[] = {
     {"output.weight", 8.392372778386e+00, 2.899667941359e+01},
     {"output.bias", -2.152311738949e+00, 5.106484595413e+00},
 };
-static const struct golden_gradient gradients_34[] = {
+static const struct golden_gradient gradients_36[] = {
     {"embedding.weight", 1.650165536594e+00, 7.145701602084e+00},
     {"layers.0.attention.query_key_value.weight", 4.781596488731e+00, 1.867958047589e+01},
     {"layers.0.attention.query_key_value.bias", 1.250229840262e-03, 5.195225977690e+00},
@@ -531,7 +531,7 @@ static const struct golden_gradient gradients_34[] = {
     {"output.weight", 9.939804034713e+00, 3.184503204843e+01},
     {"output.bias", -2.207303454226e-01, 5.501278757073e+00},
 };
-static const struct golden_gradient gradients_35[] = {
+static const struct golden_gradient gradients_37[] = {
     {"embedding.weight", -4.226711584733e+00, 3.601493891843e+01},
     {"layers.0.attention_norm.weight", 1.636040519159e+00, 7.266698367356e+00},
     {"layers.0.attention_norm.bias", 1.217877450078e+00, 7.252388791800e+00},
@@ -574,7 +574,7 @@ static const struct golden_gradient gradients_35[] = {
     {"output.weight", -9.663970588892e+00, 2.742981108276e+01},
     {"output.bias", -1.141364681121e+00, 4.557988620846e+00},
 };
-static const struct golden_gradient gradients_36[] = {
+static const struct golden_gradient gradients_38[] = {
     {"embedding.weight", -1.498484072978e+00, 6.950933068881e+01},
     {"layers.0.attention.query_key_value.weight", 4.359341995462e+00, 3.295646403564e+01},
     {"layers.0.attention.fire.c", 5.438523656448e-01, 6.197164680133e-01},

@@ -29,12 +29,39 @@ INLINE vfloat sigmoid(vfloat x)
     return v_select(x < v_set(0.0f), e, one) / (one + e);
 }
 
+/* What gelu_tanh gives to the sigmoid, and its derivative. */
+INLINE vfloat gelu_argument(vfloat x, vfloat *slope)
+{
+    const vfloat two_root = v_set(1.59576912f),
+                 cubic = v_set(0.0713548163f); /* 2 sqrt(2 / pi), 0.044715 of it */
+    vfloat square = x * x;
+    *slope = v_fma(v_set(3.0f) * cubic, square, two_root);
+    return x * v_fma(cubic, square, two_root);
+}
+
+/* x sigmoid(argument), where the argument may overflow. */
+INLINE vfloat gelu_tanh(vfloat x)
+{
+    vfloat slope, argument = gelu_argument(x, &slope);
+    return x * sigmoid(argument);
+}
+
+INLINE vfloat gelu_tanh_derivative(vfloat x)
+{
+    const vfloat zero = v_set(0.0f), one = v_set(1.0f);
+    vfloat slope, argument = gelu_argument(x, &slope), s = sigmoid(argument), change = s * (one - s);
+    /* Far from 0 the sigmoid no longer changes; its slope may be infinite there. */
+    return v_select(change > zero, v_fma(x * change, slope, s), s);
+}
+
 INLINE vfloat activated(enum layer_activation kind, vfloat x)
 {
     if (kind == LAYER_RELU)
         return v_max(v_set(0.0f), x); /* NaN stays NaN */
     if (kind == LAYER_SILU)
         return x * sigmoid(x);
+    if (kind == LAYER_GELU_TANH)
+        return gelu_tanh(x);
     if (kind == LAYER_TANH)
         return v_tanh(x);
     vfloat cumulative, density;
@@ -50,6 +77,8 @@ INLINE vfloat derivative(enum layer_activation kind, vfloat saved)
         vfloat s = sigmoid(saved);
         return s * v_fma(saved, v_set(1.0f) - s, v_set(1.0f));
     }
+    if (kind == LAYER_GELU_TANH)
+        return gelu_tanh_derivative(saved);
     if (kind == LAYER_TANH) {
         vfloat t = v_tanh(saved);
         return v_fma(-t, t, v_set(1.0f));
@@ -109,6 +138,9 @@ void ROTARY_KERNEL(layer_activate)(enum layer_activation kind, rotary_dtype stor
     case LAYER_SILU:
         activate_of(LAYER_SILU, storage, out, in, count);
         break;
+    case LAYER_GELU_TANH:
+        activate_of(LAYER_GELU_TANH, storage, out, in, count);
+        break;
     case LAYER_TANH:
         activate_of(LAYER_TANH, storage, out, in, count);
         break;
@@ -128,31 +160,62 @@ void ROTARY_KERNEL(layer_activate_backward)(enum layer_activation kind, rotary_d
     case LAYER_SILU:
         activate_backward_of(LAYER_SILU, storage, d_in, d_out, saved, count);
         break;
+    case LAYER_GELU_TANH:
+        activate_backward_of(LAYER_GELU_TANH, storage, d_in, d_out, saved, count);
+        break;
     case LAYER_TANH:
         activate_backward_of(LAYER_TANH, storage, d_in, d_out, saved, count);
         break;
     }
 }
 
-void ROTARY_KERNEL(layer_gated)(rotary_dtype storage, void *out, const void *gate, const void *up,
-                                int64_t count)
+INLINE void gated(enum layer_activation kind, rotary_dtype storage, void *out, const void *gate,
+                  const void *up, int64_t count)
 {
     for (int64_t i = 0; i < count; i += LANES) {
         int64_t lanes = remaining_lanes(i, count);
-        vfloat silu = activated(LAYER_SILU, load(storage, gate, i, lanes));
-        store(storage, out, i, silu * load(storage, up, i, lanes), lanes);
+        vfloat a = activated(kind, load(storage, gate, i, lanes));
+        store(storage, out, i, a * load(storage, up, i, lanes), lanes);
     }
 }
 
-void ROTARY_KERNEL(layer_gated_backward)(rotary_dtype storage, void *d_gate, void *d_up, const void *d_out,
-                                         const void *gate, const void *up, int64_t count)
+INLINE void gated_backward(enum layer_activation kind, rotary_dtype storage, void *d_gate, void *d_up,
+                           const void *d_out, const void *gate, const void *up, int64_t count)
 {
     for (int64_t i = 0; i < count; i += LANES) {
         int64_t lanes = remaining_lanes(i, count);
         vfloat d = load(storage, d_out, i, lanes), x = load(storage, gate, i, lanes);
-        vfloat gate_gradient = d * load(storage, up, i, lanes) * derivative(LAYER_SILU, x);
-        store(storage, d_up, i, d * activated(LAYER_SILU, x), lanes);
+        vfloat gate_gradient = d * load(storage, up, i, lanes) * derivative(kind, x);
+        store(storage, d_up, i, d * activated(kind, x), lanes);
         store(storage, d_gate, i, gate_gradient, lanes);
+    }
+}
+
+void ROTARY_KERNEL(layer_gated)(enum layer_activation kind, rotary_dtype storage, void *out, const void *gate,
+                                const void *up, int64_t count)
+{
+    if (kind == LAYER_GELU_TANH)
+        gated(LAYER_GELU_TANH, storage, out, gate, up, count);
+    else
+        gated(LAYER_SILU, storage, out, gate, up, count);
+}
+
+void ROTARY_KERNEL(layer_gated_backward)(enum layer_activation kind, rotary_dtype storage, void *d_gate,
+                                         void *d_up, const void *d_out, const void *gate, const void *up,
+                                         int64_t count)
+{
+    if (kind == LAYER_GELU_TANH)
+        gated_backward(LAYER_GELU_TANH, storage, d_gate, d_up, d_out, gate, up, count);
+    else
+        gated_backward(LAYER_SILU, storage, d_gate, d_up, d_out, gate, up, count);
+}
+
+void ROTARY_KERNEL(layer_softcap)(float *x, int64_t count, float cap)
+{
+    const vfloat by = v_set(1.0f / cap);
+    for (int64_t i = 0; i < count; i += LANES) {
+        int64_t lanes = remaining_lanes(i, count);
+        store_f32(x, i, v_set(cap) * v_tanh(load_f32(x, i, lanes) * by), lanes);
     }
 }
 

@@ -61,13 +61,15 @@ struct layer_norm_backward {
 
 /* Softmax cross-entropy of logits [rows, classes] f32. A row with target -1 is ignored: its gradient is zero.
  *     loss += log(sum exp(logits)) - logits[target]
- *     gradient = gradient_scale * (softmax(logits) - (1 - smoothing) onehot(target) - smoothing / classes) */
+ *     gradient = gradient_scale * (softmax(logits) - (1 - smoothing) onehot(target) - smoothing / classes)
+ * With a softcap the logits are softcap * tanh(logits / softcap), and the gradient is that of those given. */
 struct layer_cross_entropy {
     int64_t rows, classes;
     float *logits; /* overwritten */
     int64_t logits_stride;
     const int32_t *targets;
     float gradient_scale, smoothing;
+    float softcap; /* 0: none */
     rotary_dtype storage;
     void *gradient; /* storage type; NULL: not wanted; in f32 it may be the logits */
     int64_t gradient_stride;
@@ -118,7 +120,8 @@ struct layer_product {
 };
 enum { LAYER_PRODUCT_PADDING = 96 };
 
-enum layer_activation { LAYER_RELU, LAYER_GELU, LAYER_SILU, LAYER_TANH };
+/* LAYER_GELU_TANH approximates GELU: x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3)). */
+enum layer_activation { LAYER_RELU, LAYER_GELU, LAYER_SILU, LAYER_GELU_TANH, LAYER_TANH };
 
 struct layer_kernels {
     void (*norm_forward)(const struct layer_norm_forward *work);
@@ -129,10 +132,13 @@ struct layer_kernels {
                      int64_t count);
     void (*activate_backward)(enum layer_activation kind, rotary_dtype storage, void *d_in, const void *d_out,
                               const void *saved, int64_t count);
-    /* out = silu(gate) * up, and its backward pass. */
-    void (*gated)(rotary_dtype storage, void *out, const void *gate, const void *up, int64_t count);
-    void (*gated_backward)(rotary_dtype storage, void *d_gate, void *d_up, const void *d_out,
-                           const void *gate, const void *up, int64_t count);
+    /* out = activation(gate) * up, and its backward pass: of silu or gelu_tanh. */
+    void (*gated)(enum layer_activation kind, rotary_dtype storage, void *out, const void *gate,
+                  const void *up, int64_t count);
+    void (*gated_backward)(enum layer_activation kind, rotary_dtype storage, void *d_gate, void *d_up,
+                           const void *d_out, const void *gate, const void *up, int64_t count);
+    /* x = cap * tanh(x / cap). */
+    void (*softcap)(float *x, int64_t count, float cap);
     void (*cross_entropy)(struct layer_cross_entropy *work);
     void (*top_classes)(const struct layer_top_classes *work);
     /* sums[columns] += the sum of the rows of in. */

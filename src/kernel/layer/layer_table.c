@@ -13,6 +13,7 @@ const struct layer_kernels ROTARY_KERNEL(layer_kernels) = {
     .activate_backward = ROTARY_KERNEL(layer_activate_backward),
     .gated = ROTARY_KERNEL(layer_gated),
     .gated_backward = ROTARY_KERNEL(layer_gated_backward),
+    .softcap = ROTARY_KERNEL(layer_softcap),
     .cross_entropy = ROTARY_KERNEL(layer_cross_entropy),
     .top_classes = ROTARY_KERNEL(layer_top_classes),
     .column_sums = ROTARY_KERNEL(layer_column_sums),

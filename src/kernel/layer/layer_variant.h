@@ -17,10 +17,12 @@ void ROTARY_KERNEL(layer_activate)(enum layer_activation kind, rotary_dtype stor
                                    const void *in, int64_t count);
 void ROTARY_KERNEL(layer_activate_backward)(enum layer_activation kind, rotary_dtype storage, void *d_in,
                                             const void *d_out, const void *saved, int64_t count);
-void ROTARY_KERNEL(layer_gated)(rotary_dtype storage, void *out, const void *gate, const void *up,
-                                int64_t count);
-void ROTARY_KERNEL(layer_gated_backward)(rotary_dtype storage, void *d_gate, void *d_up, const void *d_out,
-                                         const void *gate, const void *up, int64_t count);
+void ROTARY_KERNEL(layer_gated)(enum layer_activation kind, rotary_dtype storage, void *out, const void *gate,
+                                const void *up, int64_t count);
+void ROTARY_KERNEL(layer_gated_backward)(enum layer_activation kind, rotary_dtype storage, void *d_gate,
+                                         void *d_up, const void *d_out, const void *gate, const void *up,
+                                         int64_t count);
+void ROTARY_KERNEL(layer_softcap)(float *x, int64_t count, float cap);
 void ROTARY_KERNEL(layer_cross_entropy)(struct layer_cross_entropy *work);
 void ROTARY_KERNEL(layer_top_classes)(const struct layer_top_classes *work);
 void ROTARY_KERNEL(layer_column_sums)(float *sums, rotary_dtype storage, const void *in, int64_t rows,
