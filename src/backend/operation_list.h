@@ -39,7 +39,6 @@
     OPERATION(attention_backward)                                                                            \
     OPERATION(attention_append)                                                                              \
     OPERATION(attention_reorder)                                                                             \
-    OPERATION(attention_shift)                                                                               \
     OPERATION(attention_decode)
 
 #endif

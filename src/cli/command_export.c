@@ -71,7 +71,8 @@ static rotary_status write_model(struct export_model_call *call, const struct lo
                                  struct export_written *written, rotary_error *error)
 {
     struct export_vocabulary vocabulary;
-    rotary_status status = exported_vocabulary_make(&vocabulary, model->task, call->format, error);
+    rotary_status status = exported_vocabulary_make(&vocabulary, model->task, model->config.model.vocab_size,
+                                                    call->format, error);
     if (status != ROTARY_OK)
         return status;
     call->config = &model->config.model;

@@ -13,6 +13,7 @@ enum { GGUF_VERSION = 3, GGUF_ALIGNMENT = 32, GGUF_DIMENSIONS = 4, GGUF_NAME_BYT
 
 /* Types of metadata, as the file has them. Only these are written. */
 enum gguf_type {
+    GGUF_UINT8 = 0, /* in lists alone */
     GGUF_UINT32 = 4,
     GGUF_INT32 = 5,
     GGUF_FLOAT32 = 6,
@@ -22,6 +23,9 @@ enum gguf_type {
 };
 /* ggml's number of a type of tensors. */
 uint32_t gguf_tensor_type(rotary_dtype dtype);
+
+/* A list of bytes as a value of metadata, which is an ARRAY of UINT8: a new value, NULL without memory. */
+json_t *gguf_bytes(const unsigned char *bytes, size_t count);
 
 /* Replaces `path` atomically. `metadata` is an object whose members are written in their order: an integer is
  * a UINT32, a real number a FLOAT32, a boolean a BOOL, a text a STRING, and a list of one of these with at

@@ -57,7 +57,7 @@ static void put_float(struct header *header, double number)
 
 /* ---- metadata ---- */
 
-/* The type of a value that is no list; 0: the format has none for it. */
+/* The type of a value that is no list; 0: none that is written. */
 static int type_of(const json_t *value)
 {
     return json_is_integer(value)   ? GGUF_UINT32
@@ -117,10 +117,48 @@ static rotary_status put_list(struct header *header, const char *key, const json
     return ROTARY_OK;
 }
 
+/* A list of bytes is an object of their hexadecimal digits. */
+static const char bytes_key[] = "uint8";
+
+json_t *gguf_bytes(const unsigned char *bytes, size_t count)
+{
+    static const char digits[] = "0123456789abcdef";
+    char *text = malloc(2 * count + 1);
+    for (size_t i = 0; text && i < count; i++) {
+        text[2 * i] = digits[bytes[i] >> 4];
+        text[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    json_t *value = text ? json_pack("{s:s#}", bytes_key, text, (int)(2 * count)) : NULL;
+    free(text);
+    return value;
+}
+
+static uint64_t digit_of(char letter)
+{
+    return (uint64_t)(letter <= '9' ? letter - '0' : letter - 'a' + 10);
+}
+
+static void put_bytes(struct header *header, const json_t *text)
+{
+    const char *letters = json_string_value(text);
+    const size_t count = json_string_length(text) / 2;
+    put_number(header, GGUF_ARRAY, 4);
+    put_number(header, GGUF_UINT8, 4);
+    put_number(header, count, 8);
+    for (size_t i = 0; i < count; i++)
+        put_number(header, digit_of(letters[2 * i]) << 4 | digit_of(letters[2 * i + 1]), 1);
+}
+
 static rotary_status put_entry(struct header *header, const char *key, const json_t *value,
                                rotary_error *error)
 {
     const json_t *single = json_is_array(value) ? json_array_get(value, 0) : value;
+    const json_t *bytes = json_object_get(value, bytes_key);
+    if (bytes) {
+        put_text(header, key, strlen(key));
+        put_bytes(header, bytes);
+        return ROTARY_OK;
+    }
     if (type_of(single) == 0)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s: \"%s\" is null, an object or a list of nothing: wanted a number, a text, a "

@@ -2,75 +2,12 @@
 #include "text/sentencepiece_file.h"
 
 #include "base/fail.h"
+#include "text/protobuf.h"
 #include "text/utf8.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- messages of protocol buffers ---- */
-
-enum { VARINT = 0, EIGHT_BYTES = 1, BYTES = 2, FOUR_BYTES = 5 };
-
-struct wire {
-    const unsigned char *at, *end;
-};
-
-struct field {
-    uint64_t number; /* of the field; 0: there is no more */
-    int type;
-    uint64_t value;             /* of VARINT and FOUR_BYTES */
-    const unsigned char *bytes; /* of BYTES */
-    int64_t count;
-};
-
-/* False at what is no number. */
-static bool read_varint(struct wire *wire, uint64_t *value)
-{
-    *value = 0;
-    for (int shift = 0; shift < 64 && wire->at < wire->end; shift += 7) {
-        unsigned char byte = *wire->at++;
-        *value |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80)
-            return true;
-    }
-    return false;
-}
-
-static uint32_t four_bytes(const unsigned char *bytes)
-{
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
-}
-
-/* False if what follows is no field. Groups, which nobody writes any more, are none. */
-static bool next_field(struct wire *wire, struct field *field)
-{
-    uint64_t tag, count = 0;
-    *field = (struct field){0};
-    if (wire->at == wire->end)
-        return true;
-    if (!read_varint(wire, &tag) || tag >> 3 == 0 || tag >> 32 != 0)
-        return false;
-    field->number = tag >> 3;
-    field->type = (int)(tag & 7);
-    if (field->type == VARINT)
-        return read_varint(wire, &field->value);
-    if (field->type == BYTES) {
-        if (!read_varint(wire, &count))
-            return false;
-    } else if (field->type == FOUR_BYTES || field->type == EIGHT_BYTES) {
-        count = field->type == FOUR_BYTES ? 4 : 8;
-    } else {
-        return false;
-    }
-    if (count > (uint64_t)(wire->end - wire->at))
-        return false;
-    field->bytes = wire->at;
-    field->count = (int64_t)count;
-    field->value = field->type == FOUR_BYTES ? four_bytes(wire->at) : 0;
-    wire->at += count;
-    return true;
-}
 
 static rotary_status fail_wire(const char *path, rotary_error *error)
 {
@@ -96,7 +33,7 @@ enum { MAX_LEAVES = 32, MAX_DEPTH = 64 };
 
 static uint32_t unit_at(const struct trie *trie, int64_t unit)
 {
-    return four_bytes(trie->units + 4 * unit);
+    return protobuf_four_bytes(trie->units + 4 * unit);
 }
 
 static int64_t offset_of(uint32_t unit)
@@ -133,10 +70,10 @@ static int count_leaves(const struct trie *trie, int64_t unit, int depth)
 
 /* A table is the number of the trie's bytes, the trie, and the texts that its values lead to,
  * zero-terminated. */
-static rotary_status check_table(const char *path, const struct field *table, rotary_error *error)
+static rotary_status check_table(const char *path, const struct protobuf_field *table, rotary_error *error)
 {
     static const char wrong[] = "%s is no SentencePiece model: the table of its normaliser is damaged";
-    int64_t bytes = table->count >= 4 ? four_bytes(table->bytes) : 0;
+    int64_t bytes = table->count >= 4 ? protobuf_four_bytes(table->bytes) : 0;
     if (table->count == 0)
         return ROTARY_OK;
     if (bytes == 0 || bytes % 4 != 0 || bytes >= table->count - 4 || table->bytes[table->count - 1] != 0)
@@ -151,16 +88,18 @@ static rotary_status check_table(const char *path, const struct field *table, ro
     return leaves >= 0 ? ROTARY_OK : rotary_fail(error, ROTARY_BAD_FILE, wrong, path);
 }
 
-static rotary_status check_normaliser(const char *path, const struct field *message, rotary_error *error)
+static rotary_status check_normaliser(const char *path, const struct protobuf_field *message,
+                                      rotary_error *error)
 {
     enum { TABLE = 2 };
-    struct wire wire = {message->bytes, message->bytes + message->count};
-    struct field field;
-    while (next_field(&wire, &field)) {
+    struct protobuf wire = {message->bytes, message->bytes + message->count};
+    struct protobuf_field field;
+    while (protobuf_next(&wire, &field)) {
         if (field.number == 0)
             return ROTARY_OK;
-        rotary_status status =
-            field.number == TABLE && field.type == BYTES ? check_table(path, &field, error) : ROTARY_OK;
+        rotary_status status = field.number == TABLE && field.type == PROTOBUF_BYTES
+                                   ? check_table(path, &field, error)
+                                   : ROTARY_OK;
         if (status != ROTARY_OK)
             return status;
     }
@@ -195,24 +134,26 @@ static rotary_status add_defined(struct model *model, struct piece piece, rotary
     return ROTARY_OK;
 }
 
-static rotary_status check_piece(struct model *model, const struct field *message, rotary_error *error)
+static rotary_status check_piece(struct model *model, const struct protobuf_field *message,
+                                 rotary_error *error)
 {
     enum { TEXT = 1, SCORE = 2, TYPE = 3, USER_DEFINED = 4 };
-    struct wire wire = {message->bytes, message->bytes + message->count};
+    struct protobuf wire = {message->bytes, message->bytes + message->count};
     struct piece piece = {NULL, 0};
-    struct field field;
+    struct protobuf_field field;
     bool defined = false, number = true;
     do {
-        if (!next_field(&wire, &field))
+        if (!protobuf_next(&wire, &field))
             return fail_wire(model->path, error);
-        if (field.number == TEXT && field.type == BYTES)
+        if (field.number == TEXT && field.type == PROTOBUF_BYTES)
             piece = (struct piece){field.bytes, field.count};
         float score = 0;
         uint32_t bits = (uint32_t)field.value;
-        if (field.number == SCORE && field.type == FOUR_BYTES)
+        if (field.number == SCORE && field.type == PROTOBUF_FOUR_BYTES)
             memcpy(&score, &bits, sizeof score);
         number = number && isfinite(score);
-        defined = defined || (field.number == TYPE && field.type == VARINT && field.value == USER_DEFINED);
+        defined =
+            defined || (field.number == TYPE && field.type == PROTOBUF_VARINT && field.value == USER_DEFINED);
     } while (field.number != 0);
     model->pieces++;
     if (piece.count == 0 || utf8_valid_bytes((const char *)piece.bytes, piece.count) != piece.count)
@@ -263,17 +204,17 @@ static rotary_status check_defined(struct model *model, rotary_error *error)
 
 /* ---- the file ---- */
 
-static rotary_status check_model(struct model *model, struct wire wire, rotary_error *error)
+static rotary_status check_model(struct model *model, struct protobuf wire, rotary_error *error)
 {
     enum { PIECE = 1, NORMALISER = 3, DENORMALISER = 5 };
-    struct field field;
-    while (next_field(&wire, &field)) {
+    struct protobuf_field field;
+    while (protobuf_next(&wire, &field)) {
         rotary_status status = ROTARY_OK;
         if (field.number == 0)
             return ROTARY_OK;
-        if (field.number == PIECE && field.type == BYTES)
+        if (field.number == PIECE && field.type == PROTOBUF_BYTES)
             status = check_piece(model, &field, error);
-        else if ((field.number == NORMALISER || field.number == DENORMALISER) && field.type == BYTES)
+        else if ((field.number == NORMALISER || field.number == DENORMALISER) && field.type == PROTOBUF_BYTES)
             status = check_normaliser(model->path, &field, error);
         if (status != ROTARY_OK)
             return status;
@@ -286,7 +227,7 @@ rotary_status sentencepiece_check_file(const char *path, const char *bytes, int6
 {
     const unsigned char *begin = (const unsigned char *)bytes;
     struct model model = {.path = path};
-    rotary_status status = check_model(&model, (struct wire){begin, begin + count}, error);
+    rotary_status status = check_model(&model, (struct protobuf){begin, begin + count}, error);
     if (status == ROTARY_OK && model.pieces == 0)
         status = rotary_fail(error, ROTARY_BAD_FILE, "%s is no SentencePiece model: it has no pieces", path);
     if (status == ROTARY_OK)

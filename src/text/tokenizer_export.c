@@ -2,6 +2,7 @@
 #include "text/tokenizer_export.h"
 
 #include "base/fail.h"
+#include "text/tokenizer_merges.h"
 #include "text/tokenizer_type.h"
 
 #include <string.h>
@@ -141,18 +142,64 @@ static void make_parts(const struct tokenizer *tokenizer, struct parts *parts)
     }
 }
 
-rotary_status tokenizer_export_json(const struct tokenizer *tokenizer, json_t **object, rotary_error *error)
+/* What puts the begin token before a text; null where there is none. */
+static json_t *make_template(const struct tokenizer *tokenizer, bool begin)
 {
-    const struct tokenizer_type *type = tokenizer->type;
-    *object = NULL;
-    if (type != &tokenizer_characters && type != &tokenizer_bytes && type != &tokenizer_words)
-        return ROTARY_OK;
+    const int32_t first = tokenizer->special.begin;
+    if (!begin || first < 0)
+        return json_null();
+    const struct token_text text = tokenizer_text(tokenizer, first);
+    json_t *name = json_stringn(text.bytes, (size_t)text.count), *special = json_object();
+    json_object_set_new(special, json_string_value(name),
+                        json_pack("{s:O, s:[i], s:[O]}", "id", name, "ids", (int)first, "tokens", name));
+    json_t *made = json_pack(
+        "{s:s, s:[{s:{s:O, s:i}}, {s:{s:s, s:i}}], s:[{s:{s:O, s:i}}, {s:{s:s, s:i}}, {s:{s:s, s:i}}], s:o}",
+        "type", "TemplateProcessing", "single", "SpecialToken", "id", name, "type_id", 0, "Sequence", "id",
+        "A", "type_id", 0, "pair", "SpecialToken", "id", name, "type_id", 0, "Sequence", "id", "A", "type_id",
+        0, "Sequence", "id", "B", "type_id", 1, "special_tokens", special);
+    json_decref(name);
+    return made;
+}
+
+static json_t *make_words(const struct tokenizer *tokenizer, bool begin)
+{
     struct parts parts;
     make_parts(tokenizer, &parts);
-    *object =
-        json_pack("{s:s, s:n, s:n, s:o, s:n, s:o, s:n, s:o, s:{s:s, s:o, s:s}}", "version", "1.0",
-                  "truncation", "padding", "added_tokens", make_added(tokenizer), "normalizer",
-                  "pre_tokenizer", parts.cut, "post_processor", "decoder", parts.decoder, "model", "type",
-                  "WordLevel", "vocab", make_vocabulary(tokenizer, parts.by_byte), "unk_token", "<unk>");
+    return json_pack("{s:s, s:n, s:n, s:o, s:n, s:o, s:o, s:o, s:{s:s, s:o, s:s}}", "version", "1.0",
+                     "truncation", "padding", "added_tokens", make_added(tokenizer), "normalizer",
+                     "pre_tokenizer", parts.cut, "post_processor", make_template(tokenizer, begin), "decoder",
+                     parts.decoder, "model", "type", "WordLevel", "vocab",
+                     make_vocabulary(tokenizer, parts.by_byte), "unk_token", "<unk>");
+}
+
+/* A tokenizer.json that was read is kept as it was. */
+static rotary_status copy_file(const struct tokenizer *tokenizer, json_t **object, rotary_error *error)
+{
+    json_t *saved = json_object();
+    if (saved && tokenizer->type->save(tokenizer, saved))
+        *object = json_incref(json_object_get(saved, "file"));
+    json_decref(saved);
+    return *object ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to export a tokenizer");
+}
+
+rotary_status tokenizer_export_json(const struct tokenizer *tokenizer, bool begin, json_t **object,
+                                    rotary_error *error)
+{
+    const struct tokenizer_type *type = tokenizer->type;
+    const struct token_text file = tokenizer_model_file(tokenizer);
+    struct sentencepiece_pieces pieces = {0};
+    *object = NULL;
+    if (type == &tokenizer_huggingface)
+        return copy_file(tokenizer, object, error);
+    if (type != &tokenizer_characters && type != &tokenizer_bytes && type != &tokenizer_words &&
+        file.count == 0)
+        return ROTARY_OK;
+    rotary_status status =
+        file.count > 0 ? sentencepiece_pieces_read(&pieces, file.bytes, file.count, error) : ROTARY_OK;
+    if (status != ROTARY_OK)
+        return status;
+    *object = file.count > 0 ? tokenizer_merges_json(&pieces, make_template(tokenizer, begin))
+                             : make_words(tokenizer, begin);
+    sentencepiece_pieces_free(&pieces);
     return *object ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to export a tokenizer");
 }

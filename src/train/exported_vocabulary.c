@@ -18,8 +18,9 @@ static bool set_token(json_t *object, const char *key, const struct tokenizer *t
 static json_t *make_config(const struct tokenizer *tokenizer, const struct export_vocabulary *vocabulary,
                            const char *class)
 {
-    json_t *object = json_pack("{s:s, s:b, s:b, s:b, s:b}", "tokenizer_class", class, "legacy", 0,
-                               "add_bos_token", 0, "add_eos_token", 0, "clean_up_tokenization_spaces", 0);
+    json_t *object =
+        json_pack("{s:s, s:b, s:b, s:b, s:b}", "tokenizer_class", class, "legacy", 0, "add_bos_token",
+                  vocabulary->begin >= 0, "add_eos_token", 0, "clean_up_tokenization_spaces", 0);
     bool done = object && set_token(object, "unk_token", tokenizer, tokenizer_special(tokenizer).unknown) &&
                 set_token(object, "bos_token", tokenizer, vocabulary->begin) &&
                 set_token(object, "eos_token", tokenizer, vocabulary->end) &&
@@ -41,7 +42,7 @@ static rotary_status add_files(struct export_vocabulary *vocabulary, const struc
 {
     const struct token_text file = tokenizer_model_file(tokenizer);
     json_t *object = NULL;
-    rotary_status status = tokenizer_export_json(tokenizer, &object, error);
+    rotary_status status = tokenizer_export_json(tokenizer, vocabulary->begin >= 0, &object, error);
     if (status != ROTARY_OK || (!object && file.count == 0))
         return status;
     if (object)
@@ -50,14 +51,13 @@ static rotary_status add_files(struct export_vocabulary *vocabulary, const struc
         add_file(vocabulary, (struct export_file){.name = "tokenizer.model",
                                                   .bytes = file.bytes,
                                                   .count = (size_t)file.count});
-    json_t *config =
-        make_config(tokenizer, vocabulary, object ? "PreTrainedTokenizerFast" : "LlamaTokenizer");
+    json_t *config = make_config(tokenizer, vocabulary, "PreTrainedTokenizerFast");
     add_file(vocabulary, (struct export_file){.name = "tokenizer_config.json", .object = config});
     return config ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to export a vocabulary");
 }
 
 rotary_status exported_vocabulary_make(struct export_vocabulary *vocabulary, const struct task *task,
-                                       enum export_format format, rotary_error *error)
+                                       int64_t size, enum export_format format, rotary_error *error)
 {
     const struct tokenizer *tokenizer = task_tokenizer(task);
     const struct special_tokens special = tokenizer_special(tokenizer);
@@ -67,8 +67,11 @@ rotary_status exported_vocabulary_make(struct export_vocabulary *vocabulary, con
     rotary_status status = ROTARY_OK;
     if (format == EXPORT_HUGGINGFACE)
         status = add_files(&made, tokenizer, error);
-    else if (!(made.metadata = json_pack("{s:s}", "tokenizer.ggml.model", "no_vocab")))
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to export a vocabulary");
+    else
+        status = tokenizer_export_gguf(
+            tokenizer,
+            &(struct tokenizer_gguf_call){.size = size, .begin = special.begin >= 0, .end = made.end},
+            &made.metadata, error);
     if (status == ROTARY_OK)
         *vocabulary = made;
     else

@@ -8,10 +8,10 @@
 #include "huggingface/export_model.h"
 #include "task/task.h"
 
-/* Makes the vocabulary of a task, which must live as long: a text ends with the token that ends one for the
- * task, or an answer. export_vocabulary_free frees it. */
+/* Makes the vocabulary of a task, which must live as long, for a model with `size` tokens: a text ends with
+ * the token that ends one for the task, or an answer. export_vocabulary_free frees it. */
 ROTARY_CHECKED rotary_status exported_vocabulary_make(struct export_vocabulary *vocabulary,
-                                                      const struct task *task, enum export_format format,
-                                                      rotary_error *error);
+                                                      const struct task *task, int64_t size,
+                                                      enum export_format format, rotary_error *error);
 
 #endif

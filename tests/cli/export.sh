@@ -48,6 +48,7 @@ does 0 export run --format huggingface --out with/its/parents/
 
 does 0 export run --format gguf --out model.gguf
 says "model.gguf: a model of type llama"
+grep -q "tokenizer.ggml.token_type" model.gguf || complain "model.gguf has no tokens"
 [ "$(head -c 4 model.gguf)" = GGUF ] || complain "model.gguf is no file of GGUF"
 does 0 export run --format gguf --out again.gguf
 cmp model.gguf again.gguf || complain "two files of a run are not the same"

@@ -130,13 +130,11 @@ rotary_status export_case_logits(const struct export_model *model, float *logits
     return transformer_logits(model->transformer, &batch, logits, error);
 }
 
-rotary_status export_case_write(const struct export_case *row, const struct export_model *model,
-                                enum export_format format, const char *path, rotary_error *error)
+rotary_status export_case_write_vocabulary(const struct export_case *row, const struct export_model *model,
+                                           enum export_format format, const char *path,
+                                           const struct export_vocabulary *vocabulary, rotary_error *error)
 {
-    struct export_vocabulary vocabulary = {.begin = 1, .end = 2, .padding = -1};
     struct export_written written;
-    if (format == EXPORT_GGUF)
-        vocabulary.metadata = json_pack("{s:s}", "tokenizer.ggml.model", "no_vocab");
     const struct export_model_call call = {.where = row->name,
                                            .path = path,
                                            .name = row->name,
@@ -144,8 +142,17 @@ rotary_status export_case_write(const struct export_case *row, const struct expo
                                            .dtype = row->dtype,
                                            .config = &model->config,
                                            .parameters = transformer_parameters(model->transformer),
-                                           .vocabulary = &vocabulary};
-    rotary_status status = export_model_write(&call, &written, error);
+                                           .vocabulary = vocabulary};
+    return export_model_write(&call, &written, error);
+}
+
+rotary_status export_case_write(const struct export_case *row, const struct export_model *model,
+                                enum export_format format, const char *path, rotary_error *error)
+{
+    struct export_vocabulary vocabulary = {.begin = 1, .end = 2, .padding = -1};
+    if (format == EXPORT_GGUF)
+        vocabulary.metadata = json_pack("{s:s}", "tokenizer.ggml.model", "no_vocab");
+    rotary_status status = export_case_write_vocabulary(row, model, format, path, &vocabulary, error);
     export_vocabulary_free(&vocabulary);
     return status;
 }

@@ -39,6 +39,12 @@ ROTARY_CHECKED rotary_status export_case_logits(const struct export_model *model
 ROTARY_CHECKED rotary_status export_case_write(const struct export_case *row,
                                                const struct export_model *model, enum export_format format,
                                                const char *path, rotary_error *error);
+/* The same with a vocabulary. */
+ROTARY_CHECKED rotary_status export_case_write_vocabulary(const struct export_case *row,
+                                                          const struct export_model *model,
+                                                          enum export_format format, const char *path,
+                                                          const struct export_vocabulary *vocabulary,
+                                                          rotary_error *error);
 /* Of the bytes of a file. */
 ROTARY_CHECKED rotary_status export_case_checksum(const char *path, uint64_t *checksum, rotary_error *error);
 

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "text/sentencepiece_pieces.h"
+
+#include "base/fail.h"
+#include "text/protobuf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Numbers of fields of the message ModelProto, and of what is in it. */
+enum { MODEL_PIECE = 1, MODEL_TRAINER = 2, MODEL_NORMALISER = 3 };
+enum { PIECE_TEXT = 1, PIECE_SCORE = 2, PIECE_TYPE = 3 };
+enum { TRAINER_MODEL_TYPE = 3, TRAINER_BYTE_FALLBACK = 35 };
+enum { NORMALISER_CHARSMAP = 2, NORMALISER_PREFIX = 3, NORMALISER_WHITESPACES = 4 };
+enum { MODEL_UNIGRAM = 1, MODEL_BPE = 2 };
+
+static struct sentencepiece_piece read_piece(struct protobuf message)
+{
+    struct sentencepiece_piece piece = {.type = PIECE_NORMAL};
+    struct protobuf_field field;
+    while (protobuf_next(&message, &field) && field.number != 0) {
+        const uint32_t bits = (uint32_t)field.value;
+        if (field.number == PIECE_TEXT && field.type == PROTOBUF_BYTES) {
+            piece.bytes = (const char *)field.bytes;
+            piece.count = field.count;
+        } else if (field.number == PIECE_SCORE && field.type == PROTOBUF_FOUR_BYTES) {
+            memcpy(&piece.score, &bits, sizeof piece.score);
+        } else if (field.number == PIECE_TYPE && field.type == PROTOBUF_VARINT) {
+            piece.type = (int)field.value;
+        }
+    }
+    return piece;
+}
+
+static void read_trainer(struct sentencepiece_pieces *pieces, struct protobuf message, int64_t *model_type)
+{
+    struct protobuf_field field;
+    while (protobuf_next(&message, &field) && field.number != 0) {
+        if (field.number == TRAINER_MODEL_TYPE)
+            *model_type = (int64_t)field.value;
+        else if (field.number == TRAINER_BYTE_FALLBACK)
+            pieces->byte_fallback = field.value != 0;
+    }
+}
+
+static void read_normaliser(struct sentencepiece_pieces *pieces, struct protobuf message)
+{
+    struct protobuf_field field;
+    while (protobuf_next(&message, &field) && field.number != 0) {
+        if (field.number == NORMALISER_CHARSMAP && field.type == PROTOBUF_BYTES) {
+            pieces->charsmap = field.bytes;
+            pieces->charsmap_count = field.count;
+        } else if (field.number == NORMALISER_PREFIX) {
+            pieces->add_dummy_prefix = field.value != 0;
+        } else if (field.number == NORMALISER_WHITESPACES) {
+            pieces->remove_extra_whitespaces = field.value != 0;
+        }
+    }
+}
+
+static int64_t count_pieces(struct protobuf message)
+{
+    struct protobuf_field field;
+    int64_t count = 0;
+    while (protobuf_next(&message, &field) && field.number != 0)
+        count += field.number == MODEL_PIECE && field.type == PROTOBUF_BYTES;
+    return count;
+}
+
+rotary_status sentencepiece_pieces_read(struct sentencepiece_pieces *pieces, const char *bytes, int64_t count,
+                                        rotary_error *error)
+{
+    const unsigned char *begin = (const unsigned char *)bytes;
+    struct protobuf message = {begin, begin + count};
+    struct sentencepiece_pieces read = {.add_dummy_prefix = true, .remove_extra_whitespaces = true};
+    struct protobuf_field field;
+    int64_t model_type = MODEL_UNIGRAM;
+    read.pieces = calloc((size_t)count_pieces(message) + 1, sizeof *read.pieces);
+    if (!read.pieces)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the pieces of a tokenizer");
+    while (protobuf_next(&message, &field) && field.number != 0) {
+        if (field.type != PROTOBUF_BYTES)
+            continue;
+        if (field.number == MODEL_PIECE)
+            read.pieces[read.count++] = read_piece(protobuf_message(&field));
+        else if (field.number == MODEL_TRAINER)
+            read_trainer(&read, protobuf_message(&field), &model_type);
+        else if (field.number == MODEL_NORMALISER)
+            read_normaliser(&read, protobuf_message(&field));
+    }
+    read.bpe = model_type == MODEL_BPE;
+    if (model_type == MODEL_UNIGRAM || model_type == MODEL_BPE) {
+        *pieces = read;
+        return ROTARY_OK;
+    }
+    sentencepiece_pieces_free(&read);
+    return rotary_fail(error, ROTARY_UNSUPPORTED,
+                       "the SentencePiece model has the type %lld, wanted unigram or BPE",
+                       (long long)model_type);
+}
+
+void sentencepiece_pieces_free(struct sentencepiece_pieces *pieces)
+{
+    free(pieces->pieces);
+    *pieces = (struct sentencepiece_pieces){0};
+}
