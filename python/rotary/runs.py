@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the folders that `rotary train` and `rotary compare` write: settings, losses, scores, weights.
+
+Lines of metrics.jsonl are dictionaries; tables are pandas' and weights NumPy arrays by name. pandas and safetensors are
+imported where they are needed (`pip install 'rotary[runs]'`). docs/checkpoints.md describes the files.
+"""
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import typing
+
+import numpy
+
+if typing.TYPE_CHECKING:
+    import pandas
+
+_FORMATS = {"config.json": 2, "compare.json": 3}  # of a run and of a comparison
+
+Weights = dict[str, "numpy.ndarray[typing.Any, typing.Any]"]
+Object = dict[str, typing.Any]
+
+
+def _read_object(path: pathlib.Path) -> Object:
+    """A JSON object in a format that this reader knows. OSError if the file cannot be read, else ValueError."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"{path} is {type(value).__name__}, wanted an object")
+    wanted = _FORMATS[path.name]
+    if value.get("format") != wanted:
+        raise ValueError(f"{path} has format {value.get('format')}, wanted {wanted}")
+    return value
+
+
+def _flat(object: Object, prefix: str = "") -> Object:
+    """Nested objects as columns: {"test": {"loss": 1}} is {"test.loss": 1}."""
+    columns: Object = {}
+    for key, value in object.items():
+        columns.update(_flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value})
+    return columns
+
+
+class Run:
+    """The folder of one run, which may still be trained: `config` is read at once, the rest when asked for."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = pathlib.Path(folder)
+        self.config: Object = _read_object(self.folder / "config.json")
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r})"
+
+    def lines(self) -> list[Object]:
+        """The lines of metrics.jsonl as they are; one that is just being written is left out."""
+        path = self.folder / "metrics.jsonl"
+        text = path.read_text(encoding="utf-8")
+        complete = text[:text.rfind("\n") + 1].splitlines()
+        lines = []
+        for number, line in enumerate(complete, 1):
+            try:
+                value = json.loads(line)
+            except ValueError:
+                value = None
+            if not isinstance(value, dict) or "step" not in value:
+                raise ValueError(f"{path}, line {number}: not a line of metrics")
+            lines.append(value)
+        return lines
+
+    @property
+    def diverged(self) -> str | None:
+        """What became infinite or NaN, where that ended the run."""
+        return next((str(line["diverged"]) for line in self.lines() if "diverged" in line), None)
+
+    def losses(self) -> pandas.DataFrame:
+        """A row for every logged step: step, loss, learning_rate, gradient_norm, tokens_per_second."""
+        import pandas
+        return pandas.DataFrame([line for line in self.lines() if "loss" in line])
+
+    def evaluations(self) -> pandas.DataFrame:
+        """A row for every evaluation: step, and its numbers by name: loss (of validation), accuracy, correct, ..."""
+        import pandas
+        return pandas.DataFrame([{"step": line["step"], **_flat(line["evaluation"])} for line in self.lines()
+                                 if "evaluation" in line])
+
+    def weights(self, checkpoint: str = "model") -> Weights:
+        """The tensors of `checkpoint`.safetensors by name: "model", "best", "average" or "optimizer"."""
+        from safetensors.numpy import load_file
+        return typing.cast(Weights, load_file(self.folder / f"{checkpoint}.safetensors"))
+
+    def metadata(self, checkpoint: str = "model") -> dict[str, str]:
+        """The metadata of that file: step, task, seed, configuration and others."""
+        from safetensors import safe_open
+        with safe_open(self.folder / f"{checkpoint}.safetensors", framework="numpy") as file:
+            return dict(file.metadata() or {})
+
+
+class Comparison:
+    """The folder of a comparison: arms × seeds. Runs that have not begun are left out.
+
+    arms        the names of the arms, the baseline first
+    seeds       in the order in which they were added
+    runs        the Run of each (arm, seed) that has begun
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = pathlib.Path(folder)
+        path = self.folder / "compare.json"
+        self.file: Object = _read_object(path)
+        try:
+            self.arms: list[str] = [str(arm["name"]) for arm in self.file["arms"]]
+            self.seeds: list[int] = [int(seed) for seed in self.file["seeds"]]
+        except (KeyError, TypeError, ValueError):
+            raise ValueError(f'{path} has no "arms" with a "name", or no "seeds"') from None
+        self.runs: dict[tuple[str, int], Run] = {
+            (arm, seed): Run(self.folder / f"{arm}-{seed}") for arm in self.arms for seed in self.seeds
+            if (self.folder / f"{arm}-{seed}" / "metrics.jsonl").exists()}
+
+    def __repr__(self) -> str:
+        return f"Comparison({str(self.folder)!r})"
+
+    def losses(self) -> pandas.DataFrame:
+        """Run.losses of all runs, with the columns arm and seed before them."""
+        return self._table(Run.losses)
+
+    def evaluations(self) -> pandas.DataFrame:
+        """Run.evaluations of all runs, with the columns arm and seed before them."""
+        return self._table(Run.evaluations)
+
+    def differences(self, measure: str = "loss", baseline: str | None = None) -> pandas.DataFrame:
+        """`measure` of the evaluations minus that of the baseline with the same seed at the same step, for the other
+        arms: arm, seed, step, difference. Pairs of which one is missing are left out."""
+        table = self.evaluations()[["arm", "seed", "step", measure]]
+        baseline = self.arms[0] if baseline is None else baseline
+        if baseline not in self.arms:
+            raise ValueError(f"the baseline is {baseline!r}, wanted one of {', '.join(self.arms)}")
+        pairs = table[table.arm != baseline].merge(table[table.arm == baseline], on=["seed", "step"])
+        pairs = pairs.rename(columns={"arm_x": "arm"})
+        pairs["difference"] = pairs[f"{measure}_x"] - pairs[f"{measure}_y"]
+        return pairs[["arm", "seed", "step", "difference"]]
+
+    def _table(self, rows: typing.Callable[[Run], pandas.DataFrame]) -> pandas.DataFrame:
+        import pandas
+        tables = []
+        for (arm, seed), run in self.runs.items():
+            table = rows(run)
+            table.insert(0, "arm", arm)
+            table.insert(1, "seed", seed)
+            tables.append(table)
+        return pandas.concat(tables, ignore_index=True) if tables else pandas.DataFrame()

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""rotary.torch: against PyTorch's own attention, by gradcheck and opcheck, eager and compiled."""
+import itertools
+import unittest
+import warnings
+
+import torch
+
+import rotary
+import rotary.torch
+from harness import Case, main, numbers
+
+torch.set_num_threads(1)
+# The library computes in f32, so finite differences take large steps: their error is some step^2, and rounding divided
+# by the step. PyTorch's own operators in f32 need the same.
+CHECK = {"eps": 1e-2, "atol": 2e-3, "rtol": 2e-3}
+ROPE = rotary.Rope(8, base=100.0)
+SCALED = rotary.Rope(8, base=100.0, attention_factor=1.5, xpos_scale=64.0)
+
+
+def gradcheck(function, inputs, check=torch.autograd.gradcheck):
+    with warnings.catch_warnings():  # that the numbers are no doubles
+        warnings.simplefilter("ignore")
+        return check(function, inputs, **CHECK)
+
+
+def tensors(batch=2, queries=5, keys=5, heads=4, shared=2, channels=8, dtype=torch.float32):
+    shapes = ((batch, queries, heads, channels), *[(batch, keys, shared, channels)] * 2)
+    return tuple((torch.tensor(numbers(seed, *shape)).clamp(-2, 2)).to(dtype).requires_grad_()
+                 for seed, shape in enumerate(shapes))
+
+
+def plain(query, key, value, rope=None, value_rope=None, causal=False, bias=None, scale=None):
+    """The same by PyTorch's operators alone; its autograd gives the gradients."""
+    def rotate(x, plan, sign=1):
+        angle = sign * torch.arange(x.shape[1], dtype=torch.float64)[:, None] * torch.tensor(plan.frequencies)
+        cosine, sine = angle.cos().to(x.dtype)[:, None], angle.sin().to(x.dtype)[:, None]
+        a, b = x.chunk(2, -1)
+        return torch.cat((a * cosine - b * sine, a * sine + b * cosine), -1)
+
+    if rope:
+        query, key = rotate(query, rope), rotate(key, rope)
+    if value_rope:
+        value = rotate(value, value_rope)
+    query, key, value = (x.transpose(1, 2) for x in (query, key, value))
+    output = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias, is_causal=causal,
+                                                              scale=scale, enable_gqa=True).transpose(1, 2)
+    return rotate(output, value_rope, -1) if value_rope else output
+
+
+class Rotation(Case):
+    def test_equals_numpy(self):
+        for dtype in (torch.float32, torch.float16):
+            x = tensors(dtype=dtype)[0].detach()
+            at = torch.tensor([[4, 0, 7, 2, 2], [9, 8, 7, 6, 5]])
+            for settings in ({}, {"offset": 7}, {"offsets": torch.tensor([3, 9])}, {"positions": at},
+                             {"positions": at[0].float() / 2}, {"role": "key"}):
+                named = {name: value.numpy() if isinstance(value, torch.Tensor) else value
+                         for name, value in settings.items()}
+                for ours, theirs in ((rotary.torch.apply, SCALED.apply), (rotary.torch.inverse, SCALED.inverse)):
+                    wanted = torch.tensor(theirs(x.numpy(), **named))
+                    self.assertTrue(torch.equal(ours(x, SCALED, **settings), wanted))
+                    heads_first = x.transpose(1, 2).contiguous().transpose(1, 2)
+                    self.assertTrue(torch.equal(ours(heads_first, SCALED, **settings), wanted))
+                    strange = x.transpose(2, 3).contiguous().transpose(2, 3)
+                    self.assertTrue(torch.equal(ours(strange, SCALED, **settings), wanted))
+        packed = rotary.torch.apply(x[:1], ROPE, starts=[0, 2, 5])
+        self.assertTrue(torch.equal(packed, torch.tensor(ROPE.apply(x[:1].numpy(), starts=[0, 2, 5]))))
+        brain = tensors(dtype=torch.bfloat16)[0].detach()
+        self.close(rotary.torch.apply(brain, ROPE).float(), ROPE.apply(brain.float().numpy()), 2**-8)
+
+    def test_gradients(self):
+        x = tensors(queries=3, heads=2)[0]
+        cases = itertools.product((ROPE, SCALED), (rotary.torch.apply, rotary.torch.inverse), ("query", "key", "value"))
+        for rope, function, role in cases:
+            run = lambda x, f=function, rope=rope, role=role: f(x, rope, offset=3, role=role)  # noqa: E731
+            self.assertTrue(gradcheck(run, (x,)))
+        twice = torch.autograd.gradgradcheck
+        self.assertTrue(gradcheck(lambda x: rotary.torch.inverse(x, SCALED) ** 2, (x[:1],), twice))
+
+    def test_operator(self):
+        x, at = tensors()[0], torch.arange(5)
+        torch.library.opcheck(torch.ops.rotary.rotate, (x, ROPE.key, "query", "forward", at, 3, None, None))
+        torch.library.opcheck(torch.ops.rotary.rotate, (x.transpose(1, 2), SCALED.key, "key", "inverse", None, 0,
+                                                        torch.tensor([1, 2]), None))
+
+    def test_refusals(self):
+        x = tensors()[0].detach()
+        self.refuses(TypeError, "float64", rotary.torch.apply, x.double(), ROPE)
+        self.refuses(ValueError, "8 channels, wanted head_dim, 4", rotary.torch.apply, x, rotary.Rope(4))
+        self.refuses(rotary.InvalidArgumentError, "starts", rotary.torch.apply, x[:1], ROPE, starts=[0, 9])
+
+
+class Attention(Case):
+    def test_equals_pytorch(self):
+        bias = torch.tensor(numbers(5, 2, 4, 5, 5))
+        for settings in ({}, {"rope": ROPE}, {"rope": ROPE, "value_rope": ROPE}, {"rope": ROPE, "causal": True},
+                         {"value_rope": ROPE, "causal": True, "scale": 0.7}, {"rope": ROPE, "bias": bias},
+                         {"bias": bias > -1}):
+            ours, theirs = tensors(), tensors()
+            mask = settings.get("bias")
+            layout = rotary.Layout(bias=mask)
+            got = rotary.torch.attention(*ours, **{k: v for k, v in settings.items() if k != "bias"}, layout=layout)
+            wanted = plain(*theirs, **settings)
+            gradient = torch.tensor(numbers(7, *got.shape))
+            got.backward(gradient)
+            wanted.backward(gradient)
+            self.close(got.detach(), wanted.detach(), 2e-6)
+            for a, b in zip(ours, theirs):
+                self.close(a.grad, b.grad, 5e-6)
+
+    def test_bf16(self):
+        ours, theirs = tensors(dtype=torch.bfloat16), tensors()
+        settings = {"rope": ROPE, "value_rope": ROPE, "causal": True}
+        got, wanted = rotary.torch.attention(*ours, **settings), plain(*theirs, **settings)
+        self.assertEqual(got.dtype, torch.bfloat16)
+        got.sum().backward()
+        wanted.sum().backward()
+        self.close(got.detach().float(), wanted.detach(), 2**-6)
+        for a, b in zip(ours, theirs):
+            self.assertEqual(a.grad.dtype, torch.bfloat16)
+            self.close(a.grad.float(), b.grad, 2**-5)
+
+    def test_layouts_equal_numpy(self):
+        at = torch.tensor([[9, 2, 4, 0, 6]] * 2)
+        for members, sizes in (({"first_query": 2, "first_key": 1}, {}), ({}, {"queries": 2}),
+                               ({"query_positions": at, "key_positions": at + 1}, {}),
+                               ({"key_lengths": torch.tensor([5, 2])}, {}),
+                               ({"query_starts": torch.tensor([0, 2, 5])}, {"batch": 1}),
+                               ({"query_starts": [0, 2, 4], "key_starts": [0, 1, 5]}, {"batch": 1, "queries": 4})):
+            inputs = tensors(**sizes)
+            named = {k: v.numpy() if isinstance(v, torch.Tensor) else v for k, v in members.items()}
+            settings = {"rope": ROPE, "causal": "key_starts" not in members, "window": 0, "softcap": 3.0}
+            got = rotary.torch.attention(*inputs, **settings, layout=rotary.Layout(**members))
+            arrays = [x.detach().numpy() for x in inputs]
+            made = rotary.Attention(4, 8, 2, **settings)
+            outputs = made.forward(*arrays, rotary.Layout(**named))
+            self.assertTrue(torch.equal(got.detach(), torch.tensor(outputs[0])), members)
+            gradient = numbers(3, *got.shape)
+            got.backward(torch.tensor(gradient))
+            wanted = made.backward(tuple(arrays), outputs, gradient, rotary.Layout(**named))
+            for x, by_numpy in zip(inputs, wanted):
+                self.assertTrue(torch.equal(x.grad, torch.tensor(by_numpy)), members)
+
+    def test_strides(self):
+        inputs = tensors()
+        wanted = rotary.torch.attention(*inputs, rope=ROPE).detach()
+        heads_first = [x.detach().transpose(1, 2).contiguous().requires_grad_() for x in inputs]
+        got = rotary.torch.attention(*(x.transpose(1, 2) for x in heads_first), rope=ROPE)
+        self.assertTrue(torch.equal(got.detach(), wanted))
+        got.sum().backward()  # a gradient whose strides are 0
+        self.assertTrue(all(torch.isfinite(x.grad).all() and x.grad.abs().sum() > 0 for x in heads_first))
+        strange = [x.detach().transpose(2, 3).contiguous().transpose(2, 3) for x in inputs]
+        self.assertTrue(torch.equal(rotary.torch.attention(*strange, rope=ROPE), wanted))
+        without_batch = rotary.torch.attention(*(x.detach()[0] for x in inputs), rope=ROPE)
+        self.assertTrue(torch.equal(without_batch, wanted[0]))
+
+    def test_gradients(self):
+        for settings in ({"rope": ROPE, "causal": True}, {"rope": ROPE, "value_rope": ROPE, "softcap": 2.0},
+                         {"rope": SCALED, "window": 2, "causal": True}):
+            run = lambda *inputs, named=settings: rotary.torch.attention(*inputs, **named)  # noqa: E731
+            inputs = tensors(batch=1, queries=4, keys=4, heads=2, shared=1)
+            self.assertTrue(gradcheck(run, inputs))
+
+    def test_operator(self):
+        inputs = tensors()
+        rest = (ROPE.key, ROPE.key, True, 0, None, 0.0, 0, None, 0)
+        torch.library.opcheck(torch.ops.rotary.attention, (*inputs, *[None] * 6, *rest))
+        bias, lengths = torch.zeros(5, 5), torch.tensor([5, 3])
+        torch.library.opcheck(torch.ops.rotary.attention, (*inputs, bias, None, None, lengths, None, None, *rest))
+
+    def test_refusals(self):
+        inputs = tensors()
+        run = rotary.torch.attention
+        learned = rotary.Layout(bias=torch.zeros(5, 5, requires_grad=True))
+        self.refuses(ValueError, "detach it", run, *inputs, layout=learned)
+        self.refuses(rotary.InvalidArgumentError, "f16", run, *(x.detach().half() for x in inputs))
+        self.refuses(ValueError, "float64", run, *(x.detach().double() for x in inputs))
+        self.refuses(ValueError, "key is float32 [1, 5, 2, 8]", run, inputs[0], inputs[1][:1], inputs[2])
+        gradient, = torch.autograd.grad(run(*inputs).sum(), inputs[:1], create_graph=True)
+        self.refuses(RuntimeError, "autograd", gradient.sum().backward)
+
+
+class Compiled(Case):
+    """One graph, without breaks; the operators give the same bits."""
+
+    def agrees(self, function, inputs, **compiled):
+        wanted = function(*inputs)
+        gradients = torch.autograd.grad(wanted.square().sum(), inputs)
+        got = torch.compile(function, fullgraph=True, **compiled)(*inputs)
+        self.assertTrue(torch.equal(got, wanted))
+        for a, b in zip(torch.autograd.grad(got.square().sum(), inputs), gradients):
+            self.assertTrue(torch.equal(a, b))
+
+    def test_graphs(self):
+        def roper(query, key, value):
+            return rotary.torch.attention(query, key, value, rope=ROPE, value_rope=ROPE, causal=True)
+
+        def layer(query, key, value):
+            at = torch.arange(query.shape[1]) * 2
+            query, key = rotary.torch.apply(query, SCALED, positions=at), rotary.torch.apply(key, SCALED, role="key")
+            layout = rotary.Layout(bias=torch.zeros(query.shape[1], key.shape[1]), key_lengths=[5, 4])
+            return rotary.torch.inverse(rotary.torch.attention(query, key, value, layout=layout), SCALED)
+
+        for function in (roper, layer):
+            self.agrees(function, tensors(), backend="aot_eager")
+        self.agrees(roper, tensors(queries=6, keys=6), backend="aot_eager", dynamic=True)
+
+    def test_inductor(self):
+        def model(query, key, value):
+            return torch.nn.functional.gelu(rotary.torch.attention(query * 2, key, value, rope=ROPE, causal=True)) + 1
+
+        inputs = tensors()
+        wanted = model(*inputs)
+        try:
+            got = torch.compile(model, fullgraph=True)(*inputs)
+        except RuntimeError as error:  # it compiles C++
+            if "compiler" in str(error).lower():
+                raise unittest.SkipTest("inductor finds no C++ compiler") from None
+            raise
+        self.close(got.detach(), wanted.detach(), 1e-6)
+        for a, b in zip(torch.autograd.grad(got.sum(), inputs), torch.autograd.grad(wanted.sum(), inputs)):
+            self.close(a, b, 1e-6)
+
+
+if __name__ == "__main__":
+    main()
