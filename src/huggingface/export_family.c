@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "file/file.h"
 #include "file/rope_config.h"
+#include "layer/sublayer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,6 +50,12 @@ static void add_facts(json_t *facts, const struct transformer_config *config)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         json_object_set_new(facts, rows[i].name, json_boolean(rows[i].value));
+    static const char *const activations[] = {[ACTIVATION_RELU] = "relu",
+                                              [ACTIVATION_GELU] = "gelu",
+                                              [ACTIVATION_SWIGLU] = "silu",
+                                              [ACTIVATION_GELU_TANH] = "gelu_pytorch_tanh",
+                                              [ACTIVATION_GEGLU_TANH] = "gelu_pytorch_tanh"};
+    json_object_set_new(facts, "activation", json_string(activations[config->hidden_act]));
     json_object_set_new(
         facts, "rotary_dim",
         json_integer((json_int_t)rope_config_channels(config->head_dim, config->partial_rotary_factor)));

@@ -13,7 +13,8 @@
  * "fused", "metadata" and "tensors"; null: llama.cpp has no such model
  *
  * Facts are the keys of the model's configuration, its biases resolved to true and false, and rotary_dim,
- * windowed, grouped, parallel, divided (heads
+ * windowed, grouped, parallel, activation (as transformers calls it),
+ * divided (heads
  * divide hidden_size) and own_head_dim. A key that is neither wanted, nor in "config", nor in
  * "ignored" must have its default: so a key that the table has never heard of is refused, not lost.
  */

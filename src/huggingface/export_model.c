@@ -76,19 +76,18 @@ static bool add_tokens(json_t *object, const struct export_vocabulary *vocabular
            json_object_set_new(object, "pad_token_id", token_json(vocabulary->padding)) == 0;
 }
 
-/* The rotation as current versions of transformers have it, in rope_parameters, and as earlier ones do. */
+/* The rotation as current versions of transformers have it, in rope_parameters, and as earlier ones do. The
+ * two objects are the same, for readers that refuse others. */
 static bool add_rotation(json_t *object, const struct export_rotation *rotation)
 {
-    json_t *parameters = export_rotation_parameters(rotation), *scaling = json_copy(parameters);
+    json_t *parameters = export_rotation_parameters(rotation);
     const char *type = json_string_value(json_object_get(parameters, "rope_type"));
-    json_object_del(scaling, "rope_theta");
     bool plain = type && strcmp(type, "default") == 0;
     bool done =
-        type && scaling && json_object_set_new(object, "rope_theta", json_real(rotation->base)) == 0 &&
-        json_object_set_new(object, "rope_scaling", plain ? json_null() : json_incref(scaling)) == 0 &&
-        json_object_set(object, "rope_parameters", parameters) == 0;
+        type && json_object_set(object, "rope_theta", json_object_get(parameters, "rope_theta")) == 0 &&
+        json_object_set(object, "rope_parameters", parameters) == 0 &&
+        json_object_set_new(object, "rope_scaling", plain ? json_null() : json_deep_copy(parameters)) == 0;
     json_decref(parameters);
-    json_decref(scaling);
     return done;
 }
 

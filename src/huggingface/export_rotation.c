@@ -44,17 +44,14 @@ static double base_of(const rotary_rope *plan)
     return pow(frequency, -(double)(last + 1) / (double)last);
 }
 
-/* Whether it is dynamic and changes nothing up to max_position_embeddings, as that of transformers does. */
-static bool is_unchanged(const rotary_rope_config *plan, int64_t original)
+/* Whether transformers has the model's frequencies for every length from `dynamic` itself: where nothing is
+ * changed up to max_position_embeddings, or where the model's are those of one length that was asked for. */
+static bool stays_dynamic(const struct export_rotation *rotation)
 {
-    return plan->scaling == ROTARY_SCALING_DYNAMIC_NTK && plan->sequence_length <= original;
-}
-
-/* Whether the plan's frequencies are powers of a base that only its lengths say. */
-static bool is_other_base(const rotary_rope_config *plan, int64_t original)
-{
-    return plan->scaling == ROTARY_SCALING_NTK ||
-           (plan->scaling == ROTARY_SCALING_DYNAMIC_NTK && !is_unchanged(plan, original));
+    const rotary_rope_config *plan = &rotation->config.rope.plan;
+    return plan->scaling == ROTARY_SCALING_DYNAMIC_NTK &&
+           (plan->sequence_length <= rotation->original ||
+            (rotation->for_a_length && rotation->original == plan->max_positions));
 }
 
 static void derive(struct export_rotation *rotation)
@@ -64,13 +61,15 @@ static void derive(struct export_rotation *rotation)
     rotation->factor = plan->factor;
     if (plan->factor == 0 && rotation->original > 0)
         rotation->factor = (double)plan->max_positions / (double)rotation->original;
-    rotation->base = is_other_base(plan, rotation->original) ? base_of(rotation->plan) : plan->base;
+    rotation->base = plan->base;
+    if (plan->scaling == ROTARY_SCALING_NTK || plan->scaling == ROTARY_SCALING_DYNAMIC_NTK)
+        rotation->base = base_of(rotation->plan);
 }
 
 rotary_status export_rotation_read(struct export_rotation *rotation, const struct transformer_config *config,
                                    const char *where, rotary_error *error)
 {
-    struct export_rotation read = {.plan = NULL};
+    struct export_rotation read = {.plan = NULL, .for_a_length = config->rope_sequence_length > 0};
     const char *type = config->sliding_window > 0 ? "sliding_attention" : "full_attention";
     rotary_status status = rotation_config_read(config, type, &read.config, error);
     if (status != ROTARY_OK)
@@ -121,12 +120,12 @@ static json_t *longrope_parameters(const struct export_rotation *rotation)
     const rotary_rope_config *plan = &rotation->config.rope.plan;
     const int64_t pairs = rotary_rope_pairs(rotation->plan);
     const bool is_long = plan->sequence_length > rotation->original;
-    const double *in_force = is_long ? plan->long_factors : plan->short_factors;
+    const double *in_force = is_long && !rotation->for_a_length ? plan->long_factors : plan->short_factors;
     return json_pack("{s:s, s:f, s:f, s:I, s:f, s:o, s:o}", "rope_type", "longrope", "rope_theta",
                      rotation->base, "factor", rotation->factor, "original_max_position_embeddings",
                      (json_int_t)rotation->original, "attention_factor",
                      rotary_rope_attention_factor(rotation->plan), "short_factor", list_of(in_force, pairs),
-                     "long_factor", list_of(is_long ? in_force : plan->long_factors, pairs));
+                     "long_factor", list_of(plan->long_factors, pairs));
 }
 
 static json_t *llama3_parameters(const struct export_rotation *rotation)
@@ -152,9 +151,9 @@ json_t *export_rotation_parameters(const struct export_rotation *rotation)
     case ROTARY_SCALING_LLAMA3:
         return llama3_parameters(rotation);
     default:
-        if (is_unchanged(plan, rotation->original))
-            return json_pack("{s:s, s:f, s:f}", "rope_type", "dynamic", "rope_theta", rotation->base,
-                             "factor", rotation->factor);
+        if (stays_dynamic(rotation))
+            return json_pack("{s:s, s:f, s:f}", "rope_type", "dynamic", "rope_theta", plan->base, "factor",
+                             rotation->factor);
         return json_pack("{s:s, s:f}", "rope_type", "default", "rope_theta", rotation->base);
     }
 }

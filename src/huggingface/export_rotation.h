@@ -5,7 +5,7 @@
  * Scalings that depend on the length of the sequences are, in a model of ours, those of its
  * max_position_embeddings at any length. So they are written as what gives these frequencies at any length:
  * dynamic (unless it changes nothing up to there) and ntk as another base, longrope with the list in force in
- * the places of both.
+ * the places of both. With a rope_sequence_length they are written as they are, for all lengths.
  */
 #ifndef ROTARY_HUGGINGFACE_EXPORT_ROTATION_H
 #define ROTARY_HUGGINGFACE_EXPORT_ROTATION_H
@@ -17,9 +17,10 @@
 struct export_rotation {
     struct rotation_config config;
     rotary_rope *plan;
-    double base;      /* of the frequencies before a scaling that is written */
-    double factor;    /* s */
-    int64_t original; /* L0 */
+    bool for_a_length; /* rope_sequence_length says for which; else for max_position_embeddings */
+    double base;       /* of the frequencies before a scaling that is written */
+    double factor;     /* s */
+    int64_t original;  /* L0 */
 };
 
 /* Reads the rotation of a checked configuration. ROTARY_UNSUPPORTED for one that neither format has: the

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define NEOX                                                                                                 \
-    "\"norm\":\"layer_norm\",\"hidden_act\":\"gelu\",\"bias\":true,\"output_bias\":false,"                   \
+    "\"norm\":\"layer_norm\",\"bias\":true,\"output_bias\":false,"                                           \
     "\"num_key_value_heads\":4"
 #define LISTS                                                                                                \
     "\"short_factor\":[1.0,1.25,1.5,2.0],\"long_factor\":[1.0,2.0,4.0,8.0],"                                 \
@@ -40,6 +40,11 @@ const struct export_case export_cases[] = {
      "{\"max_position_embeddings\":32,\"rope_scaling\":{\"rope_type\":\"longrope\",\"short_factor\":[1.0,1."
      "25,1.5,2.0],\"long_factor\":[1.0,2.0,4.0,8.0],\"original_max_position_embeddings\":32}}",
      ROTARY_F32, true},
+    {"longrope_length",
+     "{\"rope_sequence_length\":24,\"rope_scaling\":{\"rope_type\":\"longrope\",\"short_factor\":[1.0,1.25,1."
+     "5,2.0],"
+     "\"long_factor\":[1.0,2.0,4.0,8.0],\"original_max_position_embeddings\":32}}",
+     ROTARY_F32, true},
     {"llama3",
      "{\"rope_theta\":100.0,\"rope_scaling\":{\"rope_type\":\"llama3\",\"factor\":8.0,\"low_freq_factor\":1."
      "0,\"high_freq_factor\":4.0,\"original_max_position_embeddings\":32}}",
@@ -54,9 +59,12 @@ const struct export_case export_cases[] = {
     {"qwen3", "{\"query_key_norm\":\"head\",\"pairing\":\"interleaved\",\"head_dim\":16}", ROTARY_F32, true},
     {"olmo2", "{\"query_key_norm\":\"all\",\"norm_position\":\"output\",\"pairing\":\"interleaved\"}",
      ROTARY_F32, true},
-    {"neox", "{" NEOX ",\"parallel_residual\":\"two_norms\",\"partial_rotary_factor\":0.5}", ROTARY_F32,
-     true},
-    {"neox_sequential", "{" NEOX ",\"pairing\":\"interleaved\",\"rope_theta\":123.0}", ROTARY_F32, true},
+    {"neox",
+     "{" NEOX ",\"hidden_act\":\"gelu\",\"parallel_residual\":\"two_norms\",\"partial_rotary_factor\":0.5}",
+     ROTARY_F32, true},
+    {"neox_tanh", "{" NEOX ",\"hidden_act\":\"gelu_tanh\"}", ROTARY_F32, true},
+    {"neox_sequential", "{" NEOX ",\"hidden_act\":\"gelu\",\"pairing\":\"interleaved\",\"rope_theta\":123.0}",
+     ROTARY_F32, true},
 };
 const int export_case_count = sizeof export_cases / sizeof export_cases[0];
 

@@ -5,6 +5,8 @@
  */
 #include "backend/backend.h"
 #include "file/file.h"
+#include "huggingface/decoder_config.h"
+#include "huggingface/decoder_weights.h"
 #include "huggingface/export_cases.h"
 #include "support/check.h"
 #include "support/scratch.h"
@@ -48,6 +50,47 @@ static void check_checksum(const char *path, uint64_t wanted)
     CHECK(sum == wanted);
 }
 
+/* ---- reading it back ---- */
+
+/* The folder as this program reads decoders of transformers. */
+static rotary_status read_back(const char *folder, struct export_model *model, rotary_error *error)
+{
+    const struct transformer_limits limits = {.batch = 1, .time = EXPORT_TIME};
+    char path[300];
+    json_t *object = NULL, *family = NULL;
+    snprintf(path, sizeof path, "%s/config.json", folder);
+    rotary_status status = file_read_json(path, &object, error);
+    if (status == ROTARY_OK)
+        status = decoder_config_read(object, path, &model->config, &family, error);
+    json_decref(object);
+    model->config.rope_sequence_length = EXPORT_TIME; /* as transformers scales them */
+    if (status == ROTARY_OK)
+        status = transformer_create(&model->transformer, &backend, &model->config, limits, 2, error);
+    const struct decoder_weights_call call = {.folder = folder, .family = family, .model = &model->config};
+    if (status == ROTARY_OK)
+        status = decoder_weights_load(transformer_parameters(model->transformer), &call, error);
+    json_decref(family);
+    return status;
+}
+
+/* Logits of the folder's model are those of the model that was exported, but for rounded weights. */
+static void check_read_back(const struct export_case *row, const struct export_model *model,
+                            const char *folder)
+{
+    float wanted[EXPORT_TIME * EXPORT_VOCABULARY], got[EXPORT_TIME * EXPORT_VOCABULARY];
+    struct export_model back;
+    rotary_error error = {0};
+    rotary_status status = read_back(folder, &back, &error);
+    require(status, &error);
+    if (status != ROTARY_OK)
+        return;
+    require(export_case_logits(model, wanted, &error), &error);
+    require(export_case_logits(&back, got, &error), &error);
+    for (int i = 0; i < EXPORT_TIME * EXPORT_VOCABULARY; i++)
+        CHECK_NEAR(got[i], wanted[i], row->dtype == ROTARY_BF16 ? 0.1 : 3e-5);
+    transformer_destroy(back.transformer);
+}
+
 static void check_files(const struct export_case *row, const struct export_model *model,
                         const struct export_golden *golden)
 {
@@ -57,6 +100,7 @@ static void check_files(const struct export_case *row, const struct export_model
     require(export_case_write(row, model, EXPORT_HUGGINGFACE, folder, &error), &error);
     snprintf(name, sizeof name, "%s/model.safetensors", folder);
     check_checksum(name, golden->folder);
+    check_read_back(row, model, folder);
     snprintf(name, sizeof name, "%s.next", folder);
     CHECK(!file_exists(name));
     CHECK(export_case_write(row, model, EXPORT_HUGGINGFACE, folder, &error) == ROTARY_INVALID_ARGUMENT);
