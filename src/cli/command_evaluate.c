@@ -7,6 +7,7 @@
 #include "cli/evaluated_lengths.h"
 #include "cli/result.h"
 #include "cli/run_plan.h"
+#include "cli/text_score.h"
 #include "model/model_encoding.h"
 #include "train/train.h"
 
@@ -19,6 +20,7 @@ struct evaluate_options {
     struct option_integer problems, show, checkpoint, split;
     struct option_real temperature;
     struct length_options lengths;
+    struct text_score_options text;
     const char *predictions;
     struct option_list assignments;
 };
@@ -174,11 +176,34 @@ static rotary_status check_options(const struct invocation *invocation, const st
                        task_names[task_configuration(task)->task]);
 }
 
+/* What is asked of a task cannot be asked of a text. */
+static rotary_status check_beside_text(const struct evaluate_options *options, rotary_error *error)
+{
+    const char *name = options->problems.given          ? "--problems"
+                       : options->split.given           ? "--split"
+                       : options->show.given            ? "--show"
+                       : options->temperature.given     ? "--temperature"
+                       : options->predictions           ? "--predictions"
+                       : options->lengths.lengths       ? "--evaluate-lengths"
+                       : options->lengths.scalings      ? "--evaluate-scaling"
+                       : options->assignments.count > 0 ? "--set"
+                                                        : NULL;
+    if (!name || !text_score_wanted(&options->text))
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s with --text or --tokens: wanted one of the two",
+                       name);
+}
+
 static enum exit_status run(const struct invocation *invocation)
 {
     const struct evaluate_options *options = invocation->options;
     rotary_error error = {0};
     struct loaded_model model;
+    if (text_score_check(&options->text, &error) != ROTARY_OK ||
+        check_beside_text(options, &error) != ROTARY_OK)
+        return command_refuse(invocation, &error);
+    if (text_score_wanted(&options->text))
+        return text_score_run(invocation, &options->text, checkpoint_of(options));
     const struct plan_load_call load = {.folder = invocation->operands.items[0],
                                         .need = TASK_HELD_OUT,
                                         .checkpoint = checkpoint_of(options),
@@ -207,7 +232,7 @@ static enum exit_status run(const struct invocation *invocation)
 const struct command command_evaluate = {
     .name = "evaluate",
     .operands = "DIR",
-    .summary = "scores a trained model on its task",
+    .summary = "scores a trained model on its task, or on any text",
     .more = "DIR is a run's folder, or that of a BERT or RoFormer of transformers, for which --set names the "
             "data. Problems and validation sequences are those of the run's seed, which were not trained on; "
             "--seed draws others. Translations are made greedily, and scored by BLEU. The interval is "
@@ -215,12 +240,14 @@ const struct command command_evaluate = {
             "lengths other problems stand before one, or its text is longer (passkey); what a model cannot "
             "compute, such as positions beyond a learned table, is \"-\". Of the task classification "
             "--predictions writes a line for each example: its index, its label, the predicted one and the "
-            "probability of each class, separated by tabs.",
+            "probability of each class, separated by tabs. Any decoder, also one of transformers, scores a "
+            "--text.",
     .example = "rotary evaluate runs/mine --show 5\n"
                "solves the problems and shows the first five with the model's answers",
     .shared = {{temperature_option, 1, MEMBER(temperature)},
                {checkpoint_option, 1, MEMBER(checkpoint)},
-               {length_option_rows, LENGTH_OPTION_ROWS, MEMBER(lengths)}},
+               {length_option_rows, LENGTH_OPTION_ROWS, MEMBER(lengths)},
+               {text_score_rows, TEXT_SCORE_ROWS, MEMBER(text)}},
     .options = evaluate_table,
     .option_count = sizeof evaluate_table / sizeof evaluate_table[0],
     .options_size = sizeof(struct evaluate_options),

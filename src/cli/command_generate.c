@@ -292,9 +292,11 @@ static rotary_status continue_prompts(struct generation *generation, rotary_erro
 
 /* ---- The command. ---- */
 
-static rotary_status check_architecture(const struct loaded_model *model, const char *folder,
-                                        rotary_error *error)
+static rotary_status check_model(const struct loaded_model *model, const char *folder, rotary_error *error)
 {
+    if (!model->tokenizer)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s has neither tokenizer.json nor tokenizer.model: wanted one of them", folder);
     if (transformer_has_encoder(&model->config.model))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s is the run of an encoder_decoder, which continues no prompt: wanted rotary "
@@ -318,13 +320,14 @@ static rotary_status generate_with(const struct invocation *invocation, const st
         .config = {.stop = -1,
                    .sampler = *sampler,
                    .seed = (uint64_t)(seed->given ? seed->value : model->config.train.seed)},
-        .texts = {.tokenizer = task_tokenizer(model->task),
+        .texts = {.tokenizer = model->tokenizer,
+                  .begin = model->begin,
                   .stops = options->stops.items,
                   .stop_count = options->stops.count},
         .capacity = !options->prompts ? 1
                     : batch->given    ? batch->value
                                       : DEFAULT_BATCH_SIZE};
-    rotary_status status = check_architecture(model, invocation->operands.items[0], error);
+    rotary_status status = check_model(model, invocation->operands.items[0], error);
     if (status == ROTARY_OK)
         status = create(&generation, error);
     if (status == ROTARY_OK)
@@ -332,6 +335,15 @@ static rotary_status generate_with(const struct invocation *invocation, const st
             options->prompts ? continue_prompts(&generation, error) : continue_prompt(&generation, error);
     destroy(&generation);
     return status;
+}
+
+/* Tokens of the prompt, of which there are no more than bytes, and of its continuation; 0: not known. */
+static int64_t count_tokens(const struct generate_options *options)
+{
+    const struct option_integer *added = &options->max_new_tokens;
+    if (!options->prompt)
+        return 0;
+    return 1 + (int64_t)strlen(options->prompt) + (added->given ? added->value : DEFAULT_NEW_TOKENS);
 }
 
 static enum exit_status run(const struct invocation *invocation)
@@ -344,7 +356,9 @@ static enum exit_status run(const struct invocation *invocation)
     const struct plan_load_call call = {.folder = invocation->operands.items[0],
                                         .checkpoint = (enum checkpoint_kind)options->checkpoint.value,
                                         .common = &invocation->common,
-                                        .need = TASK_TOKENIZERS};
+                                        .need = TASK_TOKENIZERS,
+                                        .takes_pretrained = true,
+                                        .tokens = count_tokens(options)};
     struct loaded_model model;
     rotary_status status = plan_load_for(&call, &model, &error);
     if (status != ROTARY_OK)
@@ -359,7 +373,8 @@ const struct command command_generate = {
     .operands = "DIR",
     .summary = "continues prompts",
     .more =
-        "DIR is a run's folder. The model generates token by token, with a KV cache, and each is printed as "
+        "DIR is a run's folder, or that of a decoder of transformers (docs/huggingface.md). The model "
+        "generates token by token, with a KV cache, and each is printed as "
         "soon as it is there. Of --prompts each line is printed with its continuation, in which line ends "
         "are "
         "written as \\n; --json has the text as it is. docs/generation.md says how tokens are chosen.",

@@ -24,10 +24,13 @@ static rotary_status encode(struct continuation *made, int64_t bytes, rotary_err
     made->length = counted.left_out;
     if (made->length == 0) /* white space, to a tokenizer of words */
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the prompt has no tokens, wanted at least one");
+    made->length += made->config->begin >= 0;
     made->tokens = calloc((size_t)made->length, sizeof *made->tokens);
     if (!made->tokens)
         return fail_memory(error);
     struct token_list list = {.tokens = made->tokens, .capacity = made->length};
+    if (made->config->begin >= 0)
+        list.tokens[list.count++] = made->config->begin;
     return tokenizer_encode(tokenizer, made->prompt, bytes, &list, error);
 }
 
@@ -102,6 +105,9 @@ bool continuation_read(struct continuation *continuation, int32_t token)
         continuation->finish = FINISH_END;
         return true;
     }
+    /* A model may have more tokens than its tokenizer: they have no text. */
+    if (token >= tokenizer_size(continuation->config->tokenizer))
+        return continuation->count == continuation->max_new_tokens;
     rotary_error *error = &continuation->error;
     continuation->status = token_stream_add(&continuation->stream, token, &text, error);
     if (continuation->status == ROTARY_OK)

@@ -17,6 +17,7 @@ struct continuation_config {
     const struct tokenizer *tokenizer;
     const char *const *stops; /* [stop_count]; none is empty */
     int stop_count;
+    int32_t begin; /* the token before each prompt; -1: none */
     bool streamed; /* text is printed to stdout as soon as it is there */
 };
 

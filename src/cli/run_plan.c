@@ -274,8 +274,8 @@ static rotary_status assign_data(const struct plan_load_call *call, struct run_c
     return status == ROTARY_OK ? plan_check_used(call->assignments, config, 1, error) : status;
 }
 
-rotary_status plan_load_for(const struct plan_load_call *call, struct loaded_model *model,
-                            rotary_error *error)
+static rotary_status load_run(const struct plan_load_call *call, struct loaded_model *model,
+                              rotary_error *error)
 {
     const struct common_options *common = call->common;
     const bool assigned = call->assignments && call->assignments->count > 0;
@@ -303,8 +303,69 @@ rotary_status plan_load_for(const struct plan_load_call *call, struct loaded_mod
     model->config = trained.config;
     model->transformer = trained.transformer;
     model->task = trained.task;
+    model->tokenizer = task_tokenizer(trained.task);
+    model->begin = -1;
     model->step = trained.step;
+    model->pretrained = (struct pretrained){0};
     return ROTARY_OK;
+}
+
+static rotary_status load_pretrained(const struct plan_load_call *call, struct loaded_model *model,
+                                     rotary_error *error)
+{
+    enum { USUAL_ROWS = 512 }; /* of a call: a prompt is read in pieces of so many tokens */
+    const struct common_options *common = call->common;
+    if (!call->takes_pretrained)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s has a decoder of transformers, which has no task: wanted the folder of a run; "
+                           "evaluate --text and generate take such a decoder",
+                           call->folder);
+    run_config_default(&model->config);
+    int precision = common->precision.given ? (int)common->precision.value : model->config.train.precision;
+    rotary_status status = plan_backend(common, precision, &model->backend, error);
+    if (status != ROTARY_OK)
+        return status;
+    const struct pretrained_call pretrained = {.folder = call->folder,
+                                               .backend = &model->backend,
+                                               .batch = call->batch > 0 ? call->batch : 1,
+                                               .time = call->time > 0 ? call->time : USUAL_ROWS,
+                                               .tokens = call->tokens};
+    status = pretrained_load(&pretrained, &model->pretrained, error);
+    if (status != ROTARY_OK) {
+        backend_destroy(&model->backend);
+        return status;
+    }
+    model->config.model = model->pretrained.model;
+    model->transformer = model->pretrained.transformer;
+    model->tokenizer = model->pretrained.tokenizer;
+    model->begin = model->pretrained.begin;
+    model->task = NULL;
+    model->step = 0;
+    return ROTARY_OK;
+}
+
+rotary_status plan_load_for(const struct plan_load_call *call, struct loaded_model *model,
+                            rotary_error *error)
+{
+    bool pretrained;
+    rotary_status status = pretrained_find(call->folder, &pretrained, error);
+    if (status != ROTARY_OK)
+        return status;
+    return pretrained ? load_pretrained(call, model, error) : load_run(call, model, error);
+}
+
+rotary_status plan_max_positions(const char *folder, int64_t *positions, rotary_error *error)
+{
+    bool pretrained;
+    struct run_config config;
+    rotary_status status = pretrained_find(folder, &pretrained, error);
+    if (status == ROTARY_OK && pretrained)
+        return pretrained_positions(folder, positions, error);
+    if (status == ROTARY_OK)
+        status = run_read_config(folder, &config, error);
+    if (status == ROTARY_OK)
+        *positions = config.model.max_position_embeddings;
+    return status;
 }
 
 rotary_status plan_load(const char *folder, enum checkpoint_kind checkpoint,
@@ -316,8 +377,12 @@ rotary_status plan_load(const char *folder, enum checkpoint_kind checkpoint,
 
 void plan_unload(struct loaded_model *model)
 {
-    transformer_destroy(model->transformer);
-    task_destroy(model->task);
+    if (model->pretrained.transformer) {
+        pretrained_free(&model->pretrained);
+    } else {
+        transformer_destroy(model->transformer);
+        task_destroy(model->task);
+    }
     backend_destroy(&model->backend);
 }
 

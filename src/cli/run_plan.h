@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "layer/encoding.h"
+#include "train/pretrained.h"
 #include "train/train.h"
 
 struct plan_request {
@@ -62,8 +63,11 @@ struct loaded_model {
     struct run_config config;
     struct backend backend;
     struct transformer *transformer;
-    struct task *task;
-    int64_t step; /* steps done; 0: the weights are the initial ones */
+    struct task *task;                 /* NULL: a decoder of transformers */
+    const struct tokenizer *tokenizer; /* of the task, or of that decoder; NULL: its folder has none */
+    int32_t begin;                     /* the token that texts of that decoder begin with; -1: none */
+    int64_t step;                      /* steps done; 0: the weights are the initial ones */
+    struct pretrained pretrained;      /* of such a decoder */
 };
 /* Loads a checkpoint of a run's folder, in the precision that it was trained in unless another is given. */
 ROTARY_CHECKED rotary_status plan_load(const char *folder, enum checkpoint_kind checkpoint,
@@ -77,10 +81,16 @@ struct plan_load_call {
     enum task_need need;
     int64_t batch, time;
     const struct option_list *assignments; /* of keys of the task: other data; NULL: none */
+    /* Whether the folder may be that of a decoder of transformers (train/pretrained.h), of which the longest
+     * text has `tokens`, or as many as it has positions for (0). Others refuse it. */
+    bool takes_pretrained;
+    int64_t tokens;
 };
 ROTARY_CHECKED rotary_status plan_load_for(const struct plan_load_call *call, struct loaded_model *model,
                                            rotary_error *error);
 void plan_unload(struct loaded_model *model);
+/* The positions of the model in a folder, without loading it. */
+ROTARY_CHECKED rotary_status plan_max_positions(const char *folder, int64_t *positions, rotary_error *error);
 
 /* The default folder: "runs/<task>-<preset>", and "-<position>" if that is not NULL. */
 enum { PLAN_FOLDER_BYTES = 256 };

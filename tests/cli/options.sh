@@ -140,6 +140,15 @@ changes "$evaluate --temperature 5" "--seed 9" "--seed 8"
 changes "$evaluate" "--evaluate-lengths 96" "--evaluate-lengths 128"
 changes "$evaluate --evaluate-lengths 128" "--evaluate-scaling linear" "--evaluate-scaling yarn"
 changes "evaluate run" "--show 1" "--show 2"
+printf '%s' "?s='dyjeofuxvejmg'; s[8:]=='vejmg'#" >text.txt
+echo "[1, 2, 3, 2, 1, 4, 5]" >tokens.txt
+echo "[1, 2, 3, 2, 1, 4, 6]" >others.txt
+evaluate="evaluate run --json --text text.txt"
+changes "evaluate run --json" "--text text.txt"
+changes "evaluate run --json" "--tokens tokens.txt" "--tokens others.txt"
+changes "$evaluate" "--context 7" "--context 9"
+changes "$evaluate --context 9" "--stride 2" "--stride 3"
+changes "$evaluate" "--logits o.npy"
 changes "evaluate run" "--json"
 keeps "$evaluate --threads 1" "--threads 2"
 differs DIR "$evaluate" "evaluate other --json --show 4"

@@ -228,7 +228,9 @@ def accepts(rotary, bert, roformer, scratch):
 
 
 def refuse(rotary, copy, words, command="fill"):
-    status, out, err = run(rotary, command, copy.path, text="[MASK]\n")
+    """A command and its options, if it has any."""
+    name, *options = command.split()
+    status, out, err = run(rotary, name, copy.path, *options, text="[MASK]\n")
     if status != 1 or out or err.count("\n") != 1 or words not in err:
         complain(f"{command}: exit status {status}, \"{err.strip()}\", wanted \"{words}\"")
 

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/pretrained.h"
+
+#include "base/fail.h"
+#include "base/integer.h"
+#include "file/file.h"
+#include "file/memory.h"
+#include "huggingface/decoder_config.h"
+#include "huggingface/decoder_weights.h"
+#include "train/folder.h"
+
+/* ---- the model ---- */
+
+static rotary_status read_config(const char *folder, struct transformer_config *model, json_t **family,
+                                 rotary_error *error)
+{
+    char path[FILE_PATH_BYTES];
+    json_t *object;
+    rotary_status status = file_path(path, folder, FOLDER_CONFIG, error);
+    if (status == ROTARY_OK)
+        status = file_read_json(path, &object, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = decoder_config_read(object, path, model, family, error);
+    json_decref(object);
+    return status;
+}
+
+rotary_status pretrained_find(const char *folder, bool *found, rotary_error *error)
+{
+    char path[FILE_PATH_BYTES];
+    json_t *object;
+    *found = false;
+    rotary_status status = file_path(path, folder, FOLDER_CONFIG, error);
+    if (status != ROTARY_OK || !file_exists(path))
+        return status;
+    status = file_read_json(path, &object, error);
+    if (status != ROTARY_OK)
+        return status;
+    *found = decoder_config_is(object);
+    json_decref(object);
+    return ROTARY_OK;
+}
+
+rotary_status pretrained_positions(const char *folder, int64_t *positions, rotary_error *error)
+{
+    struct transformer_config model;
+    json_t *family = NULL;
+    rotary_status status = read_config(folder, &model, &family, error);
+    json_decref(family);
+    if (status == ROTARY_OK)
+        *positions = model.max_position_embeddings;
+    return status;
+}
+
+static rotary_status create(const struct pretrained_call *call, struct pretrained *made, rotary_error *error)
+{
+    const struct transformer_limits limits = {.batch = call->batch, .time = call->time};
+    json_t *family = NULL;
+    size_t bytes;
+    rotary_status status = read_config(call->folder, &made->model, &family, error);
+    if (status != ROTARY_OK)
+        return status;
+    made->model.rope_sequence_length = call->tokens > 0 ? call->tokens : made->model.max_position_embeddings;
+    status = transformer_bytes(call->backend, &made->model, limits, &bytes, error);
+    if (status == ROTARY_OK)
+        status = memory_check(bytes, "the model", error);
+    if (status == ROTARY_OK)
+        status = transformer_create(&made->transformer, call->backend, &made->model, limits, 0, error);
+    const struct decoder_weights_call weights = {
+        .folder = call->folder, .family = family, .model = &made->model};
+    if (status == ROTARY_OK)
+        status = decoder_weights_load(transformer_parameters(made->transformer), &weights, error);
+    json_decref(family);
+    return status;
+}
+
+/* ---- the tokenizer ---- */
+
+/* A file of the folder; found: whether it is there. */
+static rotary_status find_file(const char *folder, const char *name, char path[FILE_PATH_BYTES], bool *found,
+                               rotary_error *error)
+{
+    rotary_status status = file_path(path, folder, name, error);
+    return status == ROTARY_OK ? file_find(path, found, error) : status;
+}
+
+/* "add_bos_token" of tokenizer_config.json: 1, 0, or -1 where it does not say. */
+static rotary_status read_adds_begin(const char *folder, int *adds, rotary_error *error)
+{
+    char path[FILE_PATH_BYTES];
+    bool found;
+    json_t *object;
+    *adds = -1;
+    rotary_status status = find_file(folder, "tokenizer_config.json", path, &found, error);
+    if (status != ROTARY_OK || !found)
+        return status;
+    status = file_read_json(path, &object, error);
+    if (status != ROTARY_OK)
+        return status;
+    const json_t *value = json_object_get(object, "add_bos_token");
+    if (json_is_boolean(value))
+        *adds = json_is_true(value);
+    json_decref(object);
+    return ROTARY_OK;
+}
+
+static rotary_status read_tokenizer(const char *folder, struct pretrained *made, rotary_error *error)
+{
+    static const char *const names[] = {"tokenizer.json", "tokenizer.model"};
+    char path[FILE_PATH_BYTES];
+    bool found = false;
+    int adds = -1;
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; i < 2 && status == ROTARY_OK && !found; i++)
+        status = find_file(folder, names[i], path, &found, error);
+    if (status != ROTARY_OK || !found)
+        return status;
+    status = tokenizer_load(&made->tokenizer, path, error);
+    if (status == ROTARY_OK && tokenizer_kind(made->tokenizer) == TOKENIZER_HUGGINGFACE)
+        adds = tokenizer_frame(made->tokenizer).begin;
+    else if (status == ROTARY_OK)
+        status = read_adds_begin(folder, &adds, error);
+    if (status != ROTARY_OK)
+        return status;
+    const struct special_tokens special = tokenizer_special(made->tokenizer);
+    made->end = special.end;
+    made->begin = adds != 0 ? special.begin : -1;
+    if (tokenizer_size(made->tokenizer) <= made->model.vocab_size)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_BAD_FILE,
+                       "%s has %lld tokens, wanted at most %lld, the model's vocab_size", path,
+                       (long long)tokenizer_size(made->tokenizer), (long long)made->model.vocab_size);
+}
+
+rotary_status pretrained_load(const struct pretrained_call *call, struct pretrained *pretrained,
+                              rotary_error *error)
+{
+    struct pretrained made = {.begin = -1, .end = -1};
+    rotary_status status = create(call, &made, error);
+    if (status == ROTARY_OK)
+        status = read_tokenizer(call->folder, &made, error);
+    if (status == ROTARY_OK)
+        *pretrained = made;
+    else
+        pretrained_free(&made);
+    return status;
+}
+
+void pretrained_free(struct pretrained *pretrained)
+{
+    transformer_destroy(pretrained->transformer);
+    tokenizer_destroy(pretrained->tokenizer);
+    *pretrained = (struct pretrained){0};
+}

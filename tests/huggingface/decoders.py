@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""decoders.py ROTARY: compares what the program says of decoders with what transformers computed of them, the folders in
+tests/huggingface/decoders, and damages copies of them. Needs no library."""
+import ast
+import json
+import math
+import os
+import struct
+import sys
+import tempfile
+import encoders
+from encoders import Copy, complain, read, refuse, run
+
+BOUND = 1e-5  # of logits, relative to the largest of their model
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def read_npy(path):
+    """The rows of a matrix of f32."""
+    with open(path, "rb") as file:
+        data = file.read()
+    start = 10 + struct.unpack("<H", data[8:10])[0]
+    rows, columns = ast.literal_eval(data[10:start].decode())["shape"]
+    numbers = struct.unpack(f"<{rows * columns}f", data[start:])
+    return [numbers[row * columns:(row + 1) * columns] for row in range(rows)]
+
+
+def write_text(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def nats(logits, target):
+    largest = max(logits)
+    return math.log(sum(math.exp(x - largest) for x in logits)) + largest - logits[target]
+
+
+def compare(rotary, folder, scratch):
+    """Logits of the sequences, and their perplexity in one window."""
+    expected = read(os.path.join(folder, "expected.json"))
+    tokens, out = os.path.join(scratch, "tokens.txt"), os.path.join(scratch, "logits.npy")
+    worst, largest = 0, max(abs(x) for rows in expected["logits"] for row in rows for x in row)
+    for sequence, wanted in zip(expected["sequences"], expected["logits"], strict=True):
+        write_text(tokens, json.dumps(sequence))
+        if len(sequence) < 2:
+            continue
+        status, text, err = run(rotary, "evaluate", folder, "--tokens", tokens, "--logits", out, "--json", "--precision", "f32",
+                                "--context", str(len(sequence)))
+        if status:
+            complain(f"evaluate {folder}: {err}")
+            return
+        got = read_npy(out)
+        worst = max([worst] + [abs(a - b) for x, y in zip(got, wanted, strict=True) for a, b in zip(x, y, strict=True)])
+        mean = sum(nats(row, token) for row, token in zip(wanted, sequence[1:])) / (len(sequence) - 1)
+        if not abs(json.loads(text)["nats_per_token"] - mean) <= BOUND * largest:
+            complain(f"evaluate {folder}: {text}, wanted {mean} nats per token")
+    print(f"{os.path.basename(folder)}: logits up to {largest:.3g}, the largest difference is {worst / largest:.2g} of that")
+    if not worst <= BOUND * largest:
+        complain(f"{folder}: logits differ by {worst}")
+
+
+def compare_windows(rotary, folder, scratch):
+    """The windows of the documentation of transformers: each token is scored once, with what its window has before it."""
+    sequence, context, stride = read(os.path.join(folder, "expected.json"))["sequences"][0], 7, 3
+    tokens, part, out = (os.path.join(scratch, name) for name in ("tokens.txt", "part.txt", "part.npy"))
+    write_text(tokens, json.dumps(sequence))
+    total = scored = before = 0
+    for begin in range(0, len(sequence), stride):
+        window = sequence[begin:begin + context]
+        write_text(part, json.dumps(window))
+        run(rotary, "evaluate", folder, "--tokens", part, "--logits", out, "--precision", "f32")
+        logits = read_npy(out)
+        for place in range(max(before - begin, 1), len(window)):
+            total, scored = total + nats(logits[place - 1], window[place]), scored + 1
+        before = begin + len(window)
+        if before == len(sequence):
+            break
+    _, text, _ = run(rotary, "evaluate", folder, "--tokens", tokens, "--context", str(context), "--stride", str(stride), "--json",
+                     "--precision", "f32")
+    result = json.loads(text)
+    if result["scored"] != scored or not abs(result["nats_per_token"] - total / scored) <= 1e-5:
+        complain(f"evaluate {folder}: {text}, wanted {total / scored} nats of {scored} tokens")
+
+
+def tokenizer(size):
+    """A tokenizer.json of letters."""
+    vocabulary = {chr(97 + i): i for i in range(size)}
+    return {"version": "1.0", "added_tokens": [], "normalizer": None, "post_processor": None,
+            "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
+            "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+            "model": {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
+                      "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False, "vocab": vocabulary, "merges": []}}
+
+
+def generates(rotary, folder, scratch):
+    """The most probable token after the other, and the score of a text that has a tokenizer."""
+    copy, prompt = Copy(folder, scratch), "hgfedbb"
+    size = read(copy.file("config.json"))["vocab_size"]
+    write_text(copy.file("tokenizer.json"), json.dumps(tokenizer(size)))
+    status, text, err = run(rotary, "generate", copy.path, "--prompt", prompt, "--max-new-tokens", "6", "--json", "--precision", "f32")
+    if status and "PCRE2" in err:
+        print("skipped: generate, as the program has no PCRE2")
+        return
+    tokens, out = os.path.join(scratch, "tokens.txt"), os.path.join(scratch, "logits.npy")
+    wanted = [ord(letter) - 97 for letter in prompt]
+    for _ in range(6):
+        write_text(tokens, json.dumps(wanted))
+        run(rotary, "evaluate", copy.path, "--tokens", tokens, "--logits", out, "--precision", "f32")
+        last = read_npy(out)[-1]
+        wanted.append(last.index(max(last)))
+    continuation = "".join(chr(97 + token) for token in wanted[len(prompt):])
+    if status or json.loads(text)["generated"] != continuation:
+        complain(f"generate {folder}: {text} {err}, wanted {continuation}")
+    write_text(tokens, "fade")
+    status, text, err = run(rotary, "evaluate", copy.path, "--text", tokens, "--json")
+    result = json.loads(text) if status == 0 else {}
+    if status or result["tokens"] != 4 or result["bytes"] != 4 or \
+            not abs(result["bits_per_byte"] - result["nats_per_token"] * 3 / 4 / math.log(2)) <= 1e-9:
+        complain(f"evaluate {folder} --text: {text} {err}")
+    write_text(copy.file("tokenizer.json"), json.dumps(tokenizer(size + 1)))
+    refuse(rotary, copy, f"has {size + 1} tokens, wanted at most {size}", "generate --prompt a")
+
+
+def without(name):
+    return lambda tensors: {other: value for other, value in tensors.items() if other != name}
+
+
+def changed(name, dtype, factor):
+    def change(tensors):
+        _, shape, data = tensors[name]
+        return tensors | {name: (dtype, [shape[0] * factor] + shape[1:], data * factor)}
+    return change
+
+
+def refuses(rotary, mistral, neox, scratch):
+    write_text(os.path.join(scratch, "tokens.txt"), "[1, 2, 3]")
+    command = "evaluate --tokens " + os.path.join(scratch, "tokens.txt")
+    for words, changes in {
+        "\"quantization_config\": weights are quantised (awq)": {"quantization_config": {"quant_method": "awq"}},
+        "names MistralForTokenClassification, wanted MistralForCausalLM": {"architectures": ["MistralForTokenClassification"]},
+        "no tensor model.layers.2.": {"num_hidden_layers": 3},
+        "is no part of a model of 1 layers": {"num_hidden_layers": 1},
+        "wanted [19, 32]": {"hidden_size": 32},
+        "\"hidden_act\" is tanh": {"hidden_act": "tanh"},
+    }.items():
+        refuse(rotary, Copy(mistral, scratch).keys(**changes), words, command)
+    refuse(rotary, Copy(mistral, scratch).keys(model_type="mamba"), "\"model_type\"", command)
+    dense = "gpt_neox.layers.1.attention.dense.bias"
+    for words, change in {f"no tensor {dense}": without(dense), "is I16": changed(dense, "I16", 1),
+                          "has 1 dimensions and": changed(dense, "F16", 2),
+                          "lora_A.weight is no part": lambda tensors: tensors | {"gpt_neox.lora_A.weight": tensors[dense]}}.items():
+        refuse(rotary, Copy(neox, scratch).tensors(change), words, command)
+    copy = Copy(neox, scratch)
+    os.truncate(copy.file("model.safetensors"), 3000)
+    refuse(rotary, copy, "model.safetensors", command)
+    os.remove(copy.file("model.safetensors"))
+    refuse(rotary, copy, "has no model.safetensors", command)
+    copy = Copy(neox, scratch)
+    refuse(rotary, copy, "which has no task", "fill")
+    refuse(rotary, copy, "neither tokenizer.json nor tokenizer.model", "generate --prompt a")
+    for words, text in {"byte 5 begins no number": "[1, x]", "wanted at least 2": "[1]", "token 1 is 9999": "1 9999"}.items():
+        write_text(os.path.join(scratch, "tokens.txt"), text)
+        refuse(rotary, copy, words, command)
+
+
+def main():
+    rotary = os.path.realpath(sys.argv[1])
+    folders = sorted(os.listdir(os.path.join(HERE, "decoders")))
+    paths = {name: os.path.join(HERE, "decoders", name) for name in folders}
+    with tempfile.TemporaryDirectory() as scratch:
+        for path in paths.values():
+            compare(rotary, path, scratch)
+        compare_windows(rotary, paths["mistral"], scratch)
+        generates(rotary, paths["mistral"], scratch)
+        refuses(rotary, paths["mistral"], paths["gpt-neox"], scratch)
+    if not folders:
+        complain("there are no decoders")
+    sys.exit(bool(encoders.failures))
+
+
+if __name__ == "__main__":
+    main()
