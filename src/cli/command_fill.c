@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/run_plan.h"
 #include "cli/tokenize_filter.h"
+#include "text/mask_text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -45,30 +46,6 @@ struct filler {
 
 /* ---- lines ---- */
 
-/* Appends the tokens of a line, with a mask for each of its names. */
-static rotary_status encode(struct filler *filler, const struct text_line *line, struct token_list *list,
-                            rotary_error *error)
-{
-    const struct special_tokens special = tokenizer_special(filler->tokenizer);
-    const char *at = line->bytes, *end = line->bytes + line->count;
-    rotary_status status = ROTARY_OK;
-    filler->masks = 0;
-    while (status == ROTARY_OK) {
-        const char *mask = memmem(at, (size_t)(end - at), filler->mask.bytes, (size_t)filler->mask.count);
-        status = tokenizer_encode(filler->tokenizer, at, (mask ? mask : end) - at, list, error);
-        if (!mask)
-            break;
-        if (list->count < list->capacity) {
-            filler->rows[filler->masks++] = list->count;
-            list->tokens[list->count++] = special.mask;
-        } else {
-            list->left_out++;
-        }
-        at = mask + filler->mask.count;
-    }
-    return status;
-}
-
 static rotary_status check_line(const struct filler *filler, const struct token_list *list,
                                 rotary_error *error)
 {
@@ -101,8 +78,10 @@ static rotary_status reserve(struct filler *filler, rotary_error *error)
                              (long long)filler->masks);
 }
 
-/* The most probable tokens, the first of equal ones first. */
-static void choose(const float *logits, int64_t vocabulary, struct guess *guesses, int64_t top)
+/* The most probable of `tokens` tokens, the first of equal ones first. A padded vocabulary has more logits:
+ * what they take from the probabilities is that of the model, but no text stands for them. */
+static void choose(const float *logits, int64_t vocabulary, int64_t tokens, struct guess *guesses,
+                   int64_t top)
 {
     double largest = -INFINITY, sum = 0;
     int64_t count = 0;
@@ -111,7 +90,7 @@ static void choose(const float *logits, int64_t vocabulary, struct guess *guesse
     for (int64_t i = 0; i < vocabulary; i++) {
         const double probability = exp((double)logits[i] - largest);
         sum += probability;
-        if (count == top && probability <= guesses[top - 1].probability)
+        if (i >= tokens || (count == top && probability <= guesses[top - 1].probability))
             continue;
         int64_t place = count < top ? count++ : top - 1;
         for (; place > 0 && guesses[place - 1].probability < probability; place--)
@@ -126,10 +105,12 @@ static rotary_status compute(void *context, const struct text_line *line, rotary
 {
     struct filler *filler = context;
     const struct special_tokens special = tokenizer_special(filler->tokenizer);
-    const int64_t vocabulary = filler->model.config.model.vocab_size;
+    const int64_t vocabulary = filler->model.config.model.vocab_size,
+                  tokens = tokenizer_size(filler->tokenizer);
     struct token_list list = {.tokens = filler->tokens, .capacity = filler->room - 1, .count = 1};
     filler->tokens[0] = special.begin;
-    rotary_status status = encode(filler, line, &list, error);
+    rotary_status status =
+        mask_text_encode(filler->tokenizer, line, &list, filler->rows, &filler->masks, error);
     if (status == ROTARY_OK)
         status = check_line(filler, &list, error);
     if (status == ROTARY_OK)
@@ -141,7 +122,8 @@ static rotary_status compute(void *context, const struct text_line *line, rotary
     status = transformer_row_logits(filler->model.transformer, &batch, filler->rows, filler->masks,
                                     filler->logits, error);
     for (int64_t i = 0; i < filler->masks && status == ROTARY_OK; i++)
-        choose(filler->logits + i * vocabulary, vocabulary, filler->guesses + i * filler->top, filler->top);
+        choose(filler->logits + i * vocabulary, vocabulary, tokens, filler->guesses + i * filler->top,
+               filler->top);
     return status;
 }
 
@@ -202,7 +184,6 @@ static rotary_status load(const struct invocation *invocation, struct filler *fi
     rotary_status status = plan_load_for(&call, &filler->model, error);
     if (status != ROTARY_OK)
         return status;
-    const struct transformer_config *model = &filler->model.config.model;
     filler->tokenizer = task_tokenizer(filler->model.task);
     const struct special_tokens special = tokenizer_special(filler->tokenizer);
     if (!task_wants_encoder(filler->model.task) || special.mask < 0) {
@@ -214,8 +195,8 @@ static rotary_status load(const struct invocation *invocation, struct filler *fi
     filler->mask = tokenizer_text(filler->tokenizer, special.mask);
     filler->room = filler->model.config.task.sequence_length;
     filler->top = options->top.given ? options->top.value : DEFAULT_TOP;
-    if (filler->top > model->vocab_size)
-        filler->top = model->vocab_size;
+    if (filler->top > tokenizer_size(filler->tokenizer))
+        filler->top = tokenizer_size(filler->tokenizer);
     filler->tokens = malloc((size_t)filler->room * sizeof *filler->tokens);
     filler->rows = malloc((size_t)filler->room * sizeof *filler->rows);
     if (filler->tokens && filler->rows)

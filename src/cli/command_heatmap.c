@@ -115,8 +115,12 @@ static rotary_status fill_run(const struct invocation *invocation, const struct 
 {
     const struct heatmap_options *options = invocation->options;
     struct loaded_model model;
-    rotary_status status = plan_load(run->folder, (enum checkpoint_kind)options->checkpoint.value,
-                                     &invocation->common, &model, error);
+    /* The texts are given: data that the model was trained on need not be here. */
+    const struct plan_load_call call = {.folder = run->folder,
+                                        .checkpoint = (enum checkpoint_kind)options->checkpoint.value,
+                                        .common = &invocation->common,
+                                        .need = TASK_TOKENIZERS};
+    rotary_status status = plan_load_for(&call, &model, error);
     if (status != ROTARY_OK)
         return status;
     int64_t positions = model.config.task.sequence_length;
@@ -286,15 +290,15 @@ const struct command command_heatmap = {
     .operands = "DIR [DIR]",
     .summary = "shows what the heads of attention look at",
     .more =
-        "DIR is a run's folder; with two, both are shown side by side on the same texts. Or DIR is a "
-        "comparison's folder: its arms side by side, with the runs of the seeds that all have finished. "
-        "Writes one HTML page that loads nothing else, in which one chooses text, layer and head and reads "
-        "the "
-        "weights; an SVG picture of every layer; and the weights as .npy, f32 [layers, heads, queries, "
-        "keys]; and heatmap.json with the numbers. "
-        "Prints the entropy of the weights by layer, and differences from the first side with intervals: "
-        "over "
-        "runs paired by seed, or with one run a side over texts. A text has at most 256 tokens.",
+        "DIR is a run's folder, or that of a BERT or RoFormer of transformers; with two, both are shown side "
+        "by side on the same texts. Or DIR is a comparison's folder: its arms side by side, with the runs "
+        "of the seeds that all have finished. Writes one HTML page that loads nothing else, in which one "
+        "chooses text, layer and head and reads the weights; an SVG picture of every layer; and the weights "
+        "as .npy, f32 [layers, heads, queries, keys]; and heatmap.json with the numbers. Prints the entropy "
+        "of the weights by layer, and differences from the first side with intervals: over runs paired by "
+        "seed, or with one run a side over texts. A text has at most 256 tokens. Of the tasks masked and "
+        "classification it stands between the tokens that it was trained with, and masks are written as "
+        "the vocabulary has them.",
     .example = "rotary heatmap runs/mine --text \"?s='dyjeofuxvejmg'; s[8:]==\" --max-new-tokens 8\n"
                "writes runs/mine/heatmap/heatmap.html: what a model trained on the task index looks at",
     .shared = {{checkpoint_option, 1, MEMBER(checkpoint)}},

@@ -5,6 +5,7 @@
 #include "model/attention_weights.h"
 #include "model/generation.h"
 #include "model/search.h"
+#include "text/mask_text.h"
 #include "text/utf8.h"
 
 #include <math.h>
@@ -84,7 +85,9 @@ static rotary_status tokenize(const struct reading *reading, const struct encodi
     const struct text_line line = text_lines_at(encoding->lines, reading->text);
     const struct task *task = reading->request->task;
     if (!task_source_tokenizer(task))
-        return tokenizer_encode(encoding->tokenizer, line.bytes, line.count, list, error);
+        return task_wants_encoder(task)
+                   ? mask_text_encode(encoding->tokenizer, &line, list, NULL, NULL, error)
+                   : tokenizer_encode(encoding->tokenizer, line.bytes, line.count, list, error);
     char *text;
     int64_t bytes;
     rotary_status status = task_source_line(task, line.bytes, line.count, &text, &bytes, error);
@@ -199,14 +202,22 @@ static rotary_status read_text(struct reading *reading, rotary_error *error)
     const struct heatmap_request *request = reading->request;
     if (task_source_tokenizer(request->task))
         return read_pair(reading, error);
-    const struct encoding input = {"--text", task_tokenizer(request->task), request->inputs, -1, -1};
+    const struct tokenizer *tokenizer = task_tokenizer(request->task);
+    const bool encoder = task_wants_encoder(request->task);
+    const struct encoding input = {"--text", tokenizer, request->inputs,
+                                   encoder ? tokenizer_special(tokenizer).begin : -1,
+                                   encoder ? tokenizer_special(tokenizer).end : -1};
     rotary_status status = encode(reading, &input, reading->target, &reading->target_count, error);
-    return status == ROTARY_OK ? continue_text(reading, error) : status;
+    return status == ROTARY_OK && !encoder ? continue_text(reading, error) : status;
 }
 
 static rotary_status check_request(const struct heatmap_request *request, rotary_error *error)
 {
     bool has_encoder = task_source_tokenizer(request->task) != NULL;
+    if (task_wants_encoder(request->task) && (request->targets || request->new_tokens > 0))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s: the model is an encoder alone, which reads --input or --text",
+                           request->targets ? "--target" : "--max-new-tokens");
     if (!has_encoder && request->targets)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "--target: the model is a decoder alone, which reads --input or --text");

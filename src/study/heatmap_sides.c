@@ -2,7 +2,10 @@
 #include "study/heatmap_sides.h"
 
 #include "base/fail.h"
+#include "model/model_encoding.h"
 #include "study/collection.h"
+#include "train/huggingface_run.h"
+#include "train/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,10 +44,34 @@ static rotary_status set_task(struct heatmaps *maps, const char *task, const cha
 
 /* ---- runs ---- */
 
+/* A model of transformers has no records. */
+static rotary_status read_model(struct heatmaps *maps, const char *folder, rotary_error *error)
+{
+    struct run_config config;
+    char name[ENCODING_NAME_BYTES];
+    rotary_status status = run_read_config(folder, &config, error);
+    if (status == ROTARY_OK)
+        status = set_task(maps, task_names[config.task.task], folder, error);
+    if (status != ROTARY_OK)
+        return status;
+    char *path = strdup(folder);
+    struct record record = {.folder = path, .seed = config.train.seed};
+    status = path ? begin_side(maps, model_encoding_name(&config.model, name), 1, error) : fail_memory(error);
+    if (status == ROTARY_OK)
+        status = add_run(&maps->sides[maps->side_count - 1], &record, error);
+    free(path);
+    return status;
+}
+
 static rotary_status read_run(struct heatmaps *maps, const char *folder, rotary_error *error)
 {
     struct record record;
-    rotary_status status = record_read(&record, folder, error);
+    bool transformers;
+    rotary_status status = huggingface_run_find(folder, &transformers, error);
+    if (status == ROTARY_OK && transformers)
+        return read_model(maps, folder, error);
+    if (status == ROTARY_OK)
+        status = record_read(&record, folder, error);
     if (status != ROTARY_OK)
         return status;
     status = set_task(maps, record.task, folder, error);

@@ -15,7 +15,9 @@ rotary_status initial_weights_model(struct run_config *config, rotary_error *err
     if (status != ROTARY_OK)
         return status;
     config->model = recorded.model;
-    config->model.vocab_size = config->model.source_vocab_size = 0;
+    config->model.source_vocab_size = 0;
+    if (config->model.architecture != ARCHITECTURE_ENCODER) /* whose vocabulary may be padded */
+        config->model.vocab_size = 0;
     if (config->model.position != POSITION_LEARNED)
         config->model.max_position_embeddings = 0;
     return ROTARY_OK;

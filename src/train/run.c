@@ -244,6 +244,7 @@ static rotary_status fit_model_to_task(struct run_config *config, const struct t
         return status;
     const struct task_vocabulary vocabulary = task_vocabulary(task);
     int64_t tokens = vocabulary.target, positions = config->task.sequence_length;
+    const bool may_pad = task_wants_encoder(task);
     status = check_architecture(config, task, error);
     if (status == ROTARY_OK)
         status = fit_labels_to_task(config, task, error);
@@ -257,7 +258,8 @@ static rotary_status fit_model_to_task(struct run_config *config, const struct t
     struct transformer_config *model = &config->model;
     if (model->vocab_size == 0)
         model->vocab_size = tokens;
-    if (model->vocab_size != tokens)
+    /* Encoders of transformers may have more rows than tokens, which no text has. */
+    if (model->vocab_size < tokens || (model->vocab_size > tokens && !may_pad))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "vocab_size is %lld, but the task %s has %lld tokens: leave it out",
                            (long long)model->vocab_size, task_names[config->task.task], (long long)tokens);

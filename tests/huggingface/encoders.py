@@ -71,6 +71,31 @@ def compare_classified(rotary, folder, cases):
     return len(results)
 
 
+def read_array(path):
+    """The f32 numbers of a .npy file, and its shape."""
+    with open(path, "rb") as file:
+        data = file.read()
+    begin = 10 + struct.unpack("<H", data[8:10])[0]
+    shape = tuple(int(word) for word in data[10:begin].decode().split("(")[1].split(")")[0].split(",") if word.strip())
+    return shape, [row[0] for row in struct.iter_unpack("<f", data[begin:])]
+
+
+def compare_attention(rotary, folder, wanted, scratch):
+    """The weights of a heatmap."""
+    out = os.path.join(scratch, "heatmap")
+    status, result, err = run(rotary, "heatmap", folder, "--text", wanted["text"], "--output", out, "--json", "--precision", "f32")
+    if status:
+        complain(f"heatmap {folder}: {err}")
+        return
+    arrays = [name for name in json.loads(result)["files"] if name.endswith(".npy")]
+    shape, got = read_array(arrays[0])
+    weights = wanted["weights"]
+    if shape != (len(weights), len(weights[0]), len(weights[0][0]), len(weights[0][0])):
+        complain(f"heatmap {folder}: shape {shape}")
+    near(got, [x for layer in weights for head in layer for row in head for x in row], f"heatmap {folder}")
+    shutil.rmtree(out)
+
+
 def write_table(folder, labels, cases):
     rows = [f"{case['text']}\t{labels[i % len(labels)]}\n" for i, case in enumerate(cases) if "\t" not in case["text"]]
     for name in ("train.tsv", "dev.tsv"):
@@ -111,6 +136,9 @@ def compare(rotary, folder):
         count += compare_classified(rotary, folder, expected["classified"])
     with tempfile.TemporaryDirectory() as scratch:
         compare_loss(rotary, folder, expected, scratch)
+        if "attention" in expected:
+            compare_attention(rotary, folder, expected["attention"], scratch)
+            count += 1
     print(f"{os.path.basename(folder)}: {count} texts compared")
     if count == 0:
         complain(f"{folder}: nothing was compared")
@@ -203,7 +231,40 @@ def compare_from(rotary, roformer, scratch):
         complain(f"comparing from {roformer}: {err}")
 
 
+def padded(tensors, logit=-1e4):
+    """With three rows more than the vocabulary has tokens: their logits are `logit`."""
+    result = {}
+    for name, (dtype, shape, data) in tensors.items():
+        if name.endswith(("word_embeddings.weight", "predictions.decoder.weight", "predictions.bias", "predictions.decoder.bias")):
+            row = len(data) // shape[0]
+            bias = struct.pack("<f", logit)[2:]  # of bf16
+            shape, data = [shape[0] + 3, *shape[1:]], data + 3 * (bias if len(shape) == 1 else bytes(row))
+        result[name] = (dtype, shape, data)
+    return result
+
+
+def accepts_padding(rotary, roformer, scratch):
+    """A vocabulary with more rows than tokens, of the model and of a run that begins with it."""
+    tokens = read(os.path.join(roformer, "config.json"))["vocab_size"]
+    copy = Copy(roformer, scratch).tensors(padded).keys(vocab_size=tokens + 3)
+    compare(rotary, copy.path)
+    out = os.path.join(scratch, "padded")
+    status, _, err = run(rotary, "train", "masked", "--init", copy.path, "--steps", "0", "--out", out, "--set", "epochs=0",
+                         "--set", "sequence_length=32")
+    if status:
+        complain(f"training from a padded vocabulary: {err}")
+        return
+    if read(os.path.join(out, "config.json"))["vocab_size"] != tokens + 3:
+        complain("a run does not have the padded vocabulary that it began with")
+    compare_masked(rotary, out, read(os.path.join(roformer, "expected.json"))["masked"])
+    likely = Copy(roformer, scratch).tensors(lambda tensors: padded(tensors, 50.0)).keys(vocab_size=tokens + 3)
+    for guesses in filter_texts(rotary, "fill", likely.path, [{"text": "[MASK]"}]):
+        if any(guess["token"] >= tokens for guess in guesses[0]):
+            complain("fill names a row that only pads the vocabulary")
+
+
 def accepts(rotary, bert, roformer, scratch):
+    accepts_padding(rotary, roformer, scratch)
     compare(rotary, Copy(bert, scratch).tensors(old_names).path)
     compare(rotary, Copy(roformer, scratch).tensors(renamed("roformer.", "")).path)
     compare(rotary, Copy(bert, scratch).shards().path)
@@ -264,7 +325,8 @@ def refuses(rotary, bert, roformer, scratch):
         "\"hidden_size\" is \"16\"": {"hidden_size": "16"},
         "no tensor roformer.encoder.layer.1.": {"num_hidden_layers": 2},
         "cls.predictions.decoder.weight": {"tie_word_embeddings": False},
-        "vocab_size": {"vocab_size": 80},
+        "vocab_size is 20, but the task masked has": {"vocab_size": 20},
+        "word_embeddings.weight": {"vocab_size": 200},
     }.items():
         refuse(rotary, Copy(roformer, scratch).keys(**changes), words)
     for words, changes in {

@@ -24,6 +24,7 @@ PAIRS = [("the film is bad", "the film is not good"), ("a cat sleeps by the rive
 CASES = {
     "bert-masked": ("bert", "MaskedLM", {}, "float32"),
     "roformer-masked": ("roformer", "MaskedLM", {}, "float32"),
+    "roformer-padded": ("roformer", "MaskedLM", {"vocab_size": len(PIECES) + 7}, "float32"),
     "roformer-relu-f16": ("roformer", "MaskedLM", {"hidden_act": "relu", "layer_norm_eps": 1e-6}, "float16"),
     "bert-untied-bf16": ("bert", "MaskedLM", {"tie_word_embeddings": False}, "bfloat16"),
     "bert-pretraining": ("bert", "PreTraining", {}, "float32"),
@@ -66,7 +67,7 @@ def expected(model, tokenizer, head):
             out = model(**encoded)
             logits = out.logits if head == "MaskedLM" else out.prediction_logits
             rows = logits[0][encoded["input_ids"][0] == tokenizer.mask_token_id]
-            result.append(torch.softmax(rows.double(), -1).tolist())
+            result.append(torch.softmax(rows.double(), -1)[:, :len(PIECES)].tolist())  # without rows that only pad
         return {"masked": [{"text": text, "probabilities": rows} for text, rows in zip(MASKED, result)]}
     if head == "Model":
         return {}
@@ -76,6 +77,28 @@ def expected(model, tokenizer, head):
         values = logits if model.config.num_labels == 1 else torch.softmax(logits, -1)
         result.append({"text": first if second is None else first + "\t" + second, "values": values.tolist()})
     return {"classified": result}
+
+
+def attention(folder, family, head):
+    """The weights [layers, heads, queries, keys] of the first text."""
+    if head not in ("MaskedLM", "SequenceClassification"):
+        return {}
+    text = (MASKED if head == "MaskedLM" else TEXTS)[0]
+    stem = {"bert": "Bert", "roformer": "RoFormer"}[family]
+    model = getattr(transformers, f"{stem}For{head}").from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
+    exact_sines(model.eval(), family)
+    tokenizer = transformers.BertTokenizer.from_pretrained(folder)
+    with torch.no_grad():
+        weights = model(**tokens_of(tokenizer, text), output_attentions=True).attentions
+    return {"attention": {"text": text, "weights": [layer[0].tolist() for layer in weights]}}
+
+
+def exact_sines(model, family):
+    """The table of sines was rounded with the weights, which changes logits by some 1e-4."""
+    if family == "roformer":
+        table = model.roformer.encoder.embed_positions
+        with torch.no_grad():
+            table.weight.copy_(table.create_weight())
 
 
 def loss(model, tokenizer, head):
@@ -102,12 +125,10 @@ def write(folder, name, family, head, changes, dtype):
         os.remove(os.path.join(path, "vocab.txt"))
         tokenizer.save_pretrained(path)
     model = type(model).from_pretrained(path, dtype=torch.float32).eval()
-    if family == "roformer":  # the table of sines was rounded with the weights, which changes logits by some 1e-4
-        table = model.roformer.encoder.embed_positions
-        with torch.no_grad():
-            table.weight.copy_(table.create_weight())
+    exact_sines(model, family)
     with torch.no_grad():
         result = expected(model, tokenizer, head) | loss(model, tokenizer, head)
+    result |= attention(path, family, head)
     with open(os.path.join(path, "expected.json"), "w", encoding="utf-8") as out:
         json.dump(result, out)
 
