@@ -18,7 +18,7 @@ _INPUTS = ("query", "key", "value")
 Isa = typing.Literal["auto", "scalar", "neon", "avx2", "avx512", "avx512bf16", "amx"]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Layout:
     """Which tokens a call has, where they are, and what they may attend to besides `causal` and `window`.
 

@@ -163,7 +163,8 @@ class Rope:
         `positions` are [time] or [batch, time], with several axes [axes, time] or [axes, batch, time]; i64, i32 or
         f32. `starts`, [sequences + 1], are those of packed sequences (cu_seqlens). `role` matters where queries and
         keys have magnitudes, which values never have. Strides are passed on; channels are contiguous. Writes to `out`
-        and returns it, which may be x itself, else to a new array. The error bound is that of rotary_rope_apply.
+        and returns it, which may be x itself or have another type, else to a new array. The error bound is that of
+        rotary_rope_apply.
         """
         source = _arrays.tensor("x", x)
         result: Array = numpy.empty(x.shape, x.dtype) if out is None else out

@@ -151,6 +151,8 @@ class Memory(Case):
         into = numpy.zeros_like(before[:, :, 0])
         self.assertIs(rope.apply(before[:, :, 1], out=into), into)
         self.assertTrue(numpy.array_equal(into, wanted))
+        half = numpy.empty(into.shape, "float16")
+        self.close(rope.apply(before[:, :, 1], out=half), wanted, 2**-11)
 
     def test_refusals(self):
         rope, x = rotary.Rope(8), numbers(11, 2, 5, 4, 8)

@@ -18,11 +18,11 @@ unset PYTHONPATH ROTARY_LIBRARY
 # Built beside the tree, so that the tree's own build/wheel is left alone.
 "$python" -m pip wheel -q --no-deps --no-build-isolation -w "$scratch/wheels" -C build-dir="$scratch/build" "$root" ||
     exit 1
-"$python" -m venv --system-site-packages "$scratch/venv" || exit 1
-# In an environment of its own NumPy is that of the Python that built the wheel.
+"$python" -m venv --without-pip "$scratch/venv" || exit 1
+# The environment is empty but for the NumPy of the Python that built the wheel, and what lies beside it.
 "$python" -c 'import numpy, pathlib; print(pathlib.Path(numpy.__file__).parent.parent)' \
     >"$(echo "$scratch"/venv/lib/python*/site-packages)/numpy.pth"
-"$scratch/venv/bin/python" -m pip install -q --no-deps "$scratch"/wheels/rotary-*.whl || exit 1
+"$python" -m pip --python "$scratch/venv/bin/python" install -q --no-deps "$scratch"/wheels/rotary-*.whl || exit 1
 cd "$scratch" || exit 1
 "$scratch/venv/bin/python" - "$scratch" <<'END'
 import importlib.metadata
