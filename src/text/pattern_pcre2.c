@@ -10,17 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a search: steps of backtracking, and kibibytes of memory for it. */
-enum { MAX_STEPS = 10000000, MAX_HEAP_KIB = 64 << 10, MAX_EXPRESSION_BYTES = 1 << 14 };
+/* Of a search: kibibytes of memory for backtracking, and its steps: so many, and more for each byte, since
+ * "\s*\n" goes back over all spaces of a text that has no line feed. */
+enum { MAX_HEAP_KIB = 64 << 10, MIN_STEPS = 1 << 20, STEPS_PER_BYTE = 16, MAX_EXPRESSION_BYTES = 1 << 14 };
 
 struct pattern {
     pcre2_code *code;
-    pcre2_match_context *context;
 };
 
 struct pattern_search {
     const struct pattern *pattern;
     pcre2_match_data *data;
+    pcre2_match_context *context;
 };
 
 static rotary_status fail_memory(rotary_error *error)
@@ -57,11 +58,6 @@ static rotary_status prepare(struct pattern *pattern, const char *expression, ro
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "the regular expression \"%.80s\" matches the empty text, which splits nothing",
                            expression);
-    pattern->context = pcre2_match_context_create(NULL);
-    if (!pattern->context)
-        return fail_memory(error);
-    pcre2_set_match_limit(pattern->context, MAX_STEPS);
-    pcre2_set_heap_limit(pattern->context, MAX_HEAP_KIB);
     (void)pcre2_jit_compile(pattern->code, PCRE2_JIT_COMPLETE); /* where it cannot, it is slower */
     return ROTARY_OK;
 }
@@ -92,7 +88,6 @@ void pattern_destroy(struct pattern *pattern)
 {
     if (!pattern)
         return;
-    pcre2_match_context_free(pattern->context);
     pcre2_code_free(pattern->code);
     free(pattern);
 }
@@ -100,13 +95,15 @@ void pattern_destroy(struct pattern *pattern)
 struct pattern_search *pattern_search_create(const struct pattern *pattern)
 {
     struct pattern_search *search = malloc(sizeof *search);
-    pcre2_match_data *data = pcre2_match_data_create_from_pattern(pattern->code, NULL);
-    if (!search || !data) {
-        pcre2_match_data_free(data);
-        free(search);
+    if (!search)
+        return NULL;
+    *search = (struct pattern_search){pattern, pcre2_match_data_create_from_pattern(pattern->code, NULL),
+                                      pcre2_match_context_create(NULL)};
+    if (!search->data || !search->context) {
+        pattern_search_destroy(search);
         return NULL;
     }
-    *search = (struct pattern_search){pattern, data};
+    pcre2_set_heap_limit(search->context, MAX_HEAP_KIB);
     return search;
 }
 
@@ -115,19 +112,30 @@ void pattern_search_destroy(struct pattern_search *search)
     if (!search)
         return;
     pcre2_match_data_free(search->data);
+    pcre2_match_context_free(search->context);
     free(search);
+}
+
+static uint32_t max_steps(int64_t bytes)
+{
+    return bytes < (UINT32_MAX - MIN_STEPS) / STEPS_PER_BYTE ? MIN_STEPS + STEPS_PER_BYTE * (uint32_t)bytes
+                                                             : UINT32_MAX;
+}
+
+static int match(struct pattern_search *search, const char *text, int64_t bytes, int64_t from,
+                 uint32_t options)
+{
+    return pcre2_match(search->pattern->code, (PCRE2_SPTR)text, (size_t)bytes, (size_t)from,
+                       options | PCRE2_NO_UTF_CHECK, search->data, search->context);
 }
 
 rotary_status pattern_find(struct pattern_search *search, const char *text, int64_t bytes, int64_t from,
                            int64_t *begin, int64_t *end, rotary_error *error)
 {
-    const struct pattern *pattern = search->pattern;
-    uint32_t options = PCRE2_NO_UTF_CHECK;
-    int found = pcre2_match(pattern->code, (PCRE2_SPTR)text, (size_t)bytes, (size_t)from, options,
-                            search->data, pattern->context);
+    pcre2_set_match_limit(search->context, max_steps(bytes));
+    int found = match(search, text, bytes, from, 0);
     if (found == PCRE2_ERROR_JIT_STACKLIMIT) /* the interpreter takes its memory from the heap */
-        found = pcre2_match(pattern->code, (PCRE2_SPTR)text, (size_t)bytes, (size_t)from,
-                            options | PCRE2_NO_JIT, search->data, pattern->context);
+        found = match(search, text, bytes, from, PCRE2_NO_JIT);
     *begin = *end = -1;
     if (found == PCRE2_ERROR_NOMATCH)
         return ROTARY_OK;

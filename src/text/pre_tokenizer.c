@@ -455,7 +455,14 @@ static rotary_status read_step(void *context, const struct json_part *part, rota
     struct split_step *step = &pre_tokenizer->steps[pre_tokenizer->count++];
     step->find = rows[row].find;
     pre_tokenizer->bytes = rows[row].read == read_byte_level;
-    return rows[row].read(step, part, error);
+    rotary_status status = rows[row].read(step, part, error);
+    for (int64_t i = 0; i + 1 < pre_tokenizer->count && status == ROTARY_OK && step->mark[0]; i++)
+        if (pre_tokenizer->steps[i].mark[0]) /* each would make the parts of the one before longer */
+            status =
+                rotary_fail(error, ROTARY_BAD_FILE,
+                            "%s: a %s of type \"%s\" after another one that marks spaces is not supported",
+                            part->path, part->what, type);
+    return status;
 }
 
 rotary_status pre_tokenizer_read(struct pre_tokenizer *pre_tokenizer, const json_t *object, const char *path,

@@ -20,6 +20,10 @@ struct normalizer_step {
     struct pattern *pattern; /* instead of `from`; NULL: none */
 };
 
+/* A text becomes at most so many times as long, and as many bytes longer: NFKD makes of three bytes 33, and
+ * without a limit a few replacements would fill any memory. */
+enum { MAX_GROWTH = 64, MAX_ADDED = 1 << 16 };
+
 /* ---- applying ---- */
 
 /* The text whose steps are taken: each reads `text`, writes `scratch` and swaps them. */
@@ -176,6 +180,7 @@ rotary_status text_normalizer_apply(const struct text_normalizer *normalizer, st
                                     struct text_buffer *scratch, bool *stripped, rotary_error *error)
 {
     struct work work = {text, scratch};
+    const int64_t max = MAX_GROWTH * text->count + MAX_ADDED;
     rotary_status status = ROTARY_OK;
     *stripped = false;
     for (int64_t i = 0; i < normalizer->count && text->count > 0 && status == ROTARY_OK; i++) {
@@ -201,6 +206,10 @@ rotary_status text_normalizer_apply(const struct text_normalizer *normalizer, st
             status = apply_replace(step, &work, error);
             break;
         }
+        if (status == ROTARY_OK && text->count > max)
+            status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                                 "normalizing makes %lld bytes of a text, wanted at most %lld",
+                                 (long long)text->count, (long long)max);
     }
     return status;
 }

@@ -22,7 +22,7 @@ ROTARY_CHECKED rotary_status text_normalizer_read(struct text_normalizer *normal
 void text_normalizer_free(struct text_normalizer *normalizer); /* a zeroed one too */
 
 /* Normalizes UTF-8 text in place; *stripped is whether its beginning was left out. `scratch` is overwritten.
- * ROTARY_OUT_OF_MEMORY without memory. */
+ * ROTARY_INVALID_ARGUMENT if the text becomes very much longer, ROTARY_OUT_OF_MEMORY without memory. */
 ROTARY_CHECKED rotary_status text_normalizer_apply(const struct text_normalizer *normalizer,
                                                    struct text_buffer *text, struct text_buffer *scratch,
                                                    bool *stripped, rotary_error *error);
