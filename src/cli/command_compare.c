@@ -24,7 +24,7 @@ struct compare_options {
     struct design_options design;
     struct option_integer steps;
     const char *jobs, *out;
-    bool all_pairs;
+    bool all_pairs, tensorboard;
     struct length_options lengths;
 };
 
@@ -36,6 +36,8 @@ static const struct setting compare_table[] = {
      .help = "runs to train side by side, on equal shares of the threads: a number, or auto, which measures "
              "what is "
              "fastest (default: auto)"},
+    {"--tensorboard", SETTING_BOOLEAN, MEMBER(tensorboard),
+     .help = "write an event file for TensorBoard into the folder of every run that trains"},
     {"--out", SETTING_TEXT, MEMBER(out), .metavar = "DIR",
      .help = "the comparison's folder (default: runs/TASK-PRESET)"},
 };
@@ -178,6 +180,7 @@ static enum exit_status run(const struct invocation *invocation)
                                 .backend = &made.backend,
                                 .begin = begin,
                                 .jobs = made.jobs,
+                                .tensorboard = options->tensorboard,
                                 .estimated = watch_estimate,
                                 .progress = watch_run,
                                 .argument = &watch,

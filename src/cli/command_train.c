@@ -19,7 +19,7 @@ struct train_options {
     struct configuration_options configuration;
     struct option_integer steps;
     const char *position, *out, *init;
-    bool resume, profile;
+    bool resume, profile, tensorboard;
 };
 
 #define MEMBER(member) offsetof(struct train_options, member)
@@ -34,6 +34,8 @@ static const struct setting train_table[] = {
              "transformers, in DIR: --set init=DIR"},
     {"--resume", SETTING_BOOLEAN, MEMBER(resume),
      .help = "resume the run in the folder, with its configuration"},
+    {"--tensorboard", SETTING_BOOLEAN, MEMBER(tensorboard),
+     .help = "write an event file for TensorBoard beside metrics.jsonl; --resume continues one"},
     {"--profile", SETTING_BOOLEAN, MEMBER(profile),
      .help = "print the time of the steps by operation at the end, also after Ctrl-C"},
 };
@@ -240,6 +242,7 @@ static enum exit_status run(const struct invocation *invocation)
                               .backend = &made.backend,
                               .folder = made.folder,
                               .resume = options->resume,
+                              .tensorboard = options->tensorboard,
                               .begin = show_corpus,
                               .progress = show,
                               .argument = &progress,

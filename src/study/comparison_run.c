@@ -40,7 +40,8 @@ static struct run_list_call train_call_of(const struct compare_call *call)
                                   .estimated = call->estimated,
                                   .progress = call->progress,
                                   .argument = call->argument,
-                                  .interrupted = call->interrupted};
+                                  .interrupted = call->interrupted,
+                                  .tensorboard = call->tensorboard};
 }
 
 /* Trains every arm with the seeds from `first` on. compare.json is written first, after the runs that are

@@ -232,6 +232,7 @@ static rotary_status train_one(void *argument, const struct jobs_item *item, rot
                              .backend = &training->backends[item->job],
                              .folder = folder,
                              .resume = true,
+                             .tensorboard = call->tensorboard,
                              .progress = call->progress ? forward_progress : NULL,
                              .argument = &forwarding,
                              .interrupted = item->stop};

@@ -69,6 +69,7 @@ struct run_list_call {
     void (*progress)(void *argument, const struct run_progress *progress);
     void *argument;
     const atomic_bool *interrupted; /* as in train_call. May be NULL */
+    bool tensorboard;               /* as in train_call */
 };
 
 /* Trains the runs that are not finished, beginning them in their order. Results do not depend on the number

@@ -15,7 +15,7 @@
 
 static const char *const names[] = {FOLDER_CONFIG,  FOLDER_METRICS, FOLDER_MODEL,        FOLDER_OPTIMIZER,
                                     FOLDER_BEST,    FOLDER_AVERAGE, FOLDER_TRANSLATIONS, FOLDER_PREDICTIONS,
-                                    FOLDER_LENGTHS, FOLDER_DECAY};
+                                    FOLDER_LENGTHS, FOLDER_DECAY,   FOLDER_EVENTS};
 enum { NAMES = sizeof names / sizeof names[0] };
 
 rotary_status folder_inspect(const char *folder, enum folder_state *state, rotary_error *error)

@@ -9,6 +9,7 @@
 
 #define FOLDER_CONFIG       "config.json"
 #define FOLDER_METRICS      "metrics.jsonl"
+#define FOLDER_EVENTS       "events.out.tfevents.rotary" /* train/event_file.h */
 #define FOLDER_MODEL        "model.safetensors"
 #define FOLDER_OPTIMIZER    "optimizer.safetensors"
 #define FOLDER_BEST         "best.safetensors"

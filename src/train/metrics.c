@@ -156,7 +156,7 @@ static rotary_status read_lines(struct metrics *metrics, struct lines *lines, in
 
 rotary_status metrics_read(struct metrics *metrics, const char *folder, int64_t step, rotary_error *error)
 {
-    *metrics = (struct metrics){.file = -1, .loss = NAN, .lowest_loss = INFINITY};
+    *metrics = (struct metrics){.file = -1, .events.file = -1, .loss = NAN, .lowest_loss = INFINITY};
     rotary_status status = file_path(metrics->path, folder, FOLDER_METRICS, error);
     if (status != ROTARY_OK || !file_exists(metrics->path))
         return status;
@@ -179,8 +179,19 @@ rotary_status metrics_open(struct metrics *metrics, rotary_error *error)
     return ROTARY_OK;
 }
 
+rotary_status metrics_open_events(struct metrics *metrics, const char *folder, bool wanted,
+                                  rotary_error *error)
+{
+    bool found = false;
+    rotary_status status = event_file_find(folder, &found, error);
+    if (status != ROTARY_OK || (!wanted && !found))
+        return status;
+    return event_file_open(&metrics->events, folder, metrics->path, metrics->valid_bytes, error);
+}
+
 void metrics_close(struct metrics *metrics)
 {
+    event_file_close(&metrics->events);
     if (metrics->file >= 0)
         close(metrics->file);
     metrics->file = -1;
@@ -188,17 +199,16 @@ void metrics_close(struct metrics *metrics)
 
 static rotary_status append(struct metrics *metrics, const char *text, size_t count, rotary_error *error)
 {
-    while (count > 0) {
-        ssize_t written = write(metrics->file, text, count);
+    for (size_t at = 0; at < count;) {
+        ssize_t written = write(metrics->file, text + at, count - at);
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
             return rotary_fail(error, ROTARY_IO_ERROR, "cannot write to %s: %s", metrics->path,
                                strerror(errno));
-        text += written;
-        count -= (size_t)written;
+        at += (size_t)written;
     }
-    return ROTARY_OK;
+    return metrics->events.file >= 0 ? event_file_add(&metrics->events, text, count, error) : ROTARY_OK;
 }
 
 rotary_status metrics_write_line(struct metrics *metrics, const struct metrics_line *line,

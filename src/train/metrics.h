@@ -8,9 +8,11 @@
 
 #include "file/file.h"
 #include "train/evaluation.h"
+#include "train/event_file.h"
 
 struct metrics {
     int file;
+    struct event_file events; /* an event for each line; closed: there is no such file */
     char path[FILE_PATH_BYTES];
     uint64_t valid_bytes; /* of the lines up to the step of metrics_read */
     /* The latest values, of the lines read and written. */
@@ -31,13 +33,17 @@ ROTARY_CHECKED rotary_status metrics_read(struct metrics *metrics, const char *f
 /* Opens or creates the file for appending, truncated to valid_bytes: lines of later steps and an unfinished
  * line are dropped. */
 ROTARY_CHECKED rotary_status metrics_open(struct metrics *metrics, rotary_error *error);
+/* Then writes an event file too, beginning with the lines that are there, if it is wanted or if the folder
+ * has one (train/event_file.h). */
+ROTARY_CHECKED rotary_status metrics_open_events(struct metrics *metrics, const char *folder, bool wanted,
+                                                 rotary_error *error);
 void metrics_close(struct metrics *metrics);
 
 struct metrics_line {
     int64_t step;
     double loss, learning_rate, gradient_norm, tokens_per_second;
 };
-/* Allocates nothing. */
+/* Allocates nothing, but for an event file. */
 ROTARY_CHECKED rotary_status metrics_write_line(struct metrics *metrics, const struct metrics_line *line,
                                                 rotary_error *error);
 /* Writes the samples too: evaluation->samples, sample_count of them. */

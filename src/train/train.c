@@ -569,6 +569,9 @@ static rotary_status begin_and_run(struct session *session, rotary_error *error)
         session->call->begin(session->call->argument, session->trainer.task);
     status = metrics_open(&session->metrics, error);
     if (status == ROTARY_OK)
+        status =
+            metrics_open_events(&session->metrics, session->call->folder, session->call->tensorboard, error);
+    if (status == ROTARY_OK)
         status = run(session, error);
     return status;
 }

@@ -115,6 +115,7 @@ trained "$base --threads 1" >first
 trained "$base --threads 2" >second
 cmp -s first second || complain "train --threads changes the result"
 elsewhere train --out --resume --profile # runs.sh
+elsewhere train --tensorboard   # test_event_file.c, tensorboard_reader.py
 elsewhere train --init # masked.sh
 elsewhere data --baselines # classification.sh
 elsewhere evaluate --predictions # classification.sh
@@ -226,6 +227,7 @@ compares_otherwise "$base" "--sweep learning_rate=1e-3" "--sweep learning_rate=2
 compares_otherwise "$tiny --steps 2 --runs 2 --positions none,rope,roper" "--all-pairs"
 three=c$runs
 elsewhere compare --until --sweep-runs --evaluate-lengths --evaluate-scaling # comparisons.sh
+elsewhere compare --tensorboard # tensorboard_reader.py
 elsewhere compare --out --threads --json --jobs # runs.sh, signals.sh, tests/study/test_compare.c
 
 # The comparison of three, and two runs that differ in one key.
