@@ -21,7 +21,8 @@ ROTARY_CHECKED rotary_status tokenizer_export_json(const struct tokenizer *token
                                                    json_t **object, rotary_error *error);
 
 /* The metadata of GGUF, "tokenizer.ggml...": of SentencePiece llama.cpp's "llama" (BPE) or "t5" (unigram), of
- * characters and bytes "llama" with a piece for each, if a text ends with a token, and of others "no_vocab".
+ * characters and bytes "llama" with a piece for each, if a text ends with a token, of a tokenizer.json of
+ * byte-level BPE "gpt2", if llama.cpp has a name for the words that it cuts, and of others "no_vocab".
  * Ids that the tokenizer lacks are unused tokens. The caller owns *metadata. */
 struct tokenizer_gguf_call {
     int64_t size; /* tokens of the model */

@@ -2,9 +2,9 @@
  *
  * A tokenizer as the metadata of GGUF.
  */
+#include "text/tokenizer_gguf.h"
 #include "base/fail.h"
 #include "file/gguf.h"
-#include "text/sentencepiece_pieces.h"
 #include "text/tokenizer_export.h"
 #include "text/tokenizer_type.h"
 
@@ -12,20 +12,14 @@
 
 #define GGML "tokenizer.ggml."
 
-/* The lists by token. */
-struct lists {
-    json_t *tokens, *scores, *types;
-};
-
-static void add_token(struct lists *lists, json_t *text, double score, int type)
+static void add_token(struct tokenizer_gguf_lists *lists, json_t *text, double score, int type)
 {
     json_array_append_new(lists->tokens, text);
     json_array_append_new(lists->scores, json_real(score));
     json_array_append_new(lists->types, json_integer(type));
 }
 
-/* llama.cpp wants as many tokens as the embedding has rows. */
-static void add_unused(struct lists *lists, int64_t size)
+void tokenizer_gguf_add_unused(struct tokenizer_gguf_lists *lists, int64_t size)
 {
     for (int64_t i = (int64_t)json_array_size(lists->tokens); i < size; i++) {
         char text[32];
@@ -34,23 +28,23 @@ static void add_unused(struct lists *lists, int64_t size)
     }
 }
 
-static json_t *make_lists(struct lists *lists, const char *model, int64_t size)
+static json_t *make_lists(struct tokenizer_gguf_lists *lists, const char *model, int64_t size)
 {
-    add_unused(lists, size);
+    tokenizer_gguf_add_unused(lists, size);
     return json_pack("{s:s, s:o, s:o, s:o}", GGML "model", model, GGML "tokens", lists->tokens, GGML "scores",
                      lists->scores, GGML "token_type", lists->types);
 }
 
-static void start_lists(struct lists *lists)
+static void start_lists(struct tokenizer_gguf_lists *lists)
 {
-    *lists = (struct lists){json_array(), json_array(), json_array()};
+    *lists = (struct tokenizer_gguf_lists){json_array(), json_array(), json_array()};
 }
 
 /* ---- SentencePiece ---- */
 
 static json_t *make_pieces(const struct sentencepiece_pieces *pieces, int64_t size)
 {
-    struct lists lists;
+    struct tokenizer_gguf_lists lists;
     start_lists(&lists);
     for (int64_t i = 0; i < pieces->count; i++) {
         const struct sentencepiece_piece *piece = &pieces->pieces[i];
@@ -70,7 +64,7 @@ static json_t *make_pieces(const struct sentencepiece_pieces *pieces, int64_t si
 /* ---- characters and bytes ---- */
 
 /* llama.cpp writes a space as U+2581. A byte that is no character of ASCII is a piece of its own type. */
-static void add_character(struct lists *lists, unsigned char byte)
+static void add_character(struct tokenizer_gguf_lists *lists, unsigned char byte)
 {
     char text[8];
     const bool plain = byte > ' ' && byte < 0x7f;
@@ -83,7 +77,7 @@ static void add_character(struct lists *lists, unsigned char byte)
 
 static json_t *make_characters(const struct tokenizer *tokenizer, int64_t size)
 {
-    struct lists lists;
+    struct tokenizer_gguf_lists lists;
     start_lists(&lists);
     for (int32_t token = 0; token < tokenizer->size; token++) {
         const struct token_text text = tokenizer_text(tokenizer, token);
@@ -98,6 +92,16 @@ static json_t *make_characters(const struct tokenizer *tokenizer, int64_t size)
 }
 
 /* ---- either ---- */
+
+/* A tokenizer.json, or none. */
+static json_t *make_file(const struct tokenizer *tokenizer, int64_t size)
+{
+    json_t *saved = json_object(), *metadata = NULL;
+    if (tokenizer->type == &tokenizer_huggingface && tokenizer->type->save(tokenizer, saved))
+        metadata = tokenizer_gguf_bpe(json_object_get(saved, "file"), size);
+    json_decref(saved);
+    return metadata ? metadata : json_pack("{s:s}", GGML "model", "no_vocab");
+}
 
 static void set_special(json_t *metadata, const char *key, int32_t token)
 {
@@ -120,7 +124,7 @@ rotary_status tokenizer_export_gguf(const struct tokenizer *tokenizer, const str
         return status;
     *metadata = file.count > 0 ? make_pieces(&pieces, call->size)
                 : by_byte      ? make_characters(tokenizer, call->size)
-                               : json_pack("{s:s}", GGML "model", "no_vocab");
+                               : make_file(tokenizer, call->size);
     sentencepiece_pieces_free(&pieces);
     set_special(*metadata, GGML "bos_token_id", special.begin);
     set_special(*metadata, GGML "eos_token_id", call->end);

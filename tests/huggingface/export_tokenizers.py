@@ -12,7 +12,7 @@ import sys
 import tempfile
 import unicodedata
 
-from tokenizers import Tokenizer
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 import llama_logits
 
@@ -80,6 +80,23 @@ def made_of(folder, name, bytes_of):
     return path
 
 
+LLAMA3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+
+
+def byte_level(folder, name, pattern):
+    """A tokenizer.json of BPE on ByteLevel, of which text is cut by the pattern, or as GPT-2 does."""
+    tokenizer = Tokenizer(models.BPE())
+    level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=pattern is None)
+    split = pattern and pre_tokenizers.Split(Regex(pattern), "isolated", invert=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split, level]) if pattern else level
+    tokenizer.decoder = decoders.ByteLevel()
+    sources = [os.path.join(ROOT, document) for document in ("README.md", "docs/encodings.md", "docs/translation.md")]
+    tokenizer.train(sources, trainers.BpeTrainer(
+        vocab_size=800, special_tokens=["<|end|>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
+    tokenizer.save(os.path.join(folder, name))
+    return os.path.join(folder, name)
+
+
 def main():
     try:
         llama = llama_logits.Llama(llama_logits.find_library())
@@ -90,6 +107,9 @@ def main():
         cases = [(made_of(folder, "characters", list(range(32, 127))), ascii_lines, True),
                  (made_of(folder, "bytes", None), LINES, True),
                  (trained(folder, "words", "--type", "words"), LINES, False),
+                 (byte_level(folder, "gpt2", None), LINES, True),
+                 (byte_level(folder, "llama3", LLAMA3), LINES, True),
+                 (byte_level(folder, "qwen2", LLAMA3.replace("{1,3}", "")), LINES, True),
                  (trained(folder, "marks", "--type", "words", "--punctuation"), LINES, False)]
         if "not in this program" not in "".join(line for line in rotary("info") if "SentencePiece" in line):
             cases += [(trained(folder, "bpe.model", "--type", "bpe", "--vocab-size", "1200"), LINES, False),

@@ -6,6 +6,7 @@
 #include "file/gguf.h"
 #include "support/check.h"
 #include "text/tokenizer_export.h"
+#include "text/tokenizer_gguf.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -225,12 +226,48 @@ static void test_words_model(const char *folder)
     tokenizer_destroy(tokenizer);
 }
 
+/* A file of byte-level BPE with this pre_tokenizer. */
+static json_t *bpe_of(const char *pre_tokenizer)
+{
+    json_t *file = json_pack(
+               "{s:o, s:[{s:i, s:s, s:b}, {s:i, s:s, s:b}], s:{s:s, s:{s:i, s:i, s:i}, s:[s, [s, s]]}}",
+               "pre_tokenizer", json_loads(pre_tokenizer, 0, NULL), "added_tokens", "id", 3, "content",
+               "<|end|>", "special", 1, "id", 4, "content", "mine", "special", 0, "model", "type", "BPE",
+               "vocab", "a", 0, "b", 1, "ab", 2, "merges", "a b", "ab", "b"),
+           *metadata = tokenizer_gguf_bpe(file, 6);
+    json_decref(file);
+    return metadata;
+}
+
+static void test_bpe(void)
+{
+    check_about("byte-level BPE");
+    json_t *metadata = bpe_of("{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":true}");
+    static const char *const texts[] = {"a", "b", "ab", "<|end|>", "mine", "[UNUSED5]"};
+    static const int types[] = {1, 1, 1, 3, 4, 5};
+    CHECK_TEXT(json_string_value(ggml(metadata, "model")), "gpt2");
+    CHECK_TEXT(json_string_value(ggml(metadata, "pre")), "gpt-2");
+    for (size_t i = 0; i < 6; i++) {
+        CHECK_TEXT(json_string_value(json_array_get(ggml(metadata, "tokens"), i)), texts[i]);
+        CHECK_INT(json_integer_value(json_array_get(ggml(metadata, "token_type"), i)), types[i]);
+    }
+    CHECK_TEXT(text_at(ggml(metadata, "merges"), "0"), "a b");
+    CHECK_TEXT(text_at(ggml(metadata, "merges"), "1"), "ab b");
+    json_decref(metadata);
+    CHECK(!bpe_of("{\"type\":\"ByteLevel\",\"add_prefix_space\":true,\"use_regex\":true}"));
+    CHECK(!bpe_of("{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":false}"));
+    CHECK(!bpe_of("{\"type\":\"Metaspace\"}"));
+    CHECK(!bpe_of("{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Split\",\"pattern\":{\"Regex\":"
+                  "\"[a-z]+\"}},{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":false}]}"));
+}
+
 int main(int count, char **arguments)
 {
     if (!CHECK_INT(count, 3))
         return check_report();
     test_bytes();
     test_words();
+    test_bpe();
     if (strcmp(arguments[2], "with") == 0) {
         test_pieces(arguments[1], "unigram.model", false);
         test_pieces(arguments[1], "bpe.model", true);
