@@ -67,12 +67,28 @@ static rotary_status print(const struct invocation *invocation, const struct exp
     return ROTARY_OK;
 }
 
+/* Of a run the begin token and the end of a text, or else of an answer. */
+static struct exported_vocabulary_call vocabulary_of(const struct loaded_model *model)
+{
+    struct exported_vocabulary_call call = {.tokenizer = model->tokenizer,
+                                            .begin = model->pretrained.begin,
+                                            .end = model->pretrained.end,
+                                            .size = model->config.model.vocab_size};
+    if (model->task) {
+        const struct special_tokens special = tokenizer_special(model->tokenizer);
+        call.begin = special.begin;
+        call.end = special.end >= 0 ? special.end : task_stop(model->task);
+    }
+    return call;
+}
+
 static rotary_status write_model(struct export_model_call *call, const struct loaded_model *model,
                                  struct export_written *written, rotary_error *error)
 {
     struct export_vocabulary vocabulary;
-    rotary_status status = exported_vocabulary_make(&vocabulary, model->task, model->config.model.vocab_size,
-                                                    call->format, error);
+    struct exported_vocabulary_call vocabulary_call = vocabulary_of(model);
+    vocabulary_call.format = call->format;
+    rotary_status status = exported_vocabulary_make(&vocabulary, &vocabulary_call, error);
     if (status != ROTARY_OK)
         return status;
     call->config = &model->config.model;
@@ -83,7 +99,20 @@ static rotary_status write_model(struct export_model_call *call, const struct lo
     return status;
 }
 
-/* Whether the format has the model is known before its weights are read. */
+/* Whether the format has the model of a run is known before its weights are read. */
+static rotary_status check_model(const struct export_model_call *call, rotary_error *error)
+{
+    struct run_config config;
+    bool pretrained;
+    rotary_status status = pretrained_find(call->where, &pretrained, error);
+    if (status != ROTARY_OK || pretrained)
+        return status;
+    struct export_model_call checked = *call;
+    checked.config = &config.model;
+    status = run_read_config(call->where, &config, error);
+    return status == ROTARY_OK ? export_model_check(&checked, error) : status;
+}
+
 static rotary_status export(const struct invocation *invocation, struct export_written *written,
                             rotary_error *error)
 {
@@ -91,26 +120,22 @@ static rotary_status export(const struct invocation *invocation, struct export_w
     char name[FILE_PATH_BYTES];
     const char *folder = invocation->operands.items[0];
     name_of(folder, name);
-    struct run_config config;
     struct export_model_call call = {.where = folder,
                                      .path = options->out,
                                      .name = name,
                                      .format = (enum export_format)options->format.value,
-                                     .dtype = (rotary_dtype)options->dtype.value,
-                                     .config = &config.model};
-    rotary_status status = run_read_config(folder, &config, error);
-    if (status == ROTARY_OK)
-        status = export_model_check(&call, error);
-    if (status != ROTARY_OK)
-        return status;
+                                     .dtype = (rotary_dtype)options->dtype.value};
     const struct plan_load_call load = {.folder = folder,
                                         .checkpoint = (enum checkpoint_kind)options->checkpoint.value,
                                         .common = &invocation->common,
                                         .need = TASK_TOKENIZERS,
                                         .batch = 1,
-                                        .time = 1};
+                                        .time = 1,
+                                        .takes_pretrained = true};
     struct loaded_model model;
-    status = plan_load_for(&load, &model, error);
+    rotary_status status = check_model(&call, error);
+    if (status == ROTARY_OK)
+        status = plan_load_for(&load, &model, error);
     if (status != ROTARY_OK)
         return status;
     status = write_model(&call, &model, written, error);
@@ -135,7 +160,8 @@ const struct command command_export = {
     .operands = "DIR",
     .summary = "writes a trained model for transformers or llama.cpp",
     .more =
-        "DIR is the folder of a run whose model is a decoder with rotary positions and of a kind that the "
+        "DIR is the folder of a run, or of a decoder of transformers, with rotary positions and of a kind "
+        "that the "
         "format has (docs/export.md): like Llama, Mistral, Qwen 2 or 3, OLMo 2 or GPT-NeoX. Weights of "
         "queries and keys are put into the order of pairs that the format wants, the scaling of the rotation "
         "is written as its readers expect it, and the tokenizer is written beside. What the format cannot "

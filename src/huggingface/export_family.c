@@ -32,6 +32,23 @@ static rotary_status settings_of(const struct transformer_config *config, json_t
     return settings_write(&settings, 1, *object, error);
 }
 
+/* Layers that all are of one type are as if no type was given. */
+static void simplify_layers(json_t *facts, const struct transformer_config *config)
+{
+    const bool sliding = strstr(config->layer_types, "\"sliding_attention\"") != NULL,
+               full = strstr(config->layer_types, "\"full_attention\"") != NULL;
+    if (sliding != full)
+        json_object_set_new(facts, "layer_types", json_null());
+    if (!export_family_windowed(config))
+        json_object_set_new(facts, "sliding_window", json_integer(0));
+}
+
+bool export_family_windowed(const struct transformer_config *config)
+{
+    const bool types = config->layer_types[0] != '\0';
+    return config->sliding_window > 0 && (!types || strstr(config->layer_types, "\"sliding_attention\""));
+}
+
 static void add_facts(json_t *facts, const struct transformer_config *config)
 {
     const struct {
@@ -42,7 +59,7 @@ static void add_facts(json_t *facts, const struct transformer_config *config)
         {"attention_output_bias", transformer_has_bias(config, config->attention_output_bias)},
         {"mlp_bias", transformer_has_bias(config, config->mlp_bias)},
         {"output_bias", transformer_has_bias(config, config->output_bias)},
-        {"windowed", config->sliding_window > 0},
+        {"windowed", export_family_windowed(config)},
         {"grouped", config->num_key_value_heads != config->num_attention_heads},
         {"parallel", config->parallel_residual != PARALLEL_RESIDUAL_NO},
         {"divided", config->hidden_size % config->num_attention_heads == 0},
@@ -55,6 +72,7 @@ static void add_facts(json_t *facts, const struct transformer_config *config)
                                               [ACTIVATION_SWIGLU] = "silu",
                                               [ACTIVATION_GELU_TANH] = "gelu_pytorch_tanh",
                                               [ACTIVATION_GEGLU_TANH] = "gelu_pytorch_tanh"};
+    simplify_layers(facts, config);
     json_object_set_new(facts, "activation", json_string(activations[config->hidden_act]));
     json_object_set_new(
         facts, "rotary_dim",

@@ -43,6 +43,8 @@ ROTARY_CHECKED rotary_status export_family_find(struct export_family *family,
                                                 rotary_error *error);
 void export_family_free(struct export_family *family);
 
+/* Whether layers have a sliding window. */
+bool export_family_windowed(const struct transformer_config *config);
 /* A text of the format: "model_type", "architecture", "pairing", "fused"; "" if there is none. */
 const char *export_family_text(const struct export_family *family, const char *key);
 /* A new object with the members of the description, facts in the places of their names, which the caller

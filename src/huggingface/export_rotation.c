@@ -2,6 +2,7 @@
 #include "huggingface/export_rotation.h"
 
 #include "base/fail.h"
+#include "huggingface/export_family.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -70,7 +71,7 @@ rotary_status export_rotation_read(struct export_rotation *rotation, const struc
                                    const char *where, rotary_error *error)
 {
     struct export_rotation read = {.plan = NULL, .for_a_length = config->rope_sequence_length > 0};
-    const char *type = config->sliding_window > 0 ? "sliding_attention" : "full_attention";
+    const char *type = export_family_windowed(config) ? "sliding_attention" : "full_attention";
     rotary_status status = rotation_config_read(config, type, &read.config, error);
     if (status != ROTARY_OK)
         return status;

@@ -93,12 +93,11 @@ static json_t *cut_by(const char *pattern)
                      "Removed", "invert", 1);
 }
 
-/* Every byte is a word. */
-static json_t *cut_bytes(void)
+/* Every byte becomes a letter: a pre_tokenizer and a decoder. */
+static json_t *byte_level(void)
 {
-    return json_pack("{s:s, s:[{s:s, s:b, s:b, s:b}, o]}", "type", "Sequence", "pretokenizers", "type",
-                     "ByteLevel", "add_prefix_space", 0, "trim_offsets", 0, "use_regex", 0,
-                     cut_by("[\\s\\S]"));
+    return json_pack("{s:s, s:b, s:b, s:b}", "type", "ByteLevel", "add_prefix_space", 0, "trim_offsets", 0,
+                     "use_regex", 0);
 }
 
 /* White space is that of C. A mark is a word, unless it is an inner one (text/words.c). */
@@ -121,32 +120,37 @@ static bool has_flag(const struct tokenizer *tokenizer, const char *flag)
 
 /* ---- the file ---- */
 
-struct parts {
-    json_t *cut, *decoder;
-    bool by_byte;
-};
-
-static void make_parts(const struct tokenizer *tokenizer, struct parts *parts)
+/* Letters of bytes are pieces that nothing merges. */
+static json_t *make_bytes(const struct tokenizer *tokenizer, json_t *post_processor)
 {
-    *parts = (struct parts){.by_byte = tokenizer->type != &tokenizer_words};
-    if (parts->by_byte) {
-        parts->cut = cut_bytes();
-        parts->decoder = json_pack("{s:s, s:b, s:b, s:b}", "type", "ByteLevel", "add_prefix_space", 0,
-                                   "trim_offsets", 0, "use_regex", 0);
-    } else if (has_flag(tokenizer, "characters")) {
-        parts->cut = cut_by(characters_pattern);
-        parts->decoder = json_pack("{s:s}", "type", "Fuse");
-    } else {
-        parts->cut = cut_by(has_flag(tokenizer, "punctuation") ? marks_pattern : words_pattern);
-        parts->decoder = json_null(); /* which puts spaces between words */
-    }
+    return json_pack("{s:s, s:n, s:n, s:o, s:n, s:o, s:o, s:o, s:{s:s, s:n, s:n, s:n, s:n, s:b, s:b, s:b, "
+                     "s:o, s:[]}}",
+                     "version", "1.0", "truncation", "padding", "added_tokens", make_added(tokenizer),
+                     "normalizer", "pre_tokenizer", byte_level(), "post_processor", post_processor, "decoder",
+                     byte_level(), "model", "type", "BPE", "dropout", "unk_token",
+                     "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", 0, "byte_fallback", 0,
+                     "ignore_merges", 0, "vocab", make_vocabulary(tokenizer, true), "merges");
+}
+
+static json_t *make_words(const struct tokenizer *tokenizer, json_t *post_processor)
+{
+    const bool characters = has_flag(tokenizer, "characters");
+    const char *pattern = characters                           ? characters_pattern
+                          : has_flag(tokenizer, "punctuation") ? marks_pattern
+                                                               : words_pattern;
+    /* Without a decoder there are spaces between words. */
+    json_t *decoder = characters ? json_pack("{s:s}", "type", "Fuse") : json_null();
+    return json_pack("{s:s, s:n, s:n, s:o, s:n, s:o, s:o, s:o, s:{s:s, s:o, s:s}}", "version", "1.0",
+                     "truncation", "padding", "added_tokens", make_added(tokenizer), "normalizer",
+                     "pre_tokenizer", cut_by(pattern), "post_processor", post_processor, "decoder", decoder,
+                     "model", "type", "WordLevel", "vocab", make_vocabulary(tokenizer, false), "unk_token",
+                     "<unk>");
 }
 
 /* What puts the begin token before a text; null where there is none. */
-static json_t *make_template(const struct tokenizer *tokenizer, bool begin)
+static json_t *make_template(const struct tokenizer *tokenizer, int32_t first)
 {
-    const int32_t first = tokenizer->special.begin;
-    if (!begin || first < 0)
+    if (first < 0)
         return json_null();
     const struct token_text text = tokenizer_text(tokenizer, first);
     json_t *name = json_stringn(text.bytes, (size_t)text.count), *special = json_object();
@@ -161,17 +165,6 @@ static json_t *make_template(const struct tokenizer *tokenizer, bool begin)
     return made;
 }
 
-static json_t *make_words(const struct tokenizer *tokenizer, bool begin)
-{
-    struct parts parts;
-    make_parts(tokenizer, &parts);
-    return json_pack("{s:s, s:n, s:n, s:o, s:n, s:o, s:o, s:o, s:{s:s, s:o, s:s}}", "version", "1.0",
-                     "truncation", "padding", "added_tokens", make_added(tokenizer), "normalizer",
-                     "pre_tokenizer", parts.cut, "post_processor", make_template(tokenizer, begin), "decoder",
-                     parts.decoder, "model", "type", "WordLevel", "vocab",
-                     make_vocabulary(tokenizer, parts.by_byte), "unk_token", "<unk>");
-}
-
 /* A tokenizer.json that was read is kept as it was. */
 static rotary_status copy_file(const struct tokenizer *tokenizer, json_t **object, rotary_error *error)
 {
@@ -182,24 +175,38 @@ static rotary_status copy_file(const struct tokenizer *tokenizer, json_t **objec
     return *object ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to export a tokenizer");
 }
 
-rotary_status tokenizer_export_json(const struct tokenizer *tokenizer, bool begin, json_t **object,
+/* Of SentencePiece. */
+static rotary_status make_pieces(struct token_text file, json_t *post_processor, json_t **object,
+                                 rotary_error *error)
+{
+    struct sentencepiece_pieces pieces;
+    rotary_status status = sentencepiece_pieces_read(&pieces, file.bytes, file.count, error);
+    if (status != ROTARY_OK) {
+        json_decref(post_processor);
+        return status;
+    }
+    *object = tokenizer_merges_json(&pieces, post_processor);
+    sentencepiece_pieces_free(&pieces);
+    return ROTARY_OK;
+}
+
+rotary_status tokenizer_export_json(const struct tokenizer *tokenizer, int32_t begin, json_t **object,
                                     rotary_error *error)
 {
     const struct tokenizer_type *type = tokenizer->type;
-    const struct token_text file = tokenizer_model_file(tokenizer);
-    struct sentencepiece_pieces pieces = {0};
+    rotary_status status = ROTARY_OK;
     *object = NULL;
+    if (type == &tokenizer_wordpiece)
+        return ROTARY_OK;
     if (type == &tokenizer_huggingface)
         return copy_file(tokenizer, object, error);
-    if (type != &tokenizer_characters && type != &tokenizer_bytes && type != &tokenizer_words &&
-        file.count == 0)
-        return ROTARY_OK;
-    rotary_status status =
-        file.count > 0 ? sentencepiece_pieces_read(&pieces, file.bytes, file.count, error) : ROTARY_OK;
-    if (status != ROTARY_OK)
+    json_t *post_processor = make_template(tokenizer, begin);
+    if (type == &tokenizer_sentencepiece)
+        status = make_pieces(tokenizer_model_file(tokenizer), post_processor, object, error);
+    else
+        *object = type == &tokenizer_words ? make_words(tokenizer, post_processor)
+                                           : make_bytes(tokenizer, post_processor);
+    if (status != ROTARY_OK || *object)
         return status;
-    *object = file.count > 0 ? tokenizer_merges_json(&pieces, make_template(tokenizer, begin))
-                             : make_words(tokenizer, begin);
-    sentencepiece_pieces_free(&pieces);
-    return *object ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to export a tokenizer");
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to export a tokenizer");
 }

@@ -126,11 +126,11 @@ rotary_status tokenizer_export_gguf(const struct tokenizer *tokenizer, const str
                 : by_byte      ? make_characters(tokenizer, call->size)
                                : make_file(tokenizer, call->size);
     sentencepiece_pieces_free(&pieces);
-    set_special(*metadata, GGML "bos_token_id", special.begin);
+    set_special(*metadata, GGML "bos_token_id", call->begin >= 0 ? call->begin : special.begin);
     set_special(*metadata, GGML "eos_token_id", call->end);
     set_special(*metadata, GGML "unknown_token_id", special.unknown);
     set_special(*metadata, GGML "padding_token_id", special.padding);
-    json_object_set_new(*metadata, GGML "add_bos_token", json_boolean(call->begin && special.begin >= 0));
+    json_object_set_new(*metadata, GGML "add_bos_token", json_boolean(call->begin >= 0));
     json_object_set_new(*metadata, GGML "add_eos_token", json_false());
     return *metadata ? ROTARY_OK
                      : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to export a tokenizer");

@@ -42,7 +42,7 @@ static rotary_status add_files(struct export_vocabulary *vocabulary, const struc
 {
     const struct token_text file = tokenizer_model_file(tokenizer);
     json_t *object = NULL;
-    rotary_status status = tokenizer_export_json(tokenizer, vocabulary->begin >= 0, &object, error);
+    rotary_status status = tokenizer_export_json(tokenizer, vocabulary->begin, &object, error);
     if (status != ROTARY_OK || (!object && file.count == 0))
         return status;
     if (object)
@@ -56,22 +56,29 @@ static rotary_status add_files(struct export_vocabulary *vocabulary, const struc
     return config ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to export a vocabulary");
 }
 
-rotary_status exported_vocabulary_make(struct export_vocabulary *vocabulary, const struct task *task,
-                                       int64_t size, enum export_format format, rotary_error *error)
+static rotary_status add_metadata(struct export_vocabulary *vocabulary,
+                                  const struct exported_vocabulary_call *call, rotary_error *error)
 {
-    const struct tokenizer *tokenizer = task_tokenizer(task);
-    const struct special_tokens special = tokenizer_special(tokenizer);
-    struct export_vocabulary made = {.begin = special.begin,
-                                     .end = special.end >= 0 ? special.end : task_stop(task),
-                                     .padding = special.padding};
+    const struct tokenizer_gguf_call gguf = {.size = call->size, .begin = call->begin, .end = call->end};
+    if (call->tokenizer)
+        return tokenizer_export_gguf(call->tokenizer, &gguf, &vocabulary->metadata, error);
+    vocabulary->metadata = json_pack("{s:s}", "tokenizer.ggml.model", "no_vocab");
+    return vocabulary->metadata
+               ? ROTARY_OK
+               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to export a vocabulary");
+}
+
+rotary_status exported_vocabulary_make(struct export_vocabulary *vocabulary,
+                                       const struct exported_vocabulary_call *call, rotary_error *error)
+{
+    struct export_vocabulary made = {.begin = call->begin, .end = call->end, .padding = -1};
     rotary_status status = ROTARY_OK;
-    if (format == EXPORT_HUGGINGFACE)
-        status = add_files(&made, tokenizer, error);
-    else
-        status = tokenizer_export_gguf(
-            tokenizer,
-            &(struct tokenizer_gguf_call){.size = size, .begin = special.begin >= 0, .end = made.end},
-            &made.metadata, error);
+    if (call->tokenizer)
+        made.padding = tokenizer_special(call->tokenizer).padding;
+    if (call->format == EXPORT_GGUF)
+        status = add_metadata(&made, call, error);
+    else if (call->tokenizer)
+        status = add_files(&made, call->tokenizer, error);
     if (status == ROTARY_OK)
         *vocabulary = made;
     else

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The vocabulary of a run as an exported model has it (huggingface/export_model.h).
+ * The vocabulary of a model as an exported one has it (huggingface/export_model.h).
  */
 #ifndef ROTARY_TRAIN_EXPORTED_VOCABULARY_H
 #define ROTARY_TRAIN_EXPORTED_VOCABULARY_H
 
 #include "huggingface/export_model.h"
-#include "task/task.h"
+#include "text/tokenizer.h"
 
-/* Makes the vocabulary of a task, which must live as long, for a model with `size` tokens: a text ends with
- * the token that ends one for the task, or an answer. export_vocabulary_free frees it. */
+struct exported_vocabulary_call {
+    const struct tokenizer *tokenizer; /* NULL: the model has none */
+    int32_t begin, end;                /* tokens that texts begin and end with; -1: none */
+    int64_t size;                      /* tokens of the model */
+    enum export_format format;
+};
+/* Makes it; the tokenizer must live as long. export_vocabulary_free frees it. */
 ROTARY_CHECKED rotary_status exported_vocabulary_make(struct export_vocabulary *vocabulary,
-                                                      const struct task *task, int64_t size,
-                                                      enum export_format format, rotary_error *error);
+                                                      const struct exported_vocabulary_call *call,
+                                                      rotary_error *error);
 
 #endif

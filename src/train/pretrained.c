@@ -9,6 +9,8 @@
 #include "huggingface/decoder_weights.h"
 #include "train/folder.h"
 
+#include <string.h>
+
 /* ---- the model ---- */
 
 static rotary_status read_config(const char *folder, struct transformer_config *model, json_t **family,
@@ -105,21 +107,36 @@ static rotary_status read_adds_begin(const char *folder, int *adds, rotary_error
     return ROTARY_OK;
 }
 
+/* Loads tokenizer.json, or tokenizer.model where the first is not there, or has a part that no tokenizer here
+ * has, as the table of characters of an exported SentencePiece model. Without either *tokenizer is NULL. */
+static rotary_status load_either(const char *folder, struct tokenizer **tokenizer, char path[FILE_PATH_BYTES],
+                                 rotary_error *error)
+{
+    char model[FILE_PATH_BYTES];
+    bool has_json = false, has_model = false;
+    *tokenizer = NULL;
+    rotary_status status = find_file(folder, "tokenizer.json", path, &has_json, error);
+    if (status == ROTARY_OK)
+        status = find_file(folder, "tokenizer.model", model, &has_model, error);
+    if (status == ROTARY_OK && has_json)
+        status = tokenizer_load(tokenizer, path, error);
+    const bool falls_back = has_model && (!has_json || status == ROTARY_BAD_FILE);
+    if ((status != ROTARY_OK && status != ROTARY_BAD_FILE) || !falls_back)
+        return status;
+    memcpy(path, model, sizeof model);
+    return tokenizer_load(tokenizer, path, error);
+}
+
 static rotary_status read_tokenizer(const char *folder, struct pretrained *made, rotary_error *error)
 {
-    static const char *const names[] = {"tokenizer.json", "tokenizer.model"};
     char path[FILE_PATH_BYTES];
-    bool found = false;
     int adds = -1;
-    rotary_status status = ROTARY_OK;
-    for (int i = 0; i < 2 && status == ROTARY_OK && !found; i++)
-        status = find_file(folder, names[i], path, &found, error);
-    if (status != ROTARY_OK || !found)
+    rotary_status status = load_either(folder, &made->tokenizer, path, error);
+    if (status != ROTARY_OK || !made->tokenizer)
         return status;
-    status = tokenizer_load(&made->tokenizer, path, error);
-    if (status == ROTARY_OK && tokenizer_kind(made->tokenizer) == TOKENIZER_HUGGINGFACE)
+    if (tokenizer_kind(made->tokenizer) == TOKENIZER_HUGGINGFACE)
         adds = tokenizer_frame(made->tokenizer).begin;
-    else if (status == ROTARY_OK)
+    else
         status = read_adds_begin(folder, &adds, error);
     if (status != ROTARY_OK)
         return status;

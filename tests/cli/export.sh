@@ -44,6 +44,10 @@ does 0 export run --format huggingface --out with/its/parents/
 [ "$(fingerprint folder)" = "$(fingerprint with/its/parents)" ] || complain "another path is another model"
 [ "$(find . -name '*.next')" = "" ] || complain "there is a folder that is not complete"
 
+# An exported folder is a decoder of transformers, which is exported again without a change.
+does 0 export folder --format huggingface --out second
+[ "$(fingerprint folder)" = "$(fingerprint second)" ] || complain "a folder that is exported again is another"
+
 # ---- files ----
 
 does 0 export run --format gguf --out model.gguf
@@ -52,6 +56,8 @@ grep -q "tokenizer.ggml.token_type" model.gguf || complain "model.gguf has no to
 [ "$(head -c 4 model.gguf)" = GGUF ] || complain "model.gguf is no file of GGUF"
 does 0 export run --format gguf --out again.gguf
 cmp model.gguf again.gguf || complain "two files of a run are not the same"
+does 0 export folder --format gguf --out folder.gguf
+[ "$(tail -c 4096 folder.gguf | cksum)" = "$(tail -c 4096 again.gguf | cksum)" ] || complain "a folder has other weights in GGUF"
 does 0 export run --format gguf --out model.gguf --dtype f16
 cmp -s model.gguf again.gguf && complain "--dtype f16 changes nothing"
 

@@ -15,7 +15,7 @@ static rotary_status write_json(const struct tokenizer *tokenizer, const char *f
     char path[1024];
     json_t *object;
     snprintf(path, sizeof path, "%s/tokenizer.json", folder);
-    rotary_status status = tokenizer_export_json(tokenizer, false, &object, error);
+    rotary_status status = tokenizer_export_json(tokenizer, -1, &object, error);
     if (status == ROTARY_OK && object)
         status = file_replace_json(path, object, error);
     json_decref(object);
@@ -26,7 +26,7 @@ static rotary_status write_gguf(const struct tokenizer *tokenizer, const char *f
 {
     char path[1024], settings[64];
     const int64_t size = tokenizer_size(tokenizer);
-    const struct tokenizer_gguf_call call = {.size = size, .end = (int32_t)size - 1};
+    const struct tokenizer_gguf_call call = {.size = size, .begin = -1, .end = (int32_t)size - 1};
     snprintf(path, sizeof path, "%s/model.gguf", folder);
     snprintf(settings, sizeof settings, "{\"vocab_size\":%lld}", (long long)size);
     const struct export_case row = {.name = "tokenizer", .settings = settings};

@@ -47,7 +47,7 @@ static int64_t number_at(const json_t *value, const char *path)
     return json_is_integer(number) ? (int64_t)json_integer_value(number) : -100;
 }
 
-static json_t *json_of(struct tokenizer *tokenizer, bool begin)
+static json_t *json_of(struct tokenizer *tokenizer, int32_t begin)
 {
     rotary_error error = {0};
     json_t *object = NULL;
@@ -55,7 +55,7 @@ static json_t *json_of(struct tokenizer *tokenizer, bool begin)
     return object;
 }
 
-static json_t *gguf_of(struct tokenizer *tokenizer, int64_t size, bool begin, int32_t end)
+static json_t *gguf_of(struct tokenizer *tokenizer, int64_t size, int32_t begin, int32_t end)
 {
     rotary_error error = {0};
     json_t *metadata = NULL;
@@ -80,7 +80,7 @@ static void test_bytes(void)
     rotary_error error = {0};
     check_about("bytes");
     require(bytes_create(&tokenizer, &error), &error);
-    json_t *object = json_of(tokenizer, true);
+    json_t *object = json_of(tokenizer, 257);
     static const struct {
         const char *letter;
         int byte;
@@ -92,13 +92,13 @@ static void test_bytes(void)
     for (size_t i = 0; i < sizeof letters / sizeof letters[0]; i++)
         CHECK_INT(json_integer_value(json_object_get(vocabulary, letters[i].letter)), letters[i].byte);
     CHECK_INT(number_at(object, "model.vocab.<pad>"), 256);
-    CHECK_TEXT(text_at(object, "model.type"), "WordLevel");
-    CHECK_TEXT(text_at(object, "pre_tokenizer.pretokenizers.0.type"), "ByteLevel");
+    CHECK_TEXT(text_at(object, "model.type"), "BPE");
+    CHECK_TEXT(text_at(object, "pre_tokenizer.type"), "ByteLevel");
     CHECK_INT((int64_t)json_array_size(at(object, "added_tokens")), 3);
     CHECK_TEXT(text_at(object, "post_processor.type"), "TemplateProcessing");
     CHECK_TEXT(text_at(object, "post_processor.single.0.SpecialToken.id"), "<s>");
     json_decref(object);
-    json_t *metadata = gguf_of(tokenizer, 300, true, 258);
+    json_t *metadata = gguf_of(tokenizer, 300, 257, 258);
     CHECK_TEXT(json_string_value(ggml(metadata, "model")), "llama");
     CHECK_INT((int64_t)json_array_size(ggml(metadata, "tokens")), 300);
     CHECK_INT((int64_t)json_array_size(ggml(metadata, "scores")), 300);
@@ -114,7 +114,7 @@ static void test_bytes(void)
     CHECK_INT(json_integer_value(ggml(metadata, "bos_token_id")), 257);
     CHECK(json_is_true(ggml(metadata, "add_bos_token")) && json_is_false(ggml(metadata, "add_space_prefix")));
     json_decref(metadata);
-    metadata = gguf_of(tokenizer, 259, false, -1);
+    metadata = gguf_of(tokenizer, 259, -1, -1);
     CHECK_TEXT(json_string_value(ggml(metadata, "model")), "no_vocab");
     CHECK(json_is_false(ggml(metadata, "add_bos_token")) && !ggml(metadata, "eos_token_id"));
     json_decref(metadata);
@@ -141,7 +141,7 @@ static void test_words(void)
         check_about("words, form %zu", i);
         require(words_configured_create(&tokenizer, text, (int64_t)strlen(text), &forms[i].config, &error),
                 &error);
-        json_t *object = json_of(tokenizer, false);
+        json_t *object = json_of(tokenizer, -1);
         CHECK_TEXT(text_at(object, "pre_tokenizer.pattern.Regex"), forms[i].pattern);
         CHECK(json_is_true(at(object, "pre_tokenizer.invert")));
         CHECK_TEXT(text_at(object, "decoder.type"), forms[i].decoder);
@@ -150,7 +150,7 @@ static void test_words(void)
         if (i != 1)
             CHECK_INT(number_at(object, "model.vocab.one"), 4);
         json_decref(object);
-        json_t *metadata = gguf_of(tokenizer, tokenizer_size(tokenizer), false, 1);
+        json_t *metadata = gguf_of(tokenizer, tokenizer_size(tokenizer), -1, 1);
         CHECK_TEXT(json_string_value(ggml(metadata, "model")), "no_vocab");
         json_decref(metadata);
         tokenizer_destroy(tokenizer);
@@ -181,7 +181,7 @@ static void test_pieces(const char *folder, const char *name, bool bpe)
     check_about("%s", name);
     snprintf(path, sizeof path, "%s/%s", folder, name);
     require(tokenizer_load(&tokenizer, path, &error), &error);
-    json_t *object = json_of(tokenizer, false);
+    json_t *object = json_of(tokenizer, -1);
     CHECK_TEXT(text_at(object, "model.type"), bpe ? "BPE" : "Unigram");
     const json_t *vocabulary = at(object, "model.vocab");
     CHECK_INT((int64_t)(bpe ? json_object_size(vocabulary) : json_array_size(vocabulary)),
@@ -194,7 +194,7 @@ static void test_pieces(const char *folder, const char *name, bool bpe)
     if (bpe)
         check_merges(object);
     json_decref(object);
-    json_t *metadata = gguf_of(tokenizer, tokenizer_size(tokenizer), true, 2);
+    json_t *metadata = gguf_of(tokenizer, tokenizer_size(tokenizer), 1, 2);
     CHECK_TEXT(json_string_value(ggml(metadata, "model")), bpe ? "llama" : "t5");
     for (int32_t i = 0; i < tokenizer_size(tokenizer); i++) {
         const struct token_text text = tokenizer_text(tokenizer, i);
@@ -221,7 +221,7 @@ static void test_words_model(const char *folder)
     check_about("word.model");
     snprintf(path, sizeof path, "%s/word.model", folder);
     require(tokenizer_load(&tokenizer, path, &error), &error);
-    CHECK(tokenizer_export_json(tokenizer, false, &object, &error) == ROTARY_UNSUPPORTED && !object);
+    CHECK(tokenizer_export_json(tokenizer, -1, &object, &error) == ROTARY_UNSUPPORTED && !object);
     CHECK_WORDS(error.message, "type 3|wanted unigram or BPE");
     tokenizer_destroy(tokenizer);
 }
