@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * out = epilogue(in weight + bias), cut into GEMMs: a block of rows of `in` times a panel of columns of the
- * weight. A thread multiplies its block with every panel.
+ * weight. A thread multiplies its block with every panel, or, where there are few blocks, with some.
  */
 #include "backend/matmul.h"
 
@@ -17,7 +17,7 @@ enum {
     MAX_BLOCK_ELEMENTS = 1 << 18, /* a block of rows stays in the L2 cache beside a panel */
     MIN_BLOCK_ROWS = 128,         /* takes precedence over MAX_BLOCK_ELEMENTS */
     MAX_BLOCK_ROWS = 512,
-    MIN_BLOCKS = 32,    /* where there are enough rows: work for many threads */
+    MIN_BLOCKS = 32,    /* where there are enough rows, or panels: work for many threads */
     CONSUMED_ROWS = 64, /* at most, of a tile that is consumed */
     CONSUMED_MULTIPLE = 8,
     NONTEMPORAL_BYTES = 1 << 21, /* a larger result does not stay in a cache until it is read */
@@ -125,6 +125,7 @@ struct run {
     struct backend_matmul call;
     const struct gemm *gemms[2][2]; /* [last block of rows][last panel] */
     int64_t blocks, block_rows;
+    int64_t parts;            /* of the panels, each an item of a block of rows */
     bool nontemporal;         /* results are stored past the caches */
     matmul_consumer *consume; /* instead of storing them; NULL: they are stored */
     void *context;
@@ -180,33 +181,41 @@ static void *tile_memory(const struct run *run, struct matrix tile, int64_t row,
     return matrix_is_contiguous(out) ? out.data : tile.data;
 }
 
-static void run_block(void *argument, int64_t block, int worker)
+/* Multiplies a block of rows, contiguous in `in`, with one panel. */
+static void run_panel(struct run *run, struct matrix in, int64_t block, int64_t rows, int panel, int worker,
+                      unsigned char *memory)
+{
+    const struct packed_weight *weight = run->call.weight;
+    int64_t row = block * run->block_rows, column = panel * weight->panel_columns;
+    bool last_block = block == run->blocks - 1, last_panel = panel == weight->count - 1;
+    struct matrix tile =
+        matrix_of(memory, run->call.out.dtype, rows, packed_weight_panel_columns(weight, last_panel));
+    tile.data = tile_memory(run, tile, row, column, in.rows);
+    const struct gemm_operands operands = {.source = in.data,
+                                           .weights = packed_weight_panel(weight, panel),
+                                           .panel = weight->panels ? weight->panels[panel] : NULL,
+                                           .bias = run->call.bias ? run->call.bias + column : NULL,
+                                           .destination = tile.data};
+    int status = gemm_run(run->matmul->gemms, run->gemms[last_block][last_panel], worker, &operands);
+    if (status != 0)
+        run->status = status;
+    store_tile(run, tile, row, column);
+}
+
+static void run_item(void *argument, int64_t item, int worker)
 {
     struct run *run = argument;
     const struct packed_weight *weight = run->call.weight;
-    int64_t row = block * run->block_rows, rows = min_i64(run->block_rows, run->call.in.rows - row);
+    int64_t block = item / run->parts, part = item % run->parts, row = block * run->block_rows,
+            rows = min_i64(run->block_rows, run->call.in.rows - row);
     unsigned char *memory = matmul_workspace(run->matmul, worker);
     int64_t planned = block == run->blocks - 1 ? last_block_rows(rows, run->call.in.dtype) : rows;
     struct matrix in = matmul_contiguous(matrix_rows(run->call.in, row, rows), planned, memory);
     memory +=
         matmul_bytes(round_up(run->block_rows, ROWS_MULTIPLE) * run->call.in.columns, run->call.in.dtype);
-    for (int i = 0; i < weight->count; i++) {
-        int64_t column = i * weight->panel_columns;
-        bool last_panel = i == weight->count - 1;
-        struct matrix tile =
-            matrix_of(memory, run->call.out.dtype, rows, packed_weight_panel_columns(weight, last_panel));
-        tile.data = tile_memory(run, tile, row, column, planned);
-        const struct gemm_operands operands = {.source = in.data,
-                                               .weights = packed_weight_panel(weight, i),
-                                               .panel = weight->panels ? weight->panels[i] : NULL,
-                                               .bias = run->call.bias ? run->call.bias + column : NULL,
-                                               .destination = tile.data};
-        int status =
-            gemm_run(run->matmul->gemms, run->gemms[block == run->blocks - 1][last_panel], worker, &operands);
-        if (status != 0)
-            run->status = status;
-        store_tile(run, tile, row, column);
-    }
+    int64_t end = (part + 1) * weight->count / run->parts;
+    for (int64_t panel = part * weight->count / run->parts; panel < end; panel++)
+        run_panel(run, in, block, rows, (int)panel, worker, memory);
 }
 
 static int find_gemms(struct run *run)
@@ -244,6 +253,8 @@ static rotary_status run_all(struct run *run, rotary_error *error)
     struct matrix in = run->call.in, out = run->call.out;
     int64_t rows = round_up(run->block_rows, ROWS_MULTIPLE); /* at most, of a GEMM */
     run->blocks = divide_up(in.rows, run->block_rows);
+    /* A consumer is shown the tiles of the same rows by one thread. */
+    run->parts = run->consume ? 1 : min_i64(run->call.weight->count, divide_up(MIN_BLOCKS, run->blocks));
     rotary_status status =
         matmul_reserve_workspace(matmul,
                                  matmul_bytes(rows * in.columns, in.dtype) +
@@ -253,7 +264,7 @@ static rotary_status run_all(struct run *run, rotary_error *error)
         return status;
     int failure = find_gemms(run);
     if (failure == 0) {
-        rotary_parallel_for(matmul->threads, run->blocks, run_block, run);
+        rotary_parallel_for(matmul->threads, run->blocks * run->parts, run_item, run);
         failure = run->status;
     }
     return failure == 0 ? ROTARY_OK : gemm_fail(error, failure, "a matmul");

@@ -77,7 +77,10 @@ static rotary_status run_generation(struct generate_benchmark *result, struct tr
 rotary_status benchmark_generate(struct generate_benchmark *benchmark, const struct run_config *config,
                                  const struct backend *backend, rotary_error *error)
 {
-    struct generate_benchmark result = {.problems = benchmark->problems, .tokens = benchmark->tokens};
+    struct generate_benchmark result = {
+        .problems = benchmark->problems,
+        .tokens = benchmark->tokens,
+        .token = {.sequences = benchmark->problems, .prompt = benchmark->token.prompt}};
     int64_t positions = config->model.max_position_embeddings;
     if (result.tokens + 1 > positions)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
@@ -93,6 +96,12 @@ rotary_status benchmark_generate(struct generate_benchmark *benchmark, const str
         result.startup_seconds = rotary_clock() - begin;
         result.parameters = (double)parameters_total(transformer_parameters(transformer));
         status = run_generation(&result, transformer, backend, error);
+    }
+    if (status == ROTARY_OK) {
+        /* A profile is that of generation. */
+        struct backend unprofiled = *backend;
+        unprofiled.profile = NULL;
+        status = benchmark_token(&result.token, transformer, &unprofiled, error);
     }
     transformer_destroy(transformer);
     /* The query that gives token n attends to n keys. */

@@ -6,6 +6,7 @@
 #define ROTARY_BENCHMARK_GENERATE_BENCHMARK_H
 
 #include "benchmark/limits.h"
+#include "benchmark/token_benchmark.h"
 #include "train/run.h"
 
 struct generate_benchmark {
@@ -13,6 +14,7 @@ struct generate_benchmark {
     double seconds;           /* of generation, including the allocation of the KV cache */
     double startup_seconds;   /* to create the model and to generate a first token */
     double parameters, operations; /* of the model; of generation, as benchmark/operations.h counts them */
+    struct token_benchmark token;  /* its prompt is an input, and its sequences become `problems` */
     struct limits limits;
 };
 

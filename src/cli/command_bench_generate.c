@@ -2,6 +2,7 @@
  *
  * rotary bench generate: the speed of generation.
  */
+#include "base/integer.h"
 #include "benchmark/generate_benchmark.h"
 #include "cli/command.h"
 #include "cli/profile_table.h"
@@ -14,7 +15,7 @@
 struct generate_options {
     struct configuration_options configuration;
     const char *task, *position;
-    struct option_integer batch_size, max_new_tokens;
+    struct option_integer batch_size, prompt_tokens, max_new_tokens;
     bool profile;
 };
 
@@ -25,6 +26,8 @@ static const struct setting generate_table[] = {
     {"--task", SETTING_TEXT, MEMBER(task), .metavar = "NAME", .help = "{tasks} (default: addition)"},
     {"--batch-size", SETTING_INTEGER, MEMBER(batch_size), .metavar = "N", .min = 1, .max = MAX,
      .help = "prompts in the batch (default: 128)"},
+    {"--prompt-tokens", SETTING_INTEGER, MEMBER(prompt_tokens), .metavar = "N", .min = 1, .max = MAX,
+     .help = "tokens of each prompt, where prompts are timed (default: a quarter of the model's positions)"},
     {"--max-new-tokens", SETTING_INTEGER, MEMBER(max_new_tokens), .metavar = "N", .min = 1, .max = MAX,
      .help = "tokens to generate for each prompt (default: 400)"},
     {"--profile", SETTING_BOOLEAN, MEMBER(profile),
@@ -46,6 +49,33 @@ static rotary_status plan(const struct invocation *invocation, struct run_config
                                : status;
 }
 
+static json_t *token_json(const struct token_benchmark *token)
+{
+    return json_pack("{s:I, s:f, s:f, s:f, s:I, s:f, s:f, s:f, s:f, s:f}", "prompt_tokens",
+                     (json_int_t)token->prompt, "prompt_seconds", token->prompt_seconds, "prompt_operations",
+                     token->prompt_operations, "weight_bytes", token->weight_bytes, "ratio_rounds",
+                     (json_int_t)token->rounds, "step_seconds", token->step.median, "read_seconds",
+                     token->read.median, "read_share", 1.0 / token->ratio.median, "read_share_lower_quartile",
+                     1.0 / token->ratio.upper, "read_share_upper_quartile", 1.0 / token->ratio.lower);
+}
+
+static void print_token(const struct token_benchmark *token, double matmul_rate)
+{
+    double rows = (double)(token->sequences * token->prompt), sequences = (double)token->sequences,
+           rate = token->prompt_operations / token->prompt_seconds;
+    printf("prompts            %8.0f tokens per second (%lld each), %.0f%% of matmul alone\n",
+           rows / token->prompt_seconds, (long long)token->prompt, 100.0 * rate / matmul_rate);
+    printf("after them         %8.1f tokens per second, %.3f ms per step (best %.3f)\n",
+           sequences / token->step.median, 1e3 * token->step.median, 1e3 * token->step.best);
+    printf("weights            %8.1f MB per step, %.1f GB/s\n", token->weight_bytes / 1e6,
+           token->weight_bytes / token->step.median / 1e9);
+    printf(
+        "plain read of them %8.1f GB/s: the limit of one sequence, of which a step reaches %.0f%% (median of "
+        "%lld pairs; quartiles %.0f and %.0f%%)\n",
+        token->weight_bytes / token->read.median / 1e9, 100.0 / token->ratio.median, (long long)token->rounds,
+        100.0 / token->ratio.upper, 100.0 / token->ratio.lower);
+}
+
 static rotary_status print_json(const struct run_config *config, const struct backend *backend,
                                 const struct generate_benchmark *result, rotary_error *error)
 {
@@ -58,6 +88,8 @@ static rotary_status print_json(const struct run_config *config, const struct ba
                   (json_int_t)result->tokens, "seconds", result->seconds, "startup_seconds",
                   result->startup_seconds, "parameters", result->parameters, "operations", result->operations,
                   "matmul_rate", result->limits.matmul_rate, "memory_rate", result->limits.memory_rate);
+    if (object)
+        json_object_update_new(object, token_json(&result->token));
     if (object && backend->profile)
         json_object_set_new(object, "profile", profile_table_json(backend->profile));
     return result_print_json(object, error);
@@ -83,6 +115,7 @@ static rotary_status print_result(const struct invocation *invocation, const str
     printf("matmul alone       %8.1f GFLOP/s: the machine's limit, of which generation reaches %.0f%%\n",
            limit / 1e9, 100.0 * rate / limit);
     printf("startup            %8.3f s\n", result->startup_seconds);
+    print_token(&result->token, limit);
     if (backend->profile)
         profile_table_print(backend->profile, "step", (double)result->tokens, &result->limits);
     return ROTARY_OK;
@@ -100,7 +133,9 @@ static enum exit_status run(const struct invocation *invocation)
     backend.profile = options->profile ? &profile : NULL;
     struct generate_benchmark result = {
         .problems = options->batch_size.given ? options->batch_size.value : DEFAULT_BATCH_SIZE,
-        .tokens = options->max_new_tokens.given ? options->max_new_tokens.value : DEFAULT_NEW_TOKENS};
+        .tokens = options->max_new_tokens.given ? options->max_new_tokens.value : DEFAULT_NEW_TOKENS,
+        .token.prompt = options->prompt_tokens.given ? options->prompt_tokens.value
+                                                     : max_i64(config.model.max_position_embeddings / 4, 1)};
     rotary_status status = benchmark_generate(&result, &config, &backend, &error);
     if (status == ROTARY_OK)
         status = print_result(invocation, &config, &backend, &result, &error);
@@ -112,7 +147,10 @@ const struct command command_bench_generate = {
     .name = "bench generate",
     .operands = "",
     .summary = "times generation with a KV cache",
-    .more = "A model with initial weights continues a batch of prompts of one token, and never stops early.",
+    .more =
+        "A model with initial weights continues a batch of prompts of one token, and never stops early. Then "
+        "longer prompts are timed, and single steps after them, in alternating rounds with a plain read of "
+        "as many bytes as a step's weights have: one sequence cannot be faster.",
     .example = "rotary bench generate --profile\n"
                "generates 400 tokens for each of 128 prompts with the published model of the addition task",
     .shared = {{position_option, 1, MEMBER(position)}, {configuration_options, 2, MEMBER(configuration)}},

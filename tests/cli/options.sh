@@ -427,7 +427,7 @@ elsewhere "bench attention" --shape --seconds --encodings
 elsewhere "bench decode" --seconds
 elsewhere "bench train" --preset --set --position --task --steps --profile
 elsewhere "bench translate" --set --sentences --source-tokens --tokens --beams --batch-size --profile # runs.sh
-elsewhere "bench generate" --preset --set --position --task --batch-size --max-new-tokens --profile
+elsewhere "bench generate" --preset --set --position --task --batch-size --prompt-tokens --max-new-tokens --profile
 
 # ---- text ----
 
