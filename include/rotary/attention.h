@@ -355,6 +355,23 @@ ROTARY_API ROTARY_CHECKED rotary_status rotary_attention_reorder(const rotary_at
                                                                  const rotary_attention_reorder_call *call,
                                                                  rotary_error *error);
 
+/* Removes tokens from caches in place, so that decoding can go on where they are full (context shift): of
+ * sequence b the tokens keep[b] ... keep[b] + discard[b] - 1. Those that follow move down by discard[b] rows,
+ * and keys and values, which are stored rotated, are rotated to their new positions. Afterwards the cache is
+ * what appending the tokens that are left would have made of their keys and values, but for a rounding
+ * (rotary_rope_shift says how these add up). It is for tokens without positions of their own, and for caches
+ * without overwritten rows: lengths[b] <= capacity. The caller subtracts discard from lengths afterwards. */
+typedef struct rotary_attention_shift_call {
+    size_t struct_size; /* sizeof(rotary_attention_shift_call) */
+    int64_t batch, capacity;
+    const int64_t *lengths, *keep, *discard; /* [batch]; keep[b] + discard[b] <= lengths[b] */
+    rotary_attention_view key_cache, value_cache;
+} rotary_attention_shift_call;
+
+ROTARY_API ROTARY_CHECKED rotary_status rotary_attention_shift(const rotary_attention *attention,
+                                                               const rotary_attention_shift_call *call,
+                                                               rotary_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -106,3 +106,10 @@ rotary_status cpu_attention_reorder(const struct backend *backend,
     (void)backend;
     return rotary_attention_reorder(call->plan->attention, call->call, error);
 }
+
+rotary_status cpu_attention_shift(const struct backend *backend, const struct backend_attention_shift *call,
+                                  rotary_error *error)
+{
+    (void)backend;
+    return rotary_attention_shift(call->plan->attention, call->call, error);
+}

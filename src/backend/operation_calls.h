@@ -358,4 +358,9 @@ struct backend_attention_reorder {
     const rotary_attention_reorder_call *call;
 };
 
+struct backend_attention_shift {
+    const struct attention_plan *plan;
+    const rotary_attention_shift_call *call;
+};
+
 #endif

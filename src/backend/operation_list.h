@@ -39,6 +39,7 @@
     OPERATION(attention_backward)                                                                            \
     OPERATION(attention_append)                                                                              \
     OPERATION(attention_reorder)                                                                             \
+    OPERATION(attention_shift)                                                                               \
     OPERATION(attention_decode)
 
 #endif

@@ -19,7 +19,7 @@ enum { DEFAULT_NEW_TOKENS = 100, MAX_NEW_TOKENS = 1 << 20, DEFAULT_BATCH_SIZE = 
 struct generate_options {
     const char *prompt, *prompts;
     struct option_list stops;
-    struct option_integer max_new_tokens, top_k, batch_size, checkpoint;
+    struct option_integer max_new_tokens, context, keep, top_k, batch_size, checkpoint;
     struct option_real temperature, top_p, min_p, repetition_penalty;
 };
 
@@ -33,6 +33,11 @@ static const struct setting generate_table[] = {
      .max = MAX_NEW_TOKENS,
      .help =
          "maximum number of tokens to generate (default: 100, or as many as the model has positions for)"},
+    {"--context", SETTING_INTEGER, MEMBER(context), .metavar = "N", .min = 2, .max = 1 << 24,
+     .help = "tokens that the model sees at most; where more come, half of them leave, the oldest first "
+             "(default: the positions of the model, and no more come)"},
+    {"--keep", SETTING_INTEGER, MEMBER(keep), .metavar = "N", .min = 0, .max = 1 << 24,
+     .help = "with --context, the first N tokens never leave (default: 0)"},
     {"--stop", SETTING_LIST, MEMBER(stops), .metavar = "TEXT",
      .help = "end before this text, wherever its tokens begin; may be given again"},
     {"--top-k", SETTING_INTEGER, MEMBER(top_k), .metavar = "K", .min = 1, .max = 1 << 24,
@@ -60,6 +65,12 @@ static rotary_status check_options(const struct generate_options *options, struc
     if (options->batch_size.given && !options->prompts)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "--batch-size without --prompts: one prompt is continued");
+    if (options->keep.given && !options->context.given)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--keep without --context: no tokens leave");
+    if (options->context.given && options->keep.value > options->context.value - 2)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "--keep is %lld of a --context of %lld, wanted at least two less",
+                           (long long)options->keep.value, (long long)options->context.value);
     for (int i = 0; i < options->stops.count; i++)
         if (!options->stops.items[i][0])
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--stop is empty, wanted a text");
@@ -120,23 +131,27 @@ static void destroy(struct generation *generation)
     json_decref(generation->results);
 }
 
-/* The maximum of new tokens, after a check against the positions of the model. */
+/* The maximum of new tokens, after a check against the positions of the model, unless the context is shifted.
+ */
 static rotary_status fit(const struct generation *generation, int64_t length, int64_t *max_new_tokens,
                          rotary_error *error)
 {
     const struct generate_options *options = generation->invocation->options;
     int64_t positions = generation->model->config.model.max_position_embeddings, room = positions - length;
-    int64_t wanted = options->max_new_tokens.given ? options->max_new_tokens.value
-                     : room < DEFAULT_NEW_TOKENS   ? room
-                                                   : DEFAULT_NEW_TOKENS;
+    int64_t wanted = options->max_new_tokens.given                          ? options->max_new_tokens.value
+                     : room < DEFAULT_NEW_TOKENS && !options->context.given ? room
+                                                                            : DEFAULT_NEW_TOKENS;
     *max_new_tokens = wanted;
+    if (options->context.given)
+        return ROTARY_OK;
     if (room >= 1 && wanted <= room)
         return ROTARY_OK;
     wanted = wanted > 1 ? wanted : 1;
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                       "a prompt of %lld tokens and %lld new ones need %lld positions, the model has %lld",
+                       "a prompt of %lld tokens and %lld new ones need %lld positions, the model has %lld; "
+                       "--context %lld generates on",
                        (long long)length, (long long)wanted, (long long)(length + wanted),
-                       (long long)positions);
+                       (long long)positions, (long long)positions);
 }
 
 static rotary_status add(struct generation *generation, const char *prompt, int64_t bytes,
@@ -292,8 +307,13 @@ static rotary_status continue_prompts(struct generation *generation, rotary_erro
 
 /* ---- The command. ---- */
 
-static rotary_status check_model(const struct loaded_model *model, const char *folder, rotary_error *error)
+static rotary_status check_model(const struct generate_options *options, const struct loaded_model *model,
+                                 const char *folder, rotary_error *error)
 {
+    int64_t positions = model->config.model.max_position_embeddings;
+    if (options->context.value > positions)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--context is %lld: the model has %lld positions",
+                           (long long)options->context.value, (long long)positions);
     if (!model->tokenizer)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s has neither tokenizer.json nor tokenizer.model: wanted one of them", folder);
@@ -306,7 +326,7 @@ static rotary_status check_model(const struct loaded_model *model, const char *f
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
             "%s is the run of an encoder, which continues no prompt: wanted the run of a decoder", folder);
-    return ROTARY_OK;
+    return options->context.given ? transformer_check_shift(model->transformer, error) : ROTARY_OK;
 }
 
 static rotary_status generate_with(const struct invocation *invocation, const struct loaded_model *model,
@@ -319,6 +339,8 @@ static rotary_status generate_with(const struct invocation *invocation, const st
         .model = model,
         .config = {.stop = -1,
                    .sampler = *sampler,
+                   .context = options->context.value,
+                   .keep = options->keep.value,
                    .seed = (uint64_t)(seed->given ? seed->value : model->config.train.seed)},
         .texts = {.tokenizer = model->tokenizer,
                   .begin = model->begin,
@@ -327,7 +349,7 @@ static rotary_status generate_with(const struct invocation *invocation, const st
         .capacity = !options->prompts ? 1
                     : batch->given    ? batch->value
                                       : DEFAULT_BATCH_SIZE};
-    rotary_status status = check_model(model, invocation->operands.items[0], error);
+    rotary_status status = check_model(options, model, invocation->operands.items[0], error);
     if (status == ROTARY_OK)
         status = create(&generation, error);
     if (status == ROTARY_OK)

@@ -497,6 +497,27 @@ static rotary_status reorder(struct sublayer *sublayer, const struct sublayer_re
     return backend->operations->attention_reorder(backend, &operation, error);
 }
 
+static rotary_status shift(struct sublayer *sublayer, const struct sublayer_shift_call *call,
+                           rotary_error *error)
+{
+    const struct sublayer_config *config = &sublayer->config;
+    const struct backend *backend = sublayer->backend;
+    const struct sublayer_cache *cache = &call->cache;
+    struct matrix keys = cache_rows(config, cache->key, backend->storage, cache, call->sequence, 1),
+                  values = cache_rows(config, cache->value, backend->storage, cache, call->sequence, 1);
+    const rotary_attention_shift_call shift = {
+        .struct_size = sizeof shift,
+        .batch = 1,
+        .capacity = cache->capacity,
+        .lengths = &call->length,
+        .keep = &call->keep,
+        .discard = &call->discard,
+        .key_cache = heads_of(keys, cache->capacity, 0, config->head_dim),
+        .value_cache = heads_of(values, cache->capacity, 0, config->head_dim)};
+    const struct backend_attention_shift operation = {.plan = config->attention, .call = &shift};
+    return backend->operations->attention_shift(backend, &operation, error);
+}
+
 static size_t cache_bytes(const struct sublayer *sublayer, struct sublayer_cache_shape shape)
 {
     const struct backend_operations *operations = sublayer->backend->operations;
@@ -517,4 +538,5 @@ const struct sublayer_type self_attention_sublayer = {.name = "self_attention",
                                                       .decode = decode,
                                                       .carve_cache = carve_cache,
                                                       .reorder = reorder,
+                                                      .shift = shift,
                                                       .cache_bytes = cache_bytes};

@@ -157,6 +157,13 @@ struct sublayer_reorder_call {
     void *workspace; /* cache_bytes */
 };
 
+/* Sequence `sequence` of `length` tokens loses the tokens keep ... keep + discard - 1; those that follow take
+ * their places and positions. */
+struct sublayer_shift_call {
+    int64_t sequence, length, keep, discard;
+    struct sublayer_cache cache;
+};
+
 /* Keys and values of a source, which is as long as the cache or shorter, and has as many sequences as the
  * cache has sources or fewer. They are for sources 0, 1, 2, ... of the cache. */
 struct sublayer_cache_source_call {
@@ -202,6 +209,11 @@ struct sublayer_type {
                                          struct sublayer_cache_shape shape);
     rotary_status (*reorder)(struct sublayer *sublayer, const struct sublayer_reorder_call *call,
                              rotary_error *error);
+    /* Removes tokens from the cache, which is then that of the tokens that are left, at positions one after
+     * another, with what their keys and values were; NULL for types without a cache, and for those whose
+     * cache is of a source. */
+    rotary_status (*shift)(struct sublayer *sublayer, const struct sublayer_shift_call *call,
+                           rotary_error *error);
     /* Of workspace, for decode and reorder. */
     size_t (*cache_bytes)(const struct sublayer *sublayer, struct sublayer_cache_shape shape);
     /* Fills the cache of a sublayer that reads a source, before the first decode; NULL for other types. */

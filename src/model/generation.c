@@ -4,6 +4,8 @@
  * the rest of every prompt, or as much of it as fits, and one token of every sequence beyond its prompt. A
  * finished sequence leaves: the last unfinished one takes its place in the KV cache, so that unfinished ones
  * come first. Longer prompts come before shorter ones, so that neighbours have equally many new tokens.
+ *
+ * Where a context is given, a sequence whose cache is full drops tokens and shifts those after them.
  */
 #include "model/generation.h"
 
@@ -30,7 +32,8 @@ struct group {
     const struct generate_call *call;
     struct transformer_cache *cache; /* NULL: without a cache */
     int64_t count, unfinished;
-    int64_t capacity; /* positions: longest prompt + max_new_tokens */
+    int64_t capacity; /* of the text: longest prompt + max_new_tokens */
+    int64_t cached;   /* tokens of a sequence in the cache, at most */
     struct rotary_arena arena;
     struct sequence *sequences; /* [count]: the unfinished ones come first */
     int32_t *tokens;            /* [count, capacity] */
@@ -94,16 +97,43 @@ static rotary_status leave_all(struct group *group, rotary_error *error)
     return status;
 }
 
-/* Runs the tokens that the transformer has not read yet, at most `chunk` of each sequence, and appends a
+/* Makes room in the cache of sequence `index` if it is full; *room is what it has. */
+static rotary_status make_room(struct group *group, int64_t index, int64_t *room, rotary_error *error)
+{
+    int64_t length = transformer_cache_length(group->cache, index), keep = group->config->keep,
+            discard = (group->cached - keep) / 2;
+    *room = group->cached - length;
+    if (*room > 0)
+        return ROTARY_OK;
+    *room = discard;
+    return transformer_cache_shift(group->transformer, group->cache, index, keep, discard, error);
+}
+
+/* The new tokens of each sequence in the next call: at most `chunk`, and as many as its cache has room for.
+ * *time is the largest number. */
+static rotary_status count_tokens(struct group *group, int64_t *time, rotary_error *error)
+{
+    int64_t chunk = transformer_rows(group->transformer->limits) / group->count, room;
+    *time = 0;
+    for (int64_t i = 0; i < group->unfinished; i++) {
+        const struct sequence *sequence = &group->sequences[i];
+        rotary_status status = make_room(group, i, &room, error);
+        if (status != ROTARY_OK)
+            return status;
+        group->counts[i] = min_i64(sequence->length - sequence->decoded, min_i64(chunk, room));
+        *time = max_i64(*time, group->counts[i]);
+    }
+    return ROTARY_OK;
+}
+
+/* Runs the tokens that the transformer has not read yet, as many as count_tokens says, and appends a
  * token to every sequence of which it has then read all. */
 static rotary_status advance(struct group *group, rotary_error *error)
 {
-    int64_t chunk = transformer_rows(group->transformer->limits) / group->count, time = 0;
-    for (int64_t i = 0; i < group->unfinished; i++) {
-        const struct sequence *sequence = &group->sequences[i];
-        group->counts[i] = min_i64(sequence->length - sequence->decoded, chunk);
-        time = max_i64(time, group->counts[i]);
-    }
+    int64_t time;
+    rotary_status status = count_tokens(group, &time, error);
+    if (status != ROTARY_OK)
+        return status;
     for (int64_t i = 0; i < group->unfinished; i++) {
         struct sequence *sequence = &group->sequences[i];
         memcpy(group->inputs + i * time, sequence->tokens + sequence->decoded,
@@ -115,7 +145,7 @@ static rotary_status advance(struct group *group, rotary_error *error)
                                                  .tokens = group->inputs,
                                                  .counts = group->counts,
                                                  .logits = group->logits};
-    rotary_status status = transformer_decode(group->transformer, group->cache, &call, error);
+    status = transformer_decode(group->transformer, group->cache, &call, error);
     for (int64_t i = 0; status == ROTARY_OK && i < group->unfinished; i++) {
         struct sequence *sequence = &group->sequences[i];
         if (sequence->decoded == sequence->length)
@@ -188,6 +218,9 @@ static rotary_status create(struct group *group, int64_t first, rotary_error *er
     for (int64_t i = 0; i < group->count; i++)
         group->capacity = max_i64(group->capacity, group->call->lengths[first + i]);
     group->capacity += group->config->max_new_tokens;
+    group->cached = group->capacity;
+    if (group->config->context > 0)
+        group->cached = min_i64(group->capacity, group->config->context);
     carve(group);
     rotary_status status = rotary_arena_allocate(&group->arena, "generation", error);
     if (status != ROTARY_OK)
@@ -196,7 +229,7 @@ static rotary_status create(struct group *group, int64_t first, rotary_error *er
     write_prompts(group, first);
     if (group->config->without_cache)
         return ROTARY_OK;
-    const struct transformer_cache_shape shape = {.batch = group->count, .capacity = group->capacity};
+    const struct transformer_cache_shape shape = {.batch = group->count, .capacity = group->cached};
     return transformer_cache_create(&group->cache, group->transformer, &shape, error);
 }
 
@@ -214,6 +247,25 @@ static rotary_status run_group(struct group *group, int64_t first, rotary_error 
     transformer_cache_destroy(group->cache);
     rotary_arena_free(&group->arena);
     return status;
+}
+
+/* That the texts fit into the context, or that it can be shifted. */
+static rotary_status check_context(const struct transformer *transformer,
+                                   const struct generate_config *config, const struct generate_call *call,
+                                   rotary_error *error)
+{
+    int64_t longest = 0;
+    for (int64_t i = 0; i < call->count; i++)
+        longest = max_i64(longest, call->lengths[i] + config->max_new_tokens);
+    if (config->context == 0 || longest <= config->context)
+        return ROTARY_OK;
+    if (config->keep < 0 || config->context < 2 || config->keep > config->context - 2)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "a context of %lld tokens that keeps the first %lld: wanted at least two more",
+                           (long long)config->context, (long long)config->keep);
+    if (config->without_cache)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "a context without a cache: wanted one of them");
+    return transformer_check_shift(transformer, error);
 }
 
 rotary_status generate(struct transformer *transformer, const struct generate_config *config,
@@ -235,6 +287,7 @@ rotary_status generate(struct transformer *transformer, const struct generate_co
         if (call->lengths[i] < 1)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                "prompt %lld is empty: wanted at least 1 token", (long long)i);
+    status = check_context(transformer, config, call, error);
     /* With a cache, a sequence takes one row of the transformer's batch; without, `time` rows. */
     int64_t group_size =
         config->without_cache ? transformer->limits.batch : transformer_rows(transformer->limits);

@@ -15,7 +15,10 @@ struct generate_config {
     int32_t stop;                  /* stop token, which ends a sequence; -1: none */
     struct sampler_config sampler; /* all zero: greedy */
     uint64_t seed;                 /* of sampling */
-    bool without_cache;            /* recompute all positions for every token: slow, for tests */
+    /* Tokens of a sequence in the cache, at most; 0: all. Where more come, the tokens after the first `keep`
+     * make room: half of what the cache holds but for these leaves it (context shift). */
+    int64_t context, keep;
+    bool without_cache; /* recompute all positions for every token: slow, for tests */
 };
 
 /* Is told each new token as soon as it is there: of prompt `prompt` of the call. Those of one prompt come in

@@ -117,6 +117,13 @@ ROTARY_CHECKED rotary_status stack_cache_reorder(struct stack *stack, struct sta
                                                  const int64_t *lengths, const int32_t *source,
                                                  rotary_error *error);
 
+/* Removes tokens keep ... keep + discard - 1 of sequence `sequence`, which has `length` in the cache. */
+struct stack_shift_call {
+    int64_t sequence, length, keep, discard;
+};
+ROTARY_CHECKED rotary_status stack_cache_shift(struct stack *stack, struct stack_cache *cache,
+                                               const struct stack_shift_call *call, rotary_error *error);
+
 /* counts[b] new tokens of sequence b, which has lengths[b] in the cache; their rows follow one another. */
 struct stack_decode_call {
     int64_t batch, rows;             /* rows: the sum of counts */

@@ -141,3 +141,18 @@ rotary_status stack_cache_reorder(struct stack *stack, struct stack_cache *cache
         cache->source_lengths[s] = cache->old_source_lengths[cache->source_of_source[s]];
     return status;
 }
+
+rotary_status stack_cache_shift(struct stack *stack, struct stack_cache *cache,
+                                const struct stack_shift_call *call, rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    struct sublayer_shift_call shift = {
+        .sequence = call->sequence, .length = call->length, .keep = call->keep, .discard = call->discard};
+    for (int64_t k = 0; status == ROTARY_OK && k < stack->count; k++) {
+        struct sublayer *sublayer = stack->sublayers[k].sublayer;
+        shift.cache = cache->sublayers[k];
+        if (sublayer->type->shift)
+            status = sublayer->type->shift(sublayer, &shift, error);
+    }
+    return status;
+}

@@ -120,6 +120,16 @@ ROTARY_CHECKED rotary_status transformer_cache_reorder(struct transformer *trans
                                                        struct transformer_cache *cache, const int32_t *source,
                                                        rotary_error *error);
 
+/* Context shift: removes tokens keep ... keep + discard - 1 of a sequence from the cache. Those that follow
+ * take their places and positions; what the layers had computed of them stays. ROTARY_UNSUPPORTED of models
+ * that cannot: those that add positions to the embedding, and those with randomised positions. */
+ROTARY_CHECKED rotary_status transformer_cache_shift(struct transformer *transformer,
+                                                     struct transformer_cache *cache, int64_t sequence,
+                                                     int64_t keep, int64_t discard, rotary_error *error);
+/* Whether it can: else ROTARY_UNSUPPORTED, and the reason. */
+ROTARY_CHECKED rotary_status transformer_check_shift(const struct transformer *transformer,
+                                                     rotary_error *error);
+
 /* New tokens: counts[b] of sequence b, at most `time`, which is at most the model's rows / sequences of the
  * cache. */
 struct transformer_decode_call {

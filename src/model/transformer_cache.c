@@ -280,3 +280,40 @@ rotary_status transformer_cache_copy(struct transformer *transformer, struct tra
         cache->source[b] = (int32_t)(b == to ? from : b);
     return transformer_cache_reorder(transformer, cache, cache->source, error);
 }
+
+rotary_status transformer_check_shift(const struct transformer *transformer, rotary_error *error)
+{
+    if (transformer->encoding.terms.embedding != EMBEDDING_POSITION_NONE)
+        return rotary_fail(
+            error, ROTARY_UNSUPPORTED,
+            "the model adds positions to its embedding, so cached tokens cannot move: wanted one "
+            "whose positions are in its attention");
+    if (transformer->evaluation_positions)
+        return rotary_fail(
+            error, ROTARY_UNSUPPORTED,
+            "the model has randomised positions, so cached tokens cannot move: wanted one whose "
+            "positions follow one another");
+    return ROTARY_OK;
+}
+
+rotary_status transformer_cache_shift(struct transformer *transformer, struct transformer_cache *cache,
+                                      int64_t sequence, int64_t keep, int64_t discard, rotary_error *error)
+{
+    rotary_status status = transformer_check_shift(transformer, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (sequence < 0 || sequence >= cache->shape.batch)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "sequence %lld of a cache of %lld",
+                           (long long)sequence, (long long)cache->shape.batch);
+    const struct stack_shift_call call = {
+        .sequence = sequence, .length = cache->lengths[sequence], .keep = keep, .discard = discard};
+    if (keep < 0 || discard < 0 || keep > call.length || discard > call.length - keep)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "%lld tokens after the first %lld of a sequence of %lld: wanted no more than it has",
+            (long long)discard, (long long)keep, (long long)call.length);
+    status = stack_cache_shift(transformer->main.stack, &cache->stack, &call, error);
+    if (status == ROTARY_OK)
+        cache->lengths[sequence] -= discard;
+    return status;
+}

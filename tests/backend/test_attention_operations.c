@@ -300,6 +300,23 @@ static void reorder(const struct backend *backend, enum side side, const struct 
     backend->operations->release(backend, memory);
 }
 
+/* Tokens leave the caches of both sequences. */
+static void shift(const struct backend *backend, enum side side, const struct plans *plans,
+                  const struct tensor *const t[4], int64_t capacity, const int64_t *lengths)
+{
+    static const int64_t keep[BATCH] = {0, 2}, discard[BATCH] = {3, 4};
+    const rotary_attention_shift_call call = {.struct_size = sizeof call,
+                                              .batch = BATCH,
+                                              .capacity = capacity,
+                                              .lengths = lengths,
+                                              .keep = keep,
+                                              .discard = discard,
+                                              .key_cache = view_of(on(t[2], side), capacity, 0),
+                                              .value_cache = view_of(on(t[3], side), capacity, 0)};
+    const struct backend_attention_shift operation = {plans->attention[side], &call};
+    CHECK_INT(backend->operations->attention_shift(backend, &operation, NULL), ROTARY_OK);
+}
+
 static void decode(const struct backend *backend, enum side side, const struct plans *plans,
                    const struct attention_case *of, const struct tensor *const t[6], int64_t capacity)
 {
@@ -343,6 +360,9 @@ static void decode(const struct backend *backend, enum side side, const struct p
     }
     backend->operations->release(backend, memory);
     reorder(backend, side, plans, t, capacity, lengths);
+    lengths[0] = lengths[1];
+    if (!of->cross && lengths[0] <= capacity)
+        shift(backend, side, plans, t, capacity, lengths);
 }
 
 static void test_decode(struct pair *pair, const struct plans *plans, const struct attention_case *of)

@@ -163,6 +163,9 @@ differs --stop "$generate --temperature 5 --json --stop no" "$generate --tempera
 changes "$generate --temperature 5" "--top-k 3" "--top-k 4"
 changes "$generate --temperature 5" "--top-p 0.3" "--top-p 0.1"
 changes "$generate --temperature 5" "--min-p 0.5" "--min-p 0.9"
+shifted="generate run --prompt ?s='abc --max-new-tokens 57 --temperature 1"
+changes "$shifted" "--context 10" "--context 14"
+changes "$shifted --context 10" "--keep 2" "--keep 5"
 changes "$generate" "--repetition-penalty 5" "--repetition-penalty 0.2"
 changes "$generate" "--json"
 printf 'abc\nabd\nfgh\n' >prompts

@@ -130,6 +130,15 @@ does 0 generate run --prompt "?s='" --max-new-tokens 40 --temperature 5 --seed 1
 case $(cat sampled) in "$(cat out)$two"*) ;; *) complain "not the text before the stop string" ;; esac
 does 0 generate run --prompt "?s='" --max-new-tokens 40 --temperature 5 --seed 1 --stop "$two" --json
 has finish '"stop"'
+# Beyond the positions of the model: half of the context leaves when it is full.
+does 0 generate run --prompt "?s='" --max-new-tokens 200 --context 40 --keep 4
+[ "$(wc -c <out)" = 205 ] || complain "not 200 characters after four"
+cp out shifted
+does 0 generate run --prompt "?s='" --max-new-tokens 36
+[ "$(head -c 40 shifted)" = "$(head -c 40 out)" ] || complain "the text is another before a shift"
+refuses 1 "--context is 65: the model has 64 positions" generate run --prompt a --context 65
+refuses 2 "--keep is 4 of a --context of 5" generate run --prompt a --context 5 --keep 4
+refuses 2 "--keep without --context" generate run --prompt a --keep 4
 # Prompts of a file: as each alone where nothing is drawn, and the same in batches of any size.
 printf "?s='\n?s='abcdefgh\nab\n" >prompts
 does 0 generate run --prompts prompts --max-new-tokens 20
