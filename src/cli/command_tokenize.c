@@ -17,8 +17,8 @@ const struct command command_tokenize = {
     .summary = "trains tokenizers, and makes tokens of text and text of tokens",
     .more =
         "A tokenizer is a file: a SentencePiece model (.model, of this program or any other), a JSON "
-        "object that this program wrote, BERT's vocab.txt, or the tokenizer.json of a model (GPT-2, Llama 3, "
-        "Qwen2, Mistral, Gemma and others).",
+        "object that this program wrote, BERT's vocab.txt, or the tokenizer.json or vocab.json of a model: "
+        "GPT-2, Llama 3, Qwen2, Mistral, Gemma and others.",
     .example = "rotary tokenize train --input text.txt --model text.model --vocab-size 4000\n"
                "learns 4,000 pieces of words from the lines of a file",
     .below = commands_below,

@@ -44,8 +44,9 @@ enum token_flag {
     TOKEN_KEEPS_SPACES = 4, /* its spaces are no marks of a word's beginning */
 };
 
-/* Whether an object is a tokenizer.json, but for one of WordPiece; and its tokenizer, with the names of the
- * tokenizer_config.json in the folder of `path`. What is invalid or not supported is ROTARY_BAD_FILE. */
+/* Whether an object is a tokenizer.json, but for one of WordPiece, or a vocab.json; and its tokenizer, with
+ * the names of the tokenizer_config.json in the folder of `path`. What is invalid or not supported is
+ * ROTARY_BAD_FILE. */
 bool huggingface_tokenizer_is_object(const json_t *object);
 ROTARY_CHECKED rotary_status huggingface_tokenizer_load(struct tokenizer **tokenizer, const json_t *object,
                                                         const char *path, rotary_error *error);

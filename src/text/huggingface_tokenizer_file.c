@@ -10,6 +10,7 @@
 #include "text/json_part.h"
 #include "text/special_tokens.h"
 #include "text/utf8.h"
+#include "text/vocabulary_merges.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,12 +37,18 @@ static rotary_status fail_memory(const char *path, rotary_error *error)
     return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", path);
 }
 
-bool huggingface_tokenizer_is_object(const json_t *object)
+/* Of `tokenizers`, but for one of WordPiece. */
+static bool is_tokenizer(const json_t *object)
 {
     const json_t *model = json_object_get(object, "model");
     const char *type = json_string_value(json_object_get(model, "type"));
     return !json_object_get(object, "format") && json_is_object(model) &&
            (!type || strcmp(type, "WordPiece") != 0);
+}
+
+bool huggingface_tokenizer_is_object(const json_t *object)
+{
+    return is_tokenizer(object) || vocabulary_merges_is(object);
 }
 
 /* ---- tokens ---- */
@@ -502,11 +509,11 @@ static rotary_status keep_file(struct huggingface_tokenizer *made, const json_t 
     return ROTARY_OK;
 }
 
-rotary_status huggingface_tokenizer_load(struct tokenizer **tokenizer, const json_t *object, const char *path,
-                                         rotary_error *error)
+/* Makes the tokenizer of the object `file`. Of this program's own file the numbers of special tokens are in
+ * `own`, else NULL. */
+static rotary_status create(struct tokenizer **tokenizer, const json_t *file, const json_t *own,
+                            const char *path, rotary_error *error)
 {
-    const bool ours = !huggingface_tokenizer_is_object(object);
-    const json_t *file = ours ? json_object_get(object, "file") : object;
     struct huggingface_tokenizer *made = calloc(1, sizeof *made);
     if (!made)
         return fail_memory(path, error);
@@ -514,7 +521,7 @@ rotary_status huggingface_tokenizer_load(struct tokenizer **tokenizer, const jso
     struct reading reading = {.made = made, .model = json_object_get(file, "model"), .path = path};
     rotary_status status = read_parts(&reading, file, error);
     if (status == ROTARY_OK)
-        status = ours ? read_numbers(&reading, object, error) : read_names(&reading, error);
+        status = own ? read_numbers(&reading, own, error) : read_names(&reading, error);
     if (status == ROTARY_OK)
         status = keep_file(made, file, path, error);
     free(reading.raw);
@@ -524,5 +531,21 @@ rotary_status huggingface_tokenizer_load(struct tokenizer **tokenizer, const jso
         *tokenizer = &made->tokenizer;
     else
         huggingface_tokenizer_destroy(&made->tokenizer);
+    return status;
+}
+
+rotary_status huggingface_tokenizer_load(struct tokenizer **tokenizer, const json_t *object, const char *path,
+                                         rotary_error *error)
+{
+    if (is_tokenizer(object))
+        return create(tokenizer, object, NULL, path, error);
+    if (!vocabulary_merges_is(object))
+        return create(tokenizer, json_object_get(object, "file"), object, path, error);
+    json_t *made;
+    rotary_status status = vocabulary_merges_object((json_t *)(uintptr_t)object, path, &made, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = create(tokenizer, made, NULL, path, error);
+    json_decref(made);
     return status;
 }

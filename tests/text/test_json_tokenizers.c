@@ -7,6 +7,7 @@
 #include "support/check.h"
 #include "support/scratch.h"
 #include "text/pattern.h"
+#include "text/text_buffer.h"
 #include "text/tokenizer_type.h"
 #include "text/unicode.h"
 
@@ -266,6 +267,28 @@ static void test_long(void)
     tokenizer_destroy(tokenizer);
 }
 
+/* A megabyte of spaces, over which an expression goes back. */
+static void test_spaces(void)
+{
+    enum { BYTES = 1 << 20 };
+    struct tokenizer *tokenizer = load_kind("llama3");
+    char *text = malloc(BYTES), *decoded = malloc(BYTES + 1);
+    int32_t *tokens = malloc(BYTES * sizeof *tokens);
+    struct token_list list = {.tokens = tokens, .capacity = BYTES};
+    if (tokenizer && CHECK(text && decoded && tokens)) {
+        memset(text, ' ', BYTES);
+        text[BYTES - 1] = 'x';
+        CHECK_INT(tokenizer_encode(tokenizer, text, BYTES, &list, NULL), ROTARY_OK);
+        CHECK_INT(list.left_out, 0);
+        CHECK_INT(tokenizer_decode(tokenizer, tokens, list.count, decoded, BYTES + 1), BYTES);
+        CHECK(memcmp(decoded, text, BYTES) == 0);
+    }
+    free(text);
+    free(decoded);
+    free(tokens);
+    tokenizer_destroy(tokenizer);
+}
+
 static void test_refused_texts(void)
 {
     struct tokenizer *tokenizer = load_text(few_pieces);
@@ -276,6 +299,107 @@ static void test_refused_texts(void)
     CHECK_WORDS(error.message, "0xff|position 5 ");
     CHECK(list.count == 0 && tokens[0] == -7);
     tokenizer_destroy(tokenizer);
+}
+
+/* ---- vocab.json and merges.txt ---- */
+
+static void write_json(const char *path, json_t *object)
+{
+    CHECK_INT(file_replace_json(path, object, NULL), ROTARY_OK);
+    json_decref(object);
+}
+
+/* Writes the older files of a golden tokenizer into a folder, with a class and what tokens are added. */
+static void write_older(const char *kind, const char *class)
+{
+    json_t *golden = read_json(golden_path(kind)), *added = json_object(), *token;
+    const json_t *model = json_object_get(golden, "model"), *merge;
+    struct text_buffer merges = {0};
+    size_t i;
+    CHECK_INT(text_buffer_append(&merges, "#version: 0.2\n", 14, NULL), ROTARY_OK);
+    json_array_foreach (json_object_get(model, "merges"), i, merge) {
+        char line[256];
+        int count = snprintf(line, sizeof line, "%s %s\n", json_string_value(json_array_get(merge, 0)),
+                             json_string_value(json_array_get(merge, 1)));
+        CHECK_INT(text_buffer_append(&merges, line, count, NULL), ROTARY_OK);
+    }
+    json_array_foreach (json_object_get(golden, "added_tokens"), i, token) {
+        char id[16];
+        snprintf(id, sizeof id, "%d", (int)json_integer_value(json_object_get(token, "id")));
+        json_object_set(added, id, token);
+    }
+    scratch_write(scratch_path("merges.txt"), merges.bytes, (size_t)merges.count);
+    write_json(scratch_path("vocab.json"), json_incref(json_object_get(model, "vocab")));
+    write_json(scratch_path("tokenizer_config.json"),
+               json_pack("{s:s, s:o}", "tokenizer_class", class, "added_tokens_decoder", added));
+    text_buffer_free(&merges);
+    json_decref(golden);
+}
+
+static void check_older(const char *kind, const char *class, const json_t *goldens)
+{
+    write_older(kind, class);
+    struct tokenizer *tokenizer = load(scratch_path("vocab.json"));
+    if (!tokenizer)
+        return;
+    const json_t *texts = json_object_get(goldens, "texts");
+    const json_t *golden = json_object_get(json_object_get(goldens, "kinds"), kind);
+    check_golden(tokenizer, kind, texts, golden);
+    scratch_remove(scratch_path("tokenizer_config.json"));
+    check_saved(tokenizer, kind, texts, golden);
+    tokenizer_destroy(tokenizer);
+}
+
+/* Without a tokenizer_config.json it is GPT-2's. */
+static void test_older_files(void)
+{
+    char version[PATTERN_LIBRARY_BYTES];
+    if (!pattern_library(version))
+        return;
+    json_t *goldens = read_json(golden_path("goldens"));
+    check_older("gpt2", "GPT2TokenizerFast", goldens);
+    check_older("qwen2", "Qwen2Tokenizer", goldens);
+    write_older("gpt2", "");
+    scratch_remove(scratch_path("tokenizer_config.json"));
+    struct tokenizer *tokenizer = load(scratch_path("vocab.json"));
+    if (tokenizer)
+        check_golden(tokenizer, "gpt2 alone", json_object_get(goldens, "texts"),
+                     json_object_get(json_object_get(goldens, "kinds"), "gpt2"));
+    tokenizer_destroy(tokenizer);
+    json_decref(goldens);
+}
+
+static void refuse_older(const char *config, const char *merges, const char *words)
+{
+    static const char vocabulary[] = "{\"a\":0,\"b\":1,\"ab\":2}";
+    struct tokenizer *tokenizer = NULL;
+    rotary_error error = {0};
+    scratch_write(scratch_path("vocab.json"), vocabulary, sizeof vocabulary - 1);
+    scratch_write(scratch_path("merges.txt"), merges, strlen(merges));
+    scratch_write(scratch_path("tokenizer_config.json"), config, strlen(config));
+    check_about("%s, %s", config, merges);
+    CHECK_INT(tokenizer_load(&tokenizer, scratch_path("vocab.json"), &error), ROTARY_BAD_FILE);
+    CHECK_WORDS(error.message, words);
+    CHECK(tokenizer == NULL);
+    check_about("%s", "");
+    scratch_remove(scratch_path("tokenizer_config.json"));
+}
+
+static void test_refused_older(void)
+{
+    refuse_older("{\"tokenizer_class\":\"CLIPTokenizer\"}", "a b\n",
+                 "tokenizer_config.json|\"CLIPTokenizer\"");
+    refuse_older("{\"tokenizer_class\":\"GPT2TokenizerSlow\"}", "a b\n", "\"GPT2TokenizerSlow\"");
+    refuse_older("{\"added_tokens_decoder\":{\"x\":{}}}", "a b\n", "\"x\" of \"added_tokens_decoder\"");
+    refuse_older("{\"added_tokens_decoder\":{\"1\":7}}", "a b\n", "\"1\" of \"added_tokens_decoder\"");
+    refuse_older("{\"eos_token\":7}", "a b\n", "\"eos_token\"");
+    refuse_older("[]", "a b\n", "tokenizer_config.json");
+    refuse_older("{}", "a\xff b\n", "merges.txt is not UTF-8");
+    scratch_remove(scratch_path("merges.txt"));
+    struct tokenizer *tokenizer = NULL;
+    rotary_error error = {0};
+    CHECK_INT(tokenizer_load(&tokenizer, scratch_path("vocab.json"), &error), ROTARY_IO_ERROR);
+    CHECK_WORDS(error.message, "merges.txt");
 }
 
 /* ---- what is refused ---- */
@@ -391,7 +515,10 @@ int main(void)
     test_few();
     test_names();
     test_long();
+    test_spaces();
     test_refused_texts();
+    test_older_files();
+    test_refused_older();
     test_refused_parts();
     test_refused_expressions();
     test_refused_models();
