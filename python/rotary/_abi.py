@@ -7,6 +7,7 @@ compares the two with the compiler. ctypes releases the GIL while a function of 
 from __future__ import annotations
 
 import ctypes
+import operator
 import os
 import pathlib
 import typing
@@ -33,6 +34,14 @@ def code(names: dict[str, int], member: str, name: str) -> int:
     if name not in names:
         raise ValueError(f"{member} is {name!r}, wanted one of {', '.join(names)}")
     return names[name]
+
+
+def whole(name: str, value: typing.Any, kind: typing.Any = c_int64) -> int:
+    """A whole number that the type holds; ctypes would cut a larger one off."""
+    number = operator.index(value)
+    if kind(number).value != number:
+        raise ValueError(f"{name} is {value}, wanted a number of {8 * ctypes.sizeof(kind)} bits")
+    return number
 
 
 # ---- structs ----

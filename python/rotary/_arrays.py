@@ -11,6 +11,9 @@ from . import _abi
 Array = numpy.ndarray[typing.Any, typing.Any]
 
 
+_MAX_WORK: typing.Any = 10000  # candidates to try; NumPy's annotations know fewer values than NumPy
+
+
 class Tensor(typing.NamedTuple):
     """A tensor [batch, time, heads, channels] in memory that someone else owns."""
     pointer: int
@@ -65,6 +68,20 @@ def tensor(name: str, array: Array, writable: bool = False) -> Tensor:
     """An array of f32, f16 or bf16 (the dtype `bfloat16` of ml_dtypes), with contiguous channels."""
     strides = memory(name, array, writable)
     return lift(name, array.ctypes.data, array.dtype.name, array.shape, strides)
+
+
+def separate(name: str, out: Array, inputs: typing.Iterable[Array], in_place: bool = False) -> None:
+    """Refuses an output that shares elements with an input, which the library cannot see. in_place: it may be one."""
+    for x in inputs:
+        if in_place and out.ctypes.data == x.ctypes.data and out.strides == x.strides and out.dtype == x.dtype:
+            continue
+        try:
+            shared = numpy.shares_memory(x, out, max_work=_MAX_WORK)
+        except RuntimeError:  # TooHardError: strides like these cannot be compared in little time
+            shared = False
+        if shared:
+            raise ValueError(f"{name} shares memory with an input, wanted memory of its own"
+                             + (", or the input itself" if in_place else ""))
 
 
 def vector(name: str, values: typing.Any, dtype: str, shape: tuple[int, ...]) -> Array:

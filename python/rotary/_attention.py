@@ -46,9 +46,10 @@ class Layout:
         """Fills in a call that has the sizes of its shape. Returns the arrays that must live until it is done."""
         shape, kept = call.shape, []
         packed = self.query_starts is not None
+        shape.first_key = _abi.whole("first_key", self.first_key)
         last = shape.first_key + shape.keys - shape.queries
-        shape.first_key = self.first_key
-        shape.first_query = self.first_query if self.first_query is not None else 0 if packed else last + self.first_key
+        first = self.first_query if self.first_query is not None else 0 if packed else last
+        shape.first_query = _abi.whole("first_query", first)
 
         def keep(name: str, dtype: str, *sizes: int) -> int:
             kept.append(_arrays.vector(name, getattr(self, name), dtype, sizes))
@@ -115,12 +116,15 @@ class Attention:
     def __post_init__(self) -> None:
         config = _abi.AttentionConfig()
         _abi.library.rotary_attention_config_default_sized(ctypes.byref(config), ctypes.sizeof(config))
-        config.heads, config.head_dim = self.heads, self.head_dim
-        config.key_value_heads = self.heads if self.key_value_heads is None else self.key_value_heads
+        config.heads = _abi.whole("heads", self.heads)
+        config.head_dim = _abi.whole("head_dim", self.head_dim)
+        heads = self.heads if self.key_value_heads is None else self.key_value_heads
+        config.key_value_heads = _abi.whole("key_value_heads", heads)
         config.dtype, config.isa = _abi.code(_abi.DTYPES, "dtype", self.dtype), _abi.code(_abi.ISAS, "isa", self.isa)
         config.scale = 0 if self.scale is None else self.scale
-        config.causal, config.window, config.softcap = self.causal, self.window, self.softcap
-        config.threads = self.threads
+        config.causal, config.softcap = self.causal, self.softcap
+        config.window = _abi.whole("window", self.window)
+        config.threads = _abi.whole("threads", self.threads, ctypes.c_int)
         config.rope = None if self.rope is None else self.rope._handle
         config.value_rope = None if self.value_rope is None else self.value_rope._handle
         handle = ctypes.c_void_p()
@@ -146,6 +150,8 @@ class Attention:
         """
         inputs = [_arrays.tensor(name, x) for name, x in zip(_INPUTS, (query, key, value))]
         result: Array = numpy.empty(query.shape, query.dtype) if out is None else out
+        if out is not None:
+            _arrays.separate("out", out, (query, key, value))
         batch, queries, heads, _ = inputs[0].shape
         log_sum_exp: Array = numpy.empty((batch, heads, queries), numpy.float32)
         self.run_forward(inputs, (_arrays.tensor("out", result, writable=True), log_sum_exp.ctypes.data), layout)
@@ -154,10 +160,13 @@ class Attention:
     def backward(self, inputs: tuple[Array, Array, Array], outputs: tuple[Array, Array], output_gradient: Array,
                  layout: Layout = Layout()) -> tuple[Array, Array, Array]:
         """The gradients of query, key and value, from what forward took and returned. bias gets no gradient."""
-        if outputs[1].dtype.name != "float32" or not outputs[1].flags.c_contiguous:
-            raise ValueError("the log-sum-exp is not what forward returned, wanted contiguous f32")
         gradients = [numpy.empty(x.shape, x.dtype) for x in inputs]
         tensors = [_arrays.tensor(name, x) for name, x in zip(_INPUTS, inputs)]
+        batch, queries, heads, _ = tensors[0].shape
+        sums = outputs[1]
+        if sums.dtype.name != "float32" or not sums.flags.c_contiguous or sums.shape != (batch, heads, queries):
+            raise ValueError(f"the log-sum-exp is {sums.dtype.name} {list(sums.shape)}, wanted what forward returned, "
+                             f"contiguous float32 {[batch, heads, queries]}")
         self.run_backward(tensors, (_arrays.tensor("output", outputs[0]), outputs[1].ctypes.data),
                           _arrays.tensor("output_gradient", output_gradient),
                           [_arrays.tensor("gradient", x, writable=True) for x in gradients], layout)

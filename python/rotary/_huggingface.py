@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the rotation of a Hugging Face config.json into arguments of Rope.
+"""Reads the rotation of a Hugging Face config.json, or of a run's, into arguments of Rope.
 
-The program's reader (src/file/rope_config.c) knows more: towers of images, multi-head latent attention, layers that
-differ. What this one does not know is refused, never guessed. The defaults of model families are the program's table.
+The program's reader (src/file/rope_config.c) knows more: towers of images, multi-head latent attention, axes that are
+not sections. What this one does not know is refused, never guessed. The defaults of model families are the program's
+table.
 """
 from __future__ import annotations
 
@@ -10,30 +11,39 @@ import functools
 import json
 import os
 import pathlib
+import re
+import sys
 import typing
 
 Json = typing.Mapping[str, typing.Any]
 
-# Keys of the rotation's parameters, and the arguments of Rope that they are.
-_PARAMETERS = {
+# Numbers of the rotation's parameters, and the arguments of Rope that they are.
+_NUMBERS = {
     "factor": "factor", "attention_factor": "attention_factor", "beta_fast": "beta_fast", "beta_slow": "beta_slow",
-    "mscale": "mscale", "mscale_all_dim": "mscale_all_dim", "truncate": "truncate",
-    "low_freq_factor": "low_frequency_factor", "high_freq_factor": "high_frequency_factor",
-    "short_factor": "short_factors", "long_factor": "long_factors", "short_mscale": "short_attention_factor",
-    "long_mscale": "long_attention_factor", "original_max_position_embeddings": "original_positions",
-    "rope_theta": "base",
+    "mscale": "mscale", "mscale_all_dim": "mscale_all_dim", "low_freq_factor": "low_frequency_factor",
+    "high_freq_factor": "high_frequency_factor", "short_mscale": "short_attention_factor",
+    "long_mscale": "long_attention_factor", "rope_theta": "base",
 }
-_READ_ELSEWHERE = {"rope_type", "type", "partial_rotary_factor", "mrope_section", "mrope_interleaved"}
-_SCALINGS = {"default": "none", "su": "longrope", "mrope": "none", "deepseek_yarn": "yarn"}
-_TYPES = {"none", "linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional"}
-_NEEDED = {"linear": ["factor"], "ntk": ["factor"], "dynamic": ["factor"], "longrope": ["short_factor", "long_factor"],
-           "llama3": ["factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"]}
+_LISTS = {"short_factor": "short_factors", "long_factor": "long_factors", "pair_factors": "pair_factors",
+          "inverse_frequencies": "inverse_frequencies"}
+# Read by a function of their own, or without a meaning for the angles.
+_OTHER_PARAMETERS = {"rope_type", "type", "partial_rotary_factor", "truncate", "original_max_position_embeddings",
+                     "mrope_section", "mrope_interleaved", "pairing", "span", "angles", "tables", "xpos_scale",
+                     "xpos_origin", "finetuned"}
+_PARAMETERS = {*_NUMBERS, *_LISTS, *_OTHER_PARAMETERS}
+# Keys of the model that name a rotation and are read, or say which layers rotate, which is the caller's to know.
+_MODEL = {"rope_scaling", "rope_parameters", "rotary_dim", "rotary_pct", "rope_pct", "rotary_emb_base",
+          "rotary_emb_fraction", "rope_interleave", "rotary_emb_interleaved", "rope_local_base_freq",
+          "rope_sequence_length", "no_rope_layers", "no_rope_layer_interval", "use_rope", "use_rotary_pos_emb"}
 # What a family's row may have; another key is of a rotation that this reader does not know.
 _FAMILY = {"head_dim", "hidden_size", "num_attention_heads", "max_position_embeddings", "rope_theta", "pairing",
            "partial_rotary_factor", "rotary_dim", "original_max_position_embeddings", "rope_parameters"}
-# Keys of the model that change the rotation in ways that this reader does not know.
-_UNKNOWN = ("qk_rope_head_dim", "no_rope_layers", "rope_local_base_freq", "rope_ratio", "global_rope_theta",
-            "axes", "attn_config")
+_SCALINGS = {"default": "none", "su": "longrope", "mrope": "none", "deepseek_yarn": "yarn"}
+_TYPES = ("linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional")
+_NEEDED = {"linear": ["factor"], "ntk": ["factor"], "dynamic": ["factor"], "longrope": ["short_factor", "long_factor"],
+           "llama3": ["factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"]}
+_TABLES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}
+_XPOS_SCALE = 512.0  # of a model with xPos whose file does not say
 
 
 @functools.lru_cache(maxsize=1)
@@ -44,61 +54,178 @@ def _families() -> Json:
     return table
 
 
+def _is_number(value: typing.Any) -> bool:
+    """Whether it is a number that a double holds; JSON also has NaN here."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
 def _load(config: Json | str | os.PathLike[str]) -> tuple[Json, str]:
     """The object, and what messages call it."""
+    where = "the configuration"
     if isinstance(config, (str, os.PathLike)):
         path = pathlib.Path(config)
-        if path.is_dir():
-            path = path / "config.json"
+        path = path / "config.json" if path.is_dir() else path
+        where = str(path)
         try:
-            loaded = json.loads(path.read_text(encoding="utf-8"))
+            config = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
-            raise ValueError(f"{path} is not JSON: {error}") from None
-        config, where = loaded, str(path)
-    else:
-        where = "the configuration"
+            raise ValueError(f"{where} is not JSON: {error}") from None
     if not isinstance(config, typing.Mapping):
         raise ValueError(f"{where} is {type(config).__name__}, wanted an object")
     text = config.get("text_config")
     return (text if isinstance(text, typing.Mapping) else config), where
 
 
-def _parameters(config: Json, family: Json, layer_type: str | None, where: str) -> Json:
-    """The object rope_parameters or rope_scaling; of several by layer type the one that is asked for."""
-    found = config.get("rope_parameters") or config.get("rope_scaling") or family.get("rope_parameters") or {}
-    if not isinstance(found, typing.Mapping):
-        raise ValueError(f"{where}: the rotation's parameters are {found!r}, wanted an object")
-    by_layer = [key for key, value in found.items() if key.endswith("_attention")]
-    if not by_layer:
-        return found
-    if layer_type not in by_layer:
-        raise ValueError(f"{where} has rotations for {', '.join(by_layer)}, wanted one of them as layer_type, "
-                         f"got {layer_type}")
-    if not isinstance(found[layer_type], typing.Mapping):
-        raise ValueError(f"{where}: layers of {layer_type} have no rotation")
-    return typing.cast(Json, found[layer_type])
+class _Reader:
+    """One configuration: `model`, the `family` that its model_type names, and the rotation's `parameters`."""
 
+    def __init__(self, config: Json | str | os.PathLike[str], layer_type: str | None) -> None:
+        self.model, self.where = _load(config)
+        self.family: Json = _families().get(str(self.model.get("model_type")), {})
+        self.parameters: Json = {}
+        self._refuse_unknown(self.family, _FAMILY)
+        rotation = re.compile(r"(^|_)(rope|rotary)")
+        self._refuse_unknown([key for key, value in self.model.items() if value and rotation.search(key)],
+                             _MODEL | _PARAMETERS)
+        # Keys without a word that names a rotation, whose values have one.
+        for key in ("axes", "position", "attn_config"):
+            if isinstance(self.model.get(key), typing.Mapping) or (key == "axes" and self.model.get(key)):
+                raise self.error(key, "none: this reader does not know such models")
+        self.parameters = self._find_parameters(layer_type)
+        self._refuse_unknown(self.parameters, _PARAMETERS)
 
-def _number(config: Json, family: Json, *keys: str) -> typing.Any:
-    """The first of these keys that the model or its family has; None: neither."""
-    for source in (config, family):
+    def error(self, key: str, wanted: str) -> ValueError:
+        got = self.parameters.get(key, self.model.get(key))
+        return ValueError(f'{self.where}: "{key}" is {got!r}, wanted {wanted}')
+
+    def _refuse_unknown(self, keys: typing.Iterable[str], known: typing.Container[str]) -> None:
         for key in keys:
-            if source.get(key) is not None:
-                return source[key]
-    return None
+            if key not in known:
+                raise ValueError(f'{self.where}: the model has "{key}", which this reader does not know and which may '
+                                 "change the angles; `rotary frequencies --config` may know it")
 
+    def _find_parameters(self, layer_type: str | None) -> Json:
+        """The object rope_parameters or rope_scaling; of several by layer type the one that is asked for."""
+        local = self.number("rope_local_base_freq")
+        name = next((key for key in ("rope_parameters", "rope_scaling") if self.model.get(key)), "rope_parameters")
+        found = self.model.get(name) or self.family.get("rope_parameters") or {}
+        if not isinstance(found, typing.Mapping):
+            raise self.error(name, "an object")
+        layers = [key for key in found if key.endswith("_attention")]
+        if local and not layers:  # Gemma 3: local layers have a base of their own, and no scaling
+            layers = ["full_attention", "sliding_attention"]
+            found = {"full_attention": found, "sliding_attention": {"rope_theta": local}}
+        if not layers:
+            return found
+        if layer_type not in layers:
+            raise ValueError(f"{self.where} has rotations for {', '.join(layers)}, wanted one of them as layer_type, "
+                             f"got {layer_type}")
+        if not isinstance(found[layer_type], typing.Mapping):
+            raise ValueError(f"{self.where}: layers of {layer_type} have no rotation")
+        return typing.cast(Json, found[layer_type])
 
-def _head_dim(config: Json, family: Json, where: str) -> int:
-    head_dim = config.get("head_dim") or (None if "head_dim" in config else family.get("head_dim"))
-    if head_dim:
-        return int(head_dim)
-    hidden = _number(config, family, "hidden_size", "n_embd", "d_model")
-    heads = _number(config, family, "num_attention_heads", "n_head", "n_heads")
-    if not hidden or not heads:
-        raise ValueError(f'{where} has no "head_dim", wanted that, or "hidden_size" and "num_attention_heads"')
-    if hidden % heads:
-        raise ValueError(f'{where}: "hidden_size" is {hidden}, wanted a multiple of "num_attention_heads", {heads}')
-    return int(hidden // heads)
+    # ---- values ----
+
+    def find(self, *keys: str, family: bool = True) -> tuple[str, typing.Any]:
+        """The first of these keys that parameters, model or family have, with its value; None if none has one."""
+        for source in (self.parameters, self.model, self.family if family else {}):
+            for key in keys:
+                if source.get(key) is not None:
+                    return key, source[key]
+        return keys[0], None
+
+    def number(self, *keys: str, family: bool = True) -> typing.Any:
+        """Likewise, a number or None."""
+        key, value = self.find(*keys, family=family)
+        if value is not None and not _is_number(value):
+            raise self.error(key, "a number")
+        return value
+
+    def integer(self, *keys: str, family: bool = True) -> int | None:
+        key, value = self.find(*keys, family=family)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+            raise self.error(key, "a whole number from 1 on")
+        return value
+
+    def numbers(self, key: str) -> list[float] | None:
+        _, value = self.find(key)
+        if value is not None and not (isinstance(value, (list, tuple)) and all(map(_is_number, value))):
+            raise self.error(key, "a list of numbers")
+        return typing.cast("list[float] | None", value)
+
+    def choice(self, key: str, choices: typing.Iterable[typing.Any]) -> typing.Any:
+        _, value = self.find(key)
+        if value is not None and value not in choices:
+            raise self.error(key, f"one of {', '.join(map(str, choices))}")
+        return value
+
+    # ---- the rotation ----
+
+    def head_dim(self) -> int:
+        given = self.integer("head_dim", family="head_dim" not in self.model)
+        if given:
+            return given
+        hidden = self.integer("hidden_size", "n_embd", "d_model")
+        heads = self.integer("num_attention_heads", "n_head", "n_heads")
+        if not hidden or not heads:
+            raise ValueError(f'{self.where} has no "head_dim", wanted that, or "hidden_size" and "num_attention_heads"')
+        if hidden % heads:
+            raise self.error("hidden_size", f'a multiple of "num_attention_heads", {heads}')
+        return hidden // heads
+
+    def scaling(self) -> str:
+        key = "rope_type" if self.parameters.get("rope_type") is not None else "type"
+        name = self.parameters.get(key) or "default"
+        scaling = _SCALINGS.get(name, name) if isinstance(name, str) else ""
+        if scaling not in ("none", *_TYPES):
+            raise self.error(key, f"one of default, {', '.join(_TYPES)}")
+        for needed in _NEEDED.get(scaling, []):
+            if self.find(needed, family=False)[1] is None:
+                raise ValueError(f'{self.where} has no "{needed}", which rope_type {name} needs')
+        return scaling
+
+    def span(self, scaling: str, head_dim: int) -> dict[str, typing.Any]:
+        """Which channels rotate: rotary_dim of them, or a share of the head."""
+        key, _ = self.find("partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_emb_fraction")
+        fraction = self.number(key)
+        if fraction is not None and not 0 < fraction <= 1:
+            raise self.error(key, "a number above 0 and at most 1")
+        rotary_dim = self.integer("rotary_dim", family=key not in {**self.model, **self.parameters})
+        if scaling == "proportional":
+            return {"rotary_fraction": fraction or 1}
+        if rotary_dim is None and fraction is not None and fraction < 1:
+            rotary_dim = _channels(head_dim, fraction)
+        back = self.choice("span", ("front", "back")) == "back"
+        return {"rotary_dim": rotary_dim, "rotary_start": head_dim - (rotary_dim or head_dim) if back else None}
+
+    def pairing(self) -> str:
+        for key in ("rope_interleave", "rotary_emb_interleaved"):
+            if self.model.get(key) and not self.model.get("pairing"):
+                return "interleaved"
+        return self.choice("pairing", ("half", "interleaved")) or "half"
+
+    def xpos(self, max_positions: int | None) -> dict[str, typing.Any]:
+        """A run's configuration has an xpos_scale whatever its position is."""
+        position = self.model.get("position")
+        if position is not None and position != "xpos":
+            return {}
+        scale, origin = self.number("xpos_scale"), self.number("xpos_origin")
+        if position == "xpos":
+            scale = _XPOS_SCALE if scale is None else scale
+            origin = (max_positions or 0) / 2 if origin is None else origin
+        return {"xpos_scale": scale, "xpos_origin": origin}
+
+    def axes(self) -> dict[str, typing.Any]:
+        sections = self.numbers("mrope_section")
+        if not sections:
+            return {}
+        if any(isinstance(pairs, float) for pairs in sections):
+            raise self.error("mrope_section", "a list of whole numbers")
+        return {"axes": "interleaved" if self.parameters.get("mrope_interleaved") else "sections", "sections": sections}
+
+    def sequence_length(self, max_positions: int | None) -> int | None:
+        """Of a run, whose one plan is for all lengths; other models' is the caller's to say."""
+        return self.integer("rope_sequence_length") or (max_positions if "position" in self.model else None)
 
 
 def _channels(head_dim: int, fraction: float) -> int:
@@ -107,55 +234,21 @@ def _channels(head_dim: int, fraction: float) -> int:
     return int(product) if int(product) % 2 == 0 else int(product + 1e-9)
 
 
-def _scaling(parameters: Json, config: Json, where: str) -> str:
-    name = parameters.get("rope_type") or parameters.get("type") or "default"
-    scaling = _SCALINGS.get(name, name)
-    if scaling not in _TYPES:
-        raise ValueError(f"{where}: rope_type is {name!r}, wanted default, {', '.join(sorted(_TYPES - {'none'}))}")
-    for key in _NEEDED.get(scaling, []):
-        if parameters.get(key) is None and config.get(key) is None:
-            raise ValueError(f'{where} has no "{key}", which rope_type {name} needs')
-    unknown = [key for key in parameters if key not in _PARAMETERS and key not in _READ_ELSEWHERE]
-    if unknown:
-        raise ValueError(f"{where}: the rotation's parameters have {unknown[0]!r}, which this reader does not know")
-    return scaling
-
-
-def _axes(parameters: Json, settings: dict[str, typing.Any]) -> None:
-    if parameters.get("mrope_section"):
-        settings["axes"] = "interleaved" if parameters.get("mrope_interleaved") else "sections"
-        settings["sections"] = parameters["mrope_section"]
-
-
 def read(config: Json | str | os.PathLike[str], layer_type: str | None = None) -> dict[str, typing.Any]:
     """The arguments of Rope; ValueError, with the file's name, for what this reader does not know."""
-    model, where = _load(config)
-    family: Json = _families().get(str(model.get("model_type")), {})
-    strange = [key for key in family if key not in _FAMILY] + [key for key in _UNKNOWN if model.get(key)]
-    if strange:
-        raise ValueError(f"{where}: models of type {model.get('model_type')} have {strange[0]!r}, which this reader "
-                         "does not know; `rotary frequencies --config` may")
-    parameters = _parameters(model, family, layer_type, where)
-    scaling = _scaling(parameters, model, where)
-    settings: dict[str, typing.Any] = {"head_dim": _head_dim(model, family, where), "scaling": scaling}
-    settings["base"] = _number(model, family, "rope_theta", "rotary_emb_base")
-    settings["max_positions"] = _number(model, family, "max_position_embeddings", "n_positions")
+    reader = _Reader(config, layer_type)
+    scaling, head_dim = reader.scaling(), reader.head_dim()
+    max_positions = reader.integer("max_position_embeddings", "n_positions")
     longer = scaling in ("yarn", "longrope")  # of other scalings the family's number is not the context before scaling
-    settings["original_positions"] = _number(model, family if longer else {}, "original_max_position_embeddings")
-    for key, argument in _PARAMETERS.items():
-        if parameters.get(key) is not None:
-            settings[argument] = parameters[key]
-    fraction = _number({**model, **parameters}, family, "partial_rotary_factor", "rotary_pct", "rope_pct") or 1
-    if not 0 < fraction <= 1:
-        raise ValueError(f'{where}: "partial_rotary_factor" is {fraction}, wanted a number above 0 and at most 1')
-    rotary_dim = _number(model, family, "rotary_dim")
-    if scaling == "proportional":
-        settings["rotary_fraction"] = fraction
-    elif rotary_dim or fraction < 1:
-        settings["rotary_dim"] = rotary_dim or _channels(settings["head_dim"], fraction)
-    settings["pairing"] = _number(model, family, "pairing") or "half"
-    if model.get("rope_interleave") or model.get("rotary_emb_interleaved"):
-        settings["pairing"] = "interleaved"
-    settings["angles_f32"] = True if model.get("angles") == "f32" else None
-    _axes(parameters, settings)
+    settings = {argument: reader.number(key) for key, argument in _NUMBERS.items() if key in reader.parameters}
+    settings.update({argument: reader.numbers(key) for key, argument in _LISTS.items()})
+    settings.update(reader.span(scaling, head_dim), **reader.xpos(max_positions), **reader.axes())
+    settings.update(
+        head_dim=head_dim, scaling=scaling, pairing=reader.pairing(), max_positions=max_positions,
+        base=reader.number("rope_theta", "rotary_emb_base"),
+        original_positions=reader.integer("original_max_position_embeddings", family=longer),
+        sequence_length=reader.sequence_length(max_positions) if scaling in ("dynamic", "longrope") else None,
+        truncate=reader.choice("truncate", (False, True)),
+        angles_f32=True if reader.choice("angles", ("f64", "f32")) == "f32" else None,
+        table_dtype=_TABLES.get(reader.choice("tables", tuple(_TABLES)) or ""))
     return {name: value for name, value in settings.items() if value is not None}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import json
+import operator
 import os
 import typing
 import weakref
@@ -78,11 +79,12 @@ class Rope:
         given = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)
                  if getattr(self, field.name) != field.default}
         # The configuration as text: what a custom operator of PyTorch gets, and pickle.
-        object.__setattr__(self, "key", json.dumps(given, sort_keys=True))
+        object.__setattr__(self, "key", json.dumps(given, sort_keys=True, default=operator.methodcaller("item")))
 
     def _config(self) -> _abi.RopeConfig:
         config = _abi.RopeConfig()
         _abi.library.rotary_rope_config_default_sized(ctypes.byref(config), ctypes.sizeof(config))
+        kinds: dict[str, typing.Any] = {name: kind for name, kind, *_ in _abi.RopeConfig._fields_}
         for field in dataclasses.fields(self):
             name, value = field.name, getattr(self, field.name)
             if value is None:
@@ -94,7 +96,9 @@ class Rope:
             elif name == "sections":
                 if len(value) > _abi.MAX_AXES:
                     raise ValueError(f"sections has {len(value)} entries, wanted at most {_abi.MAX_AXES}")
-                config.sections = (ctypes.c_int64 * _abi.MAX_AXES)(*value)
+                config.sections = (ctypes.c_int64 * _abi.MAX_AXES)(*(_abi.whole(name, pairs) for pairs in value))
+            elif kinds[name] in (ctypes.c_int64, ctypes.c_int):
+                setattr(config, name, _abi.whole(name, value, kinds[name]))
             else:
                 setattr(config, name, value)
         return config
@@ -170,6 +174,8 @@ class Rope:
         result: Array = numpy.empty(x.shape, x.dtype) if out is None else out
         if result.shape != x.shape:
             raise ValueError(f"out is {list(result.shape)}, wanted {list(x.shape)}")
+        if out is not None:
+            _arrays.separate("out", out, [x], in_place=True)
         self.rotate(source, _arrays.tensor("out", result, writable=True), role=role, direction=direction,
                     positions=positions, offset=offset, offsets=offsets, starts=starts)
         return result
@@ -189,7 +195,7 @@ class Rope:
             raise ValueError(f"x has {channels} channels, wanted head_dim, {self.head_dim}")
         if role not in ("query", "key", "value"):
             raise ValueError(f"role is {role!r}, wanted query, key or value")
-        places = _abi.RopePositions(offset=offset)
+        places = _abi.RopePositions(offset=_abi.whole("offset", offset))
         kept = [self._place_tokens(places, positions, batch, time)]
         if offsets is not None:
             sequences = batch if starts is None else len(starts) - 1

@@ -174,6 +174,9 @@ def _attention_backward(gradient: Tensor, output: Tensor, log_sum_exp: Tensor, q
     settings = _Settings(rope, value_rope, causal, window, scale, softcap, threads, first_query, first_key)
     inputs = [_readable(x) for x in (query, key, value)]
     gradient, log_sum_exp = _readable(gradient), log_sum_exp.contiguous()
+    if log_sum_exp.shape != _rows(query) or log_sum_exp.dtype != torch.float32:
+        raise ValueError(f"the log-sum-exp is {log_sum_exp.dtype} {list(log_sum_exp.shape)}, wanted float32 "
+                         f"{list(_rows(query))}")
     results = tuple(torch.empty(x.shape, dtype=x.dtype) for x in inputs)
     _made(query, key, settings).run_backward(
         [_described(name, x) for name, x in zip(("query", "key", "value"), inputs)],

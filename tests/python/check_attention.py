@@ -169,8 +169,12 @@ class Memory(Case):
             self.refuses(ValueError, text, run, query, key, value, layout=rotary.Layout(**layout))
         self.refuses(TypeError, "float64", run, query, key, value, layout=rotary.Layout(bias=numpy.zeros((7, 7))))
         outputs = plan.forward(query, key, value)
-        self.refuses(ValueError, "contiguous f32", plan.backward, (query, key, value),
-                     (outputs[0], outputs[1].astype("float64")), outputs[0])
+        self.refuses(ValueError, "window", run, query, key, value, causal=True, window=2**64 + 1)
+        self.refuses(ValueError, "first_key", run, query, key, value, layout=rotary.Layout(first_key=2**64))
+        for sums in (outputs[1].astype("float64"), outputs[1][:1], numpy.asfortranarray(outputs[1])):
+            self.refuses(ValueError, "wanted what forward returned, contiguous float32 [2, 4, 7]", plan.backward,
+                         (query, key, value), (outputs[0], sums), outputs[0])
+        self.refuses(ValueError, "shares memory", run, query, key, value, out=query)
         self.refuses(ValueError, "output_gradient", plan.backward, (query, key, value), outputs, query[:1])
 
     def test_objects(self):

@@ -4,6 +4,8 @@ import json
 import os
 import pathlib
 
+import numpy
+
 import rotary
 from harness import Case, has, main, numbers
 
@@ -43,6 +45,54 @@ class Formulas(Case):
         mrope = {"head_dim": 128, "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 24]}}
         self.assertEqual(read(mrope).position_axes, 3)
 
+    def test_own_keys(self):
+        read, rope = rotary.Rope.from_config, rotary.Rope
+        half = {"head_dim": 16, "partial_rotary_factor": 0.5}
+        factors = [1.0 + i for i in range(8)]
+        for settings, wanted in (
+                ({**half, "span": "back"}, rope(16, rotary_dim=8, rotary_start=8)),
+                ({**half, "span": "front"}, rope(16, rotary_dim=8)),
+                ({"angles": "f32"}, rope(16, angles_f32=True)), ({"angles": "f64"}, rope(16)),
+                ({"tables": "bf16"}, rope(16, table_dtype="bfloat16")),
+                ({"pair_factors": factors}, rope(16, pair_factors=factors)),
+                ({"inverse_frequencies": factors}, rope(16, inverse_frequencies=factors)),
+                ({"xpos_scale": 64.0, "position": "rope"}, rope(16)),
+                ({"xpos_scale": 64.0, "position": "xpos", "max_position_embeddings": 100},
+                 rope(16, xpos_scale=64.0, xpos_origin=50.0, max_positions=100)),
+                ({"position": "xpos", "xpos_origin": 9}, rope(16, xpos_scale=512.0, xpos_origin=9))):
+            self.assertEqual(read({"head_dim": 16, **settings}), wanted)
+        dynamic = {"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}, "max_position_embeddings": 64}
+        for settings, length in (({}, None), ({"position": "rope"}, 64), ({"rope_sequence_length": 99}, 99)):
+            self.assertEqual(read({"head_dim": 16, **dynamic, **settings}).sequence_length, length)
+        run = read(pathlib.Path(os.environ["ROTARY_SOURCE_DIR"]) / "results/prefix-quick/rope-1")
+        self.assertEqual((run.head_dim, run.rotary_dim, run.base), (32, None, 1e4))
+
+    def test_older_files(self):
+        gemma = {"model_type": "gemma3_text", "head_dim": 32, "rope_theta": 1e6, "rope_local_base_freq": 1e4,
+                 "rope_scaling": {"rope_type": "linear", "factor": 8.0}}
+        full, local = (rotary.Rope.from_config(gemma, layer) for layer in ("full_attention", "sliding_attention"))
+        self.assertEqual((full.base, full.factor, full.scaling), (1e6, 8.0, "linear"))
+        self.assertEqual((local.base, local.factor, local.scaling), (1e4, None, "none"))
+
+    def test_wrong_types_are_refused(self):
+        """No value of another type passes for one that is meant, and each is refused as the wrong value of a file."""
+        whole = {"head_dim": 32, "rope_theta": 1e4, "max_position_embeddings": 1024, "partial_rotary_factor": 1.0,
+                 "pairing": "half", "hidden_size": 128, "num_attention_heads": 4, "rope_local_base_freq": None}
+        refused = 0
+        for scaling in SCALINGS:
+            for place, keys in (("model", whole), ("parameters", scaling)):
+                for key in keys:
+                    for value in ("8", [], ["a"], {"a": 1}, True, -1, 0, float("nan"), 10**400):
+                        model, parameters = dict(whole), dict(scaling)
+                        (model if place == "model" else parameters)[key] = value
+                        try:
+                            rope = rotary.Rope.from_config({**model, "rope_parameters": parameters})
+                        except ValueError:
+                            refused += 1
+                        else:
+                            self.assertTrue(numpy.isfinite(rope.frequencies).all(), (key, value))
+        self.assertGreater(refused, 300)
+
     def test_families(self):
         read = rotary.Rope.from_config
         self.assertEqual(read({"model_type": "gptj", "head_dim": 256}).pairing, "interleaved")
@@ -75,11 +125,15 @@ class Formulas(Case):
         read, scratch = rotary.Rope.from_config, pathlib.Path(os.environ["SCRATCH"])
         for config, text in (
                 ({}, 'no "head_dim"'), ({"hidden_size": 10, "num_attention_heads": 3}, "multiple"),
-                ({"head_dim": 16, "rope_scaling": {"type": "spiral"}}, "rope_type is 'spiral'"),
+                ({"head_dim": 16, "rope_scaling": {"type": "spiral"}}, '"type" is \'spiral\', wanted one of default'),
                 ({"head_dim": 16, "rope_scaling": {"type": "linear"}}, 'no "factor"'),
-                ({"head_dim": 16, "rope_scaling": {"type": "linear", "factor": 2.0, "gamma": 1}}, "'gamma'"),
+                ({"head_dim": 16, "rope_scaling": {"type": "linear", "factor": 2.0, "gamma": 1}}, '"gamma"'),
                 ({"head_dim": 16, "rope_scaling": [1]}, "wanted an object"),
                 ({"head_dim": 16, "partial_rotary_factor": 2}, "partial_rotary_factor"),
+                ({"head_dim": 16, "local_rope_theta": 5.0}, '"local_rope_theta"'),
+                ({"head_dim": 16, "attn_config": {"rope_theta": 5.0}}, "attn_config"),
+                ({"head_dim": 16, "position": {"frequencies": []}}, "position"),
+                ({"head_dim": 16, "rope_scaling": {"rope_type": "default", "mrope_section": [0.5]}}, "whole numbers"),
                 ({"head_dim": 15}, "even")):
             self.refuses(ValueError, text, read, config)
         (scratch / "config.json").write_text('{"head_dim": 16')

@@ -175,6 +175,10 @@ class Memory(Case):
         self.refuses(ValueError, "role is 'head'", rope.apply, x, role="head")
         self.refuses(ValueError, "direction is 'back'", rope.apply, x, direction="back")
         # The library's own messages, as exceptions that are also Python's.
+        self.refuses(ValueError, "shares memory", rope.apply, x[:, 1:], out=x[:, :-1])
+        fused = numpy.zeros((2, 5, 2, 4, 8), "float32")
+        self.assertTrue(numpy.shares_memory(rope.apply(fused[:, :, 0], out=fused[:, :, 1]), fused))
+        self.refuses(ValueError, "starts", rope.apply, x[:1], starts=[])
         overlapping = numpy.lib.stride_tricks.as_strided(x.copy(), (2, 5, 4, 8), (0, 128, 32, 4))
         for kind in (rotary.InvalidArgumentError, rotary.RotaryError, ValueError):
             self.refuses(kind, "wanted", rope.apply, x, out=overlapping)
@@ -184,6 +188,11 @@ class Memory(Case):
         self.refuses(ValueError, "pair_factors has 3 entries, wanted 4", rotary.Rope, 8, pair_factors=[1.0] * 3)
         self.refuses(ValueError, "at most 4", rotary.Rope, 64, axes="sections", sections=(1, 1, 1, 1, 28))
         self.refuses(TypeError, "", rotary.Rope, "8")
+        # ctypes would cut these off.
+        self.refuses(ValueError, "wanted a number of 64 bits", rotary.Rope, 2**64 + 8)
+        self.refuses(ValueError, "wanted a number of 32 bits", rotary.Rope, 8, threads=2**32 + 1)
+        self.refuses(ValueError, "sections", rotary.Rope, 8, axes="sections", sections=(2**64 + 1, 3))
+        self.refuses(ValueError, "offset", rope.apply, x, offset=2**64)
 
 
 class Object(Case):
@@ -195,6 +204,8 @@ class Object(Case):
             self.assertEqual(hash(other), hash(rope))
             self.assertTrue(numpy.array_equal(other.frequencies, rope.frequencies))
         self.assertNotEqual(dataclasses.replace(rope, factor=8.0), rope)
+        of_numpy = rotary.Rope(numpy.int64(16), base=numpy.float32(500), pair_factors=numpy.ones(8, "float32"))
+        self.assertEqual(of_numpy, rotary.Rope.from_key(of_numpy.key))
         with self.assertRaises(dataclasses.FrozenInstanceError):
             rope.base = 1.0
 

@@ -177,6 +177,10 @@ class Attention(Case):
         self.refuses(rotary.InvalidArgumentError, "f16", run, *(x.detach().half() for x in inputs))
         self.refuses(ValueError, "float64", run, *(x.detach().double() for x in inputs))
         self.refuses(ValueError, "key is float32 [1, 5, 2, 8]", run, inputs[0], inputs[1][:1], inputs[2])
+        with torch.no_grad():
+            output, sums = torch.ops.rotary.attention(*inputs, *[None] * 6, "", "", False, 0, None, 0.0, 0, None, 0)
+            self.refuses(ValueError, "log-sum-exp", torch.ops.rotary.attention_backward, output, output, sums[:1],
+                         *inputs, *[None] * 6, "", "", False, 0, None, 0.0, 0, None, 0)
         gradient, = torch.autograd.grad(run(*inputs).sum(), inputs[:1], create_graph=True)
         self.refuses(RuntimeError, "autograd", gradient.sum().backward)
 
