@@ -6,6 +6,7 @@
 #include "file/rope_config.h"
 #include "layer/sublayer.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,51 @@ bool export_family_windowed(const struct transformer_config *config)
     return config->sliding_window > 0 && (!types || strstr(config->layer_types, "\"sliding_attention\""));
 }
 
+/* The type of a layer. */
+static bool is_sliding(const struct transformer_config *config, const json_t *types, int64_t layer)
+{
+    const char *type = json_string_value(json_array_get(types, (size_t)layer));
+    return export_family_windowed(config) && (!type || strcmp(type, "sliding_attention") == 0);
+}
+
+/* Every layer's type, the window, and whether every other layer has it, as in Gemma 2. */
+static void add_layer_facts(json_t *facts, const struct transformer_config *config)
+{
+    json_t *given = settings_json(config->layer_types), *types = json_array();
+    bool alternating = true;
+    for (int64_t i = 0; i < config->num_hidden_layers; i++) {
+        const bool sliding = is_sliding(config, given, i);
+        json_array_append_new(types, json_string(sliding ? "sliding_attention" : "full_attention"));
+        alternating = alternating && sliding == (i % 2 == 0);
+    }
+    json_decref(given);
+    json_object_set_new(facts, "types", types);
+    json_object_set_new(facts, "alternating", json_boolean(alternating));
+    /* Readers of Gemma 2 want a window even where no layer has one. */
+    const int64_t window =
+        export_family_windowed(config) ? config->sliding_window : config->max_position_embeddings;
+    json_object_set_new(facts, "window", json_integer((json_int_t)window));
+    json_object_set_new(facts, "no_window", json_null());
+}
+
+/* A number, or null for none. */
+static json_t *positive(double number)
+{
+    return number > 0 ? json_real(number) : json_null();
+}
+
+static void add_score_facts(json_t *facts, const struct transformer_config *config)
+{
+    const double attention = config->attn_logit_softcapping, logit = config->final_logit_softcapping,
+                 given = config->query_pre_attn_scalar, scalar = given > 0 ? given : (double)config->head_dim;
+    const bool whole = scalar == floor(scalar);
+    json_object_set_new(facts, "attention_softcap", positive(attention));
+    json_object_set_new(facts, "logit_softcap", positive(logit));
+    json_object_set_new(facts, "softcapped", json_boolean(attention > 0 && logit > 0));
+    json_object_set_new(facts, "whole_query_scalar", json_boolean(whole));
+    json_object_set_new(facts, "query_scalar", whole ? json_integer((json_int_t)scalar) : json_real(scalar));
+}
+
 static void add_facts(json_t *facts, const struct transformer_config *config)
 {
     const struct {
@@ -73,6 +119,8 @@ static void add_facts(json_t *facts, const struct transformer_config *config)
                                               [ACTIVATION_GELU_TANH] = "gelu_pytorch_tanh",
                                               [ACTIVATION_GEGLU_TANH] = "gelu_pytorch_tanh"};
     simplify_layers(facts, config);
+    add_layer_facts(facts, config);
+    add_score_facts(facts, config);
     json_object_set_new(facts, "activation", json_string(activations[config->hidden_act]));
     json_object_set_new(
         facts, "rotary_dim",
@@ -156,7 +204,7 @@ static void check_wanted(const struct search *search, const json_t *wanted, stru
     const char *key;
     json_t *values;
     json_object_foreach ((json_t *)(uintptr_t)wanted, key, values)
-        if (!list_has(values, json_object_get(search->facts, key), search->facts))
+        if (!json_is_null(values) && !list_has(values, json_object_get(search->facts, key), search->facts))
             note(mismatch, key, values);
 }
 
@@ -235,6 +283,10 @@ static const struct {
 } about_keys[] = {
     {"windowed", "sliding_window", "0"},
     {"grouped", "num_key_value_heads", "num_attention_heads"},
+    {"alternating", "layer_types", "sliding_attention, full_attention and so on"},
+    {"softcapped", "attn_logit_softcapping", "that and final_logit_softcapping above 0"},
+    {"whole_query_scalar", "query_pre_attn_scalar", "a whole number"},
+    {"query_scalar", "query_pre_attn_scalar", "head_dim"},
     {"own_head_dim", "head_dim", "hidden_size / num_attention_heads"},
     {"divided", "hidden_size", "a multiple of num_attention_heads"},
 };
@@ -359,9 +411,9 @@ json_t *export_family_describe(const struct export_family *family, const char *p
     json_object_foreach ((json_t *)(uintptr_t)family->description, key, value) {
         char name[128];
         snprintf(name, sizeof name, "%s%s", prefix, key);
-        if (!json_is_null(value))
-            done =
-                done && json_object_set_new(object, name, json_deep_copy(resolve(family->facts, value))) == 0;
+        const json_t *fact = resolve(family->facts, value);
+        if (!json_is_null(value) && !(prefix[0] && json_is_null(fact)))
+            done = done && json_object_set_new(object, name, json_deep_copy(fact)) == 0;
     }
     if (done)
         return object;

@@ -3,20 +3,21 @@
  * Which model of transformers and of llama.cpp a model of ours is, and how these write it:
  * export_families.json, which the build embeds. An entry of its "families" has
  *
- *     "model_type", "architecture"   as config.json has them
- *     "like"                         another entry, whose members it has too, unless it has them itself
- *     "wanted"                       facts of the model (below), and the values that they may have; "$fact"
- * is the value of another fact "config"                       config.json, where "$fact" stands for a fact;
- * null removes what is inherited "fused"                        how one matrix has queries, keys and values:
- * "stacked" or "grouped" "tensors"                      modules of ours, and the names of theirs; a list
- * where ours is fused "gguf"                         the same of GGUF: "architecture", "wanted", "pairing",
- * "fused", "metadata" and "tensors"; null: llama.cpp has no such model
+ * - "model_type", "architecture": as config.json has them
+ * - "like": another entry, whose members it has too, unless it has them itself
+ * - "wanted": facts of the model, and the values that they may have; "$fact" is the value of another fact,
+ * and null wants nothing
+ * - "config": config.json, where "$fact" stands for a fact; null removes what is inherited
+ * - "fused": how one matrix has queries, keys and values: "stacked" or "grouped"
+ * - "scaling": the one rope_type beside "default" that there is
+ * - "norm_offset": added to the gains of norms
+ * - "tensors": modules of ours, and the names of theirs; a list where ours is fused
+ * - "gguf": the same of GGUF: "architecture", "wanted", "pairing", "fused", "metadata", "tensors", and
+ * "factors", the tensors of factors of frequencies; null: llama.cpp has no such model
  *
- * Facts are the keys of the model's configuration, its biases resolved to true and false, and rotary_dim,
- * windowed, grouped, parallel, activation (as transformers calls it),
- * divided (heads
- * divide hidden_size) and own_head_dim. A key that is neither wanted, nor in "config", nor in
- * "ignored" must have its default: so a key that the table has never heard of is refused, not lost.
+ * Facts are the keys of the model's configuration, its biases resolved to true and false, and what
+ * export_family.c derives of them. A key that is neither wanted, nor in "config", nor in "ignored" must have
+ * its default: so a key that the table has never heard of is refused, not lost.
  */
 #ifndef ROTARY_HUGGINGFACE_EXPORT_FAMILY_H
 #define ROTARY_HUGGINGFACE_EXPORT_FAMILY_H

@@ -78,15 +78,19 @@ static bool add_tokens(json_t *object, const struct export_vocabulary *vocabular
 
 /* The rotation as current versions of transformers have it, in rope_parameters, and as earlier ones do. The
  * two objects are the same, for readers that refuse others. */
-static bool add_rotation(json_t *object, const struct export_rotation *rotation)
+static bool add_rotation(json_t *object, const struct exported *exported)
 {
-    json_t *parameters = export_rotation_parameters(rotation);
+    const bool longrope = export_family_text(&exported->family, "scaling")[0] != '\0';
+    json_t *parameters = export_rotation_parameters(&exported->rotation, longrope),
+           *original = json_object_get(parameters, "original_max_position_embeddings");
     const char *type = json_string_value(json_object_get(parameters, "rope_type"));
     bool plain = type && strcmp(type, "default") == 0;
     bool done =
         type && json_object_set(object, "rope_theta", json_object_get(parameters, "rope_theta")) == 0 &&
         json_object_set(object, "rope_parameters", parameters) == 0 &&
         json_object_set_new(object, "rope_scaling", plain ? json_null() : json_deep_copy(parameters)) == 0;
+    if (longrope && original)
+        done = done && json_object_set(object, "original_max_position_embeddings", original) == 0;
     json_decref(parameters);
     return done;
 }
@@ -106,7 +110,7 @@ static json_t *make_config(const struct exported *exported)
                             json_string(export_family_text(&exported->family, "model_type"))) == 0 &&
         json_object_set_new(object, "torch_dtype", json_string(type)) == 0 &&
         json_object_set_new(object, "dtype", json_string(type)) == 0 &&
-        add_tokens(object, exported->call->vocabulary) && add_rotation(object, &exported->rotation);
+        add_tokens(object, exported->call->vocabulary) && add_rotation(object, exported);
     if (done)
         return object;
     json_decref(object);
@@ -244,7 +248,28 @@ static json_t *make_metadata(const struct exported *exported, float *factors, bo
     return NULL;
 }
 
-/* The list has room for one tensor more, the factors. */
+/* Adds the tensors of factors; the list has room for two more. */
+static rotary_status add_factors(const struct exported *exported, struct export_tensors *list,
+                                 const float *factors, rotary_error *error)
+{
+    const json_t *names = json_object_get(exported->family.form, "factors");
+    for (size_t i = 0; i < json_array_size(names); i++)
+        list->tensors[list->count++] =
+            (struct safetensor){.name = json_string_value(json_array_get(names, i)),
+                                .dtype = ROTARY_F32,
+                                .dimensions = 1,
+                                .shape = {rotary_rope_pairs(exported->rotation.plan)},
+                                .data = factors};
+    return json_array_size(names) > 0
+               ? ROTARY_OK
+               : rotary_fail(
+                     error, ROTARY_UNSUPPORTED,
+                     "%s: rope_type is %s, which llama.cpp does not have of models of type %s: wanted "
+                     "linear, dynamic, or yarn with its usual parameters",
+                     exported->call->where, exported->rotation.config.rope.rope_type,
+                     export_family_text(&exported->family, "architecture"));
+}
+
 static rotary_status write_gguf(const struct exported *exported, struct export_tensors *list,
                                 rotary_error *error)
 {
@@ -253,14 +278,11 @@ static rotary_status write_gguf(const struct exported *exported, struct export_t
     float *factors = calloc((size_t)pairs, sizeof *factors);
     bool has_factors = false;
     json_t *metadata = factors ? make_metadata(exported, factors, &has_factors) : NULL;
-    if (has_factors)
-        list->tensors[list->count++] = (struct safetensor){.name = "rope_freqs.weight",
-                                                           .dtype = ROTARY_F32,
-                                                           .dimensions = 1,
-                                                           .shape = {pairs},
-                                                           .data = factors};
-    rotary_status status = metadata ? gguf_replace(call->path, metadata, list->tensors, list->count, error)
-                                    : fail_memory(call, error);
+    rotary_status status = metadata ? ROTARY_OK : fail_memory(call, error);
+    if (status == ROTARY_OK && has_factors)
+        status = add_factors(exported, list, factors, error);
+    if (status == ROTARY_OK)
+        status = gguf_replace(call->path, metadata, list->tensors, list->count, error);
     json_decref(metadata);
     free(factors);
     return status;

@@ -138,9 +138,30 @@ static json_t *llama3_parameters(const struct export_rotation *rotation)
                      "high_freq_factor", plan->high_frequency_factor);
 }
 
-json_t *export_rotation_parameters(const struct export_rotation *rotation)
+/* Any scaling as a list of factors that holds for all lengths. */
+static json_t *listed_parameters(const struct export_rotation *rotation)
+{
+    const int64_t pairs = rotary_rope_pairs(rotation->plan);
+    const double *frequencies = rotary_rope_inverse_frequencies(rotation->plan);
+    json_t *list = json_array();
+    for (int64_t i = 0; i < pairs; i++)
+        json_array_append_new(list,
+                              json_real(pow(rotation->base, -(double)i / (double)pairs) / frequencies[i]));
+    const int64_t original = rotation->original > 0 ? rotation->original : 1;
+    return json_pack("{s:s, s:f, s:I, s:f, s:O, s:o}", "rope_type", "longrope", "rope_theta", rotation->base,
+                     "original_max_position_embeddings", (json_int_t)original, "attention_factor",
+                     rotary_rope_attention_factor(rotation->plan), "short_factor", list, "long_factor", list);
+}
+
+json_t *export_rotation_parameters(const struct export_rotation *rotation, bool longrope)
 {
     const rotary_rope_config *plan = &rotation->config.rope.plan;
+    const bool powers = plan->scaling == ROTARY_SCALING_NONE || plan->scaling == ROTARY_SCALING_NTK ||
+                        plan->scaling == ROTARY_SCALING_DYNAMIC_NTK;
+    if (longrope && powers)
+        return json_pack("{s:s, s:f}", "rope_type", "default", "rope_theta", rotation->base);
+    if (longrope && plan->scaling != ROTARY_SCALING_LONGROPE)
+        return listed_parameters(rotation);
     switch (plan->scaling) {
     case ROTARY_SCALING_LINEAR:
         return json_pack("{s:s, s:f, s:f}", "rope_type", "linear", "rope_theta", rotation->base, "factor",

@@ -26,6 +26,7 @@ struct export_source {
     int index;              /* of the parameter */
     int64_t first, columns; /* of its rows; columns of a vector are 1 */
     rotary_dtype dtype;
+    float offset; /* added to each element */
     /* Of projections to heads; head_dim 0: of another, whose rows stay in their order. */
     int64_t head_dim, rotary_dim, heads, rotated_rows; /* rows before that one are of queries and keys */
     enum fused fused;
@@ -83,7 +84,7 @@ static rotary_status fetch(void *context, size_t first, void *to, size_t count, 
         next = next > end ? end : next;
         status = read_part_of_row(source, at, next - at, block, error);
         for (int64_t i = at; i < next && status == ROTARY_OK; i++)
-            rotary_set_element(to, i - begin, source->dtype, block[i - at]);
+            rotary_set_element(to, i - begin, source->dtype, block[i - at] + source->offset);
     }
     return status;
 }
@@ -168,6 +169,8 @@ static void add_tensor(struct export_tensors *list, const struct export_tensors_
                                      .first = first,
                                      .columns = vector ? 1 : row->columns,
                                      .dtype = vector && call->vectors_f32 ? ROTARY_F32 : call->dtype};
+    if (row->initial == INITIAL_ONE) /* the gain of a norm */
+        source->offset = (float)json_number_value(json_object_get(call->family->form, "norm_offset"));
     snprintf(source->name, NAME_BYTES, "%s", name);
     set_heads(source, call, module);
     list->tensors[list->count++] = (struct safetensor){.name = source->name,
@@ -205,7 +208,7 @@ static rotary_status add_parameter(struct export_tensors *list, const struct exp
 rotary_status export_tensors_make(struct export_tensors *list, const struct export_tensors_call *call,
                                   const char *where, rotary_error *error)
 {
-    const size_t max = PARTS * (size_t)call->parameters->count + 1; /* and one that a file may add */
+    const size_t max = PARTS * (size_t)call->parameters->count + 2; /* and two that a file may add */
     struct export_tensors made = {.tensors = calloc(max, sizeof *made.tensors),
                                   .sources = calloc(max, sizeof *made.sources)};
     rotary_status status =

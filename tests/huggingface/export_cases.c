@@ -10,6 +10,9 @@
 #define NEOX                                                                                                 \
     "\"norm\":\"layer_norm\",\"bias\":true,\"output_bias\":false,"                                           \
     "\"num_key_value_heads\":4"
+#define GEMMA                                                                                                \
+    "\"norm_position\":\"both\",\"hidden_act\":\"geglu_tanh\",\"scale_embedding\":true,"                     \
+    "\"tie_word_embeddings\":true"
 #define LISTS                                                                                                \
     "\"short_factor\":[1.0,1.25,1.5,2.0],\"long_factor\":[1.0,2.0,4.0,8.0],"                                 \
     "\"original_max_position_embeddings\":16"
@@ -58,6 +61,26 @@ const struct export_case export_cases[] = {
     {"qwen2_interleaved", "{\"attention_bias\":\"true\",\"pairing\":\"interleaved\"}", ROTARY_F32, true},
     {"qwen3", "{\"query_key_norm\":\"head\",\"pairing\":\"interleaved\",\"head_dim\":16}", ROTARY_F32, true},
     {"olmo2", "{\"query_key_norm\":\"all\",\"norm_position\":\"output\",\"pairing\":\"interleaved\"}",
+     ROTARY_F32, true},
+    {"phi3", "{\"partial_rotary_factor\":0.5}", ROTARY_F32, true},
+    {"phi3_longrope",
+     "{\"partial_rotary_factor\":0.5,\"rope_scaling\":{\"rope_type\":\"longrope\",\"short_factor\":[1.0,1.25]"
+     ","
+     "\"long_factor\":[1.0,4.0],\"original_max_position_embeddings\":16}}",
+     ROTARY_F32, true},
+    {"phi3_llama3",
+     "{\"partial_rotary_factor\":0.75,\"pairing\":\"interleaved\",\"rope_scaling\":{\"rope_type\":"
+     "\"llama3\",\"factor\":8.0,\"low_freq_factor\":1.0,\"high_freq_factor\":4.0,"
+     "\"original_max_position_embeddings\":32}}",
+     ROTARY_F32, true},
+    {"gemma2",
+     "{" GEMMA ",\"layer_types\":[\"sliding_attention\",\"full_attention\"],\"sliding_window\":7,"
+     "\"attn_logit_softcapping\":2.0,\"final_logit_softcapping\":3.0}",
+     ROTARY_F32, true},
+    {"gemma2_full", "{" GEMMA ",\"query_pre_attn_scalar\":5.0}", ROTARY_F32, false},
+    {"qwen2_yarn",
+     "{\"attention_bias\":\"true\",\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4.0,"
+     "\"original_max_position_embeddings\":16}}",
      ROTARY_F32, true},
     {"neox",
      "{" NEOX ",\"hidden_act\":\"gelu\",\"parallel_residual\":\"two_norms\",\"partial_rotary_factor\":0.5}",

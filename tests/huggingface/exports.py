@@ -77,13 +77,15 @@ def compare_gguf(folder):
             values = interleaved(values, heads)
         if architecture == "llama" and ".k_proj." in name:
             values = interleaved(values, int(number(architecture + ".attention.head_count_kv")))
-        if ".query_key_value." in name:
+        if ".query_key_value." in name:  # of one head after another
             values = stacked(values, heads)
+        if architecture == "gemma2" and name.endswith("norm.weight"):
+            values = values + 1
         wanted[theirs + "." + kind] = values
     assert reader.alignment == 32
     for tensor in reader.tensors:
         got = gguf_tensor(tensor)
-        if tensor.name == "rope_freqs.weight":
+        if tensor.name.startswith("rope_f"):
             continue
         value = wanted.pop(tensor.name)
         if value.ndim == 1:

@@ -16,7 +16,7 @@ import tempfile
 import numpy as np
 
 # Logits are 5 at most. Matrices of bfloat16 and float16 are multiplied with activations of that type; GELU is a table of f16.
-BOUNDS = {"llama_bf16": 0.2, "llama_f16": 2e-2, "neox": 5e-3, "neox_tanh": 5e-3, "neox_sequential": 5e-3}
+BOUNDS = {"llama_bf16": 0.2, "llama_f16": 2e-2, "neox": 5e-3, "neox_tanh": 5e-3, "gemma2": 5e-3, "neox_sequential": 5e-3}
 BOUND = 5e-5
 
 

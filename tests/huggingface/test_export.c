@@ -162,7 +162,8 @@ static const struct refusal refusals[] = {
     {"{\"norm_position\":\"post\"}", EXPORT_HUGGINGFACE, "norm_position is \"post\"|wanted \"pre\""},
     {"{\"hidden_act\":\"relu\"}", EXPORT_GGUF, "hidden_act is \"relu\"|wanted \"swiglu\""},
     {"{\"output_bias\":\"true\"}", EXPORT_HUGGINGFACE, "output_bias is true|wanted false"},
-    {"{\"partial_rotary_factor\":0.5}", EXPORT_HUGGINGFACE, "partial_rotary_factor is 0.5|wanted 1"},
+    {"{\"partial_rotary_factor\":0.5,\"attention_bias\":\"true\"}", EXPORT_HUGGINGFACE,
+     "partial_rotary_factor is 0.5|wanted 1"},
     {"{\"scale_embedding\":true}", EXPORT_HUGGINGFACE, "scale_embedding is true|wanted false"},
     {"{\"randomized_positions\":128}", EXPORT_HUGGINGFACE, "randomized_positions is 128|wanted 0"},
     {"{\"no_rope_layers\":[1,0]}", EXPORT_HUGGINGFACE, "no_rope_layers is [1, 0]|wanted null"},
@@ -175,6 +176,14 @@ static const struct refusal refusals[] = {
      "hidden_size is 30|wanted a multiple of num_attention_heads"},
     {"{\"norm\":\"layer_norm\",\"hidden_act\":\"gelu\",\"bias\":true,\"output_bias\":\"false\"}", EXPORT_GGUF,
      "num_key_value_heads is 2|wanted num_attention_heads"},
+    {"{\"norm_position\":\"both\",\"hidden_act\":\"geglu_tanh\",\"scale_embedding\":true,\"tie_word_"
+     "embeddings\":true,"
+     "\"attn_logit_softcapping\":2.0,\"final_logit_softcapping\":3.0}",
+     EXPORT_GGUF, "layer_types is null|every other layer|wanted sliding_attention, full_attention and so on"},
+    {"{\"norm_position\":\"both\",\"hidden_act\":\"geglu_tanh\",\"scale_embedding\":true,\"query_pre_attn_"
+     "scalar\":"
+     "5.5}",
+     EXPORT_HUGGINGFACE, "query_pre_attn_scalar is 5.5|wanted a whole number"},
     {"{\"rope_scaling\":{\"rope_type\":\"proportional\",\"factor\":2.0}}", EXPORT_HUGGINGFACE,
      "case: rope_type is proportional"},
     {"{\"rope_parameters\":{\"rope_theta\":1e4,\"pair_factors\":[1.0,2.0,3.0,4.0]}}", EXPORT_GGUF,
@@ -185,6 +194,26 @@ static const struct refusal refusals[] = {
     {"{\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":4.0,\"attention_factor\":2.0}}", EXPORT_GGUF,
      "\"attention_factor\" is not 1"},
 };
+
+/* Models of this type have no factors of frequencies in llama.cpp. */
+static void test_factors(void)
+{
+    const struct export_case row = {
+        .name = "case",
+        .settings =
+            "{\"attention_bias\":\"true\",\"rope_scaling\":{\"rope_type\":\"llama3\",\"factor\":8.0,"
+            "\"low_freq_factor\":1.0,\"high_freq_factor\":4.0,\"original_max_position_embeddings\":32}}"};
+    struct export_model model;
+    rotary_error error = {0};
+    check_about("factors");
+    require(export_case_make(&row, &backend, &model, &error), &error);
+    CHECK(export_case_write(&row, &model, EXPORT_GGUF, scratch_path("factors.gguf"), &error) ==
+          ROTARY_UNSUPPORTED);
+    CHECK_WORDS(error.message,
+                "case: rope_type is llama3|models of type qwen2|wanted linear, dynamic, or yarn");
+    CHECK(!file_exists(scratch_path("factors.gguf")));
+    transformer_destroy(model.transformer);
+}
 
 static void test_refusal(const struct refusal *refusal)
 {
@@ -208,6 +237,7 @@ int main(void)
         test_case(&export_cases[i]);
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
         test_refusal(&refusals[i]);
+    test_factors();
     backend_destroy(&backend);
     return check_report();
 }
