@@ -120,7 +120,7 @@ json_t *label_data_json(const struct label_data *data, enum task_split split)
 
 static void print_scores(const char *name, const struct label_scores *scores)
 {
-    printf("  %-14s", name);
+    printf("  %-16s", name);
     const char *separator = "";
     for (int i = 0; i < LABEL_SCORES; i++)
         if (!isnan(scores->values[i])) {
@@ -140,7 +140,7 @@ static void report_baselines(const struct label_baselines *found, const struct l
                task_split_names[split]);
     else
         json_object_set_new(all, task_split_names[split], json_object());
-    for (int i = 0; i < LABEL_BASELINES; i++)
+    for (int i = 0; i < label_baseline_count(choices); i++)
         if (all)
             json_object_set_new(json_object_get(all, task_split_names[split]),
                                 label_baseline_name(i, choices), metrics_labels_json(&found->scores[i]));

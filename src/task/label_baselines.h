@@ -12,20 +12,25 @@ enum label_baseline {
     BASELINE_MAJORITY, /* the most frequent class of training, or its mean number */
     BASELINE_WORDS, /* a linear model of the words of the training texts; of choices the one that is the most
                        similar to the text (score/tfidf.h) */
+    BASELINE_EMBEDDINGS, /* of choices alone: the most similar by averaged word embeddings
+                            (score/word_vectors.h) */
     LABEL_BASELINES
 };
-/* As in JSON, and "majority", "bag of words", or of texts with choices "TF-IDF". */
+/* How many there are, the first ones of the list. */
+int label_baseline_count(bool choices);
+/* As in JSON, and "majority", "bag of words", or of texts with choices "TF-IDF" and "word embeddings". */
 const char *label_baseline_name(int baseline, bool choices);
 const char *label_baseline_title(int baseline, bool choices);
 
 struct label_baselines {
     struct label_scores scores[LABEL_BASELINES];
-    /* What they predict for each example of the split: classes, of a regression values; the other is NULL. */
+    /* What they predict for each example of the split: classes, of a regression values; what is not is NULL.
+     */
     int32_t *classes[LABEL_BASELINES];
     double *values[LABEL_BASELINES];
 };
 
-/* Scores both on a split that has examples. The caller frees them. */
+/* Scores all that there are on a split that has examples. The caller frees them. */
 struct labelled_corpus;
 struct label_baselines_call {
     const struct labelled_corpus *corpus;

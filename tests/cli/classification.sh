@@ -33,7 +33,7 @@ small="$model $files --set sequence_length=16"
     says "validation: 31 texts: "
     says "test: 17 texts: "
     says "baselines on 31 validation examples"
-    says "  bag of words  accuracy 100.00"
+    says "  bag of words    accuracy 100.00"
     [ "$(grep -cE '^  targets  (good|bad)$' out)" = 3 ] || complain "not three rows with a label"
     does 0 data classification $small --rows 3 --baselines --json
     has splits.training.examples 120
@@ -123,7 +123,8 @@ small="$model $files --set sequence_length=16"
     sed '5s/was/was was was was was was was/' text/dev.tsv >text/long.tsv
     does 0 data classification $choices --rows 2 --baselines
     says "training: 120 texts with choices: "
-    says "  TF-IDF        accuracy "
+    says "  TF-IDF          accuracy "
+    says "  word embeddings accuracy "
     [ "$(grep -cE '^  targets  [12]$' out)" = 2 ] || complain "not two rows with a choice"
     does 0 train classification $choices --steps 60 --set learning_rate=0.02 --set batch_tokens=0 --set batch_size=1 \
         --set gradient_accumulation_steps=4 --set classification_validation=long.tsv --out choices --json
