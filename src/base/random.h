@@ -37,6 +37,7 @@ enum rotary_random_stream {
     ROTARY_STREAM_SPLIT = 16,      /* of a labelled corpus; the seed is a hash of a text */
     ROTARY_STREAM_LABEL = 17,      /* labels of sentences that are made up; step is the split */
     ROTARY_STREAM_SUBSPACE = 19,   /* that the search for eigenvectors begins with */
+    ROTARY_STREAM_WINDOW = 20,     /* where windows of a text begin */
 };
 
 /* The four words of a block. */

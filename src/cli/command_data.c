@@ -106,7 +106,8 @@ static rotary_status plan(const struct invocation *invocation, struct data_plan 
 static void print_tokens(const struct tokenizer *tokenizer, const int32_t *tokens, int64_t count)
 {
     const bool apart =
-        tokenizer_kind(tokenizer) == TOKENIZER_WORDS || tokenizer_kind(tokenizer) == TOKENIZER_SENTENCEPIECE;
+        !tokenizer_has_spaces(tokenizer) && (tokenizer_kind(tokenizer) == TOKENIZER_WORDS ||
+                                             tokenizer_kind(tokenizer) == TOKENIZER_SENTENCEPIECE);
     const char *separator = apart ? " " : "";
     for (int64_t i = 0; i < count && tokens[i] != BATCH_IGNORED; i++) {
         const struct token_text text = tokenizer_text(tokenizer, tokens[i]);
@@ -133,13 +134,15 @@ static void print_targets(const struct task *task, const struct data_arrays *dat
     const struct tokenizer *tokenizer = task_tokenizer(task);
     const int32_t *targets = data_arrays_row(data, DATA_TARGETS, row),
                   *mask = data_arrays_row(data, DATA_MASK, row);
-    int64_t counted = 0;
+    int64_t counted = 0, last = -1;
     if (print_label(task, data, row))
         return;
-    for (int64_t i = 0; i < data->time; i++)
+    for (int64_t i = 0; i < data->time; i++) {
         counted += mask[i];
-    if (counted == data->time) {
-        print_tokens(tokenizer, targets, data->time);
+        last = mask[i] ? i : last;
+    }
+    if (counted == last + 1) { /* of a row that may be shorter than others */
+        print_tokens(tokenizer, targets, counted);
         return;
     }
     for (int64_t i = 0; i < data->time; i++)
@@ -160,6 +163,9 @@ static void print_documents(const struct task *task)
                    task_split_names[split], (long long)counts.pairs, (long long)counts.too_long,
                    (long long)task_examples(task, (enum task_split)split), (long long)counts.target_tokens,
                    (long long)counts.longest_target);
+        if (counts.text_bytes > 0)
+            printf("    %lld bytes of text, %.2f of them a token\n", (long long)counts.text_bytes,
+                   (double)counts.text_bytes / (double)counts.target_tokens);
     }
     printf("vocabulary: %lld tokens\n", (long long)task_vocabulary(task).target);
 }
@@ -256,10 +262,13 @@ static json_t *array_json(const struct data_arrays *data, int array)
 static json_t *documents_json(const struct task *task, enum task_split split)
 {
     const struct task_counts counts = task_counts(task, split);
-    return json_pack("{s:I, s:I, s:I, s:I, s:I}", "documents", (json_int_t)counts.pairs, "cut",
-                     (json_int_t)counts.too_long, "sequences", (json_int_t)task_examples(task, split),
-                     "tokens", (json_int_t)counts.target_tokens, "longest",
-                     (json_int_t)counts.longest_target);
+    json_t *object =
+        json_pack("{s:I, s:I, s:I, s:I, s:I}", "documents", (json_int_t)counts.pairs, "cut",
+                  (json_int_t)counts.too_long, "sequences", (json_int_t)task_examples(task, split), "tokens",
+                  (json_int_t)counts.target_tokens, "longest", (json_int_t)counts.longest_target);
+    if (object && counts.text_bytes > 0)
+        json_object_set_new(object, "bytes", json_integer(counts.text_bytes));
+    return object;
 }
 
 static json_t *pairs_json(const struct task *task, enum task_split split)
@@ -403,7 +412,8 @@ const struct command command_data = {
         "count is "
         "-1, with 0 in the mask. Of problems it writes [2, rows, time], prompts and answers, with -1 after "
         "their ends. The ids are places in \"vocabulary\" of a run's config.json. Of the tasks "
-        "translation and masked it prints first what became of the text of their files; of translation also "
+        "translation, masked and language it prints first what became of the text of their files; of "
+        "translation also "
         "the source, which is a fourth array. -1 follows the end of a shorter row of tokens or of source.",
     .example = "rotary data index --seed 3 --step 20 --output batch.npy\n"
                "in Python, tokens, targets, mask = numpy.load(\"batch.npy\") is then what step 20 of "

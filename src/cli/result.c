@@ -62,6 +62,10 @@ json_t *result_evaluation_json(const struct evaluation *evaluation)
             object, "interval",
             json_pack("{s:f, s:f, s:f}", "level", 0.95, "low", interval.low, "high", interval.high));
     }
+    if (object && evaluation->bits_per_byte > 0)
+        json_object_update_new(object,
+                               json_pack("{s:o, s:f}", "perplexity", result_number(exp(evaluation->loss)),
+                                         "bits_per_byte", evaluation->bits_per_byte));
     if (object && evaluation->translated > 0)
         json_object_update_new(object, json_pack("{s:f, s:I, s:s}", "bleu", evaluation->bleu, "translated",
                                                  (json_int_t)evaluation->translated, "signature",
@@ -123,8 +127,10 @@ void result_print_evaluation(const struct evaluation *evaluation)
                (long long)evaluation->test.translated);
     if (evaluation->translated > 0)
         printf("BLEU %.2f of %lld sentences, ", evaluation->bleu, (long long)evaluation->translated);
-    printf("validation loss %.4f, %.1f%% of tokens correct\n", evaluation->loss,
-           100.0 * evaluation->accuracy);
+    printf("validation loss %.4f, ", evaluation->loss);
+    if (evaluation->bits_per_byte > 0)
+        printf("perplexity %.4g, %.4f bits per byte, ", exp(evaluation->loss), evaluation->bits_per_byte);
+    printf("%.1f%% of tokens correct\n", 100.0 * evaluation->accuracy);
 }
 
 rotary_status result_print_comparison(const struct comparison *comparison, const char *page,

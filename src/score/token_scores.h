@@ -11,15 +11,17 @@
 struct token_sums {
     double total;             /* of the losses, in nats */
     int64_t counted, correct; /* tokens; those whose argmax is the target */
+    int64_t bytes;            /* of the text that they are; 0: it is not known */
 };
 
 struct token_scores {
-    double loss;       /* mean, nats per token */
-    double perplexity; /* exp(loss) */
-    double accuracy;   /* share of the tokens whose argmax is the target */
+    double loss;          /* mean, nats per token */
+    double perplexity;    /* exp(loss) */
+    double accuracy;      /* share of the tokens whose argmax is the target */
+    double bits_per_byte; /* total / ln 2 / bytes; 0: the bytes are not known */
 };
 
-/* The scores of sums; all NaN if no token was counted: there is nothing to say then. */
+/* The scores of sums; all NaN but bits_per_byte if no token was counted: there is nothing to say then. */
 struct token_scores token_scores(struct token_sums sums);
 
 #endif

@@ -11,9 +11,8 @@
 #include "task/masked.h"
 
 #include "base/fail.h"
+#include "task/example_fill.h"
 #include "task/masking.h"
-#include "task/permutation.h"
-#include "text/sentencepiece.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,46 +21,19 @@ static const char *const tokenizers[] = {"words", "characters", "sentencepiece",
 
 #define MEMBER(member) offsetof(struct masked_options, member)
 static const struct setting table[] = {
-    {"masked_data", SETTING_TEXT, MEMBER(data),
-     .help = "folder of the texts of the masked task; empty: English sentences are made up"},
-    {"masked_cache", SETTING_TEXT, MEMBER(cache),
-     .help = "folder of files with the text of the masked task as tokens; empty: beside the text"},
-    {"masked_documents", SETTING_INTEGER, MEMBER(documents), 1, 1 << 24, NULL,
-     .help = "documents to train on that the masked task makes up, of 4 to 11 sentences"},
-    {"masked_held_out", SETTING_INTEGER, MEMBER(held_out), 1, 1 << 20, NULL,
-     .help = "documents for validation, and as many for test, that the masked task makes up"},
-    {"masked_train", SETTING_TEXT, MEMBER(splits[TASK_TRAINING]),
-     .help = "files in masked_data to train on, separated by commas; of a folder all that it has"},
-    {"masked_validation", SETTING_TEXT, MEMBER(splits[TASK_VALIDATION]),
-     .help = "files to validate on; empty: one document in 50 is held out from training"},
-    {"masked_test", SETTING_TEXT, MEMBER(splits[TASK_TEST]),
-     .help = "files of the test set of the masked task; empty: there is none"},
-    {"masked_boundary", SETTING_CHOICE, MEMBER(boundary), .choices = document_boundary_names,
-     .help = "where documents of the masked task end: at blank lines, lines or files"},
-    {"masked_tokenizer", SETTING_CHOICE, MEMBER(tokenizer), .choices = tokenizers,
-     .help = "how the text of the masked task becomes tokens"},
-    {"masked_vocabulary", SETTING_TEXT, MEMBER(vocabulary),
-     .help = "file of the tokenizer of masked_tokenizer file; it has a mask"},
-    {"masked_min_frequency", SETTING_INTEGER, MEMBER(min_frequency), 1, 1 << 20, NULL,
-     .help = "occurrences in the training text that make a word part of the vocabulary of the masked task"},
-    {"masked_model_type", SETTING_CHOICE, MEMBER(model), .choices = sentencepiece_model_names,
-     .help = "SentencePiece model of the masked task"},
-    {"masked_vocab_size", SETTING_INTEGER, MEMBER(vocab_size), 16, 1 << 20, NULL,
-     .help = "tokens of a SentencePiece vocabulary of the masked task"},
+    TEXT_CORPUS_SETTINGS("masked", struct masked_options, "one document in 50"),
+    TEXT_VOCABULARY_SETTINGS("masked", struct masked_options, tokenizers, "a mask"),
     {"masked_probability", SETTING_REAL, MEMBER(probability), 0.001, 0.999, NULL,
      .help = "share of the tokens that are to be predicted"},
     {"masked_whole_words", SETTING_BOOLEAN, MEMBER(whole_words),
      .help = "all tokens of a word are to be predicted, or none"},
 };
 static const struct masked_options defaults = {
-    .documents = 4000,
-    .held_out = 200,
-    .splits = {"train.txt", "valid.txt", ""},
-    .boundary = DOCUMENT_BLANK_LINE,
-    .tokenizer = MASKED_WORDS,
-    .min_frequency = 2,
-    .model = SENTENCEPIECE_BPE,
-    .vocab_size = 8000,
+    .corpus = TEXT_CORPUS_DEFAULTS,
+    .vocabulary = {.tokenizer = TEXT_WORDS,
+                   .min_frequency = 2,
+                   .model = SENTENCEPIECE_BPE,
+                   .vocab_size = 8000},
     .probability = 0.15,
 };
 
@@ -77,56 +49,29 @@ static const struct masked_options *options_of(const struct task_config *config)
 
 /* ---- settings ---- */
 
-/* Keys of files, and of the text that is made up in their place. */
-static const char *excluding_text(const struct masked_options *options, const char *key, const char **wanted)
+struct text_corpus masked_corpus(const struct task_config *config)
 {
-    static const char *const of_files[] = {"masked_train",    "masked_validation", "masked_test",
-                                           "masked_boundary", "masked_cache",      NULL},
-                             *const of_made[] = {"masked_documents", "masked_held_out", NULL};
-    const bool made = options->data[0] == '\0';
-    if (!is_one_of(key, made ? of_files : of_made))
-        return NULL;
-    *wanted = made ? "a folder in masked_data" : "no masked_data";
-    return "masked_data";
+    return (struct text_corpus){task_names[TASK_MASKED], &options_of(config)->corpus};
 }
 
-/* Keys of one kind of tokenizer. Words and characters are whole. */
-static const char *excluding_tokenizer(const struct masked_options *options, const char *key,
-                                       const char **wanted)
+/* Words and characters are whole. */
+static const char *excluding_words(const struct masked_options *options, const char *key, const char **wanted)
 {
-    enum {
-        PIECES = 1U << MASKED_SENTENCEPIECE,
-        COUNTED = 1U << MASKED_WORDS | 1U << MASKED_CHARACTERS,
-        OF_A_FILE = 1U << MASKED_FILE
-    };
-    static const struct tokenizer_key rows[] = {
-        {"masked_vocabulary", OF_A_FILE, "masked_tokenizer file"},
-        {"masked_min_frequency", COUNTED, "masked_tokenizer words or characters"},
-        {"masked_model_type", PIECES, "masked_tokenizer sentencepiece"},
-        {"masked_vocab_size", PIECES, "masked_tokenizer sentencepiece"},
-        {"masked_whole_words", PIECES | OF_A_FILE, "masked_tokenizer sentencepiece"}};
-    return tokenizer_excluding_key("masked_tokenizer", rows, sizeof rows / sizeof *rows, options->tokenizer,
-                                   key, wanted);
+    const int tokenizer = options->vocabulary.tokenizer;
+    const bool whole = tokenizer == TEXT_WORDS || tokenizer == TEXT_CHARACTERS;
+    if (strcmp(key, "masked_whole_words") != 0 || !whole)
+        return NULL;
+    *wanted = "the tokenizer sentencepiece";
+    return "masked_tokenizer";
 }
 
 static const char *excluding_key(const struct task_config *config, const char *key, const char **wanted)
 {
-    const char *other = excluding_text(options_of(config), key, wanted);
-    return other ? other : excluding_tokenizer(options_of(config), key, wanted);
-}
-
-static rotary_status check_options(const struct masked_options *options, rotary_error *error)
-{
-    if (options->data[0] && !options->splits[TASK_TRAINING][0])
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "masked_train is empty: wanted names of files in masked_data, which is %s",
-                           options->data);
-    if (options->tokenizer == MASKED_FILE && !options->vocabulary[0])
-        return rotary_fail(
-            error, ROTARY_INVALID_ARGUMENT,
-            "masked_vocabulary is empty: wanted the file of a tokenizer, as masked_tokenizer is "
-            "file");
-    return ROTARY_OK;
+    const struct masked_options *options = options_of(config);
+    const char *other = text_corpus_excluding(&options->corpus, "masked_data", key, wanted);
+    if (!other)
+        other = text_vocabulary_excluding(&options->vocabulary, "masked_tokenizer", key, wanted);
+    return other ? other : excluding_words(options, key, wanted);
 }
 
 /* ---- creation ---- */
@@ -145,10 +90,15 @@ static rotary_status read_splits(struct task *task, struct masked *masked, rotar
 
 static rotary_status create(struct task *task, rotary_error *error)
 {
+    const struct text_vocabulary_call vocabulary = {.corpus = masked_corpus(&task->config),
+                                                    .options = &options_of(&task->config)->vocabulary,
+                                                    .mask = true};
     task->shape.lengths = true;
-    rotary_status status = check_options(options_of(&task->config), error);
+    rotary_status status = text_corpus_check(vocabulary.corpus, error);
     if (status == ROTARY_OK)
-        status = masked_vocabulary(task, error);
+        status = text_vocabulary_check(&vocabulary, error);
+    if (status == ROTARY_OK)
+        status = text_vocabulary_find(task, &vocabulary, error);
     if (status != ROTARY_OK || task->request.need > TASK_HELD_OUT)
         return status;
     struct masked *masked = calloc(1, sizeof *masked);
@@ -203,28 +153,15 @@ static void fill_example(const struct task *task, const struct example_place *pl
                   sequence.count + 2);
 }
 
-static void fill(const struct task *task, const struct task_place *place, const struct task_row *row)
-{
-    const int64_t count = examples(task, place->split);
-    const bool training = place->split == TASK_TRAINING;
-    const struct example_place read = {.split = place->split,
-                                       .index = training ? corpus_training_example(place, count).index
-                                                         : place->row % count,
-                                       .seed = place->seed,
-                                       .ordinal = place->ordinal};
-    const int64_t length = example(task, place->split, read.index).target_count;
-    const int32_t padding = tokenizer_special(task->tokenizer).padding;
-    fill_example(task, &read, &(struct example_row){.tokens = row->tokens, .classes = row->classes});
-    for (int64_t i = length; i < task->shape.time; i++) {
-        row->tokens[i] = padding >= 0 ? padding : 0;
-        row->classes[i] = BATCH_IGNORED;
-    }
-    *row->length = (int32_t)length;
-}
-
 static struct task_counts counts(const struct task *task, enum task_split split)
 {
     return split_of(task, split)->counts;
+}
+
+static rotary_status text_hash(const struct task_config *config, enum task_split split, uint64_t *hash,
+                               rotary_error *error)
+{
+    return text_corpus_hash(masked_corpus(config), split, hash, error);
 }
 
 static const char *const locations[] = {"masked_data", "masked_cache", NULL};
@@ -237,12 +174,12 @@ const struct kind kind_masked = {
     .excluding_key = excluding_key,
     .create = create,
     .destroy = destroy,
-    .fill = fill,
+    .fill = example_fill,
     .examples = examples,
     .example = example,
     .fill_example = fill_example,
     .counts = counts,
-    .text_hash = masked_text_hash,
+    .text_hash = text_hash,
     .locations = locations,
     .encoder = true,
 };

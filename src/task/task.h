@@ -202,6 +202,7 @@ struct task_counts {
     int64_t too_long; /* a side has more tokens than a sequence: left out of training, cut elsewhere */
     int64_t source_tokens, target_tokens; /* of the examples: the sums of their counts */
     int64_t longest_source, longest_target;
+    int64_t text_bytes; /* of the text whose tokens are all predicted once; 0: it is not known */
 };
 struct task_counts task_counts(const struct task *task, enum task_split split);
 

@@ -24,6 +24,7 @@ rotary_status bytes_create(struct tokenizer **tokenizer, rotary_error *error)
         .type = &tokenizer_bytes,
         .size = SIZE,
         .special = {.padding = PADDING, .unknown = -1, .begin = BEGIN, .end = END, .mask = -1},
+        .spaces = true,
     };
     for (int byte = 0; byte < PADDING; byte++)
         bytes->byte[byte] = (char)byte;

@@ -74,7 +74,7 @@ static rotary_status begin_document(struct tokenisation *run, const struct secti
     run->place.document_file = run->place.file;
     run->place.document_line = run->place.line + document->line;
     run->place.document_token = token;
-    return token_writer_begin(writer, document->token, error);
+    return token_writer_begin(writer, (struct token_file_begin){document->token, document->byte}, error);
 }
 
 /* A section may continue what is no document: the rest of a line that began with very many spaces. */
@@ -95,7 +95,7 @@ static rotary_status add_section(struct tokenisation *run, const struct slot *sl
     rotary_status status = ROTARY_OK;
     const bool begins = begins_with_document(run, tokens);
     if (begins)
-        status = begin_document(run, &(struct section_document){0, 0}, error);
+        status = begin_document(run, &(struct section_document){0, 0, 0}, error);
     for (int64_t i = 0; i < tokens->count && status == ROTARY_OK; i++)
         status = begin_document(run, &tokens->documents[i], error);
     if (status == ROTARY_OK)

@@ -146,7 +146,7 @@ static bool begin_document(struct section_tokens *tokens, int64_t line)
         return false;
     }
     tokens->documents = larger;
-    tokens->documents[tokens->count++] = (struct section_document){tokens->list.count, line};
+    tokens->documents[tokens->count++] = (struct section_document){tokens->list.count, tokens->bytes, line};
     return true;
 }
 

@@ -10,8 +10,8 @@
 
 /* A document that begins in the section. */
 struct section_document {
-    int64_t token; /* its first one, in those of the section */
-    int64_t line;  /* line ends, or records, before it in the section */
+    int64_t token, byte; /* its first ones, in those of the section, and of its documents' text */
+    int64_t line;        /* line ends, or records, before it in the section */
 };
 
 /* Memory that is used again for one section after another. */

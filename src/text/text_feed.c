@@ -2,7 +2,6 @@
 #include "text/text_feed.h"
 
 #include "base/fail.h"
-#include "base/integer.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -21,46 +20,9 @@ enum text_format text_format_of(const char *path, enum compression *compression)
 {
     size_t length;
     *compression = compression_of(path, &length);
+    if (ends_in(path, length, ".xml"))
+        return TEXT_WIKI;
     return ends_in(path, length, ".jsonl") || ends_in(path, length, ".ndjson") ? TEXT_JSONL : TEXT_PLAIN;
-}
-
-/* ---- growing text ---- */
-
-void text_bytes_free(struct text_bytes *bytes)
-{
-    free(bytes->bytes);
-    *bytes = (struct text_bytes){.bytes = NULL};
-}
-
-/* Room for `wanted` bytes behind those that are there, which move to the front. */
-static rotary_status reserve(struct text_bytes *text, int64_t wanted, const char *path, rotary_error *error)
-{
-    if (text->capacity - text->count >= wanted)
-        return ROTARY_OK;
-    text->count -= text->first;
-    if (text->first > 0)
-        memmove(text->bytes, text->bytes + text->first, (size_t)text->count);
-    text->first = 0;
-    if (text->capacity - text->count >= wanted)
-        return ROTARY_OK;
-    const int64_t capacity = max_i64(2 * text->capacity, text->count + wanted);
-    char *larger = realloc(text->bytes, (size_t)capacity);
-    if (!larger)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", path);
-    text->bytes = larger;
-    text->capacity = capacity;
-    return ROTARY_OK;
-}
-
-static rotary_status append(struct text_bytes *text, const char *bytes, int64_t count, const char *path,
-                            rotary_error *error)
-{
-    rotary_status status = reserve(text, count, path, error);
-    if (status != ROTARY_OK || count == 0)
-        return status;
-    memcpy(text->bytes + text->count, bytes, (size_t)count);
-    text->count += count;
-    return ROTARY_OK;
 }
 
 /* ---- files ---- */
@@ -74,19 +36,24 @@ rotary_status text_feed_open(struct text_feed *feed, const char *path, enum text
                              enum compression compression, const char *field, rotary_error *error)
 {
     *feed = (struct text_feed){.path = path, .field = text_feed_field(field), .format = format};
-    return decompressed_open(&feed->file, path, compression, error);
+    rotary_status status = decompressed_open(&feed->file, path, compression, error);
+    if (status == ROTARY_OK && format == TEXT_WIKI)
+        status = wiki_dump_create(&feed->dump, path, error);
+    return status;
 }
 
 void text_feed_close(struct text_feed *feed)
 {
     decompressed_close(&feed->file);
+    wiki_dump_destroy(feed->dump);
+    feed->dump = NULL;
     text_bytes_free(&feed->read);
 }
 
 static rotary_status read_more(struct text_feed *feed, struct text_bytes *text, rotary_error *error)
 {
     size_t got = 0;
-    rotary_status status = reserve(text, READ_BYTES, feed->path, error);
+    rotary_status status = text_bytes_reserve(text, READ_BYTES, feed->path, error);
     if (status == ROTARY_OK)
         status = decompressed_read(&feed->file, text->bytes + text->count, READ_BYTES, &got, error);
     text->count += (int64_t)got;
@@ -138,7 +105,8 @@ static rotary_status add_field(const struct text_feed *feed, const json_t *objec
     if (!json_is_string(value))
         return rotary_fail(error, ROTARY_BAD_FILE, "%s, line %lld: wanted an object with a text \"%.80s\"",
                            feed->path, (long long)feed->lines, feed->field);
-    return append(text, json_string_value(value), (int64_t)json_string_length(value), feed->path, error);
+    return text_bytes_append(text, json_string_value(value), (int64_t)json_string_length(value), feed->path,
+                             error);
 }
 
 static rotary_status add_record(struct text_feed *feed, struct text_bytes *text, bool *more,
@@ -163,11 +131,27 @@ static rotary_status add_record(struct text_feed *feed, struct text_bytes *text,
                                       (long long)feed->lines, reason.text);
         json_decref(object);
     }
-    return status == ROTARY_OK ? append(text, "", 1, feed->path, error) : status;
+    return status == ROTARY_OK ? text_bytes_append(text, "", 1, feed->path, error) : status;
+}
+
+/* ---- dumps ---- */
+
+static rotary_status add_pages(struct text_feed *feed, struct text_bytes *text, bool *more,
+                               rotary_error *error)
+{
+    struct text_bytes *read = &feed->read;
+    read->first = read->count;
+    rotary_status status = read_more(feed, read, error);
+    if (status != ROTARY_OK)
+        return status;
+    *more = !feed->ended;
+    return wiki_dump_feed(feed->dump, read, feed->ended, text, error);
 }
 
 rotary_status text_feed_add(struct text_feed *feed, struct text_bytes *text, bool *more, rotary_error *error)
 {
+    if (feed->format == TEXT_WIKI)
+        return add_pages(feed, text, more, error);
     if (feed->format == TEXT_JSONL)
         return add_record(feed, text, more, error);
     rotary_status status = read_more(feed, text, error);

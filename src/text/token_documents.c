@@ -268,6 +268,12 @@ int64_t token_documents_count(const struct token_documents *documents)
 
 struct token_span token_documents_at(const struct token_documents *documents, int64_t index)
 {
-    const int64_t *begins = documents->file.begins + index;
-    return (struct token_span){documents->file.tokens + begins[0], begins[1] - begins[0]};
+    const struct token_file_begin *begins = documents->file.begins + index;
+    return (struct token_span){documents->file.tokens + begins[0].token, begins[1].token - begins[0].token};
+}
+
+int64_t token_documents_bytes(const struct token_documents *documents, int64_t index)
+{
+    const struct token_file_begin *begins = documents->file.begins + index;
+    return begins[1].byte - begins[0].byte;
 }

@@ -15,6 +15,7 @@
 
 #include "file/file.h"
 #include "text/documents_request.h"
+#include "text/token_file.h"
 
 struct token_documents;
 
@@ -48,5 +49,7 @@ struct token_span {
     int64_t count;
 };
 struct token_span token_documents_at(const struct token_documents *documents, int64_t index);
+/* The bytes of the text of that document, with "\n" between its lines. */
+int64_t token_documents_bytes(const struct token_documents *documents, int64_t index);
 
 #endif

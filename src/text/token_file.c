@@ -52,7 +52,7 @@ static rotary_status check_size(const char *path, const struct token_file_header
         (uint64_t)contents->tokens > size || header->key.vocabulary_size < 1)
         return fail_damaged(path, "its header has counts that cannot be", error);
     const uint64_t wanted = (uint64_t)token_file_begins_at(contents->tokens) +
-                            ((uint64_t)contents->documents + 1) * sizeof(int64_t);
+                            ((uint64_t)contents->documents + 1) * sizeof(struct token_file_begin);
     if (wanted != size)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s is damaged: it has %zu bytes, wanted %llu", path, size,
                            (unsigned long long)wanted);
@@ -92,11 +92,13 @@ static void inspect_tokens(void *argument, const void *bytes, size_t count)
         atomic_store(&inspection->outside, true);
 }
 
-static bool are_rising(const int64_t *begins, int64_t documents, int64_t tokens)
+static bool are_rising(const struct token_file_begin *begins, const struct token_file_contents *contents)
 {
-    bool rising = begins[0] == 0 && begins[documents] == tokens;
-    for (int64_t i = 0; i < documents && rising; i++)
-        rising = begins[i] < begins[i + 1];
+    const struct token_file_begin end = begins[contents->documents];
+    bool rising = begins[0].token == 0 && begins[0].byte >= 0 && end.token == contents->tokens &&
+                  end.byte == contents->bytes;
+    for (int64_t i = 0; i < contents->documents && rising; i++)
+        rising = begins[i].token < begins[i + 1].token && begins[i].byte <= begins[i + 1].byte;
     return rising;
 }
 
@@ -113,8 +115,7 @@ static rotary_status check_contents(const struct token_file *file, const char *p
         return fail_damaged(path, "it has a token that is not in the vocabulary", error);
     const uint64_t begins = block_checksum_of(
         file->begins, ((size_t)contents->documents + 1) * sizeof *file->begins, threads, NULL, NULL);
-    if (begins != contents->begins_checksum ||
-        !are_rising(file->begins, contents->documents, contents->tokens))
+    if (begins != contents->begins_checksum || !are_rising(file->begins, contents))
         return fail_damaged(path, "its documents do not begin where they should", error);
     return ROTARY_OK;
 }
@@ -131,7 +132,8 @@ rotary_status token_file_open(struct token_file *file, const char *path, int thr
         const unsigned char *bytes = file->map.bytes;
         file->tokens = (const int32_t *)(const void *)(bytes + TOKEN_FILE_HEADER_BYTES);
         file->begins =
-            (const int64_t *)(const void *)(bytes + token_file_begins_at(file->header.contents.tokens));
+            (const struct token_file_begin *)(const void *)(bytes + token_file_begins_at(
+                                                                        file->header.contents.tokens));
         status = check_contents(file, path, threads, error);
     }
     if (status != ROTARY_OK)

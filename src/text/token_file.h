@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The file of a corpus's tokens, NAME.tokens: a header of TOKEN_FILE_HEADER_BYTES; the tokens, 32 bits each,
- * document after document; zeros up to a multiple of 8 bytes; the first token of each document and the number
- * of all tokens, 64 bits each. Everything is little-endian.
+ * document after document; zeros up to a multiple of 8 bytes; where each document begins, and where the last
+ * one ends. Everything is little-endian.
  */
 #ifndef ROTARY_TEXT_TOKEN_FILE_H
 #define ROTARY_TEXT_TOKEN_FILE_H
 
 #include "file/mapped_file.h"
 
-enum { TOKEN_FILE_HEADER_BYTES = 256, TOKEN_FILE_FORMAT = 1 };
+enum { TOKEN_FILE_HEADER_BYTES = 256, TOKEN_FILE_FORMAT = 2 };
+
+/* Where a document begins: its first token and the first byte of its text, counted over all documents. */
+struct token_file_begin {
+    int64_t token, byte;
+};
 
 /* What tokens are made from: a file with another key is another corpus's. */
 struct token_file_key {
@@ -40,9 +45,9 @@ int64_t token_file_begins_at(int64_t tokens);
 
 struct token_file {
     struct mapped_file map;
-    struct token_file_header header; /* a copy */
-    const int32_t *tokens;           /* [contents.tokens], each 0 ... vocabulary_size - 1 */
-    const int64_t *begins;           /* [contents.documents + 1], rising */
+    struct token_file_header header;       /* a copy */
+    const int32_t *tokens;                 /* [contents.tokens], each 0 ... vocabulary_size - 1 */
+    const struct token_file_begin *begins; /* [contents.documents + 1]; tokens rise, bytes do not fall */
 };
 
 /* Opens a file. ROTARY_BAD_FILE if it is damaged, which is found by reading all of it on `threads` threads,

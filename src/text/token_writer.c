@@ -173,8 +173,8 @@ static bool check_note(struct token_writer *writer, const struct note *note)
     const struct token_file_contents *contents = &note->contents;
     return stream_read(&writer->tokens, TOKEN_FILE_HEADER_BYTES, contents->tokens * (int64_t)sizeof(int32_t),
                        writer->pending, sizeof writer->pending) &&
-           stream_read(&writer->begins, 0, contents->documents * (int64_t)sizeof(int64_t), writer->pending,
-                       sizeof writer->pending) &&
+           stream_read(&writer->begins, 0, contents->documents * (int64_t)sizeof *writer->pending,
+                       writer->pending, sizeof writer->pending) &&
            block_checksum_finish(&writer->tokens.checksum) == contents->tokens_checksum &&
            block_checksum_finish(&writer->begins.checksum) == contents->begins_checksum;
 }
@@ -197,7 +197,8 @@ rotary_status token_writer_start(struct token_writer *writer, const struct token
     writer->contents = note.contents;
     *place = note.place;
     if (status == ROTARY_OK)
-        status = stream_start(&writer->begins, note.contents.documents * (int64_t)sizeof(int64_t), error);
+        status =
+            stream_start(&writer->begins, note.contents.documents * (int64_t)sizeof *writer->pending, error);
     if (status == ROTARY_OK)
         status =
             stream_start(&writer->tokens,
@@ -214,16 +215,21 @@ static rotary_status write_pending(struct token_writer *writer, rotary_error *er
     return stream_add(&writer->begins, writer->pending, bytes, error);
 }
 
-static rotary_status add_begin(struct token_writer *writer, int64_t token, rotary_error *error)
+static rotary_status add_begin(struct token_writer *writer, struct token_file_begin begin,
+                               rotary_error *error)
 {
-    writer->pending[writer->pending_count++] = token;
+    writer->pending[writer->pending_count++] = begin;
     return writer->pending_count == TOKEN_WRITER_BEGINS ? write_pending(writer, error) : ROTARY_OK;
 }
 
-rotary_status token_writer_begin(struct token_writer *writer, int64_t ahead, rotary_error *error)
+rotary_status token_writer_begin(struct token_writer *writer, struct token_file_begin ahead,
+                                 rotary_error *error)
 {
+    const struct token_file_contents *contents = &writer->contents;
     writer->contents.documents++;
-    return add_begin(writer, writer->contents.tokens + ahead, error);
+    return add_begin(writer,
+                     (struct token_file_begin){contents->tokens + ahead.token, contents->bytes + ahead.byte},
+                     error);
 }
 
 rotary_status token_writer_add(struct token_writer *writer, const int32_t *tokens, int64_t count,
@@ -300,7 +306,8 @@ static rotary_status write_header(struct token_writer *writer, rotary_error *err
 
 rotary_status token_writer_finish(struct token_writer *writer, rotary_error *error)
 {
-    rotary_status status = add_begin(writer, writer->contents.tokens, error);
+    const struct token_file_begin end = {writer->contents.tokens, writer->contents.bytes};
+    rotary_status status = add_begin(writer, end, error);
     if (status == ROTARY_OK)
         status = write_pending(writer, error);
     if (status == ROTARY_OK)

@@ -37,7 +37,7 @@ struct token_writer {
     struct token_file_key key;
     struct token_stream tokens, begins;
     struct token_file_contents contents; /* so far, without checksums */
-    int64_t pending[TOKEN_WRITER_BEGINS];
+    struct token_file_begin pending[TOKEN_WRITER_BEGINS];
     int pending_count;
 };
 
@@ -47,8 +47,8 @@ ROTARY_CHECKED rotary_status token_writer_open(struct token_writer *writer, cons
 /* Goes on with what a writer of the same key left, at *place; else begins with zeros. */
 ROTARY_CHECKED rotary_status token_writer_start(struct token_writer *writer, const struct token_file_key *key,
                                                 struct token_place *place, rotary_error *error);
-/* A document begins with the next token but `ahead`. */
-ROTARY_CHECKED rotary_status token_writer_begin(struct token_writer *writer, int64_t ahead,
+/* A document begins with the next token but `ahead.token`, and the next byte but `ahead.byte`. */
+ROTARY_CHECKED rotary_status token_writer_begin(struct token_writer *writer, struct token_file_begin ahead,
                                                 rotary_error *error);
 ROTARY_CHECKED rotary_status token_writer_add(struct token_writer *writer, const int32_t *tokens,
                                               int64_t count, rotary_error *error);

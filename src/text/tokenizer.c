@@ -57,6 +57,11 @@ bool tokenizer_continues_word(const struct tokenizer *tokenizer, int32_t token)
     return tokenizer->type->continues_word && tokenizer->type->continues_word(tokenizer, token);
 }
 
+bool tokenizer_has_spaces(const struct tokenizer *tokenizer)
+{
+    return tokenizer->spaces;
+}
+
 rotary_status tokenizer_encode(const struct tokenizer *tokenizer, const char *text, int64_t bytes,
                                struct token_list *list, rotary_error *error)
 {

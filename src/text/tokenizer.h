@@ -60,6 +60,7 @@ struct words_config {
     int64_t min_frequency;
     bool punctuation; /* as words_and_punctuation_create */
     bool characters;  /* each character (code point) that is no white space is a word, as for Chinese */
+    bool spaces;      /* with `characters`, white space too: nothing of a text is lost */
     bool mask;
 };
 ROTARY_CHECKED rotary_status words_configured_create(struct tokenizer **tokenizer, const char *text,
@@ -86,6 +87,9 @@ struct token_text tokenizer_text(const struct tokenizer *tokenizer, int32_t toke
 /* Whether a token is a part of a word, but not its first: of SentencePiece a piece that begins neither with
  * the mark of a space nor with a Chinese character. No token of other kinds is. */
 bool tokenizer_continues_word(const struct tokenizer *tokenizer, int32_t token);
+
+/* Whether white space is in the tokens, character by character: bytes, and characters with spaces. */
+bool tokenizer_has_spaces(const struct tokenizer *tokenizer);
 
 /* Room for `capacity` tokens, of which `count` are there. */
 struct token_list {

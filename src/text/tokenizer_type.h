@@ -16,6 +16,7 @@ struct tokenizer {
     int64_t size;
     struct special_tokens special;
     struct token_frame frame;
+    bool spaces; /* see tokenizer_has_spaces */
 };
 
 struct tokenizer_type {

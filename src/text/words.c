@@ -154,6 +154,7 @@ static int64_t end_of_word(const char *text, int64_t end, int64_t at)
 struct form {
     bool marks;      /* each punctuation mark is a word */
     bool characters; /* each character is */
+    bool spaces;     /* white space too */
     bool mask;       /* there is a token <mask> */
 };
 
@@ -161,7 +162,7 @@ struct form {
  * mark is a word, but for inner ones. */
 static struct word next_word(const char *text, int64_t bytes, struct form form, int64_t *at)
 {
-    while (*at < bytes && is_space(text[*at]))
+    while (*at < bytes && !form.spaces && is_space(text[*at]))
         ++*at;
     int64_t begin = *at, end = begin;
     if (form.characters) {
@@ -239,6 +240,7 @@ static rotary_status create(struct tokenizer **tokenizer, const struct word *lis
                     .begin = BEGIN,
                     .end = END,
                     .mask = form.mask ? MASK : -1},
+        .spaces = form.spaces,
     };
     words->form = form;
     int64_t bytes = 0, used = 0;
@@ -290,7 +292,10 @@ static rotary_status count_words(struct word_table *table, const char *text, int
 rotary_status words_configured_create(struct tokenizer **tokenizer, const char *text, int64_t bytes,
                                       const struct words_config *config, rotary_error *error)
 {
-    const struct form form = {config->punctuation, config->characters, config->mask};
+    const struct form form = {.marks = config->punctuation,
+                              .characters = config->characters,
+                              .spaces = config->characters && config->spaces,
+                              .mask = config->mask};
     rotary_status status = check_text(text, bytes, error);
     if (status != ROTARY_OK)
         return status;
@@ -366,6 +371,7 @@ static bool save(const struct tokenizer *tokenizer, json_t *object)
     done = done && json_object_set(object, "words", list) == 0 &&
            (!of(tokenizer)->form.marks || json_object_set_new(object, "punctuation", json_true()) == 0) &&
            (!of(tokenizer)->form.characters || json_object_set_new(object, "characters", json_true()) == 0) &&
+           (!of(tokenizer)->form.spaces || json_object_set_new(object, "spaces", json_true()) == 0) &&
            (!of(tokenizer)->form.mask || json_object_set_new(object, "mask", json_true()) == 0);
     json_decref(list);
     return done;
@@ -422,9 +428,14 @@ static rotary_status load(struct tokenizer **tokenizer, const json_t *object, co
     if (status == ROTARY_OK)
         status = read_flag(object, "characters", &form.characters, path, error);
     if (status == ROTARY_OK)
+        status = read_flag(object, "spaces", &form.spaces, path, error);
+    if (status == ROTARY_OK)
         status = read_flag(object, "mask", &form.mask, path, error);
     if (status != ROTARY_OK)
         return status;
+    if (form.spaces && !form.characters)
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s has \"spaces\" without \"characters\": wanted both, or neither", path);
     struct word_table table = {0};
     status = read_words(list, form, &table, path, error);
     if (status == ROTARY_OK)

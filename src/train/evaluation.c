@@ -203,9 +203,11 @@ static rotary_status validation_loss(const struct task *task, struct transformer
     if (sums.counted == 0)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "the validation sequences have no targets: wanted at least one");
+    sums.bytes = task_counts(task, evaluated_split(config)).text_bytes;
     const struct token_scores scores = token_scores(sums);
     evaluation->loss = scores.loss;
     evaluation->accuracy = scores.accuracy;
+    evaluation->bits_per_byte = scores.bits_per_byte;
     return ROTARY_OK;
 }
 

@@ -80,6 +80,7 @@ static bool read_line(const char *text, size_t length, struct line *line)
             .loss = json_number_value(json_object_get(evaluation, "loss")),
             .accuracy = json_number_value(json_object_get(evaluation, "accuracy")),
             .seconds = json_number_value(json_object_get(evaluation, "seconds")),
+            .bits_per_byte = json_number_value(json_object_get(evaluation, "bits_per_byte")),
             .translated = json_integer_value(json_object_get(evaluation, "translated")),
             .bleu = json_number_value(json_object_get(evaluation, "bleu")),
             .test.translated = json_integer_value(json_object_get(test, "translated")),
@@ -260,6 +261,8 @@ static json_t *evaluation_object(int64_t step, const struct evaluation *evaluati
     json_t *scores = json_pack("{s:I, s:I, s:f, s:f, s:f}", "correct", (json_int_t)evaluation->correct,
                                "problems", (json_int_t)evaluation->problems, "loss", evaluation->loss,
                                "accuracy", evaluation->accuracy, "seconds", evaluation->seconds);
+    if (evaluation->bits_per_byte > 0)
+        json_object_set_new(scores, "bits_per_byte", json_real(evaluation->bits_per_byte));
     if (evaluation->translated > 0)
         json_object_update_new(scores, json_pack("{s:f, s:I, s:s}", "bleu", evaluation->bleu, "translated",
                                                  (json_int_t)evaluation->translated, "signature",

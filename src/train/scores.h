@@ -27,6 +27,7 @@ struct evaluation {
     double loss;                     /* validation loss: mean over validation sequences, nats per token; of
                                       * a task with labels over examples */
     double accuracy;                 /* share of validation tokens, or examples, whose argmax is correct */
+    double bits_per_byte;            /* of text whose bytes are known; else 0 */
     struct label_scores labels;      /* examples 0: the task has none */
     double seconds;
     struct { /* the same of the test set, at the end of a run; translated 0: none of it was */

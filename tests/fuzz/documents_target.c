@@ -4,10 +4,13 @@
  */
 #include "file/block_checksum.h"
 #include "file/file.h"
+#include "file/xml.h"
 #include "fuzz/target.h"
 #include "text/section_tokens.h"
 #include "text/text_feed.h"
 #include "text/token_file.h"
+#include "text/utf8.h"
+#include "text/wikitext.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -19,7 +22,11 @@ static void check_documents(const struct token_file *file)
 {
     const struct token_file_header *header = &file->header;
     for (int64_t i = 0; i < header->contents.documents; i++) {
-        const int64_t begin = file->begins[i], end = file->begins[i + 1];
+        const int64_t begin = file->begins[i].token, end = file->begins[i + 1].token;
+        const int64_t first = file->begins[i].byte, last = file->begins[i + 1].byte;
+        if (first < 0 || last < first || last > header->contents.bytes)
+            fuzz_fail("document %lld has the bytes %lld to %lld", (long long)i, (long long)first,
+                      (long long)last);
         if (begin < 0 || end <= begin || end > header->contents.tokens)
             fuzz_fail("document %lld has the tokens %lld to %lld", (long long)i, (long long)begin,
                       (long long)end);
@@ -46,15 +53,15 @@ static bool read_tokens(const char *path)
 static void repair_tokens(unsigned char *bytes, size_t count)
 {
     struct token_file_header header;
-    const size_t least = TOKEN_FILE_HEADER_BYTES + 2 * sizeof(int64_t);
+    const size_t begin = sizeof(struct token_file_begin), least = TOKEN_FILE_HEADER_BYTES + 2 * begin;
     if (count < least + sizeof(int64_t))
         return;
     memcpy(&header, bytes, sizeof header);
     const size_t words = (count - TOKEN_FILE_HEADER_BYTES) / sizeof(int64_t);
     struct token_file_contents *contents = &header.contents;
-    if (contents->documents < 1 || (size_t)contents->documents > words - 2)
+    if (contents->documents < 1 || 2 * (size_t)contents->documents > words - 3)
         contents->documents = 1;
-    const size_t begins = ((size_t)contents->documents + 1) * sizeof(int64_t),
+    const size_t begins = ((size_t)contents->documents + 1) * begin,
                  tokens = words * sizeof(int64_t) - begins;
     const int64_t room = (int64_t)(tokens / sizeof(int32_t)); /* of which one may be padding */
     if (contents->tokens != room && contents->tokens != room - 1)
@@ -179,6 +186,17 @@ static enum compression compression_found(const char *path)
     return (enum compression)compression;
 }
 
+/* Articles are UTF-8, have text, and end with a zero byte each. */
+static void check_articles(const struct text_bytes *text)
+{
+    for (int64_t at = text->first; at < text->count;) {
+        const int64_t count = (int64_t)strlen(text->bytes + at);
+        if (count == 0 || utf8_valid_bytes(text->bytes + at, count) < count)
+            fuzz_fail("an article of %lld bytes is no text", (long long)count);
+        at += count + 1;
+    }
+}
+
 static bool read_feed(const char *path, enum text_format format)
 {
     enum { MAX_TEXT = 1 << 22 }; /* little is much, decompressed */
@@ -194,9 +212,11 @@ static bool read_feed(const char *path, enum text_format format)
             fuzz_fail("the bytes %lld to %lld of %lld", (long long)text.first, (long long)text.count,
                       (long long)text.capacity);
         total += text.count - text.first;
-        if (status == ROTARY_OK && format == TEXT_JSONL && text.count > text.first &&
+        if (status == ROTARY_OK && format != TEXT_PLAIN && text.count > text.first &&
             text.bytes[text.count - 1] != '\0')
             fuzz_fail("a record does not end with a zero byte");
+        if (status == ROTARY_OK && format == TEXT_WIKI)
+            check_articles(&text);
         text.first = text.count;
     }
     text_bytes_free(&text);
@@ -219,3 +239,41 @@ const struct fuzz_target fuzz_inputs = {.name = "inputs",
                                         .read = read_inputs,
                                         .words = input_words,
                                         .memory = 1000}; /* a byte of bzip2 may be as many */
+
+/* ---- dumps of Wikipedia ---- */
+
+/* The bytes themselves as an article: its text is not longer, and that of a text without mark-up is the same.
+ */
+static void check_markup(const char *path)
+{
+    char *bytes;
+    size_t count;
+    if (file_read(path, MAX_BYTES, &bytes, &count, NULL) != ROTARY_OK)
+        return;
+    char *plain = malloc(count + 1), *again = malloc(count + 1);
+    if (plain && again) {
+        const int64_t length = wikitext_plain(bytes, (int64_t)count, plain);
+        if (length < 0 || length > (int64_t)count)
+            fuzz_fail("%zu bytes of mark-up became %lld", count, (long long)length);
+        if (wikitext_plain(plain, length, again) > length)
+            fuzz_fail("text became longer");
+    }
+    free(again);
+    free(plain);
+    free(bytes);
+}
+
+static bool read_dump(const char *path)
+{
+    check_markup(path);
+    return !xml_version() || read_feed(path, TEXT_WIKI);
+}
+
+static const char *const dump_words[] = {
+    "<page>",      "</page>",     "<text>",   "</text>", "<revision>", "</revision>", "<ns>0</ns>", "<title>",
+    "</title>",    "{{",          "}}",       "{|",      "|}",         "[[",          "]]",         "|",
+    "[http://",    "&lt;ref&gt;", "&lt;/ref", "&amp;",   "#x10ff",     "\'\'\'",      "\n==",       "&lt;!--",
+    "__TOC__",     "(",           ")",        "&#60;",   "<!--",       "-->",         "<![CDATA[",  "]]>",
+    "<redirect/>", "<!DOCTYPE",   "\xff",     NULL};
+
+const struct fuzz_target fuzz_dump = {.name = "dump", .read = read_dump, .words = dump_words, .memory = 64};

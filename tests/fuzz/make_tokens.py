@@ -33,11 +33,11 @@ def block_checksum(data):
 def write(name, documents, vocabulary):
     tokens = b"".join(struct.pack("<i", token) for document in documents for token in document)
     begins = [sum(len(document) for document in documents[:i]) for i in range(len(documents) + 1)]
-    starts = struct.pack(f"<{len(begins)}q", *begins)
+    starts = b"".join(struct.pack("<qq", begin, 3 * begin) for begin in begins)  # tokens of three bytes
     # text bytes and checksum, checksum of the tokenizer, vocabulary, boundary; then the contents
     head = b"rotary tokens\n\x1a\0" + struct.pack(
-        "<qQQQqqqqqQQ", 1, 77, 1234567, 7654321, vocabulary, 0, len(documents), begins[-1], 70, block_checksum(tokens),
-        block_checksum(starts))
+        "<qQQQqqqqqQQ", 2, 77, 1234567, 7654321, vocabulary, 0, len(documents), begins[-1], 3 * begins[-1],
+        block_checksum(tokens), block_checksum(starts))
     head += struct.pack("<Q", checksum(head))
     with open(os.path.join(folder, name), "wb") as file:
         file.write(head + bytes(HEADER - len(head)) + tokens + bytes(-len(tokens) % 8) + starts)

@@ -82,17 +82,27 @@ static void assign(struct run_config *config, const char *key, const char *value
         printf("%s\n", error.message);
 }
 
-/* Likewise, presets of the task masked. */
+/* Likewise, presets of the tasks masked and language. */
 static void use_small_text(struct run_config *config)
 {
     static const char text[] = "the dog calls the cat .\n\nthe cat calls the dog .\n";
+    static const char *const rest[][2] = {{"train", "text.txt"},
+                                          {"validation", "text.txt"},
+                                          {"test", "text.txt"}},
+                             *const folders[] = {"data", "cache"};
+    const char *task = task_names[config->task.task];
+    char key[64];
     scratch_write(scratch_path("text.txt"), text, sizeof text - 1);
-    assign(config, "masked_data", scratch_folder());
-    assign(config, "masked_cache", scratch_folder());
-    assign(config, "masked_train", "text.txt");
-    assign(config, "masked_validation", "text.txt");
-    assign(config, "masked_test", "text.txt");
-    assign(config, "masked_vocab_size", "24");
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(key, sizeof key, "%s_%s", task, folders[i]);
+        assign(config, key, scratch_folder());
+    }
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) {
+        snprintf(key, sizeof key, "%s_%s", task, rest[i][0]);
+        assign(config, key, rest[i][1]);
+    }
+    snprintf(key, sizeof key, "%s_vocab_size", task);
+    assign(config, key, config->task.task == TASK_MASKED ? "24" : "280"); /* bytes are pieces too */
 }
 
 /* Likewise, presets of the task classification. */
@@ -167,13 +177,16 @@ static void check_preset(const char *path, const char *task)
     if (!CHECK_INT(settings_read(settings, RUN_SETTINGS, object, path, &error), ROTARY_OK))
         printf("%s\n", error.message);
     const bool translates = config.task.task == TASK_TRANSLATION;
+    /* Llama's feed-forward layer has no width that follows from others. */
+    const bool own_width = translates || config.model.hidden_act == ACTIVATION_SWIGLU;
     for (size_t i = 0; i < sizeof derived / sizeof *derived; i++)
-        CHECK((translates && strcmp(derived[i], "intermediate_size") == 0) ||
+        CHECK((own_width && strcmp(derived[i], "intermediate_size") == 0) ||
               json_integer_value(json_object_get(object, derived[i])) == 0);
     /* What a comparison varies is not a preset's to say. */
     CHECK(!json_object_get(object, "position"));
     CHECK(!json_object_get(object, "seed"));
-    const bool has_text = json_is_string(json_object_get(object, "masked_data")),
+    const bool has_text = json_is_string(json_object_get(object, "masked_data")) ||
+                          json_is_string(json_object_get(object, "language_data")),
                has_labels = json_is_string(json_object_get(object, "classification_data"));
     json_decref(object);
     CHECK_TEXT(task_names[config.task.task], task);
@@ -193,7 +206,7 @@ static void check_preset(const char *path, const char *task)
     if (!CHECK_INT(run_config_check(&config, &error), ROTARY_OK))
         printf("%s\n", error.message);
     CHECK(translates || has_labels || config.train.warmup_steps < config.train.steps);
-    CHECK(translates || config.model.intermediate_size == 4 * config.model.hidden_size);
+    CHECK(own_width || config.model.intermediate_size == 4 * config.model.hidden_size);
     CHECK(!translates || config.train.epochs > 0);
 }
 

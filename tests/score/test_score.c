@@ -37,21 +37,23 @@ static void test_exact_match(void)
 /* A model that spreads its probability evenly over 8 tokens has a perplexity of 8. */
 static void test_token_scores(void)
 {
-    struct token_scores even = token_scores((struct token_sums){5 * log(8.0), 5, 1});
+    struct token_scores even = token_scores((struct token_sums){5 * log(8.0), 5, 1, 0});
     CHECK_NEAR(even.loss, log(8.0), 1e-15);
     CHECK_NEAR(even.perplexity, 8.0, 1e-13);
     CHECK_NEAR(even.accuracy, 0.2, 1e-15);
-    struct token_scores certain = token_scores((struct token_sums){0.0, 3, 3});
+    struct token_scores certain = token_scores((struct token_sums){0.0, 3, 3, 0});
     CHECK_NEAR(certain.loss, 0.0, 0);
     CHECK_NEAR(certain.perplexity, 1.0, 0);
     CHECK_NEAR(certain.accuracy, 1.0, 0);
-    struct token_scores mixed = token_scores((struct token_sums){0.5 + 2.5 + 0.25 + 0.75, 4, 3});
+    CHECK_NEAR(token_scores((struct token_sums){6 * log(2.0), 4, 1, 12}).bits_per_byte, 0.5, 1e-15);
+    CHECK_NEAR(even.bits_per_byte, 0.0, 0); /* bytes that are not known */
+    struct token_scores mixed = token_scores((struct token_sums){0.5 + 2.5 + 0.25 + 0.75, 4, 3, 0});
     CHECK_NEAR(mixed.loss, 1.0, 0);
     CHECK_NEAR(mixed.perplexity, 2.718281828459045, 1e-15);
     CHECK_NEAR(mixed.accuracy, 0.75, 0);
     struct token_scores none = token_scores((struct token_sums){0});
     CHECK(isnan(none.loss) && isnan(none.perplexity) && isnan(none.accuracy));
-    CHECK(isinf(token_scores((struct token_sums){INFINITY, 2, 0}).loss));
+    CHECK(isinf(token_scores((struct token_sums){INFINITY, 2, 0, 0}).loss));
 }
 
 static void test_wilson(void)

@@ -366,8 +366,8 @@ static void test_made_up(void)
         CHECK_INT(task_text_hash(&config, (enum task_split)split, &hashes[split], NULL), ROTARY_OK);
     }
     CHECK(hashes[0] != hashes[1] && hashes[1] != hashes[2] && hashes[0] != 0);
-    char text[MASKED_DOCUMENT_BYTES];
-    const int64_t bytes = masked_made_document(TASK_TRAINING, 3, text);
+    char text[MADE_DOCUMENT_BYTES];
+    const int64_t bytes = made_document(TASK_TRAINING, 3, text);
     CHECK(bytes == (int64_t)strlen(text) && bytes > 80 && text[bytes - 1] != ' ');
     int stops = 0;
     for (int64_t i = 0; i < bytes; i++)

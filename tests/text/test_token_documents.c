@@ -352,7 +352,8 @@ static void check_large(const struct large *large, const struct token_documents 
     for (int64_t i = 0; i < large->count && i < token_documents_count(documents); i++) {
         const struct token_span span = token_documents_at(documents, i);
         const char *wanted = large->documents + large->begins[i];
-        bool same = span.count == large->begins[i + 1] - large->begins[i];
+        bool same = span.count == large->begins[i + 1] - large->begins[i] &&
+                    token_documents_bytes(documents, i) == span.count;
         for (int64_t j = 0; same && j < span.count; j++)
             same = span.tokens[j] == (unsigned char)wanted[j];
         check_about("document %lld", (long long)i);

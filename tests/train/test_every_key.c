@@ -23,7 +23,8 @@ struct change {
     const char *key, *value;
     const char *context; /* assignments separated by ';' */
     bool elsewhere;      /* with a corpus of its own: tests/task/test_translation.c, test_masked.c,
-                          * tests/examples/task; of a classifier: tests/model/test_classifier.c */
+                          * test_language.c,      tests/examples/task; of a classifier:
+                          * tests/model/test_classifier.c */
     bool no_effect;      /* on steps: it is about lines, checkpoints and evaluations */
 };
 #define WINDOWS "layer_types=[\"sliding_attention\",\"full_attention\"];sliding_window=6"
@@ -34,7 +35,8 @@ struct change {
     "task=classification;classification_examples=20;classification_held_out=2;classification_min_frequency=" \
     "1;"                                                                                                     \
     "architecture=encoder;sequence_length=48"
-#define MASKS "task=masked;masked_documents=20;masked_held_out=2;masked_min_frequency=1;architecture=encoder"
+#define LANGUAGE "task=language;language_documents=20;language_held_out=2"
+#define MASKS    "task=masked;masked_documents=20;masked_held_out=2;masked_min_frequency=1;architecture=encoder"
 static const struct change changes[] = {
     {.key = "task", .value = "prefix"},
     {.key = "sequence_length", .value = "40"},
@@ -65,6 +67,21 @@ static const struct change changes[] = {
     {.key = "classification_min_frequency", .value = "2", .context = LABELS},
     {.key = "classification_model_type", .elsewhere = true},
     {.key = "classification_vocab_size", .elsewhere = true},
+    {.key = "language_data", .elsewhere = true},
+    {.key = "language_cache", .elsewhere = true},
+    {.key = "language_documents", .value = "19", .context = LANGUAGE},
+    {.key = "language_held_out", .value = "4", .context = LANGUAGE, .no_effect = true},
+    {.key = "language_train", .elsewhere = true},
+    {.key = "language_validation", .elsewhere = true},
+    {.key = "language_test", .elsewhere = true},
+    {.key = "language_boundary", .elsewhere = true},
+    {.key = "language_field", .elsewhere = true},
+    {.key = "language_tokenizer", .value = "bytes", .context = LANGUAGE},
+    {.key = "language_vocabulary", .elsewhere = true},
+    {.key = "language_min_frequency", .value = "60", .context = LANGUAGE},
+    {.key = "language_model_type", .elsewhere = true},
+    {.key = "language_vocab_size", .elsewhere = true},
+    {.key = "language_windows", .value = "random", .context = LANGUAGE},
     {.key = "masked_data", .elsewhere = true},
     {.key = "masked_cache", .elsewhere = true},
     {.key = "masked_documents", .value = "19", .context = MASKS},
@@ -73,6 +90,7 @@ static const struct change changes[] = {
     {.key = "masked_validation", .elsewhere = true},
     {.key = "masked_test", .elsewhere = true},
     {.key = "masked_boundary", .elsewhere = true},
+    {.key = "masked_field", .elsewhere = true},
     {.key = "masked_tokenizer", .elsewhere = true},
     {.key = "masked_vocabulary", .elsewhere = true},
     {.key = "masked_min_frequency", .value = "2", .context = MASKS},

@@ -20,6 +20,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -315,7 +316,7 @@ static void test_torn_metrics(const struct run_config *config, const char *refer
     check_same(folder, reference);
 }
 
-/* Runs over examples in packed batches, whose masks change with each reading, and with labels. */
+/* Runs over examples in packed batches, whose masks or windows change with each reading, and with labels. */
 static void test_corpus(const char *task)
 {
     struct run_config config;
@@ -323,9 +324,13 @@ static void test_corpus(const char *task)
     set_option(&config, task);
     set_option(&config, "masked_documents=60");
     set_option(&config, "masked_held_out=6");
+    set_option(&config, "language_documents=60");
+    set_option(&config, "language_held_out=6");
+    set_option(&config, "language_windows=random");
     set_option(&config, "classification_examples=60");
     set_option(&config, "classification_held_out=6");
-    set_option(&config, "architecture=encoder");
+    if (strcmp(task, "task=language") != 0)
+        set_option(&config, "architecture=encoder");
     config.task.sequence_length = 48;
     tiny_model(&config, 1);
     config.model.dropout = 0.1;
@@ -367,6 +372,7 @@ int main(int count, char **arguments)
     test_torn_metrics(&config, reference);
     test_average(&config);
     test_corpus("task=masked");
+    test_corpus("task=language");
     test_corpus("task=classification");
     return check_report();
 }

@@ -1,11 +1,11 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * The text of the task masked: files, or English sentences that are made up.
- */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "task/text_corpus.h"
+
 #include "base/fail.h"
 #include "file/checksum.h"
+#include "file/file.h"
+#include "task/kind.h"
 #include "task/made_corpus.h"
-#include "task/masked.h"
 #include "text/text_files.h"
 
 #include <stdlib.h>
@@ -15,9 +15,44 @@ enum { HASH_BLOCK = 1 << 18 };
 /* Of the made-up documents. */
 enum { MIN_SENTENCES = 4, MAX_SENTENCES = 11 };
 
+/* ---- settings ---- */
+
+/* The rest of a key behind the task's name: of "masked_train" with "masked_data" it is "_train". */
+static const char *behind_task(const char *data, const char *key)
+{
+    const size_t length = strlen(data) - strlen("_data");
+    return strncmp(data, key, length) == 0 ? key + length : "";
+}
+
+const char *text_corpus_excluding(const struct text_corpus_options *options, const char *data,
+                                  const char *key, const char **wanted)
+{
+    static const char *const of_files[] = {"_train", "_validation", "_test", "_boundary",
+                                           "_cache", "_field",      NULL},
+                             *const of_made[] = {"_documents", "_held_out", NULL};
+    const bool made = options->data[0] == '\0';
+    if (!is_one_of(behind_task(data, key), made ? of_files : of_made))
+        return NULL;
+    *wanted = made ? "a folder of texts" : "no folder of texts";
+    return data;
+}
+
+rotary_status text_corpus_check(struct text_corpus corpus, rotary_error *error)
+{
+    const struct text_corpus_options *options = corpus.options;
+    if (options->data[0] && !options->splits[TASK_TRAINING][0])
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s_train is empty: wanted names of files in %s_data, which is %s", corpus.task,
+                           corpus.task, options->data);
+    if (!options->field[0])
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s_field is empty: wanted the name of a field of records", corpus.task);
+    return ROTARY_OK;
+}
+
 /* ---- files ---- */
 
-bool masked_has_files(const struct masked_options *options, enum task_split split)
+bool text_corpus_has_files(const struct text_corpus_options *options, enum task_split split)
 {
     return options->data[0] != '\0' && options->splits[split][0] != '\0';
 }
@@ -27,19 +62,21 @@ static rotary_status fail_memory(rotary_error *error)
     return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a list of files");
 }
 
-void masked_paths_free(struct masked_paths *paths)
+void text_paths_free(struct text_paths *paths)
 {
     for (int i = 0; i < paths->count; i++)
         free(paths->items[i]);
     free(paths->items);
-    *paths = (struct masked_paths){0};
+    *paths = (struct text_paths){0};
 }
 
-/* Adds the file `name`, of `length` bytes, of the folder. */
-static rotary_status add_path(struct masked_paths *paths, const struct masked_options *options,
-                              enum task_split split, const char *name, size_t length, rotary_error *error)
+/* Adds the file of the folder whose name is the first `length` bytes of `name`. */
+static rotary_status add_path(struct text_paths *paths, struct text_corpus corpus, enum task_split split,
+                              const char *name, rotary_error *error)
 {
+    const struct text_corpus_options *options = corpus.options;
     char path[FILE_PATH_BYTES], copy[SETTING_TEXT_BYTES];
+    const size_t length = strcspn(name, ",");
     bool found = false;
     memcpy(copy, name, length);
     copy[length] = '\0';
@@ -54,8 +91,8 @@ static rotary_status add_path(struct masked_paths *paths, const struct masked_op
     if (status != ROTARY_OK)
         return status;
     if (!found)
-        return rotary_fail(error, ROTARY_IO_ERROR, "there is no %s: wanted the %s text of the task masked",
-                           path, task_split_names[split]);
+        return rotary_fail(error, ROTARY_IO_ERROR, "there is no %s: wanted the %s text of the task %s", path,
+                           task_split_names[split], corpus.task);
     paths->items[paths->count] = strdup(path);
     if (!paths->items[paths->count])
         return fail_memory(error);
@@ -63,35 +100,34 @@ static rotary_status add_path(struct masked_paths *paths, const struct masked_op
     return ROTARY_OK;
 }
 
-rotary_status masked_paths_find(struct masked_paths *paths, const struct masked_options *options,
-                                enum task_split split, rotary_error *error)
+rotary_status text_paths_find(struct text_paths *paths, struct text_corpus corpus, enum task_split split,
+                              rotary_error *error)
 {
-    const char *name = options->splits[split];
+    const char *name = corpus.options->splits[split];
     int commas = 0;
     for (const char *at = name; *at; at++)
         commas += *at == ',';
-    *paths = (struct masked_paths){.items = calloc((size_t)commas + 1, sizeof *paths->items)};
+    *paths = (struct text_paths){.items = calloc((size_t)commas + 1, sizeof *paths->items)};
     if (!paths->items)
         return fail_memory(error);
     rotary_status status = ROTARY_OK;
     for (int i = 0; i <= commas && status == ROTARY_OK; i++) {
-        const size_t length = strcspn(name, ",");
-        status = add_path(paths, options, split, name, length, error);
-        name += length + 1;
+        status = add_path(paths, corpus, split, name, error);
+        name += strcspn(name, ",") + 1;
     }
     if (status != ROTARY_OK)
-        masked_paths_free(paths);
+        text_paths_free(paths);
     return status;
 }
 
 /* ---- made-up text ---- */
 
-int64_t masked_made_count(const struct masked_options *options, enum task_split split)
+int64_t made_document_count(const struct text_corpus_options *options, enum task_split split)
 {
     return split == TASK_TRAINING ? options->documents : options->held_out;
 }
 
-int64_t masked_made_document(enum task_split split, int64_t index, char text[MASKED_DOCUMENT_BYTES])
+int64_t made_document(enum task_split split, int64_t index, char text[MADE_DOCUMENT_BYTES])
 {
     const struct rotary_random_key key = {.stream = ROTARY_STREAM_DOCUMENT, .step = (uint32_t)split};
     const int64_t sentences =
@@ -111,12 +147,12 @@ int64_t masked_made_document(enum task_split split, int64_t index, char text[MAS
 
 /* ---- hashes ---- */
 
-static uint64_t hash_made(const struct masked_options *options, enum task_split split)
+static uint64_t hash_made(const struct text_corpus_options *options, enum task_split split)
 {
     uint64_t hash = 0;
-    for (int64_t i = 0; i < masked_made_count(options, split); i++) {
-        char text[MASKED_DOCUMENT_BYTES];
-        const int64_t bytes = masked_made_document(split, i, text);
+    for (int64_t i = 0; i < made_document_count(options, split); i++) {
+        char text[MADE_DOCUMENT_BYTES];
+        const int64_t bytes = made_document(split, i, text);
         const uint64_t both[] = {hash, rotary_hash(text, (uint64_t)bytes)};
         hash = rotary_hash(both, sizeof both);
     }
@@ -154,19 +190,18 @@ static rotary_status hash_files(const struct text_files *files, uint64_t *hash, 
     return status;
 }
 
-rotary_status masked_text_hash(const struct task_config *config, enum task_split split, uint64_t *hash,
+rotary_status text_corpus_hash(struct text_corpus corpus, enum task_split split, uint64_t *hash,
                                rotary_error *error)
 {
-    const struct masked_options *options = task_options(config, TASK_MASKED);
     *hash = 0;
-    if (!options->data[0]) {
-        *hash = hash_made(options, split);
+    if (!corpus.options->data[0]) {
+        *hash = hash_made(corpus.options, split);
         return ROTARY_OK;
     }
-    if (!masked_has_files(options, split))
+    if (!text_corpus_has_files(corpus.options, split))
         return ROTARY_OK;
-    struct masked_paths paths;
-    rotary_status status = masked_paths_find(&paths, options, split, error);
+    struct text_paths paths;
+    rotary_status status = text_paths_find(&paths, corpus, split, error);
     if (status != ROTARY_OK)
         return status;
     struct text_files files = {0};
@@ -174,6 +209,6 @@ rotary_status masked_text_hash(const struct task_config *config, enum task_split
     if (status == ROTARY_OK)
         status = hash_files(&files, hash, error);
     text_files_free(&files);
-    masked_paths_free(&paths);
+    text_paths_free(&paths);
     return status;
 }
