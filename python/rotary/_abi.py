@@ -10,6 +10,7 @@ import ctypes
 import operator
 import os
 import pathlib
+import sys
 import typing
 from ctypes import POINTER, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_uint32, c_uint64
 from ctypes import c_void_p
@@ -213,10 +214,15 @@ FUNCTIONS: dict[str, tuple[typing.Any, list[typing.Any]]] = {
 }
 
 
+def packaged(name: str) -> pathlib.Path | None:
+    """A file that the build puts into the package, which has a second folder where it is installed editable."""
+    paths = (pathlib.Path(folder) / name for folder in sys.modules[__name__.rpartition(".")[0]].__path__)
+    return next((path for path in paths if path.exists()), None)
+
+
 def _open() -> ctypes.CDLL:
     """The library that ROTARY_LIBRARY names, or that of the package, or an installed one."""
-    packaged = pathlib.Path(__file__).with_name("librotary.so")
-    path = os.environ.get("ROTARY_LIBRARY") or (str(packaged) if packaged.exists() else f"librotary.so.{ABI}")
+    path = os.environ.get("ROTARY_LIBRARY") or str(packaged("librotary.so") or f"librotary.so.{ABI}")
     try:
         opened = ctypes.CDLL(path)
     except OSError as error:

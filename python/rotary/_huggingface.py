@@ -15,6 +15,8 @@ import re
 import sys
 import typing
 
+from . import _abi
+
 Json = typing.Mapping[str, typing.Any]
 
 # Numbers of the rotation's parameters, and the arguments of Rope that they are.
@@ -49,7 +51,9 @@ _XPOS_SCALE = 512.0  # of a model with xPos whose file does not say
 @functools.lru_cache(maxsize=1)
 def _families() -> Json:
     """The program's table of model types."""
-    path = pathlib.Path(__file__).with_name("model_types.json")
+    path = _abi.packaged("model_types.json")
+    if path is None:
+        raise FileNotFoundError("the package has no model_types.json: it was not installed by pip")
     table: Json = json.loads(path.read_text(encoding="utf-8"))["model_types"]
     return table
 
