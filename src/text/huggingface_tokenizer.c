@@ -21,7 +21,8 @@ void huggingface_tokenizer_destroy(struct tokenizer *tokenizer)
     added_tokens_free(&made->added);
     piece_decoder_free(&made->decoder);
     piece_table_free(&made->pieces);
-    bpe_model_destroy(made->model);
+    bpe_model_destroy(made->bpe);
+    unigram_model_destroy(made->unigram);
     text_buffer_free(&made->texts);
     text_buffer_free(&made->file);
     free(made->text_begins);
@@ -35,14 +36,22 @@ struct encoding {
     const struct huggingface_tokenizer *tokenizer;
     struct token_list *list;
     struct split_workspace splits;
-    struct bpe_workspace words;
+    struct bpe_workspace merges;
+    struct unigram_workspace ways;
     struct text_buffer normal, scratch;
 };
 
 static rotary_status encode_word(void *context, const char *word, int64_t bytes, rotary_error *error)
 {
     struct encoding *encoding = context;
-    return bpe_model_encode(encoding->tokenizer->model, &encoding->words, word, bytes, encoding->list, error);
+    const struct huggingface_tokenizer *from = encoding->tokenizer;
+    if (from->bpe)
+        return bpe_model_encode(from->bpe, &encoding->merges, word, bytes, encoding->list, error);
+    if (from->unigram)
+        return unigram_model_encode(from->unigram, &encoding->ways, word, bytes, encoding->list, error);
+    const int32_t token = piece_table_find(&from->pieces, word, bytes);
+    token_list_append(encoding->list, token >= 0 ? token : from->unknown_word);
+    return ROTARY_OK;
 }
 
 /* `first` is whether a section begins the text. */
@@ -119,7 +128,8 @@ static rotary_status encode(const struct tokenizer *tokenizer, const char *text,
     if (status == ROTARY_OK)
         status = encode_added(&encoding, false, &whole, true, encode_raw, error);
     split_workspace_free(&encoding.splits);
-    bpe_workspace_free(&encoding.words);
+    bpe_workspace_free(&encoding.merges);
+    unigram_workspace_free(&encoding.ways);
     text_buffer_free(&encoding.normal);
     text_buffer_free(&encoding.scratch);
     if (status != ROTARY_OK)

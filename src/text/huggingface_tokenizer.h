@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The tokenizers of the library `tokenizers`, from its tokenizer.json: a normalizer (text/text_normalizer.h),
- * a pre-tokenizer (text/pre_tokenizer.h), the model BPE (text/bpe_model.h) and a decoder
- * (text/piece_decoder.h). Tokens and texts are those of the library. As there, the content of an added token,
- * special or not, is that token wherever a text has it.
+ * a pre-tokenizer (text/pre_tokenizer.h), a model (text/bpe_model.h, text/unigram_model.h, or whole words)
+ * and a decoder (text/piece_decoder.h). Tokens and texts are those of the library. As there, the content of
+ * an added token, special or not, is that token wherever a text has it.
  *
  * The text of a token is what it is decoded to in the midst of others. Bytes that are no UTF-8 stay as they
  * are: the text of some tokens may end within a character.
@@ -22,6 +22,7 @@
 #include "text/piece_decoder.h"
 #include "text/pre_tokenizer.h"
 #include "text/tokenizer_type.h"
+#include "text/unigram_model.h"
 
 /* A tokenizer, and the parts of it that its file fills. */
 struct huggingface_tokenizer {
@@ -31,7 +32,9 @@ struct huggingface_tokenizer {
     struct added_tokens added;
     struct piece_decoder decoder;
     struct piece_table pieces; /* as texts have them */
-    struct bpe_model *model;
+    struct bpe_model *bpe;     /* the model: BPE, or Unigram, or neither: a word is a piece */
+    struct unigram_model *unigram;
+    int32_t unknown_word;     /* of whole words */
     struct text_buffer texts; /* of all tokens, one after the other */
     int64_t *text_begins;     /* [size + 1] */
     unsigned char *flags;     /* enum token_flag of each token */

@@ -6,31 +6,19 @@
 #include "file/file.h"
 #include "text/bert_words.h"
 #include "text/byte_characters.h"
-#include "text/huggingface_tokenizer.h"
+#include "text/huggingface_model.h"
 #include "text/json_part.h"
 #include "text/special_tokens.h"
 #include "text/utf8.h"
 #include "text/vocabulary_merges.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char settings_file[] = "tokenizer_config.json";
 
 /* Tokens may have no piece: so many more than there are pieces, and as many again. */
-enum { SPARE_TOKENS = 256, MAX_MERGES = 1 << 22 };
-
-/* What is read, with the file's own texts. */
-struct reading {
-    struct huggingface_tokenizer *made;
-    const json_t *model;
-    json_t *vocabulary; /* of the model: tokens by piece */
-    const char *path;
-    const char **raw; /* of each token, [size], as the file has it; NULL: none */
-    int64_t size;
-    struct text_buffer text, scratch;
-};
+enum { SPARE_TOKENS = 256 };
 
 static rotary_status fail_memory(const char *path, rotary_error *error)
 {
@@ -52,13 +40,6 @@ bool huggingface_tokenizer_is_object(const json_t *object)
 }
 
 /* ---- tokens ---- */
-
-/* The token of a piece; -1: there is none. */
-static int32_t find_piece(const struct reading *reading, const char *piece)
-{
-    const json_t *value = json_object_get(reading->vocabulary, piece);
-    return value ? (int32_t)json_integer_value(value) : -1;
-}
 
 /* Counts the tokens: one more than the greatest. */
 static rotary_status measure(struct reading *reading, rotary_error *error)
@@ -108,7 +89,7 @@ static rotary_status take_added(struct reading *reading, rotary_error *error)
     for (int64_t i = 0; i < added->count; i++) {
         const struct added_token *token = &added->items[i];
         const char *content = token->content.bytes, *before = reading->raw[token->token];
-        int32_t piece = find_piece(reading, content);
+        int32_t piece = huggingface_find_piece(reading, content);
         if ((piece >= 0 && piece != token->token) || (before && strcmp(before, content) != 0))
             return rotary_fail(error, ROTARY_BAD_FILE,
                                "%s: the id %d of the added token \"%.80s\" is not its own: \"vocab\" or "
@@ -210,141 +191,19 @@ static rotary_status read_pieces(struct reading *reading, rotary_error *error)
     return status;
 }
 
-/* ---- BPE ---- */
-
-/* The two sides of a merge: "a b", or ["a", "b"]. False if it is neither. */
-static bool read_sides(const json_t *entry, struct text_buffer *text, const char **left, const char **right,
-                       rotary_error *error)
-{
-    const char *both = json_string_value(entry), *space = both ? strchr(both, ' ') : NULL;
-    if (json_is_array(entry) && json_array_size(entry) == 2) {
-        *left = json_string_value(json_array_get(entry, 0));
-        *right = json_string_value(json_array_get(entry, 1));
-        return *left && *right;
-    }
-    text->count = 0;
-    if (!space || strchr(space + 1, ' ') ||
-        text_buffer_append(text, both, (int64_t)strlen(both) + 1, error) != ROTARY_OK)
-        return false;
-    text->bytes[space - both] = '\0';
-    *left = text->bytes;
-    *right = text->bytes + (space - both) + 1;
-    return true;
-}
-
-static rotary_status read_merge(struct reading *reading, size_t number, const json_t *entry,
-                                struct bpe_merge *merge, rotary_error *error)
-{
-    const char *left, *right;
-    if (!read_sides(entry, &reading->text, &left, &right, error))
-        return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%s: entry %zu of \"merges\" is not valid: wanted two pieces", reading->path,
-                           number);
-    struct text_buffer *merged = &reading->scratch;
-    merged->count = 0;
-    rotary_status status = text_buffer_append(merged, left, (int64_t)strlen(left), error);
-    if (status == ROTARY_OK)
-        status = text_buffer_append(merged, right, (int64_t)strlen(right) + 1, error);
-    if (status != ROTARY_OK)
-        return status;
-    *merge = (struct bpe_merge){find_piece(reading, left), find_piece(reading, right),
-                                find_piece(reading, merged->bytes)};
-    if (merge->left >= 0 && merge->right >= 0 && merge->merged >= 0)
-        return ROTARY_OK;
-    return rotary_fail(error, ROTARY_BAD_FILE, "%s: entry %zu of \"merges\": \"%.80s\" is not in \"vocab\"",
-                       reading->path, number,
-                       merge->left < 0    ? left
-                       : merge->right < 0 ? right
-                                          : merged->bytes);
-}
-
-/* Keys of other variants of BPE, which must not be there. */
-static rotary_status check_bpe(const struct json_part *part, rotary_error *error)
-{
-    static const char *const affixes[] = {"continuing_subword_prefix", "end_of_word_suffix"};
-    const json_t *dropout = json_object_get(part->object, "dropout");
-    for (size_t i = 0; i < sizeof affixes / sizeof affixes[0]; i++) {
-        const char *affix = "";
-        rotary_status status = json_part_text(part, affixes[i], true, &affix, error);
-        if (status == ROTARY_OK && affix[0])
-            status = json_part_fail(part, affixes[i], "null, or an empty text", error);
-        if (status != ROTARY_OK)
-            return status;
-    }
-    if (json_number_value(dropout) != 0)
-        return json_part_fail(part, "dropout", "null, or 0", error);
-    return ROTARY_OK;
-}
-
-static rotary_status read_config(struct reading *reading, const struct json_part *part,
-                                 struct bpe_config *config, rotary_error *error)
-{
-    const char *unknown = NULL;
-    *config = (struct bpe_config){
-        .pieces = &reading->made->pieces, .bytes = reading->made->pre_tokenizer.bytes, .unknown = -1};
-    rotary_status status = check_bpe(part, error);
-    if (status == ROTARY_OK)
-        status = json_part_flag(part, "byte_fallback", &config->byte_fallback, error);
-    if (status == ROTARY_OK)
-        status = json_part_flag(part, "ignore_merges", &config->ignore_merges, error);
-    if (status == ROTARY_OK)
-        status = json_part_flag(part, "fuse_unk", &config->fuse_unknown, error);
-    if (status == ROTARY_OK)
-        status = json_part_text(part, "unk_token", true, &unknown, error);
-    if (status != ROTARY_OK)
-        return status;
-    if (config->bytes && config->byte_fallback)
-        return json_part_fail(part, "byte_fallback", "false with ByteLevel", error);
-    config->unknown = unknown ? find_piece(reading, unknown) : -1;
-    if (unknown && config->unknown < 0)
-        return json_part_fail(part, "unk_token", "a piece of \"vocab\"", error);
-    for (int byte = 0; byte < 256; byte++) {
-        char name[8];
-        snprintf(name, sizeof name, "<0x%02X>", (unsigned)byte);
-        config->fallback[byte] = find_piece(reading, name);
-    }
-    return ROTARY_OK;
-}
-
-static rotary_status read_bpe(struct reading *reading, const struct json_part *part, rotary_error *error)
-{
-    const json_t *list = json_object_get(part->object, "merges");
-    struct bpe_config config;
-    rotary_status status = read_config(reading, part, &config, error);
-    if (status == ROTARY_OK && (!json_is_array(list) || json_array_size(list) > MAX_MERGES))
-        status = json_part_fail(part, "merges", "a list of at most four million", error);
-    if (status != ROTARY_OK)
-        return status;
-    struct bpe_merge *merges = malloc((json_array_size(list) + 1) * sizeof *merges);
-    if (!merges)
-        return fail_memory(reading->path, error);
-    for (size_t i = 0; i < json_array_size(list) && status == ROTARY_OK; i++)
-        status = read_merge(reading, i + 1, json_array_get(list, i), &merges[i], error);
-    if (status == ROTARY_OK)
-        status =
-            bpe_model_create(&reading->made->model, &config, merges, (int64_t)json_array_size(list), error);
-    free(merges);
-    reading->made->tokenizer.special.unknown = config.unknown;
-    return status;
-}
+/* ---- the model ---- */
 
 static rotary_status read_model(struct reading *reading, rotary_error *error)
 {
     const struct json_part part = {reading->model, "model", reading->path};
-    const char *type = json_part_type(&part);
-    if (strcmp(type, "BPE") != 0 && (type[0] || !json_object_get(reading->model, "merges")))
-        return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%s: the \"model\" is of type \"%.80s\", wanted \"BPE\" or \"WordPiece\"",
-                           reading->path, type);
-    reading->vocabulary = json_object_get(reading->model, "vocab");
-    if (!json_is_object(reading->vocabulary))
-        return json_part_fail(&part, "vocab", "ids by piece", error);
-    rotary_status status = read_tokens(reading, error);
+    rotary_status status = huggingface_vocabulary_read(reading, &part, error);
+    if (status == ROTARY_OK)
+        status = read_tokens(reading, error);
     if (status == ROTARY_OK)
         status = read_texts(reading, error);
     if (status == ROTARY_OK)
         status = read_pieces(reading, error);
-    return status == ROTARY_OK ? read_bpe(reading, &part, error) : status;
+    return status == ROTARY_OK ? huggingface_model_read(reading, &part, error) : status;
 }
 
 /* ---- special tokens ---- */
@@ -356,7 +215,7 @@ static int32_t find_token(const struct reading *reading, const char *name)
     for (int64_t i = 0; name && i < added->count; i++)
         if (strcmp(added->items[i].content.bytes, name) == 0)
             return added->items[i].token;
-    return name ? find_piece(reading, name) : -1;
+    return name ? huggingface_find_piece(reading, name) : -1;
 }
 
 /* One of the two tokens that a post-processor may put around a text. */
@@ -525,6 +384,7 @@ static rotary_status create(struct tokenizer **tokenizer, const json_t *file, co
     if (status == ROTARY_OK)
         status = keep_file(made, file, path, error);
     free(reading.raw);
+    json_decref(reading.vocabulary);
     text_buffer_free(&reading.text);
     text_buffer_free(&reading.scratch);
     if (status == ROTARY_OK)

@@ -82,6 +82,11 @@ static rotary_status translate_escape(struct translation *translation, rotary_er
         if (braced_bytes(at) > 0)
             return copy(translation, braced_bytes(at), error);
         break;
+    case 'A':
+    case 'z':
+        if (!in_class)
+            return copy(translation, 2, error);
+        break;
     case '\0':
         break;
     default:

@@ -61,6 +61,11 @@ void piece_trie_add(struct piece_trie *trie, enum piece_place place, const char 
     trie->tokens[node] = token;
 }
 
+int32_t piece_trie_step(const struct piece_trie *trie, int32_t node, char byte)
+{
+    return find_child(trie, node, byte)->node;
+}
+
 int32_t piece_trie_longest(const struct piece_trie *trie, enum piece_place place, const char *text,
                            int64_t bytes, int64_t *length)
 {

@@ -2,6 +2,7 @@
 #include "text/text_normalizer.h"
 
 #include "base/fail.h"
+#include "text/character_map.h"
 #include "text/json_part.h"
 #include "text/pattern.h"
 #include "text/unicode.h"
@@ -10,14 +11,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum step_kind { STEP_FORM, STEP_LOWERCASE, STEP_STRIP, STEP_STRIP_ACCENTS, STEP_PREPEND, STEP_REPLACE };
+enum step_kind {
+    STEP_FORM,
+    STEP_LOWERCASE,
+    STEP_STRIP,
+    STEP_STRIP_ACCENTS,
+    STEP_PREPEND,
+    STEP_REPLACE,
+    STEP_MAP
+};
 
 struct normalizer_step {
     enum step_kind kind;
-    enum unicode_form form;  /* of STEP_FORM */
-    bool left, right;        /* the ends that STEP_STRIP strips */
-    char *from, *to;         /* what STEP_REPLACE replaces, and by what; STEP_PREPEND has `to` */
-    struct pattern *pattern; /* instead of `from`; NULL: none */
+    enum unicode_form form;   /* of STEP_FORM */
+    bool left, right;         /* the ends that STEP_STRIP strips */
+    char *from, *to;          /* what STEP_REPLACE replaces, and by what; STEP_PREPEND has `to` */
+    struct character_map map; /* of STEP_MAP */
+    struct pattern *pattern;  /* instead of `from`; NULL: none */
 };
 
 /* A text becomes at most so many times as long, and as many bytes longer: NFKD makes of three bytes 33, and
@@ -176,6 +186,14 @@ static rotary_status apply_replace(const struct normalizer_step *step, struct wo
     return status;
 }
 
+static rotary_status apply_map(const struct normalizer_step *step, struct work *work, rotary_error *error)
+{
+    rotary_status status =
+        character_map_apply(&step->map, work->text->bytes, work->text->count, work->scratch, error);
+    text_buffer_swap(work->text, work->scratch);
+    return status;
+}
+
 rotary_status text_normalizer_apply(const struct text_normalizer *normalizer, struct text_buffer *text,
                                     struct text_buffer *scratch, bool *stripped, rotary_error *error)
 {
@@ -204,6 +222,9 @@ rotary_status text_normalizer_apply(const struct text_normalizer *normalizer, st
             break;
         case STEP_REPLACE:
             status = apply_replace(step, &work, error);
+            break;
+        case STEP_MAP:
+            status = apply_map(step, &work, error);
             break;
         }
         if (status == ROTARY_OK && text->count > max)
@@ -252,16 +273,31 @@ static rotary_status read_replace(struct normalizer_step *step, const struct jso
                    : json_part_compile(part, &step->pattern, expression, error);
 }
 
+static rotary_status read_map(struct normalizer_step *step, const struct json_part *part, rotary_error *error)
+{
+    const char *base64 = NULL;
+    rotary_error reason;
+    rotary_status status = json_part_text(part, "precompiled_charsmap", false, &base64, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = character_map_read(&step->map, base64, &reason);
+    return status == ROTARY_INVALID_ARGUMENT
+               ? json_part_fail(part, "precompiled_charsmap",
+                                "SentencePiece's table of characters, in base64", error)
+           : status != ROTARY_OK ? rotary_fail(error, status, "%s: %s", part->path, reason.message)
+                                 : ROTARY_OK;
+}
+
 static const struct {
     const char *type;
     enum step_kind kind;
     enum unicode_form form;
     rotary_status (*read)(struct normalizer_step *step, const struct json_part *part, rotary_error *error);
-} rows[] = {{"NFC", STEP_FORM, UNICODE_NFC, NULL},     {"NFD", STEP_FORM, UNICODE_NFD, NULL},
-            {"NFKC", STEP_FORM, UNICODE_NFKC, NULL},   {"NFKD", STEP_FORM, UNICODE_NFKD, NULL},
-            {"Lowercase", STEP_LOWERCASE, 0, NULL},    {"StripAccents", STEP_STRIP_ACCENTS, 0, NULL},
-            {"Strip", STEP_STRIP, 0, read_strip},      {"Prepend", STEP_PREPEND, 0, read_prepend},
-            {"Replace", STEP_REPLACE, 0, read_replace}};
+} rows[] = {{"NFC", STEP_FORM, UNICODE_NFC, NULL},      {"NFD", STEP_FORM, UNICODE_NFD, NULL},
+            {"NFKC", STEP_FORM, UNICODE_NFKC, NULL},    {"NFKD", STEP_FORM, UNICODE_NFKD, NULL},
+            {"Lowercase", STEP_LOWERCASE, 0, NULL},     {"StripAccents", STEP_STRIP_ACCENTS, 0, NULL},
+            {"Strip", STEP_STRIP, 0, read_strip},       {"Prepend", STEP_PREPEND, 0, read_prepend},
+            {"Replace", STEP_REPLACE, 0, read_replace}, {"Precompiled", STEP_MAP, 0, read_map}};
 
 static rotary_status read_step(void *context, const struct json_part *part, rotary_error *error)
 {
@@ -291,6 +327,7 @@ void text_normalizer_free(struct text_normalizer *normalizer)
     for (int64_t i = 0; i < normalizer->count; i++) {
         free(normalizer->steps[i].from);
         free(normalizer->steps[i].to);
+        character_map_free(&normalizer->steps[i].map);
         pattern_destroy(normalizer->steps[i].pattern);
     }
     free(normalizer->steps);

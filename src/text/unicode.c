@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unicase.h>
 #include <unictype.h>
+#include <unigbrk.h>
 #include <uninorm.h>
 #include <unistr.h>
 #include <unistring/version.h>
@@ -202,6 +203,12 @@ rotary_status unicode_normalize(enum unicode_form form, const char *text, int64_
                            (long long)bytes);
     *normal_bytes = (int64_t)count;
     return ROTARY_OK;
+}
+
+int64_t unicode_grapheme_bytes(const char *text, int64_t bytes)
+{
+    const uint8_t *begin = (const uint8_t *)text, *next = u8_grapheme_next(begin, begin + bytes);
+    return next && next > begin ? next - begin : 1;
 }
 
 const char *unicode_library(char text[UNICODE_LIBRARY_BYTES])

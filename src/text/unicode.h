@@ -58,6 +58,9 @@ enum unicode_form { UNICODE_NFC, UNICODE_NFD, UNICODE_NFKC, UNICODE_NFKD };
 ROTARY_CHECKED rotary_status unicode_normalize(enum unicode_form form, const char *text, int64_t bytes,
                                                char **normal, int64_t *normal_bytes, rotary_error *error);
 
+/* The bytes of the extended grapheme cluster (UAX #29) that UTF-8 text of `bytes` > 0 bytes begins with. */
+int64_t unicode_grapheme_bytes(const char *text, int64_t bytes);
+
 /* The version of libunistring, "1.0.0". */
 enum { UNICODE_LIBRARY_BYTES = 24 };
 const char *unicode_library(char text[UNICODE_LIBRARY_BYTES]);

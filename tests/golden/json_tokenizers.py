@@ -2,6 +2,7 @@
 """Tokenizers of the library `tokenizers` as the models' own are made, learned from given texts, and texts that are hard for
 them. The golden files and the live test share them."""
 import json
+import os
 import random
 import unicodedata
 
@@ -47,6 +48,13 @@ def random_texts(count, seed=5):
 
 
 # ---- making them ----
+
+
+def unknown_of(tokenizer):
+    """The unknown token; None: there is none."""
+    model = json.loads(tokenizer.to_str())["model"]
+    return model["vocab"][model["unk_id"]][0] if model["type"] == "Unigram" else model["unk_token"]
+
 
 
 def special(content, **settings):
@@ -161,6 +169,61 @@ def split_marks(texts, size):
     return tokenizer
 
 
+# ---- Unigram, with the tables of characters of SentencePiece, and whole words ----
+
+RULES = [("ﬁ", "fi"), ("ﬂ", "fl"), ("\u00a0", " "), ("\t", " "), ("\u3000", " "), ("\u212b", "\u00c5"), ("A\u030a", "Å"), ("é", "e"), ("e\u0301", "é"), ("½", "1⁄2"),
+         ("！", "!"), ("，", ","), ("\u200b", ""), ("\u00ad", ""), ("한", "HAN"), ("😀", ":-)"), ("👍🏽", "+1"), ("…", "...")]
+
+
+def character_map(rules=None):
+    """SentencePiece's table of these characters, or of its own normalization nmt_nfkc."""
+    import io
+
+    import sentencepiece
+    from sentencepiece import sentencepiece_model_pb2
+    settings = {"normalization_rule_name": "nmt_nfkc"}
+    if rules:
+        with open("rules.tsv", "w") as file:
+            file.writelines(f"{' '.join(f'{ord(c):X}' for c in old)}\t{' '.join(f'{ord(c):X}' for c in new)}\n" for old, new in sorted(rules))
+        settings = {"normalization_rule_tsv": "rules.tsv"}
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(TEXTS[20:90]), model_writer=model, vocab_size=400, hard_vocab_limit=False,
+                                             character_coverage=0.98, minloglevel=2, **settings)
+    if rules:
+        os.remove("rules.tsv")
+    proto = sentencepiece_model_pb2.ModelProto()
+    proto.ParseFromString(model.getvalue())
+    return proto.normalizer_spec.precompiled_charsmap
+
+
+def unigram(texts, size, rules=RULES, fallback=False):
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Precompiled(character_map(rules)), normalizers.Replace(Regex(" {2,}"), " ")])
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.decoder = llama_decoder() if fallback else decoders.Metaspace()
+    kept = set("abcdefghijklmnopqrstuvwxyzABCDEHITW0123456789 .,'!日本語テキストПриветßüç中文국😃")
+    texts = ["".join(c for c in text if c in kept) for text in texts]
+    trainer = trainers.UnigramTrainer(vocab_size=size, special_tokens=[special("<pad>"), special("</s>"), special("<unk>")], unk_token="<unk>", show_progress=False)
+    tokenizer.train_from_iterator([text for text in texts if text.strip()], trainer)
+    made = json.loads(tokenizer.to_str())
+    model = made["model"]
+    model["vocab"] = [[piece, round(score, 6)] for piece, score in model["vocab"] if not (fallback and piece in "日本Пр")]
+    if fallback:
+        model["vocab"] += [[f"<0x{byte:02X}>", 0.0] for byte in range(256) if byte != 0x9f]
+        model["byte_fallback"] = True
+    tokenizer = Tokenizer.from_str(json.dumps(made))
+    tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)])
+    return tokenizer
+
+
+def words(texts, size):
+    tokenizer = Tokenizer(models.WordLevel(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.train_from_iterator([text for text in texts if text], trainers.WordLevelTrainer(vocab_size=size, special_tokens=["[UNK]"], show_progress=False))
+    return tokenizer
+
+
 def prefixed():
     return normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
 
@@ -185,6 +248,9 @@ KINDS = {
     "mistral": lambda t, n: marked(t, n, None, pre_tokenizers.Metaspace(prepend_scheme="first", split=False), decoders.Metaspace(prepend_scheme="first"), added=TOOLS),
     "gemma": lambda t, n: marked(t, n, normalizers.Replace(" ", "▁"), pre_tokenizers.Split(" ", "merged_with_previous"), llama_decoder(False), drop=range(0x80, 0x90), fuse=False),
     "metaspace": lambda t, n: marked(t, n, normalizers.NFKC(), pre_tokenizers.Metaspace(), decoders.Metaspace(), fallback=False, added=TOOLS),
+    "unigram": unigram,
+    "unigram_bytes": lambda t, n: unigram(t, n, fallback=True),
+    "words": words,
     "plain": plain,
     "marks": split_marks,
 }

@@ -6,7 +6,7 @@ import os
 import sys
 
 import tokenizers
-from json_tokenizers import KINDS, TEXTS, is_alike, random_texts
+from json_tokenizers import KINDS, TEXTS, is_alike, random_texts, unknown_of
 
 SIZES = {"gpt2": 330, "roberta": 330, "llama3": 330, "qwen2": 330, "neox": 320, "o200k": 320, "deepseek": 320, "starcoder": 300, "incomplete": 330}
 
@@ -31,7 +31,7 @@ def frame_of(tokenizer):
 
 def golden_of(tokenizer):
     """The tokens of each text and, if that is another one, what they are decoded to without special ones but the unknown one."""
-    unknown = json.loads(tokenizer.to_str())["model"]["unk_token"]
+    unknown = unknown_of(tokenizer)
     left_out = {i for i, token in tokenizer.get_added_tokens_decoder().items() if token.special and token.content != unknown}
     rows = []
     for text in texts:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """json_tokenizer_peer.py ROTARY: rotary tokenize beside `tokenizers`, with tokenizers of every kind that the library learns: on
 characters of Unicode, on random text, and on real text where it is."""
+import importlib.util
 import itertools
 import json
 import os
@@ -9,7 +10,7 @@ import sys
 import time
 
 sys.path[:0] = [os.path.join(os.environ["ROTARY_SOURCE_DIR"], "tests", name) for name in ("oracle", "score", "golden")]
-from json_tokenizers import KINDS, TEXTS, is_alike, random_texts  # noqa: E402
+from json_tokenizers import KINDS, TEXTS, is_alike, random_texts, unigram, unknown_of  # noqa: E402
 from oracle_support import check, report, rotary, source  # noqa: E402
 from random_segments import Segments  # noqa: E402
 
@@ -79,7 +80,7 @@ def compare(kind, tokenizer, lines):
 
 def decode(kind, tokenizer, model, wanted):
     """Without special tokens, but the unknown one; a text with a line feed is none of the command's."""
-    unknown = json.loads(tokenizer.to_str())["model"]["unk_token"]
+    unknown = unknown_of(tokenizer)
     left_out = {i for i, token in tokenizer.get_added_tokens_decoder().items() if token.special and token.content != unknown}
     texts = [tokenizer.decode([i for i in ids if i not in left_out], skip_special_tokens=False) for ids in wanted]
     kept = [(ids, text) for ids, text in zip(wanted, texts) if not any(end in text for end in LINE_ENDS)]
@@ -97,6 +98,10 @@ real = known(real_lines())
 hard = known(TEXTS + random_texts(1500, 7) + random_lines(600))
 characters = known(character_lines())
 print(f"{len(real)} real lines, {len(hard)} hard ones, {len(characters)} of {sum(alike_of.values())} characters")
+if importlib.util.find_spec("sentencepiece"):
+    KINDS["unigram_nfkc"] = lambda texts, size: unigram(texts, size, None)
+else:
+    KINDS = {kind: make for kind, make in KINDS.items() if "unigram" not in kind}
 for kind, make in KINDS.items():
     compare(kind, make((real + hard)[::3], 1200), real + hard + characters)
 report()

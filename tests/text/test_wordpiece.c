@@ -318,7 +318,7 @@ static void test_refused_files(void)
     refuse("a.json", OURS "\"unknown\":-1,\"mask\":-1},\"pieces\":[\"a\",\"b\"]}", "-1 (unknown)");
     refuse("a.json", OURS "\"unknown\":2,\"mask\":-1},\"pieces\":[\"a\",\"b\"]}", "2 (unknown)|below 2");
     refuse("a.json", OURS "\"unknown\":1,\"mask\":1},\"pieces\":[\"a\",\"b\"]}", "1 (mask)|different");
-    refuse("a.json", "{\"model\":{\"type\":\"Words\"}}", "\"Words\", wanted \"BPE\" or \"WordPiece\"");
+    refuse("a.json", "{\"model\":{\"type\":\"Words\"}}", "\"Words\", wanted \"BPE\", \"Unigram\"");
     refuse("a.json", "{\"model\":{\"type\":\"WordPiece\",\"continuing_subword_prefix\":\"@\"}}",
            "\"@\", wanted \"##\"");
     refuse("a.json", "{" JSON_MODEL "\"vocab\":{}}}", "\"normalizer\"|wanted \"BertNormalizer\"");
