@@ -12,6 +12,7 @@ struct kind; /* task/kind.h */
     TASK(CLASSIFICATION, classification)                                                                     \
     TASK(COPY, copy)                                                                                         \
     TASK(INDEX, index)                                                                                       \
+    TASK(LANGUAGE, language)                                                                                 \
     TASK(MASKED, masked)                                                                                     \
     TASK(PASSKEY, passkey)                                                                                   \
     TASK(PREFIX, prefix)                                                                                     \
