@@ -48,6 +48,12 @@ does 0 export run --format huggingface --out with/its/parents/
 does 0 export folder --format huggingface --out second
 [ "$(fingerprint folder)" = "$(fingerprint second)" ] || complain "a folder that is exported again is another"
 
+# And it generates what the run does.
+does 0 generate run --prompt "?s='" --max-new-tokens 8 --json
+generated=$("$json_get" generated <out)
+does 0 generate folder --prompt "?s='" --max-new-tokens 8 --json
+has generated "$generated"
+
 # ---- files ----
 
 does 0 export run --format gguf --out model.gguf

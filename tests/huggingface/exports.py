@@ -15,6 +15,7 @@ import tempfile
 
 import numpy as np
 import torch
+import transformers
 from transformers import AutoConfig, AutoModelForCausalLM
 
 # Of logits, of which the largest are about 5. Weights are 256ths, which have 9 bits at most: gains are rounded in bfloat16.
@@ -23,8 +24,9 @@ SHOWN = 16  # logits of the last token in a golden
 
 
 def compare_folder(folder, tokens):
-    type_name = str(AutoConfig.from_pretrained(folder).dtype).replace("torch.", "")
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
+    key = "dtype" if int(transformers.__version__.split(".")[0]) > 4 else "torch_dtype"
+    type_name = str(getattr(AutoConfig.from_pretrained(folder), key)).replace("torch.", "")
+    model = AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager", **{key: torch.float32})
     model.eval()
     with torch.no_grad():
         theirs = model(torch.from_numpy(tokens.astype(np.int64))[None]).logits[0].float().numpy()
