@@ -6,6 +6,7 @@
 #include "score/proportion.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,8 @@
 #define MEMBER(member) offsetof(struct length_options, member)
 const struct setting length_option_rows[LENGTH_OPTION_ROWS] = {
     {"--evaluate-lengths", SETTING_TEXT, MEMBER(lengths), .metavar = "N,N,...",
-     .help = "score sequences of so many tokens too, in which a problem stands last: shorter or longer ones "
-             "than a model was trained on"},
+     .help = "score sequences of so many tokens too, in which a problem stands last, or into which a text is "
+             "cut: shorter or longer ones than a model was trained on"},
     {"--evaluate-scaling", SETTING_TEXT, MEMBER(scalings), .metavar = "A,B,...",
      .help = "with --evaluate-lengths, how rotations are scaled by length / trained length: none, linear, "
              "ntk, dynamic, yarn or llama3 (default: none)"},
@@ -154,8 +155,31 @@ static void print_correct(const struct evaluated_length *score)
            100.0 * interval.low, 100.0 * interval.high);
 }
 
+/* Of a text that is cut to the lengths, there is the loss alone. */
+static void print_losses(const struct evaluated_lengths *lengths, int64_t trained)
+{
+    printf("\nthe text in sequences of so many tokens, %lld in training\n", (long long)trained);
+    printf("%8s  %-8s  %6s  %8s  %10s\n", "tokens", "scaling", "factor", "loss", "perplexity");
+    for (int i = 0; i < lengths->count; i++) {
+        const struct evaluated_length *score = &lengths->scores[i];
+        printf("%8lld  %-8s  %6.4g", (long long)score->length, length_scaling_names[score->scaling],
+               score->factor);
+        if (score->possible)
+            printf("  %8.4f  %10.4g\n", score->evaluation.loss, exp(score->evaluation.loss));
+        else
+            printf("  %8s  %10s\n", "-", "-");
+    }
+}
+
 void evaluated_lengths_print(const struct evaluated_lengths *lengths, int64_t trained)
 {
+    int64_t problems = 0;
+    for (int i = 0; i < lengths->count; i++)
+        problems += lengths->scores[i].evaluation.problems;
+    if (problems == 0) {
+        print_losses(lengths, trained);
+        return;
+    }
     printf("\nsequences of so many tokens, %lld in training; a problem stands last in one\n",
            (long long)trained);
     printf("%8s  %-8s  %6s  %8s  %16s  %6s\n", "tokens", "scaling", "factor", "correct", "95% interval",

@@ -76,6 +76,7 @@ struct kind {
     /* The answer within `generated`; empty if generation stopped before its end. */
     void (*answer)(const char *generated, char answer[TASK_TEXT_BYTES]);
 
+    bool cuts;    /* its examples are cut from text, to sequences of any length */
     bool encoder; /* its model is an encoder alone: every token is seen from every other */
 
     const struct generator *generator; /* of a kind that makes up its data; else NULL */

@@ -147,4 +147,5 @@ const struct kind kind_language = {
     .counts = counts,
     .text_hash = text_hash,
     .locations = locations,
+    .cuts = true,
 };

@@ -207,6 +207,11 @@ bool task_has_examples(const struct task_config *config)
     return kinds[config->task]->examples != NULL;
 }
 
+bool task_cuts_text(const struct task_config *config)
+{
+    return kinds[config->task]->cuts;
+}
+
 int task_choices(const struct task_config *config)
 {
     const struct kind *kind = kinds[config->task];

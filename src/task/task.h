@@ -156,6 +156,8 @@ struct task_example {
 };
 /* Whether the task of `config` has a finite corpus. */
 bool task_has_examples(const struct task_config *config);
+/* Whether its examples are cut from text, so that another sequence_length gives others of the same text. */
+bool task_cuts_text(const struct task_config *config);
 /* The sequences of each example, as task_shape has them; 0: an example is one. */
 int task_choices(const struct task_config *config);
 /* A hash of the lines of a split, which it reads or makes up anew: FNV-1a of 64 bits. 0: the task has no such

@@ -87,7 +87,8 @@ static rotary_status check_task(const struct run_config *config, int64_t length,
 rotary_status length_check(const struct run_config *config, int64_t length, enum length_scaling scaling,
                            rotary_error *error)
 {
-    if (task_has_examples(&config->task))
+    const bool finite = task_has_examples(&config->task);
+    if (finite && !task_cuts_text(&config->task))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "the task %s has a corpus, whose sequences are as long as they are: wanted a task "
                            "that makes up its data",
@@ -97,7 +98,7 @@ rotary_status length_check(const struct run_config *config, int64_t length, enum
                            "the scaling %s of a model that was trained with %s: wanted none",
                            length_scaling_names[scaling],
                            config->model.rope_scaling[0] ? "rope_scaling" : "rope_parameters");
-    return check_task(config, length, error);
+    return finite ? ROTARY_OK : check_task(config, length, error);
 }
 
 rotary_status length_evaluate(const struct length_call *call, struct evaluation *evaluation,
@@ -114,7 +115,9 @@ rotary_status length_evaluate(const struct length_call *call, struct evaluation 
         .need = TASK_HELD_OUT,
         .checkpoint = call->checkpoint,
         .backend = call->backend,
-        .limits = {.batch = max_i64(tokens / call->length, 1), .time = call->length},
+        .limits = {.batch = max_i64(tokens / call->length, 1),
+                   .time = call->length,
+                   .packed = task_has_examples(&config.task)},
         .other = &config,
     };
     struct trained_model model;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Scores of a trained model on sequences of another length than it was trained on: problems that stand last
- * in such sequences (task_long_prompt), and the loss of such validation sequences. A rotation can be scaled
- * for a longer one, as models of long context are.
+ * in such sequences (task_long_prompt), and the loss of such validation sequences, into which a task that
+ * learns from text cuts it anew. A rotation can be scaled for a longer one, as models of long context are.
  */
 #ifndef ROTARY_TRAIN_LENGTH_EVALUATION_H
 #define ROTARY_TRAIN_LENGTH_EVALUATION_H
@@ -40,7 +40,7 @@ double length_factor(const struct length_call *call);
  * refused, as where xPos's magnitudes overflow. With a scaling: whether it rotates, too, and was trained
  * without one, and without randomised positions. */
 bool length_is_possible(const struct length_call *call);
-/* ROTARY_INVALID_ARGUMENT for a task with a corpus, whose sequences are as long as they are, for a length
+/* ROTARY_INVALID_ARGUMENT for a task with a corpus whose sequences are as long as they are, for a length
  * that is too short for the task's problems, and for a scaling of a model that was trained with rope_scaling
  * or rope_parameters. */
 ROTARY_CHECKED rotary_status length_check(const struct run_config *config, int64_t length,

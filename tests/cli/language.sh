@@ -70,6 +70,20 @@ small="$model $files --set sequence_length=32 --set language_min_frequency=1"
     says "the cat"
     [ -f run/vocabulary.json ] || complain "the run has no tokenizer"
     refuses 2 "task language has no problems" evaluate run --show 2
+
+    # The text in sequences of other lengths, with the rotation scaled for longer ones.
+    does 0 evaluate run --evaluate-lengths 32,96 --evaluate-scaling none,linear,yarn --json
+    has lengths.0.length 32
+    has lengths.5.scaling '"yarn"'
+    for i in 0 1 2; do
+        [ "$("$json_get" lengths.$i.evaluation.loss <out)" = "$loss" ] || complain "a scaling of factor 1 has another loss than $loss"
+    done
+    for i in 4 5; do
+        [ "$("$json_get" lengths.$i.evaluation.loss <out)" != "$("$json_get" lengths.3.evaluation.loss <out)" ] || complain "scaling $i changes nothing"
+    done
+    [ "$("$json_get" lengths.3.evaluation.loss <out)" != "$loss" ] || complain "longer sequences have the same loss"
+    does 0 evaluate run --evaluate-lengths 32,96
+    says "the text in sequences of so many tokens, 32 in training"
     printf 'another text\n\n' >>text/valid.txt
     refuses 1 "text of the task language has the hash" evaluate run
     documents text/valid.txt 12
@@ -87,9 +101,10 @@ small="$model $files --set sequence_length=32 --set language_min_frequency=1"
     ! cmp -s whole-documents/model.safetensors whole-random/model.safetensors || complain "windows change nothing"
 
     # Each encoding of positions trains a model of its own on the same sequences.
-    does 0 compare language $small --set steps=8 --positions learned,rope,roper --runs 1 --out all --json
+    does 0 compare language $small --set steps=8 --positions learned,rope,roper --runs 1 --out all --evaluate-lengths 64 --evaluate-scaling none,dynamic --json
     has primary_measure '"validation_loss"'
     has arms.2.name '"roper"'
+    grep -q '"scaling": *"dynamic"' all/roper-1/lengths.json || complain "compare did not score longer sequences"
     for other in learned roper; do
         ! cmp -s all/rope-1/model.safetensors all/$other-1/model.safetensors || complain "$other is rope"
     done
