@@ -10,11 +10,20 @@
 #include "backend/matmul.h"
 #include "kernel/layer/layer_kernels.h"
 
+/* A packed weight for weights that are packed each time (backend/cpu_stored.c). */
+enum { CPU_SHARED_WEIGHTS = 8 };
+struct cpu_shared_weight {
+    struct packed_weight *weight; /* NULL: none */
+    int64_t inner, columns;
+};
+
 /* struct backend.state. */
 struct cpu {
     const struct layer_kernels *kernels;
     struct matmul *matmul;
     struct rotary_arena scratch; /* of one operation at a time; grows to the largest */
+    struct cpu_shared_weight shared[CPU_SHARED_WEIGHTS];
+    int next_shared; /* the one that is replaced next */
 };
 
 static inline struct cpu *cpu_of(const struct backend *backend)

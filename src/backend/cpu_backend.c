@@ -116,6 +116,8 @@ static void destroy_cpu(struct cpu *cpu)
 {
     if (!cpu)
         return;
+    for (int i = 0; i < CPU_SHARED_WEIGHTS; i++)
+        packed_weight_destroy(cpu->shared[i].weight);
     matmul_destroy(cpu->matmul);
     rotary_arena_free(&cpu->scratch);
     free(cpu);

@@ -14,6 +14,7 @@
 
 #include "backend/dropout.h"
 #include "backend/matrix.h"
+#include "backend/stored_weight.h"
 
 #include <rotary/attention.h>
 
@@ -50,6 +51,25 @@ struct backend_weight_gradient {
     float *gradient; /* NULL: not wanted */
     float *sums;     /* NULL: not wanted */
     struct matrix a, b;
+};
+
+/* out[rows, weight rows] = epilogue(in[rows, inner] weight^T + bias), where weight is [weight rows, inner] as
+ * a file has it, of the host. Sums are f32, of the file's numbers where there are few rows, and else of these
+ * in the storage type; their order depends on the number of rows. */
+struct backend_stored_matmul {
+    struct matrix out, in; /* in is of the storage type, out of that type or f32 */
+    const struct stored_weight *weight;
+    const float *bias; /* [weight rows] f32; NULL: none */
+    enum matmul_epilogue epilogue;
+};
+
+/* out[row] = scale * table[tokens[row]], of a table as a file has it, of the host. */
+struct backend_stored_embedding {
+    int64_t rows;
+    float *out;                        /* [rows, table's columns] */
+    const int32_t *tokens;             /* [rows] */
+    const struct stored_weight *table; /* tokens are in it */
+    float scale;
 };
 
 /* ---- Norms. ---- */

@@ -15,6 +15,8 @@
     OPERATION(pack_weight)                                                                                   \
     OPERATION(matmul)                                                                                        \
     OPERATION(weight_gradient)                                                                               \
+    OPERATION(stored_matmul)                                                                                 \
+    OPERATION(stored_embedding)                                                                              \
     OPERATION(norm_forward)                                                                                  \
     OPERATION(norm_backward)                                                                                 \
     OPERATION(head_norm_forward)                                                                             \

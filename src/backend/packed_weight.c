@@ -87,12 +87,31 @@ size_t packed_weight_bytes(const struct packed_weight *weight)
     return weight->bytes * (size_t)weight->count;
 }
 
+/* The source: f32 values, or rows of a stored weight from `first` on, of which the packed weight is
+ * transposed. */
 struct fill {
     const struct packed_weight *weight;
     const struct matmul *matmul;
     const float *source;
+    const struct stored_weight *stored;
+    int64_t first;
     _Atomic int status;
 };
+
+/* Columns of the packed weight, which are rows of its source, in f32: there, or at `memory`. */
+static const float *source_columns(const struct fill *fill, int64_t column, int64_t columns, float *memory)
+{
+    const int64_t inner = fill->weight->config.inner;
+    if (!fill->stored)
+        return fill->source + column * inner;
+    for (int64_t i = 0; i < columns; i++) {
+        const int64_t row = fill->first + column + i;
+        const struct stored_rows *part = stored_part(fill->stored, row);
+        fill->matmul->kernels->widen(part->dtype, memory + i * inner, stored_row(fill->stored, part, row),
+                                     inner);
+    }
+    return memory;
+}
 
 /* Packs STRIP_COLUMNS columns in VNNI layout. The bf16 copies in between stay in the cache. */
 static void fill_strip(void *argument, int64_t index, int worker)
@@ -103,8 +122,11 @@ static void fill_strip(void *argument, int64_t index, int worker)
     int64_t inner = weight->config.inner, column = index * STRIP_COLUMNS,
             columns = min_i64(STRIP_COLUMNS, weight->config.columns - column);
     uint16_t *strip = (void *)matmul_workspace(fill->matmul, worker), *rows = strip + inner * STRIP_COLUMNS;
+    float *wide = fill->stored ? (void *)(matmul_workspace(fill->matmul, worker) +
+                                          matmul_bytes(2 * inner * STRIP_COLUMNS, ROTARY_BF16))
+                               : NULL;
     if (weight->config.transposed) {
-        kernels->to_storage(ROTARY_BF16, rows, fill->source + column * inner, columns * inner);
+        kernels->to_storage(ROTARY_BF16, rows, source_columns(fill, column, columns, wide), columns * inner);
         kernels->transpose(strip, STRIP_COLUMNS, rows, inner, columns, inner);
     } else
         for (int64_t row = 0; row < inner; row++)
@@ -120,25 +142,44 @@ static void fill_panel(void *argument, int64_t index, int worker)
 {
     struct fill *fill = argument;
     const struct packed_weight *weight = fill->weight;
-    int64_t column = index * weight->panel_columns;
+    int64_t column = index * weight->panel_columns,
+            columns = packed_weight_panel_columns(weight, index == weight->count - 1);
+    float *wide = fill->stored ? (void *)matmul_workspace(fill->matmul, worker) : NULL;
     int status = panel_fill(weight->panels[index], fill->matmul->gemms, worker,
-                            fill->source + column * (weight->config.transposed ? weight->config.inner : 1));
+                            weight->config.transposed ? source_columns(fill, column, columns, wide)
+                                                      : fill->source + column);
     if (status != 0)
         fill->status = status;
+}
+
+static rotary_status run_fill(struct fill *fill, struct matmul *matmul, rotary_error *error)
+{
+    const struct packed_weight *weight = fill->weight;
+    const int64_t inner = weight->config.inner, wide = weight->vnni ? STRIP_COLUMNS : weight->panel_columns;
+    size_t bytes = weight->vnni ? matmul_bytes(2 * inner * STRIP_COLUMNS, ROTARY_BF16) : 0;
+    bytes += fill->stored ? matmul_bytes(wide * inner, ROTARY_F32) : 0;
+    rotary_status status = matmul_reserve_workspace(matmul, bytes, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (weight->vnni)
+        rotary_parallel_for(matmul->threads, divide_up(weight->config.columns, STRIP_COLUMNS), fill_strip,
+                            fill);
+    else
+        rotary_parallel_for(matmul->threads, weight->count, fill_panel, fill);
+    return fill->status ? gemm_fail(error, fill->status, "packing a weight") : ROTARY_OK;
 }
 
 rotary_status packed_weight_fill(struct packed_weight *weight, struct matmul *matmul, const float *source,
                                  rotary_error *error)
 {
     struct fill fill = {.weight = weight, .matmul = matmul, .source = source};
-    if (weight->vnni) {
-        rotary_status status = matmul_reserve_workspace(
-            matmul, matmul_bytes(2 * weight->config.inner * STRIP_COLUMNS, ROTARY_BF16), error);
-        if (status == ROTARY_OK)
-            rotary_parallel_for(matmul->threads, divide_up(weight->config.columns, STRIP_COLUMNS), fill_strip,
-                                &fill);
-        return status;
-    }
-    rotary_parallel_for(matmul->threads, weight->count, fill_panel, &fill);
-    return fill.status ? gemm_fail(error, fill.status, "packing a weight") : ROTARY_OK;
+    return run_fill(&fill, matmul, error);
+}
+
+rotary_status packed_weight_fill_stored(struct packed_weight *weight, struct matmul *matmul,
+                                        const struct stored_weight *stored, int64_t first,
+                                        rotary_error *error)
+{
+    struct fill fill = {.weight = weight, .matmul = matmul, .stored = stored, .first = first};
+    return run_fill(&fill, matmul, error);
 }

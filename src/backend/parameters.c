@@ -53,7 +53,9 @@ rotary_status parameters_add(struct parameters *parameters, const struct paramet
     *added = *row;
     added->offset = parameters->elements;
     added->version = 0;
-    int64_t elements = parameter_elements(added);
+    added->is_stored = parameters->stores && added->may_be_stored;
+    added->stored = (struct stored_weight){.columns = added->columns};
+    int64_t elements = added->is_stored ? 0 : parameter_elements(added);
     parameters->elements += round_up(elements, OFFSET_MULTIPLE);
     *index = parameters->count++;
     return ROTARY_OK;
@@ -172,13 +174,70 @@ rotary_status parameters_initialise(struct parameters *parameters, uint64_t seed
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to initialise parameters");
     rotary_status status = ROTARY_OK;
     for (int i = 0; i < parameters->count && status == ROTARY_OK; i++)
-        status = initialise_row(parameters, i, host, seed, error);
+        if (!parameters->rows[i].is_stored)
+            status = initialise_row(parameters, i, host, seed, error);
     free(host);
     return status;
 }
 
+void parameters_keep(struct parameters *parameters, void *source, void (*release)(void *source))
+{
+    parameters->source = source;
+    parameters->release = release;
+}
+
+/* Copies rows whose numbers are not aligned, which a file may have. */
+static rotary_status align_part(struct stored_rows *part, const struct parameter *row, rotary_error *error)
+{
+    const size_t size = rotary_dtype_size(part->dtype), bytes = (size_t)(part->rows * row->columns) * size;
+    if ((uintptr_t)part->data % size == 0)
+        return ROTARY_OK;
+    part->copy = malloc(bytes);
+    if (!part->copy)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the rows of parameter %s", row->name);
+    memcpy(part->copy, part->data, bytes);
+    part->data = part->copy;
+    return ROTARY_OK;
+}
+
+rotary_status parameters_store(struct parameters *parameters, int index, const struct stored_rows *part,
+                               rotary_error *error)
+{
+    struct parameter *row = &parameters->rows[index];
+    struct stored_weight *stored = &row->stored;
+    if (!row->is_stored || part->rows < 1 || part->rows > row->rows - stored->rows)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%lld rows for parameter %s, which has %lld, of which %lld are there",
+                           (long long)part->rows, row->name, (long long)row->rows, (long long)stored->rows);
+    struct stored_rows *parts =
+        realloc((void *)(uintptr_t)stored->parts, (size_t)(stored->count + 1) * sizeof *parts);
+    if (!parts)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the rows of parameter %s", row->name);
+    parts[stored->count] = *part;
+    parts[stored->count].first = stored->rows;
+    parts[stored->count].copy = NULL;
+    stored->parts = parts;
+    rotary_status status = align_part(&parts[stored->count], row, error);
+    if (status != ROTARY_OK)
+        return status;
+    stored->count++;
+    stored->rows += part->rows;
+    return ROTARY_OK;
+}
+
+static void free_stored(struct stored_weight *stored)
+{
+    for (int64_t i = 0; i < stored->count; i++)
+        free(stored->parts[i].copy);
+    free((void *)(uintptr_t)stored->parts);
+}
+
 void parameters_free(struct parameters *parameters)
 {
+    for (int i = 0; i < parameters->count; i++)
+        free_stored(&parameters->rows[i].stored);
+    if (parameters->release)
+        parameters->release(parameters->source);
     backend_arena_free(parameters->backend, &parameters->arena);
     free(parameters->rows);
     *parameters = (struct parameters){0};
@@ -207,7 +266,7 @@ static rotary_status check_range(const struct parameters *parameters, struct par
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "parameter %d: the table has %d", range.index,
                            parameters->count);
     const struct parameter *row = &parameters->rows[range.index];
-    int64_t elements = parameter_elements(row);
+    int64_t elements = row->is_stored ? 0 : parameter_elements(row);
     if (range.first < 0 || range.count < 0 || range.first > elements || range.count > elements - range.first)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "elements %lld ... %lld of parameter %s, which has %lld", (long long)range.first,

@@ -33,7 +33,10 @@ struct parameter {
     const float *values; /* of INITIAL_VALUES: of all its elements; borrowed, read by parameters_initialise */
     int64_t tail_rows;   /* the last of its rows: INITIAL_UNIFORM takes tail_scale for them */
     float tail_scale;
-    bool decay;       /* whether weight decay applies: to matrices, not to biases and gains */
+    bool decay;         /* whether weight decay applies: to matrices, not to biases and gains */
+    bool may_be_stored; /* a matrix that its layer can compute with as a file has it */
+    bool is_stored;     /* it has no values in the flat arrays, but `stored`, once parameters_store gave it */
+    struct stored_weight stored; /* its parts are owned */
     bool frozen;      /* not trained: gets no gradient and no update; set before gradients are added */
     int64_t offset;   /* of its first element in the flat arrays; a multiple of 16 */
     uint64_t version; /* of its values: 1 after parameters_allocate */
@@ -47,6 +50,9 @@ struct parameters {
     float *values, *gradients;          /* gradients is NULL without training */
     float *moment1, *moment2;           /* Adam's first and second moments; NULL without training */
     struct step_statistics *statistics; /* NULL without training */
+    bool stores;                        /* rows that may be stored are; set before any is added */
+    void *source;                       /* what stored rows lie in, and who releases it; NULL: nothing */
+    void (*release)(void *source);
     struct rotary_arena arena;
 };
 
@@ -61,6 +67,14 @@ ROTARY_CHECKED rotary_status parameters_allocate(struct parameters *parameters, 
 ROTARY_CHECKED rotary_status parameters_initialise(struct parameters *parameters, uint64_t seed,
                                                    rotary_error *error);
 void parameters_free(struct parameters *parameters);
+
+/* Adds the next rows of a stored parameter; first and copy are not read. They stay where they are, unless
+ * their numbers are not aligned, and must outlive the table, as what parameters_keep is given does.
+ * ROTARY_INVALID_ARGUMENT for more rows than it has. */
+ROTARY_CHECKED rotary_status parameters_store(struct parameters *parameters, int index,
+                                              const struct stored_rows *part, rotary_error *error);
+/* Hands over what stored rows lie in: parameters_free calls release(source). Once for a table. */
+void parameters_keep(struct parameters *parameters, void *source, void (*release)(void *source));
 
 /* The flat arrays, for parameters_write and parameters_read. */
 enum parameter_array {
@@ -103,10 +117,18 @@ int64_t parameters_total(const struct parameters *parameters);
 /* The index of the row of that name; -1: none. */
 int parameters_find(const struct parameters *parameters, const char *name);
 
-/* Backend memory of the values of row `index`; NULL for index -1. Not for writing. */
+/* Backend memory of the values of row `index`; NULL for index -1 and for stored rows. Not for writing. */
 static inline const float *parameter_value(const struct parameters *parameters, int index)
 {
-    return index < 0 ? NULL : parameters->values + parameters->rows[index].offset;
+    return index < 0 || parameters->rows[index].is_stored
+               ? NULL
+               : parameters->values + parameters->rows[index].offset;
+}
+
+/* The weight of row `index` as a file has it; NULL where it is not stored so. */
+static inline const struct stored_weight *parameter_stored(const struct parameters *parameters, int index)
+{
+    return index >= 0 && parameters->rows[index].is_stored ? &parameters->rows[index].stored : NULL;
 }
 
 /* Backend memory to which the gradient of row `index` is added; NULL for index -1 and for frozen rows. */

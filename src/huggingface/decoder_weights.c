@@ -159,6 +159,28 @@ static rotary_status load(struct decoder_map *map, struct parameters *parameters
     return status;
 }
 
+static void release_files(void *source)
+{
+    weight_files_close(source);
+    free(source);
+}
+
+/* Closes the files, unless stored rows lie in them: then the table does, in the end, also after a failure. */
+static rotary_status hand_over(struct weight_files *weights, struct parameters *parameters,
+                               rotary_status status, rotary_error *error)
+{
+    struct weight_files *kept = parameters->stores ? malloc(sizeof *kept) : NULL;
+    if (kept) {
+        *kept = *weights;
+        parameters_keep(parameters, kept, release_files);
+        return status;
+    }
+    weight_files_close(weights);
+    if (!parameters->stores || status != ROTARY_OK)
+        return status;
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to keep the weights");
+}
+
 rotary_status decoder_weights_load(struct parameters *parameters, const struct decoder_weights_call *call,
                                    rotary_error *error)
 {
@@ -177,6 +199,5 @@ rotary_status decoder_weights_load(struct parameters *parameters, const struct d
                                                     "no memory to list the tensors of %s", call->folder);
     free(map.sources);
     free(map.names);
-    weight_files_close(&weights);
-    return status;
+    return hand_over(&weights, parameters, status, error);
 }

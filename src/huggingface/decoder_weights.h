@@ -13,9 +13,10 @@ struct decoder_weights_call {
     const json_t *family;                   /* huggingface/decoder_family.h */
     const struct transformer_config *model; /* of decoder_config_read */
 };
-/* Fills the parameters, which have the names that a transformer of this model has. Tensors are f32, f16 or
- * bf16, in one file or several. ROTARY_BAD_FILE names the tensor that is missing, has another shape or type,
- * or is no part of such a model. */
+/* Fills the parameters, or gives stored ones their rows in the files, which stay open until the table is
+ * freed. They have the names that a transformer of this model has. Tensors are f32, f16 or bf16, in one file
+ * or several. ROTARY_BAD_FILE names the tensor that is missing, has another shape or type, or is no part of
+ * such a model. */
 ROTARY_CHECKED rotary_status decoder_weights_load(struct parameters *parameters,
                                                   const struct decoder_weights_call *call,
                                                   rotary_error *error);

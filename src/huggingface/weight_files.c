@@ -33,14 +33,7 @@ static rotary_status add_file(struct weight_files *weights, const char *folder, 
 
 /* ---- the index ---- */
 
-struct index {
-    const char *path, *folder;
-    json_t *map;        /* tensor: file */
-    const char **names; /* [count] of the files, in the order in which they are first named */
-    int count;
-};
-
-static int place_of(const struct index *index, const char *name)
+static int place_of(const struct weight_index *index, const char *name)
 {
     for (int i = 0; i < index->count; i++)
         if (strcmp(index->names[i], name) == 0)
@@ -55,7 +48,7 @@ static bool is_plain(const char *name)
     return length > end && !strchr(name, '/') && strcmp(name + length - end, ".safetensors") == 0;
 }
 
-static rotary_status list_files(struct index *index, rotary_error *error)
+static rotary_status list_files(struct weight_index *index, const char *path, rotary_error *error)
 {
     const char *tensor;
     json_t *value;
@@ -66,20 +59,19 @@ static rotary_status list_files(struct index *index, rotary_error *error)
                 error, ROTARY_BAD_FILE,
                 "%s: the file of tensor %.128s is %.80s, wanted the name of a .safetensors file in "
                 "the same folder",
-                index->path, tensor, name ? name : "no text");
+                path, tensor, name ? name : "no text");
         if (place_of(index, name) >= 0)
             continue;
         if (index->count == WEIGHT_FILES_MAX)
-            return rotary_fail(error, ROTARY_BAD_FILE, "%s names more than %d files", index->path,
-                               WEIGHT_FILES_MAX);
+            return rotary_fail(error, ROTARY_BAD_FILE, "%s names more than %d files", path, WEIGHT_FILES_MAX);
         index->names[index->count++] = name;
     }
     return ROTARY_OK;
 }
 
 /* Every tensor of a file is the index's, and there. */
-static rotary_status check_tensors(const struct index *index, const struct weight_files *weights,
-                                   rotary_error *error)
+static rotary_status check_tensors(const struct weight_index *index, const struct weight_files *weights,
+                                   const char *path, rotary_error *error)
 {
     const char *tensor;
     json_t *value;
@@ -90,43 +82,48 @@ static rotary_status check_tensors(const struct index *index, const struct weigh
             const char *named = json_string_value(json_object_get(index->map, name));
             if (!named || strcmp(named, index->names[file]) != 0)
                 return rotary_fail(error, ROTARY_BAD_FILE, "%s: tensor %.128s is in %s, wanted it in %s",
-                                   index->path, name, index->names[file],
-                                   named ? named : "none of the files");
+                                   path, name, index->names[file], named ? named : "none of the files");
         }
     if (found == json_object_size(index->map))
         return ROTARY_OK;
     json_object_foreach (index->map, tensor, value)
         if (!weight_files_find(weights, tensor))
-            return rotary_fail(error, ROTARY_BAD_FILE, "%s: %s has no tensor %.128s, as is said", index->path,
+            return rotary_fail(error, ROTARY_BAD_FILE, "%s: %s has no tensor %.128s, as is said", path,
                                json_string_value(value), tensor);
     return ROTARY_OK;
 }
 
-static rotary_status open_listed(struct index *index, struct weight_files *weights, rotary_error *error)
+rotary_status weight_index_read(struct weight_index *index, const char *path, rotary_error *error)
 {
-    rotary_status status = list_files(index, error);
-    for (int i = 0; status == ROTARY_OK && i < index->count; i++)
-        status = add_file(weights, index->folder, index->names[i], error);
-    return status == ROTARY_OK ? check_tensors(index, weights, error) : status;
+    struct weight_index made = {0};
+    rotary_status status = file_read_long_json(path, INDEX_BYTES, &made.object, error);
+    if (status != ROTARY_OK)
+        return status;
+    made.map = json_object_get(made.object, "weight_map");
+    if (json_object_size(made.map) == 0)
+        status = rotary_fail(error, ROTARY_BAD_FILE,
+                             "%s: wanted a \"weight_map\", an object with the file of each tensor", path);
+    if (status == ROTARY_OK)
+        status = list_files(&made, path, error);
+    if (status == ROTARY_OK)
+        *index = made;
+    else
+        json_decref(made.object);
+    return status;
 }
 
 static rotary_status open_index(struct weight_files *weights, const char *folder, const char *path,
                                 rotary_error *error)
 {
-    json_t *object;
-    rotary_status status = file_read_long_json(path, INDEX_BYTES, &object, error);
+    struct weight_index index;
+    rotary_status status = weight_index_read(&index, path, error);
     if (status != ROTARY_OK)
         return status;
-    struct index index = {.path = path, .folder = folder, .map = json_object_get(object, "weight_map")};
-    index.names = calloc(WEIGHT_FILES_MAX, sizeof *index.names);
-    if (json_object_size(index.map) == 0)
-        status = rotary_fail(error, ROTARY_BAD_FILE,
-                             "%s: wanted a \"weight_map\", an object with the file of each tensor", path);
-    else
-        status = index.names ? open_listed(&index, weights, error)
-                             : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", path);
-    free(index.names);
-    json_decref(object);
+    for (int i = 0; status == ROTARY_OK && i < index.count; i++)
+        status = add_file(weights, folder, index.names[i], error);
+    if (status == ROTARY_OK)
+        status = check_tensors(&index, weights, path, error);
+    json_decref(index.object);
     return status;
 }
 

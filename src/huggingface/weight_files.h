@@ -21,6 +21,16 @@ ROTARY_CHECKED rotary_status weight_files_open(struct weight_files *weights, con
                                                rotary_error *error);
 void weight_files_close(struct weight_files *weights); /* one that is zero is allowed */
 
+/* model.safetensors.index.json, checked but for the files that it names. */
+struct weight_index {
+    json_t *object, *map; /* "weight_map", tensor: file; the object is the caller's to release */
+    const char
+        *names[WEIGHT_FILES_MAX]; /* [count] of the files, in the order in which they are first named */
+    int count;
+};
+ROTARY_CHECKED rotary_status weight_index_read(struct weight_index *index, const char *path,
+                                               rotary_error *error);
+
 /* The number of tensors of all files. */
 int weight_files_tensors(const struct weight_files *weights);
 /* The tensor of that name in any of the files; NULL: there is none. */

@@ -6,6 +6,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define TOKENS ".weight" /* behind the name of the table of tokens */
 
 /* Vaswani et al. 2017, 3.5: sin(position / 10000^(2i / width)) in column 2i, the cosine in column 2i + 1. */
 static void fill_sinusoids(float *table, int64_t positions, int64_t width)
@@ -20,9 +23,11 @@ static void fill_sinusoids(float *table, int64_t positions, int64_t width)
 static rotary_status add_table(struct parameters *parameters, const struct embedding_config *config,
                                const char *suffix, int64_t rows, int *index, rotary_error *error)
 {
+    const bool is_of_tokens = strcmp(suffix, TOKENS) == 0;
     struct parameter row = {.rows = rows,
                             .columns = config->width,
                             .scale = config->initial_scale,
+                            .may_be_stored = is_of_tokens,
                             .decay = true,
                             .initial = config->initial_scale > 0.0f ? INITIAL_NORMAL : INITIAL_ZERO};
     if (config->glorot) {
@@ -94,7 +99,7 @@ rotary_status embedding_create(struct embedding *embedding, const struct embeddi
                              .type_table = -1,
                              .backend = parameters->backend};
     if (!config->shared)
-        status = add_table(parameters, config, ".weight", config->vocabulary, &made.table, error);
+        status = add_table(parameters, config, TOKENS, config->vocabulary, &made.table, error);
     if (status == ROTARY_OK && config->position == EMBEDDING_POSITION_LEARNED)
         status =
             add_table(parameters, config, ".position.weight", config->positions, &made.position_table, error);
@@ -155,11 +160,31 @@ static struct dropout dropout_of_sum(const struct embedding *embedding, const st
     return embedding->norm.kind == NORM_NONE ? call->dropout : none;
 }
 
+/* Of a table as a file has it, beside which there are neither positions nor types nor a norm. */
+static rotary_status forward_stored(const struct embedding *embedding, const struct stored_weight *table,
+                                    const struct embedding_call *call, float *out, rotary_error *error)
+{
+    if (embedding->position_table >= 0 || embedding->sinusoids || embedding->type_table >= 0 ||
+        embedding->norm.kind != NORM_NONE || call->dropout.probability > 0.0f || table->count == 0)
+        return rotary_fail(
+            error, ROTARY_UNSUPPORTED,
+            "an embedding that stays in its file: wanted one of tokens alone, that was loaded");
+    const struct backend_stored_embedding forward = {.rows = call->batch * call->time,
+                                                     .out = out,
+                                                     .tokens = call->tokens,
+                                                     .table = table,
+                                                     .scale = embedding->scale};
+    return embedding->backend->operations->stored_embedding(embedding->backend, &forward, error);
+}
+
 rotary_status embedding_forward(const struct embedding *embedding, const struct parameters *parameters,
                                 const struct embedding_call *call, float *out, rotary_error *error)
 {
     const float *learned = parameter_value(parameters, embedding->position_table);
     bool normed = embedding->norm.kind != NORM_NONE;
+    const struct stored_weight *stored = parameter_stored(parameters, embedding->table);
+    if (stored)
+        return forward_stored(embedding, stored, call, out, error);
     const struct backend_embedding_forward forward = {
         .rows = call->batch * call->time,
         .width = embedding->width,

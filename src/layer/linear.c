@@ -19,6 +19,7 @@ struct linear {
     const struct backend *backend;
     int64_t inputs, outputs, rows;
     bool training;
+    bool stored;            /* the weight is as a file has it, and not packed */
     int weight, bias;       /* rows of the table; bias is -1 for none */
     struct packed forward;  /* [inputs, outputs] */
     struct packed backward; /* [outputs, inputs]; weight is NULL unless training */
@@ -38,6 +39,7 @@ static rotary_status add_parameters(struct linear *linear, const struct linear_c
                                    .scale = config->scale,
                                    .tail_rows = config->tail_outputs,
                                    .tail_scale = config->tail_scale,
+                                   .may_be_stored = true,
                                    .decay = true};
         snprintf(weight.name, sizeof weight.name, "%s.weight", config->name);
         status = parameters_add(parameters, &weight, &linear->weight, error);
@@ -94,7 +96,8 @@ rotary_status linear_create(struct linear **linear, const struct backend *backen
     made->training = config->training;
     set_role(made->role, config->name);
     rotary_status status = add_parameters(made, config, parameters, error);
-    if (status == ROTARY_OK && !config->measured)
+    made->stored = status == ROTARY_OK && parameters->rows[made->weight].is_stored;
+    if (status == ROTARY_OK && !config->measured && !made->stored)
         status = create_packed_weights(made, config->training, error);
     if (status != ROTARY_OK) {
         linear_destroy(made);
@@ -117,6 +120,8 @@ void linear_destroy(struct linear *linear)
 size_t linear_bytes(const struct linear *linear)
 {
     const struct backend *backend = linear->backend;
+    if (linear->stored)
+        return 0;
     if (!linear->forward.weight) /* measured */
         return (size_t)linear->inputs * (size_t)linear->outputs * (linear->training ? 2 : 1) *
                rotary_dtype_size(backend->storage);
@@ -187,9 +192,33 @@ static rotary_status prepare_forward(struct linear *linear, const struct paramet
     return status == ROTARY_OK ? pack(linear, &linear->forward, parameters, error) : status;
 }
 
+static rotary_status forward_stored(struct linear *linear, const struct parameters *parameters,
+                                    struct matrix out, struct matrix in, enum matmul_epilogue epilogue,
+                                    rotary_error *error)
+{
+    const struct stored_weight *weight = parameter_stored(parameters, linear->weight);
+    rotary_status status = check_shapes(linear, in, out, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (weight->rows != linear->outputs)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "parameter %s has no values yet",
+                           parameters->rows[linear->weight].name);
+    double begin = profile_begin(linear->backend->profile);
+    const struct backend_stored_matmul call = {.out = out,
+                                               .in = in,
+                                               .weight = weight,
+                                               .bias = parameter_value(parameters, linear->bias),
+                                               .epilogue = epilogue};
+    status = linear->backend->operations->stored_matmul(linear->backend, &call, error);
+    record_profile(linear, begin, "forward", in.rows);
+    return status;
+}
+
 rotary_status linear_forward(struct linear *linear, const struct parameters *parameters, struct matrix out,
                              struct matrix in, enum matmul_epilogue epilogue, rotary_error *error)
 {
+    if (linear->stored)
+        return forward_stored(linear, parameters, out, in, epilogue, error);
     rotary_status status = prepare_forward(linear, parameters, out, in, error);
     if (status != ROTARY_OK)
         return status;
@@ -208,6 +237,9 @@ rotary_status linear_top_classes(struct linear *linear, const struct parameters 
                                  const struct backend_top_classes *given, rotary_error *error)
 {
     struct backend_top_classes call = *given;
+    if (linear->stored)
+        return rotary_fail(error, ROTARY_UNSUPPORTED,
+                           "the most probable classes of a weight that stays in its file: wanted its logits");
     const struct matrix out = {.rows = in.rows, .columns = linear->outputs};
     rotary_status status = prepare_forward(linear, parameters, out, in, error);
     if (status != ROTARY_OK)

@@ -218,6 +218,26 @@ static void convert(const struct load *load, int64_t first, int64_t rows, float 
     }
 }
 
+/* Gives a stored parameter the rows of a tensor, in as many parts as lie apart in it. */
+static rotary_status store_rows(const struct loads *loads, const struct load *load, rotary_error *error)
+{
+    const struct safetensor *tensor = load->tensor;
+    const size_t size = rotary_dtype_size(tensor->dtype);
+    const int64_t height = load->groups > 0 ? load->rows / load->groups / load->parts : load->rows;
+    rotary_status status = ROTARY_OK;
+    if (load->transposed || load->added > 0.0f)
+        return rotary_fail(error, ROTARY_UNSUPPORTED, "%s: tensor %s cannot stay in its file: it is %s",
+                           load->path, tensor->name, load->transposed ? "transposed" : "added to");
+    for (int64_t row = 0; status == ROTARY_OK && row < load->rows; row += height) {
+        const struct stored_rows part = {.data = (const char *)tensor->data +
+                                                 (size_t)(source_row(load, row) * load->columns) * size,
+                                         .dtype = tensor->dtype,
+                                         .rows = height};
+        status = parameters_store(loads->parameters, load->index, &part, error);
+    }
+    return status;
+}
+
 static rotary_status write_values(const struct loads *loads, const struct load *load, rotary_error *error)
 {
     int64_t block = min_i64(max_i64(BLOCK_ELEMENTS / load->columns, 1), load->rows);
@@ -269,7 +289,8 @@ rotary_status parameters_load(struct parameters *parameters, const struct parame
     if (status == ROTARY_OK)
         status = check_complete(&loads, error);
     for (int i = 0; status == ROTARY_OK && i < loads.count; i++)
-        status = write_values(&loads, &loads.all[i], error);
+        status = parameters->rows[loads.all[i].index].is_stored ? store_rows(&loads, &loads.all[i], error)
+                                                                : write_values(&loads, &loads.all[i], error);
     free(loads.filled_at);
     free(loads.all);
     free(loads.filled);

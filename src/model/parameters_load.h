@@ -37,7 +37,10 @@ struct parameters_load_call {
     bool *filled, *used;
 };
 
-/* Tensors are f32, f16 or bf16. Everything is checked before the first value is written: names, types,
+/* Rows of stored parameters (backend/parameters.h) stay in the files, which must outlive the table; sources
+ * of one come in the order of its rows.
+ *
+ * Tensors are f32, f16 or bf16. Everything is checked before the first value is written: names, types,
  * shapes, that no row is filled twice and, as `mode` says, that nothing is left. ROTARY_BAD_FILE names the
  * file and the tensor. */
 ROTARY_CHECKED rotary_status parameters_load(struct parameters *parameters,

@@ -360,6 +360,9 @@ static rotary_status check_limits(const struct transformer *transformer, rotary_
                            "a batch of %lld sequences of %lld tokens: both must be at least 1 and their "
                            "product below 2^31",
                            (long long)limits.batch, (long long)limits.time);
+    if (limits.stored && limits.training)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "weights that stay in their file cannot be trained: wanted one of the two");
     bool encodes = transformer_has_encoder(&transformer->config);
     if (encodes != (limits.source_time > 0) || (encodes && limits.batch > INT32_MAX / limits.source_time))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
@@ -426,8 +429,10 @@ static double cross_table_bytes(const struct transformer *transformer)
 rotary_status transformer_bytes(const struct backend *backend, const struct transformer_config *config,
                                 struct transformer_limits limits, size_t *bytes, rotary_error *error)
 {
-    const struct transformer given = {
-        .config = *config, .limits = limits, .backend = backend, .parameters.backend = backend};
+    const struct transformer given = {.config = *config,
+                                      .limits = limits,
+                                      .backend = backend,
+                                      .parameters = {.backend = backend, .stores = limits.stored}};
     struct transformer *transformer;
     rotary_status status = create_without_memory(&transformer, &given, 0, true, error);
     if (status != ROTARY_OK)
@@ -471,8 +476,10 @@ rotary_status transformer_create(struct transformer **transformer, const struct 
                                  const struct transformer_config *config, struct transformer_limits limits,
                                  uint64_t seed, rotary_error *error)
 {
-    const struct transformer given = {
-        .config = *config, .limits = limits, .backend = backend, .parameters.backend = backend};
+    const struct transformer given = {.config = *config,
+                                      .limits = limits,
+                                      .backend = backend,
+                                      .parameters = {.backend = backend, .stores = limits.stored}};
     struct transformer *made;
     rotary_status status = create_without_memory(&made, &given, transformer_positions(config), false, error);
     if (status != ROTARY_OK)

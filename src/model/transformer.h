@@ -22,6 +22,7 @@ struct transformer_limits {
     int64_t batch, time;
     int64_t source_time; /* 0: there is no encoder */
     bool training;       /* false: no gradients, no optimizer moments, no saved activations */
+    bool stored;    /* matrices stay where a file has them, given by parameters_store; without training */
     bool packed;    /* a batch may instead be packed sequences of up to batch * time tokens together, with
                      * packed sources of up to batch * source_time */
     bool positions; /* a batch may give the position of each token, for tables and rotations: a bias by

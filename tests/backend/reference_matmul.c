@@ -7,6 +7,7 @@
 #include "base/element.h"
 #include "base/fail.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 double reference_get(struct matrix matrix, int64_t row, int64_t column)
@@ -61,6 +62,51 @@ rotary_status reference_pack_weight(const struct backend *backend, const struct 
             int64_t at = config->transposed ? j * config->inner + i : i * config->columns + j;
             reference_set(call->weight->weight, i, j, (double)call->source[at]);
         }
+    return ROTARY_OK;
+}
+
+/* The number of row `row`, column `column` of a weight as a file has it. */
+static double stored_number(const struct stored_weight *weight, int64_t row, int64_t column)
+{
+    for (int64_t i = 0; i < weight->count; i++) {
+        const struct stored_rows *part = &weight->parts[i];
+        if (row >= part->first && row < part->first + part->rows)
+            return (double)rotary_element(part->data, (row - part->first) * weight->columns + column,
+                                          part->dtype);
+    }
+    return NAN;
+}
+
+rotary_status reference_stored_matmul(const struct backend *backend, const struct backend_stored_matmul *call,
+                                      rotary_error *error)
+{
+    (void)error;
+    const struct stored_weight *weight = call->weight;
+    reference_check_matrix(backend, call->out, "output of a matmul");
+    reference_check_matrix(backend, call->in, "input of a matmul");
+    reference_check_array(backend, call->bias, weight->rows, sizeof(float), "bias");
+    for (int64_t row = 0; row < call->out.rows; row++)
+        for (int64_t column = 0; column < weight->rows; column++) {
+            double sum = call->bias ? (double)call->bias[column] : 0.0;
+            for (int64_t i = 0; i < weight->columns; i++)
+                sum += reference_get(call->in, row, i) * stored_number(weight, column, i);
+            reference_set(call->out, row, column,
+                          call->epilogue == MATMUL_EPILOGUE_RELU && sum < 0.0 ? 0.0 : sum);
+        }
+    return ROTARY_OK;
+}
+
+rotary_status reference_stored_embedding(const struct backend *backend,
+                                         const struct backend_stored_embedding *call, rotary_error *error)
+{
+    (void)error;
+    const int64_t width = call->table->columns;
+    reference_check_array(backend, call->out, call->rows * width, sizeof(float), "embedding");
+    reference_check_array(backend, call->tokens, call->rows, sizeof(int32_t), "tokens");
+    for (int64_t row = 0; row < call->rows; row++)
+        for (int64_t i = 0; i < width; i++)
+            call->out[row * width + i] =
+                (float)((double)call->scale * stored_number(call->table, call->tokens[row], i));
     return ROTARY_OK;
 }
 

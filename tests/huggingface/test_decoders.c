@@ -44,9 +44,9 @@ static bool load(struct folder *folder, rotary_error *error)
 }
 
 /* The model of sequences of so many tokens: scalings by length are for these, as transformers has them. */
-static bool create(struct folder *folder, int64_t tokens, const struct backend *backend)
+static bool create(struct folder *folder, int64_t tokens, bool stored, const struct backend *backend)
 {
-    const struct transformer_limits limits = {.batch = 1, .time = tokens};
+    const struct transformer_limits limits = {.batch = 1, .time = tokens, .stored = stored};
     const struct decoder_weights_call weights = {
         .folder = folder->path, .family = folder->family, .model = &folder->model};
     rotary_error error = {0};
@@ -133,11 +133,11 @@ static double compare_sequence(const struct folder *folder, const json_t *sequen
     return worst;
 }
 
-static void compare(const char *path, const struct backend *backend)
+static void compare(const char *path, bool stored, const struct backend *backend)
 {
     struct folder folder = {.path = path};
     rotary_error error = {0};
-    check_about("%s", path);
+    check_about("%s%s", path, stored ? ", weights in their file" : "");
     if (!CHECK(load(&folder, &error))) {
         printf("%s\n", error.message);
         unload(&folder);
@@ -150,7 +150,7 @@ static void compare(const char *path, const struct backend *backend)
     CHECK(json_array_size(sequences) > 0 && folder.largest > 0);
     for (size_t i = 0; i < json_array_size(sequences); i++) {
         const json_t *sequence = json_array_get(sequences, i);
-        if (create(&folder, (int64_t)json_array_size(sequence), backend))
+        if (create(&folder, (int64_t)json_array_size(sequence), stored, backend))
             worst = fmax(worst, compare_sequence(&folder, sequence, json_array_get(logits, i)));
         transformer_destroy(folder.transformer);
         folder.transformer = NULL;
@@ -168,7 +168,8 @@ int main(int count, char **arguments)
     if (!CHECK_INT(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK))
         return check_report();
     for (int i = 1; i < count; i++)
-        compare(arguments[i], &backend);
+        for (int stored = 0; stored < 2; stored++)
+            compare(arguments[i], stored, &backend);
     backend_destroy(&backend);
     return check_report();
 }

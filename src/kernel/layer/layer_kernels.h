@@ -120,6 +120,17 @@ struct layer_product {
 };
 enum { LAYER_PRODUCT_PADDING = 96 };
 
+/* out[row][column] = in[row] . weight[column], for few rows: each number of the weight is read once. The
+ * weight is f32, f16 or bf16. */
+struct layer_stored_product {
+    int64_t rows, columns, inner;
+    const float *in;    /* [rows, inner] */
+    const void *weight; /* [columns, inner] */
+    rotary_dtype dtype;
+    float *out;
+    int64_t out_stride;
+};
+
 /* LAYER_GELU_TANH approximates GELU: x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3)). */
 enum layer_activation { LAYER_RELU, LAYER_GELU, LAYER_SILU, LAYER_GELU_TANH, LAYER_TANH };
 
@@ -139,6 +150,9 @@ struct layer_kernels {
                            const void *d_out, const void *gate, const void *up, int64_t count);
     /* x = cap * tanh(x / cap). */
     void (*softcap)(float *x, int64_t count, float cap);
+    void (*stored_product)(const struct layer_stored_product *work);
+    /* out = in, f32, f16 or bf16. */
+    void (*widen)(rotary_dtype dtype, float *out, const void *in, int64_t count);
     void (*cross_entropy)(struct layer_cross_entropy *work);
     void (*top_classes)(const struct layer_top_classes *work);
     /* sums[columns] += the sum of the rows of in. */

@@ -23,6 +23,8 @@ void ROTARY_KERNEL(layer_gated_backward)(enum layer_activation kind, rotary_dtyp
                                          void *d_up, const void *d_out, const void *gate, const void *up,
                                          int64_t count);
 void ROTARY_KERNEL(layer_softcap)(float *x, int64_t count, float cap);
+void ROTARY_KERNEL(layer_stored_product)(const struct layer_stored_product *work);
+void ROTARY_KERNEL(layer_widen)(rotary_dtype dtype, float *out, const void *in, int64_t count);
 void ROTARY_KERNEL(layer_cross_entropy)(struct layer_cross_entropy *work);
 void ROTARY_KERNEL(layer_top_classes)(const struct layer_top_classes *work);
 void ROTARY_KERNEL(layer_column_sums)(float *sums, rotary_dtype storage, const void *in, int64_t rows,
