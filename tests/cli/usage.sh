@@ -38,8 +38,8 @@ refuses 2 '--window is "0", wanted a whole number from 1 to 9007199254740992' at
 refuses 2 '--json takes no value' info --json=yes
 
 # Unknown task, preset, position, key: the nearest valid name is suggested.
-refuses 2 'there is no task "indx", wanted addition, classification, copy, index, masked, passkey, prefix, reverse or translation; did you mean "index"?' train indx
-refuses 2 'there is no task "bicycle", wanted addition, classification, copy, index, masked, passkey, prefix, reverse or translation' compare bicycle
+refuses 2 'there is no task "indx", wanted addition, classification, copy, index, language, masked, passkey, prefix, reverse or translation; did you mean "index"?' train indx
+refuses 2 'there is no task "bicycle", wanted addition, classification, copy, index, language, masked, passkey, prefix, reverse or translation' compare bicycle
 refuses 2 'there is no preset of task index named "quikc", wanted paper or quick; did you mean "quick"?' train index --preset quikc
 refuses 2 'there is no preset of task index named "papr", wanted paper or quick; did you mean "paper"?' compare index --preset papr
 refuses 2 'did you mean "roper"?' train index --position ropre

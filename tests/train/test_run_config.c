@@ -114,9 +114,8 @@ static void test_refused(void)
     check_refused(uneven_heads, "3");
     check_refused(beta_of_one, "the configuration: \"beta2\" is 1.0, wanted a number from 0 to 0.9999999");
     check_refused(rate_of_nan, "\"learning_rate\" is not printable, wanted a number from 0 to 1000000");
-    check_refused(
-        unknown_task,
-        "wanted addition, classification, copy, index, masked, passkey, prefix, reverse or translation");
+    check_refused(unknown_task, "wanted addition, classification, copy, index, language, masked, passkey, "
+                                "prefix, reverse or translation");
     check_refused(negative_schedule, "\"schedule\" is -1, wanted constant, linear, cosine, noam or");
 }
 
