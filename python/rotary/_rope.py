@@ -23,7 +23,7 @@ _ENUMERATIONS = {"pairing": _abi.PAIRINGS, "isa": _abi.ISAS, "scaling": _abi.SCA
 _LISTS = ("short_factors", "long_factors", "pair_factors", "inverse_frequencies")
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Rope:
     """A rotation: which pairs of channels are rotated, by which frequencies (rotary_rope_config in rope.h).
 
@@ -109,6 +109,12 @@ class Rope:
         if len(values) != pairs:
             raise ValueError(f"{name} has {len(values)} entries, wanted {pairs}, one for each pair")
         return (ctypes.c_double * pairs)(*values)
+
+    def __repr__(self) -> str:
+        """What differs from the defaults."""
+        given = (f"{field.name}={getattr(self, field.name)!r}" for field in dataclasses.fields(self)
+                 if getattr(self, field.name) != field.default)
+        return f"Rope({', '.join(given)})"
 
     def __reduce__(self) -> tuple[typing.Any, ...]:
         return Rope.from_key, (self.key,)

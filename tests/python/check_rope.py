@@ -204,6 +204,7 @@ class Object(Case):
             self.assertEqual(hash(other), hash(rope))
             self.assertTrue(numpy.array_equal(other.frequencies, rope.frequencies))
         self.assertNotEqual(dataclasses.replace(rope, factor=8.0), rope)
+        self.assertEqual(repr(rotary.Rope(16, pairing="interleaved")), "Rope(head_dim=16, pairing='interleaved')")
         of_numpy = rotary.Rope(numpy.int64(16), base=numpy.float32(500), pair_factors=numpy.ones(8, "float32"))
         self.assertEqual(of_numpy, rotary.Rope.from_key(of_numpy.key))
         with self.assertRaises(dataclasses.FrozenInstanceError):
