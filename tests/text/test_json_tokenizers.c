@@ -228,6 +228,60 @@ static void test_few(void)
     tokenizer_destroy(tokenizer);
 }
 
+/* A file of one model, and the tokens of a text with it. */
+static void check_model(const char *file, const char *text, const int32_t *wanted)
+{
+    struct tokenizer *tokenizer = load_text(file);
+    check_about("%s", file);
+    if (tokenizer)
+        check_few(tokenizer, text, (int64_t)strlen(text), wanted);
+    check_about("%s", "");
+    tokenizer_destroy(tokenizer);
+}
+
+/* A piece that no merges make; marks side by side, of which each but the last is a word; and a character that
+ * is no piece, which is worse than the worst piece. */
+static void test_models(void)
+{
+#define PIECES "\"type\":\"BPE\",\"vocab\":{\"?\":0,\"b\":1,\"bb\":2},\"merges\":[]}}"
+#define MARKS                                                                                                \
+    "{\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"_\"},\"model\":{\"type\":\"BPE\","         \
+    "\"vocab\":{\"?\":0,\"_\":1,\"__\":2,\"x\":3},\"merges\":[\"_ _\"]}}"
+    check_model("{\"model\":{" PIECES, "bb", (const int32_t[]){1, 1, -1});
+    check_model("{\"model\":{\"ignore_merges\":true," PIECES, "bb", (const int32_t[]){2, -1});
+    check_model(MARKS, "  x", (const int32_t[]){1, 1, 3, -1});
+    check_model("{\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"?\",0],[\"a\",1],[\"ab\",-8]]}}",
+                "aba", (const int32_t[]){2, 1, -1});
+}
+
+static int64_t find_in(const char *expression, const char *text)
+{
+    struct pattern *pattern = NULL;
+    int64_t begin = -2, end;
+    if (!CHECK_INT(pattern_create(&pattern, expression, NULL), ROTARY_OK))
+        return begin;
+    struct pattern_search *search = pattern_search_create(pattern);
+    CHECK(search && pattern_find(search, text, (int64_t)strlen(text), 0, &begin, &end, NULL) == ROTARY_OK);
+    pattern_search_destroy(search);
+    pattern_destroy(pattern);
+    return begin;
+}
+
+/* What Oniguruma means by white space and words: U+0085, but not U+180E; marks and connectors. */
+static void test_expressions(void)
+{
+    char version[PATTERN_LIBRARY_BYTES];
+    if (!pattern_library(version))
+        return;
+    CHECK_INT(find_in("\\s", "a\xe1\xa0\x8e\xc2\x85"), 4);
+    CHECK_INT(find_in("[^\\s]", "\xc2\x85\xe1\xa0\x8e"), 2);
+    CHECK_INT(find_in("\\w", "!\xcc\x81"), 1);
+    CHECK_INT(find_in("[\\w]", "!\xe2\x80\xbf"), 1);
+    CHECK_INT(find_in("\\W", "\xe2\x80\xbf-"), 3);
+    CHECK_INT(find_in("\\d", "\xc2\xb2\xd9\xa3"), 2);
+    CHECK_INT(find_in("b+\\z", "bab"), 2);
+}
+
 /* Special tokens of the tokenizer_config.json, and after saving, where there is none. */
 static void test_names(void)
 {
@@ -535,6 +589,8 @@ int main(void)
 {
     test_goldens();
     test_few();
+    test_models();
+    test_expressions();
     test_names();
     test_long();
     test_spaces();
