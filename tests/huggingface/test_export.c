@@ -228,6 +228,24 @@ static void test_refusal(const struct refusal *refusal)
     CHECK_WORDS(error.message, refusal->words);
 }
 
+/* Layers that are all of one type are as if no type was given. */
+static void test_layer_types(void)
+{
+    static const char *const settings[] = {
+        "{\"layer_types\":[\"sliding_attention\",\"sliding_attention\"],\"sliding_window\":7}",
+        "{\"layer_types\":[\"full_attention\",\"full_attention\"],\"sliding_window\":0}"};
+    for (int i = 0; i < 2; i++) {
+        const struct export_case row = {.name = "case", .settings = settings[i]};
+        struct transformer_config config;
+        rotary_error error = {0};
+        check_about("%s", settings[i]);
+        require(export_case_configure(&row, &config, &error), &error);
+        const struct export_model_call call = {
+            .where = "case", .path = "unused", .name = "case", .config = &config};
+        require(export_model_check(&call, &error), &error);
+    }
+}
+
 int main(void)
 {
     rotary_error error = {0};
@@ -238,6 +256,7 @@ int main(void)
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
         test_refusal(&refusals[i]);
     test_factors();
+    test_layer_types();
     backend_destroy(&backend);
     return check_report();
 }
