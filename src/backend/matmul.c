@@ -31,11 +31,16 @@ rotary_status matmul_create(struct matmul **matmul, int threads, rotary_isa isa,
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for matmuls");
     made->threads = threads;
     made->kernels = kernels;
-    rotary_status status = gemms_create(&made->gemms, threads, isa, error);
-    if (status == ROTARY_OK)
+    made->multiply_row = kernels->multiply_row;
+    made->orders = calloc(1, sizeof *made->orders);
+    rotary_status status = made->orders ? gemms_create(&made->gemms, threads, isa, error)
+                                        : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for matmuls");
+    if (status == ROTARY_OK) {
         *matmul = made;
-    else
-        free(made);
+        return ROTARY_OK;
+    }
+    free(made->orders);
+    free(made);
     return status;
 }
 
@@ -46,6 +51,7 @@ void matmul_destroy(struct matmul *matmul)
     gemms_destroy(matmul->gemms);
     rotary_arena_free(&matmul->workspace);
     rotary_arena_free(&matmul->partial);
+    free(matmul->orders);
     free(matmul);
 }
 
@@ -126,6 +132,7 @@ struct run {
     const struct gemm *gemms[2][2]; /* [last block of rows][last panel] */
     int64_t blocks, block_rows;
     int64_t parts;            /* of the panels, each an item of a block of rows */
+    bool single;              /* one row, which our own kernel multiplies */
     bool nontemporal;         /* results are stored past the caches */
     matmul_consumer *consume; /* instead of storing them; NULL: they are stored */
     void *context;
@@ -181,22 +188,43 @@ static void *tile_memory(const struct run *run, struct matrix tile, int64_t row,
     return matrix_is_contiguous(out) ? out.data : tile.data;
 }
 
-/* Multiplies a block of rows, contiguous in `in`, with one panel. */
+/* Multiplies the rows of `in`, which is contiguous, with one panel. Returns a status of oneDNN. */
+static int multiply_panel(const struct run *run, struct matrix in, bool last_block, int panel, int worker,
+                          void *destination)
+{
+    const struct packed_weight *weight = run->call.weight;
+    const float *bias = run->call.bias ? run->call.bias + panel * weight->panel_columns : NULL;
+    bool last_panel = panel == weight->count - 1;
+    if (run->single) {
+        const struct layer_row work = {.in = in.data,
+                                       .inner = in.columns,
+                                       .block = weight->sum_blocks[last_panel],
+                                       .columns = packed_weight_panel_columns(weight, last_panel),
+                                       .panel = (const void *)packed_weight_panel(weight, panel),
+                                       .bias = bias,
+                                       .relu = run->call.epilogue == MATMUL_EPILOGUE_RELU,
+                                       .out_type = run->call.out.dtype,
+                                       .out = destination};
+        run->matmul->multiply_row(&work);
+        return 0;
+    }
+    const struct gemm_operands operands = {.source = in.data,
+                                           .weights = packed_weight_panel(weight, panel),
+                                           .panel = weight->panels ? weight->panels[panel] : NULL,
+                                           .bias = bias,
+                                           .destination = destination};
+    return gemm_run(run->matmul->gemms, run->gemms[last_block][last_panel], worker, &operands);
+}
+
 static void run_panel(struct run *run, struct matrix in, int64_t block, int64_t rows, int panel, int worker,
                       unsigned char *memory)
 {
     const struct packed_weight *weight = run->call.weight;
     int64_t row = block * run->block_rows, column = panel * weight->panel_columns;
-    bool last_block = block == run->blocks - 1, last_panel = panel == weight->count - 1;
-    struct matrix tile =
-        matrix_of(memory, run->call.out.dtype, rows, packed_weight_panel_columns(weight, last_panel));
+    struct matrix tile = matrix_of(memory, run->call.out.dtype, rows,
+                                   packed_weight_panel_columns(weight, panel == weight->count - 1));
     tile.data = tile_memory(run, tile, row, column, in.rows);
-    const struct gemm_operands operands = {.source = in.data,
-                                           .weights = packed_weight_panel(weight, panel),
-                                           .panel = weight->panels ? weight->panels[panel] : NULL,
-                                           .bias = run->call.bias ? run->call.bias + column : NULL,
-                                           .destination = tile.data};
-    int status = gemm_run(run->matmul->gemms, run->gemms[last_block][last_panel], worker, &operands);
+    int status = multiply_panel(run, in, block == run->blocks - 1, panel, worker, tile.data);
     if (status != 0)
         run->status = status;
     store_tile(run, tile, row, column);
@@ -209,7 +237,8 @@ static void run_item(void *argument, int64_t item, int worker)
     int64_t block = item / run->parts, part = item % run->parts, row = block * run->block_rows,
             rows = min_i64(run->block_rows, run->call.in.rows - row);
     unsigned char *memory = matmul_workspace(run->matmul, worker);
-    int64_t planned = block == run->blocks - 1 ? last_block_rows(rows, run->call.in.dtype) : rows;
+    int64_t planned =
+        block == run->blocks - 1 && !run->single ? last_block_rows(rows, run->call.in.dtype) : rows;
     struct matrix in = matmul_contiguous(matrix_rows(run->call.in, row, rows), planned, memory);
     memory +=
         matmul_bytes(round_up(run->block_rows, ROWS_MULTIPLE) * run->call.in.columns, run->call.in.dtype);
@@ -262,7 +291,9 @@ static rotary_status run_all(struct run *run, rotary_error *error)
                                  error);
     if (status != ROTARY_OK)
         return status;
-    int failure = find_gemms(run);
+    const int64_t *blocks = run->call.weight->sum_blocks;
+    run->single = in.rows == 1 && blocks[1] > 0 && (run->call.weight->count == 1 || blocks[0] > 0);
+    int failure = run->single ? 0 : find_gemms(run);
     if (failure == 0) {
         rotary_parallel_for(matmul->threads, run->blocks * run->parts, run_item, run);
         failure = run->status;

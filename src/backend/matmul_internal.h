@@ -11,10 +11,23 @@
 #include "base/integer.h"
 #include "kernel/layer/layer_kernels.h"
 
+/* For weights [inner, columns]: how many products are summed up before they are added to others; 0: our own
+ * kernel for single rows cannot sum as oneDNN does. */
+struct sum_order {
+    int64_t inner, columns, block;
+};
+enum { SUM_ORDERS = 64 }; /* that are remembered */
+struct sum_orders {
+    int count;
+    struct sum_order known[SUM_ORDERS];
+};
+
 struct matmul {
     struct gemms *gemms;
     const struct layer_kernels *kernels;
     int threads;
+    struct sum_orders *orders;
+    void (*multiply_row)(const struct layer_row *work); /* of kernels; NULL: oneDNN multiplies it */
     bool vnni; /* oneDNN has optimized code for bf16 in VNNI layout (kernel/layer/layer_kernels.h) */
     struct rotary_arena workspace; /* [threads][workspace_bytes]: contiguous or packed copies of operands */
     size_t workspace_bytes;
@@ -27,6 +40,7 @@ struct packed_weight {
     struct rotary_arena data; /* [count][bytes] */
     size_t bytes;             /* of a panel */
     int count;
+    int64_t sum_blocks[2];       /* of a full panel; of the last panel: matmul_sum_block; 0: not used */
     bool vnni;                   /* packed by pack_vnni, without plans and panels; else by oneDNN */
     struct panel_plan *plans[2]; /* of a full panel; of the last panel */
     struct panel **panels;
@@ -54,6 +68,9 @@ static inline size_t matmul_vnni_bytes(int64_t rows, int64_t columns, rotary_dty
 {
     return matmul_bytes(round_up(rows, LAYER_VNNI_ROWS) * round_up(columns, LAYER_VNNI_COLUMNS), dtype);
 }
+
+/* The block of a panel of bf16 in VNNI layout, found at the first question. */
+int64_t matmul_sum_block(const struct matmul *matmul, int64_t inner, int64_t columns);
 
 /* Grows the workspace of each thread to at least `bytes`. */
 ROTARY_CHECKED rotary_status matmul_reserve_workspace(struct matmul *matmul, size_t bytes,

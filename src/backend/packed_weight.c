@@ -65,6 +65,9 @@ rotary_status packed_weight_create(struct packed_weight **weight, const struct m
         packed_weight_destroy(made);
         return gemm_fail(error, status, "creating a packed weight");
     }
+    for (int last = made->count == 1; last < 2 && made->vnni && matmul->multiply_row; last++)
+        made->sum_blocks[last] =
+            matmul_sum_block(matmul, config->inner, packed_weight_panel_columns(made, last));
     *weight = made;
     return ROTARY_OK;
 }

@@ -30,6 +30,9 @@ const struct layer_kernels ROTARY_KERNEL(layer_kernels) = {
 #if LANES == 16
     .add_product = ROTARY_KERNEL(layer_add_product),
 #endif
+#if defined(__AVX512BF16__)
+    .multiply_row = ROTARY_KERNEL(layer_multiply_row),
+#endif
     .adam = ROTARY_KERNEL(layer_adam),
     .sum_of_squares = ROTARY_KERNEL(layer_sum_of_squares),
 };

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How oneDNN adds up the products of a matmul of bf16: which version does it, and the shape, decide whether
+ * there is one sum, or sums of blocks of rows of the weight that are then added. It is found by trying, so
+ * that our own kernel for single rows gives the same bits or is not used.
+ */
+#include "backend/matmul_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct trial {
+    const struct matmul *matmul;
+    int64_t inner, columns;
+    uint16_t *in, *panel; /* [TRIED_ROWS, inner], and in VNNI layout */
+    float *wanted, *got;  /* [TRIED_ROWS, columns] */
+};
+
+enum { TRIED_ROWS = 2 };
+
+/* bf16 of both signs, of sizes that make another order another sum. */
+static void fill(uint16_t *values, int64_t count, uint32_t seed)
+{
+    for (int64_t i = 0; i < count; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        values[i] = (uint16_t)((seed >> 31) << 15 | (0x3f00u + (seed >> 16) % 0x180u));
+    }
+}
+
+/* Rows of the weight behind the last are zero. */
+static void clear_padding(const struct trial *trial)
+{
+    int64_t padded = round_up(trial->inner, LAYER_VNNI_ROWS),
+            strips = divide_up(trial->columns, LAYER_VNNI_COLUMNS);
+    for (int64_t strip = 0; strip < strips; strip++)
+        for (int64_t row = trial->inner; row < padded; row++)
+            for (int64_t column = 0; column < LAYER_VNNI_COLUMNS; column++)
+                trial->panel[(strip * padded + row / 2 * 2) * LAYER_VNNI_COLUMNS + 2 * column + row % 2] = 0;
+}
+
+static bool run_onednn(const struct trial *trial)
+{
+    const struct gemm_shape shape = {.rows = TRIED_ROWS,
+                                     .columns = trial->columns,
+                                     .inner = trial->inner,
+                                     .source_row = trial->inner,
+                                     .source_column = 1,
+                                     .weights_row = GEMM_VNNI,
+                                     .destination_row = trial->columns,
+                                     .type = ROTARY_BF16,
+                                     .destination_type = ROTARY_F32,
+                                     .epilogue = GEMM_EPILOGUE_NONE};
+    const struct gemm_operands operands = {
+        .source = trial->in, .weights = trial->panel, .destination = trial->wanted};
+    const struct gemm *gemm;
+    return gemm_find(trial->matmul->gemms, &gemm, &shape, NULL) == 0 &&
+           gemm_run(trial->matmul->gemms, gemm, 0, &operands) == 0;
+}
+
+/* Whether our kernel gives what oneDNN gave. */
+static bool is_alike(const struct trial *trial, int64_t block)
+{
+    for (int64_t row = 0; row < TRIED_ROWS; row++) {
+        const struct layer_row work = {.in = trial->in + row * trial->inner,
+                                       .inner = trial->inner,
+                                       .block = block,
+                                       .columns = trial->columns,
+                                       .panel = trial->panel,
+                                       .out_type = ROTARY_F32,
+                                       .out = trial->got + row * trial->columns};
+        trial->matmul->multiply_row(&work);
+    }
+    return memcmp(trial->got, trial->wanted, (size_t)(TRIED_ROWS * trial->columns) * sizeof *trial->got) == 0;
+}
+
+/* The same in as many trials as make COMPARED sums: fewer could be alike by chance. */
+static bool is_always_alike(const struct trial *trial, int64_t block)
+{
+    enum { COMPARED = 512 };
+    for (int64_t compared = 0; compared < COMPARED; compared += TRIED_ROWS * trial->columns) {
+        fill(trial->in, TRIED_ROWS * trial->inner, (uint32_t)compared);
+        if (!run_onednn(trial) || !is_alike(trial, block))
+            return false;
+    }
+    return true;
+}
+
+static int64_t find_block(const struct trial *trial)
+{
+    static const int64_t blocks[] = {1024, 512, 256, 128, 64};
+    if (!trial->in || !trial->panel || !trial->wanted || !trial->got)
+        return 0;
+    int64_t whole = round_up(trial->inner, 2);
+    if (is_always_alike(trial, whole))
+        return whole;
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        if (blocks[i] < whole && is_always_alike(trial, blocks[i]))
+            return blocks[i];
+    return 0;
+}
+
+int64_t matmul_sum_block(const struct matmul *matmul, int64_t inner, int64_t columns)
+{
+    struct sum_orders *orders = matmul->orders;
+    for (int i = 0; i < orders->count; i++)
+        if (orders->known[i].inner == inner && orders->known[i].columns == columns)
+            return orders->known[i].block;
+    int64_t elements = round_up(inner, LAYER_VNNI_ROWS) * round_up(columns, LAYER_VNNI_COLUMNS);
+    struct trial trial = {.matmul = matmul,
+                          .inner = inner,
+                          .columns = columns,
+                          .in = calloc((size_t)(TRIED_ROWS * inner), sizeof(uint16_t)),
+                          .panel = aligned_alloc(64, rotary_align((size_t)elements * sizeof(uint16_t))),
+                          .wanted = calloc((size_t)(TRIED_ROWS * columns), sizeof(float)),
+                          .got = calloc((size_t)(TRIED_ROWS * columns), sizeof(float))};
+    if (trial.panel) {
+        fill(trial.panel, elements, 2);
+        clear_padding(&trial);
+    }
+    int64_t block = find_block(&trial);
+    if (orders->count < SUM_ORDERS)
+        orders->known[orders->count++] = (struct sum_order){inner, columns, block};
+    free(trial.in);
+    free(trial.panel);
+    free(trial.wanted);
+    free(trial.got);
+    return block;
+}
