@@ -7,6 +7,9 @@
 #define BACKEND_PAIR_H
 
 #include "backend/backend.h"
+#include "support/check.h"
+
+#include <stdio.h>
 
 enum side { SIDE_CPU, SIDE_REFERENCE, SIDES };
 enum { MAX_TENSORS = 24 };
@@ -48,5 +51,15 @@ float *floats_on(const struct tensor *tensor, enum side side); /* NULL for a NUL
  * |reference|). */
 void pair_compare(struct pair *pair, const struct tensor *tensor, double bound, const char *what);
 void pair_read(struct pair *pair, const struct tensor *tensor, enum side side, void *host, size_t bytes);
+
+/* Runs an operation on a side; the call may name `backend`. */
+#define RUN(pair, side, name, ...)                                                                           \
+    do {                                                                                                     \
+        const struct backend *backend_ = &(pair)->backends[side];                                            \
+        const struct backend_##name call_ = __VA_ARGS__;                                                     \
+        rotary_error error_ = {0};                                                                           \
+        if (!CHECK_INT(backend_->operations->name(backend_, &call_, &error_), ROTARY_OK))                    \
+            printf("%s\n", error_.message);                                                                  \
+    } while (0)
 
 #endif

@@ -6,7 +6,6 @@
 #include "backend/backend_pair.h"
 #include "backend/parameters.h"
 #include "base/batch.h"
-#include "base/element.h"
 #include "base/isa.h"
 #include "support/check.h"
 
@@ -26,16 +25,6 @@ static double bound_of(const struct pair *pair)
 {
     return pair->backends[SIDE_REFERENCE].storage == ROTARY_F32 ? 3e-6 : 0x1p-7;
 }
-
-/* Runs an operation on a side; the call may name `backend`. */
-#define RUN(pair, side, name, ...)                                                                           \
-    do {                                                                                                     \
-        const struct backend *backend_ = &(pair)->backends[side];                                            \
-        const struct backend_##name call_ = __VA_ARGS__;                                                     \
-        rotary_error error_ = {0};                                                                           \
-        if (!CHECK_INT(backend_->operations->name(backend_, &call_, &error_), ROTARY_OK))                    \
-            printf("%s\n", error_.message);                                                                  \
-    } while (0)
 
 /* ---- memory ---- */
 
@@ -507,47 +496,6 @@ static void test_squared_error(struct pair *pair, bool in_place)
 }
 
 /* The classes of several panels of a weight, with a bias and without. */
-/* A weight of two parts, for few rows and many. One of many rows is not packed at once. */
-static void test_stored(struct pair *pair, rotary_dtype dtype, int64_t rows, bool relu)
-{
-    enum { MAX_COLUMNS = 4200, INNER = 57, FIRST = 31 };
-    static uint32_t memory[MAX_COLUMNS * INNER];
-    const int columns = rows > 9 && dtype == ROTARY_BF16 ? MAX_COLUMNS : 83;
-    for (int i = 0; i < columns * INNER; i++)
-        rotary_set_element(memory, i, dtype, check_random(7, (uint64_t)i, 2));
-    const char *second = (const char *)memory + (size_t)(FIRST * INNER) * rotary_dtype_size(dtype);
-    const struct stored_rows parts[] = {
-        {.data = memory, .dtype = dtype, .rows = FIRST},
-        {.data = second, .dtype = dtype, .first = FIRST, .rows = columns - FIRST}};
-    const struct stored_weight weight = {.rows = columns, .columns = INNER, .parts = parts, .count = 2};
-    int32_t tokens[ROWS];
-    for (int i = 0; i < ROWS; i++)
-        tokens[i] = (i * 37) % columns;
-    const struct tensor *in = pair_storage(pair, rows, INNER),
-                        *out = relu ? pair_floats(pair, rows, columns) : pair_storage(pair, rows, columns),
-                        *bias = relu ? pair_floats(pair, 1, columns) : NULL,
-                        *ids = pair_bytes(pair, tokens, sizeof tokens),
-                        *embedded = pair_floats(pair, rows, INNER);
-    for (int i = 0; i < SIDES; i++) {
-        enum side side = (enum side)i;
-        RUN(pair, side, stored_matmul,
-            {.out = on(out, side),
-             .in = on(in, side),
-             .weight = &weight,
-             .bias = floats_on(bias, side),
-             .epilogue = relu ? MATMUL_EPILOGUE_RELU : MATMUL_EPILOGUE_NONE});
-        RUN(pair, side, stored_embedding,
-            {.rows = rows,
-             .out = floats_on(embedded, side),
-             .tokens = ids->memory[side],
-             .table = &weight,
-             .scale = 1.5f});
-    }
-    pair_compare(pair, out, 2 * bound_of(pair), "product with a weight of a file");
-    pair_compare(pair, embedded, 1e-6, "embeddings of a file");
-    pair_clear(pair);
-}
-
 static void test_top_classes(struct pair *pair, bool with_bias, float softcap)
 {
     enum { COUNT = 3, CLASSES = 1100, INNER = 33 };
@@ -712,9 +660,6 @@ static void test_all(rotary_isa isa, rotary_dtype storage)
     test_loss(&pair, false, 0.0f);
     test_loss(&pair, false, 2.0f);
     test_softcap(&pair);
-    for (rotary_dtype dtype = ROTARY_F32; dtype <= ROTARY_BF16; dtype++)
-        for (int64_t rows = 1; rows <= 20; rows += rows < 9 ? 4 : 11)
-            test_stored(&pair, dtype, rows, rows == 5);
     test_squared_error(&pair, false);
     if (storage == ROTARY_F32) {
         test_loss(&pair, true, 0.0f);
