@@ -155,10 +155,10 @@ static void print_correct(const struct evaluated_length *score)
            100.0 * interval.low, 100.0 * interval.high);
 }
 
-/* Of a text that is cut to the lengths, there is the loss alone. */
+/* Without problems there is the loss alone. */
 static void print_losses(const struct evaluated_lengths *lengths, int64_t trained)
 {
-    printf("\nthe text in sequences of so many tokens, %lld in training\n", (long long)trained);
+    printf("\nsequences of so many tokens, %lld in training\n", (long long)trained);
     printf("%8s  %-8s  %6s  %8s  %10s\n", "tokens", "scaling", "factor", "loss", "perplexity");
     for (int i = 0; i < lengths->count; i++) {
         const struct evaluated_length *score = &lengths->scores[i];
@@ -174,9 +174,12 @@ static void print_losses(const struct evaluated_lengths *lengths, int64_t traine
 void evaluated_lengths_print(const struct evaluated_lengths *lengths, int64_t trained)
 {
     int64_t problems = 0;
-    for (int i = 0; i < lengths->count; i++)
+    bool is_scored = false;
+    for (int i = 0; i < lengths->count; i++) {
         problems += lengths->scores[i].evaluation.problems;
-    if (problems == 0) {
+        is_scored |= lengths->scores[i].possible;
+    }
+    if (is_scored && problems == 0) {
         print_losses(lengths, trained);
         return;
     }

@@ -300,6 +300,10 @@ static rotary_status read_numbers(const struct rope_reader *reader, rotary_rope_
     for (size_t i = 0; !status && i < sizeof integers / sizeof integers[0]; i++)
         status = rope_reader_integer(reader, integers[i].key, rope_reader_find(reader, integers[i].key), 1,
                                      (int64_t *)(members + integers[i].offset));
+    if (!status) /* of models that are trained here */
+        status = rope_reader_integer(reader, "rope_sequence_length",
+                                     rope_reader_value(reader->text_config, "rope_sequence_length"), 0,
+                                     &plan->sequence_length);
     return status ? status
                   : rope_reader_boolean(reader, "truncate", rope_reader_value(reader->parameters, "truncate"),
                                         &plan->truncate);

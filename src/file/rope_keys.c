@@ -59,6 +59,7 @@ static const char *const parameter_keys[] = {
 static const char *const text_config_keys[] = {
     "rope_scaling",
     "rope_parameters",
+    "rope_sequence_length",
     "rope_local_base_freq",
     "local_rope_theta",
     "swa_rope_theta",

@@ -16,7 +16,8 @@ static rotary_status make_plan(struct rotation *rotation, const struct rotation_
 {
     rotary_rope_config *plan = &rotation->config.plan;
     plan->compat = request->compat;
-    plan->sequence_length = request->sequence_length;
+    if (request->sequence_length > 0)
+        plan->sequence_length = request->sequence_length;
     if (request->angles != ANGLES_OF_CONFIG)
         plan->angles_f32 = request->angles != ANGLES_F64;
     plan->threads = request->threads;

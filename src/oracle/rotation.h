@@ -17,7 +17,7 @@ struct rotation_request {
     const char *config, *layer_type; /* as in struct rope_config_request */
     const char *const *ignored;
     rotary_compat compat;
-    int64_t sequence_length; /* 0: not known */
+    int64_t sequence_length; /* 0: the file's, if it has one */
     enum rotation_angles angles;
     int threads; /* of the plan */
     rotary_isa isa;

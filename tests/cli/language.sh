@@ -83,7 +83,7 @@ small="$model $files --set sequence_length=32 --set language_min_frequency=1"
     done
     [ "$("$json_get" lengths.3.evaluation.loss <out)" != "$loss" ] || complain "longer sequences have the same loss"
     does 0 evaluate run --evaluate-lengths 32,96
-    says "the text in sequences of so many tokens, 32 in training"
+    says "sequences of so many tokens, 32 in training"
     printf 'another text\n\n' >>text/valid.txt
     refuses 1 "text of the task language has the hash" evaluate run
     documents text/valid.txt 12
