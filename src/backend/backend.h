@@ -86,8 +86,8 @@ struct backend_operations {
 enum precision { PRECISION_AUTO, PRECISION_F32, PRECISION_BF16 };
 
 /* The cpu backend. threads 0: all processors; isa ROTARY_ISA_AUTO: the best available. PRECISION_AUTO selects
- * bf16 where it is faster (backend/auto_precision.h), else f32. ROTARY_UNSUPPORTED if `isa` cannot run here. Also caps
- * the instruction set of oneDNN; the first call in a process decides (backend/matmul.h). */
+ * bf16 where it is faster (backend/auto_precision.h), else f32. ROTARY_UNSUPPORTED if `isa` cannot run here.
+ * Also caps the instruction set of oneDNN; the first call in a process decides (backend/matmul.h). */
 ROTARY_CHECKED rotary_status backend_create(struct backend *backend, int threads, rotary_isa isa,
                                             enum precision precision, rotary_error *error);
 /* Of any backend. One that is all zero is allowed. */

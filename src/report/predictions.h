@@ -19,8 +19,8 @@ const struct example_scores *predictions_scores(const struct comparison *compari
 /* As text, below the table of `measure`: the differences, or why there are none. */
 void predictions_text(FILE *stream, const struct comparison *comparison, enum measure measure);
 /* Of the whole comparison: {"split", "examples", "samples", "seed", "fault", "baselines": {"majority",
- * "bag_of_words"}}, of texts with choices {"majority", "tfidf", "word_embeddings"}; JSON's null where nothing was
- * read. */
+ * "bag_of_words"}}, of texts with choices {"majority", "tfidf", "word_embeddings"}; JSON's null where nothing
+ * was read. */
 json_t *predictions_json(const struct comparison *comparison);
 /* Of arm `index`: {"majority": {"mean", "level", "low", "high", "examples": {"mean", "low", "high", "p"}},
  * "bag_of_words": ...}, over seeds and over examples; JSON's null where there is none. */

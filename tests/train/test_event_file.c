@@ -24,9 +24,9 @@ static void test_goldens(void)
         struct text_buffer made = {0};
         check_about("event %zu", i);
         CHECK(made.count == 0);
-        rotary_status status =
-            line ? event_append_line(&made, golden_events[i].time, line, strlen(line), NULL)
-                 : event_append_version(&made, golden_events[i].time, NULL);
+        rotary_status status = line
+                                   ? event_append_line(&made, golden_events[i].time, line, strlen(line), NULL)
+                                   : event_append_version(&made, golden_events[i].time, NULL);
         CHECK_INT(status, ROTARY_OK);
         CHECK_INT(made.count, golden_events[i].bytes);
         CHECK(made.count == golden_events[i].bytes &&
