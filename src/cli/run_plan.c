@@ -304,7 +304,7 @@ static rotary_status load_run(const struct plan_load_call *call, struct loaded_m
     model->transformer = trained.transformer;
     model->task = trained.task;
     model->tokenizer = task_tokenizer(trained.task);
-    model->begin = -1;
+    model->begin = task_begin(trained.task);
     model->step = trained.step;
     model->pretrained = (struct pretrained){0};
     return ROTARY_OK;

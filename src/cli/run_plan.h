@@ -65,7 +65,7 @@ struct loaded_model {
     struct transformer *transformer;
     struct task *task;                 /* NULL: a decoder of transformers */
     const struct tokenizer *tokenizer; /* of the task, or of that decoder; NULL: its folder has none */
-    int32_t begin;                     /* the token that texts of that decoder begin with; -1: none */
+    int32_t begin;                     /* the token that texts begin with; -1: none */
     int64_t step;                      /* steps done; 0: the weights are the initial ones */
     struct pretrained pretrained;      /* of such a decoder */
 };

@@ -23,6 +23,7 @@ struct task {
     const char *target_file, *source_file; /* names for task_save, or NULL */
     bool lowercase;                        /* text is lower case; before: false */
     int32_t stop;                          /* before: -1 */
+    int32_t begin;                         /* as task_begin; before: -1 */
     void *data;                            /* the kind's own; before: NULL */
 };
 

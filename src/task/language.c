@@ -77,6 +77,9 @@ static rotary_status create(struct task *task, rotary_error *error)
         status = text_vocabulary_check(&vocabulary, error);
     if (status == ROTARY_OK)
         status = text_vocabulary_find(task, &vocabulary, error);
+    /* Where only its size is asked for, SentencePiece has no tokenizer yet. */
+    if (status == ROTARY_OK && task->tokenizer && options_of(&task->config)->windows == WINDOWS_OF_DOCUMENTS)
+        task->begin = tokenizer_special(task->tokenizer).begin;
     if (status != ROTARY_OK || task->request.need > TASK_HELD_OUT)
         return status;
     struct language *language = calloc(1, sizeof *language);

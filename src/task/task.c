@@ -105,6 +105,7 @@ rotary_status task_create(struct task **out, const struct task_config *config,
         .request = request ? *request : (struct task_request){0},
         .shape = {.time = config->sequence_length},
         .stop = -1,
+        .begin = -1,
     };
     rotary_status status = task->kind->create(task, error);
     task->request.folder = NULL; /* borrowed */
@@ -190,6 +191,11 @@ rotary_status task_save(const struct task *task, const char *folder, rotary_erro
 int32_t task_stop(const struct task *task)
 {
     return task->stop;
+}
+
+int32_t task_begin(const struct task *task)
+{
+    return task->begin;
 }
 
 struct task_shape task_shape(const struct task *task)

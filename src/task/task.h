@@ -104,6 +104,9 @@ const char *task_source_file(const struct task *task);
 ROTARY_CHECKED rotary_status task_save(const struct task *task, const char *folder, rotary_error *error);
 /* The token that ends a completion; -1: none does. */
 int32_t task_stop(const struct task *task);
+/* The token that stands before every text in training, and so before one that is to be continued; -1: texts
+ * begin anywhere. */
+int32_t task_begin(const struct task *task);
 
 /* What the rows of a task's batches have; task/task_batch.h has the batches. */
 struct task_shape {

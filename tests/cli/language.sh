@@ -68,6 +68,9 @@ small="$model $files --set sequence_length=32 --set language_min_frequency=1"
     [ "$("$json_get" evaluation.loss <out)" != "$loss" ] || complain "the test set has the loss of validation"
     does 0 generate run --prompt "the cat" --max-new-tokens 20
     says "the cat"
+    # Documents begin with a token in training, and so does a prompt.
+    does 0 generate run --prompt "the cat" --max-new-tokens 2 --json
+    has prompt_tokens 8
     [ -f run/vocabulary.json ] || complain "the run has no tokenizer"
     refuses 2 "task language has no problems" evaluate run --show 2
 
