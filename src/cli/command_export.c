@@ -131,7 +131,8 @@ static rotary_status export(const struct invocation *invocation, struct export_w
                                         .need = TASK_TOKENIZERS,
                                         .batch = 1,
                                         .time = 1,
-                                        .takes_pretrained = true};
+                                        .takes_pretrained = true,
+                                        .reads_parameters = true};
     struct loaded_model model;
     rotary_status status = check_model(&call, error);
     if (status == ROTARY_OK)

@@ -329,7 +329,8 @@ static rotary_status load_pretrained(const struct plan_load_call *call, struct l
                                                .backend = &model->backend,
                                                .batch = call->batch > 0 ? call->batch : 1,
                                                .time = call->time > 0 ? call->time : USUAL_ROWS,
-                                               .tokens = call->tokens};
+                                               .tokens = call->tokens,
+                                               .copies = call->reads_parameters};
     status = pretrained_load(&pretrained, &model->pretrained, error);
     if (status != ROTARY_OK) {
         backend_destroy(&model->backend);

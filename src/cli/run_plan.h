@@ -85,6 +85,7 @@ struct plan_load_call {
      * text has `tokens`, or as many as it has positions for (0). Others refuse it. */
     bool takes_pretrained;
     int64_t tokens;
+    bool reads_parameters; /* of such a decoder: they are copied from its files */
 };
 ROTARY_CHECKED rotary_status plan_load_for(const struct plan_load_call *call, struct loaded_model *model,
                                            rotary_error *error);

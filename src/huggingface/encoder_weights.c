@@ -199,18 +199,9 @@ static rotary_status load(struct encoder_map *map, struct parameters *parameters
     rotary_status status = ROTARY_OK;
     for (int i = 0; i < parameters->count && status == ROTARY_OK; i++)
         status = add_parameter(map, i, error);
-    bool *used = calloc((size_t)weight_files_tensors(map->weights) + 1, sizeof *used);
-    if (status == ROTARY_OK && !used)
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to list the tensors of %s",
-                             map->call->folder);
-    const struct parameters_load_call call = {.files = (const struct safetensors *const *)map->weights->files,
-                                              .file_count = map->weights->count,
-                                              .map = map->sources,
-                                              .count = map->count,
-                                              .mode = PARAMETERS_PART,
-                                              .used = used};
+    bool *used = NULL;
     if (status == ROTARY_OK)
-        status = parameters_load(parameters, &call, error);
+        status = weight_files_load(map->weights, map->sources, map->count, parameters, &used, error);
     if (status == ROTARY_OK)
         status = check_used(map, used, error);
     free(used);

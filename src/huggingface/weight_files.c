@@ -174,3 +174,19 @@ int weight_files_tensors(const struct weight_files *weights)
         tensors += safetensors_count(weights->files[i]);
     return tensors;
 }
+
+rotary_status weight_files_load(const struct weight_files *weights, const struct parameter_source *map,
+                                int count, struct parameters *parameters, bool **used, rotary_error *error)
+{
+    *used = calloc((size_t)weight_files_tensors(weights) + 1, sizeof **used);
+    if (!*used)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to list the tensors of %s",
+                           safetensors_path(weights->files[0]));
+    const struct parameters_load_call call = {.files = (const struct safetensors *const *)weights->files,
+                                              .file_count = weights->count,
+                                              .map = map,
+                                              .count = count,
+                                              .mode = PARAMETERS_PART,
+                                              .used = *used};
+    return parameters_load(parameters, &call, error);
+}

@@ -7,6 +7,7 @@
 #define ROTARY_HUGGINGFACE_WEIGHT_FILES_H
 
 #include "file/safetensors.h"
+#include "model/parameters_load.h"
 
 enum { WEIGHT_FILES_MAX = 1024 };
 
@@ -35,5 +36,13 @@ ROTARY_CHECKED rotary_status weight_index_read(struct weight_index *index, const
 int weight_files_tensors(const struct weight_files *weights);
 /* The tensor of that name in any of the files; NULL: there is none. */
 const struct safetensor *weight_files_find(const struct weight_files *weights, const char *name);
+
+/* Fills parameters, completely or in part, from the tensors that map[count] names. Says of all tensors, file
+ * by file, whether they were used: (*used)[weight_files_tensors], which the caller frees, also after a
+ * failure. */
+ROTARY_CHECKED rotary_status weight_files_load(const struct weight_files *weights,
+                                               const struct parameter_source *map, int count,
+                                               struct parameters *parameters, bool **used,
+                                               rotary_error *error);
 
 #endif

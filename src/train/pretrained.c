@@ -57,7 +57,8 @@ rotary_status pretrained_positions(const char *folder, int64_t *positions, rotar
 
 static rotary_status create(const struct pretrained_call *call, struct pretrained *made, rotary_error *error)
 {
-    const struct transformer_limits limits = {.batch = call->batch, .time = call->time, .stored = true};
+    const struct transformer_limits limits = {
+        .batch = call->batch, .time = call->time, .stored = !call->copies};
     json_t *family = NULL;
     size_t bytes;
     rotary_status status = read_config(call->folder, &made->model, &family, error);

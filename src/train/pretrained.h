@@ -24,6 +24,7 @@ struct pretrained_call {
     /* Of the longest text, prompt and continuation together: scalings by length are for so many. 0: as many
      * as the model has positions for. */
     int64_t tokens;
+    bool copies; /* the weights into parameters of f32, to be read; else matrices stay in their files */
 };
 
 /* Whether the folder's config.json is that of such a decoder. A folder without one is none. */
