@@ -2,7 +2,6 @@
 #include "huggingface/decoder_weights.h"
 
 #include "base/fail.h"
-#include "huggingface/tensor_names.h"
 #include "huggingface/weight_files.h"
 #include "model/parameters_load.h"
 
@@ -11,10 +10,6 @@
 #include <string.h>
 
 enum { MAX_PARTS = 3, NAME_BYTES = 192 };
-
-/* Tensors that follow from the configuration: frequencies, masks; and an output projection that is tied. */
-static const char *const of_no_weight[] = {"*rotary_emb.inv_freq", "*.attention.bias",
-                                           "*.attention.masked_bias", NULL};
 
 struct decoder_map {
     const struct decoder_weights_call *call;
@@ -109,45 +104,31 @@ static rotary_status add_parameter(struct decoder_map *map, int index, rotary_er
     return ROTARY_OK;
 }
 
-/* Whether a tensor is that of the output projection, which is the embedding. */
-static bool is_tied_output(const struct decoder_map *map, const char *name)
+/* The name of the tensor of the output projection, which is none of a model that is tied; else "". */
+static void name_tied_output(const struct decoder_map *map, char name[NAME_BYTES])
 {
     const json_t *outputs = json_object_get(json_object_get(map->call->family, "modules"), "output");
     const char *output = json_string_value(json_array_get(outputs, 0));
-    const size_t length = output ? strlen(output) : 0;
-    return map->call->model->tie_word_embeddings && output && strncmp(name, output, length) == 0 &&
-           strcmp(name + length, ".weight") == 0;
-}
-
-/* Refuses what a model of this configuration would not have: another layer, an adapter, scales of weights. */
-static rotary_status check_used(const struct decoder_map *map, const bool *used, rotary_error *error)
-{
-    for (int file = 0; file < map->weights->count; file++)
-        for (int i = 0; i < safetensors_count(map->weights->files[file]); i++, used++) {
-            const char *name = safetensors_at(map->weights->files[file], i)->name;
-            if (!*used && !tensor_names_match(of_no_weight, name) && !is_tied_output(map, name))
-                return rotary_fail(
-                    error, ROTARY_BAD_FILE,
-                    "%s: tensor %.100s is no part of a model of %lld layers as its config.json "
-                    "has it",
-                    safetensors_path(map->weights->files[file]), name,
-                    (long long)map->call->model->num_hidden_layers);
-        }
-    return ROTARY_OK;
+    name[0] = 0;
+    if (map->call->model->tie_word_embeddings && output)
+        snprintf(name, NAME_BYTES, "%s.weight", output);
 }
 
 static rotary_status load(struct decoder_map *map, struct parameters *parameters, rotary_error *error)
 {
+    static const char *const all[] = {"*", NULL};
+    char output[NAME_BYTES], model[64];
     rotary_status status = ROTARY_OK;
     for (int i = 0; i < parameters->count && status == ROTARY_OK; i++)
         status = add_parameter(map, i, error);
-    bool *used = NULL;
-    if (status == ROTARY_OK)
-        status = weight_files_load(map->weights, map->sources, map->count, parameters, &used, error);
-    if (status == ROTARY_OK)
-        status = check_used(map, used, error);
-    free(used);
-    return status;
+    name_tied_output(map, output);
+    snprintf(model, sizeof model, "a model of %lld layers", (long long)map->call->model->num_hidden_layers);
+    /* Frequencies and masks follow from the configuration. */
+    const char *const ignored[] = {"*rotary_emb.inv_freq", "*.attention.bias", "*.attention.masked_bias",
+                                   output, NULL};
+    const struct weight_files_call call = {
+        .map = map->sources, .count = map->count, .parts = all, .ignored = ignored, .model = model};
+    return status == ROTARY_OK ? weight_files_load(map->weights, &call, parameters, error) : status;
 }
 
 static void release_files(void *source)

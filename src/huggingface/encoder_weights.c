@@ -2,7 +2,6 @@
 #include "huggingface/encoder_weights.h"
 
 #include "base/fail.h"
-#include "huggingface/tensor_names.h"
 #include "huggingface/weight_files.h"
 #include "model/parameters_load.h"
 
@@ -178,34 +177,20 @@ static rotary_status add_parameter(struct encoder_map *map, int index, rotary_er
                        map->call->folder, name);
 }
 
-/* Refuses what an encoder of this configuration would not have: another layer, an adapter. */
-static rotary_status check_used(const struct encoder_map *map, const bool *used, rotary_error *error)
-{
-    for (int file = 0; file < map->weights->count; file++)
-        for (int i = 0; i < safetensors_count(map->weights->files[file]); i++, used++) {
-            const char *name = safetensors_at(map->weights->files[file], i)->name;
-            if (!*used && tensor_names_match(of_encoders, name) && !tensor_names_match(of_no_weight, name))
-                return rotary_fail(error, ROTARY_BAD_FILE,
-                                   "%s: tensor %.100s is no part of an encoder of %lld layers as its "
-                                   "config.json has it",
-                                   safetensors_path(map->weights->files[file]), name,
-                                   (long long)map->call->config->num_hidden_layers);
-        }
-    return ROTARY_OK;
-}
-
 static rotary_status load(struct encoder_map *map, struct parameters *parameters, rotary_error *error)
 {
+    char model[64];
     rotary_status status = ROTARY_OK;
     for (int i = 0; i < parameters->count && status == ROTARY_OK; i++)
         status = add_parameter(map, i, error);
-    bool *used = NULL;
-    if (status == ROTARY_OK)
-        status = weight_files_load(map->weights, map->sources, map->count, parameters, &used, error);
-    if (status == ROTARY_OK)
-        status = check_used(map, used, error);
-    free(used);
-    return status;
+    snprintf(model, sizeof model, "an encoder of %lld layers",
+             (long long)map->call->config->num_hidden_layers);
+    const struct weight_files_call call = {.map = map->sources,
+                                           .count = map->count,
+                                           .parts = of_encoders,
+                                           .ignored = of_no_weight,
+                                           .model = model};
+    return status == ROTARY_OK ? weight_files_load(map->weights, &call, parameters, error) : status;
 }
 
 rotary_status encoder_weights_load(struct parameters *parameters, const struct encoder_weights_call *call,

@@ -2,6 +2,7 @@
 #include "huggingface/weight_files.h"
 
 #include "base/fail.h"
+#include "huggingface/tensor_names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,26 +168,40 @@ const struct safetensor *weight_files_find(const struct weight_files *weights, c
     return found;
 }
 
-int weight_files_tensors(const struct weight_files *weights)
+/* `used`: whether each tensor, file by file, is in the map. */
+static rotary_status check_used(const struct weight_files *weights, const struct weight_files_call *call,
+                                const bool *used, rotary_error *error)
 {
-    int tensors = 0;
-    for (int i = 0; i < weights->count; i++)
-        tensors += safetensors_count(weights->files[i]);
-    return tensors;
+    for (int file = 0; file < weights->count; file++)
+        for (int i = 0; i < safetensors_count(weights->files[file]); i++, used++) {
+            const char *name = safetensors_at(weights->files[file], i)->name;
+            if (!*used && tensor_names_match(call->parts, name) && !tensor_names_match(call->ignored, name))
+                return rotary_fail(error, ROTARY_BAD_FILE,
+                                   "%s: tensor %.100s is no part of %s as its config.json has it",
+                                   safetensors_path(weights->files[file]), name, call->model);
+        }
+    return ROTARY_OK;
 }
 
-rotary_status weight_files_load(const struct weight_files *weights, const struct parameter_source *map,
-                                int count, struct parameters *parameters, bool **used, rotary_error *error)
+rotary_status weight_files_load(const struct weight_files *weights, const struct weight_files_call *call,
+                                struct parameters *parameters, rotary_error *error)
 {
-    *used = calloc((size_t)weight_files_tensors(weights) + 1, sizeof **used);
-    if (!*used)
+    size_t tensors = 1;
+    for (int i = 0; i < weights->count; i++)
+        tensors += (size_t)safetensors_count(weights->files[i]);
+    bool *used = calloc(tensors, sizeof *used);
+    if (!used)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to list the tensors of %s",
                            safetensors_path(weights->files[0]));
-    const struct parameters_load_call call = {.files = (const struct safetensors *const *)weights->files,
+    const struct parameters_load_call load = {.files = (const struct safetensors *const *)weights->files,
                                               .file_count = weights->count,
-                                              .map = map,
-                                              .count = count,
+                                              .map = call->map,
+                                              .count = call->count,
                                               .mode = PARAMETERS_PART,
-                                              .used = *used};
-    return parameters_load(parameters, &call, error);
+                                              .used = used};
+    rotary_status status = parameters_load(parameters, &load, error);
+    if (status == ROTARY_OK)
+        status = check_used(weights, call, used, error);
+    free(used);
+    return status;
 }

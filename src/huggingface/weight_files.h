@@ -32,17 +32,21 @@ struct weight_index {
 ROTARY_CHECKED rotary_status weight_index_read(struct weight_index *index, const char *path,
                                                rotary_error *error);
 
-/* The number of tensors of all files. */
-int weight_files_tensors(const struct weight_files *weights);
 /* The tensor of that name in any of the files; NULL: there is none. */
 const struct safetensor *weight_files_find(const struct weight_files *weights, const char *name);
 
-/* Fills parameters, completely or in part, from the tensors that map[count] names. Says of all tensors, file
- * by file, whether they were used: (*used)[weight_files_tensors], which the caller frees, also after a
- * failure. */
+/* What is loaded, and which other tensors the files may have. Patterns are those of tensor_names_match. */
+struct weight_files_call {
+    const struct parameter_source *map; /* [count] */
+    int count;
+    const char *const *parts;   /* of the model: such a tensor must be in the map */
+    const char *const *ignored; /* but for these */
+    const char *model;          /* "a model of 2 layers", in messages */
+};
+/* Fills parameters, completely or in part. ROTARY_BAD_FILE names a tensor that a model as config.json has it
+ * would not have: another layer, an adapter, scales of weights. */
 ROTARY_CHECKED rotary_status weight_files_load(const struct weight_files *weights,
-                                               const struct parameter_source *map, int count,
-                                               struct parameters *parameters, bool **used,
-                                               rotary_error *error);
+                                               const struct weight_files_call *call,
+                                               struct parameters *parameters, rotary_error *error);
 
 #endif
