@@ -233,15 +233,14 @@ const struct command command_evaluate = {
     .name = "evaluate",
     .operands = "DIR",
     .summary = "scores a trained model on its task, or on any text",
-    .more = "DIR is a run's folder, or that of a BERT or RoFormer of transformers, for which --set names the "
-            "data. Problems and validation sequences are those of the run's seed, which were not trained on; "
+    .more = "DIR is a run's folder, or that of a model of transformers, for which --set names the data. "
+            "Problems and validation sequences are those of the run's seed, which were not trained on; "
             "--seed draws others. Translations are made greedily, and scored by BLEU. The interval is "
             "Wilson's: what other problems would change, not what another seed of training would. At other "
             "lengths other problems stand before one, or its text is longer (passkey); what a model cannot "
             "compute, such as positions beyond a learned table, is \"-\". Of the task classification "
             "--predictions writes a line for each example: its index, its label, the predicted one and the "
-            "probability of each class, separated by tabs. Any decoder, also one of transformers, scores a "
-            "--text.",
+            "probability of each class, separated by tabs. Any decoder scores a --text.",
     .example = "rotary evaluate runs/mine --show 5\n"
                "solves the problems and shows the first five with the model's answers",
     .shared = {{temperature_option, 1, MEMBER(temperature)},

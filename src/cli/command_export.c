@@ -67,17 +67,16 @@ static rotary_status print(const struct invocation *invocation, const struct exp
     return ROTARY_OK;
 }
 
-/* Of a run the begin token and the end of a text, or else of an answer. */
+/* Of a run the end of a text, or else of an answer. */
 static struct exported_vocabulary_call vocabulary_of(const struct loaded_model *model)
 {
     struct exported_vocabulary_call call = {.tokenizer = model->tokenizer,
-                                            .begin = model->pretrained.begin,
+                                            .begin = model->begin,
                                             .end = model->pretrained.end,
                                             .size = model->config.model.vocab_size};
     if (model->task) {
-        const struct special_tokens special = tokenizer_special(model->tokenizer);
-        call.begin = special.begin;
-        call.end = special.end >= 0 ? special.end : task_stop(model->task);
+        const int32_t end = tokenizer_special(model->tokenizer).end;
+        call.end = end >= 0 ? end : task_stop(model->task);
     }
     return call;
 }

@@ -30,8 +30,8 @@ static const struct setting train_table[] = {
     {"--out", SETTING_TEXT, MEMBER(out), .metavar = "DIR",
      .help = "the run's folder (default: runs/TASK-PRESET-POSITION)"},
     {"--init", SETTING_TEXT, MEMBER(init), .metavar = "DIR",
-     .help = "begin with the last weights and the vocabulary of the run, or of the BERT or RoFormer of "
-             "transformers, in DIR: --set init=DIR"},
+     .help = "begin with the last weights and the vocabulary of the run, or of the model of transformers, in "
+             "DIR: --set init=DIR"},
     {"--resume", SETTING_BOOLEAN, MEMBER(resume),
      .help = "resume the run in the folder, with its configuration"},
     {"--tensorboard", SETTING_BOOLEAN, MEMBER(tensorboard),

@@ -105,6 +105,7 @@ static rotary_status apply_options(const struct plan_request *request, struct ru
 {
     const struct common_options *common = request->common;
     rotary_status status = apply_init(request, config, error);
+    const struct transformer_config taken = config->model;
     if (status == ROTARY_OK && request->position)
         status = apply(config, "--position", "position", request->position, error);
     if (request->steps.given)
@@ -119,6 +120,8 @@ static rotary_status apply_options(const struct plan_request *request, struct ru
         status = settings_assign(settings, RUN_SETTINGS, request->assignments->items[i], error);
     if (request->steps.given) /* a number of steps instead of epochs, whoever gave these */
         config->train.epochs = 0;
+    if (status == ROTARY_OK && request->init && !request->base)
+        status = initial_weights_fit(&taken, config, error);
     return status;
 }
 
@@ -315,11 +318,6 @@ static rotary_status load_pretrained(const struct plan_load_call *call, struct l
 {
     enum { USUAL_ROWS = 512 }; /* of a call: a prompt is read in pieces of so many tokens */
     const struct common_options *common = call->common;
-    if (!call->takes_pretrained)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%s has a decoder of transformers, which has no task: wanted the folder of a run; "
-                           "evaluate --text and generate take such a decoder",
-                           call->folder);
     run_config_default(&model->config);
     int precision = common->precision.given ? (int)common->precision.value : model->config.train.precision;
     rotary_status status = plan_backend(common, precision, &model->backend, error);
@@ -352,7 +350,8 @@ rotary_status plan_load_for(const struct plan_load_call *call, struct loaded_mod
     rotary_status status = pretrained_find(call->folder, &pretrained, error);
     if (status != ROTARY_OK)
         return status;
-    return pretrained ? load_pretrained(call, model, error) : load_run(call, model, error);
+    return pretrained && call->takes_pretrained ? load_pretrained(call, model, error)
+                                                : load_run(call, model, error);
 }
 
 rotary_status plan_max_positions(const char *folder, int64_t *positions, rotary_error *error)

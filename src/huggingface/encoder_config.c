@@ -64,6 +64,13 @@ bool encoder_config_is(const json_t *object)
     return json_object_get(object, "model_type") != NULL;
 }
 
+bool encoder_config_knows(const json_t *object)
+{
+    const char *type = json_string_value(json_object_get(object, "model_type"));
+    return type &&
+           (strcmp(type, families[ENCODER_BERT]) == 0 || strcmp(type, families[ENCODER_ROFORMER]) == 0);
+}
+
 /* Reads the keys of the table alone. A null is the default. */
 static rotary_status read_keys(struct encoder_config *config, const json_t *object, const char *path,
                                rotary_error *error)

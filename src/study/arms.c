@@ -240,19 +240,24 @@ rotary_status arms_vary(struct arms *arms, const struct arm_axis *axis, rotary_e
 
 /* ---- configurations ---- */
 
-/* Takes the model of the run that the arm begins with, if it names one. */
-static rotary_status take_model(const struct arm *arm, const json_t *given, struct run_config *config,
-                                rotary_error *error)
+/* The run that the arm begins with; "": it names none. */
+static const char *init_of(const struct arm *arm)
 {
     const json_t *init = json_object_get(arm->set, "init");
     const char *folder = json_string_value(init ? init : json_object_get(arm->chosen, "init"));
-    if (!folder || !folder[0])
-        return ROTARY_OK;
+    return folder ? folder : "";
+}
+
+/* Takes the model of the run that the arm begins with, then other settings. */
+static rotary_status take_model(const struct arm *arm, const json_t *given, struct run_config *config,
+                                struct transformer_config *taken, rotary_error *error)
+{
     struct settings settings[RUN_SETTINGS];
     run_settings(config, settings);
-    rotary_status status = settings_set(settings, RUN_SETTINGS, arm->name, "init", folder, error);
+    rotary_status status = settings_set(settings, RUN_SETTINGS, arm->name, "init", init_of(arm), error);
     if (status == ROTARY_OK)
         status = initial_weights_model(config, error);
+    *taken = config->model;
     if (status == ROTARY_OK && given)
         status = settings_read(settings, RUN_SETTINGS, given, "--set", error);
     return status;
@@ -265,11 +270,15 @@ rotary_status arm_config(const struct arms *arms, int index, const struct run_co
     struct run_config made = *base;
     struct settings settings[RUN_SETTINGS];
     run_settings(&made, settings);
-    rotary_status status = take_model(arm, arms->given, &made, error);
+    struct transformer_config taken = made.model;
+    const bool takes = init_of(arm)[0] != 0;
+    rotary_status status = takes ? take_model(arm, arms->given, &made, &taken, error) : ROTARY_OK;
     if (status == ROTARY_OK)
         status = settings_read(settings, RUN_SETTINGS, arm->set, arm->name, error);
     if (status == ROTARY_OK && arm->chosen)
         status = settings_read(settings, RUN_SETTINGS, arm->chosen, arm->name, error);
+    if (status == ROTARY_OK && takes)
+        status = initial_weights_fit(&taken, &made, error);
     made.train.seed = seed;
     if (status == ROTARY_OK && made.train.steps == 0)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,

@@ -205,7 +205,7 @@ static rotary_status read_text(struct reading *reading, rotary_error *error)
     const struct tokenizer *tokenizer = task_tokenizer(request->task);
     const bool encoder = task_wants_encoder(request->task);
     const struct encoding input = {"--text", tokenizer, request->inputs,
-                                   encoder ? tokenizer_special(tokenizer).begin : -1,
+                                   encoder ? tokenizer_special(tokenizer).begin : task_begin(request->task),
                                    encoder ? tokenizer_special(tokenizer).end : -1};
     rotary_status status = encode(reading, &input, reading->target, &reading->target_count, error);
     return status == ROTARY_OK && !encoder ? continue_text(reading, error) : status;

@@ -79,7 +79,7 @@ static rotary_status create(struct task *task, rotary_error *error)
         status = text_vocabulary_find(task, &vocabulary, error);
     /* Where only its size is asked for, SentencePiece has no tokenizer yet. */
     if (status == ROTARY_OK && task->tokenizer && options_of(&task->config)->windows == WINDOWS_OF_DOCUMENTS)
-        task->begin = tokenizer_special(task->tokenizer).begin;
+        task->begin = tokenizer_begin(task->tokenizer);
     if (status != ROTARY_OK || task->request.need > TASK_HELD_OUT)
         return status;
     struct language *language = calloc(1, sizeof *language);

@@ -215,12 +215,14 @@ void language_split_read(const struct language_split *split, const struct exampl
         read_window(split, place, tokens, classes);
 }
 
-/* A tokenizer may have one token for the begin and the end of documents. */
+/* A tokenizer may have one token for the begin and the end of documents. Where texts begin with none, the end
+ * of another document is before the first token. */
 static void find_ends(struct language_split *split, const struct tokenizer *tokenizer)
 {
     const struct special_tokens special = tokenizer_special(tokenizer);
-    split->begin = special.begin >= 0 ? special.begin : special.end;
+    const int32_t begin = tokenizer_begin(tokenizer);
     split->end = special.end >= 0 ? special.end : special.begin;
+    split->begin = begin >= 0 ? begin : split->end;
 }
 
 rotary_status language_split_create(struct language_split *split, const struct task *task,

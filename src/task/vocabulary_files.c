@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "task/vocabulary_files.h"
 
+#include "base/fail.h"
 #include "file/file.h"
 #include "task/piece_store.h"
 
@@ -16,21 +17,33 @@ rotary_status vocabulary_load(struct task *task, const char *path, rotary_error 
     return status;
 }
 
-rotary_status vocabulary_find_saved(char *path, const char *folder, rotary_error *error)
+rotary_status vocabulary_find(char *path, const char *folder, bool *found, rotary_error *error)
 {
-    /* The last two are those of models of transformers, in the order in which it looks for them. */
+    /* The last three are those of models of transformers, in the order in which it looks for them. */
     const char *const names[] = {vocabulary_files[1][SHARED_VOCABULARY],
-                                 vocabulary_files[0][SHARED_VOCABULARY], "tokenizer.json", "vocab.txt"};
-    bool found = false;
+                                 vocabulary_files[0][SHARED_VOCABULARY], "tokenizer.json", "tokenizer.model",
+                                 "vocab.txt"};
     rotary_status status = ROTARY_OK;
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && status == ROTARY_OK && !found; i++) {
+    *found = false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && status == ROTARY_OK && !*found; i++) {
         status = file_path(path, folder, names[i], error);
         if (status == ROTARY_OK)
-            status = file_find(path, &found, error);
+            status = file_find(path, found, error);
     }
-    return status == ROTARY_OK && !found
-               ? file_path(path, folder, vocabulary_files[0][SHARED_VOCABULARY], error)
-               : status;
+    return status;
+}
+
+rotary_status vocabulary_find_saved(char *path, const char *folder, rotary_error *error)
+{
+    bool found;
+    rotary_status status = vocabulary_find(path, folder, &found, error);
+    if (status == ROTARY_OK && !found)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s has no vocabulary: wanted the %s or %s of a run, or the tokenizer.json, "
+                           "tokenizer.model or vocab.txt of a model of transformers",
+                           folder, vocabulary_files[0][SHARED_VOCABULARY],
+                           vocabulary_files[1][SHARED_VOCABULARY]);
+    return status;
 }
 
 rotary_status vocabulary_train_pieces(struct task *task, struct tokenizer **tokenizer,

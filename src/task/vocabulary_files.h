@@ -17,8 +17,10 @@ extern const char *const vocabulary_files[VOCABULARY_KINDS][VOCABULARY_FILES];
 /* Loads a task's one tokenizer from a file, and sets the name of the file that it is saved in. */
 ROTARY_CHECKED rotary_status vocabulary_load(struct task *task, const char *path, rotary_error *error);
 /* Writes the path of the shared vocabulary in the folder of a run or of a model of transformers, by whichever
- * of its names it is there; of none the path is that of vocabulary.json. `path` has room for FILE_PATH_BYTES.
- */
+ * of its names it is there. `path` has room for FILE_PATH_BYTES. */
+ROTARY_CHECKED rotary_status vocabulary_find(char *path, const char *folder, bool *found,
+                                             rotary_error *error);
+/* Likewise; a folder without one is ROTARY_INVALID_ARGUMENT. */
 ROTARY_CHECKED rotary_status vocabulary_find_saved(char *path, const char *folder, rotary_error *error);
 
 /* Trains a SentencePiece model, in the store of the task's configuration if it has one, which then lends it

@@ -47,6 +47,12 @@ struct token_frame tokenizer_frame(const struct tokenizer *tokenizer)
     return tokenizer->frame;
 }
 
+int32_t tokenizer_begin(const struct tokenizer *tokenizer)
+{
+    const bool says = tokenizer_kind(tokenizer) == TOKENIZER_HUGGINGFACE;
+    return says && !tokenizer->frame.begin ? -1 : tokenizer->special.begin;
+}
+
 struct token_text tokenizer_text(const struct tokenizer *tokenizer, int32_t token)
 {
     return tokenizer->type->text(tokenizer, token);

@@ -76,6 +76,9 @@ int64_t tokenizer_size(const struct tokenizer *tokenizer);
 struct special_tokens tokenizer_special(const struct tokenizer *tokenizer);
 
 struct token_frame tokenizer_frame(const struct tokenizer *tokenizer);
+/* The token that texts begin with: of a tokenizer.json the one that it puts before them, if it does; of other
+ * tokenizers the begin token. -1: there is none. */
+int32_t tokenizer_begin(const struct tokenizer *tokenizer);
 
 /* The text of a token, not zero-terminated; of a special one its name. It lives as long as the tokenizer. */
 struct token_text {

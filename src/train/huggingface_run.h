@@ -1,19 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The weights in the folder of a BERT or RoFormer of transformers, which stands in the place of a run's
- * (docs/huggingface.md) and is only read.
+ * The folder of a model of transformers, which stands in the place of a run's (docs/huggingface.md) and is
+ * only read: BERT, RoFormer, or a decoder.
  */
 #ifndef ROTARY_TRAIN_HUGGINGFACE_RUN_H
 #define ROTARY_TRAIN_HUGGINGFACE_RUN_H
 
 #include "backend/parameters.h"
+#include "file/file.h"
+#include "model/transformer_config.h"
+#include "task/task.h"
 
-#include <stdbool.h>
-
+/* Reads config.json, whose path it writes; the caller owns *object. NULL: the folder has none. */
+ROTARY_CHECKED rotary_status huggingface_run_read(const char *folder, char path[FILE_PATH_BYTES],
+                                                  json_t **object, rotary_error *error);
 /* Whether the folder's config.json is one of transformers. */
 ROTARY_CHECKED rotary_status huggingface_run_find(const char *folder, bool *found, rotary_error *error);
-/* Fills the parameters. Without `head_wanted` what is behind the last layer may be missing in the file, and
- * then stays as it is. */
+
+/* The run that such a model stands for. */
+struct huggingface_run {
+    enum task_kind task;
+    int64_t sequence_length;
+    struct transformer_config model;
+};
+/* Reads the object, which was read from `path`. An encoder has the task classification if it has a head for
+ * sequence classification, else masked, and the longest sequences that it has positions for; a decoder has
+ * the task language. */
+ROTARY_CHECKED rotary_status huggingface_run_describe(struct huggingface_run *run, const json_t *object,
+                                                      const char *path, rotary_error *error);
+/* Fills the parameters. Without `head_wanted` what is behind the last layer of an encoder may be missing in
+ * the file, and then stays as it is. */
 ROTARY_CHECKED rotary_status huggingface_run_load(const char *folder, bool head_wanted,
                                                   struct parameters *parameters, rotary_error *error);
 

@@ -7,9 +7,8 @@
 #include "file/memory.h"
 #include "huggingface/decoder_config.h"
 #include "huggingface/decoder_weights.h"
-#include "train/folder.h"
-
-#include <string.h>
+#include "task/vocabulary_files.h"
+#include "train/huggingface_run.h"
 
 /* ---- the model ---- */
 
@@ -18,12 +17,9 @@ static rotary_status read_config(const char *folder, struct transformer_config *
 {
     char path[FILE_PATH_BYTES];
     json_t *object;
-    rotary_status status = file_path(path, folder, FOLDER_CONFIG, error);
+    rotary_status status = huggingface_run_read(folder, path, &object, error);
     if (status == ROTARY_OK)
-        status = file_read_json(path, &object, error);
-    if (status != ROTARY_OK)
-        return status;
-    status = decoder_config_read(object, path, model, family, error);
+        status = decoder_config_read(object, path, model, family, error);
     json_decref(object);
     return status;
 }
@@ -32,16 +28,10 @@ rotary_status pretrained_find(const char *folder, bool *found, rotary_error *err
 {
     char path[FILE_PATH_BYTES];
     json_t *object;
-    *found = false;
-    rotary_status status = file_path(path, folder, FOLDER_CONFIG, error);
-    if (status != ROTARY_OK || !file_exists(path))
-        return status;
-    status = file_read_json(path, &object, error);
-    if (status != ROTARY_OK)
-        return status;
-    *found = decoder_config_is(object);
+    rotary_status status = huggingface_run_read(folder, path, &object, error);
+    *found = status == ROTARY_OK && decoder_config_is(object);
     json_decref(object);
-    return ROTARY_OK;
+    return status;
 }
 
 rotary_status pretrained_positions(const char *folder, int64_t *positions, rotary_error *error)
@@ -80,14 +70,6 @@ static rotary_status create(const struct pretrained_call *call, struct pretraine
 
 /* ---- the tokenizer ---- */
 
-/* A file of the folder; found: whether it is there. */
-static rotary_status find_file(const char *folder, const char *name, char path[FILE_PATH_BYTES], bool *found,
-                               rotary_error *error)
-{
-    rotary_status status = file_path(path, folder, name, error);
-    return status == ROTARY_OK ? file_find(path, found, error) : status;
-}
-
 /* "add_bos_token" of tokenizer_config.json: 1, 0, or -1 where it does not say. */
 static rotary_status read_adds_begin(const char *folder, int *adds, rotary_error *error)
 {
@@ -95,7 +77,9 @@ static rotary_status read_adds_begin(const char *folder, int *adds, rotary_error
     bool found;
     json_t *object;
     *adds = -1;
-    rotary_status status = find_file(folder, "tokenizer_config.json", path, &found, error);
+    rotary_status status = file_path(path, folder, "tokenizer_config.json", error);
+    if (status == ROTARY_OK)
+        status = file_find(path, &found, error);
     if (status != ROTARY_OK || !found)
         return status;
     status = file_read_json(path, &object, error);
@@ -108,42 +92,21 @@ static rotary_status read_adds_begin(const char *folder, int *adds, rotary_error
     return ROTARY_OK;
 }
 
-/* Loads tokenizer.json, or tokenizer.model where the first is not there, or has a part that no tokenizer here
- * has, as the table of characters of an exported SentencePiece model. Without either *tokenizer is NULL. */
-static rotary_status load_either(const char *folder, struct tokenizer **tokenizer, char path[FILE_PATH_BYTES],
-                                 rotary_error *error)
-{
-    char model[FILE_PATH_BYTES];
-    bool has_json = false, has_model = false;
-    *tokenizer = NULL;
-    rotary_status status = find_file(folder, "tokenizer.json", path, &has_json, error);
-    if (status == ROTARY_OK)
-        status = find_file(folder, "tokenizer.model", model, &has_model, error);
-    if (status == ROTARY_OK && has_json)
-        status = tokenizer_load(tokenizer, path, error);
-    const bool falls_back = has_model && (!has_json || status == ROTARY_BAD_FILE);
-    if ((status != ROTARY_OK && status != ROTARY_BAD_FILE) || !falls_back)
-        return status;
-    memcpy(path, model, sizeof model);
-    return tokenizer_load(tokenizer, path, error);
-}
-
 static rotary_status read_tokenizer(const char *folder, struct pretrained *made, rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
     int adds = -1;
-    rotary_status status = load_either(folder, &made->tokenizer, path, error);
-    if (status != ROTARY_OK || !made->tokenizer)
+    bool found;
+    rotary_status status = vocabulary_find(path, folder, &found, error);
+    if (status != ROTARY_OK || !found)
         return status;
-    if (tokenizer_kind(made->tokenizer) == TOKENIZER_HUGGINGFACE)
-        adds = tokenizer_frame(made->tokenizer).begin;
-    else
+    status = tokenizer_load(&made->tokenizer, path, error);
+    if (status == ROTARY_OK && tokenizer_kind(made->tokenizer) == TOKENIZER_SENTENCEPIECE)
         status = read_adds_begin(folder, &adds, error);
     if (status != ROTARY_OK)
         return status;
-    const struct special_tokens special = tokenizer_special(made->tokenizer);
-    made->end = special.end;
-    made->begin = adds != 0 ? special.begin : -1;
+    made->end = tokenizer_special(made->tokenizer).end;
+    made->begin = adds != 0 ? tokenizer_begin(made->tokenizer) : -1;
     if (tokenizer_size(made->tokenizer) <= made->model.vocab_size)
         return ROTARY_OK;
     return rotary_fail(error, ROTARY_BAD_FILE,

@@ -10,6 +10,7 @@
 #include "score/measure.h"
 #include "train/corpus_record.h"
 #include "train/folder.h"
+#include "train/huggingface_run.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
 #include "train/vocabulary.h"
@@ -73,9 +74,8 @@ static const struct setting train_table[] = {
      .help = "what decides a comparison; auto: what suits the task: exact_match, bleu, classification_score "
              "or validation_loss"},
     {"init", SETTING_TEXT, MEMBER(init),
-     .help =
-         "folder of a run, or of a BERT or RoFormer of transformers, whose weights and vocabulary are taken; "
-         "empty: random weights"},
+     .help = "folder of a run, or of a model of transformers, whose weights and vocabulary are taken; empty: "
+             "random weights"},
 };
 
 static void train_config_default(struct train_config *config)
@@ -231,6 +231,11 @@ static rotary_status fit_encoder_to_task(struct run_config *config, struct task_
     return ROTARY_OK;
 }
 
+bool run_may_pad(const struct run_config *config)
+{
+    return config->model.architecture == ARCHITECTURE_ENCODER || config->task.task == TASK_LANGUAGE;
+}
+
 /* Makes vocab_size and max_position_embeddings those of the task, or checks them. (No problem is longer than
  * a sequence: task_create checks that.) */
 static rotary_status fit_model_to_task(struct run_config *config, const struct task_request *vocabularies,
@@ -244,7 +249,6 @@ static rotary_status fit_model_to_task(struct run_config *config, const struct t
         return status;
     const struct task_vocabulary vocabulary = task_vocabulary(task);
     int64_t tokens = vocabulary.target, positions = config->task.sequence_length;
-    const bool may_pad = task_wants_encoder(task);
     status = check_architecture(config, task, error);
     if (status == ROTARY_OK)
         status = fit_labels_to_task(config, task, error);
@@ -258,8 +262,7 @@ static rotary_status fit_model_to_task(struct run_config *config, const struct t
     struct transformer_config *model = &config->model;
     if (model->vocab_size == 0)
         model->vocab_size = tokens;
-    /* Encoders of transformers may have more rows than tokens, which no text has. */
-    if (model->vocab_size < tokens || (model->vocab_size > tokens && !may_pad))
+    if (model->vocab_size < tokens || (model->vocab_size > tokens && !run_may_pad(config)))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "vocab_size is %lld, but the task %s has %lld tokens: leave it out",
                            (long long)model->vocab_size, task_names[config->task.task], (long long)tokens);
@@ -477,21 +480,20 @@ static rotary_status fail_in_file(const char *path, rotary_status status, rotary
     return rotary_fail(error, ROTARY_BAD_FILE, "%s: %.400s", path, inner.message);
 }
 
-/* Of a BERT or RoFormer of transformers: the task classification for one with a head for sequence
- * classification, else masked, of the longest sequences that the model has positions for. */
-static rotary_status read_encoder(const json_t *object, const char *path, struct run_config *config,
-                                  rotary_error *error)
+/* Of a model of transformers. */
+static rotary_status read_transformers(const json_t *object, const char *path, struct run_config *config,
+                                       rotary_error *error)
 {
     enum { BATCH_TOKENS = 4096 };
-    struct encoder_config encoder;
-    rotary_status status = encoder_config_read(&encoder, object, path, error);
+    struct huggingface_run run;
+    rotary_status status = huggingface_run_describe(&run, object, path, error);
     if (status != ROTARY_OK)
         return status;
     run_config_default(config);
-    encoder_config_model(&encoder, &config->model);
-    config->task.task = encoder.head == ENCODER_LABELS ? TASK_CLASSIFICATION : TASK_MASKED;
-    config->task.sequence_length = encoder.max_position_embeddings;
-    config->train.batch_size = max_i64(BATCH_TOKENS / encoder.max_position_embeddings, 1);
+    config->model = run.model;
+    config->task.task = run.task;
+    config->task.sequence_length = run.sequence_length;
+    config->train.batch_size = max_i64(BATCH_TOKENS / run.sequence_length, 1);
     return ROTARY_OK;
 }
 
@@ -517,23 +519,16 @@ static rotary_status read_own(const char *folder, const char *path, json_t *obje
 rotary_status run_read_config(const char *folder, struct run_config *config, rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
-    rotary_status status = file_path(path, folder, FOLDER_CONFIG, error);
+    json_t *object;
+    rotary_status status = huggingface_run_read(folder, path, &object, error);
     if (status != ROTARY_OK)
         return status;
-    bool found;
-    status = file_find(path, &found, error);
-    if (status != ROTARY_OK)
-        return status;
-    if (!found)
+    if (!object)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s is not the folder of a run: it has no " FOLDER_CONFIG, folder);
-    json_t *object;
-    status = file_read_json(path, &object, error);
-    if (status != ROTARY_OK)
-        return status;
     struct run_config read;
     if (encoder_config_is(object)) {
-        status = read_encoder(object, path, &read, error);
+        status = read_transformers(object, path, &read, error);
         if (status == ROTARY_OK)
             status = run_config_check_recorded(&read, folder, error);
     } else {

@@ -114,7 +114,7 @@ small="$model $files --set sequence_length=24"
     does 0 train masked --init run $small --steps 5 --out further
     grep -q '"init": *"run"' further/config.json || complain "config.json does not say where the weights are from"
     refuses 2 "init is none, which is not the folder of a run" train masked $small --set init=none --out other
-    refuses 1 "run/model.safetensors" train masked --init run $small --set hidden_size=32 --steps 2 --out other
+    refuses 2 "hidden_size is 32, and 16 in run, whose weights are taken" train masked --init run $small --set hidden_size=32 --steps 2 --out other
 
     # Position encodings are compared by the validation loss.
     does 0 compare masked $small --set steps=8 --positions learned,rope,roper --runs 2 --out all --json

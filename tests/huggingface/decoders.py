@@ -156,7 +156,7 @@ def refuses(rotary, mistral, neox, scratch):
     os.remove(copy.file("model.safetensors"))
     refuse(rotary, copy, "has no model.safetensors", command)
     copy = Copy(neox, scratch)
-    refuse(rotary, copy, "which has no task", "fill")
+    refuse(rotary, copy, "has no vocabulary", "fill")
     refuse(rotary, copy, "neither tokenizer.json nor tokenizer.model", "generate --prompt a")
     for words, text in {"byte 5 begins no number": "[1, x]", "wanted at least 2": "[1]", "token 1 is 9999": "1 9999"}.items():
         write_text(os.path.join(scratch, "tokens.txt"), text)

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+# rotary train language --init: training that goes on from a decoder of transformers or from a run; what its folder is used for
+# afterwards, what may be set beside it, and what is refused.
+decoders=$(realpath "$(dirname "$0")/../huggingface/decoders")
+. "$(dirname "$0")/support.sh"
+
+# documents NAME COUNT: lines of the letters a to p, mostly one that follows the last by a rule.
+documents() {
+    awk -v n="$2" 'BEGIN {
+        for (x = n; n > 0; n--) {
+            for (i = 4 + n % 23; i > 0; i--) { x = (x * 1103 + 12345) % 65536; c = x % 7 ? (c * 5 + 3) % 16 : int(x / 64) % 16; printf "%c", 97 + c }
+            print ""
+        }
+    }' >"$1"
+}
+mkdir text
+documents text/train.txt 60
+documents text/valid.txt 12
+head -n 3 text/valid.txt | tail -n 1 | tr -d '\n' >line
+letters=$(wc -c <line)
+
+# decoder NAME PROCESSOR: a copy of the folder, with a tokenizer of 16 letters and a token before and behind a document.
+template='{"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+ "pair": [], "special_tokens": {"<s>": {"id": "<s>", "ids": [16], "tokens": ["<s>"]}}}'
+decoder() {
+    cp -r "$decoders/$1" "$1"
+    vocabulary=$(awk 'BEGIN { for (i = 0; i < 16; i++) printf "\"%c\": %d, ", 97 + i, i }')
+    added='"single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true'
+    cat >"$1/tokenizer.json" <<JSON
+{"version": "1.0", "normalizer": null, "post_processor": $2, "added_tokens": [{"id": 16, "content": "<s>", $added}, {"id": 17, "content": "</s>", $added}],
+ "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false},
+ "decoder": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false},
+ "model": {"type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null, "end_of_word_suffix": null,
+  "fuse_unk": false, "byte_fallback": false, "vocab": {$vocabulary "<s>": 16, "</s>": 17}, "merges": []}}
+JSON
+    echo '{"bos_token": "<s>", "eos_token": "</s>"}' >"$1/tokenizer_config.json"
+}
+decoder llama-3 "$template"
+decoder gemma2-raw "$template"
+decoder phi3-short-raw "$template"
+decoder gpt-neox null
+data="--set language_data=text --set language_boundary=line --set language_cache=tokens --set sequence_length=16"
+# A step reads all of the text once.
+does 0 data language --set language_data=text --set language_boundary=line --set sequence_length=16 --rows 1 --json
+steps="--set batch_tokens=0 --set batch_size=$("$json_get" splits.training.sequences <out) --set schedule=constant --set minimum_learning_rate=0 --set warmup_steps=0 --set learning_rate=0.01
+ --set log_every=1 --set checkpoint_every=5 --set evaluate_every=0 --precision f32 --threads 1"
+
+# close A B BOUND: two numbers differ by at most BOUND.
+close() {
+    awk -v a="$1" -v b="$2" -v bound="$3" 'BEGIN { exit !(a - b <= bound && b - a <= bound) }'
+}
+
+# shellcheck disable=SC2086
+for folder in llama-3 gemma2-raw gpt-neox; do
+    # The first run has the folder's weights and tokenizer: a text has the same probability, and so have the documents.
+    begins=1
+    [ $folder != gpt-neox ] || begins=0
+    does 0 train language --init $folder $data $steps --steps 0 --out first-$folder
+    does 0 evaluate $folder --text line --context 12 --precision f32 --json
+    has tokens $((letters + begins))
+    nats=$("$json_get" nats_per_token <out)
+    does 0 evaluate first-$folder --text line --context 12 --json
+    has tokens $((letters + begins))
+    close "$("$json_get" nats_per_token <out)" "$nats" 1e-6 || complain "first-$folder: wanted the $nats nats per token of $folder"
+    # The first token that is read is that before a text, or else that behind another.
+    does 0 data language --run first-$folder --rows 1 --json
+    has tokens.0.0 $((17 - begins))
+    does 0 evaluate $folder $data --set language_validation=train.txt --precision f32 --json
+    loss=$("$json_get" evaluation.loss <out)
+
+    # Training begins at that loss, and reduces it; a run that was stopped ends with the same bits, without the folder.
+    does 0 train language --init $folder $data $steps --steps 10 --out whole-$folder
+    begun=$(sed -n '1s/.*"loss":\([0-9.]*\).*/\1/p' whole-$folder/metrics.jsonl)
+    close "$begun" "$loss" 1e-5 || complain "$folder: the first loss is $begun, wanted $loss"
+    ended=$(sed -n '10s/.*"loss":\([0-9.]*\).*/\1/p' whole-$folder/metrics.jsonl)
+    awk -v a="$ended" -v b="$begun" 'BEGIN { exit !(a < b - 0.1) }' || complain "$folder: after ten steps the loss is $ended, and was $begun"
+    does 0 train language --init $folder $data $steps --steps 5 --out part-$folder
+    mv $folder elsewhere
+    does 0 train language --resume --steps 10 --out part-$folder
+    for file in model optimizer; do
+        cmp -s part-$folder/$file.safetensors whole-$folder/$file.safetensors || complain "$folder: a resumed run has another $file"
+    done
+    mv elsewhere $folder
+
+    # What was trained is written for transformers, and is a folder to begin with again.
+    does 0 export whole-$folder --format huggingface --out out-$folder
+    does 0 evaluate whole-$folder --text line --context 12 --json
+    nats=$("$json_get" nats_per_token <out)
+    does 0 generate whole-$folder --prompt abc --max-new-tokens 5 --json
+    generated=$("$json_get" generated <out)
+    does 0 evaluate out-$folder --text line --context 12 --precision f32 --json
+    has tokens $((letters + begins))
+    close "$("$json_get" nats_per_token <out)" "$nats" 1e-5 || complain "out-$folder: wanted $nats nats per token"
+    does 0 generate out-$folder --prompt abc --max-new-tokens 5 --precision f32 --json
+    has generated "$generated"
+
+    # What the heads look at.
+    does 0 heatmap $folder --text abcabc --output maps-$folder
+    layers=$(sed -n 's/.*"num_hidden_layers": \([0-9]*\).*/\1/p' $folder/config.json)
+    heads=$(sed -n 's/.*"num_attention_heads": \([0-9]*\).*/\1/p' $folder/config.json)
+    grep -aq "'shape': ($layers, $heads, $((6 + begins)), $((6 + begins)))" maps-$folder/rope-text1-decoder.npy ||
+        complain "heatmap $folder: the array has another shape"
+done
+
+# shellcheck disable=SC2086
+{
+    # RoPER has no parameters of its own: it goes on from a model that was trained without, at a higher loss.
+    does 0 train language --init out-llama-3 $data $steps --steps 0 --out rope --json
+    does 0 evaluate rope --json
+    loss=$("$json_get" evaluation.loss <out)
+    for begin in out-llama-3 whole-llama-3; do
+        does 0 train language --init $begin --position roper $data $steps --steps 0 --out roper-$begin
+        does 0 evaluate roper-$begin --json
+        awk -v a="$("$json_get" evaluation.loss <out)" -v b="$loss" 'BEGIN { exit !(a > b + 0.01) }' ||
+            complain "$begin: RoPER begins with another loss than one above $loss"
+    done
+    roper=$("$json_get" evaluation.loss <out)
+    does 0 evaluate roper-out-llama-3 --json
+    close "$("$json_get" evaluation.loss <out)" "$roper" 1e-5 || complain "a run and its export begin with other losses"
+    does 0 train language --init whole-llama-3 --position roper $data $steps --steps 3 --out roper
+    refuses 1 'position is "roper", which no model of transformers has' export roper --format huggingface --out none
+
+    # Longer sequences with another scaling of the rotation: positions are as many, those of the folder at least.
+    yarn='rope_scaling={"rope_type":"yarn","factor":2,"original_max_position_embeddings":64}'
+    does 0 train language --init gpt-neox $data $steps --set "$yarn" --set sequence_length=128 --set dropout=0.1 --steps 1 --out yarn
+    grep -q '"max_position_embeddings": 128,' yarn/config.json || complain "the model has other than 128 positions"
+    grep -q '"rope_type": "yarn"' yarn/config.json || complain "the scaling of --set is lost"
+    grep -q '"max_position_embeddings": 64,' first-gpt-neox/config.json || complain "the model has other positions than the folder"
+    does 0 train language --init gpt-neox $data $steps --set sequence_length=128 --set dropout=0.1 --steps 1 --out plain
+    ! cmp -s yarn/model.safetensors plain/model.safetensors || complain "the scaling changes nothing"
+    does 0 train language --init gpt-neox $data $steps --set rope_theta=500 --steps 1 --out theta
+    ! cmp -s theta/model.safetensors part-gpt-neox/model.safetensors || complain "the base changes nothing"
+
+    # A scaling by length is that of the sequences, which are shorter than the positions.
+    does 0 train language --init phi3-short-raw $data $steps --steps 0 --out phi3
+    does 0 evaluate phi3-short-raw --text line --context 12 --precision f32 --json
+    nats=$("$json_get" nats_per_token <out)
+    does 0 evaluate phi3 --text line --context 12 --json
+    close "$("$json_get" nats_per_token <out)" "$nats" 1e-6 || complain "phi3: wanted $nats nats per token"
+
+    # What the weights do not fit, by its name.
+    begin="train language $data $steps --steps 1 --out none"
+    for key in hidden_size=32 vocab_size=20 norm_epsilon=0.1 hidden_act=relu sliding_window=4 tie_word_embeddings=true; do
+        refuses 2 "${key%=*} is " $begin --init gpt-neox --set $key
+    done
+    refuses 2 "norm_epsilon is 0.1, and 1e-6 in first-llama-3, whose weights are taken" $begin --init first-llama-3 --set norm_epsilon=0.1
+    refuses 1 "has a parameter embedding.position.weight" $begin --init llama-3 --position learned --out other
+    refuses 2 "text is not the folder of a run" $begin --init text
+    rm gpt-neox/tokenizer.json
+    refuses 1 "gpt-neox has no vocabulary" $begin --init gpt-neox
+    sed -i 's/"gpt_neox"/"mamba"/' gpt-neox/config.json
+    refuses 1 '"model_type" is "mamba", wanted bert or roformer, or that of a decoder: llama' $begin --init gpt-neox
+    refuses 1 "which has no masks" fill llama-3
+    [ ! -e none ] || complain "a refused run left something"
+}
+finish
