@@ -17,16 +17,23 @@ static rotary_status parse_table(json_t **table, rotary_error *error)
                                 wrong.column, wrong.text);
 }
 
-/* Adds the entries of the family that it is like, and of the one that that is like; and single defaults. */
+/* Adds the members of an object that it lacks. Nothing is done where either has no such object. */
+static bool inherit_members(json_t *family, const json_t *parent, const char *key)
+{
+    json_t *own = json_object_get(family, key), *other = json_object_get(parent, key);
+    return !own || !other || json_object_update_missing(own, other) == 0;
+}
+
+/* Adds the entries of the family that it is like, and of the one that that is like; and single defaults and
+ * tensors. */
 static bool inherit(json_t *family, const json_t *table)
 {
     enum { MAX_DEPTH = 4 };
     const char *like = json_string_value(json_object_get(family, "like"));
     for (int depth = 0; like && depth < MAX_DEPTH; depth++) {
         json_t *parent = json_object_get(table, like);
-        json_t *defaults = json_object_get(family, "defaults");
-        if (json_object_update_missing(family, parent) != 0 ||
-            (defaults && json_object_update_missing(defaults, json_object_get(parent, "defaults")) != 0))
+        if (!inherit_members(family, parent, "defaults") || !inherit_members(family, parent, "tensors") ||
+            json_object_update_missing(family, parent) != 0)
             return false;
         like = json_string_value(json_object_get(parent, "like"));
     }

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Families of decoders of transformers, as data: decoder_families.json, which the build embeds. Of each
- * "model_type" it says which of this program's models it is, and what its tensors are called.
+ * "model_type" it says which of this program's models it is, and what its tensors are called. An entry has
  *
- *     "like"         a family whose entries, and single defaults, this one takes where it has none
- *     "architecture" the class of transformers, as config.json names it
- *     "defaults"     values of keys that a config.json does not have
- *     "keys"         a key of this program's models, and the key of config.json that has its value
- *     "model"        keys of this program's models with one value in the whole family
- *     "gated"        whether the feed-forward layer has a gate
- *     "activation"   the key that names its activation, unless it is "hidden_act"
- *     "windows"      which layers have a sliding window: "all" if there is one; "flag": where
- *                    "use_sliding_window" is true, those from "max_window_layers" on; "pattern": all but
- * every so many, as many as "sliding_window_pattern" says "refused"      keys that must be absent, null or
- * false, with what models do that have them "norm_offset"  what gains of norms lack in the file: 1 where it
- * has weights and norms multiply by 1 + w "query_key_value_by_head"  rows of the fused projection: query, key
- * and value of one head after another "modules", "layers", "layer"  names of this program's modules and
- * theirs, outside of layers and within one, whose name begins with "layers"; several are one below the other
+ * - "like": a family whose entries, and single defaults and tensors, this one takes where it has none
+ * - "architecture": the class of transformers, as config.json names it
+ * - "defaults": values of keys that a config.json does not have
+ * - "keys": a key of this program's models, and the key of config.json that has its value
+ * - "model": keys of this program's models with one value in the whole family
+ * - "gated": whether the feed-forward layer has a gate
+ * - "activation": the key that names its activation, unless it is "hidden_act"
+ * - "windows": which layers have a sliding window: "all" if there is one; "flag": where "use_sliding_window"
+ * is true, those from "max_window_layers" on; "pattern": all but every so many, as many as
+ * "sliding_window_pattern" says
+ * - "refused": keys that must be absent, null or false, with what models do that have them
+ * - "norm_offset": what gains of norms lack in the file: 1 where it has weights and norms multiply by 1 + w
+ * - "query_key_value_by_head": rows of the fused projection: query, key and value of one head after another
+ * - "tensors": modules of this program and theirs, with {} for the number of a layer; several are one below
+ * the other. A folder that is exported has the same names.
  */
 #ifndef ROTARY_HUGGINGFACE_DECODER_FAMILY_H
 #define ROTARY_HUGGINGFACE_DECODER_FAMILY_H

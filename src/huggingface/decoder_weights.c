@@ -2,6 +2,7 @@
 #include "huggingface/decoder_weights.h"
 
 #include "base/fail.h"
+#include "huggingface/tensor_names.h"
 #include "huggingface/weight_files.h"
 #include "model/parameters_load.h"
 
@@ -9,46 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PARTS = 3, NAME_BYTES = 192 };
+enum { MAX_PARTS = 3 };
 
 struct decoder_map {
     const struct decoder_weights_call *call;
     const struct weight_files *weights;
     const struct parameters *parameters;
     struct parameter_source *sources; /* [count] of [MAX_PARTS parameters->count] */
-    char (*names)[NAME_BYTES];        /* likewise: of their tensors */
+    char (*names)[TENSOR_NAME_BYTES]; /* likewise: of their tensors */
     int count;
 };
-
-/* ---- names ---- */
-
-/* Their modules of what the parameter is of, what stands before them, and what is behind: "weight", "bias".
- */
-struct module {
-    const json_t *theirs;
-    char before[NAME_BYTES];
-    const char *kind;
-};
-
-static bool find_module(const struct decoder_map *map, const char *name, struct module *module)
-{
-    const json_t *family = map->call->family, *table = json_object_get(family, "modules");
-    int layer, length = 0;
-    char ours[NAME_BYTES];
-    module->before[0] = 0;
-    if (sscanf(name, "layers.%d.%n", &layer, &length) == 1 && length > 0) {
-        snprintf(module->before, sizeof module->before, "%s%d.",
-                 json_string_value(json_object_get(family, "layers")), layer);
-        table = json_object_get(family, "layer");
-    }
-    const char *rest = name + length, *dot = strrchr(rest, '.');
-    if (!dot)
-        return false;
-    snprintf(ours, sizeof ours, "%.*s", (int)(dot - rest), rest);
-    module->theirs = json_object_get(table, ours);
-    module->kind = dot + 1;
-    return json_array_size(module->theirs) >= 1 && json_array_size(module->theirs) <= MAX_PARTS;
-}
 
 /* ---- the map ---- */
 
@@ -78,17 +49,19 @@ static rotary_status add_parameter(struct decoder_map *map, int index, rotary_er
     const json_t *family = map->call->family;
     const double offset = json_number_value(json_object_get(family, "norm_offset"));
     const bool by_head = json_is_true(json_object_get(family, "query_key_value_by_head"));
-    struct module module;
-    if (!find_module(map, row->name, &module))
+    const json_t *tensors = json_object_get(family, "tensors");
+    struct tensor_name split;
+    const json_t *theirs =
+        tensor_name_split(row->name, &split) ? json_object_get(tensors, split.module) : NULL;
+    const int64_t parts = (int64_t)json_array_size(theirs);
+    if (parts < 1 || parts > MAX_PARTS)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s: the model has a parameter %s, which is no part of its family",
                            map->call->folder, row->name);
-    const int64_t parts = (int64_t)json_array_size(module.theirs);
     int64_t first = 0;
     for (int64_t part = 0; part < parts; part++) {
         char *name = map->names[map->count];
-        snprintf(name, NAME_BYTES, "%s%s.%s", module.before,
-                 json_string_value(json_array_get(module.theirs, (size_t)part)), module.kind);
+        tensor_name_fill(name, json_string_value(json_array_get(theirs, (size_t)part)), &split);
         struct parameter_source *source = &map->sources[map->count++];
         *source = (struct parameter_source){.tensor = name,
                                             .parameter = row->name,
@@ -105,19 +78,19 @@ static rotary_status add_parameter(struct decoder_map *map, int index, rotary_er
 }
 
 /* The name of the tensor of the output projection, which is none of a model that is tied; else "". */
-static void name_tied_output(const struct decoder_map *map, char name[NAME_BYTES])
+static void name_tied_output(const struct decoder_map *map, char name[TENSOR_NAME_BYTES])
 {
-    const json_t *outputs = json_object_get(json_object_get(map->call->family, "modules"), "output");
+    const json_t *outputs = json_object_get(json_object_get(map->call->family, "tensors"), "output");
     const char *output = json_string_value(json_array_get(outputs, 0));
     name[0] = 0;
     if (map->call->model->tie_word_embeddings && output)
-        snprintf(name, NAME_BYTES, "%s.weight", output);
+        snprintf(name, TENSOR_NAME_BYTES, "%s.weight", output);
 }
 
 static rotary_status load(struct decoder_map *map, struct parameters *parameters, rotary_error *error)
 {
     static const char *const all[] = {"*", NULL};
-    char output[NAME_BYTES], model[64];
+    char output[TENSOR_NAME_BYTES], model[64];
     rotary_status status = ROTARY_OK;
     for (int i = 0; i < parameters->count && status == ROTARY_OK; i++)
         status = add_parameter(map, i, error);

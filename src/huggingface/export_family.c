@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "file/file.h"
 #include "file/rope_config.h"
+#include "huggingface/decoder_family.h"
 #include "layer/sublayer.h"
 
 #include <math.h>
@@ -310,6 +311,23 @@ static rotary_status fail_mismatch(const struct search *search, const struct mis
 
 /* ---- finding ---- */
 
+/* Adds the names of tensors of transformers, which are those that are read (huggingface/decoder_family.h). */
+static rotary_status add_tensors(json_t *entry, const char *where, rotary_error *error)
+{
+    static const char *const keys[] = {"tensors", "norm_offset", "query_key_value_by_head"};
+    json_t *decoder = NULL;
+    bool done = true;
+    rotary_status status =
+        decoder_family_find(json_string_value(json_object_get(entry, "model_type")), &decoder, error);
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        json_t *value = json_object_get(decoder, keys[i]);
+        if (value && done)
+            done = json_object_set(entry, keys[i], value) == 0;
+    }
+    json_decref(decoder);
+    return status == ROTARY_OK && !done ? fail_memory(where, error) : status;
+}
+
 /* Sets the members that follow from the entry. */
 static void point_into(struct export_family *family, enum export_format format)
 {
@@ -378,6 +396,8 @@ rotary_status export_family_find(struct export_family *family, const struct tran
         status = find_in(table, found.facts, where, format, &found.entry, error);
     }
     json_decref(table);
+    if (status == ROTARY_OK)
+        status = add_tensors(found.entry, where, error);
     if (status != ROTARY_OK) {
         export_family_free(&found);
         return status;

@@ -8,12 +8,12 @@
  * - "wanted": facts of the model, and the values that they may have; "$fact" is the value of another fact,
  * and null wants nothing
  * - "config": config.json, where "$fact" stands for a fact; null removes what is inherited
- * - "fused": how one matrix has queries, keys and values: "stacked" or "grouped"
  * - "scaling": the one rope_type beside "default" that there is
- * - "norm_offset": added to the gains of norms
- * - "tensors": modules of ours, and the names of theirs; a list where ours is fused
- * - "gguf": the same of GGUF: "architecture", "wanted", "pairing", "fused", "metadata", "tensors", and
- * "factors", the tensors of factors of frequencies; null: llama.cpp has no such model
+ * - "gguf": the same of GGUF: "architecture", "wanted", "pairing", "metadata"; "tensors", modules of ours and
+ * the names of theirs, a list where ours is fused; and "factors", the tensors of factors of frequencies;
+ * null: llama.cpp has no such model
+ *
+ * Tensors of transformers have the names that huggingface/decoder_family.h has for reading.
  *
  * Facts are the keys of the model's configuration, its biases resolved to true and false, and what
  * export_family.c derives of them. A key that is neither wanted, nor in "config", nor in "ignored" must have
@@ -31,7 +31,7 @@ struct export_family {
     json_t *facts;
     json_t *entry; /* with what it has of others */
     /* Of the entry, or of its "gguf", borrowed. */
-    const json_t *form;        /* "architecture", "fused", "tensors" */
+    const json_t *form;        /* "architecture", "tensors" */
     const json_t *description; /* config.json or metadata, where "$fact" stands for a fact */
 };
 
@@ -46,7 +46,7 @@ void export_family_free(struct export_family *family);
 
 /* Whether layers have a sliding window. */
 bool export_family_windowed(const struct transformer_config *config);
-/* A text of the format: "model_type", "architecture", "pairing", "fused"; "" if there is none. */
+/* A text of the format: "model_type", "architecture", "pairing"; "" if there is none. */
 const char *export_family_text(const struct export_family *family, const char *key);
 /* A new object with the members of the description, facts in the places of their names, which the caller
  * owns. `prefix` stands before the keys. NULL without memory. */

@@ -4,12 +4,13 @@
 #include "base/element.h"
 #include "base/fail.h"
 #include "file/rope_config.h"
+#include "huggingface/tensor_names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_BYTES = 128, PARTS = 3, LAYER_DIGITS = 8 };
+enum { PARTS = 3 };
 
 /* ---- rows ---- */
 
@@ -22,7 +23,7 @@ enum fused {
 /* Which rows of a parameter a tensor has, and how they are converted. */
 struct export_source {
     const struct parameters *parameters;
-    char name[NAME_BYTES];
+    char name[TENSOR_NAME_BYTES];
     int index;              /* of the parameter */
     int64_t first, columns; /* of its rows; columns of a vector are 1 */
     rotary_dtype dtype;
@@ -89,37 +90,6 @@ static rotary_status fetch(void *context, size_t first, void *to, size_t count, 
     return status;
 }
 
-/* ---- names ---- */
-
-/* Splits "layers.7.attention.output.weight" into its module, "layers.{}.attention.output", its layer, "7",
- * and "weight". False if it has no dot. */
-static bool split_name(const char *name, char module[NAME_BYTES], char layer[LAYER_DIGITS + 1],
-                       const char **kind)
-{
-    static const char layers[] = "layers.";
-    const char *dot = strrchr(name, '.');
-    const bool of_layer = strncmp(name, layers, strlen(layers)) == 0;
-    const char *number = of_layer ? name + strlen(layers) : name;
-    const int digits = of_layer ? (int)strspn(number, "0123456789") : 0;
-    if (!dot || digits > LAYER_DIGITS || number + digits > dot)
-        return false;
-    snprintf(layer, LAYER_DIGITS + 1, "%.*s", digits, number);
-    snprintf(module, NAME_BYTES, "%s%s%.*s", of_layer ? layers : "", of_layer ? "{}" : "",
-             (int)(dot - number - digits), number + digits);
-    *kind = dot + 1;
-    return true;
-}
-
-/* "model.layers.{}.mlp.up_proj", "7" and "weight" as "model.layers.7.mlp.up_proj.weight". */
-static void fill_name(char name[NAME_BYTES], const char *pattern, const char *layer, const char *kind)
-{
-    const char *hole = strstr(pattern, "{}");
-    if (hole)
-        snprintf(name, NAME_BYTES, "%.*s%s%s.%s", (int)(hole - pattern), pattern, layer, hole + 2, kind);
-    else
-        snprintf(name, NAME_BYTES, "%s.%s", pattern, kind);
-}
-
 /* ---- the list ---- */
 
 static int64_t rows_of(const struct parameter *row)
@@ -153,7 +123,7 @@ static void set_heads(struct export_source *source, const struct export_tensors_
         (config->num_attention_heads + config->num_key_value_heads) * config->head_dim; /* all of a norm's */
     source->from = (rotary_pairing)config->pairing;
     source->to = call->pairing;
-    if (projection && strcmp(export_family_text(call->family, "fused"), "grouped") == 0)
+    if (projection && json_is_true(json_object_get(call->family->form, "query_key_value_by_head")))
         source->fused = FUSED_GROUPED;
 }
 
@@ -170,8 +140,8 @@ static void add_tensor(struct export_tensors *list, const struct export_tensors_
                                      .columns = vector ? 1 : row->columns,
                                      .dtype = vector && call->vectors_f32 ? ROTARY_F32 : call->dtype};
     if (row->initial == INITIAL_ONE) /* the gain of a norm */
-        source->offset = (float)json_number_value(json_object_get(call->family->form, "norm_offset"));
-    snprintf(source->name, NAME_BYTES, "%s", name);
+        source->offset = -(float)json_number_value(json_object_get(call->family->form, "norm_offset"));
+    snprintf(source->name, TENSOR_NAME_BYTES, "%s", name);
     set_heads(source, call, module);
     list->tensors[list->count++] = (struct safetensor){.name = source->name,
                                                        .dtype = source->dtype,
@@ -187,19 +157,20 @@ static rotary_status add_parameter(struct export_tensors *list, const struct exp
 {
     const struct parameter *row = &call->parameters->rows[index];
     const json_t *names = json_object_get(call->family->form, "tensors");
-    char module[NAME_BYTES], layer[LAYER_DIGITS + 1], name[NAME_BYTES];
-    const char *kind;
-    const json_t *entry = split_name(row->name, module, layer, &kind) ? json_object_get(names, module) : NULL;
-    const int parts = json_is_array(entry) ? (int)json_array_size(entry) : 1;
+    char name[TENSOR_NAME_BYTES];
+    struct tensor_name split;
+    const json_t *entry = tensor_name_split(row->name, &split) ? json_object_get(names, split.module) : NULL;
+    const bool listed = json_is_array(entry);
+    const int parts = listed ? (int)json_array_size(entry) : 1;
     if (!entry || parts > PARTS)
         return rotary_fail(error, ROTARY_UNSUPPORTED, "%s: the %s format has no tensor for the parameter %s",
                            where, export_family_text(call->family, "architecture"), row->name);
     int64_t rows[PARTS], first = 0;
-    part_rows(call->config, row, parts, strstr(module, ".query_key_value") != NULL, rows);
+    part_rows(call->config, row, parts, strstr(split.module, ".query_key_value") != NULL, rows);
     for (int i = 0; i < parts; i++) {
-        const json_t *pattern = parts > 1 ? json_array_get(entry, (size_t)i) : entry;
-        fill_name(name, json_string_value(pattern), layer, kind);
-        add_tensor(list, call, index, module, name, first, rows[i]);
+        const json_t *pattern = listed ? json_array_get(entry, (size_t)i) : entry;
+        tensor_name_fill(name, json_string_value(pattern), &split);
+        add_tensor(list, call, index, split.module, name, first, rows[i]);
         first += rows[i];
     }
     return ROTARY_OK;

@@ -2,7 +2,8 @@
 #include "huggingface/tensor_names.h"
 
 #include <fnmatch.h>
-#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
 const char *const tensor_names_separate[] = {"*.q_proj.weight",
                                              "*.q_proj.bias",
@@ -40,4 +41,30 @@ bool tensor_names_match(const char *const *patterns, const char *name)
 bool tensor_names_is_norm(const char *name)
 {
     return tensor_names_match(norms, name);
+}
+
+bool tensor_name_split(const char *name, struct tensor_name *split)
+{
+    static const char layers[] = "layers.";
+    const char *dot = strrchr(name, '.');
+    const bool of_layer = strncmp(name, layers, strlen(layers)) == 0;
+    const char *number = of_layer ? name + strlen(layers) : name;
+    const int digits = of_layer ? (int)strspn(number, "0123456789") : 0;
+    if (!dot || digits >= TENSOR_LAYER_BYTES || number + digits > dot)
+        return false;
+    snprintf(split->layer, sizeof split->layer, "%.*s", digits, number);
+    snprintf(split->module, sizeof split->module, "%s%s%.*s", of_layer ? layers : "", of_layer ? "{}" : "",
+             (int)(dot - number - digits), number + digits);
+    split->kind = dot + 1;
+    return true;
+}
+
+void tensor_name_fill(char name[TENSOR_NAME_BYTES], const char *pattern, const struct tensor_name *split)
+{
+    const char *hole = strstr(pattern, "{}");
+    if (hole)
+        snprintf(name, TENSOR_NAME_BYTES, "%.*s%s%s.%s", (int)(hole - pattern), pattern, split->layer,
+                 hole + 2, split->kind);
+    else
+        snprintf(name, TENSOR_NAME_BYTES, "%s.%s", pattern, split->kind);
 }

@@ -7,6 +7,7 @@
 #define ROTARY_HUGGINGFACE_TENSOR_NAMES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Query and key projections, by Hugging Face's names and Meta's, and the norms between projection and
  * rotation. */
@@ -22,5 +23,17 @@ extern const char *const tensor_names_per_row[];
 bool tensor_names_match(const char *const *patterns, const char *name);
 /* Whether the tensor is the gain or the bias of a norm. */
 bool tensor_names_is_norm(const char *name);
+
+/* The parts of a parameter's name: "layers.7.attention.output.weight" is of the module
+ * "layers.{}.attention.output" in layer "7", and "weight". A module out of layers has the layer "". */
+enum { TENSOR_NAME_BYTES = 192, TENSOR_LAYER_BYTES = 9 };
+struct tensor_name {
+    char module[TENSOR_NAME_BYTES], layer[TENSOR_LAYER_BYTES];
+    const char *kind; /* in the name */
+};
+/* False for a name without a module. */
+bool tensor_name_split(const char *name, struct tensor_name *split);
+/* Writes "model.layers.7.mlp.up_proj.weight" for the pattern "model.layers.{}.mlp.up_proj". */
+void tensor_name_fill(char name[TENSOR_NAME_BYTES], const char *pattern, const struct tensor_name *split);
 
 #endif

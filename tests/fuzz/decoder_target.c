@@ -27,7 +27,7 @@ static bool read_decoder(const char *path)
     if (settings_check(&settings, 1, NULL, &error) != ROTARY_OK ||
         transformer_config_check(&model, &error) != ROTARY_OK)
         fuzz_fail("an accepted decoder is no model: %s", error.message);
-    if (!json_is_object(json_object_get(family, "layer")))
+    if (!json_is_object(json_object_get(family, "tensors")))
         fuzz_fail("a family without names of its tensors");
     json_decref(family);
     return true;
