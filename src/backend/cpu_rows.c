@@ -66,6 +66,23 @@ rotary_status cpu_add(const struct backend *backend, const struct backend_add *c
     return run(backend, &work);
 }
 
+enum { SCALE_BLOCK = 1 << 10 }; /* elements */
+
+static void scale_block(const struct work *work, int64_t block)
+{
+    const struct backend_scale *call = work->call;
+    const int64_t end = min_i64((block + 1) * SCALE_BLOCK, call->count);
+    for (int64_t i = block * SCALE_BLOCK; i < end; i++)
+        call->to[i] *= call->factor;
+}
+
+rotary_status cpu_scale(const struct backend *backend, const struct backend_scale *call, rotary_error *error)
+{
+    (void)error;
+    struct work work = {.call = call, .rows = divide_up(call->count, SCALE_BLOCK), .row = scale_block};
+    return run(backend, &work);
+}
+
 /* The sum of a row and the vector is f32 until it is stored. */
 static void add_to_row(const struct work *work, int64_t row)
 {

@@ -218,6 +218,13 @@ struct backend_add {
     struct matrix in;
 };
 
+/* to *= factor, f32. */
+struct backend_scale {
+    float *to; /* [count] */
+    int64_t count;
+    float factor;
+};
+
 /* Every row += vector. */
 struct backend_add_to_rows {
     struct matrix rows;  /* storage type */
@@ -337,8 +344,8 @@ struct parameters;
 /* One step of the optimizer. The norm of all gradients is sqrt of the sum of their squares; clip_scale is
  * min(1, max_grad_norm / (norm + 1e-6)), as in torch.nn.utils.clip_grad_norm_, or 1 if max_grad_norm is 0. If
  * statistics.loss.total or the norm is not finite, only `diverged` (and the norm, unless the loss is not
- * finite) is written. Else values and moments of parameters that are not frozen are updated, all gradients
- * become zero, and the statistics are completed. */
+ * finite) is written. Else values and moments of trained parameters are updated, their gradients become zero,
+ * and the statistics are completed. The table's `adapter` is part of it: the norm is that of both tables. */
 struct backend_update {
     struct parameters
         *parameters; /* backend/parameters.h; its table is the host's, its arrays the backend's */

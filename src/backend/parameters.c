@@ -51,7 +51,7 @@ rotary_status parameters_add(struct parameters *parameters, const struct paramet
     }
     struct parameter *added = &parameters->rows[parameters->count];
     *added = *row;
-    added->offset = parameters->elements;
+    added->offset = added->gradient_offset = parameters->elements;
     added->version = 0;
     added->is_stored = parameters->stores && added->may_be_stored;
     added->stored = (struct stored_weight){.columns = added->columns};
@@ -69,29 +69,59 @@ int parameters_find(const struct parameters *parameters, const char *name)
     return -1;
 }
 
-static void carve(struct parameters *parameters, bool training)
+static void carve_values(struct parameters *parameters)
 {
-    struct rotary_arena *arena = &parameters->arena;
-    parameters->values = rotary_arena_push(arena, parameters->elements, sizeof(float));
-    if (!training)
-        return;
-    parameters->gradients = rotary_arena_push(arena, parameters->elements, sizeof(float));
-    parameters->moment1 = rotary_arena_push(arena, parameters->elements, sizeof(float));
-    parameters->moment2 = rotary_arena_push(arena, parameters->elements, sizeof(float));
-    parameters->statistics = rotary_arena_push(arena, 1, sizeof *parameters->statistics);
+    parameters->values = rotary_arena_push(&parameters->arena, parameters->elements, sizeof(float));
 }
 
 rotary_status parameters_allocate(struct parameters *parameters, bool training, rotary_error *error)
 {
-    carve(parameters, training);
+    carve_values(parameters);
     rotary_status status =
         backend_arena_allocate(parameters->backend, &parameters->arena, "the parameter table", error);
     if (status != ROTARY_OK)
         return status;
-    carve(parameters, training);
+    carve_values(parameters);
     for (int i = 0; i < parameters->count; i++)
         parameters->rows[i].version = 1;
-    return ROTARY_OK;
+    return training ? parameters_allocate_training(parameters, error) : ROTARY_OK;
+}
+
+/* Places the gradients of adapted rows, or of trained ones, from element `first` on; returns where they end.
+ */
+static int64_t place_gradients(struct parameters *parameters, bool adapted, int64_t first)
+{
+    for (int i = 0; i < parameters->count; i++) {
+        struct parameter *row = &parameters->rows[i];
+        if (row->frozen)
+            row->gradient_offset = -1;
+        if (row->frozen || row->adapted != adapted)
+            continue;
+        row->gradient_offset = first;
+        first += round_up(row->is_stored ? 0 : parameter_elements(row), OFFSET_MULTIPLE);
+    }
+    return first;
+}
+
+static void carve_training(struct parameters *parameters)
+{
+    struct rotary_arena *arena = &parameters->training_arena;
+    parameters->gradients = rotary_arena_push(arena, parameters->gradient_elements, sizeof(float));
+    parameters->moment1 = rotary_arena_push(arena, parameters->trained_elements, sizeof(float));
+    parameters->moment2 = rotary_arena_push(arena, parameters->trained_elements, sizeof(float));
+    parameters->statistics = rotary_arena_push(arena, 1, sizeof *parameters->statistics);
+}
+
+rotary_status parameters_allocate_training(struct parameters *parameters, rotary_error *error)
+{
+    parameters->trained_elements = place_gradients(parameters, false, 0);
+    parameters->gradient_elements = place_gradients(parameters, true, parameters->trained_elements);
+    carve_training(parameters);
+    rotary_status status = backend_arena_allocate(parameters->backend, &parameters->training_arena,
+                                                  "the gradients and moments of parameters", error);
+    if (status == ROTARY_OK)
+        carve_training(parameters);
+    return status;
 }
 
 /* The initialisation of elements first ... first + count - 1 of a parameter, in blocks. */
@@ -238,6 +268,7 @@ void parameters_free(struct parameters *parameters)
         free_stored(&parameters->rows[i].stored);
     if (parameters->release)
         parameters->release(parameters->source);
+    backend_arena_free(parameters->backend, &parameters->training_arena);
     backend_arena_free(parameters->backend, &parameters->arena);
     free(parameters->rows);
     *parameters = (struct parameters){0};
@@ -256,7 +287,17 @@ static float *range_start(const struct parameters *parameters, struct parameter_
                                              [PARAMETER_GRADIENTS] = parameters->gradients,
                                              [PARAMETER_MOMENT1] = parameters->moment1,
                                              [PARAMETER_MOMENT2] = parameters->moment2};
-    return arrays[range.array] + parameters->rows[range.index].offset + range.first;
+    const struct parameter *row = &parameters->rows[range.index];
+    return arrays[range.array] + range.first +
+           (range.array == PARAMETER_VALUES ? row->offset : row->gradient_offset);
+}
+
+/* What a row has of an array. */
+static int64_t elements_in(const struct parameter *row, enum parameter_array array)
+{
+    const bool none = row->is_stored || (array != PARAMETER_VALUES && row->gradient_offset < 0) ||
+                      (array >= PARAMETER_MOMENT1 && row->adapted);
+    return none ? 0 : parameter_elements(row);
 }
 
 static rotary_status check_range(const struct parameters *parameters, struct parameter_range range,
@@ -266,7 +307,7 @@ static rotary_status check_range(const struct parameters *parameters, struct par
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "parameter %d: the table has %d", range.index,
                            parameters->count);
     const struct parameter *row = &parameters->rows[range.index];
-    int64_t elements = row->is_stored ? 0 : parameter_elements(row);
+    int64_t elements = elements_in(row, range.array);
     if (range.first < 0 || range.count < 0 || range.first > elements || range.count > elements - range.first)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "elements %lld ... %lld of parameter %s, which has %lld", (long long)range.first,
@@ -299,6 +340,12 @@ rotary_status parameters_read(const struct parameters *parameters, struct parame
                                                  (size_t)range.count * sizeof *host, error);
 }
 
+float *parameters_overwrite(struct parameters *parameters, int index)
+{
+    parameters->rows[index].version++;
+    return parameters->values + parameters->rows[index].offset;
+}
+
 static rotary_status check_training(const struct parameters *parameters, rotary_error *error)
 {
     if (parameters->gradients)
@@ -315,9 +362,10 @@ rotary_status parameters_update(struct parameters *parameters, const struct adam
         return status;
     const struct backend_update call = {
         .parameters = parameters, .adam = *adam, .max_grad_norm = max_grad_norm};
-    for (int i = 0; i < parameters->count; i++)
-        if (!parameters->rows[i].frozen)
-            parameters->rows[i].version++;
+    for (struct parameters *table = parameters; table; table = table->adapter)
+        for (int i = 0; i < table->count; i++)
+            if (parameter_is_trained(&table->rows[i]))
+                table->rows[i].version++;
     return parameters->backend->operations->update(parameters->backend, &call, error);
 }
 

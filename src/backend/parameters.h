@@ -37,31 +37,42 @@ struct parameter {
     bool may_be_stored; /* a matrix that its layer can compute with as a file has it */
     bool is_stored;     /* it has no values in the flat arrays, but `stored`, once parameters_store gave it */
     struct stored_weight stored; /* its parts are owned */
-    bool frozen;      /* not trained: gets no gradient and no update; set before gradients are added */
-    int64_t offset;   /* of its first element in the flat arrays; a multiple of 16 */
-    uint64_t version; /* of its values: 1 after parameters_allocate */
+    bool frozen;  /* not trained: gets no gradient and no update; set before gradients are added, and before
+                   * their memory is allocated it has none there */
+    bool adapted; /* gets a gradient, but no update: trained in its place are rows of the table `adapter`; set
+                   * before the memory of gradients is allocated */
+    int64_t offset; /* of its first element in `values`; a multiple of 16 */
+    int64_t
+        gradient_offset; /* in `gradients` and the moments: the same where every row is trained; -1: none */
+    uint64_t version;    /* of its values: 1 after parameters_allocate */
 };
 
 struct parameters {
     const struct backend *backend; /* borrowed; to be set before rows are added, all else being zero */
     struct parameter *rows;
     int count, capacity;
-    int64_t elements;                   /* of each flat array, with the gaps for alignment, which stay zero */
+    /* Of `values`; of the moments; of `gradients`, whose last are those of adapted rows. With the gaps for
+     * alignment, which stay zero. */
+    int64_t elements, trained_elements, gradient_elements;
     float *values, *gradients;          /* gradients is NULL without training */
     float *moment1, *moment2;           /* Adam's first and second moments; NULL without training */
     struct step_statistics *statistics; /* NULL without training */
     bool stores;                        /* rows that may be stored are; set before any is added */
     void *source;                       /* what stored rows lie in, and who releases it; NULL: nothing */
     void (*release)(void *source);
-    struct rotary_arena arena;
+    struct parameters *adapter; /* borrowed: rows that are trained together with these; NULL: none */
+    struct rotary_arena arena, training_arena;
 };
 
 /* Adds a copy of `row`, whose offset and version are not read, and writes its index to `index`. */
 ROTARY_CHECKED rotary_status parameters_add(struct parameters *parameters, const struct parameter *row,
                                             int *index, rotary_error *error);
-/* Allocates the flat arrays, zeroed. */
+/* Allocates the flat arrays, zeroed; without training the values alone. */
 ROTARY_CHECKED rotary_status parameters_allocate(struct parameters *parameters, bool training,
                                                  rotary_error *error);
+/* Allocates gradients, moments and statistics of a table that has values alone. Which rows are frozen or
+ * adapted is decided by now. */
+ROTARY_CHECKED rotary_status parameters_allocate_training(struct parameters *parameters, rotary_error *error);
 /* Initialises every value from the seed and the parameter's name alone: models with a parameter of the same
  * name and shape initialise it equally. The number of threads does not matter. */
 ROTARY_CHECKED rotary_status parameters_initialise(struct parameters *parameters, uint64_t seed,
@@ -95,12 +106,15 @@ ROTARY_CHECKED rotary_status parameters_write(struct parameters *parameters, str
                                               const float *host, rotary_error *error);
 ROTARY_CHECKED rotary_status parameters_read(const struct parameters *parameters,
                                              struct parameter_range range, float *host, rotary_error *error);
+/* Backend memory of the values of row `index`, all of which an operation is about to write: raises its
+ * version. */
+float *parameters_overwrite(struct parameters *parameters, int index);
 /* All of row `index` of an array. */
 struct parameter_range parameter_range(const struct parameters *parameters, enum parameter_array array,
                                        int index);
 
-/* One step of the optimizer (struct backend_update), after which the versions of all trained rows are raised.
- * This and the statistics are ROTARY_INVALID_ARGUMENT without training. */
+/* One step of the optimizer (struct backend_update) of this table and its adapter, after which the versions
+ * of all trained rows are raised. This and the statistics are ROTARY_INVALID_ARGUMENT without training. */
 ROTARY_CHECKED rotary_status parameters_update(struct parameters *parameters, const struct adam *adam,
                                                double max_grad_norm, rotary_error *error);
 /* The statistics of a step, in backend memory: set to zero before its first micro-batch; losses add to them
@@ -113,6 +127,12 @@ ROTARY_CHECKED rotary_status parameters_read_statistics(const struct parameters 
 /* Number of elements of a row, and of all rows without the gaps. */
 int64_t parameter_elements(const struct parameter *row);
 int64_t parameters_total(const struct parameters *parameters);
+
+/* Whether the optimizer changes the values of a row: it alone has moments. */
+static inline bool parameter_is_trained(const struct parameter *row)
+{
+    return !row->frozen && !row->adapted;
+}
 
 /* The index of the row of that name; -1: none. */
 int parameters_find(const struct parameters *parameters, const char *name);
@@ -136,7 +156,7 @@ static inline float *parameter_gradient(const struct parameters *parameters, int
 {
     return index < 0 || parameters->rows[index].frozen
                ? NULL
-               : parameters->gradients + parameters->rows[index].offset;
+               : parameters->gradients + parameters->rows[index].gradient_offset;
 }
 
 #endif

@@ -438,7 +438,8 @@ rotary_status transformer_bytes(const struct backend *backend, const struct tran
     if (status != ROTARY_OK)
         return status;
     carve(transformer);
-    double copies = limits.training ? 4.0 : 1.0; /* values, gradients, two moments */
+    double copies =
+        limits.training && !limits.gradients_later ? 4.0 : 1.0; /* values, gradients, two moments */
     struct loss_config loss = loss_config_of(transformer);
     double total = (double)transformer->arena.used +
                    (double)loss_bytes(backend, transformer_outputs(&transformer->config), &loss) +
@@ -459,7 +460,9 @@ static rotary_status allocate(struct transformer *transformer, rotary_error *err
     rotary_status status =
         loss_create(&transformer->loss, transformer->backend, transformer->output, &loss, error);
     if (status == ROTARY_OK)
-        status = parameters_allocate(&transformer->parameters, transformer->limits.training, error);
+        status =
+            parameters_allocate(&transformer->parameters,
+                                transformer->limits.training && !transformer->limits.gradients_later, error);
     if (status != ROTARY_OK)
         return status;
     carve(transformer);

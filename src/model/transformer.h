@@ -20,8 +20,10 @@ struct transformer;
  * `source_time`. */
 struct transformer_limits {
     int64_t batch, time;
-    int64_t source_time; /* 0: there is no encoder */
-    bool training;       /* false: no gradients, no optimizer moments, no saved activations */
+    int64_t source_time;  /* 0: there is no encoder */
+    bool training;        /* false: no gradients, no optimizer moments, no saved activations */
+    bool gradients_later; /* of training: gradients and moments have no memory until
+                           * parameters_allocate_training */
     bool stored;    /* matrices stay where a file has them, given by parameters_store; without training */
     bool packed;    /* a batch may instead be packed sequences of up to batch * time tokens together, with
                      * packed sources of up to batch * source_time */

@@ -83,6 +83,16 @@ rotary_status reference_cast(const struct backend *backend, const struct backend
     return ROTARY_OK;
 }
 
+rotary_status reference_scale(const struct backend *backend, const struct backend_scale *call,
+                              rotary_error *error)
+{
+    (void)error;
+    reference_check_array(backend, call->to, call->count, sizeof(float), "what is scaled");
+    for (int64_t i = 0; i < call->count; i++)
+        call->to[i] = (float)((double)call->to[i] * (double)call->factor);
+    return ROTARY_OK;
+}
+
 rotary_status reference_add(const struct backend *backend, const struct backend_add *call,
                             rotary_error *error)
 {

@@ -421,6 +421,17 @@ static void test_add_to_rows(struct pair *pair)
     pair_clear(pair);
 }
 
+/* All but the first and the last number, more than a block of them. */
+static void test_scale(struct pair *pair)
+{
+    const struct tensor *stream = pair_floats(pair, ROWS, WIDTH);
+    for (int i = 0; i < SIDES; i++)
+        RUN(pair, (enum side)i, scale,
+            {.to = floats_on(stream, (enum side)i) + 1, .count = ROWS * WIDTH - 2, .factor = -0.75f});
+    pair_compare(pair, stream, 1e-6, "scaled");
+    pair_clear(pair);
+}
+
 /* ---- loss ---- */
 
 /* In place: the gradient replaces the logits. */
@@ -539,13 +550,14 @@ enum { PARAMETERS = 3 };
 static void create_parameters(struct parameters *parameters, const struct backend *backend)
 {
     static const struct parameter rows[PARAMETERS] = {{.name = "a", .rows = 37, .columns = 29, .decay = true},
-                                                      {.name = "b", .rows = 41, .columns = 7, .frozen = true},
+                                                      {.name = "b", .rows = 41, .columns = 7},
                                                       {.name = "c", .rows = 33}};
     *parameters = (struct parameters){.backend = backend};
     int index;
     for (int i = 0; i < PARAMETERS; i++)
         CHECK_INT(parameters_add(parameters, &rows[i], &index, NULL), ROTARY_OK);
     CHECK_INT(parameters_allocate(parameters, true, NULL), ROTARY_OK);
+    parameters->rows[1].frozen = true;
 }
 
 /* Fills an array of a row, or adds up what is in it: whether the two backends agree. */
@@ -669,6 +681,7 @@ static void test_all(rotary_isa isa, rotary_dtype storage)
     test_update(&pair, true, 0.0);
     test_divergence(&pair);
     test_add_to_rows(&pair);
+    test_scale(&pair);
     check_about("%s", "");
     pair_destroy(&pair);
 }

@@ -165,6 +165,95 @@ static void test_frozen(const struct backend *backend)
     parameters_free(&before);
 }
 
+/* Row `from` of one table and row `to` of another have the same bits in an array. */
+static bool same_row(const struct parameters *a, int from, const struct parameters *b, int to,
+                     enum parameter_array array)
+{
+    const size_t bytes = (size_t)parameter_elements(&a->rows[from]) * sizeof(float);
+    float *one = malloc(bytes), *two = malloc(bytes);
+    CHECK_INT(parameters_read(a, parameter_range(a, array, from), one, NULL), ROTARY_OK);
+    CHECK_INT(parameters_read(b, parameter_range(b, array, to), two, NULL), ROTARY_OK);
+    const bool same = memcmp(one, two, bytes) == 0;
+    free(one);
+    free(two);
+    return same;
+}
+
+/* Adds a row of `all` to another table. */
+static void add_like(struct parameters *table, const struct parameters *all, int row, bool adapted,
+                     bool frozen)
+{
+    struct parameter added = all->rows[row];
+    int index;
+    added.adapted = adapted;
+    added.frozen = frozen;
+    CHECK_INT(parameters_add(table, &added, &index, NULL), ROTARY_OK);
+}
+
+static void copy_row(struct parameters *to, int row, const struct parameters *from, int source,
+                     enum parameter_array array)
+{
+    float *values = malloc((size_t)parameter_elements(&from->rows[source]) * sizeof *values);
+    CHECK_INT(parameters_read(from, parameter_range(from, array, source), values, NULL), ROTARY_OK);
+    CHECK_INT(parameters_write(to, parameter_range(to, array, row), values, NULL), ROTARY_OK);
+    free(values);
+}
+
+/* A table with a frozen row, an adapted one and two that are trained, one of them in its adapter, has the
+ * update that the two alone have; frozen and adapted rows have no moments, and their gradients do not count.
+ */
+static void test_adapter(const struct backend *backend)
+{
+    enum { FROZEN, TRAINED, ADAPTED };
+    struct parameters all = make_table(backend), both = {.backend = backend}, table = {.backend = backend},
+                      adapter = {.backend = backend};
+    const struct adam adam = settings(true, 1);
+    struct step_statistics statistics, wanted;
+    float kept = 3.0f;
+    add_like(&both, &all, 0, false, false);
+    add_like(&both, &all, 3, false, false);
+    add_like(&table, &all, 1, false, true);
+    add_like(&table, &all, 0, false, false);
+    add_like(&table, &all, 2, true, false);
+    add_like(&adapter, &all, 3, false, false);
+    CHECK_INT(parameters_allocate(&both, true, NULL), ROTARY_OK);
+    CHECK_INT(parameters_allocate(&table, false, NULL), ROTARY_OK);
+    CHECK_INT(parameters_allocate_training(&table, NULL), ROTARY_OK);
+    CHECK_INT(parameters_allocate(&adapter, true, NULL), ROTARY_OK);
+    table.adapter = &adapter;
+    CHECK_INT(table.trained_elements, BIG + 15);
+    CHECK_INT(table.gradient_elements, BIG + 15 + 64);
+    draw(&both, PARAMETER_VALUES, 0, 4);
+    draw(&both, PARAMETER_GRADIENTS, 60, 4);
+    for (int array = PARAMETER_VALUES; array <= PARAMETER_GRADIENTS; array++) {
+        copy_row(&table, TRAINED, &both, 0, (enum parameter_array)array);
+        copy_row(&adapter, 0, &both, 1, (enum parameter_array)array);
+    }
+    const struct parameter_range gradient = {.array = PARAMETER_GRADIENTS, .index = ADAPTED, .count = 1};
+    CHECK_INT(parameters_write(&table, gradient, &kept, NULL), ROTARY_OK);
+    CHECK(parameters_write(&table, parameter_range(&table, PARAMETER_MOMENT1, ADAPTED), &kept, NULL) ==
+          ROTARY_INVALID_ARGUMENT);
+    CHECK(parameters_write(&table, parameter_range(&table, PARAMETER_MOMENT2, FROZEN), &kept, NULL) ==
+          ROTARY_INVALID_ARGUMENT);
+    CHECK(parameter_gradient(&table, FROZEN) == NULL);
+    const uint64_t version = adapter.rows[0].version, old = table.rows[ADAPTED].version;
+    CHECK_INT(parameters_update(&both, &adam, 0.0, NULL), ROTARY_OK);
+    CHECK_INT(parameters_update(&table, &adam, 0.0, NULL), ROTARY_OK);
+    CHECK(adapter.rows[0].version > version && table.rows[ADAPTED].version == old);
+    CHECK_INT(parameters_read_statistics(&table, &statistics, NULL), ROTARY_OK);
+    CHECK_INT(parameters_read_statistics(&both, &wanted, NULL), ROTARY_OK);
+    CHECK_NEAR(statistics.gradient_norm, wanted.gradient_norm, 1e-6 * wanted.gradient_norm);
+    for (int array = PARAMETER_VALUES; array < PARAMETER_ARRAYS; array++) {
+        CHECK(same_row(&table, TRAINED, &both, 0, (enum parameter_array)array));
+        CHECK(same_row(&adapter, 0, &both, 1, (enum parameter_array)array));
+    }
+    CHECK(*parameter_gradient(&table, ADAPTED) == kept && *parameter_value(&table, ADAPTED) == 0.0f);
+    parameters_free(&all);
+    parameters_free(&both);
+    parameters_free(&table);
+    parameters_free(&adapter);
+}
+
 int main(void)
 {
     for (int isa = ROTARY_ISA_SCALAR; isa < ROTARY_ISAS; isa++) {
@@ -177,6 +266,7 @@ int main(void)
         test_adam(&backend, true);
         test_threads(backend);
         test_frozen(&backend);
+        test_adapter(&backend);
         backend_destroy(&backend);
     }
     return check_report();

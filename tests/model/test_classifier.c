@@ -270,8 +270,9 @@ static void test_bytes(const struct backend *backend)
     const struct loss_config loss = {
         .rows = ROWS, .training = true, .gathers = true, .width = 128, .transform = transformer->transform};
     double allocated = (double)loss_bytes(backend, 1, &loss) +
-                       (double)transformer->parameters.arena.capacity + (double)transformer->arena.capacity +
-                       (double)linear_bytes(transformer->output) +
+                       (double)transformer->parameters.arena.capacity +
+                       (double)transformer->parameters.training_arena.capacity +
+                       (double)transformer->arena.capacity + (double)linear_bytes(transformer->output) +
                        (double)output_transform_weight_bytes(transformer->transform) +
                        (double)stack_weight_bytes(transformer->main.stack);
     CHECK_NEAR((double)estimate, allocated, 0.03 * allocated);

@@ -277,9 +277,10 @@ static void test_bytes(const struct backend *backend, const struct golden_case *
     const struct loss_config loss = {
         .rows = TARGET_ROWS, .label_smoothing = (float)config.label_smoothing, .training = true};
     double allocated = (double)loss_bytes(backend, VOCABULARY, &loss) +
-                       (double)transformer->parameters.arena.capacity + (double)transformer->arena.capacity +
-                       (double)linear_bytes(transformer->output) + part_bytes(&config, &transformer->main) +
-                       part_bytes(&config, &transformer->encoder) +
+                       (double)transformer->parameters.arena.capacity +
+                       (double)transformer->parameters.training_arena.capacity +
+                       (double)transformer->arena.capacity + (double)linear_bytes(transformer->output) +
+                       part_bytes(&config, &transformer->main) + part_bytes(&config, &transformer->encoder) +
                        (cross ? 4000.0 * 2.0 * (double)rotary_rope_pairs(cross) * sizeof(float) : 0.0);
     about(backend, golden, "bytes");
     CHECK_NEAR((double)estimate, allocated, 0.02 * allocated);

@@ -269,6 +269,7 @@ static void test_bytes(const struct backend *backend)
         CHECK_INT(transformer_bytes(backend, &config, limits, &estimate, &error), ROTARY_OK);
         struct transformer *transformer = create(backend, &config, 1);
         double allocated = (double)transformer->parameters.arena.capacity +
+                           (double)transformer->parameters.training_arena.capacity +
                            (double)transformer->arena.capacity + (double)linear_bytes(transformer->output) +
                            (double)stack_weight_bytes(transformer->main.stack);
         double positions = (double)config.max_position_embeddings;
