@@ -54,6 +54,8 @@ static rotary_status start(struct training *training, struct train_benchmark_mod
     training->backend.profile = model->profile;
     rotary_status status = trainer_create(&training->trainer, model->config, NULL, &training->backend, error);
     if (status == ROTARY_OK)
+        status = trainer_begin(&training->trainer, error);
+    if (status == ROTARY_OK)
         status = take_step(training, error);
     if (status != ROTARY_OK)
         return status;

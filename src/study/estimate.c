@@ -114,7 +114,9 @@ static rotary_status measure_one(void *argument, const struct jobs_item *item, r
     rotary_status status = trainer_create(&trainer, &config, NULL, &measurement->backends[item->job], error);
     if (status != ROTARY_OK)
         return status;
-    status = measure_steps(&trainer, item->stop, &times->step, error);
+    status = trainer_begin(&trainer, error);
+    if (status == ROTARY_OK)
+        status = measure_steps(&trainer, item->stop, &times->step, error);
     if (status == ROTARY_OK && measurement->evaluates)
         status = measure_evaluation(&trainer, item->stop, &times->evaluation, error);
     trainer_destroy(&trainer);

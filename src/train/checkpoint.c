@@ -46,12 +46,63 @@ static struct safetensor tensor_of(const struct parameter *row, const char *name
     };
 }
 
-/* A tensor of a file that is written: a row of the table, in one of its arrays. */
+/* A tensor of a file: a row of the table or of its adapter, in one of its arrays. */
 struct source {
     const struct parameters *parameters;
     struct parameter_range range;
     char name[TENSOR_NAME_BYTES];
 };
+
+enum checkpoint_part { PART_MODEL, PART_OPTIMIZER };
+
+/* Lists the rows that an array has; returns their number. sources NULL: only counts them. */
+static int list_array(struct source *sources, const struct parameters *parameters, const struct array *array)
+{
+    int count = 0;
+    for (int i = 0; i < parameters->count; i++) {
+        if (array->array != PARAMETER_VALUES && !parameter_is_trained(&parameters->rows[i]))
+            continue;
+        struct source source = {.parameters = parameters,
+                                .range = parameter_range(parameters, array->array, i)};
+        tensor_name(source.name, array->prefix, &parameters->rows[i]);
+        if (sources)
+            sources[count] = source;
+        count++;
+    }
+    return count;
+}
+
+static int list_moments(struct source *sources, const struct parameters *parameters)
+{
+    int count = 0;
+    for (int i = 0; i < MOMENTS; i++)
+        count += list_array(sources ? sources + count : NULL, parameters, &moment_arrays[i]);
+    return count;
+}
+
+/* Of the model the values; of the optimizer the moments, and all of an adapter. */
+static int list_part(struct source *sources, const struct parameters *parameters, enum checkpoint_part part)
+{
+    const struct parameters *adapter = parameters->adapter;
+    if (part == PART_MODEL)
+        return list_array(sources, parameters, &values_array);
+    int count = list_moments(sources, parameters);
+    if (adapter)
+        count += list_array(sources ? sources + count : NULL, adapter, &values_array);
+    return adapter ? count + list_moments(sources ? sources + count : NULL, adapter) : count;
+}
+
+/* The tensors of a file, which the caller frees. */
+static rotary_status make_sources(struct source **sources, int *count, const struct parameters *parameters,
+                                  enum checkpoint_part part, rotary_error *error)
+{
+    *count = list_part(NULL, parameters, part);
+    *sources = malloc((size_t)(*count > 0 ? *count : 1) * sizeof **sources);
+    if (!*sources)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the names of %d tensors", *count);
+    list_part(*sources, parameters, part);
+    return ROTARY_OK;
+}
 
 static rotary_status fetch_values(void *context, size_t first, void *to, size_t count, rotary_error *error)
 {
@@ -62,23 +113,19 @@ static rotary_status fetch_values(void *context, size_t first, void *to, size_t 
     return parameters_read(source->parameters, range, to, error);
 }
 
-static rotary_status write_arrays(const char *path, const struct parameters *parameters,
-                                  const struct array *arrays, int array_count, const json_t *metadata,
-                                  rotary_error *error)
+static rotary_status write_part(const char *path, const struct parameters *parameters,
+                                enum checkpoint_part part, const json_t *metadata, rotary_error *error)
 {
-    int count = array_count * parameters->count;
-    struct safetensor *tensors = malloc((size_t)count * sizeof *tensors);
-    struct source *sources = malloc((size_t)count * sizeof *sources);
-    rotary_status status = ROTARY_OK;
-    if (!tensors || !sources)
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the names of %d tensors", count);
+    struct source *sources;
+    int count;
+    rotary_status status = make_sources(&sources, &count, parameters, part, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct safetensor *tensors = malloc((size_t)(count > 0 ? count : 1) * sizeof *tensors);
+    if (!tensors)
+        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %d tensors", count);
     for (int i = 0; status == ROTARY_OK && i < count; i++) {
-        const struct array *array = &arrays[i / parameters->count];
-        int index = i % parameters->count;
-        sources[i].parameters = parameters;
-        sources[i].range = parameter_range(parameters, array->array, index);
-        tensor_name(sources[i].name, array->prefix, &parameters->rows[index]);
-        tensors[i] = tensor_of(&parameters->rows[index], sources[i].name);
+        tensors[i] = tensor_of(&sources[i].parameters->rows[sources[i].range.index], sources[i].name);
         tensors[i].fetch = fetch_values;
         tensors[i].context = &sources[i];
     }
@@ -175,11 +222,11 @@ rotary_status checkpoint_write(const char *folder, const struct run_config *conf
     status = describe(&metadata, config, state->step, error);
     if (status != ROTARY_OK)
         return status;
-    status = write_arrays(paths.model_next, parameters, &values_array, 1, metadata, error);
+    status = write_part(paths.model_next, parameters, PART_MODEL, metadata, error);
     if (status == ROTARY_OK)
         status = describe_loss(metadata, state, error);
     if (status == ROTARY_OK)
-        status = write_arrays(paths.optimizer_next, parameters, moment_arrays, MOMENTS, metadata, error);
+        status = write_part(paths.optimizer_next, parameters, PART_OPTIMIZER, metadata, error);
     /* A model alone is no checkpoint; if the disk is full, its space is needed. */
     if (status != ROTARY_OK)
         unlink(paths.model_next);
@@ -410,10 +457,8 @@ static rotary_status fail_tensor(const char *path, const struct safetensor *tens
 }
 
 static rotary_status find_tensor(const struct safetensors *file, const struct parameter *row,
-                                 const char *prefix, const float **values, rotary_error *error)
+                                 const char *name, const float **values, rotary_error *error)
 {
-    char name[TENSOR_NAME_BYTES];
-    tensor_name(name, prefix, row);
     const struct safetensor *tensor = safetensors_find(file, name);
     if (!tensor)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s has no tensor %s", safetensors_path(file), name);
@@ -430,17 +475,14 @@ static rotary_status find_tensor(const struct safetensors *file, const struct pa
 rotary_status checkpoint_values(const struct safetensors *file, const struct parameter *row,
                                 const float **values, rotary_error *error)
 {
-    return find_tensor(file, row, values_array.prefix, values, error);
+    return find_tensor(file, row, row->name, values, error);
 }
 
-static rotary_status load_tensor(const struct safetensors *file, struct parameters *parameters,
-                                 const struct array *array, int index, rotary_error *error)
+bool checkpoint_has_moments(const struct checkpoint *checkpoint, const struct parameter *row)
 {
-    const float *values;
-    rotary_status status = find_tensor(file, &parameters->rows[index], array->prefix, &values, error);
-    if (status != ROTARY_OK)
-        return status;
-    return parameters_write(parameters, parameter_range(parameters, array->array, index), values, error);
+    char name[TENSOR_NAME_BYTES];
+    tensor_name(name, moment_arrays[0].prefix, row);
+    return safetensors_find(checkpoint->optimizer, name) != NULL;
 }
 
 static rotary_status check_tensor_count(const struct safetensors *file, int wanted, rotary_error *error)
@@ -451,23 +493,30 @@ static rotary_status check_tensor_count(const struct safetensors *file, int want
                        safetensors_path(file), safetensors_count(file), wanted);
 }
 
-static rotary_status load_arrays(const struct safetensors *file, struct parameters *parameters,
-                                 const struct array *arrays, int array_count, rotary_error *error)
+static rotary_status load_part(const struct safetensors *file, struct parameters *parameters,
+                               enum checkpoint_part part, rotary_error *error)
 {
-    int count = array_count * parameters->count;
-    rotary_status status = check_tensor_count(file, count, error);
-    for (int i = 0; status == ROTARY_OK && i < count; i++)
-        status = load_tensor(file, parameters, &arrays[i / parameters->count], i % parameters->count, error);
+    struct source *sources;
+    int count;
+    rotary_status status = make_sources(&sources, &count, parameters, part, error);
+    if (status == ROTARY_OK)
+        status = check_tensor_count(file, count, error);
+    for (int i = 0; status == ROTARY_OK && i < count; i++) {
+        struct parameters *table = sources[i].parameters == parameters ? parameters : parameters->adapter;
+        const float *values;
+        status = find_tensor(file, &table->rows[sources[i].range.index], sources[i].name, &values, error);
+        if (status == ROTARY_OK)
+            status = parameters_write(table, sources[i].range, values, error);
+    }
+    free(sources);
     return status;
 }
 
 rotary_status checkpoint_load(const struct checkpoint *checkpoint, struct parameters *parameters,
                               rotary_error *error)
 {
-    rotary_status status = load_arrays(checkpoint->model, parameters, &values_array, 1, error);
-    if (status == ROTARY_OK)
-        status = load_arrays(checkpoint->optimizer, parameters, moment_arrays, MOMENTS, error);
-    return status;
+    rotary_status status = load_part(checkpoint->model, parameters, PART_MODEL, error);
+    return status == ROTARY_OK ? load_part(checkpoint->optimizer, parameters, PART_OPTIMIZER, error) : status;
 }
 
 /* ---- weights alone: the best checkpoint, those that are averaged, and their mean ---- */
@@ -488,7 +537,7 @@ rotary_status checkpoint_write_weights(const struct checkpoint_weights *weights,
     if (mark && json_object_set_new(metadata, mark, json_string(weights->mark)) != 0)
         status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to describe a checkpoint");
     if (status == ROTARY_OK)
-        status = write_arrays(next, weights->parameters, &values_array, 1, metadata, error);
+        status = write_part(next, weights->parameters, PART_MODEL, metadata, error);
     json_decref(metadata);
     return status == ROTARY_OK ? file_rename(next, path, error) : status;
 }
@@ -595,7 +644,7 @@ rotary_status checkpoint_load_model(const char *folder, enum checkpoint_kind kin
     status = open_kind(&file, path, kind, config, &read, error);
     if (status != ROTARY_OK)
         return status;
-    status = load_arrays(file, parameters, &values_array, 1, error);
+    status = load_part(file, parameters, PART_MODEL, error);
     safetensors_close(file);
     if (status == ROTARY_OK)
         *step = read.step;

@@ -30,7 +30,8 @@ struct checkpoint_state {
     double gradient_norm;             /* of the step, for its line of metrics */
 };
 
-/* Replaces the folder's checkpoint by this state, the parameters and their moments. A failure leaves the old
+/* Replaces the folder's checkpoint by this state, the parameters, the moments of those that are trained, and
+ * values and moments of their adapter, which lie in optimizer.safetensors. A failure leaves the old
  * checkpoint in place. */
 ROTARY_CHECKED rotary_status checkpoint_write(const char *folder, const struct run_config *config,
                                               const struct parameters *parameters,
@@ -45,9 +46,12 @@ struct checkpoint {
  * ROTARY_BAD_FILE and stay unchanged. */
 ROTARY_CHECKED rotary_status checkpoint_open(struct checkpoint *checkpoint, const char *folder,
                                              const struct run_config *config, rotary_error *error);
-/* Copies values and moments. The files must have every parameter in its shape, and no other tensor. */
+/* Copies values and moments, and all of the table's adapter. The files must have every parameter in its
+ * shape, and no other tensor. */
 ROTARY_CHECKED rotary_status checkpoint_load(const struct checkpoint *checkpoint,
                                              struct parameters *parameters, rotary_error *error);
+/* Whether a parameter of this name was trained: the files of an adaptation have no moments of others. */
+bool checkpoint_has_moments(const struct checkpoint *checkpoint, const struct parameter *row);
 void checkpoint_close(struct checkpoint *checkpoint);
 
 /* The best model so far. */

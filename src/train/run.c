@@ -11,6 +11,7 @@
 #include "train/corpus_record.h"
 #include "train/folder.h"
 #include "train/huggingface_run.h"
+#include "train/lora_targets.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
 #include "train/vocabulary.h"
@@ -21,12 +22,13 @@
 const char *const precision_names[] = {"auto", "f32", "bf16", NULL};
 
 #define MEMBER(member) offsetof(struct train_config, member)
-enum { MAX_BATCH = 1 << 20, MAX_AVERAGED = 1000, MAX_EPOCHS = 1 << 20 };
+enum { MAX_BATCH = 1 << 20, MAX_AVERAGED = 1000, MAX_EPOCHS = 1 << 20, MAX_RANK = 1 << 16 };
 #define MAX_STEP    4294967295.0       /* random keys of data and dropout have a 32-bit step */
 #define MAX_TOKENS  2147483647.0       /* of a batch, as transformer_create wants */
 #define MAX_SEED    9007199254740991.0 /* a JSON number is exact up to 2^53 - 1 */
 #define MAX_BETA    0.9999999          /* below 1 in f32 */
 #define MIN_EPSILON 1e-20              /* of epsilon: not 0 in f32 */
+#define MIN_ALPHA   1e-6
 
 static const struct setting train_table[] = {
     {"steps", SETTING_INTEGER, MEMBER(steps), 0, MAX_STEP, NULL,
@@ -76,6 +78,13 @@ static const struct setting train_table[] = {
     {"init", SETTING_TEXT, MEMBER(init),
      .help = "folder of a run, or of a model of transformers, whose weights and vocabulary are taken; empty: "
              "random weights"},
+    {"lora_rank", SETTING_INTEGER, MEMBER(lora_rank), 0, MAX_RANK, NULL,
+     .help = "rank of a low-rank adaptation of the weights of init, which stay frozen; 0: they are trained"},
+    {"lora_alpha", SETTING_REAL, MEMBER(lora_alpha), MIN_ALPHA, 1e6, NULL,
+     .help = "the adaptation is scaled by lora_alpha / lora_rank"},
+    {"lora_targets", SETTING_TEXT, MEMBER(lora_targets),
+     .help = "the projections adapted, separated by commas: query, key, value, output, gate, up, down, "
+             "attention, feed_forward or all"},
 };
 
 static void train_config_default(struct train_config *config)
@@ -98,6 +107,8 @@ static void train_config_default(struct train_config *config)
         .checkpoint_every = 500,
         .validation_sequences = 64,
         .primary_measure = MEASURE_AUTO,
+        .lora_alpha = 8.0,
+        .lora_targets = "query,value",
     };
 }
 
@@ -313,6 +324,19 @@ static rotary_status check_training(const struct run_config *config, rotary_erro
     return ROTARY_OK;
 }
 
+static rotary_status check_lora(const struct run_config *config, rotary_error *error)
+{
+    const struct train_config *train = &config->train;
+    if (train->lora_rank == 0)
+        return ROTARY_OK;
+    if (train->init[0])
+        return lora_check(&config->model, train->lora_rank, train->lora_targets, error);
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "lora_rank is %lld, which adapts the weights of another run, but init names none: "
+                       "wanted its folder, or lora_rank 0",
+                       (long long)train->lora_rank);
+}
+
 /* The folder that the initial weights are from has a run. */
 static rotary_status check_init(const struct run_config *config, rotary_error *error)
 {
@@ -344,6 +368,8 @@ static rotary_status check_settings(struct run_config *config, const struct task
         status = transformer_config_check(&checked.model, error);
     if (status == ROTARY_OK)
         status = check_training(&checked, error);
+    if (status == ROTARY_OK)
+        status = check_lora(&checked, error);
     if (status == ROTARY_OK)
         *config = checked;
     return status;

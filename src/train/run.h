@@ -70,6 +70,9 @@ struct train_config {
     int64_t validation_sequences;  /* sequences of the validation loss */
     int primary_measure;           /* enum measure: what a comparison of runs is decided by */
     char init[SETTING_TEXT_BYTES]; /* the run that the initial weights are from; empty: random ones */
+    int64_t lora_rank;             /* of an adaptation of these (train/lora.h); 0: they are trained */
+    double lora_alpha;
+    char lora_targets[SETTING_TEXT_BYTES]; /* names of projections (train/lora_targets.h) */
 };
 
 struct run_config {

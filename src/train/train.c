@@ -8,7 +8,6 @@
 #include "train/average.h"
 #include "train/corpus_record.h"
 #include "train/folder.h"
-#include "train/initial_weights.h"
 #include "train/metrics.h"
 #include "train/trainer.h"
 
@@ -537,12 +536,10 @@ static rotary_status set_up(struct session *session, const struct checkpoint *ch
         resumed ? corpus_check_config(&session->config.task, TASK_TRAINING, resumed, error) : ROTARY_OK;
     if (status == ROTARY_OK)
         status = trainer_create(&session->trainer, &session->config, resumed, session->call->backend, error);
-    if (status == ROTARY_OK && checkpoint->model)
-        status = checkpoint_load(checkpoint, transformer_parameters(session->trainer.transformer), error);
-    else if (status == ROTARY_OK)
-        status = initial_weights_load(&session->config, transformer_parameters(session->trainer.transformer),
-                                      error);
-    return status;
+    if (status != ROTARY_OK)
+        return status;
+    return checkpoint->model ? trainer_resume(&session->trainer, checkpoint, error)
+                             : trainer_begin(&session->trainer, error);
 }
 
 static rotary_status begin_and_run(struct session *session, rotary_error *error)

@@ -5,6 +5,8 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "file/memory.h"
+#include "train/initial_weights.h"
+#include "train/lora_targets.h"
 
 #include <math.h>
 
@@ -57,6 +59,7 @@ static struct transformer_limits limits_of(const struct run_config *config, int6
                                        .time = time,
                                        .source_time = transformer_has_encoder(&config->model) ? time : 0,
                                        .training = training,
+                                       .gradients_later = training && config->train.lora_rank > 0,
                                        .packed = task_has_examples(&config->task)};
 }
 
@@ -106,7 +109,9 @@ static rotary_status count_bytes(struct trainer *trainer, const struct task_requ
     carve_batch(trainer);
     status = transformer_bytes(trainer->backend, &config->model,
                                limits_of(config, trainer->size.tokens, true), bytes, error);
-    if (status == ROTARY_OK && __builtin_add_overflow(*bytes, trainer->arena.used, bytes))
+    const size_t others = trainer->arena.used + (size_t)lora_bytes(&config->model, config->train.lora_rank,
+                                                                   config->train.lora_targets);
+    if (status == ROTARY_OK && __builtin_add_overflow(*bytes, others, bytes))
         *bytes = SIZE_MAX;
     return status;
 }
@@ -152,8 +157,26 @@ rotary_status trainer_create(struct trainer *trainer, const struct run_config *c
     return status;
 }
 
+rotary_status trainer_begin(struct trainer *trainer, rotary_error *error)
+{
+    struct parameters *parameters = transformer_parameters(trainer->transformer);
+    return trainer->config->train.lora_rank > 0
+               ? lora_begin(&trainer->lora, trainer->config, parameters, error)
+               : initial_weights_load(trainer->config, parameters, error);
+}
+
+rotary_status trainer_resume(struct trainer *trainer, const struct checkpoint *checkpoint,
+                             rotary_error *error)
+{
+    struct parameters *parameters = transformer_parameters(trainer->transformer);
+    return trainer->config->train.lora_rank > 0
+               ? lora_resume(&trainer->lora, trainer->config, parameters, checkpoint, error)
+               : checkpoint_load(checkpoint, parameters, error);
+}
+
 void trainer_destroy(struct trainer *trainer)
 {
+    lora_destroy(trainer->lora);
     transformer_destroy(trainer->transformer);
     task_destroy(trainer->task);
     rotary_arena_free(&trainer->arena);
@@ -231,6 +254,26 @@ static int64_t packed_tokens(const struct trainer *trainer)
     return tokens;
 }
 
+/* The update of what is trained, from the gradients of the model. */
+static rotary_status update(struct trainer *trainer, int64_t step, struct trainer_step *result,
+                            struct step_statistics *statistics, rotary_error *error)
+{
+    struct parameters *parameters = transformer_parameters(trainer->transformer);
+    rotary_status status = trainer->lora ? lora_gradients(trainer->lora, error) : ROTARY_OK;
+    int64_t elements = 0;
+    for (const struct parameters *table = parameters; table; table = table->adapter)
+        elements += table->trained_elements;
+    const double begin = profile_begin(trainer->backend->profile);
+    if (status == ROTARY_OK)
+        status = optimizer_step(&trainer->optimizer, parameters, step, result->learning_rate, error);
+    if (status == ROTARY_OK)
+        status = parameters_read_statistics(parameters, statistics, error);
+    /* Bytes: the norm reads the gradients; the update reads and writes values, gradients and two moments. */
+    profile_end(trainer->backend->profile, begin, "update", "gradient norm, Adam", 0.0,
+                9.0 * sizeof(float) * (double)elements);
+    return status == ROTARY_OK && trainer->lora ? lora_merge(trainer->lora, error) : status;
+}
+
 rotary_status trainer_step(struct trainer *trainer, int64_t step, struct trainer_step *result,
                            rotary_error *error)
 {
@@ -239,16 +282,9 @@ rotary_status trainer_step(struct trainer *trainer, int64_t step, struct trainer
     rotary_status status = parameters_clear_statistics(parameters, error);
     if (status == ROTARY_OK)
         status = run_batches(trainer, step, error);
-    if (status != ROTARY_OK)
-        return status;
-    double begin = profile_begin(trainer->backend->profile);
     struct step_statistics statistics;
-    status = optimizer_step(&trainer->optimizer, parameters, step, result->learning_rate, error);
     if (status == ROTARY_OK)
-        status = parameters_read_statistics(parameters, &statistics, error);
-    /* Bytes: the norm reads the gradients; the update reads and writes values, gradients and two moments. */
-    profile_end(trainer->backend->profile, begin, "update", "gradient norm, Adam", 0.0,
-                9.0 * sizeof(float) * (double)parameters->elements);
+        status = update(trainer, step, result, &statistics, error);
     if (status != ROTARY_OK)
         return status;
     result->loss = statistics.loss;

@@ -5,6 +5,8 @@
 #ifndef ROTARY_TRAIN_TRAINER_H
 #define ROTARY_TRAIN_TRAINER_H
 
+#include "train/checkpoint.h"
+#include "train/lora.h"
 #include "train/optimizer.h"
 #include "train/packed_batch.h"
 #include "train/run.h"
@@ -16,6 +18,7 @@ struct trainer {
     const struct backend *backend;   /* borrowed */
     struct task *task;
     struct transformer *transformer;
+    struct lora *lora;            /* NULL: the model's own parameters are trained */
     struct task_batch batch;      /* of all micro-batches of a step, one after another; or else */
     struct packed_batch *packed;  /* [gradient_accumulation_steps], of a task with examples */
     struct batch_size size;       /* of a micro-batch of a task with examples */
@@ -32,8 +35,13 @@ struct trainer {
 ROTARY_CHECKED rotary_status trainer_create(struct trainer *trainer, const struct run_config *config,
                                             const char *folder, const struct backend *backend,
                                             rotary_error *error);
-/* The bytes that trainer_create would allocate. Allocates next to nothing itself; of a task with examples it
- * may read the corpus. */
+/* Gives the model the weights it begins with, those of `init` where it is set, or those of a checkpoint of
+ * the run, with the optimizer's state. An adaptation (lora_rank) takes no step before one of the two. */
+ROTARY_CHECKED rotary_status trainer_begin(struct trainer *trainer, rotary_error *error);
+ROTARY_CHECKED rotary_status trainer_resume(struct trainer *trainer, const struct checkpoint *checkpoint,
+                                            rotary_error *error);
+/* The bytes that trainer_create and what follows would allocate. Allocates next to nothing itself; of a task
+ * with examples it may read the corpus. */
 ROTARY_CHECKED rotary_status trainer_bytes(const struct run_config *config, const struct backend *backend,
                                            size_t *bytes, rotary_error *error);
 /* The size of a micro-batch of a task with examples, of whichever corpus. */

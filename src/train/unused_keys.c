@@ -121,6 +121,11 @@ static bool is_regression(const struct run_config *config)
     return config->model.num_labels == 1 && task_choices(&config->task) == 0;
 }
 
+static bool adapts_nothing(const struct run_config *config)
+{
+    return config->train.lora_rank == 0;
+}
+
 /* A window that no sequence fills, of layers that differ from others in nothing else. */
 static bool has_wide_window(const struct run_config *config)
 {
@@ -174,6 +179,8 @@ static const struct {
     {"output_bias", "num_labels", is_classifier, "num_labels 0"},
     {"classifier_activation", "num_labels", is_no_classifier, "num_labels of a classifier"},
     {"label_smoothing", "num_labels", is_regression, "several classes, or num_labels 0"},
+    {"lora_alpha", "lora_rank", adapts_nothing, "lora_rank of at least 1"},
+    {"lora_targets", "lora_rank", adapts_nothing, "lora_rank of at least 1"},
     {"sliding_window", "max_position_embeddings", has_wide_window, "a window that is shorter"},
 };
 

@@ -114,6 +114,18 @@ fine="$training --set classification_min_frequency=1"
     does 0 report arms
     says "no baselines: the score of arms/rope-1/predictions.tsv is"
 
+    # A low-rank adaptation trains A, B and the head; its merged weights are a model like any other.
+    lora="train classification --init pretrained/rope $fine $sst --set lora_rank=2 --set epochs=0 --steps 2"
+    does 0 $lora --out adapted
+    for tensor in moment1.layers.0.attention.value.lora_B.weight layers.0.attention.query.base_layer.weight moment1.classifier.weight; do
+        head -c 8192 adapted/optimizer.safetensors | grep -aqF "\"$tensor\"" || complain "an adaptation has no $tensor"
+    done
+    head -c 8192 adapted/optimizer.safetensors | grep -aqF '"moment1.embedding.weight"' && complain "an adaptation trains the embedding"
+    does 0 evaluate adapted
+    refuses 2 "init names none" train classification $fine $sst --set lora_rank=2 --out none
+    refuses 2 "lora_alpha is 4" train classification --init pretrained/rope $fine $sst --set lora_alpha=4 --out none
+    refuses 2 "did you mean \"query\"" $lora --set lora_targets=qeury --out none
+
     # The same task: pre-training goes on.
     does 0 compare masked $training --set masked_data=text --set masked_boundary=line --set masked_validation= --set epochs=0 \
         --vary init=pretrained/learned,pretrained/rope --steps 2 --runs 1 --out more --json

@@ -24,7 +24,8 @@ struct change {
     const char *context; /* assignments separated by ';' */
     bool elsewhere;      /* with a corpus of its own: tests/task/test_translation.c, test_masked.c,
                           * test_language.c,      tests/examples/task; of a classifier:
-                          * tests/model/test_classifier.c */
+                          * tests/model/test_classifier.c; of another run:
+                          * tests/train/test_lora.c */
     bool no_effect;      /* on steps: it is about lines, checkpoints and evaluations */
 };
 #define WINDOWS "layer_types=[\"sliding_attention\",\"full_attention\"];sliding_window=6"
@@ -204,6 +205,9 @@ static const struct change changes[] = {
     {.key = "average_checkpoints", .value = "2", .context = "checkpoint_every=3", .no_effect = true},
     {.key = "validation_sequences", .value = "3", .no_effect = true},
     {.key = "init", .elsewhere = true},
+    {.key = "lora_rank", .elsewhere = true},
+    {.key = "lora_alpha", .elsewhere = true},
+    {.key = "lora_targets", .elsewhere = true},
     {.key = "primary_measure", .value = "validation_loss_area", .no_effect = true},
 };
 enum { CHANGES = sizeof changes / sizeof *changes };
