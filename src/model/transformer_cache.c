@@ -258,6 +258,8 @@ rotary_status transformer_decode(struct transformer *transformer, struct transfo
         return status;
     for (int64_t b = 0; b < call.batch; b++)
         cache->lengths[b] += cache->counts[b];
+    if (!call.logits && !call.top_classes)
+        return ROTARY_OK;
     struct matrix last;
     status = last_rows(transformer, cache, call.batch, rows, &last, error);
     if (status != ROTARY_OK)
