@@ -53,7 +53,7 @@ struct matmul_tile {
     int64_t all_columns; /* of the weight */
     float *data;         /* [rows, columns]; may be overwritten */
 };
-/* Is shown all tiles: those of the same rows by one thread, in the order of their columns. */
+/* Gets all tiles: those of the same rows on one thread, in the order of their columns. */
 typedef void matmul_consumer(void *context, const struct matmul_tile *tile);
 /* A matmul whose result is consumed while it is in the cache of the thread that computes it. `out` has the
  * type f32 and no data. */

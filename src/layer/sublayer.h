@@ -99,7 +99,7 @@ static inline int64_t sublayer_rows(const struct sublayer_tokens *tokens)
 
 struct sublayer;
 
-/* Is shown every call of attention in a forward pass, when it has been made and its tensors are still there:
+/* Gets every call of attention in a forward pass, when it has been made and its tensors are still there:
  * for those who want more than its output, such as its weights. */
 struct attention_observer {
     rotary_status (*see)(void *context, const struct sublayer *sublayer,

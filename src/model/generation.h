@@ -21,7 +21,7 @@ struct generate_config {
     bool without_cache; /* recompute all positions for every token: slow, for tests */
 };
 
-/* Is told each new token as soon as it is there: of prompt `prompt` of the call. Those of one prompt come in
+/* Gets each new token of prompt `prompt` of the call as soon as it is there. Those of one prompt come in
  * order, those of several alternate. Returns whether the sequence ends with it. */
 typedef bool generate_listener(void *context, int64_t prompt, int32_t token);
 

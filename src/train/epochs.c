@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Steps of a run that is told its epochs.
+ * Steps of a run whose length is given in epochs.
  */
 #include "base/fail.h"
 #include "base/integer.h"

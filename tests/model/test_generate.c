@@ -316,7 +316,7 @@ static void test_independent_samples(const struct backend *backend)
     transformer_destroy(transformer);
 }
 
-/* The listener is told every token in order, and ends the sequence it says. */
+/* The listener gets every token in order, and ends the sequence it says. */
 struct heard {
     int32_t tokens[PROMPTS][MAX];
     int64_t counts[PROMPTS];
