@@ -362,7 +362,8 @@ static rotary_status keep_file(struct huggingface_tokenizer *made, const json_t 
     char *text = json_dumps(file, JSON_COMPACT);
     if (!text)
         return fail_memory(path, error);
-    made->file = (struct text_buffer){text, (int64_t)strlen(text), (int64_t)strlen(text)};
+    made->file = (struct text_buffer){
+        .bytes = text, .count = (int64_t)strlen(text), .capacity = (int64_t)strlen(text)};
     for (int64_t i = 0; i < made->added.count; i++)
         made->added.items[i].content = (struct token_text){NULL, 0};
     return ROTARY_OK;

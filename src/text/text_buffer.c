@@ -2,9 +2,12 @@
 #include "text/text_buffer.h"
 
 #include "base/fail.h"
+#include "base/integer.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { MIN_CAPACITY = 64 };
 
 void text_buffer_free(struct text_buffer *buffer)
 {
@@ -16,7 +19,13 @@ rotary_status text_buffer_reserve(struct text_buffer *buffer, int64_t bytes, rot
 {
     if (bytes <= buffer->capacity - buffer->count)
         return ROTARY_OK;
-    int64_t capacity = 2 * (buffer->count + bytes) + 64;
+    buffer->count -= buffer->first;
+    if (buffer->first > 0)
+        memmove(buffer->bytes, buffer->bytes + buffer->first, (size_t)buffer->count);
+    buffer->first = 0;
+    if (bytes <= buffer->capacity - buffer->count)
+        return ROTARY_OK;
+    const int64_t capacity = max_i64(max_i64(2 * buffer->capacity, MIN_CAPACITY), buffer->count + bytes);
     char *larger = realloc(buffer->bytes, (size_t)capacity);
     if (!larger)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a text of %lld bytes",

@@ -47,13 +47,13 @@ void text_feed_close(struct text_feed *feed)
     decompressed_close(&feed->file);
     wiki_dump_destroy(feed->dump);
     feed->dump = NULL;
-    text_bytes_free(&feed->read);
+    text_buffer_free(&feed->read);
 }
 
-static rotary_status read_more(struct text_feed *feed, struct text_bytes *text, rotary_error *error)
+static rotary_status read_more(struct text_feed *feed, struct text_buffer *text, rotary_error *error)
 {
     size_t got = 0;
-    rotary_status status = text_bytes_reserve(text, READ_BYTES, feed->path, error);
+    rotary_status status = text_buffer_reserve(text, READ_BYTES, error);
     if (status == ROTARY_OK)
         status = decompressed_read(&feed->file, text->bytes + text->count, READ_BYTES, &got, error);
     text->count += (int64_t)got;
@@ -64,7 +64,7 @@ static rotary_status read_more(struct text_feed *feed, struct text_bytes *text, 
 /* The next line, with its end if it has one; its `count` is 0 at the end of the file. */
 static rotary_status next_line(struct text_feed *feed, const char **line, int64_t *count, rotary_error *error)
 {
-    struct text_bytes *read = &feed->read;
+    struct text_buffer *read = &feed->read;
     int64_t searched = 0;
     for (;;) {
         const int64_t there = read->count - read->first;
@@ -98,18 +98,17 @@ static bool is_blank(const char *line, int64_t count)
 
 /* ---- records ---- */
 
-static rotary_status add_field(const struct text_feed *feed, const json_t *object, struct text_bytes *text,
+static rotary_status add_field(const struct text_feed *feed, const json_t *object, struct text_buffer *text,
                                rotary_error *error)
 {
     const json_t *value = json_object_get(object, feed->field);
     if (!json_is_string(value))
         return rotary_fail(error, ROTARY_BAD_FILE, "%s, line %lld: wanted an object with a text \"%.80s\"",
                            feed->path, (long long)feed->lines, feed->field);
-    return text_bytes_append(text, json_string_value(value), (int64_t)json_string_length(value), feed->path,
-                             error);
+    return text_buffer_append(text, json_string_value(value), (int64_t)json_string_length(value), error);
 }
 
-static rotary_status add_record(struct text_feed *feed, struct text_bytes *text, bool *more,
+static rotary_status add_record(struct text_feed *feed, struct text_buffer *text, bool *more,
                                 rotary_error *error)
 {
     static const char mark[] = "\xef\xbb\xbf";
@@ -131,15 +130,15 @@ static rotary_status add_record(struct text_feed *feed, struct text_bytes *text,
                                       (long long)feed->lines, reason.text);
         json_decref(object);
     }
-    return status == ROTARY_OK ? text_bytes_append(text, "", 1, feed->path, error) : status;
+    return status == ROTARY_OK ? text_buffer_append(text, "", 1, error) : status;
 }
 
 /* ---- dumps ---- */
 
-static rotary_status add_pages(struct text_feed *feed, struct text_bytes *text, bool *more,
+static rotary_status add_pages(struct text_feed *feed, struct text_buffer *text, bool *more,
                                rotary_error *error)
 {
-    struct text_bytes *read = &feed->read;
+    struct text_buffer *read = &feed->read;
     read->first = read->count;
     rotary_status status = read_more(feed, read, error);
     if (status != ROTARY_OK)
@@ -148,7 +147,7 @@ static rotary_status add_pages(struct text_feed *feed, struct text_bytes *text, 
     return wiki_dump_feed(feed->dump, read, feed->ended, text, error);
 }
 
-rotary_status text_feed_add(struct text_feed *feed, struct text_bytes *text, bool *more, rotary_error *error)
+rotary_status text_feed_add(struct text_feed *feed, struct text_buffer *text, bool *more, rotary_error *error)
 {
     if (feed->format == TEXT_WIKI)
         return add_pages(feed, text, more, error);

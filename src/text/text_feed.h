@@ -7,7 +7,7 @@
 #define ROTARY_TEXT_TEXT_FEED_H
 
 #include "file/decompressed.h"
-#include "text/text_bytes.h"
+#include "text/text_buffer.h"
 #include "text/wiki_dump.h"
 
 enum text_format {
@@ -25,10 +25,10 @@ struct text_feed {
     const char *path, *field; /* borrowed */
     enum text_format format;
     struct decompressed file;
-    struct text_bytes read; /* of the file, not yet taken */
-    int64_t lines;          /* taken */
-    bool ended;             /* the file is read */
-    struct wiki_dump *dump; /* of TEXT_WIKI */
+    struct text_buffer read; /* of the file, not yet taken */
+    int64_t lines;           /* taken */
+    bool ended;              /* the file is read */
+    struct wiki_dump *dump;  /* of TEXT_WIKI */
 };
 
 /* The name of the text in an object: "text" in the place of NULL. */
@@ -39,7 +39,7 @@ ROTARY_CHECKED rotary_status text_feed_open(struct text_feed *feed, const char *
                                             rotary_error *error);
 /* Adds some of the text, a record at most, or some articles; *more is false at the end. ROTARY_BAD_FILE, with
  * file and line, for what is no object or has no such field. */
-ROTARY_CHECKED rotary_status text_feed_add(struct text_feed *feed, struct text_bytes *text, bool *more,
+ROTARY_CHECKED rotary_status text_feed_add(struct text_feed *feed, struct text_buffer *text, bool *more,
                                            rotary_error *error);
 void text_feed_close(struct text_feed *feed); /* also of one that could not be opened */
 

@@ -103,7 +103,7 @@ static rotary_status open_feed(struct text_sections *sections, rotary_error *err
 /* Reads on until there is as much text as decides where the next section ends. */
 static rotary_status feed_text(struct text_sections *sections, rotary_error *error)
 {
-    struct text_bytes *text = &sections->text;
+    struct text_buffer *text = &sections->text;
     rotary_status status = ROTARY_OK;
     while (status == ROTARY_OK && sections->more && text->count - text->first < 2 * TEXT_SECTION_BYTES + 3)
         status = text_feed_add(&sections->feed, text, &sections->more, error);
@@ -142,7 +142,7 @@ static rotary_status next_fed(struct text_sections *sections, struct text_sectio
         status = feed_text(sections, error);
     if (status != ROTARY_OK)
         return status;
-    struct text_bytes *text = &sections->text;
+    struct text_buffer *text = &sections->text;
     const char *begin = text->bytes + text->first;
     const enum document_boundary boundary =
         sections->feed.format == TEXT_PLAIN ? sections->boundary : DOCUMENT_RECORD;
@@ -195,7 +195,7 @@ void text_sections_close(struct text_sections *sections)
     text_sections_release(sections);
     if (sections->fed)
         text_feed_close(&sections->feed);
-    text_bytes_free(&sections->text);
+    text_buffer_free(&sections->text);
     free(sections->maps);
     free(sections->copies);
     *sections = (struct text_sections){.at = -1};

@@ -28,9 +28,9 @@ struct text_sections {
     /* Any other file. */
     struct text_feed feed;
     bool fed, more;
-    struct text_bytes text; /* that is in no section yet */
-    int64_t consumed;       /* bytes of the file that were read for it */
-    char **copies;          /* the sections */
+    struct text_buffer text; /* that is in no section yet */
+    int64_t consumed;        /* bytes of the file that were read for it */
+    char **copies;           /* the sections */
     int64_t copy_count, copy_capacity;
 };
 

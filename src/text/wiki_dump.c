@@ -22,9 +22,9 @@ struct wiki_dump {
     struct xml *xml;
     struct xml_handler handler;
     enum field field; /* that is being read */
-    struct text_bytes parts[FIELDS];
+    struct text_buffer parts[FIELDS];
     bool page, redirect;
-    struct text_bytes *out;
+    struct text_buffer *out;
 };
 
 /* ---- a page ---- */
@@ -39,18 +39,18 @@ static void begin_page(struct wiki_dump *dump)
 
 static bool is_article(const struct wiki_dump *dump)
 {
-    const struct text_bytes *space = &dump->parts[NAMESPACE];
+    const struct text_buffer *space = &dump->parts[NAMESPACE];
     return !dump->redirect && (space->count == 0 || (space->count == 1 && space->bytes[0] == '0'));
 }
 
 /* Appends title and text, unless the text has nothing but mark-up. */
 static rotary_status end_page(struct wiki_dump *dump, rotary_error *error)
 {
-    const struct text_bytes *title = &dump->parts[TITLE], *text = &dump->parts[TEXT];
+    const struct text_buffer *title = &dump->parts[TITLE], *text = &dump->parts[TEXT];
     dump->page = false;
     if (!is_article(dump) || text->count == 0)
         return ROTARY_OK;
-    rotary_status status = text_bytes_reserve(dump->out, title->count + text->count + 3, dump->path, error);
+    rotary_status status = text_buffer_reserve(dump->out, title->count + text->count + 3, error);
     if (status != ROTARY_OK)
         return status;
     char *begin = dump->out->bytes + dump->out->count, *at = begin;
@@ -103,13 +103,13 @@ static rotary_status add_text(void *argument, const char *bytes, size_t count, r
     struct wiki_dump *dump = argument;
     if (dump->field == NO_FIELD)
         return ROTARY_OK;
-    struct text_bytes *part = &dump->parts[dump->field];
+    struct text_buffer *part = &dump->parts[dump->field];
     const int64_t max = fields[dump->field].max;
     if (part->count + (int64_t)count > max)
         return rotary_fail(error, ROTARY_BAD_FILE,
                            "%.350s, line %lld: \"%s\" has more than %lld bytes, the maximum", dump->path,
                            xml_line(dump->xml), fields[dump->field].name, (long long)max);
-    return text_bytes_append(part, bytes, (int64_t)count, dump->path, error);
+    return text_buffer_append(part, bytes, (int64_t)count, error);
 }
 
 /* ---- reading ---- */
@@ -129,8 +129,8 @@ rotary_status wiki_dump_create(struct wiki_dump **out, const char *path, rotary_
     return status;
 }
 
-rotary_status wiki_dump_feed(struct wiki_dump *dump, const struct text_bytes *bytes, bool last,
-                             struct text_bytes *text, rotary_error *error)
+rotary_status wiki_dump_feed(struct wiki_dump *dump, const struct text_buffer *bytes, bool last,
+                             struct text_buffer *text, rotary_error *error)
 {
     dump->out = text;
     return xml_feed(dump->xml, bytes->bytes + bytes->first, (size_t)(bytes->count - bytes->first), last,
@@ -142,7 +142,7 @@ void wiki_dump_destroy(struct wiki_dump *dump)
     if (!dump)
         return;
     for (int i = 0; i < FIELDS; i++)
-        text_bytes_free(&dump->parts[i]);
+        text_buffer_free(&dump->parts[i]);
     xml_destroy(dump->xml);
     free(dump);
 }

@@ -5,7 +5,7 @@
 #ifndef ROTARY_TEXT_WIKI_DUMP_H
 #define ROTARY_TEXT_WIKI_DUMP_H
 
-#include "text/text_bytes.h"
+#include "text/text_buffer.h"
 
 #include <stdbool.h>
 
@@ -20,8 +20,8 @@ ROTARY_CHECKED rotary_status wiki_dump_create(struct wiki_dump **dump, const cha
  * ROTARY_BAD_FILE, with file and line, for what is no XML or no such dump, and for a page of more than
  * TEXT_PAGE_BYTES. */
 enum { TEXT_PAGE_BYTES = 1 << 26 };
-ROTARY_CHECKED rotary_status wiki_dump_feed(struct wiki_dump *dump, const struct text_bytes *bytes, bool last,
-                                            struct text_bytes *text, rotary_error *error);
+ROTARY_CHECKED rotary_status wiki_dump_feed(struct wiki_dump *dump, const struct text_buffer *bytes,
+                                            bool last, struct text_buffer *text, rotary_error *error);
 void wiki_dump_destroy(struct wiki_dump *dump); /* NULL is allowed */
 
 #endif

@@ -187,7 +187,7 @@ static enum compression compression_found(const char *path)
 }
 
 /* Articles are UTF-8, have text, and end with a zero byte each. */
-static void check_articles(const struct text_bytes *text)
+static void check_articles(const struct text_buffer *text)
 {
     for (int64_t at = text->first; at < text->count;) {
         const int64_t count = (int64_t)strlen(text->bytes + at);
@@ -202,7 +202,7 @@ static bool read_feed(const char *path, enum text_format format)
     enum { MAX_TEXT = 1 << 22 }; /* little is much, decompressed */
     rotary_error error = {0};
     struct text_feed feed;
-    struct text_bytes text = {.bytes = NULL};
+    struct text_buffer text = {0};
     bool more = true;
     int64_t total = 0;
     rotary_status status = text_feed_open(&feed, path, format, compression_found(path), "text", &error);
@@ -219,7 +219,7 @@ static bool read_feed(const char *path, enum text_format format)
             check_articles(&text);
         text.first = text.count;
     }
-    text_bytes_free(&text);
+    text_buffer_free(&text);
     text_feed_close(&feed);
     return !fuzz_refused(status, &error);
 }

@@ -122,7 +122,7 @@ static const char articles[] = "One & two\n\nOne is Bär.|Two\n\nnew\n\ntext|";
 static char *read_dump(const char *path, rotary_error *error)
 {
     struct text_feed feed;
-    struct text_bytes text = {.bytes = NULL};
+    struct text_buffer text = {0};
     enum compression compression;
     bool more = true;
     CHECK_INT(text_format_of(path, &compression), TEXT_WIKI);
@@ -132,13 +132,13 @@ static char *read_dump(const char *path, rotary_error *error)
     text_feed_close(&feed);
     if (status != ROTARY_OK) {
         CHECK_INT(error->status, status);
-        text_bytes_free(&text);
+        text_buffer_free(&text);
         return NULL;
     }
     char *all = calloc((size_t)text.count + 1, 1);
     for (int64_t i = text.first; all && i < text.count; i++)
         all[i] = text.bytes[i] == '\0' ? '|' : text.bytes[i];
-    text_bytes_free(&text);
+    text_buffer_free(&text);
     return all;
 }
 
