@@ -202,7 +202,7 @@ static rotary_status generate_all(struct generation *generation, rotary_error *e
 static json_t *continuation_json(const struct continuation *of)
 {
     return json_pack("{s:s, s:s%, s:I, s:I, s:s}", "prompt", of->prompt, "generated",
-                     of->bytes > 0 ? of->text : "", (size_t)of->bytes, "prompt_tokens",
+                     of->text.count > 0 ? of->text.bytes : "", (size_t)of->text.count, "prompt_tokens",
                      (json_int_t)of->length, "tokens", (json_int_t)of->count, "finish",
                      continuation_finish_names[of->finish]);
 }
@@ -211,11 +211,11 @@ static json_t *continuation_json(const struct continuation *of)
 static void print_line(const struct continuation *of)
 {
     fputs(of->prompt, stdout);
-    for (int64_t i = 0; i < of->bytes; i++)
-        if (of->text[i] == '\n')
+    for (int64_t i = 0; i < of->text.count; i++)
+        if (of->text.bytes[i] == '\n')
             fputs("\\n", stdout);
         else
-            putchar(of->text[i]);
+            putchar(of->text.bytes[i]);
     putchar('\n');
 }
 

@@ -64,23 +64,12 @@ rotary_status continuation_reserve(struct continuation *continuation, int64_t ma
 static rotary_status show(struct continuation *continuation, const char *text, int64_t bytes,
                           rotary_error *error)
 {
-    int64_t wanted = continuation->bytes + bytes;
-    if (bytes == 0)
-        return ROTARY_OK;
-    if (wanted > continuation->capacity) {
-        char *larger = realloc(continuation->text, 2 * (size_t)wanted);
-        if (!larger)
-            return fail_memory(error);
-        continuation->text = larger;
-        continuation->capacity = 2 * wanted;
-    }
-    memcpy(continuation->text + continuation->bytes, text, (size_t)bytes);
-    continuation->bytes = wanted;
-    if (continuation->config->streamed) {
+    rotary_status status = text_buffer_append(&continuation->text, text, bytes, error);
+    if (status == ROTARY_OK && bytes > 0 && continuation->config->streamed) {
         fwrite(text, 1, (size_t)bytes, stdout);
         fflush(stdout); /* main reports what stdout cannot take */
     }
-    return ROTARY_OK;
+    return status;
 }
 
 /* Reads text up to a stop string. */
@@ -139,7 +128,7 @@ void continuation_free(struct continuation *continuation)
     free(continuation->prompt);
     free(continuation->tokens);
     free(continuation->generated);
-    free(continuation->text);
+    text_buffer_free(&continuation->text);
     token_stream_free(&continuation->stream);
     stop_strings_free(&continuation->stop);
     *continuation = (struct continuation){0};

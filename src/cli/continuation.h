@@ -29,8 +29,8 @@ struct continuation {
     int64_t length, max_new_tokens;
     struct token_stream stream;
     struct stop_strings stop;
-    char *text;                     /* of the continuation, without a zero byte; owned */
-    int64_t bytes, capacity, count; /* of the text; count: new tokens */
+    struct text_buffer text; /* of the continuation, without a zero byte */
+    int64_t count;           /* new tokens */
     enum continuation_finish finish;
     rotary_status status; /* of reading a token, with its error: the sequence ends where it fails */
     rotary_error error;

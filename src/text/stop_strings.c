@@ -3,7 +3,6 @@
 
 #include "base/fail.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 void stop_strings_start(struct stop_strings *stop, const char *const *strings, int count)
@@ -13,7 +12,7 @@ void stop_strings_start(struct stop_strings *stop, const char *const *strings, i
 
 void stop_strings_free(struct stop_strings *stop)
 {
-    free(stop->text);
+    text_buffer_free(&stop->text);
     *stop = (struct stop_strings){0};
 }
 
@@ -45,53 +44,35 @@ static int64_t count_held(const struct stop_strings *stop, const char *text, int
     return held;
 }
 
-/* Drops what was shown, and appends to what is held back. */
-static rotary_status append(struct stop_strings *stop, const char *text, int64_t bytes, rotary_error *error)
-{
-    int64_t held = stop->end - stop->begin, wanted = held + bytes;
-    if (held > 0)
-        memmove(stop->text, stop->text + stop->begin, (size_t)held);
-    stop->begin = 0;
-    stop->end = held;
-    if (wanted > stop->capacity) {
-        char *larger = realloc(stop->text, (size_t)wanted);
-        if (!larger)
-            return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a text with stop strings");
-        stop->text = larger;
-        stop->capacity = wanted;
-    }
-    if (bytes > 0)
-        memcpy(stop->text + held, text, (size_t)bytes);
-    stop->end = wanted;
-    return ROTARY_OK;
-}
-
 rotary_status stop_strings_read(struct stop_strings *stop, const char *text, int64_t bytes,
                                 const char **shown, int64_t *shown_bytes, rotary_error *error)
 {
+    struct text_buffer *held = &stop->text;
+    const int64_t read = held->count - held->first;
+    rotary_status status = stop->found >= 0 ? ROTARY_OK : text_buffer_append(held, text, bytes, error);
+    *shown = held->bytes + held->first;
     *shown_bytes = 0;
-    int64_t held = stop->end - stop->begin;
-    rotary_status status = stop->found >= 0 ? ROTARY_OK : append(stop, text, bytes, error);
-    *shown = stop->text;
     if (status != ROTARY_OK || stop->found >= 0)
         return status;
     /* No string ends in what was held back: that was read before. */
-    for (int64_t end = held + 1; end <= stop->end; end++) {
-        int64_t length = find_end(stop, stop->text, end, &stop->found);
+    const int64_t count = held->count - held->first;
+    for (int64_t end = read + 1; end <= count; end++) {
+        int64_t length = find_end(stop, *shown, end, &stop->found);
         if (length == 0)
             continue;
         *shown_bytes = end - length;
-        stop->begin = stop->end;
+        held->first = held->count;
         return ROTARY_OK;
     }
-    stop->begin = stop->end - count_held(stop, stop->text, stop->end);
-    *shown_bytes = stop->begin;
+    *shown_bytes = count - count_held(stop, *shown, count);
+    held->first += *shown_bytes;
     return ROTARY_OK;
 }
 
 void stop_strings_end(struct stop_strings *stop, const char **shown, int64_t *shown_bytes)
 {
-    *shown = stop->text ? stop->text + stop->begin : NULL;
-    *shown_bytes = stop->end - stop->begin;
-    stop->begin = stop->end;
+    struct text_buffer *held = &stop->text;
+    *shown = held->bytes + held->first;
+    *shown_bytes = held->count - held->first;
+    held->first = held->count;
 }

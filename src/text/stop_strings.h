@@ -6,16 +6,15 @@
 #ifndef ROTARY_TEXT_STOP_STRINGS_H
 #define ROTARY_TEXT_STOP_STRINGS_H
 
-#include <rotary/status.h>
+#include "text/text_buffer.h"
 
 #include <stdbool.h>
 
 struct stop_strings {
     const char *const *strings; /* [count], borrowed; none is empty */
     int count;
-    int found;  /* the string that ended the text; -1: none */
-    char *text; /* what was shown last, then what is held back from `begin` on; owned */
-    int64_t begin, end, capacity;
+    int found;               /* the string that ended the text; -1: none */
+    struct text_buffer text; /* what is held back, behind what was shown last */
 };
 
 /* A text of which nothing was read. */

@@ -30,7 +30,7 @@ void token_stream_start(struct token_stream *stream, const struct tokenizer *tok
 
 void token_stream_free(struct token_stream *stream)
 {
-    free(stream->text);
+    text_buffer_free(&stream->text);
     *stream = (struct token_stream){0};
 }
 
@@ -46,19 +46,6 @@ static bool is_incomplete(const char *text, int64_t bytes)
         return back < length || (back == 3 && memcmp(text + bytes - 3, "\xef\xbf\xbd", 3) == 0);
     }
     return false;
-}
-
-/* Room for the text of the window, and for what replaces bytes that are not UTF-8 in it. */
-static rotary_status reserve(struct token_stream *stream, int64_t bytes, rotary_error *error)
-{
-    if (bytes <= stream->capacity)
-        return ROTARY_OK;
-    char *text = realloc(stream->text, (size_t)bytes);
-    if (!text)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the text of a token");
-    stream->text = text;
-    stream->capacity = bytes;
-    return ROTARY_OK;
 }
 
 /* Replaces what is not UTF-8. */
@@ -81,16 +68,13 @@ static rotary_status show(struct token_stream *stream, int64_t begin, int64_t en
 {
     char *mended = NULL;
     int64_t count = 0;
-    *text = (struct token_text){stream->text, 0};
+    *text = (struct token_text){stream->text.bytes, 0};
     if (begin >= end)
         return ROTARY_OK;
-    rotary_status status = mend(stream->text + begin, end - begin, &mended, &count, error);
+    rotary_status status = mend(stream->text.bytes + begin, end - begin, &mended, &count, error);
     if (status == ROTARY_OK)
-        status = reserve(stream, count, error);
-    if (status == ROTARY_OK) {
-        memcpy(stream->text, mended, (size_t)count);
-        *text = (struct token_text){stream->text, count};
-    }
+        status = text_buffer_append(&stream->text, mended, count, error);
+    *text = (struct token_text){stream->text.bytes, stream->text.count};
     free(mended);
     return status;
 }
@@ -109,7 +93,7 @@ static void forget_old_tokens(struct token_stream *stream)
  * waiting as a character has bytes, it is not the first of them that is incomplete. */
 static int64_t count_complete(const struct token_stream *stream, int64_t before, int64_t bytes)
 {
-    if (bytes <= before || !is_incomplete(stream->text + before, bytes - before))
+    if (bytes <= before || !is_incomplete(stream->text.bytes + before, bytes - before))
         return stream->count;
     return stream->count - stream->shown < MAX_WAITING ? stream->shown : stream->shown + 1;
 }
@@ -119,16 +103,17 @@ static rotary_status show_new(struct token_stream *stream, bool all, struct toke
                               rotary_error *error)
 {
     const struct tokenizer *tokenizer = stream->tokenizer;
-    *text = (struct token_text){stream->text, 0};
+    *text = (struct token_text){stream->text.bytes, 0};
     int64_t before = tokenizer_decode(tokenizer, stream->window, stream->shown, NULL, 0),
             bytes = tokenizer_decode(tokenizer, stream->window, stream->count, NULL, 0);
-    rotary_status status = reserve(stream, bytes + 1, error);
+    stream->text.count = 0;
+    rotary_status status = text_buffer_reserve(&stream->text, bytes + 1, error);
     if (status != ROTARY_OK)
         return status;
-    tokenizer_decode(tokenizer, stream->window, stream->count, stream->text, bytes + 1);
+    tokenizer_decode(tokenizer, stream->window, stream->count, stream->text.bytes, bytes + 1);
     int64_t complete = all ? stream->count : count_complete(stream, before, bytes);
     if (complete < stream->count)
-        bytes = tokenizer_decode(tokenizer, stream->window, complete, stream->text, bytes + 1);
+        bytes = tokenizer_decode(tokenizer, stream->window, complete, stream->text.bytes, bytes + 1);
     stream->shown = complete;
     forget_old_tokens(stream);
     return show(stream, before, bytes, text, error);

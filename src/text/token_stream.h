@@ -7,6 +7,7 @@
 #ifndef ROTARY_TEXT_TOKEN_STREAM_H
 #define ROTARY_TEXT_TOKEN_STREAM_H
 
+#include "text/text_buffer.h"
 #include "text/tokenizer.h"
 
 /* Tokens that are decoded together with the next one, at most. */
@@ -16,8 +17,7 @@ struct token_stream {
     const struct tokenizer *tokenizer;   /* borrowed */
     int32_t window[TOKEN_STREAM_WINDOW]; /* the last tokens */
     int64_t count, shown;                /* in the window; those of them whose text was shown */
-    char *text;                          /* of the last call, of `capacity` bytes; owned */
-    int64_t capacity;
+    struct text_buffer text;             /* of the last call */
 };
 
 /* A stream that continues a text of `count` tokens: what comes between two tokens, such as the space between
