@@ -4,59 +4,48 @@
  * texts.
  */
 #include "base/fail.h"
-#include "base/integer.h"
 #include "task/classification.h"
 #include "task/vocabulary_files.h"
+#include "text/text_buffer.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- made from the training texts ---- */
 
 /* The texts, each with "\n" behind it. */
 struct joined {
-    char *bytes;
-    int64_t count, capacity;
-    struct text_line *lines; /* in `bytes` once all are there; before: without a place */
+    struct text_buffer text;
+    struct text_line *lines; /* in `text` once all are there; before: without a place */
     int64_t line_count;
 };
 
-static bool add_text(struct joined *joined, const struct text_line *text)
+static rotary_status add_text(struct joined *joined, const struct text_line *text, rotary_error *error)
 {
-    const int64_t wanted = joined->count + text->count + 1;
-    if (wanted > joined->capacity) {
-        char *bytes = realloc(joined->bytes, (size_t)(2 * wanted));
-        if (!bytes)
-            return false;
-        joined->bytes = bytes;
-        joined->capacity = 2 * wanted;
-    }
-    memcpy(joined->bytes + joined->count, text->bytes, (size_t)text->count);
-    joined->bytes[wanted - 1] = '\n';
     joined->lines[joined->line_count++].count = text->count;
-    joined->count = wanted;
-    return true;
+    rotary_status status = text_buffer_append(&joined->text, text->bytes, text->count, error);
+    return status == ROTARY_OK ? text_buffer_append(&joined->text, "\n", 1, error) : status;
 }
 
-static bool join_texts(struct joined *joined, const struct labelled_corpus *corpus)
+static rotary_status join_texts(struct joined *joined, const struct labelled_corpus *corpus,
+                                rotary_error *error)
 {
     const int64_t examples = corpus->counts[TASK_TRAINING];
     joined->lines = calloc(LABELLED_MAX_TEXTS * (size_t)examples + 1, sizeof *joined->lines);
     if (!joined->lines)
-        return false;
-    for (int64_t i = 0; i < examples; i++) {
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for text");
+    rotary_status status = ROTARY_OK;
+    for (int64_t i = 0; i < examples && status == ROTARY_OK; i++) {
         struct text_line texts[LABELLED_MAX_TEXTS];
         const int count = labelled_texts(corpus, &corpus->examples[TASK_TRAINING][i], texts);
-        for (int j = 0; j < count; j++)
-            if (!add_text(joined, &texts[j]))
-                return false;
+        for (int j = 0; j < count && status == ROTARY_OK; j++)
+            status = add_text(joined, &texts[j], error);
     }
-    const char *at = joined->bytes;
-    for (int64_t i = 0; i < joined->line_count; i++) {
+    const char *at = joined->text.bytes;
+    for (int64_t i = 0; i < joined->line_count && status == ROTARY_OK; i++) {
         joined->lines[i].bytes = at;
         at += joined->lines[i].count + 1;
     }
-    return true;
+    return status;
 }
 
 static rotary_status make_pieces(struct task *task, const struct joined *joined, rotary_error *error)
@@ -77,15 +66,13 @@ static rotary_status make(struct task *task, const struct labelled_corpus *corpu
                                        .punctuation = true,
                                        .characters = options->tokenizer == CLASSIFICATION_CHARACTERS};
     struct joined joined = {0};
-    rotary_status status = join_texts(&joined, corpus)
-                               ? ROTARY_OK
-                               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for text");
+    rotary_status status = join_texts(&joined, corpus, error);
     if (status == ROTARY_OK && options->tokenizer == CLASSIFICATION_SENTENCEPIECE)
         status = make_pieces(task, &joined, error);
     else if (status == ROTARY_OK)
-        status = words_configured_create(&task->tokenizer, joined.bytes ? joined.bytes : "", joined.count,
-                                         &words, error);
-    free(joined.bytes);
+        status = words_configured_create(&task->tokenizer, joined.text.bytes ? joined.text.bytes : "",
+                                         joined.text.count, &words, error);
+    text_buffer_free(&joined.text);
     free(joined.lines);
     return status;
 }

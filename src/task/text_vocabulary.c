@@ -2,9 +2,9 @@
 #include "task/text_vocabulary.h"
 
 #include "base/fail.h"
-#include "base/integer.h"
 #include "file/file.h"
 #include "task/vocabulary_files.h"
+#include "text/text_buffer.h"
 #include "text/text_sections.h"
 #include "text/utf8.h"
 
@@ -12,14 +12,13 @@
 #include <string.h>
 
 /* A vocabulary is made from so much text. Of more, lines are taken that are spread over all of it. */
-enum { SAMPLE_BYTES = 16 << 20, FIRST_BYTES = 1 << 16 };
+enum { SAMPLE_BYTES = 16 << 20 };
 
 /* ---- a sample of the training text ---- */
 
 /* Lines, each with "\n" behind it. */
 struct sample {
-    char *bytes;
-    int64_t count, capacity;
+    struct text_buffer text;
     int64_t lines;
     double seen;   /* bytes of the files that were read, ... */
     int64_t total; /* ... and all of them */
@@ -28,26 +27,17 @@ struct sample {
 
 static rotary_status add_line(struct sample *sample, struct text_line line, rotary_error *error)
 {
-    const int64_t wanted = sample->count + line.count + 1;
-    if (wanted > sample->capacity) {
-        const int64_t capacity = max_i64(max_i64(2 * sample->capacity, FIRST_BYTES), wanted);
-        char *bytes = realloc(sample->bytes, (size_t)capacity);
-        if (!bytes)
-            return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for text");
-        sample->bytes = bytes;
-        sample->capacity = capacity;
-    }
-    memcpy(sample->bytes + sample->count, line.bytes, (size_t)line.count);
-    sample->count = wanted;
-    sample->bytes[wanted - 1] = '\n';
-    sample->lines++;
-    return ROTARY_OK;
+    rotary_status status = text_buffer_append(&sample->text, line.bytes, line.count, error);
+    if (status == ROTARY_OK)
+        status = text_buffer_append(&sample->text, "\n", 1, error);
+    sample->lines += status == ROTARY_OK;
+    return status;
 }
 
 /* Whether the sample has less of what is read than its share. */
 static bool takes_line(const struct sample *sample)
 {
-    return (double)sample->count * (double)sample->total < sample->seen * SAMPLE_BYTES;
+    return (double)sample->text.count * (double)sample->total < sample->seen * SAMPLE_BYTES;
 }
 
 static rotary_status measure_file(struct sample *sample, const char *path, rotary_error *error)
@@ -135,7 +125,7 @@ static rotary_status sample_made(struct sample *sample, const struct text_corpus
     for (int64_t i = 0; i < made_document_count(options, TASK_TRAINING) && status == ROTARY_OK; i++) {
         char text[MADE_DOCUMENT_BYTES];
         const int64_t bytes = made_document(TASK_TRAINING, i, text);
-        if (sample->count < SAMPLE_BYTES)
+        if (sample->text.count < SAMPLE_BYTES)
             status = add_line(sample, (struct text_line){text, bytes}, error);
     }
     return status;
@@ -156,9 +146,9 @@ static rotary_status make_pieces(struct task *task, const struct text_vocabulary
     struct text_line *lines = calloc((size_t)sample->lines + 1, sizeof *lines);
     if (!lines)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for text");
-    const char *at = sample->bytes;
+    const char *at = sample->text.bytes, *const last = at + sample->text.count;
     for (int64_t i = 0; i < sample->lines; i++) {
-        const char *end = memchr(at, '\n', (size_t)(sample->bytes + sample->count - at));
+        const char *end = memchr(at, '\n', (size_t)(last - at));
         lines[i] = (struct text_line){at, end - at};
         at = end + 1;
     }
@@ -183,9 +173,9 @@ static rotary_status make(struct task *task, const struct text_vocabulary_call *
     if (status == ROTARY_OK && options->tokenizer == TEXT_SENTENCEPIECE)
         status = make_pieces(task, call, &sample, error);
     else if (status == ROTARY_OK)
-        status = words_configured_create(&task->tokenizer, sample.bytes ? sample.bytes : "", sample.count,
-                                         &words, error);
-    free(sample.bytes);
+        status = words_configured_create(&task->tokenizer, sample.text.bytes ? sample.text.bytes : "",
+                                         sample.text.count, &words, error);
+    text_buffer_free(&sample.text);
     return status;
 }
 

@@ -130,7 +130,7 @@ static rotary_status source_line(const struct task *task, const char *text, int6
     rotary_status status = translation_append(task_options(&task->config, TASK_TRANSLATION),
                                               (struct text_line){text, bytes}, &buffer, error);
     if (status != ROTARY_OK) {
-        free(buffer.bytes);
+        text_buffer_free(&buffer);
         return status;
     }
     buffer.bytes[buffer.count] = '\0';

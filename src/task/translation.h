@@ -7,6 +7,7 @@
 
 #include "file/file.h"
 #include "task/kind.h"
+#include "text/text_buffer.h"
 #include "text/text_lines.h"
 
 enum translation_tokenizer { TRANSLATION_WORDS, TRANSLATION_SENTENCEPIECE };
@@ -26,11 +27,6 @@ struct translation_options {
 
 /* ---- text ---- */
 
-/* A text that grows. Zeroed: empty. */
-struct text_buffer {
-    char *bytes; /* the caller frees it */
-    int64_t count, capacity;
-};
 /* Appends a line as tokenizers read it, in lower case if so configured, and has room for a byte more. */
 ROTARY_CHECKED rotary_status translation_append(const struct translation_options *options,
                                                 struct text_line line, struct text_buffer *buffer,

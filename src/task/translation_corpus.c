@@ -264,7 +264,7 @@ rotary_status corpus_split_create(struct corpus_split *split, const struct task 
         status = add_line(split, &encoder, line, which == TASK_TRAINING, error);
     if (status == ROTARY_OK)
         status = check_examples(split, which, task->config.sequence_length, error);
-    free(encoder.line.bytes);
+    text_buffer_free(&encoder.line);
     for (int side = 0; side < TRANSLATION_SIDES; side++)
         free(encoder.lists[side].tokens);
     if (status != ROTARY_OK)

@@ -3,7 +3,6 @@
  * The vocabularies of the task translation, made from its training text or loaded from a run's folder.
  */
 #include "base/fail.h"
-#include "base/integer.h"
 #include "file/file.h"
 #include "task/translation.h"
 #include "task/vocabulary_files.h"
@@ -11,33 +10,13 @@
 #include "text/unicode.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-enum { FIRST_BYTES = 1 << 10 };
 
 /* ---- text ---- */
 
-static rotary_status reserve(struct text_buffer *buffer, int64_t wanted, rotary_error *error)
-{
-    if (buffer->count + wanted <= buffer->capacity)
-        return ROTARY_OK;
-    const int64_t capacity = max_i64(max_i64(2 * buffer->capacity, FIRST_BYTES), buffer->count + wanted);
-    char *bytes = realloc(buffer->bytes, (size_t)capacity);
-    if (!bytes)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for text");
-    buffer->bytes = bytes;
-    buffer->capacity = capacity;
-    return ROTARY_OK;
-}
-
 static rotary_status append(struct text_buffer *buffer, struct text_line line, rotary_error *error)
 {
-    rotary_status status = reserve(buffer, line.count + 1, error);
-    if (status != ROTARY_OK)
-        return status;
-    memcpy(buffer->bytes + buffer->count, line.bytes, (size_t)line.count);
-    buffer->count += line.count;
-    return ROTARY_OK;
+    rotary_status status = text_buffer_reserve(buffer, line.count + 1, error);
+    return status == ROTARY_OK ? text_buffer_append(buffer, line.bytes, line.count, error) : status;
 }
 
 rotary_status translation_append(const struct translation_options *options, struct text_line line,
@@ -88,7 +67,7 @@ static rotary_status prepare(struct prepared *prepared, const struct translation
 
 static void free_prepared(struct prepared *prepared)
 {
-    free(prepared->text.bytes);
+    text_buffer_free(&prepared->text);
     free(prepared->begins);
 }
 
