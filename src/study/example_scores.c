@@ -184,7 +184,7 @@ static rotary_status read_run(struct reading *reading, const struct record *reco
                               rotary_error *error)
 {
     struct answers *answers = &reading->systems[reading->system_count];
-    struct table table = {.bytes = NULL};
+    struct table table = {0};
     char path[FILE_PATH_BYTES];
     if (!answers_allocate(answers, reading->corpus.classes == 0, reading->corpus.counts[reading->split]))
         return fail_memory(error);

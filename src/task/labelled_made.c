@@ -55,23 +55,7 @@ static bool reverse_words(struct sentence *sentence, uint32_t length, uint32_t p
     return reverse_run(sentence, words, 1 + (int)(place % (uint32_t)(inner - count + 1)), count);
 }
 
-static bool add_field(struct table *table, int64_t *capacity, int64_t field, const char *text, int64_t count)
-{
-    const int64_t begin = table->begins[field], end = begin + count + 1;
-    if (end > *capacity) {
-        char *bytes = realloc(table->bytes, (size_t)(2 * end));
-        if (!bytes)
-            return false;
-        table->bytes = bytes;
-        *capacity = 2 * end;
-    }
-    memcpy(table->bytes + begin, text, (size_t)count);
-    table->bytes[end - 1] = '\0';
-    table->begins[field + 1] = end;
-    return true;
-}
-
-static bool add_row(struct table *table, int64_t *capacity, enum task_split split, int64_t row)
+static rotary_status add_row(struct table *table, enum task_split split, int64_t row, rotary_error *error)
 {
     static const char *const labels[] = {"in order", "reversed"};
     const struct rotary_random_key key = {.stream = ROTARY_STREAM_LABEL, .step = (uint32_t)split};
@@ -81,22 +65,26 @@ static bool add_row(struct table *table, int64_t *capacity, enum task_split spli
     rotary_random_block(key, (uint64_t)row, numbers);
     const char *label = labels[numbers[0] % 2 == 0 && reverse_words(&english, numbers[1], numbers[2])];
     table->lines[row] = row + 1;
-    return add_field(table, capacity, 2 * row, label, (int64_t)strlen(label)) &&
-           add_field(table, capacity, 2 * row + 1, english.text, english.length);
+    rotary_status status =
+        table_append(table, 2 * row, (struct text_line){label, (int64_t)strlen(label)}, error);
+    return status == ROTARY_OK
+               ? table_append(table, 2 * row + 1, (struct text_line){english.text, english.length}, error)
+               : status;
 }
 
 rotary_status labelled_made(struct table *table, enum task_split split, int64_t count, rotary_error *error)
 {
     *table =
         (struct table){.path = "the made-up text", .rows = count, .columns = 2, .names = {"label", "text"}};
-    int64_t capacity = 0;
     table->begins = calloc(2 * (size_t)count + 1, sizeof *table->begins);
     table->lines = malloc(((size_t)count + 1) * sizeof *table->lines);
-    bool done = table->begins && table->lines;
-    for (int64_t row = 0; row < count && done; row++)
-        done = add_row(table, &capacity, split, row);
-    if (done)
-        return ROTARY_OK;
-    table_free(table);
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld sentences", (long long)count);
+    rotary_status status =
+        table->begins && table->lines
+            ? ROTARY_OK
+            : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld sentences", (long long)count);
+    for (int64_t row = 0; row < count && status == ROTARY_OK; row++)
+        status = add_row(table, split, row, error);
+    if (status != ROTARY_OK)
+        table_free(table);
+    return status;
 }

@@ -37,45 +37,33 @@ void made_pair(enum task_split split, int64_t index, struct sentence *german, st
 
 /* ---- whole splits ---- */
 
-static bool reserve(struct text_lines *lines, int64_t *capacity, int64_t wanted)
+static rotary_status append(struct text_lines *lines, const struct sentence *sentence, rotary_error *error)
 {
-    if (wanted <= *capacity)
-        return true;
-    const int64_t larger = 2 * wanted;
-    char *bytes = realloc(lines->bytes, (size_t)larger);
-    if (!bytes)
-        return false;
-    lines->bytes = bytes;
-    *capacity = larger;
-    return true;
-}
-
-static bool append(struct text_lines *lines, int64_t *capacity, const struct sentence *sentence)
-{
-    const int64_t used = lines->begins[lines->count], end = used + sentence->length + 1;
-    if (!reserve(lines, capacity, end))
-        return false;
-    memcpy(lines->bytes + used, sentence->text, (size_t)sentence->length + 1);
-    lines->begins[++lines->count] = end;
-    return true;
+    rotary_status status = text_buffer_append(&lines->text, sentence->text, sentence->length + 1, error);
+    lines->begins[++lines->count] = lines->text.count;
+    return status;
 }
 
 rotary_status made_corpus(enum task_split split, int64_t count, struct text_lines *german,
                           struct text_lines *english, rotary_error *error)
 {
     static const char path[] = "the made-up corpus";
-    int64_t german_bytes = 0, english_bytes = 0;
     *german = (struct text_lines){.path = path, .begins = calloc((size_t)count + 1, sizeof(int64_t))};
     *english = (struct text_lines){.path = path, .begins = calloc((size_t)count + 1, sizeof(int64_t))};
-    bool done = german->begins && english->begins;
-    for (int64_t i = 0; i < count && done; i++) {
+    rotary_status status = german->begins && english->begins
+                               ? ROTARY_OK
+                               : rotary_fail(error, ROTARY_OUT_OF_MEMORY,
+                                             "no memory for a corpus of %lld pairs", (long long)count);
+    for (int64_t i = 0; i < count && status == ROTARY_OK; i++) {
         struct sentence source, target;
         made_pair(split, i, &source, &target);
-        done = append(german, &german_bytes, &source) && append(english, &english_bytes, &target);
+        status = append(german, &source, error);
+        if (status == ROTARY_OK)
+            status = append(english, &target, error);
     }
-    if (done)
-        return ROTARY_OK;
-    text_lines_free(german);
-    text_lines_free(english);
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a corpus of %lld pairs", (long long)count);
+    if (status != ROTARY_OK) {
+        text_lines_free(german);
+        text_lines_free(english);
+    }
+    return status;
 }

@@ -107,7 +107,7 @@ rotary_status parallel_text_hash(const struct translation_options *options, enum
     for (int side = 0; side < TRANSLATION_SIDES; side++) {
         const struct text_lines *lines =
             &text.sides[side]; /* one after another, each with a zero behind it */
-        sides[side] = rotary_hash(lines->bytes, (uint64_t)lines->begins[lines->count]);
+        sides[side] = rotary_hash(lines->text.bytes, (uint64_t)lines->text.count);
     }
     *hash = rotary_hash(sides, sizeof sides);
     parallel_text_free(&text);

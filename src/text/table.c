@@ -15,7 +15,7 @@
 const char *const table_format_names[] = {"tsv", "csv", "jsonl", "auto", NULL};
 const char *const table_quoting_names[] = {"none", "double", "auto", NULL};
 
-enum { FIRST_BYTES = 1 << 16, FIRST_ROWS = 1 << 8, PLACE_BYTES = 160, REASON_BYTES = 320 };
+enum { FIRST_ROWS = 1 << 8, PLACE_BYTES = 160, REASON_BYTES = 320 };
 
 enum table_format table_format_of(const char *path)
 {
@@ -67,11 +67,20 @@ static rotary_status fail_memory(const struct table *table, rotary_error *error)
 
 /* ---- growing ---- */
 
+rotary_status table_append(struct table *table, int64_t field, struct text_line text, rotary_error *error)
+{
+    rotary_status status = text_buffer_append(&table->text, text.bytes, text.count, error);
+    if (status == ROTARY_OK)
+        status = text_buffer_append(&table->text, "", 1, error);
+    table->begins[field + 1] = table->text.count;
+    return status;
+}
+
 /* A table that is read. */
 struct reading {
     struct table *table;
     const struct table_request *request;
-    int64_t used, byte_capacity, row_capacity;
+    int64_t row_capacity;
 };
 
 /* Begins a row: has room for it. */
@@ -91,7 +100,7 @@ static rotary_status begin_row(struct reading *reading, int64_t line, rotary_err
         reading->row_capacity = capacity;
     }
     table->lines[table->rows] = line;
-    table->begins[table->rows * table->columns] = reading->used;
+    table->begins[table->rows * table->columns] = table->text.count;
     return ROTARY_OK;
 }
 
@@ -100,26 +109,13 @@ static rotary_status add_field(struct reading *reading, int column, struct text_
                                rotary_error *error)
 {
     struct table *table = reading->table;
-    const int64_t wanted = reading->used + field.count + 1;
-    if (wanted > reading->request->max_bytes)
+    if (table->text.count + field.count + 1 > reading->request->max_bytes)
         return rotary_fail(error, ROTARY_BAD_FILE,
                            "%s, line %lld: the wanted columns have more than %lld "
                            "bytes, the maximum",
                            table->path, (long long)table->lines[table->rows],
                            (long long)reading->request->max_bytes);
-    if (wanted > reading->byte_capacity) {
-        const int64_t capacity = max_i64(max_i64(2 * reading->byte_capacity, FIRST_BYTES), wanted);
-        char *bytes = realloc(table->bytes, (size_t)capacity);
-        if (!bytes)
-            return fail_memory(table, error);
-        table->bytes = bytes;
-        reading->byte_capacity = capacity;
-    }
-    memcpy(table->bytes + reading->used, field.bytes, (size_t)field.count);
-    table->bytes[wanted - 1] = '\0';
-    reading->used = wanted;
-    table->begins[table->rows * table->columns + column + 1] = wanted;
-    return ROTARY_OK;
+    return table_append(table, table->rows * table->columns + column, field, error);
 }
 
 /* ---- tsv and csv ---- */
@@ -358,7 +354,7 @@ rotary_status table_read(struct table *table, const struct table_request *reques
 struct text_line table_at(const struct table *table, int64_t row, int column)
 {
     const int64_t *begin = table->begins + row * table->columns + column;
-    return (struct text_line){table->bytes + begin[0], begin[1] - begin[0] - 1};
+    return (struct text_line){table->text.bytes + begin[0], begin[1] - begin[0] - 1};
 }
 
 bool table_number(struct text_line field, double *value)
@@ -374,7 +370,7 @@ bool table_number(struct text_line field, double *value)
 
 void table_free(struct table *table)
 {
-    free(table->bytes);
+    text_buffer_free(&table->text);
     free(table->begins);
     free(table->lines);
     *table = (struct table){0};

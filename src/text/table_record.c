@@ -7,12 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_BYTES = 1 << 12, FIRST_FIELDS = 1 << 5 };
-
-static rotary_status fail_memory(const struct record_reader *reader, rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", reader->lines.input.path);
-}
+enum { FIRST_FIELDS = 1 << 5 };
 
 rotary_status record_reader_open(struct record_reader *reader, const char *path, char separator, bool quoted,
                                  rotary_error *error)
@@ -24,45 +19,42 @@ rotary_status record_reader_open(struct record_reader *reader, const char *path,
 void record_reader_close(struct record_reader *reader)
 {
     text_reader_close(&reader->lines);
-    free(reader->bytes);
+    text_buffer_free(&reader->text);
     free(reader->ends);
-    reader->bytes = NULL;
     reader->ends = NULL;
 }
 
 struct text_line record_field(const struct record_reader *reader, int64_t field)
 {
     const int64_t begin = field > 0 ? reader->ends[field - 1] + 1 : 0;
-    return (struct text_line){reader->bytes + begin, reader->ends[field] - begin};
+    return (struct text_line){reader->text.bytes + begin, reader->ends[field] - begin};
 }
 
 /* Room for a line's text, an end of each of its fields and a line end more. */
 static rotary_status reserve(struct record_reader *reader, int64_t line_bytes, rotary_error *error)
 {
-    const int64_t bytes = reader->used + 2 * line_bytes + 2, fields = reader->count + line_bytes + 1;
-    if (bytes > reader->capacity) {
-        const int64_t capacity = max_i64(max_i64(2 * reader->capacity, FIRST_BYTES), bytes);
-        char *larger = realloc(reader->bytes, (size_t)capacity);
-        if (!larger)
-            return fail_memory(reader, error);
-        reader->bytes = larger;
-        reader->capacity = capacity;
-    }
+    const int64_t fields = reader->count + line_bytes + 1;
     if (fields > reader->end_capacity) {
         const int64_t capacity = max_i64(max_i64(2 * reader->end_capacity, FIRST_FIELDS), fields);
         int64_t *larger = realloc(reader->ends, (size_t)capacity * sizeof *larger);
         if (!larger)
-            return fail_memory(reader, error);
+            return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", reader->lines.input.path);
         reader->ends = larger;
         reader->end_capacity = capacity;
     }
-    return ROTARY_OK;
+    return text_buffer_reserve(&reader->text, 2 * line_bytes + 2, error);
+}
+
+/* Adds a byte that reserve() made room for. */
+static void put(struct record_reader *reader, char byte)
+{
+    reader->text.bytes[reader->text.count++] = byte;
 }
 
 static void end_field(struct record_reader *reader)
 {
-    reader->bytes[reader->used] = '\0';
-    reader->ends[reader->count++] = reader->used++;
+    reader->ends[reader->count++] = reader->text.count;
+    put(reader, '\0');
 }
 
 /* Takes the rest of a quoted field from `at` on; returns what follows its closing quote, or NULL where the
@@ -73,7 +65,7 @@ static const char *take_quoted(struct record_reader *reader, const char *at, con
         if (*at == '"' && (at + 1 == end || at[1] != '"'))
             return at + 1;
         at += *at == '"';
-        reader->bytes[reader->used++] = *at;
+        put(reader, *at);
     }
     return NULL;
 }
@@ -104,7 +96,7 @@ static rotary_status take_line(struct record_reader *reader, const struct text_l
                                    reader->separator == ',' ? "a comma" : "a tab");
         }
         for (; at < end && *at != reader->separator; at++)
-            reader->bytes[reader->used++] = *at;
+            put(reader, *at);
         end_field(reader);
         if (at++ == end)
             return ROTARY_OK;
@@ -116,7 +108,7 @@ static rotary_status take_line(struct record_reader *reader, const struct text_l
 static rotary_status check_open(const struct record_reader *reader, const struct text_line *line,
                                 rotary_error *error)
 {
-    if (line->bytes && reader->used <= TEXT_LINE_BYTES)
+    if (line->bytes && reader->text.count <= TEXT_LINE_BYTES)
         return ROTARY_OK;
     return rotary_fail(error, ROTARY_BAD_FILE,
                        "%s, line %lld, column %lld: the quote is not closed, wanted a \" %s",
@@ -127,7 +119,7 @@ static rotary_status check_open(const struct record_reader *reader, const struct
 rotary_status record_next(struct record_reader *reader, bool *more, rotary_error *error)
 {
     struct text_line line;
-    reader->used = reader->count = 0;
+    reader->text.count = reader->count = 0;
     do {
         rotary_status status = text_reader_next(&reader->lines, &line, error);
         if (status != ROTARY_OK)
@@ -141,7 +133,7 @@ rotary_status record_next(struct record_reader *reader, bool *more, rotary_error
             status = take_line(reader, &line, &open, error);
         if (status != ROTARY_OK || !open)
             return status;
-        reader->bytes[reader->used++] = '\n'; /* reserve() made room for it */
+        put(reader, '\n');
         status = text_reader_next(&reader->lines, &line, error);
         if (status == ROTARY_OK)
             status = check_open(reader, &line, error);

@@ -13,10 +13,9 @@ struct record_reader {
     char separator;
     bool quoted;
     /* The record read last. */
-    int64_t line;           /* on which it begins */
-    char *bytes;            /* its fields, without quotes, each with a zero byte behind it */
-    int64_t used, capacity; /* of `bytes` */
-    int64_t *ends;          /* [count] in `bytes`: of the zero bytes */
+    int64_t line;            /* on which it begins */
+    struct text_buffer text; /* its fields, without quotes, each with a zero byte behind it */
+    int64_t *ends;           /* [count] in `text`: of the zero bytes */
     int64_t count, end_capacity;
 };
 

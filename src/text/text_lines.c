@@ -2,6 +2,7 @@
 #include "text/text_lines.h"
 
 #include "base/fail.h"
+#include "base/integer.h"
 #include "text/utf8.h"
 
 #include <stdlib.h>
@@ -133,21 +134,16 @@ rotary_status text_reader_next(struct text_reader *reader, struct text_line *lin
 
 /* ---- whole files ---- */
 
-/* Room for `wanted` elements of `size` bytes in a block of *capacity elements, which doubles. False without
- * memory. */
-static bool grow(void *block, int64_t *capacity, int64_t wanted, size_t size)
+/* Room for a begin more. False without memory. */
+static bool grow_begins(struct text_lines *lines, int64_t *capacity)
 {
-    void *old;
-    memcpy(&old, block, sizeof old);
-    int64_t larger = *capacity;
-    while (larger < wanted)
-        larger *= 2;
-    if (larger == *capacity && old)
+    if (lines->count < *capacity)
         return true;
-    void *grown = realloc(old, (size_t)larger * size);
-    if (!grown)
+    const int64_t larger = max_i64(2 * *capacity, FIRST_LINES);
+    int64_t *begins = realloc(lines->begins, (size_t)larger * sizeof *begins);
+    if (!begins)
         return false;
-    memcpy(block, &grown, sizeof grown);
+    lines->begins = begins;
     *capacity = larger;
     return true;
 }
@@ -155,23 +151,23 @@ static bool grow(void *block, int64_t *capacity, int64_t wanted, size_t size)
 static rotary_status read_all(struct text_lines *lines, struct text_reader *reader, int64_t max_bytes,
                               rotary_error *error)
 {
-    int64_t byte_capacity = FIRST_BYTES, line_capacity = FIRST_LINES, used = 0;
+    int64_t capacity = 0;
     for (;;) {
         struct text_line line;
         rotary_status status = text_reader_next(reader, &line, error);
         if (status != ROTARY_OK)
             return status;
-        if (!grow(&lines->bytes, &byte_capacity, used + line.count + 1, 1) ||
-            !grow(&lines->begins, &line_capacity, lines->count + 1, sizeof *lines->begins))
+        if (!grow_begins(lines, &capacity))
             return fail_memory(lines->path, error);
-        lines->begins[lines->count] = used;
+        lines->begins[lines->count] = lines->text.count;
         if (!line.bytes)
             return ROTARY_OK;
-        if (used + line.count + 1 > max_bytes)
+        if (lines->text.count + line.count + 1 > max_bytes)
             return rotary_fail(error, ROTARY_BAD_FILE, "%s has more than %lld bytes of lines, the maximum",
                                lines->path, (long long)max_bytes);
-        memcpy(lines->bytes + used, line.bytes, (size_t)line.count + 1);
-        used += line.count + 1;
+        status = text_buffer_append(&lines->text, line.bytes, line.count + 1, error);
+        if (status != ROTARY_OK)
+            return status;
         lines->count++;
     }
 }
@@ -194,7 +190,7 @@ rotary_status text_lines_read(struct text_lines *lines, const char *path, int64_
 
 struct text_line text_lines_at(const struct text_lines *lines, int64_t line)
 {
-    return (struct text_line){lines->bytes + lines->begins[line],
+    return (struct text_line){lines->text.bytes + lines->begins[line],
                               lines->begins[line + 1] - lines->begins[line] - 1};
 }
 
@@ -209,7 +205,7 @@ rotary_status text_lines_check_aligned(const struct text_lines *first, const str
 
 void text_lines_free(struct text_lines *lines)
 {
-    free(lines->bytes);
+    text_buffer_free(&lines->text);
     free(lines->begins);
     *lines = (struct text_lines){0};
 }

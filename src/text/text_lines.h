@@ -9,6 +9,7 @@
 #define ROTARY_TEXT_TEXT_LINES_H
 
 #include "file/input.h"
+#include "text/text_buffer.h"
 
 #include <stdbool.h>
 
@@ -49,8 +50,8 @@ void text_reader_close(struct text_reader *reader); /* also of one that could no
 struct text_lines {
     const char *path; /* borrowed */
     int64_t count;
-    char *bytes;     /* the lines, each with a zero byte behind it */
-    int64_t *begins; /* [count + 1] in `bytes` */
+    struct text_buffer text; /* the lines, each with a zero byte behind it */
+    int64_t *begins;         /* [count + 1] in `text` */
 };
 
 /* Reads all lines of a file or a pipe, or of the standard input if `path` is NULL, of at most `max_bytes`

@@ -77,7 +77,7 @@ static bool read_translations(const char *path)
     if (lines && rows) {
         for (int64_t i = 0; i < file.count; i++)
             lines[i] = text_lines_at(&file, i);
-        uint64_t choice = rotary_hash(file.bytes, (uint64_t)file.begins[file.count]) >> 20; /* of options */
+        uint64_t choice = rotary_hash(file.text.bytes, (uint64_t)file.text.count) >> 20; /* of options */
         const struct text_line *references[REFERENCES] = {lines + half, lines};
         const struct segment_corpus corpus = {half, lines, REFERENCES, references};
         check_bleu(&corpus, choice, rows);
