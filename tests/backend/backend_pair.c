@@ -3,6 +3,7 @@
 
 #include "backend/reference_backend.h"
 #include "base/element.h"
+#include "base/isa.h"
 #include "support/check.h"
 
 #include <math.h>
@@ -28,6 +29,32 @@ rotary_status pair_create(struct pair *pair, rotary_isa isa, rotary_dtype storag
     if (status == ROTARY_OK)
         status = reference_backend_create(&pair->backends[SIDE_REFERENCE], storage, error);
     return status;
+}
+
+static bool test_one(rotary_isa isa, rotary_dtype storage, void (*test)(struct pair *pair))
+{
+    struct pair pair;
+    rotary_error error = {0};
+    rotary_status status = pair_create(&pair, isa, storage, &error);
+    if (status == ROTARY_UNSUPPORTED || !CHECK_INT(status, ROTARY_OK))
+        return false;
+    check_about("%s %s", rotary_isa_name(isa), rotary_dtype_name(storage));
+    test(&pair);
+    check_about("%s", "");
+    pair_destroy(&pair);
+    return true;
+}
+
+void pair_test_all(void (*test)(struct pair *pair))
+{
+    int tested = 0;
+    /* The best instruction set first: oneDNN takes the first cap of a process, and has bf16 for few sets. */
+    for (int i = ROTARY_ISAS - 1; i > 0; i--)
+        if (rotary_isa_available(rotary_isa_order[i])) {
+            tested += test_one(rotary_isa_order[i], ROTARY_F32, test);
+            tested += test_one(rotary_isa_order[i], ROTARY_BF16, test);
+        }
+    CHECK(tested > 0);
 }
 
 void pair_clear(struct pair *pair)
@@ -116,6 +143,11 @@ void pair_read(struct pair *pair, const struct tensor *tensor, enum side side, v
     rotary_error error = {0};
     const struct backend *backend = &pair->backends[side];
     must(backend->operations->read(backend, host, tensor->memory[side], bytes, &error), &error);
+}
+
+double pair_bound(const struct pair *pair)
+{
+    return pair->backends[SIDE_REFERENCE].storage == ROTARY_F32 ? 3e-6 : 0x1p-7;
 }
 
 void pair_compare(struct pair *pair, const struct tensor *tensor, double bound, const char *what)

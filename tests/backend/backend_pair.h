@@ -28,6 +28,8 @@ struct pair {
     uint64_t seed; /* of the next tensor's numbers */
 };
 
+/* Calls `test` with a pair of each instruction set and storage type that this machine has. */
+void pair_test_all(void (*test)(struct pair *pair));
 /* Both of `storage`; the cpu backend on this instruction set. ROTARY_UNSUPPORTED where it cannot. */
 rotary_status pair_create(struct pair *pair, rotary_isa isa, rotary_dtype storage, rotary_error *error);
 void pair_destroy(struct pair *pair);
@@ -47,6 +49,9 @@ struct tensor *pair_bytes(struct pair *pair, const void *host, size_t bytes);
 struct matrix on(const struct tensor *tensor, enum side side);
 float *floats_on(const struct tensor *tensor, enum side side); /* NULL for a NULL tensor */
 
+/* Of an operation, for pair_compare. f32: a few dozen roundings. bf16: the result is rounded, and where the
+ * cpu backend and the reference round to different neighbours they are 2^-8 apart. */
+double pair_bound(const struct pair *pair);
 /* Compares all elements, those of the gaps too: |cpu - reference| <= bound * (the rms of the reference +
  * |reference|). */
 void pair_compare(struct pair *pair, const struct tensor *tensor, double bound, const char *what);

@@ -4,7 +4,6 @@
  * the table of operations.
  */
 #include "backend/backend_pair.h"
-#include "base/isa.h"
 #include "support/check.h"
 
 #include <stdio.h>
@@ -432,37 +431,23 @@ static void test_append(struct pair *pair, const struct plans *plans, const stru
     pair_clear(pair);
 }
 
-static void test_all(rotary_isa isa, rotary_dtype storage)
+static void test_all(struct pair *pair)
 {
-    struct pair pair;
-    rotary_error error = {0};
-    rotary_status status = pair_create(&pair, isa, storage, &error);
-    if (status == ROTARY_UNSUPPORTED)
-        return;
-    if (!CHECK_INT(status, ROTARY_OK))
-        return;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct plans plans;
-        check_about("%s %s, %s", rotary_isa_name(isa), rotary_dtype_name(storage), cases[i].name);
-        plans_create(&plans, &pair, &cases[i]);
-        test_passes(&pair, &plans, &cases[i]);
+        check_about("%s %s, %s", rotary_isa_name(pair->backends[SIDE_CPU].isa),
+                    rotary_dtype_name(pair->backends[SIDE_CPU].storage), cases[i].name);
+        plans_create(&plans, pair, &cases[i]);
+        test_passes(pair, &plans, &cases[i]);
         if (!cases[i].packed && !cases[i].lengths)
-            test_decode(&pair, &plans, &cases[i]);
-        test_append(&pair, &plans, &cases[i]);
-        plans_destroy(&plans, &pair);
+            test_decode(pair, &plans, &cases[i]);
+        test_append(pair, &plans, &cases[i]);
+        plans_destroy(&plans, pair);
     }
-    check_about("%s", "");
-    pair_destroy(&pair);
 }
 
 int main(void)
 {
-    /* The best instruction set first: oneDNN takes the first cap of a process, and has bf16 for few sets. */
-    for (int i = ROTARY_ISAS - 1; i > 0; i--) {
-        if (!rotary_isa_available(rotary_isa_order[i]))
-            continue;
-        test_all(rotary_isa_order[i], ROTARY_F32);
-        test_all(rotary_isa_order[i], ROTARY_BF16);
-    }
+    pair_test_all(test_all);
     return check_report();
 }

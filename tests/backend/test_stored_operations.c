@@ -5,15 +5,8 @@
  */
 #include "backend/backend_pair.h"
 #include "base/element.h"
-#include "base/isa.h"
 
 enum { ROWS = 20 };
-
-/* As that of test_operations.c. */
-static double bound_of(const struct pair *pair)
-{
-    return pair->backends[SIDE_REFERENCE].storage == ROTARY_F32 ? 3e-6 : 0x1p-7;
-}
 
 /* A weight of two parts, for few rows and many. One of many rows is not packed at once. */
 static void test_stored(struct pair *pair, rotary_dtype dtype, int64_t rows, bool relu)
@@ -51,34 +44,20 @@ static void test_stored(struct pair *pair, rotary_dtype dtype, int64_t rows, boo
              .table = &weight,
              .scale = 1.5f});
     }
-    pair_compare(pair, out, 2 * bound_of(pair), "product with a weight of a file");
+    pair_compare(pair, out, 2 * pair_bound(pair), "product with a weight of a file");
     pair_compare(pair, embedded, 1e-6, "embeddings of a file");
     pair_clear(pair);
 }
 
-static void test_all(rotary_isa isa, rotary_dtype storage)
+static void test_all(struct pair *pair)
 {
-    struct pair pair;
-    rotary_error error = {0};
-    rotary_status status = pair_create(&pair, isa, storage, &error);
-    if (status == ROTARY_UNSUPPORTED || !CHECK_INT(status, ROTARY_OK))
-        return;
-    check_about("%s, %s", rotary_isa_name(isa), rotary_dtype_name(storage));
     for (rotary_dtype dtype = ROTARY_F32; dtype <= ROTARY_BF16; dtype++)
         for (int64_t rows = 1; rows <= ROWS; rows += rows < 9 ? 4 : 11)
-            test_stored(&pair, dtype, rows, rows == 5);
-    check_about("%s", "");
-    pair_destroy(&pair);
+            test_stored(pair, dtype, rows, rows == 5);
 }
 
 int main(void)
 {
-    /* The best instruction set first, as in test_operations.c. */
-    for (int i = ROTARY_ISAS - 1; i > 0; i--) {
-        if (!rotary_isa_available(rotary_isa_order[i]))
-            continue;
-        test_all(rotary_isa_order[i], ROTARY_F32);
-        test_all(rotary_isa_order[i], ROTARY_BF16);
-    }
+    pair_test_all(test_all);
     return check_report();
 }
