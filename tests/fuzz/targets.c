@@ -5,6 +5,7 @@
 #include "file/npy.h"
 #include "file/rope_config.h"
 #include "file/safetensors.h"
+#include "fuzz/tokenizer_checks.h"
 #include "huggingface/model_types.h"
 #include "text/sentencepiece.h"
 #include "train/run.h"
@@ -369,24 +370,6 @@ const struct fuzz_target fuzz_tokenizer = {
 
 /* ---- SentencePiece ---- */
 
-/* Texts are encoded as tokens that are there, and these are decoded. */
-static void check_encoded(const struct tokenizer *tokenizer, const char *text, int64_t bytes)
-{
-    enum { ROOM = 64 };
-    int32_t tokens[ROOM];
-    char decoded[4 * ROOM];
-    struct token_list list = {.tokens = tokens, .capacity = ROOM};
-    rotary_error error = {0};
-    if (fuzz_refused(tokenizer_encode(tokenizer, text, bytes, &list, &error), &error))
-        return;
-    for (int64_t i = 0; i < list.count; i++)
-        if (tokens[i] < 0 || tokens[i] >= tokenizer_size(tokenizer))
-            fuzz_fail("token %d of %lld", (int)tokens[i], (long long)tokenizer_size(tokenizer));
-    int64_t length = tokenizer_decode(tokenizer, tokens, list.count, decoded, sizeof decoded);
-    summed =
-        sum_bytes(decoded, (size_t)(length < (int64_t)sizeof decoded ? length : (int64_t)sizeof decoded));
-}
-
 static bool read_sentencepiece(const char *path)
 {
     static const char *const texts[] = {
@@ -398,13 +381,13 @@ static bool read_sentencepiece(const char *path)
         "\x01\x7f\t~ <s> </s> <unk> <0x41>"};
     rotary_error error = {0};
     struct tokenizer *tokenizer;
+    struct fuzz_encoded encoded;
     if (!sentencepiece_version() || fuzz_refused(sentencepiece_load(&tokenizer, path, &error), &error))
         return !sentencepiece_version();
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        check_encoded(tokenizer, texts[i], (int64_t)strlen(texts[i]));
+        fuzz_encode(tokenizer, (struct token_text){texts[i], (int64_t)strlen(texts[i])}, &encoded);
     for (int32_t token = 0; token < tokenizer_size(tokenizer); token++) {
-        const struct token_text text = tokenizer_text(tokenizer, token);
-        check_encoded(tokenizer, text.bytes, text.count);
+        fuzz_encode(tokenizer, tokenizer_text(tokenizer, token), &encoded);
         summed = (unsigned)tokenizer_decode(tokenizer, &token, 1, NULL, 0);
     }
     tokenizer_destroy(tokenizer);
