@@ -39,7 +39,8 @@ static void softmax_item(void *argument, int64_t index, int worker)
         .softcap = call->softcap,
         .storage = call->gradient.dtype,
         .gradient = call->gradient.data ? matrix_rows(call->gradient, first, 1).data : NULL,
-        .gradient_stride = call->gradient.stride};
+        .gradient_stride = call->gradient.stride,
+        .losses = call->losses ? call->losses + first : NULL};
     softmax->kernels->cross_entropy(item);
 }
 

@@ -271,6 +271,7 @@ struct backend_cross_entropy {
     float gradient_scale, smoothing;
     float softcap;          /* 0: none */
     struct matrix gradient; /* storage type; data NULL: not wanted; in f32 it may be the logits */
+    float *losses;          /* [rows]: -log p[target], not written where it is ignored; NULL: not wanted */
     struct loss_sums *sums;
 };
 

@@ -26,6 +26,7 @@ struct loss {
     float *logits;                      /* [block_rows, stride] */
     void *d_logits;                     /* [block_rows, stride], storage type; in f32 the logits themselves */
     struct matrix gathered, d_gathered; /* [block_rows, gathered_width], storage type */
+    float *losses;                      /* [block_rows] */
     struct loss_sums *sums;             /* of a call */
 };
 
@@ -50,6 +51,7 @@ static void carve(struct loss *loss)
     if (loss->training && loss->backend->storage != ROTARY_F32)
         loss->d_logits = rotary_arena_push(&loss->arena, loss->block_rows * loss->stride,
                                            rotary_dtype_size(loss->backend->storage));
+    loss->losses = rotary_arena_push(&loss->arena, loss->block_rows, sizeof *loss->losses);
     loss->sums = rotary_arena_push(&loss->arena, 1, sizeof *loss->sums);
     if (loss->transform)
         output_transform_carve(loss->transform, loss->block_rows, &loss->arena);
@@ -202,13 +204,18 @@ static rotary_status cross_entropy(const struct loss_block *block, const struct 
                                                .smoothing = loss->smoothing,
                                                .softcap = loss->softcap,
                                                .gradient = group_choices(d_logits, given->choices),
+                                               .losses = given->losses ? loss->losses : NULL,
                                                .sums = loss->sums};
     double begin = profile_begin(backend->profile);
     rotary_status status = backend->operations->cross_entropy(backend, &call, error);
     profile_end(backend->profile, begin, "softmax and cross-entropy", "with its gradient", 0.0,
                 (double)(block->rows * loss->stride) *
                     (sizeof(float) + (double)rotary_dtype_size(backend->storage)));
-    return status;
+    if (status != ROTARY_OK || !given->losses)
+        return status;
+    const int64_t group = group_of(given);
+    return backend->operations->read(backend, given->losses + block->first / group, loss->losses,
+                                     (size_t)(block->rows / group) * sizeof *loss->losses, error);
 }
 
 /* From the gradient of the logits to that of the hidden channels. */

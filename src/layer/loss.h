@@ -49,6 +49,9 @@ struct loss_call {
     /* [rows, width], storage type, contiguous, overwritten: 0 in rows that are not read. data NULL: no
      * backward pass */
     struct matrix d_hidden;
+    /* -log p of the class of each target, in nats and on the host; those of ignored ones are not defined.
+     * NULL: not wanted, as with `values`. */
+    float *losses;
 };
 /* With a backward pass also accumulates the gradients of transform and output projection, and adds the sums
  * of the call to the step's statistics (backend/parameters.h). `sums`: where they are read to, which waits

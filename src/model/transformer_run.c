@@ -291,6 +291,14 @@ static rotary_status choose_rows(const struct pass *pass, const struct batch *ba
     return write_targets(backend, transformer->targets, batch->classes, count_targets(batch), error);
 }
 
+/* Losses of the rows that were read, in their order, go to these rows. The rows ascend, and none is before
+ * its place in the order. */
+static void place_losses(const struct loss_rows *rows, float *losses)
+{
+    for (int64_t i = rows->count - 1; i >= 0; i--)
+        losses[rows->index[i]] = losses[i];
+}
+
 /* Dropout of a classifier has the site after those of the stack. */
 static struct dropout head_dropout(const struct transformer *transformer, const struct transformer_call *call)
 {
@@ -317,7 +325,8 @@ rotary_status transformer_run(struct transformer *transformer, const struct tran
                                   .values = call->batch->values ? transformer->values : NULL,
                                   .choices = call->batch->choices,
                                   .gradient_scale = call->gradient_scale,
-                                  .dropout = head_dropout(transformer, call)};
+                                  .dropout = head_dropout(transformer, call),
+                                  .losses = call->losses};
     status = forward(&pass, error);
     if (status == ROTARY_OK)
         status = choose_rows(&pass, call->batch, &loss_call.rows, error);
@@ -326,6 +335,8 @@ rotary_status transformer_run(struct transformer *transformer, const struct tran
     if (call->backward)
         loss_call.d_hidden = stack_output_gradient(transformer->main.stack, pass.rows);
     status = loss_run(transformer->loss, &transformer->parameters, &loss_call, loss, error);
+    if (status == ROTARY_OK && call->losses && loss_call.rows.index)
+        place_losses(&loss_call.rows, call->losses);
     if (status != ROTARY_OK || !call->backward)
         return status;
     return backward(&pass, error);

@@ -26,8 +26,8 @@ static double slope_of(const struct backend_cross_entropy *call, const double sl
     return call->softcap > 0.0f ? slopes[i] : 1.0;
 }
 
-/* Fills `logits` with probabilities, adds the loss of the row. */
-static void softmax_row(struct matrix logits, int64_t row, int32_t target, struct loss_sums *sums)
+/* Fills `logits` with probabilities, adds the loss of the row, and returns it. */
+static double softmax_row(struct matrix logits, int64_t row, int32_t target, struct loss_sums *sums)
 {
     int64_t argmax = 0;
     double sum = 0.0, at_target = reference_get(logits, row, target);
@@ -42,6 +42,7 @@ static void softmax_row(struct matrix logits, int64_t row, int32_t target, struc
     sums->total += log(sum) + max - at_target;
     sums->counted++;
     sums->correct += argmax == target;
+    return log(sum) + max - at_target;
 }
 
 rotary_status reference_softcap(const struct backend *backend, const struct backend_softcap *call,
@@ -65,12 +66,16 @@ rotary_status reference_cross_entropy(const struct backend *backend, const struc
     reference_check_array(backend, call->targets, call->logits.rows, sizeof(int32_t), "targets");
     reference_check_matrix(backend, call->gradient, "gradient of the logits");
     reference_check_array(backend, call->sums, 1, sizeof *call->sums, "sums of the loss");
+    reference_check_array(backend, call->losses, call->logits.rows, sizeof *call->losses, "losses of rows");
     for (int64_t row = 0; row < call->logits.rows; row++) {
         int32_t target = call->targets[row];
         double slopes[MAX_CAPPED];
         cap_row(call, row, slopes);
-        if (target != BATCH_IGNORED)
-            softmax_row(call->logits, row, target, call->sums);
+        if (target != BATCH_IGNORED) {
+            const double loss = softmax_row(call->logits, row, target, call->sums);
+            if (call->losses)
+                call->losses[row] = (float)loss;
+        }
         for (int64_t i = 0; call->gradient.data && i < call->logits.columns; i++) {
             double wanted = smoothing / (double)call->logits.columns + (i == target ? 1.0 - smoothing : 0.0);
             double d = scale * slope_of(call, slopes, i) * (reference_get(call->logits, row, i) - wanted);

@@ -436,7 +436,7 @@ static void test_loss(struct pair *pair, bool in_place, float softcap)
     const struct tensor *logits = pair_floats(pair, ROWS, WIDTH),
                         *gradient = in_place ? logits : pair_storage(pair, ROWS, WIDTH),
                         *ids = pair_bytes(pair, targets, sizeof targets),
-                        *sums = pair_bytes(pair, none, sizeof none);
+                        *losses = pair_floats(pair, 1, ROWS), *sums = pair_bytes(pair, none, sizeof none);
     struct loss_sums got[SIDES][2];
     for (int i = 0; i < SIDES; i++) {
         enum side side = (enum side)i;
@@ -448,11 +448,13 @@ static void test_loss(struct pair *pair, bool in_place, float softcap)
              .smoothing = 0.1f,
              .softcap = softcap,
              .gradient = on(gradient, side),
+             .losses = floats_on(losses, side),
              .sums = at});
         RUN(pair, side, add_sums, {.to = at + 1, .from = at});
         pair_read(pair, sums, side, got[side], sizeof got[side]);
     }
     pair_compare(pair, gradient, pair_bound(pair), "gradient of logits");
+    pair_compare(pair, losses, 1e-5, "losses of rows");
     double total = got[SIDE_REFERENCE][1].total;
     CHECK(total > 100.0);
     CHECK_NEAR(got[SIDE_CPU][1].total, total, 1e-6 * total);

@@ -197,7 +197,10 @@ static void cross_entropy(struct layer_cross_entropy *work)
         if (target >= 0) {
             work->counted++;
             work->correct += largest == target;
-            work->loss += log(total) + (double)x[largest] - (double)x[target];
+            const double loss = log(total) + (double)x[largest] - (double)x[target];
+            work->loss += loss;
+            if (work->losses)
+                work->losses[row] = (float)loss;
         }
     }
 }

@@ -184,12 +184,15 @@ static void test_cross_entropy(rotary_dtype storage, int64_t classes, float smoo
                                float softcap)
 {
     const int32_t targets[ROWS] = {0, (int32_t)classes - 1, -1, (int32_t)classes / 2, 0};
+    float losses[2][ROWS];
     struct layer_cross_entropy work[2];
     smoothing = classes > 1 ? smoothing : 0.0f;
     fill(&a, ROTARY_F32, classes, GAP, 41, 3);
     fill(&b, storage, classes, GAP, 42, 0);
     for (int i = 0; i < 2; i++) {
         float *logits = (float *)(void *)(i ? a.got : a.wanted);
+        for (int64_t row = 0; row < ROWS; row++)
+            losses[i][row] = -7.0f;
         for (int64_t j = 0; j < classes; j++)
             logits[4 * a.stride + j] = 2.0f; /* all equal: the first is the largest */
         logits[3 * a.stride + targets[3]] = 90.0f;
@@ -203,7 +206,8 @@ static void test_cross_entropy(rotary_dtype storage, int64_t classes, float smoo
                                                .softcap = softcap,
                                                .storage = storage,
                                                .gradient = backward ? (i ? b.got : b.wanted) : NULL,
-                                               .gradient_stride = b.stride};
+                                               .gradient_stride = b.stride,
+                                               .losses = losses[i]};
         kernels[i]->cross_entropy(&work[i]);
     }
     compare(&b, ROWS, 1e-6);
@@ -211,6 +215,9 @@ static void test_cross_entropy(rotary_dtype storage, int64_t classes, float smoo
     CHECK_INT(work[1].counted, 4);
     CHECK_INT(work[1].correct, work[0].correct);
     CHECK(work[1].correct >= 2);
+    for (int64_t row = 0; row < ROWS; row++)
+        CHECK_NEAR((double)losses[1][row], (double)losses[0][row], 1e-6 * work[0].loss + 1e-6);
+    CHECK_NEAR((double)losses[1][2], -7.0, 0.0); /* ignored */
 }
 
 /* The largest, equal ones and excluded ones, wherever in a block they are, in calls of some columns. */

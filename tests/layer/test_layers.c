@@ -325,6 +325,7 @@ static void check_gathered(struct loss *loss, struct parameters *table, float *h
     static float d[LOSS_ROWS * LOSS_WIDTH], wanted[LOSS_ROWS * LOSS_WIDTH], logits[2 * LOSS_CLASSES];
     static int32_t all[LOSS_ROWS], targets[LOSS_ROWS];
     static int64_t index[LOSS_ROWS];
+    static float of_all[LOSS_ROWS], of_some[LOSS_ROWS];
     int64_t count = 0;
     const struct matrix rows = matrix_of(hidden, ROTARY_F32, LOSS_ROWS, LOSS_WIDTH);
     for (int i = 0; i < LOSS_ROWS; i++) {
@@ -340,17 +341,25 @@ static void check_gathered(struct loss *loss, struct parameters *table, float *h
     struct loss_call call = {.rows.hidden = rows,
                              .targets = all,
                              .gradient_scale = 1.0f,
-                             .d_hidden = matrix_of(wanted, ROTARY_F32, LOSS_ROWS, LOSS_WIDTH)};
+                             .d_hidden = matrix_of(wanted, ROTARY_F32, LOSS_ROWS, LOSS_WIDTH),
+                             .losses = of_all};
     struct loss_sums whole = {0}, gathered = {0};
     CHECK(loss_run(loss, table, &call, &whole, NULL) == ROTARY_OK);
     call = (struct loss_call){.rows = {rows, index, count},
                               .targets = targets,
                               .gradient_scale = 1.0f,
-                              .d_hidden = matrix_of(d, ROTARY_F32, LOSS_ROWS, LOSS_WIDTH)};
+                              .d_hidden = matrix_of(d, ROTARY_F32, LOSS_ROWS, LOSS_WIDTH),
+                              .losses = of_some};
     CHECK(loss_run(loss, table, &call, &gathered, NULL) == ROTARY_OK);
     CHECK_INT(gathered.counted, count);
     CHECK_INT(gathered.correct, whole.correct);
     CHECK_NEAR(gathered.total, whole.total, 1e-9 * whole.total);
+    double total = 0;
+    for (int64_t i = 0; i < count; i++) {
+        CHECK_NEAR((double)of_some[i], (double)of_all[index[i]], 1e-5);
+        total += (double)of_some[i];
+    }
+    CHECK_NEAR(total, whole.total, 1e-6 * whole.total);
     for (int i = 0; i < LOSS_ROWS * LOSS_WIDTH; i++)
         CHECK_NEAR((double)d[i], (double)wanted[i], 1e-6);
     const struct loss_rows last = {rows, index + count - 2, 2};

@@ -29,6 +29,13 @@ static bool is_argmax(const float *x, int64_t target, float max)
     return true;
 }
 
+INLINE void add_loss(struct layer_cross_entropy *work, int64_t row, double loss)
+{
+    work->loss += loss;
+    if (work->losses)
+        work->losses[row] = (float)loss;
+}
+
 INLINE void write_gradient(const struct layer_cross_entropy *work, rotary_dtype storage, int64_t row,
                            const float *exponentials, float total)
 {
@@ -94,7 +101,7 @@ static void capped_row(struct layer_cross_entropy *work, int64_t row, float *x)
         work->counted++;
         work->correct += is_argmax(x, target, max);
         total = sum_exponentials(x, work->classes, max);
-        work->loss += log((double)total) + ((double)max - (double)x[target]);
+        add_loss(work, row, log((double)total) + ((double)max - (double)x[target]));
     }
     if (work->gradient && work->storage == ROTARY_BF16)
         write_capped_gradient(work, ROTARY_BF16, row, x, max, total);
@@ -117,7 +124,7 @@ void ROTARY_KERNEL(layer_cross_entropy)(struct layer_cross_entropy *work)
             work->counted++;
             work->correct += is_argmax(x, target, max);
             total = row_exponentials(x, work->classes, max);
-            work->loss += log((double)total) + ((double)max - (double)at_target);
+            add_loss(work, row, log((double)total) + ((double)max - (double)at_target));
         }
         if (work->gradient && work->storage == ROTARY_BF16)
             write_gradient(work, ROTARY_BF16, row, x, total);

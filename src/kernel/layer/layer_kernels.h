@@ -73,6 +73,7 @@ struct layer_cross_entropy {
     rotary_dtype storage;
     void *gradient; /* storage type; NULL: not wanted; in f32 it may be the logits */
     int64_t gradient_stride;
+    float *losses; /* [rows]: what each adds to `loss`, not written where it is ignored; NULL: not wanted */
     double loss;
     int64_t counted; /* rows that are not ignored */
     int64_t correct; /* of those, where the target is the argmax (the first of equals) */
