@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "file/file.h"
 #include "score/proportion.h"
+#include "study/record_positions.h"
 
 #include "train/metrics.h"
 
@@ -66,6 +67,8 @@ json_t *result_evaluation_json(const struct evaluation *evaluation)
         json_object_update_new(object,
                                json_pack("{s:o, s:f}", "perplexity", result_number(exp(evaluation->loss)),
                                          "bits_per_byte", evaluation->bits_per_byte));
+    if (object && evaluation->positions.length > 0)
+        json_object_set_new(object, "positions", record_positions_json(&evaluation->positions));
     if (object && evaluation->translated > 0)
         json_object_update_new(object, json_pack("{s:f, s:I, s:s}", "bleu", evaluation->bleu, "translated",
                                                  (json_int_t)evaluation->translated, "signature",

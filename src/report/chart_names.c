@@ -54,12 +54,18 @@ double chart_name_width(const struct comparison *comparison)
     return letter_width * (double)(longest > NAME_LETTERS ? NAME_LETTERS + 2 : longest);
 }
 
+static void write_label(FILE *stream, int arm, double x, double y, const char *label)
+{
+    char class[16];
+    snprintf(class, sizeof class, "label %s", svg_arm_class(arm));
+    svg_text(stream, class, "start", x, y + 4.5, label);
+}
+
 void chart_name(FILE *stream, const struct comparison *comparison, int arm, double x, double y)
 {
-    char text[CHART_LABEL_BYTES], class[16];
-    chart_label(text, comparison, arm);
-    snprintf(class, sizeof class, "label %s", svg_arm_class(arm));
-    svg_text(stream, class, "start", x, y + 4.5, text);
+    char label[CHART_LABEL_BYTES];
+    chart_label(label, comparison, arm);
+    write_label(stream, arm, x, y, label);
 }
 
 struct svg_frame chart_names_frame(const struct comparison *comparison)
@@ -71,33 +77,41 @@ struct svg_frame chart_names_frame(const struct comparison *comparison)
                               .bottom = height - CHART_BELOW};
 }
 
-/* Ends above that of the arm; of equal ones the first is above. */
-static int ends_above(const struct chart_names *names, int arm)
+static int count_of(const struct chart_names *names)
 {
-    const double y = names->end_of(names->argument, arm).y;
+    return names->names ? names->count : names->comparison->arm_count;
+}
+
+/* Ends above that of a name; of equal ones the first is above. */
+static int ends_above(const struct chart_names *names, int index)
+{
+    const double y = names->end_of(names->argument, index).y;
     int above = 0;
-    for (int i = 0; i < names->comparison->arm_count; i++) {
+    for (int i = 0; i < count_of(names); i++) {
         const double other = names->end_of(names->argument, i).y;
-        above += other < y || (other == y && i < arm);
+        above += other < y || (other == y && i < index);
     }
     return above;
 }
 
 void chart_names(const struct chart_names *names)
 {
-    const int arms = names->comparison->arm_count;
+    const int count = count_of(names);
     const double x = names->frame.right + names->gap,
-                 highest = names->frame.bottom - 6 - label_distance * (arms - 1);
+                 highest = names->frame.bottom - 6 - label_distance * (count - 1);
     double below = -(double)INFINITY;
-    for (int placed = 0; placed < arms; placed++)
-        for (int arm = 0; arm < arms; arm++) {
-            const struct chart_end end = names->end_of(names->argument, arm);
-            if (!isfinite(end.y) || ends_above(names, arm) != placed)
+    for (int placed = 0; placed < count; placed++)
+        for (int i = 0; i < count; i++) {
+            const struct chart_end end = names->end_of(names->argument, i);
+            if (!isfinite(end.y) || ends_above(names, i) != placed)
                 continue;
             const double y = fmin(fmax(end.y, below), highest + label_distance * placed);
             below = y + label_distance;
             if (isfinite(end.x))
                 svg_line(names->stream, "leader", end.x, end.y, x - 3, y);
-            chart_name(names->stream, names->comparison, arm, x, y);
+            if (names->names)
+                write_label(names->stream, i, x, y, names->names[i]);
+            else
+                chart_name(names->stream, names->comparison, i, x, y);
         }
 }

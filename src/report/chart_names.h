@@ -27,10 +27,13 @@ struct chart_names {
     const struct comparison *comparison;
     struct svg_frame frame;
     double gap; /* between frame and names */
-    struct chart_end (*end_of)(const void *argument, int arm);
+    struct chart_end (*end_of)(const void *argument, int index);
     const void *argument;
+    /* Names of `count` curves, which are short, in the colours of arms 0, 1, ...; NULL: those of all arms. */
+    const char *const *names;
+    int count;
 };
-/* Writes the names of all arms to the right of the frame, moved apart where they would overlap. */
+/* Writes the names to the right of the frame, moved apart where they would overlap. */
 void chart_names(const struct chart_names *names);
 /* The frame of a chart that has such names, and lines to them, in a gap of CHART_LEADER_GAP; the chart's
  * height is CHART_BELOW more than the frame's bottom. It is high enough for a name for each arm. */

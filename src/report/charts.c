@@ -149,15 +149,12 @@ void chart_curves(FILE *stream, const struct comparison *comparison, const struc
     svg_axis_below(stream, frame, across, "steps");
     if (kind == SERIES_EXACT_MATCH)
         svg_line(stream, "goal", frame.left, svg_place(up, 90), frame.right, svg_place(up, 90));
-    /* A nested <svg> clips what lies outside it. */
-    fprintf(stream, "<svg x=\"0\" y=\"%.1f\" width=\"%d\" height=\"%.1f\" viewBox=\"0 %.1f %d %.1f\">\n",
-            frame.top - 4, (int)SVG_WIDTH, frame.bottom - frame.top + 8, frame.top - 4, (int)SVG_WIDTH,
-            frame.bottom - frame.top + 8);
+    svg_begin_clipped(stream, frame);
     for (int i = 0; i < series->count; i++) {
         const struct series_curve *curve = &series->curves[i];
         draw_curve(stream, comparison, curve, representative_curve(series, curve->arm) == curve, across, up);
     }
-    fprintf(stream, "</svg>\n");
+    svg_end(stream);
     chart_names(&(struct chart_names){.stream = stream,
                                       .comparison = comparison,
                                       .frame = frame,

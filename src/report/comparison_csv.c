@@ -187,7 +187,57 @@ static void write_pairs(FILE *stream, const struct comparison *comparison)
         }
 }
 
-const char *const csv_table_names[] = {"runs", "arms", "contrasts", "pairs", NULL};
+/* ---- other lengths, and positions in their sequences ---- */
+
+/* "rope,1,yarn,512". */
+static void write_scored(FILE *stream, const struct record *record, const struct record_length *length)
+{
+    write_field(stream, record->arm);
+    fprintf(stream, ",%" PRId64 ",%s,%" PRId64, record->seed, length->scaling, length->length);
+}
+
+/* A loss, and the perplexity that it is. */
+static void write_loss(FILE *stream, double loss)
+{
+    const double values[] = {loss, exp(loss)};
+    write_numbers(stream, values, 2);
+}
+
+static void write_length(FILE *stream, const struct record *record, const struct record_length *length)
+{
+    write_scored(stream, record, length);
+    if (length->problems > 0)
+        fprintf(stream, ",%" PRId64 ",%" PRId64, length->correct, length->problems);
+    else
+        fputs(",,", stream);
+    write_loss(stream, length->possible ? length->loss : (double)NAN);
+    write_numbers(stream, (const double[]){length->bits_per_byte > 0 ? length->bits_per_byte : (double)NAN},
+                  1);
+    fputc('\n', stream);
+}
+
+static void write_positions(FILE *stream, const struct record *record, const struct record_length *length)
+{
+    const struct position_losses *losses = &length->positions;
+    for (int bin = 0; bin < position_bins(losses->length); bin++) {
+        write_scored(stream, record, length);
+        fprintf(stream, ",%" PRId64 ",%" PRId64, position_begin(losses->length, bin),
+                losses->bins[bin].counted);
+        write_loss(stream, position_loss(losses, bin));
+        fputc('\n', stream);
+    }
+}
+
+static void each_length(FILE *stream, const struct collection *collection,
+                        void (*write)(FILE *stream, const struct record *record,
+                                      const struct record_length *length))
+{
+    for (int i = 0; i < collection->record_count; i++)
+        for (int j = 0; j < collection->records[i].lengths.count; j++)
+            write(stream, &collection->records[i], &collection->records[i].lengths.items[j]);
+}
+
+const char *const csv_table_names[] = {"runs", "arms", "contrasts", "pairs", "lengths", "positions", NULL};
 
 rotary_status comparison_csv(const struct collection *collection, enum csv_table table, char **text,
                              rotary_error *error)
@@ -208,6 +258,14 @@ rotary_status comparison_csv(const struct collection *collection, enum csv_table
         break;
     case CSV_PAIRS:
         write_pairs(print.stream, collection->comparison);
+        break;
+    case CSV_LENGTHS:
+        fputs("arm,seed,scaling,length,correct,problems,loss,perplexity,bits_per_byte\n", print.stream);
+        each_length(print.stream, collection, write_length);
+        break;
+    case CSV_POSITIONS:
+        fputs("arm,seed,scaling,length,begin,tokens,loss,perplexity\n", print.stream);
+        each_length(print.stream, collection, write_positions);
         break;
     }
     status = print_end(&print, error);

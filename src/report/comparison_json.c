@@ -7,6 +7,7 @@
 #include "report/lengths.h"
 #include "report/predictions.h"
 #include "report/sentences.h"
+#include "report/text_scores.h"
 
 #include <math.h>
 
@@ -92,9 +93,10 @@ static json_t *arm_json(const struct comparison *comparison, int index)
         append(&diverged, diverged_json(comparison, arm, i));
     for (int i = 0; i < comparison->measure_count; i++)
         put(&measures, measure_names[comparison->measures[i]], statistics_json(arm, comparison->measures[i]));
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "name", arm->name, "runs", runs, "diverged",
-                     diverged, "measures", measures, "cost", cost_json(arm), "lengths",
-                     lengths_json(comparison, index), "baselines", predictions_arm_json(comparison, index));
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", arm->name, "runs", runs, "diverged",
+                     diverged, "measures", measures, "cost", cost_json(arm), "text",
+                     text_scores_json(comparison, index), "lengths", lengths_json(comparison, index),
+                     "baselines", predictions_arm_json(comparison, index));
 }
 
 /* ---- contrasts ---- */

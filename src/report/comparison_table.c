@@ -7,6 +7,7 @@
 #include "report/lengths.h"
 #include "report/predictions.h"
 #include "report/sentences.h"
+#include "report/text_scores.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -241,6 +242,8 @@ rotary_status comparison_text(const struct comparison *comparison, char **text, 
                 fputc('\n', print.stream);
             write_table(print.stream, comparison, i);
         }
+        if (text_scores_are_known(comparison))
+            text_scores_text(print.stream, comparison);
         if (cost_is_known(comparison))
             cost_text(print.stream, comparison);
         if (lengths_are_known(comparison))

@@ -20,7 +20,7 @@ ROTARY_CHECKED rotary_status comparison_json(const struct comparison *comparison
 /* Tables of rows as RFC 4180 has them; docs/experiments.md describes their columns. What has no value is
  * empty. Runs: one row for each, also unfinished ones. Arms, contrasts and pairs: one for each and each
  * measure, the primary one first. */
-enum csv_table { CSV_RUNS, CSV_ARMS, CSV_CONTRASTS, CSV_PAIRS };
+enum csv_table { CSV_RUNS, CSV_ARMS, CSV_CONTRASTS, CSV_PAIRS, CSV_LENGTHS, CSV_POSITIONS };
 extern const char *const csv_table_names[]; /* NULL-terminated */
 /* The caller frees *text. */
 ROTARY_CHECKED rotary_status comparison_csv(const struct collection *collection, enum csv_table table,

@@ -177,7 +177,12 @@ void chart_cost(FILE *stream, const struct comparison *comparison, enum cost cos
     svg_begin(stream, (int)chart.frame.bottom + CHART_BELOW, title);
     svg_axis_left(stream, chart.frame, chart.up, "", measure_descriptions[comparison->measures[0]].title);
     svg_axis_below(stream, chart.frame, chart.across, title);
-    chart_names(&(struct chart_names){stream, comparison, chart.frame, CHART_LEADER_GAP, marker_of, &chart});
+    chart_names(&(struct chart_names){.stream = stream,
+                                      .comparison = comparison,
+                                      .frame = chart.frame,
+                                      .gap = CHART_LEADER_GAP,
+                                      .end_of = marker_of,
+                                      .argument = &chart});
     for (int i = 0; i < comparison->arm_count; i++) {
         const struct chart_end marker = marker_of(&chart, i);
         if (isfinite(marker.x))

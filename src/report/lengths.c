@@ -4,6 +4,8 @@
 #include "report/chart_names.h"
 #include "report/findings.h"
 #include "report/html.h"
+#include "report/position_chart.h"
+#include "study/record_positions.h"
 
 #include <math.h>
 #include <string.h>
@@ -63,14 +65,26 @@ bool lengths_are_known(const struct comparison *comparison)
     return find_all(comparison).length_count > 0;
 }
 
-/* The score of the runs of an arm: exact match in percent, or the validation loss. */
+/* What is shown of a text besides the score. */
+enum view { VIEW_SCORE, VIEW_PERPLEXITY, VIEW_BITS_PER_BYTE, VIEWS };
+
+/* Exact match in percent, or the validation loss; bits per byte; NaN: not known. */
+static double value_of(const struct record_length *found, enum view view)
+{
+    if (view == VIEW_BITS_PER_BYTE)
+        return found->bits_per_byte > 0 ? found->bits_per_byte : (double)NAN;
+    return found->problems > 0 ? 100.0 * (double)found->correct / (double)found->problems : found->loss;
+}
+
+/* The mean of the runs of an arm. */
 struct length_mean {
     int runs;    /* that were scored, or cannot be */
     double mean; /* NaN: none could */
 };
 
+/* The perplexity is the exponential of the mean loss. */
 static struct length_mean mean_of(const struct comparison *comparison, int arm, int64_t length,
-                                  const char *scaling)
+                                  const char *scaling, enum view view)
 {
     struct length_mean mean = {0};
     double sum = 0;
@@ -82,10 +96,26 @@ static struct length_mean mean_of(const struct comparison *comparison, int arm, 
         if (!found || !found->possible)
             continue;
         scored++;
-        sum += found->problems > 0 ? 100.0 * (double)found->correct / (double)found->problems : found->loss;
+        sum += value_of(found, view);
     }
     mean.mean = scored > 0 ? sum / scored : (double)NAN;
+    if (view == VIEW_PERPLEXITY)
+        mean.mean = exp(mean.mean);
     return mean;
+}
+
+/* Perplexities and bits per byte are of texts. */
+static bool has_view(const struct comparison *comparison, enum view view)
+{
+    bool has = view == VIEW_SCORE;
+    for (int arm = 0; arm < comparison->arm_count; arm++)
+        for (int run = 0; run < comparison->arms[arm].run_count; run++) {
+            const struct record_lengths *lengths = lengths_of(comparison, arm, run);
+            for (int i = 0; i < lengths->count; i++)
+                has |= view == VIEW_PERPLEXITY ? lengths->items[i].positions.length > 0
+                                               : lengths->items[i].bits_per_byte > 0;
+        }
+    return has;
 }
 
 static enum measure measure_of(const struct comparison *comparison)
@@ -93,12 +123,27 @@ static enum measure measure_of(const struct comparison *comparison)
     return comparison->has_problems ? MEASURE_EXACT_MATCH : MEASURE_VALIDATION_LOSS;
 }
 
+static const char *title_of(const struct comparison *comparison, enum view view)
+{
+    return view == VIEW_PERPLEXITY      ? "perplexity"
+           : view == VIEW_BITS_PER_BYTE ? "bits per byte"
+                                        : measure_descriptions[measure_of(comparison)].title;
+}
+
+static int decimals_of(const struct comparison *comparison, enum view view)
+{
+    return view == VIEW_PERPLEXITY      ? 3
+           : view == VIEW_BITS_PER_BYTE ? 4
+                                        : measure_descriptions[measure_of(comparison)].decimals;
+}
+
 /* Whether a row has something to say: without a scaling each has. */
 static bool has_row(const struct comparison *comparison, const struct found *found, int arm, int scaling)
 {
     bool says = false;
     for (int i = 0; i < found->length_count; i++) {
-        const struct length_mean mean = mean_of(comparison, arm, found->lengths[i], found->scalings[scaling]);
+        const struct length_mean mean =
+            mean_of(comparison, arm, found->lengths[i], found->scalings[scaling], VIEW_SCORE);
         says = says || !isnan(mean.mean) || (mean.runs > 0 && strcmp(found->scalings[scaling], "none") == 0);
     }
     return says;
@@ -119,6 +164,7 @@ struct rows {
     FILE *stream;
     const struct comparison *comparison;
     const struct found *found;
+    enum view view;
     int name_width;
     void (*write)(struct rows *rows, int arm, const char *scaling);
 };
@@ -142,11 +188,11 @@ static void widen_name(struct rows *rows, int arm, const char *scaling)
 
 static void write_text(struct rows *rows, int arm, const char *scaling)
 {
-    const int decimals = measure_descriptions[measure_of(rows->comparison)].decimals;
+    const int decimals = decimals_of(rows->comparison, rows->view);
     char name[NAME_BYTES];
     fprintf(rows->stream, "%-*s", rows->name_width, row_name(name, rows->comparison, arm, scaling));
     for (int i = 0; i < rows->found->length_count; i++) {
-        const double mean = mean_of(rows->comparison, arm, rows->found->lengths[i], scaling).mean;
+        const double mean = mean_of(rows->comparison, arm, rows->found->lengths[i], scaling, rows->view).mean;
         if (isnan(mean))
             fprintf(rows->stream, "  %8s", "-");
         else
@@ -158,15 +204,42 @@ static void write_text(struct rows *rows, int arm, const char *scaling)
 void lengths_text(FILE *stream, const struct comparison *comparison)
 {
     const struct found found = find_all(comparison);
-    struct rows rows = {stream, comparison, &found, (int)strlen("tokens"), widen_name};
+    struct rows rows = {stream, comparison, &found, VIEW_SCORE, (int)strlen("tokens"), widen_name};
     each_row(&rows);
-    fprintf(stream, "\nother lengths, mean %s\n", measure_descriptions[measure_of(comparison)].title);
-    fprintf(stream, "%-*s", rows.name_width, "tokens");
-    for (int i = 0; i < found.length_count; i++)
-        fprintf(stream, "  %8lld", (long long)found.lengths[i]);
-    fputc('\n', stream);
     rows.write = write_text;
-    each_row(&rows);
+    for (; rows.view < VIEWS; rows.view++) {
+        if (!has_view(comparison, rows.view))
+            continue;
+        fprintf(stream, "\nother lengths, mean %s\n", title_of(comparison, rows.view));
+        fprintf(stream, "%-*s", rows.name_width, "tokens");
+        for (int i = 0; i < found.length_count; i++)
+            fprintf(stream, "  %8lld", (long long)found.lengths[i]);
+        fputc('\n', stream);
+        each_row(&rows);
+    }
+}
+
+static json_t *number_json(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+/* Of an arm at a length; NULL: no run was scored there. */
+static json_t *length_json(const struct comparison *comparison, int arm, int64_t length, const char *scaling)
+{
+    const struct length_mean mean = mean_of(comparison, arm, length, scaling, VIEW_SCORE);
+    struct position_losses losses;
+    if (mean.runs == 0)
+        return NULL;
+    json_t *object = json_pack("{s:I, s:s, s:i, s:o}", "length", (json_int_t)length, "scaling", scaling,
+                               "runs", mean.runs, "mean", number_json(mean.mean));
+    for (enum view view = VIEW_PERPLEXITY; object && view < VIEWS; view++)
+        if (has_view(comparison, view))
+            json_object_set_new(object, view == VIEW_PERPLEXITY ? "perplexity" : "bits_per_byte",
+                                number_json(mean_of(comparison, arm, length, scaling, view).mean));
+    if (object && positions_of(comparison, arm, length, scaling, &losses))
+        json_object_set_new(object, "positions", record_positions_json(&losses));
+    return object;
 }
 
 json_t *lengths_json(const struct comparison *comparison, int arm)
@@ -175,12 +248,9 @@ json_t *lengths_json(const struct comparison *comparison, int arm)
     json_t *list = json_array();
     for (int i = 0; i < found.length_count; i++)
         for (int j = 0; j < found.scaling_count; j++) {
-            const struct length_mean mean = mean_of(comparison, arm, found.lengths[i], found.scalings[j]);
-            if (mean.runs > 0)
-                json_array_append_new(list, json_pack("{s:I, s:s, s:i, s:o}", "length",
-                                                      (json_int_t)found.lengths[i], "scaling",
-                                                      found.scalings[j], "runs", mean.runs, "mean",
-                                                      isnan(mean.mean) ? json_null() : json_real(mean.mean)));
+            json_t *one = length_json(comparison, arm, found.lengths[i], found.scalings[j]);
+            if (one)
+                json_array_append_new(list, one);
         }
     return list;
 }
@@ -189,38 +259,46 @@ json_t *lengths_json(const struct comparison *comparison, int arm)
 
 static void write_row(struct rows *rows, int arm, const char *scaling)
 {
-    const int decimals = measure_descriptions[measure_of(rows->comparison)].decimals;
+    const int decimals = decimals_of(rows->comparison, rows->view);
     char name[NAME_BYTES], number[HTML_NUMBER_BYTES];
     fprintf(rows->stream, "<tr><th scope=\"row\" class=\"%s\">", svg_arm_class(arm));
     html_text(rows->stream, row_name(name, rows->comparison, arm, scaling));
     fputs("</th>", rows->stream);
     for (int i = 0; i < rows->found->length_count; i++)
         fprintf(rows->stream, "<td>%s</td>",
-                html_number(number, mean_of(rows->comparison, arm, rows->found->lengths[i], scaling).mean,
+                html_number(number,
+                            mean_of(rows->comparison, arm, rows->found->lengths[i], scaling, rows->view).mean,
                             decimals, 0));
     fputs("</tr>\n", rows->stream);
+}
+
+static void write_table(struct rows *rows)
+{
+    char number[HTML_NUMBER_BYTES];
+    fprintf(rows->stream,
+            "<div class=\"scroll\"><table class=\"sticky\">\n<caption>Other lengths: mean %s</caption>\n"
+            "<thead><tr><th>",
+            title_of(rows->comparison, rows->view));
+    html_text(rows->stream, arm_heading(rows->comparison));
+    fputs("</th>", rows->stream);
+    for (int i = 0; i < rows->found->length_count; i++)
+        fprintf(rows->stream, "<th>%s</th>", html_count(number, rows->found->lengths[i]));
+    fputs("</tr></thead>\n<tbody>\n", rows->stream);
+    each_row(rows);
+    fputs("</tbody></table></div>\n", rows->stream);
 }
 
 void lengths_table(FILE *stream, const struct comparison *comparison)
 {
     const struct found found = find_all(comparison);
-    char number[HTML_NUMBER_BYTES];
+    struct rows rows = {stream, comparison, &found, VIEW_SCORE, 0, write_row};
+    for (; rows.view < VIEWS; rows.view++)
+        if (has_view(comparison, rows.view))
+            write_table(&rows);
     fprintf(stream,
-            "<div class=\"scroll\"><table class=\"sticky\">\n<caption>Other lengths: mean %s</caption>\n"
-            "<thead><tr><th>",
-            measure_descriptions[measure_of(comparison)].title);
-    html_text(stream, arm_heading(comparison));
-    fputs("</th>", stream);
-    for (int i = 0; i < found.length_count; i++)
-        fprintf(stream, "<th>%s</th>", html_count(number, found.lengths[i]));
-    fputs("</tr></thead>\n<tbody>\n", stream);
-    struct rows rows = {stream, comparison, &found, 0, write_row};
-    each_row(&rows);
-    fputs(
-        "</tbody></table></div>\n<p class=\"note\">Columns: tokens of a sequence. A problem stands last in "
-        "one. A name after that of the arm is how the rotation was scaled for sequences longer than those of "
-        "training.</p>\n",
-        stream);
+            "<p class=\"note\">Columns: tokens of a sequence.%s A name after that of the arm is how the "
+            "rotation was scaled for sequences longer than those of training.</p>\n",
+            comparison->has_problems ? " A problem stands last in one." : "");
 }
 
 struct lengths_chart {
@@ -241,7 +319,8 @@ static double column_x(const struct lengths_chart *chart, int column)
 
 static double point_y(const struct lengths_chart *chart, int arm, const char *scaling, int column)
 {
-    const double mean = mean_of(chart->comparison, arm, chart->found->lengths[column], scaling).mean;
+    const double mean =
+        mean_of(chart->comparison, arm, chart->found->lengths[column], scaling, VIEW_SCORE).mean;
     return isnan(mean) ? (double)NAN : svg_place(chart->up, mean);
 }
 
@@ -288,7 +367,7 @@ static void set_scale(struct lengths_chart *chart)
         for (int i = 0; i < chart->found->length_count * chart->found->scaling_count; i++) {
             const int column = i / chart->found->scaling_count, scaling = i % chart->found->scaling_count;
             const double mean = mean_of(chart->comparison, arm, chart->found->lengths[column],
-                                        chart->found->scalings[scaling])
+                                        chart->found->scalings[scaling], VIEW_SCORE)
                                     .mean;
             low = fmin(low, mean); /* of NaN and a number, the number */
             high = fmax(high, mean);
@@ -332,6 +411,11 @@ void chart_lengths(FILE *stream, const struct comparison *comparison)
         for (int scaling = 0; scaling < found.scaling_count; scaling++)
             if (has_row(comparison, &found, arm, scaling))
                 draw_row(&chart, arm, found.scalings[scaling]);
-    chart_names(&(struct chart_names){stream, comparison, chart.frame, CHART_LEADER_GAP, end_of, &chart});
+    chart_names(&(struct chart_names){.stream = stream,
+                                      .comparison = comparison,
+                                      .frame = chart.frame,
+                                      .gap = CHART_LEADER_GAP,
+                                      .end_of = end_of,
+                                      .argument = &chart});
     svg_end(stream);
 }

@@ -5,10 +5,12 @@
 #include "report/cost.h"
 #include "report/html.h"
 #include "report/lengths.h"
+#include "report/position_chart.h"
 #include "report/predictions.h"
 #include "report/sentences.h"
 #include "report/style.h"
 #include "report/svg.h"
+#include "report/text_scores.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -278,6 +280,7 @@ static void write_charts(FILE *stream, const struct page *page)
                      "The mean score of a problem at the end of so many tokens, or of such sequences. "
                      "Thin: with the rotation scaled.");
     }
+    positions_figures(stream, comparison);
     if (comparison->scoring != SCORING_LOSS)
         write_validation(stream, page);
     write_curves(stream, page, &page->training, SERIES_TRAINING_LOSS, "Training loss",
@@ -295,6 +298,8 @@ static void write_numbers(FILE *stream, const struct collection *collection)
         page_differences(stream, comparison);
         page_pairs(stream, comparison);
     }
+    if (text_scores_are_known(comparison))
+        text_scores_table(stream, comparison);
     if (cost_is_known(comparison))
         cost_table(stream, comparison);
     if (lengths_are_known(comparison))

@@ -55,6 +55,14 @@ void svg_end(FILE *stream)
     fprintf(stream, "</svg>\n");
 }
 
+/* A nested <svg> clips what lies outside it. */
+void svg_begin_clipped(FILE *stream, struct svg_frame frame)
+{
+    fprintf(stream, "<svg x=\"0\" y=\"%.1f\" width=\"%d\" height=\"%.1f\" viewBox=\"0 %.1f %d %.1f\">\n",
+            frame.top - 4, (int)SVG_WIDTH, frame.bottom - frame.top + 8, frame.top - 4, (int)SVG_WIDTH,
+            frame.bottom - frame.top + 8);
+}
+
 void svg_line(FILE *stream, const char *class, double x1, double y1, double x2, double y2)
 {
     fprintf(stream, "<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", class, x1, y1,

@@ -39,6 +39,8 @@ struct svg_frame {
 
 void svg_begin(FILE *stream, int height, const char *label);
 void svg_end(FILE *stream);
+/* Until svg_end, what lies above or below the frame is not shown. */
+void svg_begin_clipped(FILE *stream, struct svg_frame frame);
 void svg_line(FILE *stream, const char *class, double x1, double y1, double x2, double y2);
 /* anchor: start, middle, end. */
 void svg_text(FILE *stream, const char *class, const char *anchor, double x, double y, const char *text);

@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
-#include "study/record_fields.h"
+#include "study/record_positions.h"
 #include "train/folder.h"
 
 #include <math.h>
@@ -30,6 +30,10 @@ static rotary_status read_scores(const struct record_source *source, const json_
                                    "at most \"problems\"", error);
     if (status == ROTARY_OK)
         status = record_field_real(source, object, "loss", &length->loss, error);
+    if (status == ROTARY_OK && json_object_get(object, "bits_per_byte"))
+        status = record_field_real(source, object, "bits_per_byte", &length->bits_per_byte, error);
+    if (status == ROTARY_OK)
+        status = record_positions_read(source, object, length->length, &length->positions, error);
     return status;
 }
 
@@ -51,6 +55,12 @@ static rotary_status read_length(const struct record_source *source, const json_
 rotary_status record_lengths_add(struct record_lengths *lengths, const struct record_length *length,
                                  rotary_error *error)
 {
+    for (int i = 0; i < lengths->count; i++)
+        if (lengths->items[i].length == length->length &&
+            strcmp(lengths->items[i].scaling, length->scaling) == 0) {
+            lengths->items[i] = *length;
+            return ROTARY_OK;
+        }
     struct record_length *items =
         realloc(lengths->items, (size_t)(lengths->count + 1) * sizeof *lengths->items);
     if (!items)
@@ -102,10 +112,15 @@ static json_t *length_json(const struct record_length *length)
     if (!length->possible)
         return json_pack("{s:I, s:s, s:n, s:n, s:n}", "length", (json_int_t)length->length, "scaling",
                          length->scaling, "correct", "problems", "loss");
-    return json_pack("{s:I, s:s, s:I, s:I, s:o}", "length", (json_int_t)length->length, "scaling",
-                     length->scaling, "correct", (json_int_t)length->correct, "problems",
-                     (json_int_t)length->problems, "loss",
-                     isfinite(length->loss) ? json_real(length->loss) : json_null());
+    json_t *object = json_pack("{s:I, s:s, s:I, s:I, s:o}", "length", (json_int_t)length->length, "scaling",
+                               length->scaling, "correct", (json_int_t)length->correct, "problems",
+                               (json_int_t)length->problems, "loss",
+                               isfinite(length->loss) ? json_real(length->loss) : json_null());
+    if (object && length->bits_per_byte > 0)
+        json_object_set_new(object, "bits_per_byte", json_real(length->bits_per_byte));
+    if (object && length->positions.length > 0)
+        json_object_set_new(object, "positions", record_positions_json(&length->positions));
+    return object;
 }
 
 rotary_status record_lengths_write(const struct record_lengths *lengths, const char *folder,

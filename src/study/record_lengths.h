@@ -7,10 +7,13 @@
  *         {"length": 512, "scaling": "yarn", "correct": 12, "problems": 128, "loss": 1.31}, ...]}
  *
  * "correct", "problems" and "loss" are null where the model cannot compute sequences of that length, and
- * "problems" is 0 for a task without any.
+ * "problems" is 0 for a task without any. Where a text was cut to that length there are also "bits_per_byte",
+ * if its bytes are known, and "positions" (study/record_positions.h).
  */
 #ifndef ROTARY_STUDY_RECORD_LENGTHS_H
 #define ROTARY_STUDY_RECORD_LENGTHS_H
+
+#include "score/position_losses.h"
 
 #include <rotary/status.h>
 
@@ -24,7 +27,9 @@ struct record_length {
     char scaling[RECORD_SCALING_BYTES]; /* of the rotation: "none", "yarn"; letters and digits */
     bool possible;                      /* false: the rest is zero */
     int64_t correct, problems;
-    double loss; /* NaN: it was not finite */
+    double loss;                      /* NaN: it was not finite */
+    double bits_per_byte;             /* 0: not known */
+    struct position_losses positions; /* length 0: not known */
 };
 
 struct record_lengths {
@@ -43,6 +48,7 @@ ROTARY_CHECKED rotary_status record_lengths_read_file(struct record_lengths *len
 /* Replaces the file. */
 ROTARY_CHECKED rotary_status record_lengths_write(const struct record_lengths *lengths, const char *folder,
                                                   rotary_error *error);
+/* Adds a score, or replaces that of the same length and scaling. */
 ROTARY_CHECKED rotary_status record_lengths_add(struct record_lengths *lengths,
                                                 const struct record_length *length, rotary_error *error);
 void record_lengths_free(struct record_lengths *lengths);

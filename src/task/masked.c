@@ -181,5 +181,6 @@ const struct kind kind_masked = {
     .counts = counts,
     .text_hash = text_hash,
     .locations = locations,
+    .cuts = true,
     .encoder = true,
 };

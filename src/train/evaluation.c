@@ -24,6 +24,7 @@ struct workspace {
     struct task_batch batch;
     int64_t corpus_tokens;        /* per batch of a finite corpus; 0: there is none */
     struct packed_batch packed;   /* such a batch */
+    float *losses;                /* [corpus_tokens] of a task that cuts text, else NULL */
     const int32_t **prompts;      /* [problems] */
     int32_t **outputs;            /* [problems] */
     int64_t *lengths, *generated; /* [problems] */
@@ -45,6 +46,8 @@ static void carve(struct workspace *workspace, const struct task *task, int64_t 
     workspace->outputs = rotary_arena_push(arena, problems, sizeof *workspace->outputs);
     workspace->lengths = rotary_arena_push(arena, problems, sizeof *workspace->lengths);
     workspace->generated = rotary_arena_push(arena, problems, sizeof *workspace->generated);
+    if (task_cuts_text(task_configuration(task)))
+        workspace->losses = rotary_arena_push(arena, workspace->corpus_tokens, sizeof *workspace->losses);
 }
 
 static void keep_sample(struct evaluation *evaluation, int64_t index, const struct problem *problem,
@@ -135,13 +138,14 @@ static struct batch validation_batch(uint64_t seed, int64_t first, int64_t rows,
     return task_batch_view(&workspace->batch, 0, rows);
 }
 
-/* Adds the losses of a batch to the sums. */
+/* Adds the losses of a batch to the sums. `losses` is as in transformer_call. */
 static rotary_status add_losses(struct transformer *transformer, const struct evaluation_config *config,
-                                const struct batch *batch, struct token_sums *sums, rotary_error *error)
+                                const struct batch *batch, float *losses, struct token_sums *sums,
+                                rotary_error *error)
 {
     if (config->interrupted && atomic_load(config->interrupted))
         return rotary_fail(error, ROTARY_INTERRUPTED, "interrupted while evaluating");
-    const struct transformer_call call = {.batch = batch};
+    const struct transformer_call call = {.batch = batch, .losses = losses};
     struct loss_sums loss = {0};
     rotary_status status = transformer_run(transformer, &call, &loss, error);
     sums->total += loss.total;
@@ -160,15 +164,26 @@ static rotary_status sum_sequences(struct transformer *transformer, const struct
         int64_t rest = config->validation_sequences - first,
                 rows = rest < workspace->batch_sequences ? rest : workspace->batch_sequences;
         const struct batch filled = validation_batch(config->seed, first, rows, workspace);
-        status = add_losses(transformer, config, &filled, sums, error);
+        status = add_losses(transformer, config, &filled, NULL, sums, error);
     }
     return status;
+}
+
+/* Adds the losses of a packed batch by the position in its sequences. */
+static void add_positions(const struct batch *batch, const float *losses, struct position_losses *positions)
+{
+    const int32_t *starts = batch->input.starts;
+    for (int64_t sequence = 0; sequence < batch->input.sequences; sequence++)
+        for (int64_t i = starts[sequence]; i < starts[sequence + 1]; i++)
+            if (batch->classes[i] != BATCH_IGNORED)
+                position_losses_add(positions, i - starts[sequence], (double)losses[i]);
 }
 
 /* All examples of a split, packed. */
 static rotary_status sum_corpus(const struct task *task, struct transformer *transformer,
                                 const struct evaluation_config *config, const struct workspace *workspace,
-                                struct token_sums *sums, rotary_error *error)
+                                struct token_sums *sums, struct position_losses *positions,
+                                rotary_error *error)
 {
     const struct example_order order = {.task = task, .split = evaluated_split(config)};
     const struct batch_size size = {.tokens = workspace->corpus_tokens};
@@ -176,7 +191,9 @@ static rotary_status sum_corpus(const struct task *task, struct transformer *tra
     int64_t first = 0, count;
     for (; status == ROTARY_OK && (count = examples_within(&order, size, first)) > 0; first += count) {
         const struct batch filled = packed_batch_fill(&workspace->packed, &order, first, count);
-        status = add_losses(transformer, config, &filled, sums, error);
+        status = add_losses(transformer, config, &filled, workspace->losses, sums, error);
+        if (status == ROTARY_OK && workspace->losses)
+            add_positions(&filled, workspace->losses, positions);
     }
     return status;
 }
@@ -187,6 +204,8 @@ static rotary_status validation_loss(const struct task *task, struct transformer
                                      rotary_error *error)
 {
     struct token_sums sums = {0};
+    if (workspace->losses)
+        evaluation->positions.length = task_configuration(task)->sequence_length;
     const struct label_call labels = {.task = task,
                                       .transformer = transformer,
                                       .split = evaluated_split(config),
@@ -195,9 +214,10 @@ static rotary_status validation_loss(const struct task *task, struct transformer
                                       .file = config->predictions,
                                       .interrupted = config->interrupted};
     rotary_status status =
-        task_shape(task).labels        ? label_predictions_run(&labels, &evaluation->labels, &sums, error)
-        : workspace->corpus_tokens > 0 ? sum_corpus(task, transformer, config, workspace, &sums, error)
-                                       : sum_sequences(transformer, config, workspace, &sums, error);
+        task_shape(task).labels ? label_predictions_run(&labels, &evaluation->labels, &sums, error)
+        : workspace->corpus_tokens > 0
+            ? sum_corpus(task, transformer, config, workspace, &sums, &evaluation->positions, error)
+            : sum_sequences(transformer, config, workspace, &sums, error);
     if (status != ROTARY_OK)
         return status;
     if (sums.counted == 0)

@@ -7,6 +7,7 @@
 
 #include "model/transformer.h"
 #include "score/label_scores.h"
+#include "score/position_losses.h"
 #include "score/segments.h"
 #include "task/task.h"
 
@@ -20,15 +21,16 @@ struct evaluation_sample {
     bool correct;
 };
 struct evaluation {
-    int64_t correct, problems;       /* problems 0: the task has none */
-    int64_t translated;              /* sentences; 0: the task has none */
-    double bleu;                     /* of their translations, 0 ... 100 */
-    char signature[SIGNATURE_BYTES]; /* how that was computed */
-    double loss;                     /* validation loss: mean over validation sequences, nats per token; of
-                                      * a task with labels over examples */
-    double accuracy;                 /* share of validation tokens, or examples, whose argmax is correct */
-    double bits_per_byte;            /* of text whose bytes are known; else 0 */
-    struct label_scores labels;      /* examples 0: the task has none */
+    int64_t correct, problems;        /* problems 0: the task has none */
+    int64_t translated;               /* sentences; 0: the task has none */
+    double bleu;                      /* of their translations, 0 ... 100 */
+    char signature[SIGNATURE_BYTES];  /* how that was computed */
+    double loss;                      /* validation loss: mean over validation sequences, nats per token; of
+                                       * a task with labels over examples */
+    double accuracy;                  /* share of validation tokens, or examples, whose argmax is correct */
+    double bits_per_byte;             /* of text whose bytes are known; else 0 */
+    struct position_losses positions; /* of a task that cuts text; else length 0 */
+    struct label_scores labels;       /* examples 0: the task has none */
     double seconds;
     struct { /* the same of the test set, at the end of a run; translated 0: none of it was */
         int64_t translated;

@@ -4,6 +4,7 @@
  *
  *     quick.html       three seeds of two arms, with scores by distance
  *     many.html        ten seeds of five arms, of a task without problems
+ *     lengths.html     the same, scored at other lengths, by position
  *     unfinished.html  a comparison that was interrupted
  *     empty.html       a comparison that has not begun
  *     single.html      one run
@@ -70,6 +71,33 @@ static void make_translated(const char *output)
     scratch_remove(synthetic_path(output, "heatmap"));
 }
 
+/* Scores of runs of a text at two lengths, with scalings; behind the trained length the perplexity rises. */
+static void add_lengths(struct collection *collection)
+{
+    static const char *const scalings[] = {"none", "linear", "dynamic", "yarn"};
+    for (int i = 0; i < collection->record_count; i++) {
+        struct record *record = &collection->records[i];
+        json_object_set_new(record->config, "sequence_length", json_integer(256));
+        for (int64_t j = 0; j < record->evaluation_count; j++)
+            record->evaluations[j].bits_per_byte = 2;
+        for (int j = 0; j < 8; j++) {
+            const int64_t length = j < 4 ? 256 : 1024;
+            struct record_length scored = {.length = length,
+                                           .possible = true,
+                                           .loss = 1.5,
+                                           .bits_per_byte = 2,
+                                           .positions.length = length};
+            snprintf(scored.scaling, sizeof scored.scaling, "%s", scalings[j % 4]);
+            for (int64_t position = 0; position < length; position++)
+                position_losses_add(
+                    &scored.positions, position,
+                    1.2 + 0.1 * (j % 4) + 3 / (double)(8 + position) +
+                        (j % 4 == 0 && position > 256 ? 0.004 * (double)(position - 256) : 0));
+            CHECK_INT(record_lengths_add(&record->lengths, &scored, NULL), ROTARY_OK);
+        }
+    }
+}
+
 /* Scores by distance of a run: two layers of ten heads in encoder and decoder. */
 static void make_decay(const char *folder)
 {
@@ -123,6 +151,10 @@ int main(int count, char **arguments)
         late[i] = 12 * halves[i];
     synthetic_comparison(folder, &prefix, 10, 5, names, late);
     make(output, "many.html", folder);
+
+    struct collection texts = synthetic_read(folder);
+    add_lengths(&texts);
+    write_page(output, "lengths.html", &texts);
 
     make_varied(output);
     make_translated(output);

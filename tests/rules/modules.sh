@@ -23,7 +23,7 @@ BEGIN {
     below["benchmark"] = "train kernel " below["train"]
     below["study"] = "train " below["train"]
     # A page is made from records of runs: never through a header that can train.
-    below["report"] = "file base score/measure.h study/records.h study/measured_decay.h study/head_statistics.h study/heatmaps.h study/statistics.h study/comparison.h study/collection.h study/sweep_text.h study/sentence_scores.h study/example_scores.h"
+    below["report"] = "file base score/measure.h study/records.h study/record_positions.h study/measured_decay.h study/head_statistics.h study/heatmaps.h study/statistics.h study/comparison.h study/collection.h study/sweep_text.h study/sentence_scores.h study/example_scores.h"
     below["oracle"] = "huggingface attention file " below["attention"]
     below["cli"] = "kernel oracle huggingface report study benchmark " below["study"]
     for (module in below) {

@@ -14,7 +14,12 @@
 
 static const struct record_length known[] = {
     {.length = 256, .scaling = "none", .possible = true, .correct = 12, .problems = 128, .loss = 1.25},
-    {.length = 512, .scaling = "none", .possible = true, .loss = 2.5},
+    {.length = 512,
+     .scaling = "none",
+     .possible = true,
+     .loss = 2.5,
+     .bits_per_byte = 3.25,
+     .positions = {.length = 512, .bins = {{.total = 12, .counted = 8}, {0}, {.total = 7, .counted = 4}}}},
     {.length = 512, .scaling = "yarn", .possible = true, .correct = 3, .problems = 128, .loss = (double)NAN},
     {.length = 1024, .scaling = "none"},
 };
@@ -42,8 +47,19 @@ static void test_round_trip(void)
         CHECK_INT(found->correct, known[i].correct);
         CHECK_INT(found->problems, known[i].problems);
         CHECK(found->loss == known[i].loss || (isnan(found->loss) && isnan(known[i].loss)));
+        CHECK_NEAR(found->bits_per_byte, known[i].bits_per_byte, 0);
+        CHECK_INT(found->positions.length, known[i].positions.length);
+        for (int bin = 0; bin < POSITION_BINS; bin++) {
+            CHECK_NEAR(found->positions.bins[bin].total, known[i].positions.bins[bin].total, 0);
+            CHECK_INT(found->positions.bins[bin].counted, known[i].positions.bins[bin].counted);
+        }
         CHECK(record_lengths_find(&read, known[i].length, known[i].scaling) == found);
     }
+    /* The same length and scaling is the same score, with a new value. */
+    CHECK_INT(record_lengths_add(&read, &(struct record_length){.length = 512, .scaling = "yarn"}, &error),
+              ROTARY_OK);
+    CHECK_INT(read.count, KNOWN);
+    CHECK(!read.items[2].possible);
     CHECK(record_lengths_find(&read, 1024, "yarn") == NULL);
     CHECK(record_lengths_find(&read, 257, "none") == NULL);
     record_lengths_free(&read);
@@ -52,7 +68,8 @@ static void test_round_trip(void)
 
 static void test_damaged(void)
 {
-#define SCORES "\"correct\":1,\"problems\":2,\"loss\":1"
+#define BIN(begin, tokens) "{\"begin\":" #begin ",\"tokens\":" #tokens ",\"loss\":1}"
+#define SCORES             "\"correct\":1,\"problems\":2,\"loss\":1"
     static const struct {
         const char *text, *key;
     } damaged[] = {
@@ -74,6 +91,21 @@ static void test_damaged(void)
          "problems"},
         {"{\"step\":1,\"lengths\":[{\"length\":64,\"scaling\":\"none\",\"correct\":1,\"problems\":2}]}",
          "loss"},
+        {"{\"step\":1,\"lengths\":[{\"length\":64,\"scaling\":\"none\"," SCORES ",\"bits_per_byte\":true}]}",
+         "bits_per_byte"},
+        {"{\"step\":1,\"lengths\":[{\"length\":2,\"scaling\":\"none\"," SCORES ",\"positions\":{}}]}",
+         "positions"},
+        {"{\"step\":1,\"lengths\":[{\"length\":2,\"scaling\":\"none\"," SCORES
+         ",\"positions\":[" BIN(0, 3) "]}]}",
+         "positions"},
+        {"{\"step\":1,\"lengths\":[{\"length\":2,\"scaling\":\"none\"," SCORES
+         ",\"positions\":[" BIN(0, 3) "," BIN(2, 3) "]}]}",
+         "begin"},
+        {"{\"step\":1,\"lengths\":[{\"length\":2,\"scaling\":\"none\"," SCORES
+         ",\"positions\":[" BIN(0, 3) "," BIN(1, -3) "]}]}",
+         "tokens"},
+        {"{\"step\":1,\"lengths\":[{\"length\":0,\"scaling\":\"none\"," SCORES ",\"positions\":[]}]}",
+         "positions"},
         {"[]", "lengths.json"},
         {"{", "lengths.json"},
     };

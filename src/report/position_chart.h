@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The perplexity of a text by position within its sequences, where runs were scored at other lengths
+ * (score/position_losses.h).
+ */
+#ifndef ROTARY_REPORT_POSITION_CHART_H
+#define ROTARY_REPORT_POSITION_CHART_H
+
+#include "study/comparison.h"
+
+#include <stdio.h>
+
+/* The losses of all runs of an arm together, in sequences of `length` tokens; false if none is known. */
+bool positions_of(const struct comparison *comparison, int arm, int64_t length, const char *scaling,
+                  struct position_losses *losses);
+
+/* Figures of the longest sequences whose losses are known: a curve for each arm whose rotation is not scaled,
+ * and then for each arm of several scalings a figure of its own, with a curve for each. */
+void positions_figures(FILE *stream, const struct comparison *comparison);
+
+#endif
