@@ -48,8 +48,7 @@ struct compare_plan {
     struct comparison_design design;
     struct backend backend;
     int jobs; /* as run_list_call.jobs */
-    struct length_wanted lengths[MAX_WANTED];
-    int length_count;
+    struct length_request lengths;
 };
 
 static rotary_status read_jobs(const char *text, int *jobs, rotary_error *error)
@@ -85,8 +84,7 @@ static rotary_status plan(const struct invocation *invocation, struct compare_pl
         status = design_create(&plan->design, &options->design, &request, plan->folder, error);
     if (status != ROTARY_OK)
         return status;
-    status = length_options_read(&options->lengths, &plan->design.config, false, plan->lengths,
-                                 &plan->length_count, error);
+    status = length_options_read(&options->lengths, &plan->design.config, false, &plan->lengths, error);
     if (status == ROTARY_OK)
         status =
             plan_backend(&invocation->common, plan->design.config.train.precision, &plan->backend, error);
@@ -113,12 +111,13 @@ static rotary_status score_lengths(const struct invocation *invocation, const st
                                    rotary_error *error)
 {
     struct progress progress;
-    if (made->length_count == 0)
+    if (made->lengths.count == 0)
         return ROTARY_OK;
     const struct length_run_call call = {.folder = made->folder,
                                          .backend = &made->backend,
-                                         .wanted = made->lengths,
-                                         .count = made->length_count,
+                                         .wanted = made->lengths.wanted,
+                                         .count = made->lengths.count,
+                                         .factors = made->lengths.factors,
                                          .progress = show_scored,
                                          .argument = &progress,
                                          .interrupted = invocation->interrupted};

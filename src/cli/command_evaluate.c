@@ -68,6 +68,7 @@ static void print_samples(const struct evaluation *evaluation)
 struct scores {
     uint64_t data_seed;
     struct evaluation evaluation;
+    struct length_request asked;
     struct evaluated_lengths lengths; /* count 0: none were asked for */
 };
 
@@ -100,7 +101,7 @@ static rotary_status print_result(const struct invocation *invocation, const str
            model_encoding_name(&model->config.model, name), (long long)model->step);
     result_print_evaluation(&scores->evaluation);
     if (scores->lengths.count > 0)
-        evaluated_lengths_print(&scores->lengths, model->config.task.sequence_length);
+        evaluated_lengths_print(&scores->lengths, model->task);
     return ROTARY_OK;
 }
 
@@ -122,7 +123,8 @@ static rotary_status evaluate(const struct invocation *invocation, const struct 
                                      .checkpoint = checkpoint_of(options),
                                      .config = &model->config,
                                      .backend = &model->backend,
-                                     .evaluation = &how};
+                                     .evaluation = &how,
+                                     .factors = scores->asked.factors};
     rotary_status status = evaluation_run(model->task, model->transformer, &how, &scores->evaluation, error);
     if (status == ROTARY_OK)
         status = evaluated_lengths_run(&scores->lengths, &call, error);
@@ -130,15 +132,13 @@ static rotary_status evaluate(const struct invocation *invocation, const struct 
 }
 
 static rotary_status read_lengths(const struct evaluate_options *options, const struct run_config *config,
-                                  struct evaluated_lengths *lengths, rotary_error *error)
+                                  struct scores *scores, rotary_error *error)
 {
-    struct length_wanted wanted[MAX_WANTED];
-    int count;
-    rotary_status status = length_options_read(&options->lengths, config, true, wanted, &count, error);
+    rotary_status status = length_options_read(&options->lengths, config, true, &scores->asked, error);
     if (status != ROTARY_OK)
         return status;
-    evaluated_lengths_want(lengths, wanted, count);
-    if (count > 0 && options->temperature.given)
+    evaluated_lengths_want(&scores->lengths, &scores->asked);
+    if (scores->asked.count > 0 && options->temperature.given)
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
             "--temperature with --evaluate-lengths, which generates greedily: wanted one of the "
@@ -186,6 +186,7 @@ static rotary_status check_beside_text(const struct evaluate_options *options, r
                        : options->predictions           ? "--predictions"
                        : options->lengths.lengths       ? "--evaluate-lengths"
                        : options->lengths.scalings      ? "--evaluate-scaling"
+                       : options->lengths.factors       ? "--evaluate-factors"
                        : options->assignments.count > 0 ? "--set"
                                                         : NULL;
     if (!name || !text_score_wanted(&options->text))
@@ -214,7 +215,7 @@ static enum exit_status run(const struct invocation *invocation)
         return command_fail(&error);
     struct scores scores = {.evaluation = {.sample_count = options->show.value}};
     if (check_options(invocation, model.task, &error) != ROTARY_OK ||
-        read_lengths(options, &model.config, &scores.lengths, &error) != ROTARY_OK) {
+        read_lengths(options, &model.config, &scores, &error) != ROTARY_OK) {
         plan_unload(&model);
         return command_refuse(invocation, &error);
     }

@@ -29,7 +29,8 @@ static const struct setting report_table[] = {
      .help = "where to write the page (default: report.html in the first folder)"},
     {"--csv", SETTING_BOOLEAN, MEMBER(csv), .help = "print comma-separated values instead"},
     {"--rows", SETTING_CHOICE, MEMBER(rows), .metavar = "NAME", .choices = csv_table_names,
-     .help = "what a row of --csv is: runs, arms, contrasts or pairs (default: runs)"},
+     .help = "what a row of --csv is: runs, arms, contrasts, pairs, or of what was scored at other lengths "
+             "lengths or positions (default: runs)"},
 };
 
 static rotary_status check_options(const struct invocation *invocation, rotary_error *error)

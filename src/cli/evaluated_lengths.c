@@ -2,8 +2,11 @@
 #include "cli/evaluated_lengths.h"
 
 #include "base/fail.h"
+#include "base/integer.h"
 #include "cli/result.h"
+#include "file/file.h"
 #include "score/proportion.h"
+#include "score/token_scores.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -18,7 +21,10 @@ const struct setting length_option_rows[LENGTH_OPTION_ROWS] = {
              "cut: shorter or longer ones than a model was trained on"},
     {"--evaluate-scaling", SETTING_TEXT, MEMBER(scalings), .metavar = "A,B,...",
      .help = "with --evaluate-lengths, how rotations are scaled by length / trained length: none, linear, "
-             "ntk, dynamic, yarn or llama3 (default: none)"},
+             "ntk, dynamic, yarn, llama3 or longrope (default: none)"},
+    {"--evaluate-factors", SETTING_TEXT, MEMBER(factors), .metavar = "FILE",
+     .help = "with --evaluate-scaling longrope, JSON with its short_factor and long_factor, alone or in the "
+             "rope_scaling or rope_parameters of a configuration"},
 };
 
 enum { MIN_LENGTH = 16, MAX_LENGTH = 1 << 20, NAME_BYTES = 32 }; /* as sequence_length */
@@ -84,45 +90,114 @@ static rotary_status read_scalings(const char *text, enum length_scaling scaling
     }
 }
 
-static rotary_status check_wanted(const struct run_config *config, int64_t length,
-                                  enum length_scaling scaling, rotary_error *error)
+/* The object of a configuration that has the lists. */
+static const json_t *find_factors(const json_t *object)
+{
+    static const char *const keys[] = {"rope_scaling", "rope_parameters"};
+    for (int i = 0; i < 2; i++)
+        if (json_is_object(json_object_get(object, keys[i])))
+            return json_object_get(object, keys[i]);
+    return object;
+}
+
+/* Their lists as members of an object of JSON. */
+static rotary_status write_factors(const char *path, const json_t *object, char factors[SETTING_JSON_BYTES],
+                                   rotary_error *error)
+{
+    json_t *of_short = json_object_get(object, "short_factor"),
+           *of_long = json_object_get(object, "long_factor");
+    if (!json_is_array(of_short) || !json_is_array(of_long))
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s has no lists \"short_factor\" and \"long_factor\": wanted those of longrope, "
+                           "alone or in rope_scaling or rope_parameters",
+                           path);
+    json_t *lists = json_pack("{s:O, s:O}", "short_factor", of_short, "long_factor", of_long);
+    char *text = lists ? json_dumps(lists, JSON_COMPACT) : NULL;
+    const size_t bytes = text ? strlen(text) : 0;
+    rotary_status status = ROTARY_OK;
+    if (!text)
+        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the factors of %s", path);
+    else if (bytes + 256 > SETTING_JSON_BYTES) /* what else a rope_scaling has */
+        status =
+            rotary_fail(error, ROTARY_BAD_FILE, "%s: the lists of factors have %lld bytes, wanted at most %d",
+                        path, (long long)bytes, SETTING_JSON_BYTES - 256);
+    else
+        snprintf(factors, SETTING_JSON_BYTES, "%.*s", (int)bytes - 2, text + 1);
+    free(text);
+    json_decref(lists);
+    return status;
+}
+
+/* Of the option; longrope wants it, and nothing else does. */
+static rotary_status read_factors(const struct length_options *options, struct length_request *request,
+                                  rotary_error *error)
+{
+    bool wanted = false;
+    json_t *object;
+    for (int i = 0; i < request->count; i++)
+        wanted |= request->wanted[i].scaling == LENGTH_SCALING_LONGROPE;
+    if (wanted != (options->factors != NULL))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s: give both",
+                           wanted
+                               ? "--evaluate-scaling longrope has factors that are searched for each model, "
+                                 "which --evaluate-factors names"
+                               : "--evaluate-factors is about --evaluate-scaling longrope");
+    if (!wanted)
+        return ROTARY_OK;
+    rotary_status status = file_read_json(options->factors, &object, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = write_factors(options->factors, find_factors(object), request->factors, error);
+    json_decref(object);
+    return status;
+}
+
+static rotary_status check_wanted(const struct run_config *config, const struct length_request *request,
+                                  struct length_wanted wanted, rotary_error *error)
 {
     rotary_error inner = {0};
-    rotary_status status = length_check(config, length, scaling, &inner);
+    const struct length_call call = {
+        .config = config, .length = wanted.length, .scaling = wanted.scaling, .factors = request->factors};
+    rotary_status status = length_check(&call, &inner);
     return status == ROTARY_OK ? status : rotary_fail(error, status, "--evaluate-lengths: %s", inner.message);
 }
 
 rotary_status length_options_read(const struct length_options *options, const struct run_config *config,
-                                  bool of_run, struct length_wanted wanted[MAX_WANTED], int *count,
-                                  rotary_error *error)
+                                  bool of_run, struct length_request *request, rotary_error *error)
 {
     int64_t lengths[MAX_LENGTHS];
     enum length_scaling scalings[LENGTH_SCALINGS];
     int length_count, scaling_count;
-    *count = 0;
-    if (!options->lengths && options->scalings)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "--evaluate-scaling is about --evaluate-lengths: give both");
+    *request = (struct length_request){0};
+    if (!options->lengths && (options->scalings || options->factors))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s is about --evaluate-lengths: give both",
+                           options->scalings ? "--evaluate-scaling" : "--evaluate-factors");
     if (!options->lengths)
         return ROTARY_OK;
     rotary_status status = read_lengths(options->lengths, lengths, &length_count, error);
     if (status == ROTARY_OK)
         status = read_scalings(options->scalings ? options->scalings : length_scaling_names[0], scalings,
                                &scaling_count, error);
-    for (int i = 0; status == ROTARY_OK && i < length_count * scaling_count; i++) {
-        const struct length_wanted next = {lengths[i / scaling_count], scalings[i % scaling_count]};
-        wanted[(*count)++] = next;
-        status = check_wanted(config, next.length, of_run ? next.scaling : LENGTH_SCALING_NONE, error);
+    for (int i = 0; status == ROTARY_OK && i < length_count * scaling_count; i++)
+        request->wanted[request->count++] =
+            (struct length_wanted){lengths[i / scaling_count], scalings[i % scaling_count]};
+    if (status == ROTARY_OK)
+        status = read_factors(options, request, error);
+    for (int i = 0; status == ROTARY_OK && i < request->count; i++) {
+        struct length_wanted next = request->wanted[i];
+        if (!of_run)
+            next.scaling = LENGTH_SCALING_NONE;
+        status = check_wanted(config, request, next, error);
     }
     return status;
 }
 
-void evaluated_lengths_want(struct evaluated_lengths *lengths, const struct length_wanted *wanted, int count)
+void evaluated_lengths_want(struct evaluated_lengths *lengths, const struct length_request *request)
 {
-    lengths->count = count;
-    for (int i = 0; i < count; i++)
-        lengths->scores[i] =
-            (struct evaluated_length){.length = wanted[i].length, .scaling = wanted[i].scaling};
+    lengths->count = request->count;
+    for (int i = 0; i < request->count; i++)
+        lengths->scores[i] = (struct evaluated_length){.length = request->wanted[i].length,
+                                                       .scaling = request->wanted[i].scaling};
 }
 
 rotary_status evaluated_lengths_run(struct evaluated_lengths *lengths, const struct length_call *call,
@@ -155,48 +230,97 @@ static void print_correct(const struct evaluated_length *score)
            100.0 * interval.low, 100.0 * interval.high);
 }
 
-/* Without problems there is the loss alone. */
-static void print_losses(const struct evaluated_lengths *lengths, int64_t trained)
+/* "     512  yarn           2". */
+static void print_head(const struct evaluated_length *score)
 {
-    printf("\nsequences of so many tokens, %lld in training\n", (long long)trained);
-    printf("%8s  %-8s  %6s  %8s  %10s\n", "tokens", "scaling", "factor", "loss", "perplexity");
-    for (int i = 0; i < lengths->count; i++) {
-        const struct evaluated_length *score = &lengths->scores[i];
-        printf("%8lld  %-8s  %6.4g", (long long)score->length, length_scaling_names[score->scaling],
-               score->factor);
-        if (score->possible)
-            printf("  %8.4f  %10.4g\n", score->evaluation.loss, exp(score->evaluation.loss));
-        else
-            printf("  %8s  %10s\n", "-", "-");
-    }
+    printf("%8lld  %-8s  %6.4g", (long long)score->length, length_scaling_names[score->scaling],
+           score->factor);
 }
 
-void evaluated_lengths_print(const struct evaluated_lengths *lengths, int64_t trained)
+static void print_problems(const struct evaluated_lengths *lengths, int64_t trained)
 {
-    int64_t problems = 0;
-    bool is_scored = false;
-    for (int i = 0; i < lengths->count; i++) {
-        problems += lengths->scores[i].evaluation.problems;
-        is_scored |= lengths->scores[i].possible;
-    }
-    if (is_scored && problems == 0) {
-        print_losses(lengths, trained);
-        return;
-    }
     printf("\nsequences of so many tokens, %lld in training; a problem stands last in one\n",
            (long long)trained);
     printf("%8s  %-8s  %6s  %8s  %16s  %6s\n", "tokens", "scaling", "factor", "correct", "95% interval",
            "loss");
     for (int i = 0; i < lengths->count; i++) {
         const struct evaluated_length *score = &lengths->scores[i];
-        printf("%8lld  %-8s  %6.4g", (long long)score->length, length_scaling_names[score->scaling],
-               score->factor);
+        print_head(score);
         print_correct(score);
         if (score->possible)
             printf("  %6.4f\n", score->evaluation.loss);
         else
             printf("  %6s\n", "-");
     }
+}
+
+/* Without problems there is the loss alone. */
+static void print_losses(const struct evaluated_lengths *lengths, int64_t trained)
+{
+    printf("\nsequences of so many tokens, %lld in training\n", (long long)trained);
+    printf("%8s  %-8s  %6s  %8s  %10s  %9s\n", "tokens", "scaling", "factor", "loss", "perplexity",
+           "bits/byte");
+    for (int i = 0; i < lengths->count; i++) {
+        const struct evaluated_length *score = &lengths->scores[i];
+        print_head(score);
+        if (score->possible)
+            printf("  %8.4f  %10.4g", score->evaluation.loss, exp(score->evaluation.loss));
+        else
+            printf("  %8s  %10s", "-", "-");
+        if (score->evaluation.bits_per_byte > 0) /* of text whose bytes are known */
+            printf("  %9.4f\n", score->evaluation.bits_per_byte);
+        else
+            printf("  %9s\n", "-");
+    }
+}
+
+/* Lines of the table by position: each has some bins. */
+enum { POSITION_LINES = 8 };
+
+/* The perplexity of bins first ... end - 1. */
+static double perplexity_of(const struct position_losses *losses, int first, int end)
+{
+    struct token_sums sums = {0};
+    for (int bin = first; bin < end; bin++) {
+        sums.total += losses->bins[bin].total;
+        sums.counted += losses->bins[bin].counted;
+    }
+    return token_scores(sums).perplexity;
+}
+
+/* A line for each eighth of the longest sequences, a column for each scaling. */
+static void print_positions(const struct evaluated_lengths *lengths)
+{
+    int64_t longest = 0;
+    for (int i = 0; i < lengths->count; i++)
+        longest = max_i64(longest, lengths->scores[i].evaluation.positions.length);
+    if (longest == 0)
+        return;
+    printf("\nperplexity by position in sequences of %lld tokens\n%8s", (long long)longest, "from");
+    for (int i = 0; i < lengths->count; i++)
+        if (lengths->scores[i].evaluation.positions.length == longest)
+            printf("  %10s", length_scaling_names[lengths->scores[i].scaling]);
+    putchar('\n');
+    const int bins = position_bins(longest);
+    for (int line = 0; line < POSITION_LINES; line++) {
+        const int first = line * bins / POSITION_LINES, end = (line + 1) * bins / POSITION_LINES;
+        printf("%8lld", (long long)position_begin(longest, first));
+        for (int i = 0; i < lengths->count; i++)
+            if (lengths->scores[i].evaluation.positions.length == longest)
+                printf("  %10.4g", perplexity_of(&lengths->scores[i].evaluation.positions, first, end));
+        putchar('\n');
+    }
+}
+
+void evaluated_lengths_print(const struct evaluated_lengths *lengths, const struct task *task)
+{
+    const int64_t trained = task_configuration(task)->sequence_length;
+    if (task_has_problems(task)) {
+        print_problems(lengths, trained);
+        return;
+    }
+    print_losses(lengths, trained);
+    print_positions(lengths);
 }
 
 json_t *evaluated_lengths_json(const struct evaluated_lengths *lengths)

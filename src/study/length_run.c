@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "study/collection.h"
 
+#include <math.h>
 #include <stdio.h>
 
 static rotary_status score(const struct length_run_call *call, const struct record *record,
@@ -20,7 +21,8 @@ static rotary_status score(const struct length_run_call *call, const struct reco
                                     .backend = call->backend,
                                     .evaluation = &how,
                                     .length = wanted->length,
-                                    .scaling = wanted->scaling};
+                                    .scaling = wanted->scaling,
+                                    .factors = call->factors};
     struct evaluation evaluation = {0};
     *scored = (struct record_length){.length = wanted->length, .possible = length_is_possible(&one)};
     snprintf(scored->scaling, sizeof scored->scaling, "%s", length_scaling_names[wanted->scaling]);
@@ -30,19 +32,30 @@ static rotary_status score(const struct length_run_call *call, const struct reco
     scored->correct = evaluation.correct;
     scored->problems = evaluation.problems;
     scored->loss = evaluation.loss;
+    scored->bits_per_byte = isfinite(evaluation.bits_per_byte) ? evaluation.bits_per_byte : 0;
+    scored->positions = evaluation.positions;
     return status;
 }
 
-/* Adds what is wanted and not there. */
-static rotary_status complete(const struct length_run_call *call, struct record *record, rotary_error *error)
+/* Whether the record has the score. That of longrope may be one with other factors. */
+static bool is_there(const struct record *record, const struct length_wanted *wanted)
+{
+    return wanted->scaling != LENGTH_SCALING_LONGROPE &&
+           record_lengths_find(&record->lengths, wanted->length, length_scaling_names[wanted->scaling]);
+}
+
+/* Adds what is wanted and not there; *changed: there was something. */
+static rotary_status complete(const struct length_run_call *call, struct record *record, bool *changed,
+                              rotary_error *error)
 {
     struct run_config config;
     rotary_status status = run_read_config(record->folder, &config, error);
     for (int i = 0; status == ROTARY_OK && i < call->count; i++) {
         struct record_length scored;
         const struct length_wanted *wanted = &call->wanted[i];
-        if (record_lengths_find(&record->lengths, wanted->length, length_scaling_names[wanted->scaling]))
+        if (is_there(record, wanted))
             continue;
+        *changed = true;
         status = score(call, record, &config, wanted, &scored, error);
         if (status == ROTARY_OK)
             status = record_lengths_add(&record->lengths, &scored, error);
@@ -53,10 +66,10 @@ static rotary_status complete(const struct length_run_call *call, struct record 
 /* The record has what was scored before of these weights. */
 static rotary_status score_run(const struct length_run_call *call, struct record *record, rotary_error *error)
 {
-    const int before = record->lengths.count;
+    bool changed = false;
     record->lengths.step = record->done;
-    rotary_status status = complete(call, record, error);
-    if (status == ROTARY_OK && record->lengths.count > before)
+    rotary_status status = complete(call, record, &changed, error);
+    if (status == ROTARY_OK && changed)
         status = record_lengths_write(&record->lengths, record->folder, error);
     return status;
 }

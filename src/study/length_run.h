@@ -18,13 +18,15 @@ struct length_run_call {
     const struct backend *backend;
     const struct length_wanted *wanted;
     int count;
+    const char *factors; /* of longrope, as in length_call. May be NULL */
     /* Called before a run is scored, `number` counted from 1. May be NULL. */
     void (*progress)(void *argument, const char *run, int number, int runs);
     void *argument;
     const atomic_bool *interrupted; /* as in evaluation_config. May be NULL */
 };
 
-/* Scores every finished run that did not diverge. What a run has already, of the weights it has now, is kept.
+/* Scores every finished run that did not diverge. What a run has already, of the weights it has now, is kept,
+ * but for longrope, whose factors may be others than they were.
  * ROTARY_INTERRUPTED keeps the runs that are done. */
 ROTARY_CHECKED rotary_status length_run(const struct length_run_call *call, rotary_error *error);
 

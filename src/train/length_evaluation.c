@@ -10,7 +10,8 @@
 
 #include <stdio.h>
 
-const char *const length_scaling_names[] = {"none", "linear", "ntk", "dynamic", "yarn", "llama3", NULL};
+const char *const length_scaling_names[] = {"none", "linear", "ntk",      "dynamic",
+                                            "yarn", "llama3", "longrope", NULL};
 
 static int64_t trained_length(const struct length_call *call)
 {
@@ -30,12 +31,13 @@ static bool has_own_scaling(const struct transformer_config *model)
 /* Writes the model's rope_scaling. */
 static void scale(const struct length_call *call, struct transformer_config *model)
 {
-    static const char *const more[LENGTH_SCALINGS] = {[LENGTH_SCALING_LLAMA3] =
-                                                          ",\"low_freq_factor\":1,\"high_freq_factor\":4"};
+    const char *more = call->scaling == LENGTH_SCALING_LLAMA3 ? "\"low_freq_factor\":1,\"high_freq_factor\":4"
+                       : call->scaling == LENGTH_SCALING_LONGROPE ? call->factors
+                                                                  : NULL;
     snprintf(model->rope_scaling, sizeof model->rope_scaling,
-             "{\"rope_type\":\"%s\",\"factor\":%.17g,\"original_max_position_embeddings\":%lld%s}",
+             "{\"rope_type\":\"%s\",\"factor\":%.17g,\"original_max_position_embeddings\":%lld%s%s}",
              length_scaling_names[call->scaling], length_factor(call), (long long)trained_length(call),
-             more[call->scaling] ? more[call->scaling] : "");
+             more ? "," : "", more ? more : "");
 }
 
 /* The run's configuration for the length. Tables by position are made as long as the sequences. A rotation
@@ -84,9 +86,23 @@ static rotary_status check_task(const struct run_config *config, int64_t length,
     return status;
 }
 
-rotary_status length_check(const struct run_config *config, int64_t length, enum length_scaling scaling,
-                           rotary_error *error)
+/* LongRoPE has a factor for each pair of channels. */
+static rotary_status check_factors(const struct length_call *call, rotary_error *error)
 {
+    if (!call->factors)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "the scaling longrope without short_factor and long_factor, which are searched "
+                           "for each model: wanted them");
+    if (!model_encoding(&call->config->model).rotate_query_key)
+        return ROTARY_OK;
+    struct run_config config = config_at(call);
+    return transformer_config_check(&config.model, error);
+}
+
+rotary_status length_check(const struct length_call *call, rotary_error *error)
+{
+    const struct run_config *config = call->config;
+    const enum length_scaling scaling = call->scaling;
     const bool finite = task_has_examples(&config->task);
     if (finite && !task_cuts_text(&config->task))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
@@ -98,13 +114,14 @@ rotary_status length_check(const struct run_config *config, int64_t length, enum
                            "the scaling %s of a model that was trained with %s: wanted none",
                            length_scaling_names[scaling],
                            config->model.rope_scaling[0] ? "rope_scaling" : "rope_parameters");
-    return finite ? ROTARY_OK : check_task(config, length, error);
+    rotary_status status = scaling == LENGTH_SCALING_LONGROPE ? check_factors(call, error) : ROTARY_OK;
+    return finite || status != ROTARY_OK ? status : check_task(config, call->length, error);
 }
 
 rotary_status length_evaluate(const struct length_call *call, struct evaluation *evaluation,
                               rotary_error *error)
 {
-    rotary_status status = length_check(call->config, call->length, call->scaling, error);
+    rotary_status status = length_check(call, error);
     if (status != ROTARY_OK)
         return status;
     const struct run_config config = config_at(call);

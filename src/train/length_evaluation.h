@@ -10,8 +10,9 @@
 #include "train/checkpoint.h"
 #include "train/scores.h"
 
-/* The scalings that a factor alone describes: length / trained length, with the trained length as the context
- * before scaling (rotary_scaling in include/rotary/rope.h). Llama 3's has its default ramp, 1 to 4. */
+/* The scalings by a factor, length / trained length, with the trained length as the context before scaling
+ * (rotary_scaling in include/rotary/rope.h). Llama 3's has its default ramp, 1 to 4; LongRoPE has lists of
+ * factors besides, which are searched for each model. */
 enum length_scaling {
     LENGTH_SCALING_NONE,
     LENGTH_SCALING_LINEAR,
@@ -19,6 +20,7 @@ enum length_scaling {
     LENGTH_SCALING_DYNAMIC,
     LENGTH_SCALING_YARN,
     LENGTH_SCALING_LLAMA3,
+    LENGTH_SCALING_LONGROPE,
     LENGTH_SCALINGS,
 };
 extern const char *const length_scaling_names[]; /* NULL-terminated, in the order of the enum: "none", ... */
@@ -31,6 +33,7 @@ struct length_call {
     const struct evaluation_config *evaluation; /* but for `last` */
     int64_t length;                             /* tokens of a sequence */
     enum length_scaling scaling;
+    const char *factors; /* of longrope, which wants them: "short_factor":[...],"long_factor":[...] as JSON */
 };
 
 /* The factor of a scaling: 1 for sequences that are not longer than those of training. */
@@ -41,10 +44,10 @@ double length_factor(const struct length_call *call);
  * without one, and without randomised positions. */
 bool length_is_possible(const struct length_call *call);
 /* ROTARY_INVALID_ARGUMENT for a task with a corpus whose sequences are as long as they are, for a length
- * that is too short for the task's problems, and for a scaling of a model that was trained with rope_scaling
- * or rope_parameters. */
-ROTARY_CHECKED rotary_status length_check(const struct run_config *config, int64_t length,
-                                          enum length_scaling scaling, rotary_error *error);
+ * that is too short for the task's problems, for a scaling of a model that was trained with rope_scaling
+ * or rope_parameters, and for factors that are not those of the model's rotation. Reads configuration,
+ * length, scaling and factors. */
+ROTARY_CHECKED rotary_status length_check(const struct length_call *call, rotary_error *error);
 /* Scores the model, which must be possible. Checks the same. evaluation->sample_count problems are recorded,
  * as evaluation_run does. */
 ROTARY_CHECKED rotary_status length_evaluate(const struct length_call *call, struct evaluation *evaluation,

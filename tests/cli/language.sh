@@ -85,8 +85,36 @@ small="$model $files --set sequence_length=32 --set language_min_frequency=1"
         [ "$("$json_get" lengths.$i.evaluation.loss <out)" != "$("$json_get" lengths.3.evaluation.loss <out)" ] || complain "scaling $i changes nothing"
     done
     [ "$("$json_get" lengths.3.evaluation.loss <out)" != "$loss" ] || complain "longer sequences have the same loss"
-    does 0 evaluate run --evaluate-lengths 32,96
+    # All bins of positions together are all tokens, and their loss is that of the text.
+    has lengths.3.evaluation.positions.1.begin 3
+    "$json_get" lengths.3.evaluation.positions <out | tr -d ' \n' | tr '{' '\n' >bins
+    awk -F '[:,}]' -v loss="$("$json_get" lengths.3.evaluation.loss <out)" -v all=$((bytes + 12)) \
+        '/begin/ { tokens += $4; if ($4 > 0) sum += $4 * $6; bins++ } END { m = sum / tokens; exit !(bins == 32 && tokens == all && m > loss - 1e-5 && m < loss + 1e-5) }' bins ||
+        complain "the loss of the bins of positions is not that of the text"
+    does 0 evaluate run --evaluate-lengths 32,96 --evaluate-scaling none,yarn
     says "sequences of so many tokens, 32 in training"
+    says "  tokens  scaling   factor      loss  perplexity  bits/byte"
+    says "perplexity by position in sequences of 96 tokens"
+    says "    from        none        yarn"
+    [ "$(grep -c '^  *84  ' out)" = 1 ] || complain "no last eighth of the positions"
+    # LongRoPE's factors come from a file, one for each pair of channels.
+    echo '{"rope_scaling": {"short_factor": [1, 1, 1, 1], "long_factor": [1, 1.5, 2, 3]}}' >factors.json
+    does 0 evaluate run --evaluate-lengths 96 --evaluate-scaling none,longrope --evaluate-factors factors.json --json
+    cp out scaled
+    echo '{"short_factor": [1, 1, 1, 1], "long_factor": [1, 1.5, 2, 4]}' >others.json
+    does 0 evaluate run --evaluate-lengths 96 --evaluate-scaling none,longrope --evaluate-factors others.json --json
+    for i in 0 1; do
+        "$json_get" lengths.$i.evaluation.loss <out >loss
+        "$json_get" lengths.$i.evaluation.loss <scaled | cmp -s - loss && echo $i
+    done >same
+    [ "$(cat same)" = 0 ] || complain "factors change the rotation that is not scaled, or not the scaled one"
+    refuses 2 "--evaluate-scaling longrope has factors that are searched for each model, which --evaluate-factors names: give both" \
+        evaluate run --evaluate-lengths 96 --evaluate-scaling longrope
+    refuses 2 "--evaluate-factors is about --evaluate-scaling longrope: give both" evaluate run --evaluate-lengths 96 --evaluate-factors others.json
+    refuses 2 "--evaluate-factors is about --evaluate-lengths: give both" evaluate run --evaluate-factors others.json
+    echo '{"short_factor": [1, 1], "long_factor": [1, 1.5]}' >few.json
+    refuses 2 'short_factor" has 2' evaluate run --evaluate-lengths 96 --evaluate-scaling longrope --evaluate-factors few.json
+    refuses 1 'run/config.json has no lists "short_factor" and "long_factor"' evaluate run --evaluate-lengths 96 --evaluate-scaling longrope --evaluate-factors run/config.json
     printf 'another text\n\n' >>text/valid.txt
     refuses 1 "text of the task language has the hash" evaluate run
     documents text/valid.txt 12
@@ -108,6 +136,24 @@ small="$model $files --set sequence_length=32 --set language_min_frequency=1"
     has primary_measure '"validation_loss"'
     has arms.2.name '"roper"'
     grep -q '"scaling": *"dynamic"' all/roper-1/lengths.json || complain "compare did not score longer sequences"
+    has arms.1.lengths.1.positions.31.begin 62
+    grep -q "Perplexity by position, roper" all/report.html || complain "the page has no perplexity by position"
+    does 0 report all
+    says "text     perplexity  bits per byte"
+    says "other lengths, mean perplexity"
+    says "other lengths, mean bits per byte"
+    does 0 report all --csv --rows positions
+    [ "$(grep -c '^rope,1,dynamic,64,' out)" = 32 ] || complain "not a row for each bin of positions"
+    does 0 report all --csv --rows lengths
+    [ "$(grep -c '^roper,1,[a-z]*,64,,,[0-9]' out)" = 2 ] || complain "not a row for each scaling"
+    # Other factors give longrope another score, where other scalings keep theirs.
+    rescore="compare language $small --set steps=8 --positions learned,rope,roper --runs 1 --out all --evaluate-lengths 64 --evaluate-scaling dynamic,longrope"
+    does 0 $rescore --evaluate-factors factors.json
+    cp all/rope-1/lengths.json kept
+    does 0 $rescore --evaluate-factors others.json
+    ! cmp -s all/rope-1/lengths.json kept || complain "other factors of longrope keep the score"
+    does 0 $rescore --evaluate-factors factors.json
+    cmp -s all/rope-1/lengths.json kept || complain "the same factors give another score"
     for other in learned roper; do
         ! cmp -s all/rope-1/model.safetensors all/$other-1/model.safetensors || complain "$other is rope"
     done

@@ -72,6 +72,11 @@ small="$model $files --set sequence_length=24"
     does 0 evaluate run --split test --json
     [ "$("$json_get" evaluation.loss <out | cut -c 1-8)" != "$(echo "$loss" | cut -c 1-8)" ] || complain "the test set has the loss of validation"
     refuses 2 "task masked has no problems" evaluate run --show 2
+    # The same text cut to sequences of another length.
+    does 0 evaluate run --evaluate-lengths 24,48 --json
+    has lengths.0.evaluation.positions.1.begin 1
+    has lengths.1.evaluation.positions.1.begin 2
+    [ "$("$json_get" lengths.0.evaluation.loss <out)" = "$("$json_get" evaluation.loss <out)" ] || complain "another loss at the length of training"
     # Other data than the run's, which its corpus must be; masks that its text does not depend on.
     does 0 evaluate run --json --set masked_probability=0.5
     [ "$("$json_get" evaluation.loss <out | cut -c 1-8)" != "$(echo "$loss" | cut -c 1-8)" ] || complain "--set changes nothing"

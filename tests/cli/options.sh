@@ -120,6 +120,7 @@ elsewhere train --init # masked.sh
 elsewhere data --baselines # classification.sh
 elsewhere evaluate --predictions # classification.sh
 elsewhere evaluate --set # masked.sh
+elsewhere evaluate --evaluate-factors # language.sh
 elsewhere fill --top-k --checkpoint # masked.sh
 elsewhere classify --top-k --checkpoint # classification.sh
 
@@ -230,6 +231,7 @@ compares_otherwise "$base" "--sweep learning_rate=1e-3" "--sweep learning_rate=2
 compares_otherwise "$tiny --steps 2 --runs 2 --positions none,rope,roper" "--all-pairs"
 three=c$runs
 elsewhere compare --until --sweep-runs --evaluate-lengths --evaluate-scaling # comparisons.sh
+elsewhere compare --evaluate-factors # language.sh
 elsewhere compare --tensorboard # tensorboard_reader.py
 elsewhere compare --out --threads --json --jobs # runs.sh, signals.sh, tests/study/test_compare.c
 

@@ -51,6 +51,9 @@ static struct trained train_with(const char *settings)
 
 static const struct evaluation_config how = {.seed = 5, .problems = PROBLEMS, .validation_sequences = 3};
 
+/* Of longrope: one for each pair of channels of a head. */
+#define FACTORS "\"short_factor\":[1,1,1,1],\"long_factor\":[1,1.5,2,4]"
+
 static struct length_call call_of(const struct trained *trained, int64_t length, enum length_scaling scaling)
 {
     return (struct length_call){.folder = trained->folder,
@@ -59,7 +62,8 @@ static struct length_call call_of(const struct trained *trained, int64_t length,
                                 .backend = &backend,
                                 .evaluation = &how,
                                 .length = length,
-                                .scaling = scaling};
+                                .scaling = scaling,
+                                .factors = FACTORS};
 }
 
 /* The text that the model generates for a problem, without a cache. */
@@ -159,6 +163,9 @@ static void test_scalings(void)
                  LONG_SETTINGS ";rope_scaling={\"rope_type\":\"llama3\",\"factor\":2.3333333333333335,"
                                "\"original_max_position_embeddings\":48,\"low_freq_factor\":1,"
                                "\"high_freq_factor\":4}");
+    check_scores(&rope, LONGER, LENGTH_SCALING_LONGROPE,
+                 LONG_SETTINGS ";rope_scaling={\"rope_type\":\"longrope\",\"factor\":2.3333333333333335,"
+                               "\"original_max_position_embeddings\":48," FACTORS "}");
     double losses[LENGTH_SCALINGS];
     for (int i = 0; i < LENGTH_SCALINGS; i++) {
         losses[i] = loss_at(&rope, LONGER, (enum length_scaling)i);
@@ -231,6 +238,13 @@ static void test_refused(void)
     call.config = &translation;
     CHECK_INT(length_evaluate(&call, &evaluation, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "translation has a corpus") != NULL);
+    call = call_of(&rope, LONGER, LENGTH_SCALING_LONGROPE);
+    call.factors = "\"short_factor\":[1,1,1],\"long_factor\":[1,2,3]";
+    CHECK_INT(length_evaluate(&call, &evaluation, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(error.message, "short_factor") != NULL);
+    call.factors = NULL;
+    CHECK_INT(length_evaluate(&call, &evaluation, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(error.message, "longrope without short_factor") != NULL);
     call = call_of(&rope, 24, LENGTH_SCALING_LINEAR);
     CHECK_NEAR(length_factor(&call), 1, 0);
     call.length = 96;
