@@ -91,7 +91,7 @@ says "     300  none       4.688    "
 for numbers in "" 12 64, 64,x 64,64 64-96 1048577 -64; do
     refuses 2 "--evaluate-lengths is \"$numbers\", wanted numbers of tokens" evaluate whole --evaluate-lengths "$numbers"
 done
-refuses 2 '--evaluate-scaling is "lineer", wanted none, linear, ntk, dynamic, yarn or llama3, each once, separated by commas; did you mean "linear"?' \
+refuses 2 '--evaluate-scaling is "lineer", wanted none, linear, ntk, dynamic, yarn, llama3 or longrope, each once, separated by commas; did you mean "linear"?' \
     evaluate whole --evaluate-lengths 64 --evaluate-scaling lineer
 refuses 2 '--evaluate-scaling is "yarn,yarn"' evaluate whole --evaluate-lengths 64 --evaluate-scaling yarn,yarn
 refuses 2 "--evaluate-scaling is about --evaluate-lengths" evaluate whole --evaluate-scaling yarn
