@@ -4,8 +4,8 @@
 decoders=$(realpath "$(dirname "$0")/../huggingface/decoders")
 . "$(dirname "$0")/support.sh"
 
-# documents NAME COUNT: lines of the letters a to p, mostly one that follows the last by a rule.
-documents() {
+# letter_lines NAME COUNT: lines of the letters a to p, mostly one that follows the last by a rule.
+letter_lines() {
     awk -v n="$2" 'BEGIN {
         for (x = n; n > 0; n--) {
             for (i = 4 + n % 23; i > 0; i--) { x = (x * 1103 + 12345) % 65536; c = x % 7 ? (c * 5 + 3) % 16 : int(x / 64) % 16; printf "%c", 97 + c }
@@ -14,8 +14,8 @@ documents() {
     }' >"$1"
 }
 mkdir text
-documents text/train.txt 60
-documents text/valid.txt 12
+letter_lines text/train.txt 60
+letter_lines text/valid.txt 12
 head -n 3 text/valid.txt | tail -n 1 | tr -d '\n' >line
 letters=$(wc -c <line)
 

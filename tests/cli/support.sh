@@ -54,6 +54,20 @@ refuses() {
     fi
 }
 
+# documents NAME COUNT: paragraphs of a few lines of words that follow one another by a rule.
+documents() {
+    awk -v n="$2" 'BEGIN {
+        split("the cat dog sees old red tree by a river and sleeps", words, " ")
+        for (x = n; n > 0; n--) {
+            for (line = n % 4; line >= 0; line--) {
+                for (i = 0; i < 6; i++) { x = (x * 1103 + 12345) % 65536; printf "%s ", words[1 + int(x / 64) % 12] }
+                print "."
+            }
+            print ""
+        }
+    }' >"$1"
+}
+
 # says TEXT: the last output has it.
 says() {
     grep -qF -- "$1" "$scratch/out" || complain "no \"$1\" on stdout"
