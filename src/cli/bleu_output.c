@@ -2,6 +2,7 @@
 #include "cli/bleu_output.h"
 
 #include "cli/result.h"
+#include "file/file.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -147,7 +148,7 @@ static json_t *score_json(const struct bleu_scores *scores, double score)
 {
     char text[SCORE_BYTES];
     snprintf(text, sizeof text, "%.*f", scores->width, score);
-    return result_number(scores->width_given ? strtod(text, NULL) : score);
+    return file_json_number(scores->width_given ? strtod(text, NULL) : score);
 }
 
 /* "nrefs": "1" and all else that the signature has. */

@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "cli/result.h"
 #include "cli/rotation_options.h"
+#include "file/file.h"
 #include "oracle/attend.h"
 
 #include <stdio.h>
@@ -188,9 +189,9 @@ static json_t *kernel_json(const struct attend_config *config, const struct atte
     if (!kernel->ran)
         return json_pack("{s:n, s:s}", "largest_difference", "reason", kernel->reason.message);
     rotary_isa isa = config->isa == ROTARY_ISA_AUTO ? rotary_isa_best() : config->isa;
-    return json_pack("{s:o, s:o, s:s, s:s}", "largest_difference", result_number(kernel->largest_difference),
-                     "largest_output", result_number(kernel->largest_output), "type", "f32", "isa",
-                     rotary_isa_name(isa));
+    return json_pack("{s:o, s:o, s:s, s:s}", "largest_difference",
+                     file_json_number(kernel->largest_difference), "largest_output",
+                     file_json_number(kernel->largest_output), "type", "f32", "isa", rotary_isa_name(isa));
 }
 
 static rotary_status print_json(const struct attend_config *config, const struct attend_work *work,

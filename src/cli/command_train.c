@@ -8,6 +8,7 @@
 #include "cli/progress.h"
 #include "cli/result.h"
 #include "cli/run_plan.h"
+#include "file/file.h"
 #include "model/model_encoding.h"
 #include "study/collection.h"
 #include "train/folder.h"
@@ -157,7 +158,7 @@ static rotary_status print_json(const struct invocation *invocation, const struc
         invocation->operands.items[0], "position", model_encoding_name(&plan->config.model, name), "seed",
         (json_int_t)plan->config.train.seed, "precision", rotary_dtype_name(plan->backend.storage), "steps",
         (json_int_t)result->steps_done, "first_step", (json_int_t)result->first_step, "loss",
-        result_number(result->loss), "seconds", result_number(result->seconds), "evaluation",
+        file_json_number(result->loss), "seconds", file_json_number(result->seconds), "evaluation",
         result->steps_done > 0 ? result_evaluation_json(&result->evaluation) : json_null());
     if (object && profiled->steps > 0) {
         json_object_set_new(object, "profile", profile_table_json(&profiled->profile));

@@ -10,6 +10,7 @@
 #include "cli/result.h"
 #include "cli/run_plan.h"
 #include "cli/translator.h"
+#include "file/file.h"
 #include "study/comparison_file.h"
 #include "study/run_list.h"
 
@@ -161,7 +162,7 @@ static rotary_status print_json_line(const struct translation_batch *batch, int6
         status = translation_batch_text(batch, line, i, &text, &score, error);
         if (status == ROTARY_OK && text)
             json_array_append_new(outputs,
-                                  json_pack("{s:s, s:o}", "text", text, "score", result_number(score)));
+                                  json_pack("{s:s, s:o}", "text", text, "score", file_json_number(score)));
         free(text);
     }
     if (status != ROTARY_OK) {

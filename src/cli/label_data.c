@@ -2,6 +2,7 @@
 #include "cli/label_data.h"
 
 #include "cli/result.h"
+#include "file/file.h"
 #include "task/label_baselines.h"
 #include "task/labelled_corpus.h"
 #include "train/metrics.h"
@@ -93,8 +94,8 @@ static json_t *labels_json(const struct labelled_corpus *corpus, int split)
 {
     if (corpus->classes == 0) {
         const struct range range = range_of(corpus, split);
-        return json_pack("{s:o, s:o, s:o}", "min", result_number(range.min), "max", result_number(range.max),
-                         "mean", result_number(range.mean));
+        return json_pack("{s:o, s:o, s:o}", "min", file_json_number(range.min), "max",
+                         file_json_number(range.max), "mean", file_json_number(range.mean));
     }
     json_t *object = json_object();
     for (int class = 0; class < corpus->classes; class ++)

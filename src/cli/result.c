@@ -37,11 +37,6 @@ rotary_status result_print_json_member(json_t *object, rotary_error *error)
     return print_json(object, JSON_COMPACT, error);
 }
 
-json_t *result_number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 json_t *result_shape(const struct tensor *tensor)
 {
     json_t *shape = json_array();
@@ -54,8 +49,8 @@ json_t *result_evaluation_json(const struct evaluation *evaluation)
 {
     json_t *object =
         json_pack("{s:I, s:I, s:o, s:o, s:o}", "correct", (json_int_t)evaluation->correct, "problems",
-                  (json_int_t)evaluation->problems, "loss", result_number(evaluation->loss), "accuracy",
-                  result_number(evaluation->accuracy), "seconds", result_number(evaluation->seconds));
+                  (json_int_t)evaluation->problems, "loss", file_json_number(evaluation->loss), "accuracy",
+                  file_json_number(evaluation->accuracy), "seconds", file_json_number(evaluation->seconds));
     if (object && evaluation->problems > 0) {
         const struct proportion_interval interval =
             proportion_wilson(evaluation->correct, evaluation->problems);
@@ -65,7 +60,7 @@ json_t *result_evaluation_json(const struct evaluation *evaluation)
     }
     if (object && evaluation->bits_per_byte > 0)
         json_object_update_new(object,
-                               json_pack("{s:o, s:f}", "perplexity", result_number(exp(evaluation->loss)),
+                               json_pack("{s:o, s:f}", "perplexity", file_json_number(exp(evaluation->loss)),
                                          "bits_per_byte", evaluation->bits_per_byte));
     if (object && evaluation->positions.length > 0)
         json_object_set_new(object, "positions", record_positions_json(&evaluation->positions));
@@ -77,14 +72,14 @@ json_t *result_evaluation_json(const struct evaluation *evaluation)
         json_object_set_new(object, "test",
                             json_pack("{s:f, s:I, s:o, s:o}", "bleu", evaluation->test.bleu, "translated",
                                       (json_int_t)evaluation->test.translated, "loss",
-                                      result_number(evaluation->test.loss), "accuracy",
-                                      result_number(evaluation->test.accuracy)));
+                                      file_json_number(evaluation->test.loss), "accuracy",
+                                      file_json_number(evaluation->test.accuracy)));
     if (object && evaluation->labels.examples > 0)
         json_object_set_new(object, "labels", metrics_labels_json(&evaluation->labels));
     if (object && evaluation->test.labels.examples > 0)
         json_object_set_new(object, "test",
                             json_pack("{s:o, s:o}", "labels", metrics_labels_json(&evaluation->test.labels),
-                                      "loss", result_number(evaluation->test.loss)));
+                                      "loss", file_json_number(evaluation->test.loss)));
     if (!object || evaluation->sample_count == 0)
         return object;
     json_t *samples = json_array();

@@ -31,8 +31,6 @@ ROTARY_CHECKED rotary_status result_print_comparison_json(const struct collectio
                                                           const char *folder, const char *page,
                                                           rotary_error *error);
 
-/* A number; null if it is infinite or NaN. */
-json_t *result_number(double value);
 /* The sizes of a tensor, as an array. */
 json_t *result_shape(const struct tensor *tensor);
 

@@ -89,6 +89,8 @@ ROTARY_CHECKED rotary_status file_check_format(const char *path, const json_t *o
 /* The name of what is given by a name or by an object that has a "name": that text, which belongs to the
  * value; NULL: there is none. */
 const char *file_json_name(const json_t *value);
+/* A real number; null for what JSON has no number for: NaN and infinities. */
+json_t *file_json_number(double value);
 /* JSON as text, which the caller frees; `flags` are those of json_dumps. Real numbers have the fewest digits
  * with which all of them are read back exactly. NULL without memory. */
 char *file_json_text(const json_t *value, size_t flags);

@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +101,11 @@ static int digits_needed(const json_t *value, int digits)
 const char *file_json_name(const json_t *value)
 {
     return json_string_value(json_is_object(value) ? json_object_get(value, "name") : value);
+}
+
+json_t *file_json_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
 }
 
 char *file_json_text(const json_t *value, size_t flags)

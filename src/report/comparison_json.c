@@ -2,14 +2,13 @@
 #include "report/comparison_table.h"
 
 #include "base/fail.h"
+#include "file/file.h"
 #include "report/cost.h"
 #include "report/findings.h"
 #include "report/lengths.h"
 #include "report/predictions.h"
 #include "report/sentences.h"
 #include "report/text_scores.h"
-
-#include <math.h>
 
 /* jansson gives NULL without memory, and for text that is not UTF-8. A NULL that is put into an array or an
  * object makes the whole of it NULL, so that only the whole has to be checked. */
@@ -30,11 +29,6 @@ static void append(json_t **array, json_t *value)
     *array = NULL;
 }
 
-static json_t *real(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *texts_json(const struct sentences *sentences)
 {
     json_t *array = json_array();
@@ -50,14 +44,15 @@ static json_t *statistics_json(const struct comparison_arm *arm, enum measure me
     const struct statistics *statistics = &arm->statistics[measure];
     json_t *object =
         json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "runs", statistics->count, "mean",
-                  real(statistics->mean), "median", real(statistics->median), "standard_deviation",
-                  real(statistics->deviation), "min", real(statistics->min), "max", real(statistics->max),
-                  "without_worst", real(statistics->without_worst), "low", real(statistics->low), "high",
-                  real(statistics->high));
+                  file_json_number(statistics->mean), "median", file_json_number(statistics->median),
+                  "standard_deviation", file_json_number(statistics->deviation), "min",
+                  file_json_number(statistics->min), "max", file_json_number(statistics->max),
+                  "without_worst", file_json_number(statistics->without_worst), "low",
+                  file_json_number(statistics->low), "high", file_json_number(statistics->high));
     if (measure == MEASURE_STEPS_TO_90)
         put(&object, "reached",
             json_pack("{s:i, s:i, s:o}", "runs", arm->reached.count, "reached", arm->reached.reached,
-                      "median", real(arm->reached.median)));
+                      "median", file_json_number(arm->reached.median)));
     return object;
 }
 
@@ -67,7 +62,7 @@ static json_t *run_json(const struct comparison *comparison, const struct compar
     json_t *run = json_pack("{s:I, s:s}", "seed", (json_int_t)record->seed, "folder", record->folder);
     for (int i = 0; i < comparison->measure_count; i++) {
         enum measure measure = comparison->measures[i];
-        put(&run, measure_names[measure], real(arm->values[measure][index]));
+        put(&run, measure_names[measure], file_json_number(arm->values[measure][index]));
     }
     if (comparison->has_problems) {
         put(&run, "correct", json_integer(record_last_evaluation(record)->correct));
@@ -106,13 +101,14 @@ static json_t *difference_json(const struct contrast *contrast, enum measure mea
     const struct paired_difference *difference = &contrast->difference[measure];
     json_t *differences = json_array();
     for (int i = 0; i < contrast->pair_count; i++)
-        append(&differences, real(contrast->differences[measure][i]));
-    json_t *object =
-        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "differences", differences, "mean",
-                  real(difference->mean), "standard_deviation", real(difference->deviation), "level",
-                  real(difference->level), "low", real(difference->low), "high", real(difference->high),
-                  "t_test_p", real(difference->t_test_p), "sign_flip_p", real(difference->sign_flip_p),
-                  "sign_flip_min_p", real(difference->sign_flip_min_p));
+        append(&differences, file_json_number(contrast->differences[measure][i]));
+    json_t *object = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "differences", differences, "mean",
+        file_json_number(difference->mean), "standard_deviation", file_json_number(difference->deviation),
+        "level", file_json_number(difference->level), "low", file_json_number(difference->low), "high",
+        file_json_number(difference->high), "t_test_p", file_json_number(difference->t_test_p), "sign_flip_p",
+        file_json_number(difference->sign_flip_p), "sign_flip_min_p",
+        file_json_number(difference->sign_flip_min_p));
     if (measure == MEASURE_STEPS_TO_90)
         put(&object, "censored", json_integer(contrast->censored));
     return object;
@@ -131,10 +127,10 @@ static json_t *contrast_json(const struct comparison *comparison, int index, con
                      comparison->arms[contrast->arm].name, "baseline",
                      comparison->arms[contrast->baseline].name, "pairs", contrast->pair_count, "seeds", seeds,
                      "verdict", verdict_words[comparison_decide(comparison, contrast)], "sentence", sentence,
-                     "adjusted_p", real(contrast->adjusted_p), "detectable_difference",
-                     real(contrast->detectable), "needed_pairs", contrast->needed_pairs, "measures", measures,
-                     "sentences", sentences_contrast_json(comparison, index), "predictions",
-                     predictions_contrast_json(comparison, index));
+                     "adjusted_p", file_json_number(contrast->adjusted_p), "detectable_difference",
+                     file_json_number(contrast->detectable), "needed_pairs", contrast->needed_pairs,
+                     "measures", measures, "sentences", sentences_contrast_json(comparison, index),
+                     "predictions", predictions_contrast_json(comparison, index));
 }
 
 rotary_status comparison_json(const struct comparison *comparison, json_t **object, rotary_error *error)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/cost.h"
 
+#include "file/file.h"
 #include "report/chart_names.h"
 #include "report/findings.h"
 #include "report/html.h"
@@ -78,7 +79,7 @@ json_t *cost_json(const struct comparison_arm *arm)
 {
     return json_pack("{s:o, s:o}", "parameters",
                      arm->cost.parameters > 0 ? json_integer((json_int_t)arm->cost.parameters) : json_null(),
-                     "time", isfinite(arm->cost.time) ? json_real(arm->cost.time) : json_null());
+                     "time", file_json_number(arm->cost.time));
 }
 
 /* ---- on the page ---- */

@@ -5,18 +5,15 @@
 #include "report/heatmap_page.h"
 
 #include "base/fail.h"
+#include "file/file.h"
 
 #include <math.h>
 
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *interval_json(struct interval interval)
 {
-    return json_pack("{s:o, s:o, s:o, s:I}", "mean", number(interval.mean), "low", number(interval.low),
-                     "high", number(interval.high), "count", (json_int_t)interval.count);
+    return json_pack("{s:o, s:o, s:o, s:I}", "mean", file_json_number(interval.mean), "low",
+                     file_json_number(interval.low), "high", file_json_number(interval.high), "count",
+                     (json_int_t)interval.count);
 }
 
 static json_t *head_json(const struct heatmap_run *run, enum attention_kind kind, int64_t layer, int64_t head)
@@ -30,7 +27,7 @@ static json_t *head_json(const struct heatmap_run *run, enum attention_kind kind
                             interval_json(heatmap_head(run, kind, layer, head, (enum head_number)i)));
     json_object_set_new(object, "offset",
                         isnan(position.share) ? json_null() : json_integer(position.offset));
-    json_object_set_new(object, "offset_share", number(position.share));
+    json_object_set_new(object, "offset_share", file_json_number(position.share));
     return object;
 }
 
@@ -99,7 +96,7 @@ static json_t *runs_json(const struct heatmap_side *side)
     for (int i = 0; i < side->run_count; i++)
         json_array_append_new(list, json_pack("{s:s, s:I, s:o}", "folder", side->runs[i].folder, "seed",
                                               (json_int_t)side->runs[i].seed, "recomputed_difference",
-                                              number(side->runs[i].difference)));
+                                              file_json_number(side->runs[i].difference)));
     return list;
 }
 

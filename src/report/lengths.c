@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/lengths.h"
 
+#include "file/file.h"
 #include "report/chart_names.h"
 #include "report/findings.h"
 #include "report/html.h"
@@ -219,11 +220,6 @@ void lengths_text(FILE *stream, const struct comparison *comparison)
     }
 }
 
-static json_t *number_json(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 /* Of an arm at a length; NULL: no run was scored there. */
 static json_t *length_json(const struct comparison *comparison, int arm, int64_t length, const char *scaling)
 {
@@ -232,11 +228,11 @@ static json_t *length_json(const struct comparison *comparison, int arm, int64_t
     if (mean.runs == 0)
         return NULL;
     json_t *object = json_pack("{s:I, s:s, s:i, s:o}", "length", (json_int_t)length, "scaling", scaling,
-                               "runs", mean.runs, "mean", number_json(mean.mean));
+                               "runs", mean.runs, "mean", file_json_number(mean.mean));
     for (enum view view = VIEW_PERPLEXITY; object && view < VIEWS; view++)
         if (has_view(comparison, view))
             json_object_set_new(object, view == VIEW_PERPLEXITY ? "perplexity" : "bits_per_byte",
-                                number_json(mean_of(comparison, arm, length, scaling, view).mean));
+                                file_json_number(mean_of(comparison, arm, length, scaling, view).mean));
     if (object && positions_of(comparison, arm, length, scaling, &losses))
         json_object_set_new(object, "positions", record_positions_json(&losses));
     return object;

@@ -2,6 +2,7 @@
  *
  * Baselines and the paired bootstrap over examples as text and as JSON.
  */
+#include "file/file.h"
 #include "report/findings.h"
 #include "report/predictions.h"
 #include "report/resampled_output.h"
@@ -76,7 +77,7 @@ json_t *predictions_json(const struct comparison *comparison)
     json_t *baselines = json_object();
     for (int i = 0; i < label_baseline_count(scores->choices) && scores->count > 0; i++)
         json_object_set_new(baselines, label_baseline_name(i, scores->choices),
-                            resampled_number_json(scores->baselines[i]));
+                            file_json_number(scores->baselines[i]));
     return json_pack("{s:s?, s:I, s:i, s:i, s:s?, s:o}", "split", scores->split, "examples",
                      (json_int_t)scores->count, "samples", (int)EXAMPLE_SAMPLES, "seed", (int)EXAMPLE_SEED,
                      "fault", scores->fault, "baselines", baselines);
@@ -91,11 +92,11 @@ json_t *predictions_arm_json(const struct comparison *comparison, int index)
     for (int i = 0; i < label_baseline_count(scores->choices); i++) {
         const struct beside_baseline *beside = &scores->beside[index * LABEL_BASELINES + i];
         const struct paired_difference *seeds = &beside->seeds;
-        json_object_set_new(
-            object, label_baseline_name(i, scores->choices),
-            json_pack("{s:o, s:o, s:o, s:o, s:o}", "mean", resampled_number_json(seeds->mean), "level",
-                      resampled_number_json(seeds->level), "low", resampled_number_json(seeds->low), "high",
-                      resampled_number_json(seeds->high), "examples", resampled_json(&beside->examples)));
+        json_object_set_new(object, label_baseline_name(i, scores->choices),
+                            json_pack("{s:o, s:o, s:o, s:o, s:o}", "mean", file_json_number(seeds->mean),
+                                      "level", file_json_number(seeds->level), "low",
+                                      file_json_number(seeds->low), "high", file_json_number(seeds->high),
+                                      "examples", resampled_json(&beside->examples)));
     }
     return object;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/resampled_output.h"
 
+#include "file/file.h"
 #include "report/findings.h"
 #include "report/html.h"
 #include "report/svg.h"
-
-#include <math.h>
 
 /* ---- text ---- */
 
@@ -33,16 +32,11 @@ void resampled_contrast_text(FILE *stream, const struct comparison *comparison,
 
 /* ---- JSON ---- */
 
-json_t *resampled_number_json(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 json_t *resampled_json(const struct resampled_difference *difference)
 {
-    return json_pack("{s:o, s:o, s:o, s:o}", "mean", resampled_number_json(difference->mean), "low",
-                     resampled_number_json(difference->low), "high", resampled_number_json(difference->high),
-                     "p", resampled_number_json(difference->p));
+    return json_pack("{s:o, s:o, s:o, s:o}", "mean", file_json_number(difference->mean), "low",
+                     file_json_number(difference->low), "high", file_json_number(difference->high), "p",
+                     file_json_number(difference->p));
 }
 
 json_t *resampled_contrast_json(const struct resampled_contrast *found, int pair_count)

@@ -26,7 +26,6 @@ void resampled_contrast_text(FILE *stream, const struct comparison *comparison,
 json_t *resampled_json(const struct resampled_difference *difference);
 /* {"mean": as above, "pairs": [as above]} */
 json_t *resampled_contrast_json(const struct resampled_contrast *found, int pair_count);
-json_t *resampled_number_json(double value); /* null if it is not finite */
 
 /* ---- the page ---- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/text_scores.h"
 
+#include "file/file.h"
 #include "report/findings.h"
 #include "report/html.h"
 #include "report/svg.h"
@@ -61,18 +62,13 @@ void text_scores_text(FILE *stream, const struct comparison *comparison)
     }
 }
 
-static json_t *number_json(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 json_t *text_scores_json(const struct comparison *comparison, int arm)
 {
     const struct text_scores scores = scores_of(comparison, arm);
     if (!text_scores_are_known(comparison))
         return json_null();
-    return json_pack("{s:o, s:o}", "perplexity", number_json(scores.perplexity), "bits_per_byte",
-                     number_json(scores.bits_per_byte));
+    return json_pack("{s:o, s:o}", "perplexity", file_json_number(scores.perplexity), "bits_per_byte",
+                     file_json_number(scores.bits_per_byte));
 }
 
 void text_scores_table(FILE *stream, const struct comparison *comparison)

@@ -6,7 +6,6 @@
 #include "study/record_positions.h"
 #include "train/folder.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,8 +113,7 @@ static json_t *length_json(const struct record_length *length)
                          length->scaling, "correct", "problems", "loss");
     json_t *object = json_pack("{s:I, s:s, s:I, s:I, s:o}", "length", (json_int_t)length->length, "scaling",
                                length->scaling, "correct", (json_int_t)length->correct, "problems",
-                               (json_int_t)length->problems, "loss",
-                               isfinite(length->loss) ? json_real(length->loss) : json_null());
+                               (json_int_t)length->problems, "loss", file_json_number(length->loss));
     if (object && length->bits_per_byte > 0)
         json_object_set_new(object, "bits_per_byte", json_real(length->bits_per_byte));
     if (object && length->positions.length > 0)

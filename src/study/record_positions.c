@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "study/record_positions.h"
 
+#include "file/file.h"
+
 #include <math.h>
 
 json_t *record_positions_json(const struct position_losses *losses)
@@ -8,10 +10,9 @@ json_t *record_positions_json(const struct position_losses *losses)
     json_t *list = json_array();
     for (int bin = 0; bin < position_bins(losses->length); bin++) {
         const double loss = position_loss(losses, bin);
-        json_array_append_new(list, json_pack("{s:I, s:I, s:o}", "begin",
-                                              (json_int_t)position_begin(losses->length, bin), "tokens",
-                                              (json_int_t)losses->bins[bin].counted, "loss",
-                                              isfinite(loss) ? json_real(loss) : json_null()));
+        json_array_append_new(
+            list, json_pack("{s:I, s:I, s:o}", "begin", (json_int_t)position_begin(losses->length, bin),
+                            "tokens", (json_int_t)losses->bins[bin].counted, "loss", file_json_number(loss)));
     }
     return list;
 }
