@@ -243,6 +243,19 @@ struct backend_scatter_rows {
     const int64_t *index; /* [in.rows] in the host's memory, ascending: no row is written twice */
 };
 
+/* Row i of out = the mean of counts[i] rows of in from row first[i] on, summed in f32, of the same type. */
+struct backend_mean_rows_forward {
+    struct matrix out, in;
+    const int64_t *first, *counts; /* [out.rows] in the host's memory; counts are at least 1 */
+};
+
+/* Those rows of d_in = row i of d_out / counts[i]. Other rows of d_in stay as they are, and none is in two
+ * means. */
+struct backend_mean_rows_backward {
+    struct matrix d_in, d_out;
+    const int64_t *first, *counts; /* [d_out.rows] in the host's memory */
+};
+
 /* out = dropout(in), of the same type, f32 or the storage type; out may be in. The gradient of in is that of
  * out through the same dropout. */
 struct backend_drop {

@@ -31,6 +31,8 @@
     OPERATION(add_to_rows)                                                                                   \
     OPERATION(copy_rows)                                                                                     \
     OPERATION(scatter_rows)                                                                                  \
+    OPERATION(mean_rows_forward)                                                                             \
+    OPERATION(mean_rows_backward)                                                                            \
     OPERATION(drop)                                                                                          \
     OPERATION(softcap)                                                                                       \
     OPERATION(cross_entropy)                                                                                 \

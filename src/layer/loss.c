@@ -150,20 +150,48 @@ static int64_t rows_of_block(const struct loss *loss, const struct loss_rows *ro
     return min_i64(count_rows(rows) - first, loss->block_rows / group * group);
 }
 
+/* The rows that the call names, or their means. */
+static rotary_status gather(const struct loss_block *block, struct matrix out, rotary_error *error)
+{
+    const struct backend *backend = block->loss->backend;
+    const struct loss_rows *from = block->from;
+    const int64_t *index = from->index + block->first;
+    if (from->means) {
+        const struct backend_mean_rows_forward call = {
+            .out = out, .in = from->hidden, .first = index, .counts = from->means + block->first};
+        return backend->operations->mean_rows_forward(backend, &call, error);
+    }
+    const struct backend_copy_rows call = {.out = out, .in = from->hidden, .index = index};
+    return backend->operations->copy_rows(backend, &call, error);
+}
+
+/* The gradient of gather(). */
+static rotary_status scatter(const struct loss_block *block, struct matrix d_hidden, struct matrix d_gathered,
+                             rotary_error *error)
+{
+    const struct backend *backend = block->loss->backend;
+    const struct loss_rows *from = block->from;
+    const int64_t *index = from->index + block->first;
+    if (from->means) {
+        const struct backend_mean_rows_backward call = {
+            .d_in = d_hidden, .d_out = d_gathered, .first = index, .counts = from->means + block->first};
+        return backend->operations->mean_rows_backward(backend, &call, error);
+    }
+    const struct backend_scatter_rows call = {.out = d_hidden, .in = d_gathered, .index = index};
+    return backend->operations->scatter_rows(backend, &call, error);
+}
+
 /* Reads the block's rows, and computes their features. */
 static rotary_status start_block(struct loss_block *block, const struct parameters *parameters,
                                  struct dropout dropout, rotary_error *error)
 {
     struct loss *loss = block->loss;
-    const struct backend *backend = loss->backend;
     const struct loss_rows *from = block->from;
     struct matrix in;
     rotary_status status = ROTARY_OK;
     if (from->index) {
         in = matrix_rows(loss->gathered, 0, block->rows);
-        const struct backend_copy_rows call = {
-            .out = in, .in = from->hidden, .index = from->index + block->first};
-        status = backend->operations->copy_rows(backend, &call, error);
+        status = gather(block, in, error);
     } else {
         in = matrix_rows(from->hidden, block->first, block->rows);
     }
@@ -223,7 +251,6 @@ static rotary_status block_backward(const struct loss_block *block, struct param
                                     struct matrix d_logits, struct matrix d_hidden, rotary_error *error)
 {
     const struct loss *loss = block->loss;
-    const struct backend *backend = loss->backend;
     bool gathers = block->from->index != NULL;
     struct matrix d_in = gathers ? matrix_rows(loss->d_gathered, 0, block->rows)
                                  : matrix_rows(d_hidden, block->first, block->rows),
@@ -233,11 +260,7 @@ static rotary_status block_backward(const struct loss_block *block, struct param
         linear_backward(loss->output, parameters, d_features, d_logits, block->features, error);
     if (status == ROTARY_OK && loss->transform)
         status = output_transform_backward(loss->transform, parameters, &block->transform, d_in, error);
-    if (status != ROTARY_OK || !gathers)
-        return status;
-    const struct backend_scatter_rows call = {
-        .out = d_hidden, .in = d_in, .index = block->from->index + block->first};
-    return backend->operations->scatter_rows(backend, &call, error);
+    return status == ROTARY_OK && gathers ? scatter(block, d_hidden, d_in, error) : status;
 }
 
 static rotary_status run_block(struct loss *loss, struct parameters *parameters, const struct loss_call *call,

@@ -3,7 +3,8 @@
  * Fused linear cross-entropy: output projection, softmax and cross-entropy by blocks of rows, so that logits
  * exist for one block at a time. One output has a squared error, or is a logit: those of a number of rows one
  * after another, the choices of an example, then have one softmax. Where few rows have a target, as of masked
- * tokens, only these are gathered, and all else is computed for them alone.
+ * tokens, only these are gathered, and all else is computed for them alone; of sequences that have one target
+ * their first token, or the mean of their tokens.
  */
 #ifndef ROTARY_LAYER_LOSS_H
 #define ROTARY_LAYER_LOSS_H
@@ -35,6 +36,9 @@ struct loss_rows {
     struct matrix hidden; /* [rows, width], storage type */
     const int64_t *index; /* [count] on the host, ascending; NULL: all rows */
     int64_t count;        /* 0 without an index */
+    /* [count] on the host: the mean of so many rows from the named one on is read in its place. NULL: the row
+     * itself */
+    const int64_t *means;
 };
 
 struct loss_call {

@@ -347,6 +347,8 @@ static void carve(struct transformer *transformer)
         struct rotary_arena *host = &transformer->host_arena;
         transformer->target_rows = rotary_arena_push(host, rows, sizeof *transformer->target_rows);
         transformer->host_targets = rotary_arena_push(host, rows, sizeof *transformer->host_targets);
+        if (transformer->config.num_labels > 0 && transformer->config.classifier_pooling == POOLING_MEAN)
+            transformer->target_means = rotary_arena_push(host, rows, sizeof *transformer->target_means);
     }
     if (encoder->stack && training)
         transformer->d_source = rotary_arena_push(arena, source_elements, sizeof *transformer->d_source);

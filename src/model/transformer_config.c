@@ -18,6 +18,7 @@ static const char *const projection_biases[] = {"bias", "true", "false", NULL};
 const char *const architecture_names[] = {"decoder", "encoder_decoder", "encoder", NULL};
 static const char *const classifier_activations[] = {"tanh", "gelu", "relu",
                                                      NULL}; /* of classifier_activation */
+static const char *const classifier_poolings[] = {"cls", "mean", NULL};
 static const char *const kerple_kernels[] = {"log", "power", NULL};
 static const char *const initialisations[] = {"pytorch", "normal", "glorot", "bert", NULL};
 
@@ -167,9 +168,11 @@ static const struct setting table[] = {
     {"output_transform", SETTING_BOOLEAN, MEMBER(output_transform), 0, 0, NULL,
      .help = "a linear layer, an activation and a norm before the output projection, as BERT has them"},
     {"num_labels", SETTING_INTEGER, MEMBER(num_labels), 0, 1 << 16, NULL,
-     .help = "classes of a sequence, which an encoder then tells by its first token; 1: a number; 0: tokens"},
+     .help = "classes of a sequence, which an encoder then tells; 1: a number; 0: tokens"},
     {"classifier_activation", SETTING_CHOICE, MEMBER(classifier_activation), 0, 0, classifier_activations,
      .help = "activation of the linear layer before the classifier: tanh as BERT has it, gelu as RoFormer"},
+    {"classifier_pooling", SETTING_CHOICE, MEMBER(classifier_pooling), 0, 0, classifier_poolings,
+     .help = "what that layer reads: cls: the first token, as BERT; mean: the mean over the tokens"},
 };
 
 struct settings transformer_settings(struct transformer_config *config)

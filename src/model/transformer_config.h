@@ -24,6 +24,11 @@ enum norm_position {
 };
 /* Of the layer before a classifier. */
 enum classifier_activation { CLASSIFIER_TANH, CLASSIFIER_GELU, CLASSIFIER_RELU };
+/* What that layer reads of a sequence. */
+enum classifier_pooling {
+    POOLING_CLS, /* its first token (BERT) */
+    POOLING_MEAN /* the mean over its tokens (Reimers & Gurevych 2019) */
+};
 /* Whether feed-forward reads the stream that attention reads. */
 enum parallel_residual {
     PARALLEL_RESIDUAL_NO,
@@ -56,10 +61,11 @@ struct transformer_config {
     int64_t type_vocab_size; /* token types, which batches have as segments; 0: none */
     bool embedding_norm;     /* of the sum of embeddings, before its dropout */
     bool output_transform;   /* layer/output_transform.h */
-    /* Of a classifier, which is an encoder: outputs for the first token of each sequence, 1 of them for a
-     * number that is predicted; 0: outputs are tokens. */
+    /* Of a classifier, which is an encoder: outputs for each sequence, 1 of them for a number that is
+     * predicted; 0: outputs are tokens. */
     int64_t num_labels;
     int classifier_activation;                                        /* enum classifier_activation */
+    int classifier_pooling;                                           /* enum classifier_pooling */
     int attention_bias, attention_output_bias, mlp_bias, output_bias; /* enum projection_bias */
     char position_object[SETTING_OBJECT_BYTES];                       /* model/own_encoding.h */
     /* The rotation beyond rope_theta, and what differs between layers, as Hugging Face writes them

@@ -30,6 +30,7 @@ struct transformer {
     float *values;    /* likewise, of a model that predicts numbers; else NULL */
     /* On the host, of an encoder: the rows of a call that have a target, and these; else NULL. */
     int64_t *target_rows;  /* [rows] */
+    int64_t *target_means; /* [rows]: of how many rows from there on the mean is read; NULL: of none */
     int32_t *host_targets; /* [rows] */
     /* On the host, [max_position_embeddings]: randomised positions outside training; NULL: they are not
      * randomised. */

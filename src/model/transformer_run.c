@@ -165,16 +165,15 @@ static rotary_status check_values(const struct batch *batch, rotary_error *error
     return ROTARY_OK;
 }
 
-/* A classifier reads the first token of each sequence. */
-static rotary_status check_firsts(const struct token_sequences *input, rotary_error *error)
+/* A classifier reads the first token of each sequence, or the mean of all. */
+static rotary_status check_lengths(const struct token_sequences *input, rotary_error *error)
 {
     for (int64_t s = 0; s < count_sequences(input); s++)
         if ((input->starts && input->starts[s] == input->starts[s + 1]) ||
             (input->lengths && input->lengths[s] == 0))
-            return rotary_fail(
-                error, ROTARY_INVALID_ARGUMENT,
-                "sequence %lld has no tokens: wanted at least the first, which a classifier reads",
-                (long long)s);
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "sequence %lld has no tokens: wanted at least one, which a classifier reads",
+                               (long long)s);
     return ROTARY_OK;
 }
 
@@ -222,7 +221,7 @@ static rotary_status check_call(const struct transformer *transformer, const str
     if (status == ROTARY_OK)
         status = transformer_check_sequences(transformer, batch, error);
     if (status == ROTARY_OK && transformer->config.num_labels > 0)
-        status = check_firsts(&batch->input, error);
+        status = check_lengths(&batch->input, error);
     if (status == ROTARY_OK)
         status = batch->values ? check_values(batch, error) : check_classes(transformer, batch, error);
     return status;
@@ -247,13 +246,25 @@ static rotary_status write_targets(const struct backend *backend, void *to, cons
     return backend->operations->write(backend, to, host, (size_t)count * sizeof(int32_t), error);
 }
 
-/* The first token of each sequence. */
-static int64_t choose_firsts(const struct token_sequences *input, int64_t *rows)
+static int64_t sequence_length(const struct token_sequences *input, int64_t sequence)
 {
-    const int64_t count = count_sequences(input);
-    for (int64_t s = 0; s < count; s++)
-        rows[s] = input->starts ? input->starts[s] : s * input->time;
-    return count;
+    if (input->starts)
+        return input->starts[sequence + 1] - input->starts[sequence];
+    return input->lengths ? input->lengths[sequence] : input->time;
+}
+
+/* The first token of each sequence, with the length of these where a classifier reads the mean. */
+static void choose_sequences(const struct transformer *transformer, const struct token_sequences *input,
+                             struct loss_rows *rows)
+{
+    rows->index = transformer->target_rows;
+    rows->means = transformer->target_means;
+    rows->count = count_sequences(input);
+    for (int64_t s = 0; s < rows->count; s++) {
+        transformer->target_rows[s] = input->starts ? input->starts[s] : s * input->time;
+        if (transformer->target_means)
+            transformer->target_means[s] = sequence_length(input, s);
+    }
 }
 
 /* The tokens that have a target, and these. */
@@ -269,8 +280,8 @@ static int64_t choose_targets(const int32_t *classes, int64_t tokens, int64_t *r
     return count;
 }
 
-/* The rows of a call that the loss reads: all of a decoder, those with a target of an encoder, the first of
- * each sequence of a classifier. Writes their targets to the backend. */
+/* The rows of a call that the loss reads: all of a decoder, those with a target of an encoder, the first or
+ * the mean of each sequence of a classifier. Writes their targets to the backend. */
 static rotary_status choose_rows(const struct pass *pass, const struct batch *batch, struct loss_rows *rows,
                                  rotary_error *error)
 {
@@ -285,7 +296,7 @@ static rotary_status choose_rows(const struct pass *pass, const struct batch *ba
             choose_targets(batch->classes, pass->rows, transformer->target_rows, transformer->host_targets);
         return write_targets(backend, transformer->targets, transformer->host_targets, rows->count, error);
     }
-    rows->count = choose_firsts(&batch->input, transformer->target_rows);
+    choose_sequences(transformer, &batch->input, rows);
     if (batch->values)
         return write_targets(backend, transformer->values, batch->values, rows->count, error);
     return write_targets(backend, transformer->targets, batch->classes, count_targets(batch), error);
@@ -342,16 +353,15 @@ rotary_status transformer_run(struct transformer *transformer, const struct tran
     return backward(&pass, error);
 }
 
-/* Logits of the rows that are read, after a forward pass. */
+/* Logits of the rows that are read, whose `hidden` follows here, after a forward pass. */
 static rotary_status logits_of(struct transformer *transformer, const struct batch *batch,
-                               const int64_t *index, int64_t count, float *logits, rotary_error *error)
+                               struct loss_rows rows, float *logits, rotary_error *error)
 {
     struct pass pass = pass_of(transformer, batch, NULL);
     rotary_status status = forward(&pass, error);
     if (status != ROTARY_OK)
         return status;
-    const struct loss_rows rows = {
-        .hidden = stack_output(transformer->main.stack, pass.rows), .index = index, .count = count};
+    rows.hidden = stack_output(transformer->main.stack, pass.rows);
     return loss_logits(transformer->loss, &transformer->parameters, &rows, logits, error);
 }
 
@@ -360,13 +370,13 @@ rotary_status transformer_logits(struct transformer *transformer, const struct b
 {
     rotary_status status = transformer_check_sequences(transformer, batch, error);
     if (status == ROTARY_OK && transformer->config.num_labels > 0)
-        status = check_firsts(&batch->input, error);
+        status = check_lengths(&batch->input, error);
     if (status != ROTARY_OK)
         return status;
-    if (transformer->config.num_labels == 0)
-        return logits_of(transformer, batch, NULL, 0, logits, error);
-    const int64_t count = choose_firsts(&batch->input, transformer->target_rows);
-    return logits_of(transformer, batch, transformer->target_rows, count, logits, error);
+    struct loss_rows read = {0};
+    if (transformer->config.num_labels > 0)
+        choose_sequences(transformer, &batch->input, &read);
+    return logits_of(transformer, batch, read, logits, error);
 }
 
 static rotary_status check_rows(const struct transformer *transformer, const struct batch *batch,
@@ -390,7 +400,8 @@ rotary_status transformer_row_logits(struct transformer *transformer, const stru
     rotary_status status = transformer_check_sequences(transformer, batch, error);
     if (status == ROTARY_OK)
         status = check_rows(transformer, batch, rows, count, error);
-    return status == ROTARY_OK ? logits_of(transformer, batch, rows, count, logits, error) : status;
+    const struct loss_rows read = {.index = rows, .count = count};
+    return status == ROTARY_OK ? logits_of(transformer, batch, read, logits, error) : status;
 }
 
 rotary_status transformer_observe(struct transformer *transformer, const struct batch *batch,

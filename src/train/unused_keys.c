@@ -178,6 +178,7 @@ static const struct {
     {"tie_word_embeddings", "num_labels", is_classifier, "num_labels 0"},
     {"output_bias", "num_labels", is_classifier, "num_labels 0"},
     {"classifier_activation", "num_labels", is_no_classifier, "num_labels of a classifier"},
+    {"classifier_pooling", "num_labels", is_no_classifier, "num_labels of a classifier"},
     {"label_smoothing", "num_labels", is_regression, "several classes, or num_labels 0"},
     {"lora_alpha", "lora_rank", adapts_nothing, "lora_rank of at least 1"},
     {"lora_targets", "lora_rank", adapts_nothing, "lora_rank of at least 1"},

@@ -151,6 +151,43 @@ rotary_status reference_scatter_rows(const struct backend *backend, const struct
     return ROTARY_OK;
 }
 
+rotary_status reference_mean_rows_forward(const struct backend *backend,
+                                          const struct backend_mean_rows_forward *call, rotary_error *error)
+{
+    (void)error;
+    reference_check_matrix(backend, call->out, "means of rows");
+    reference_check_host(backend, call->first, "first rows of means");
+    reference_check_host(backend, call->counts, "counts of rows of means");
+    for (int64_t mean = 0; mean < call->out.rows; mean++) {
+        struct matrix from = matrix_rows(call->in, call->first[mean], call->counts[mean]);
+        reference_check_matrix(backend, from, "rows that have a mean");
+        for (int64_t i = 0; i < call->out.columns; i++) {
+            double sum = 0.0;
+            for (int64_t row = 0; row < from.rows; row++)
+                sum += reference_get(from, row, i);
+            reference_set(call->out, mean, i, sum / (double)from.rows);
+        }
+    }
+    return ROTARY_OK;
+}
+
+rotary_status reference_mean_rows_backward(const struct backend *backend,
+                                           const struct backend_mean_rows_backward *call, rotary_error *error)
+{
+    (void)error;
+    reference_check_matrix(backend, call->d_out, "gradient of means of rows");
+    reference_check_host(backend, call->first, "first rows of means");
+    reference_check_host(backend, call->counts, "counts of rows of means");
+    for (int64_t mean = 0; mean < call->d_out.rows; mean++) {
+        struct matrix to = matrix_rows(call->d_in, call->first[mean], call->counts[mean]);
+        reference_check_matrix(backend, to, "gradient of rows that have a mean");
+        for (int64_t row = 0; row < to.rows; row++)
+            for (int64_t i = 0; i < to.columns; i++)
+                reference_set(to, row, i, reference_get(call->d_out, mean, i) / (double)to.rows);
+    }
+    return ROTARY_OK;
+}
+
 rotary_status reference_drop(const struct backend *backend, const struct backend_drop *call,
                              rotary_error *error)
 {

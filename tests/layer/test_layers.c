@@ -345,7 +345,7 @@ static void check_gathered(struct loss *loss, struct parameters *table, float *h
                              .losses = of_all};
     struct loss_sums whole = {0}, gathered = {0};
     CHECK(loss_run(loss, table, &call, &whole, NULL) == ROTARY_OK);
-    call = (struct loss_call){.rows = {rows, index, count},
+    call = (struct loss_call){.rows = {.hidden = rows, .index = index, .count = count},
                               .targets = targets,
                               .gradient_scale = 1.0f,
                               .d_hidden = matrix_of(d, ROTARY_F32, LOSS_ROWS, LOSS_WIDTH),
@@ -362,7 +362,7 @@ static void check_gathered(struct loss *loss, struct parameters *table, float *h
     CHECK_NEAR(total, whole.total, 1e-6 * whole.total);
     for (int i = 0; i < LOSS_ROWS * LOSS_WIDTH; i++)
         CHECK_NEAR((double)d[i], (double)wanted[i], 1e-6);
-    const struct loss_rows last = {rows, index + count - 2, 2};
+    const struct loss_rows last = {.hidden = rows, .index = index + count - 2, .count = 2};
     CHECK(loss_logits(loss, table, &last, logits, NULL) == ROTARY_OK);
     const float *weight = parameter_value(table, 0), *x = hidden + index[count - 1] * LOSS_WIDTH;
     double product = 0.0;
@@ -438,7 +438,8 @@ static void test_refusals(void)
     CHECK(loss_run(loss, &chain.parameters, &call, NULL, &error) == ROTARY_INVALID_ARGUMENT);
     CHECK_TEXT(error.message, "a loss created for inference has no backward pass");
     static const int64_t index[] = {0};
-    const struct loss_call gathering = {.rows = {in, index, 1}, .targets = chain.targets};
+    const struct loss_call gathering = {.rows = {.hidden = in, .index = index, .count = 1},
+                                        .targets = chain.targets};
     CHECK(loss_run(loss, &chain.parameters, &gathering, NULL, &error) == ROTARY_INVALID_ARGUMENT);
     CHECK_TEXT(error.message,
                "a call of a loss that names its rows: the loss was not created to gather rows");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Encoders that classify sequences, or predict a number of each, by their first token: packed sequences,
- * sequences without a label, dropout by finite differences, memory, determinism, refusals. test_bert.c
- * compares them with transformers.
+ * Encoders that classify sequences, or predict a number of each, by their first token or the mean of all:
+ * packed sequences, sequences without a label, dropout by finite differences, memory, determinism, refusals.
+ * test_bert.c compares them with transformers.
  */
 #include "backend/every_backend.h"
 #include "model/encoder_fixture.h"
@@ -23,6 +23,9 @@ static const char classes_settings[] =
 static const char numbers_settings[] = "{\"position\": \"t5\", \"hidden_act\": \"gelu\", \"num_labels\": 1, "
                                        "\"classifier_activation\": \"gelu\", "
                                        "\"bias\": false}";
+static const char means_settings[] =
+    "{\"position\": \"rope\", \"norm_position\": \"post\", \"hidden_act\": \"gelu\", \"num_labels\": 4, "
+    "\"classifier_pooling\": \"mean\", \"bias\": true}";
 static const struct transformer_call with_backward = {.backward = true};
 
 static struct transformer *create(const struct backend *backend, const char *settings, bool training)
@@ -81,6 +84,31 @@ static void test_packed(const struct backend *backend, const char *settings)
     CHECK_NEAR(encoder_difference(logits[1], logits[0], count), 0.0, bound);
     free(gradients[0]);
     free(gradients[1]);
+    check_about("%s", "");
+    transformer_destroy(transformer);
+}
+
+/* The mean of one token is the first token, that of several is not, and padding is not in it. */
+static void test_pooling(const struct backend *backend)
+{
+    struct transformer *transformer = create(backend, means_settings, true);
+    struct labelled_batch made;
+    const struct batch *batch = label(&made, transformer, false);
+    int32_t lengths[BATCH];
+    float means[4 * BATCH], firsts[4 * BATCH];
+    for (int s = 0; s < BATCH; s++)
+        lengths[s] = s == 1 ? 1 : batch->input.lengths[s];
+    made.masked.batch.input.lengths = lengths;
+    CHECK_INT(transformer_logits(transformer, batch, means, NULL), ROTARY_OK);
+    int64_t *counts = transformer->target_means;
+    transformer->target_means = NULL;
+    CHECK_INT(transformer_logits(transformer, batch, firsts, NULL), ROTARY_OK);
+    transformer->target_means = counts;
+    check_about("%s", backend_about(backend));
+    for (int s = 0; s < BATCH; s++) {
+        CHECK_INT(counts[s], lengths[s]);
+        CHECK((encoder_difference(means + 4 * s, firsts + 4 * s, 4) > 1e-2) == (lengths[s] > 1));
+    }
     check_about("%s", "");
     transformer_destroy(transformer);
 }
@@ -324,6 +352,8 @@ static void test_backend(const struct backend *backend)
 {
     test_packed(backend, classes_settings);
     test_packed(backend, numbers_settings);
+    test_packed(backend, means_settings);
+    test_pooling(backend);
     test_choices(backend);
 }
 
@@ -334,11 +364,13 @@ int main(void)
     CHECK_INT(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, NULL), ROTARY_OK);
     test_loss(&backend, classes_settings);
     test_loss(&backend, numbers_settings);
+    test_loss(&backend, means_settings);
     test_refused_choices(&backend);
     test_ignored(&backend);
     for (int everywhere = 0; everywhere < 2; everywhere++) {
         test_dropout(&backend, classes_settings, everywhere);
         test_dropout(&backend, numbers_settings, everywhere);
+        test_dropout(&backend, means_settings, everywhere);
     }
     test_dropped_features(&backend);
     test_bytes(&backend);

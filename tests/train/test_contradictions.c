@@ -237,6 +237,8 @@ static void test_encoders(void)
         {"output_bias=false", "output_bias", "with num_labels 3", 3},
         {"classifier_activation=gelu", "classifier_activation", "with num_labels 0: wanted num_labels", 0},
         {"classifier_activation=gelu", "classifier_activation", NULL, 3},
+        {"classifier_pooling=mean", "classifier_pooling", "with num_labels 0: wanted num_labels", 0},
+        {"classifier_pooling=mean", "classifier_pooling", NULL, 3},
         {"label_smoothing=0.1", "label_smoothing", NULL, 3},
         {"label_smoothing=0.1", "label_smoothing", "with num_labels 1", 1},
     };

@@ -182,6 +182,7 @@ static const struct change changes[] = {
     {.key = "output_transform", .value = "true"},
     {.key = "num_labels", .elsewhere = true},
     {.key = "classifier_activation", .elsewhere = true},
+    {.key = "classifier_pooling", .elsewhere = true},
     {.key = "steps", .value = "9"}, /* of the cosine */
     {.key = "epochs", .elsewhere = true},
     {.key = "batch_tokens", .elsewhere = true},
