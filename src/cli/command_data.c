@@ -91,6 +91,9 @@ static rotary_status plan(const struct invocation *invocation, struct data_plan 
     if (status == ROTARY_OK)
         status = options->run ? run_config_check_recorded(&plan->config, options->run, error)
                               : run_config_check(&plan->config, error);
+    const struct unused_keys_call keys = {.configs = &plan->config, .count = 1, .folder = options->run};
+    if (status == ROTARY_OK)
+        status = plan_check_used(request.assignments, &keys, error);
     if (status != ROTARY_OK)
         return status;
     int used = snprintf(plan->label, LABEL_BYTES, "%s, seed %lld, %s", request.task,

@@ -63,7 +63,8 @@ static rotary_status check_new(const struct option_list *assignments, struct run
                                rotary_error *error)
 {
     rotary_status status = run_config_check(config, error);
-    return status == ROTARY_OK ? plan_check_used(assignments, config, 1, error) : status;
+    const struct unused_keys_call used = {.configs = config, .count = 1};
+    return status == ROTARY_OK ? plan_check_used(assignments, &used, error) : status;
 }
 
 /* Refuses nothing that an earlier version accepted; train() refuses other keys than those of a plan. For

@@ -289,9 +289,10 @@ static rotary_status check_design(const struct comparison_design *design, const 
     rotary_status status = arms_configs(&design->arms, &design->config, largest, &configs, error);
     if (status != ROTARY_OK)
         return status;
-    status = plan_check_used(request->assignments, configs, design->arms.count, error);
+    const struct unused_keys_call used = {.configs = configs, .count = design->arms.count};
+    status = plan_check_used(request->assignments, &used, error);
     if (status == ROTARY_OK)
-        status = plan_check_used(varied, configs, design->arms.count, error);
+        status = plan_check_used(varied, &used, error);
     if (status == ROTARY_OK)
         status = plan_say_schedules(request, configs, design->arms.count, error);
     free(configs);

@@ -6,7 +6,6 @@
 #include "model/model_encoding.h"
 #include "train/initial_weights.h"
 #include "train/trainer.h"
-#include "train/unused_keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,14 +190,14 @@ void plan_assigned_key(char key[SETTING_TEXT_BYTES], const char *assignment)
     snprintf(key, SETTING_TEXT_BYTES, "%.*s", (int)strcspn(assignment, "="), assignment);
 }
 
-rotary_status plan_check_used(const struct option_list *assignments, const struct run_config *configs,
-                              int count, rotary_error *error)
+rotary_status plan_check_used(const struct option_list *assignments, const struct unused_keys_call *call,
+                              rotary_error *error)
 {
     rotary_status status = ROTARY_OK;
     for (int i = 0; i < assignments->count && status == ROTARY_OK; i++) {
         char key[SETTING_TEXT_BYTES];
         plan_assigned_key(key, assignments->items[i]);
-        status = unused_keys_check(configs, count, key, error);
+        status = unused_keys_check(call, key, error);
     }
     return status;
 }
@@ -274,7 +273,8 @@ static rotary_status assign_data(const struct plan_load_call *call, struct run_c
         status = settings_assign(settings, TASK_SETTINGS, call->assignments->items[i], error);
     if (status == ROTARY_OK)
         status = run_config_check_recorded(config, call->folder, error);
-    return status == ROTARY_OK ? plan_check_used(call->assignments, config, 1, error) : status;
+    const struct unused_keys_call used = {.configs = config, .count = 1, .folder = call->folder};
+    return status == ROTARY_OK ? plan_check_used(call->assignments, &used, error) : status;
 }
 
 static rotary_status load_run(const struct plan_load_call *call, struct loaded_model *model,

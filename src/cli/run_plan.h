@@ -10,6 +10,7 @@
 #include "layer/encoding.h"
 #include "train/pretrained.h"
 #include "train/train.h"
+#include "train/unused_keys.h"
 
 struct plan_request {
     const char *task;
@@ -41,10 +42,9 @@ ROTARY_CHECKED rotary_status plan_say_schedules(const struct plan_request *reque
                                                 rotary_error *error);
 /* The key of a --set that plan_draft found: "steps" of "steps=5". */
 void plan_assigned_key(char key[SETTING_TEXT_BYTES], const char *assignment);
-/* Refuses a --set, or the key of a --vary, that changes none of the `count` configurations made of it. */
+/* Refuses a --set, or the key of a --vary, that changes none of the configurations made of it. */
 ROTARY_CHECKED rotary_status plan_check_used(const struct option_list *assignments,
-                                             const struct run_config *configs, int count,
-                                             rotary_error *error);
+                                             const struct unused_keys_call *call, rotary_error *error);
 /* Applies each of the encodings that "rope,mine.json" names to a copy of `base`. All are different, and at
  * most `max`; `where` is the option that names them. */
 struct plan_positions_call {

@@ -144,15 +144,6 @@ static const char *excluding_key(const struct task_config *config, const char *k
     return other ? other : excluding_tokenizer(classification_options(config), key, wanted);
 }
 
-static rotary_status check_options(const struct classification_options *options, rotary_error *error)
-{
-    if (options->tokenizer != CLASSIFICATION_FILE || options->vocabulary[0])
-        return ROTARY_OK;
-    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                       "classification_vocabulary is empty: wanted the file of a tokenizer, as "
-                       "classification_tokenizer is file");
-}
-
 /* ---- creation ---- */
 
 struct classification {
@@ -243,9 +234,7 @@ static rotary_status create(struct task *task, rotary_error *error)
     if (!own)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a corpus");
     task->data = own;
-    rotary_status status = check_options(classification_options(&task->config), error);
-    if (status == ROTARY_OK)
-        status = read_labels(own, task, error);
+    rotary_status status = read_labels(own, task, error);
     if (status != ROTARY_OK)
         return status;
     task->shape.lengths = true;
@@ -379,12 +368,15 @@ static rotary_status text_hash(const struct task_config *config, enum task_split
 
 static const char *const locations[] = {"classification_data", NULL};
 
+static const char *const vocabulary_keys[] = {VOCABULARY_KEYS("classification"), NULL};
+
 const struct kind kind_classification = {
     .settings = table,
     .setting_count = sizeof table / sizeof table[0],
     .options_bytes = sizeof defaults,
     .defaults = &defaults,
     .excluding_key = excluding_key,
+    .vocabulary_keys = vocabulary_keys,
     .create = create,
     .destroy = destroy,
     .save = save,

@@ -98,6 +98,12 @@ static rotary_status load_saved(struct task *task, const char *folder, rotary_er
     return status == ROTARY_OK ? load(task, path, error) : status;
 }
 
+static rotary_status load_named(struct task *task, const char *path, rotary_error *error)
+{
+    rotary_status status = vocabulary_check_named(task_names[TASK_CLASSIFICATION], path, error);
+    return status == ROTARY_OK ? load(task, path, error) : status;
+}
+
 rotary_status classification_vocabulary(struct task *task, const struct labelled_corpus *corpus,
                                         rotary_error *error)
 {
@@ -107,7 +113,7 @@ rotary_status classification_vocabulary(struct task *task, const struct labelled
     if (task->request.folder)
         return load_saved(task, task->request.folder, error);
     if (options->tokenizer == CLASSIFICATION_FILE)
-        return load(task, options->vocabulary, error);
+        return load_named(task, options->vocabulary, error);
     if (options->tokenizer == CLASSIFICATION_SENTENCEPIECE && task->request.need == TASK_SIZES) {
         task->vocabulary.target = options->vocab_size;
         return ROTARY_OK;

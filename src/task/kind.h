@@ -38,6 +38,9 @@ struct kind {
     /* The kind's setting that makes `key`, another one, do nothing, and what is wanted in its place; NULL:
      * the key is used. The function is NULL if all keys are. */
     const char *(*excluding_key)(const struct task_config *config, const char *key, const char **wanted);
+    /* The settings that say how vocabularies are made, which nothing reads where a folder has them;
+     * NULL-terminated. NULL: there are none. */
+    const char *const *vocabulary_keys;
 
     /* Sets what is the kind's in `task`, as far as task->request needs it, and checks that its settings
      * agree.
@@ -94,6 +97,10 @@ static inline bool is_one_of(const char *key, const char *const *keys)
         keys++;
     return *keys != NULL;
 }
+
+/* The keys of the tokenizer that a task has alone: for vocabulary_keys. */
+#define VOCABULARY_KEYS(task)                                                                                \
+    task "_tokenizer", task "_vocabulary", task "_min_frequency", task "_model_type", task "_vocab_size"
 
 /* Keys that only some tokenizers of a task use: for excluding_key. */
 struct tokenizer_key {

@@ -74,8 +74,6 @@ static rotary_status create(struct task *task, rotary_error *error)
     task->shape.lengths = true;
     rotary_status status = text_corpus_check(vocabulary.corpus, error);
     if (status == ROTARY_OK)
-        status = text_vocabulary_check(&vocabulary, error);
-    if (status == ROTARY_OK)
         status = text_vocabulary_find(task, &vocabulary, error);
     /* Where only its size is asked for, SentencePiece has no tokenizer yet. */
     if (status == ROTARY_OK && task->tokenizer && options_of(&task->config)->windows == WINDOWS_OF_DOCUMENTS)
@@ -135,12 +133,15 @@ static rotary_status text_hash(const struct task_config *config, enum task_split
 
 static const char *const locations[] = {"language_data", "language_cache", NULL};
 
+static const char *const vocabulary_keys[] = {VOCABULARY_KEYS("language"), NULL};
+
 const struct kind kind_language = {
     .settings = table,
     .setting_count = sizeof table / sizeof table[0],
     .options_bytes = sizeof defaults,
     .defaults = &defaults,
     .excluding_key = excluding_key,
+    .vocabulary_keys = vocabulary_keys,
     .create = create,
     .destroy = destroy,
     .fill = example_fill,

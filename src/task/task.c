@@ -65,6 +65,12 @@ const char *task_excluding_key(const struct task_config *config, const char *key
     return NULL;
 }
 
+bool task_makes_vocabulary(const struct task_config *config, const char *key)
+{
+    const struct kind *kind = kinds[config->task];
+    return kind->vocabulary_keys && is_one_of(key, kind->vocabulary_keys);
+}
+
 /* Evaluation generates in as many positions as a sequence has. */
 static rotary_status check_size(const struct task *task, rotary_error *error)
 {

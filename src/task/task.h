@@ -58,6 +58,9 @@ void task_config_default(struct task_config *config);
  * task's.
  */
 const char *task_excluding_key(const struct task_config *config, const char *key, const char **wanted);
+/* Whether the setting `key` says how the task's vocabularies are made, so that it does nothing where they are
+ * those of a folder (task_request.folder). */
+bool task_makes_vocabulary(const struct task_config *config, const char *key);
 /* The tables over `config`: what all tasks have, then each kind's own. */
 enum { TASK_SETTINGS = 1 + TASK_KINDS };
 void task_settings(struct task_config *config, struct settings settings[TASK_SETTINGS]);

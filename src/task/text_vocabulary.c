@@ -212,6 +212,14 @@ static rotary_status load_saved(struct task *task, const struct text_vocabulary_
     return status == ROTARY_OK ? load(task, call, path, error) : status;
 }
 
+static rotary_status load_named(struct task *task, const struct text_vocabulary_call *call,
+                                rotary_error *error)
+{
+    const char *path = call->options->vocabulary;
+    rotary_status status = vocabulary_check_named(call->corpus.task, path, error);
+    return status == ROTARY_OK ? load(task, call, path, error) : status;
+}
+
 /* Without a vocabulary: its size, as far as it is known, and whether the text is there. */
 static rotary_status find_size(struct task *task, const struct text_vocabulary_call *call,
                                rotary_error *error)
@@ -234,7 +242,7 @@ rotary_status text_vocabulary_find(struct task *task, const struct text_vocabula
     if (task->request.folder)
         return load_saved(task, call, error);
     if (options->tokenizer == TEXT_FILE)
-        return load(task, call, options->vocabulary, error);
+        return load_named(task, call, error);
     if (options->tokenizer == TEXT_BYTES)
         return bytes_create(&task->tokenizer, error);
     if (options->tokenizer == TEXT_SENTENCEPIECE && task->request.need == TASK_SIZES)
@@ -258,14 +266,4 @@ const char *text_vocabulary_excluding(const struct text_vocabulary_options *opti
         return NULL;
     return tokenizer_excluding_key(tokenizer, rows, sizeof rows / sizeof *rows, options->tokenizer,
                                    key + length, wanted);
-}
-
-rotary_status text_vocabulary_check(const struct text_vocabulary_call *call, rotary_error *error)
-{
-    const char *task = call->corpus.task;
-    if (call->options->tokenizer == TEXT_FILE && !call->options->vocabulary[0])
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%s_vocabulary is empty: wanted the file of a tokenizer, as %s_tokenizer is file",
-                           task, task);
-    return ROTARY_OK;
 }

@@ -54,9 +54,6 @@ struct text_vocabulary_call {
     bool mask;   /* there is a mask; else there is an end of documents, by a token "end" or "begin" */
     bool spaces; /* white space is characters too, and what is out of the vocabulary has bytes */
 };
-/* Checks that settings agree. */
-ROTARY_CHECKED rotary_status text_vocabulary_check(const struct text_vocabulary_call *call,
-                                                   rotary_error *error);
 /* Sets the tokenizer and the name of its file: loads it from the run's folder, or from a file of its own, or
  * makes it from the training text. */
 ROTARY_CHECKED rotary_status text_vocabulary_find(struct task *task, const struct text_vocabulary_call *call,

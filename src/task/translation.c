@@ -201,12 +201,17 @@ static void fill(const struct task *task, const struct task_place *place, const 
 
 static const char *const locations[] = {"translation_data", NULL};
 
+/* The tokenizer, and whether there is one vocabulary, say which files the folder has them in. */
+static const char *const vocabulary_keys[] = {"translation_model_type", "translation_vocab_size",
+                                              "translation_min_frequency", NULL};
+
 const struct kind kind_translation = {
     .settings = table,
     .setting_count = sizeof table / sizeof table[0],
     .options_bytes = sizeof defaults,
     .defaults = &defaults,
     .excluding_key = excluding_key,
+    .vocabulary_keys = vocabulary_keys,
     .create = create,
     .destroy = destroy,
     .fill = fill,

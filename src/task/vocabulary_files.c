@@ -17,6 +17,15 @@ rotary_status vocabulary_load(struct task *task, const char *path, rotary_error 
     return status;
 }
 
+rotary_status vocabulary_check_named(const char *task, const char *path, rotary_error *error)
+{
+    if (path[0])
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "%s_vocabulary is empty: wanted the file of a tokenizer, as %s_tokenizer is file",
+                       task, task);
+}
+
 rotary_status vocabulary_find(char *path, const char *folder, bool *found, rotary_error *error)
 {
     /* The last three are those of models of transformers, in the order in which it looks for them. */

@@ -185,15 +185,18 @@ static const struct {
     {"sliding_window", "max_position_embeddings", has_wide_window, "a window that is shorter"},
 };
 
-/* The key that excludes `key` and what is wanted in its place; NULL: the key is used. */
-static const char *find_excluding(const struct run_config *config, const char *key, const char **wanted)
+/* The key that excludes `key` and what is wanted in its place; NULL: the key is used. `folder` has the
+ * vocabulary; NULL: it is made, as the task's keys say. */
+static const char *find_excluding(const struct run_config *config, const char *folder, const char *key,
+                                  const char **wanted)
 {
     for (size_t i = 0; i < sizeof conditions / sizeof conditions[0]; i++)
         if (strcmp(conditions[i].key, key) == 0 && conditions[i].is_unused(config)) {
             *wanted = conditions[i].wanted;
             return conditions[i].other;
         }
-    return task_excluding_key(&config->task, key, wanted);
+    const char *other = task_excluding_key(&config->task, key, wanted);
+    return other && folder && task_makes_vocabulary(&config->task, other) ? NULL : other;
 }
 
 /* The value of a key as a person writes it; "?" without memory. */
@@ -218,11 +221,10 @@ static bool is_default(const json_t *object, const char *key)
     return same;
 }
 
-/* ROTARY_INVALID_ARGUMENT if the key, which changes nothing in this configuration, is not its default. */
+/* ROTARY_INVALID_ARGUMENT if the key, which `other` excludes in this configuration, is not its default. */
 static rotary_status refuse_unless_default(const struct run_config *config, const char *key,
-                                           rotary_error *error)
+                                           const char *other, const char *wanted, rotary_error *error)
 {
-    const char *wanted = NULL, *other = find_excluding(config, key, &wanted);
     json_t *object;
     rotary_status status = run_config_to_json(config, &object, error);
     if (status != ROTARY_OK)
@@ -242,15 +244,40 @@ static rotary_status refuse_unless_default(const struct run_config *config, cons
     return status;
 }
 
-rotary_status unused_keys_check(const struct run_config *configs, int count, const char *key,
-                                rotary_error *error)
+/* The folder whose vocabulary the configuration has in place of what `key` says; NULL: `key` says nothing of
+ * a vocabulary, or no folder has one. */
+static const char *folder_in_place(const struct unused_keys_call *call, const struct run_config *config,
+                                   const char *key)
+{
+    return task_makes_vocabulary(&config->task, key) ? run_vocabulary_folder(config, call->folder) : NULL;
+}
+
+static bool is_used(const struct unused_keys_call *call, const struct run_config *config, const char *key)
 {
     const char *wanted;
-    for (int i = 0; i < count; i++)
-        if (!find_excluding(&configs[i], key, &wanted))
+    return !folder_in_place(call, config, key) &&
+           !find_excluding(config, run_vocabulary_folder(config, call->folder), key, &wanted);
+}
+
+/* The key is used by none of the configurations. */
+static rotary_status refuse(const struct unused_keys_call *call, const struct run_config *config,
+                            const char *key, rotary_error *error)
+{
+    const char *folder = folder_in_place(call, config, key), *wanted;
+    if (folder)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s is set, and the vocabulary is that of %.200s: leave it out", key, folder);
+    const char *other = find_excluding(config, run_vocabulary_folder(config, call->folder), key, &wanted);
+    return refuse_unless_default(config, key, other, wanted, error);
+}
+
+rotary_status unused_keys_check(const struct unused_keys_call *call, const char *key, rotary_error *error)
+{
+    for (int i = 0; i < call->count; i++)
+        if (is_used(call, &call->configs[i], key))
             return ROTARY_OK;
     rotary_status status = ROTARY_OK;
-    for (int i = 0; status == ROTARY_OK && i < count; i++)
-        status = refuse_unless_default(&configs[i], key, error);
+    for (int i = 0; status == ROTARY_OK && i < call->count; i++)
+        status = refuse(call, &call->configs[i], key, error);
     return status;
 }

@@ -9,9 +9,16 @@
 
 /* Checks that `key` changes what at least one of `configs` computes. ROTARY_INVALID_ARGUMENT, with the key
  * that excludes it, if it changes none of them, and one of them has another value than its default: so nobody
- * compares, and believes to have changed, what is the same. It is for keys that a person set; a stored
- * configuration has all keys. */
-ROTARY_CHECKED rotary_status unused_keys_check(const struct run_config *configs, int count, const char *key,
+ * compares, and believes to have changed, what is the same. A key that says how a vocabulary is made is
+ * refused, whatever its value, where the vocabulary is that of a folder. The check is for keys that a person
+ * set; a stored configuration has all keys. */
+struct unused_keys_call {
+    const struct run_config *configs;
+    int count;
+    const char
+        *folder; /* of the run that all are, which has its vocabulary. NULL: `init` may say which does */
+};
+ROTARY_CHECKED rotary_status unused_keys_check(const struct unused_keys_call *call, const char *key,
                                                rotary_error *error);
 
 #endif

@@ -143,8 +143,10 @@ small="$model $files --set sequence_length=16"
     cut -f3 text/train.tsv >text/train.txt
     does 0 train masked $model --set masked_data=text --set masked_boundary=line --set masked_min_frequency=1 --set sequence_length=16 \
         --set masked_validation= --steps 4 --out masked
-    does 0 train classification --init masked $small --steps 10 --out tuned --json
+    begun="$model --set classification_data=text --set classification_text=first --set sequence_length=16"
+    does 0 train classification --init masked $begun --steps 10 --out tuned --json
     has evaluation.labels.examples 31
+    refuses 2 "classification_min_frequency is set, and the vocabulary is that of masked: leave it out" train classification --init masked $small --out none
     refuses 1 "masked is a run of the task masked, which has no labels" classify masked
 }
 finish

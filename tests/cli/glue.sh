@@ -115,7 +115,7 @@ fine="$training --set classification_min_frequency=1"
     says "no baselines: the score of arms/rope-1/predictions.tsv is"
 
     # A low-rank adaptation trains A, B and the head; its merged weights are a model like any other.
-    lora="train classification --init pretrained/rope $fine $sst --set lora_rank=2 --set epochs=0 --steps 2"
+    lora="train classification --init pretrained/rope $training $sst --set lora_rank=2 --set epochs=0 --steps 2"
     does 0 $lora --out adapted
     for tensor in moment1.layers.0.attention.value.lora_B.weight layers.0.attention.query.base_layer.weight moment1.classifier.weight; do
         head -c 8192 adapted/optimizer.safetensors | grep -aqF "\"$tensor\"" || complain "an adaptation has no $tensor"
@@ -123,22 +123,22 @@ fine="$training --set classification_min_frequency=1"
     head -c 8192 adapted/optimizer.safetensors | grep -aqF '"moment1.embedding.weight"' && complain "an adaptation trains the embedding"
     does 0 evaluate adapted
     refuses 2 "init names none" train classification $fine $sst --set lora_rank=2 --out none
-    refuses 2 "lora_alpha is 4" train classification --init pretrained/rope $fine $sst --set lora_alpha=4 --out none
+    refuses 2 "lora_alpha is 4" train classification --init pretrained/rope $training $sst --set lora_alpha=4 --out none
     refuses 2 "did you mean \"query\"" $lora --set lora_targets=qeury --out none
 
     # The same task: pre-training goes on.
     does 0 compare masked $training --set masked_data=text --set masked_boundary=line --set masked_validation= --set epochs=0 \
         --vary init=pretrained/learned,pretrained/rope --steps 2 --runs 1 --out more --json
     has arms.1.name '"rope"'
-    refuses 2 "two arms have the name rope: wanted each value once, and folders" compare classification $fine \
+    refuses 2 "two arms have the name rope: wanted each value once, and folders" compare classification $training \
         --vary init=pretrained/rope,pretrained/../pretrained/rope --out none
-    refuses 2 "which the comparison varies" compare classification $fine --vary init=pretrained/rope --set init=pretrained/rope --out none
+    refuses 2 "which the comparison varies" compare classification $training --vary init=pretrained/rope --set init=pretrained/rope --out none
 
     # Runs that are compared without a comparison: by the folders that they begin with, which must not be taken for one.
     mkdir copied
     cp -r pretrained/rope copied
     for folder in pretrained/rope pretrained/learned copied/rope; do
-        does 0 train classification --init $folder $fine $sst --set position=rope --set epochs=0 --steps 2 --out "plain/$folder"
+        does 0 train classification --init $folder $training $sst --set position=rope --set epochs=0 --steps 2 --out "plain/$folder"
     done
     does 0 report plain/pretrained/rope plain/pretrained/learned --vary init --out page.html --json
     has arms.0.name '"rope"'
@@ -146,7 +146,7 @@ fine="$training --set classification_min_frequency=1"
     refuses 1 "differ in init, by which both are named rope" report plain/pretrained/rope plain/copied/rope --vary init --out page.html
 
     # Five datasets, one table.
-    ROTARY=$rotary sh "$glue" data glue pretrained/learned pretrained/rope -- $fine --set learning_rate=0.02 --set epochs=2 --runs 2 \
+    ROTARY=$rotary sh "$glue" data glue pretrained/learned pretrained/rope -- $training --set learning_rate=0.02 --set epochs=2 --runs 2 \
         >table 2>err || complain "scripts/glue fails"
     cp table out
     head -n 2 table | tr -s ' ' | tr '\n' '|' >heads

@@ -143,6 +143,11 @@ done
     for key in hidden_size=32 vocab_size=20 norm_epsilon=0.1 hidden_act=relu sliding_window=4 tie_word_embeddings=true; do
         refuses 2 "${key%=*} is " $begin --init gpt-neox --set $key
     done
+    for key in tokenizer=words tokenizer=characters vocab_size=20; do
+        refuses 2 "language_${key%=*} is set, and the vocabulary is that of llama-3: leave it out" $begin --init llama-3 --set language_$key
+        refuses 2 "language_${key%=*} is set, and the vocabulary is that of llama-3: leave it out" compare language $data --runs 1 --out none \
+            --vary init=llama-3,gemma2-raw --set language_$key
+    done
     refuses 2 "norm_epsilon is 0.1, and 1e-6 in first-llama-3, whose weights are taken" $begin --init first-llama-3 --set norm_epsilon=0.1
     refuses 1 "has a parameter embedding.position.weight" $begin --init llama-3 --position learned --out other
     refuses 2 "text is not the folder of a run" $begin --init text

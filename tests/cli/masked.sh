@@ -8,9 +8,10 @@ documents text/train.txt 90
 documents text/valid.txt 12
 documents text/test.txt 7
 model="--set hidden_size=16 --set num_attention_heads=2 --set num_hidden_layers=1 --set batch_tokens=160 --set warmup_steps=2
- --set checkpoint_every=10 --set evaluate_every=10 --set epochs=0 --set masked_min_frequency=1"
+ --set checkpoint_every=10 --set evaluate_every=10 --set epochs=0"
 files="--set masked_data=text --set masked_cache=tokens"
-small="$model $files --set sequence_length=24"
+begun="$model $files --set sequence_length=24"
+small="$begun --set masked_min_frequency=1"
 
 # shellcheck disable=SC2086
 {
@@ -100,13 +101,20 @@ small="$model $files --set sequence_length=24"
     cmp -s run/vocabulary.json next/vocabulary.json || complain "the next stage has another vocabulary"
     does 0 evaluate run --json
     cp out first
-    does 0 train masked --init run $small --steps 0 --set sequence_length=24 --out same
+    does 0 train masked --init run $begun --steps 0 --out same
     does 0 evaluate same --json
     [ "$("$json_get" evaluation.loss <out)" = "$("$json_get" evaluation.loss <first)" ] || complain "the weights of --init are others"
-    does 0 train masked --init run $small --steps 5 --out further
+    does 0 train masked --init run $begun --steps 5 --out further
     grep -q '"init": *"run"' further/config.json || complain "config.json does not say where the weights are from"
     refuses 2 "init is none, which is not the folder of a run" train masked $small --set init=none --out other
-    refuses 2 "hidden_size is 32, and 16 in run, whose weights are taken" train masked --init run $small --set hidden_size=32 --steps 2 --out other
+    refuses 2 "hidden_size is 32, and 16 in run, whose weights are taken" train masked --init run $begun --set hidden_size=32 --steps 2 --out other
+
+    # Its vocabulary is made: keys that say how do nothing, whatever their value.
+    for key in tokenizer=characters tokenizer=words tokenizer=file vocabulary=none min_frequency=2 model_type=unigram vocab_size=99; do
+        refuses 2 "masked_${key%=*} is set, and the vocabulary is that of run: leave it out" train masked --init run $begun --set masked_$key --out other
+        refuses 2 "masked_${key%=*} is set, and the vocabulary is that of run: leave it out" data masked --run run --set masked_$key
+        refuses 1 "masked_${key%=*} is set, and the vocabulary is that of run: leave it out" evaluate run --set masked_$key
+    done
 
     # Position encodings are compared by the validation loss.
     does 0 compare masked $small --set steps=8 --positions learned,rope,roper --runs 2 --out all --json

@@ -148,6 +148,14 @@ static void test_contradictions(void)
     check_about("%s", "");
 }
 
+/* Of runs that begin anew. */
+static rotary_status check_key(const struct run_config *configs, int count, const char *key,
+                               rotary_error *error)
+{
+    const struct unused_keys_call call = {.configs = configs, .count = count};
+    return unused_keys_check(&call, key, error);
+}
+
 /* Checks the first key of `settings`. words NULL: it is used, or has its default value. */
 static void check_use(const char *settings, const char *words)
 {
@@ -159,7 +167,7 @@ static void check_use(const char *settings, const char *words)
     if (!CHECK_INT(run_config_check(&config, &error), ROTARY_OK))
         printf("  %s\n", error.message);
     snprintf(key, sizeof key, "%.*s", (int)strcspn(settings, "="), settings);
-    rotary_status status = unused_keys_check(&config, 1, key, &error);
+    rotary_status status = check_key(&config, 1, key, &error);
     CHECK_INT(status, words ? ROTARY_INVALID_ARGUMENT : ROTARY_OK);
     if (words)
         CHECK_WORDS(error.message, words);
@@ -248,7 +256,7 @@ static void test_encoders(void)
         configure(&config, cases[i].assignments);
         config.model.architecture = ARCHITECTURE_ENCODER;
         config.model.num_labels = cases[i].labels;
-        rotary_status status = unused_keys_check(&config, 1, cases[i].key, &error);
+        rotary_status status = check_key(&config, 1, cases[i].key, &error);
         check_about("%s, %d labels: %s", cases[i].assignments, (int)cases[i].labels, error.message);
         CHECK_INT(status, cases[i].words ? ROTARY_INVALID_ARGUMENT : ROTARY_OK);
         CHECK(!cases[i].words || strstr(error.message, cases[i].words));
@@ -262,19 +270,73 @@ static void test_several(void)
     struct run_config configs[2];
     configure(&configs[0], "value_fraction=0.5;position=rope");
     configure(&configs[1], "value_fraction=0.5;position=roper");
-    CHECK_INT(unused_keys_check(configs, 2, "value_fraction", NULL), ROTARY_OK);
+    CHECK_INT(check_key(configs, 2, "value_fraction", NULL), ROTARY_OK);
     configs[1].model.position = configs[0].model.position;
-    CHECK_INT(unused_keys_check(configs, 2, "value_fraction", NULL), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(check_key(configs, 2, "value_fraction", NULL), ROTARY_INVALID_ARGUMENT);
     configs[0].model.value_fraction = 1; /* the default; the other's is not */
-    CHECK_INT(unused_keys_check(configs, 2, "value_fraction", NULL), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(check_key(configs, 2, "value_fraction", NULL), ROTARY_INVALID_ARGUMENT);
     configs[1].model.value_fraction = 1;
-    CHECK_INT(unused_keys_check(configs, 2, "value_fraction", NULL), ROTARY_OK);
+    CHECK_INT(check_key(configs, 2, "value_fraction", NULL), ROTARY_OK);
+}
+
+/* Keys of a vocabulary that is that of a folder are refused, whatever their value; what they would exclude is
+ * used. */
+static void test_vocabularies(void)
+{
+    static const struct {
+        const char *task, *key;
+        bool makes; /* says how a vocabulary is made */
+    } cases[] = {
+        {"language", "language_tokenizer", true},
+        {"language", "language_vocabulary", true},
+        {"language", "language_min_frequency", true},
+        {"language", "language_model_type", true},
+        {"language", "language_vocab_size", true},
+        {"language", "language_windows", false},
+        {"masked", "masked_tokenizer", true},
+        {"masked", "masked_vocab_size", true},
+        {"masked", "masked_probability", false},
+        {"masked", "masked_whole_words", false}, /* else it needs masked_tokenizer sentencepiece */
+        {"classification", "classification_tokenizer", true},
+        {"classification", "classification_vocabulary", true},
+        {"classification", "classification_examples", false},
+        {"translation", "translation_vocab_size", true},
+        {"translation", "translation_min_frequency", true},
+        {"translation", "translation_tokenizer", false}, /* names the files of the folder */
+        {"translation", "translation_lowercase", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct run_config configs[2];
+        rotary_error error = {0};
+        char words[TEXT_BYTES], task[TEXT_BYTES];
+        snprintf(task, sizeof task, "task=%s;masked_whole_words=true", cases[i].task);
+        snprintf(words, sizeof words, "%s is set|the vocabulary is that of begun: leave it out",
+                 cases[i].key);
+        configure(&configs[0], task);
+        configs[1] = configs[0];
+        snprintf(configs[0].train.init, sizeof configs[0].train.init, "begun");
+        check_about("%s", cases[i].key);
+        const rotary_status wanted = cases[i].makes ? ROTARY_INVALID_ARGUMENT : ROTARY_OK;
+        CHECK_INT(check_key(configs, 1, cases[i].key, &error), wanted);
+        if (cases[i].makes)
+            CHECK_WORDS(error.message, words);
+        /* The folder of a run has its vocabulary too. */
+        const struct unused_keys_call of_run = {.configs = &configs[1], .count = 1, .folder = "begun"};
+        CHECK_INT(unused_keys_check(&of_run, cases[i].key, &error), wanted);
+        if (cases[i].makes)
+            CHECK_WORDS(error.message, words);
+        /* Of two runs one makes its own. */
+        if (strstr(cases[i].key, "_tokenizer"))
+            CHECK_INT(check_key(configs, 2, cases[i].key, &error), ROTARY_OK);
+    }
+    check_about("%s", "");
 }
 
 int main(void)
 {
     test_contradictions();
     test_use();
+    test_vocabularies();
     test_encoders();
     test_several();
     return check_report();

@@ -249,7 +249,8 @@ static void test_refused(const struct run_config *config)
 static void check_use(const struct run_config *config, const char *key, const char *words)
 {
     rotary_error error = {0};
-    CHECK_INT(unused_keys_check(config, 1, key, &error), words ? ROTARY_INVALID_ARGUMENT : ROTARY_OK);
+    CHECK_INT(unused_keys_check(&(struct unused_keys_call){config, 1, NULL}, key, &error),
+              words ? ROTARY_INVALID_ARGUMENT : ROTARY_OK);
     if (words)
         CHECK_WORDS(error.message, words);
 }
