@@ -61,11 +61,6 @@ static void fill_defaults(struct encoder_config *config, bool roformer)
 
 bool encoder_config_is(const json_t *object)
 {
-    return json_object_get(object, "model_type") != NULL;
-}
-
-bool encoder_config_knows(const json_t *object)
-{
     const char *type = json_string_value(json_object_get(object, "model_type"));
     return type &&
            (strcmp(type, families[ENCODER_BERT]) == 0 || strcmp(type, families[ENCODER_ROFORMER]) == 0);

@@ -23,10 +23,8 @@ struct encoder_config {
     int position_embedding_type, problem_type;
 };
 
-/* Whether a config.json is one of transformers: it has a "model_type". */
+/* Whether a config.json has the model type of such an encoder. */
 bool encoder_config_is(const json_t *object);
-/* Whether that type is one of an encoder. */
-bool encoder_config_knows(const json_t *object);
 /* Reads the object, which was read from `path`. ROTARY_BAD_FILE names the key of what is out of range, or
  * what no model of this program computes. Keys that say nothing of what the model computes are ignored.
  * Without a head for labels in "architectures" the head is ENCODER_TOKENS, be it there or not. */

@@ -25,12 +25,17 @@ rotary_status huggingface_run_read(const char *folder, char path[FILE_PATH_BYTES
     return status == ROTARY_OK && found ? file_read_json(path, object, error) : status;
 }
 
+bool huggingface_run_is(const json_t *object)
+{
+    return json_object_get(object, "model_type") != NULL;
+}
+
 rotary_status huggingface_run_find(const char *folder, bool *found, rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
     json_t *object;
     rotary_status status = huggingface_run_read(folder, path, &object, error);
-    *found = status == ROTARY_OK && encoder_config_is(object);
+    *found = status == ROTARY_OK && huggingface_run_is(object);
     json_decref(object);
     return status;
 }
@@ -111,7 +116,7 @@ static rotary_status check_type(const json_t *object, const char *path, rotary_e
     const json_t *type = json_object_get(object, "model_type");
     const char *name = json_is_string(type) ? json_string_value(type) : "no text";
     char decoders[DECODER_FAMILY_NAMES_BYTES];
-    if (decoder_config_is(object) || encoder_config_knows(object))
+    if (decoder_config_is(object) || encoder_config_is(object))
         return ROTARY_OK;
     return rotary_fail(error, ROTARY_BAD_FILE,
                        "%s: \"model_type\" is \"%.60s\", wanted bert or roformer, or that of a decoder: %s",
@@ -156,16 +161,13 @@ static rotary_status load_decoder(const char *folder, const json_t *object, cons
     return status;
 }
 
-rotary_status huggingface_run_load(const char *folder, bool head_wanted, struct parameters *parameters,
-                                   rotary_error *error)
+rotary_status huggingface_run_load(const char *folder, const json_t *object, bool head_wanted,
+                                   struct parameters *parameters, rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
-    json_t *object;
-    rotary_status status = huggingface_run_read(folder, path, &object, error);
+    rotary_status status = file_path(path, folder, FOLDER_CONFIG, error);
     if (status != ROTARY_OK)
         return status;
-    status = decoder_config_is(object) ? load_decoder(folder, object, path, parameters, error)
-                                       : load_encoder(folder, object, path, head_wanted, parameters, error);
-    json_decref(object);
-    return status;
+    return decoder_config_is(object) ? load_decoder(folder, object, path, parameters, error)
+                                     : load_encoder(folder, object, path, head_wanted, parameters, error);
 }

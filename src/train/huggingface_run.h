@@ -14,7 +14,9 @@
 /* Reads config.json, whose path it writes; the caller owns *object. NULL: the folder has none. */
 ROTARY_CHECKED rotary_status huggingface_run_read(const char *folder, char path[FILE_PATH_BYTES],
                                                   json_t **object, rotary_error *error);
-/* Whether the folder's config.json is one of transformers. */
+/* Whether a config.json is one of transformers: it has a "model_type". */
+bool huggingface_run_is(const json_t *object);
+/* Whether the folder's is. */
 ROTARY_CHECKED rotary_status huggingface_run_find(const char *folder, bool *found, rotary_error *error);
 
 /* The run that such a model stands for. */
@@ -28,9 +30,9 @@ struct huggingface_run {
  * the task language. */
 ROTARY_CHECKED rotary_status huggingface_run_describe(struct huggingface_run *run, const json_t *object,
                                                       const char *path, rotary_error *error);
-/* Fills the parameters. Without `head_wanted` what is behind the last layer of an encoder may be missing in
- * the file, and then stays as it is. */
-ROTARY_CHECKED rotary_status huggingface_run_load(const char *folder, bool head_wanted,
+/* Fills the parameters from the files of the folder, whose config.json is `object`. Without `head_wanted`
+ * what is behind the last layer of an encoder may be missing in them, and then stays as it is. */
+ROTARY_CHECKED rotary_status huggingface_run_load(const char *folder, const json_t *object, bool head_wanted,
                                                   struct parameters *parameters, rotary_error *error);
 
 #endif

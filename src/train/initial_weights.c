@@ -158,15 +158,16 @@ rotary_status initial_weights_load(const struct run_config *config, struct param
     struct safetensors *file = NULL;
     int64_t step;
     int copied;
-    bool transformers = false;
-    rotary_status status = run_read_config(config->train.init, &recorded, error);
-    if (status == ROTARY_OK)
-        status = huggingface_run_find(config->train.init, &transformers, error);
+    json_t *transformers;
+    rotary_status status = run_read_folder(config->train.init, &recorded, &transformers, error);
     if (status != ROTARY_OK)
         return status;
     const bool same_task = recorded.task.task == config->task.task;
-    if (transformers)
-        return huggingface_run_load(config->train.init, same_task, parameters, error);
+    if (transformers) {
+        status = huggingface_run_load(config->train.init, transformers, same_task, parameters, error);
+        json_decref(transformers);
+        return status;
+    }
     const struct checkpoint_weights weights = {
         .folder = config->train.init, .name = FOLDER_MODEL, .kind = CHECKPOINT_LAST, .config = &recorded};
     status = checkpoint_open_weights(&weights, &file, &step, error);

@@ -8,25 +8,25 @@
 #include "train/huggingface_run.h"
 #include "train/train.h"
 
-/* `recorded` is the configuration of the folder. Of a model of transformers there is the last checkpoint
- * alone, and nobody says after how many steps. */
-static rotary_status load_weights(const struct train_load_call *call, const struct run_config *recorded,
+/* What the folder has. */
+struct recorded {
+    struct run_config config;
+    json_t *transformers; /* config.json of a model of transformers; NULL: it is a run of this program */
+};
+
+/* Of a model of transformers there is the last checkpoint alone, and nobody says after how many steps. */
+static rotary_status load_weights(const struct train_load_call *call, const struct recorded *recorded,
                                   struct trained_model *model, rotary_error *error)
 {
     struct parameters *parameters = transformer_parameters(model->transformer);
-    bool transformers = false;
-    rotary_status status = ROTARY_OK;
-    if (call->checkpoint == CHECKPOINT_LAST)
-        status = huggingface_run_find(call->folder, &transformers, error);
-    if (status != ROTARY_OK)
-        return status;
     model->step = 0;
-    return transformers ? huggingface_run_load(call->folder, true, parameters, error)
-                        : checkpoint_load_model(call->folder, call->checkpoint, recorded, parameters,
-                                                &model->step, error);
+    return recorded->transformers && call->checkpoint == CHECKPOINT_LAST
+               ? huggingface_run_load(call->folder, recorded->transformers, true, parameters, error)
+               : checkpoint_load_model(call->folder, call->checkpoint, &recorded->config, parameters,
+                                       &model->step, error);
 }
 
-static rotary_status create_model(const struct train_load_call *call, const struct run_config *recorded,
+static rotary_status create_model(const struct train_load_call *call, const struct recorded *recorded,
                                   struct trained_model *model, rotary_error *error)
 {
     const struct backend *backend = call->backend;
@@ -47,14 +47,12 @@ static rotary_status create_model(const struct train_load_call *call, const stru
     return status;
 }
 
-rotary_status train_load(const struct train_load_call *call, struct trained_model *model, rotary_error *error)
+static rotary_status load(const struct train_load_call *call, const struct recorded *recorded,
+                          struct trained_model *model, rotary_error *error)
 {
-    struct run_config recorded;
-    struct trained_model loaded;
-    rotary_status status = run_read_config(call->folder, &recorded, error);
-    if (status == ROTARY_OK)
-        loaded.config = call->other ? *call->other : recorded;
-    if (status == ROTARY_OK && call->need <= TASK_HELD_OUT)
+    struct trained_model loaded = {.config = call->other ? *call->other : recorded->config};
+    rotary_status status = ROTARY_OK;
+    if (call->need <= TASK_HELD_OUT)
         status = corpus_check_config(&loaded.config.task,
                                      call->need == TASK_DATA ? TASK_TRAINING : TASK_VALIDATION, call->folder,
                                      error);
@@ -64,10 +62,21 @@ rotary_status train_load(const struct train_load_call *call, struct trained_mode
                              error);
     if (status != ROTARY_OK)
         return status;
-    status = create_model(call, &recorded, &loaded, error);
+    status = create_model(call, recorded, &loaded, error);
     if (status == ROTARY_OK)
         *model = loaded;
     else
         task_destroy(loaded.task);
+    return status;
+}
+
+rotary_status train_load(const struct train_load_call *call, struct trained_model *model, rotary_error *error)
+{
+    struct recorded recorded;
+    rotary_status status = run_read_folder(call->folder, &recorded.config, &recorded.transformers, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = load(call, &recorded, model, error);
+    json_decref(recorded.transformers);
     return status;
 }

@@ -542,10 +542,12 @@ static rotary_status read_own(const char *folder, const char *path, json_t *obje
     return status;
 }
 
-rotary_status run_read_config(const char *folder, struct run_config *config, rotary_error *error)
+rotary_status run_read_folder(const char *folder, struct run_config *config, json_t **transformers,
+                              rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
     json_t *object;
+    *transformers = NULL;
     rotary_status status = huggingface_run_read(folder, path, &object, error);
     if (status != ROTARY_OK)
         return status;
@@ -553,17 +555,29 @@ rotary_status run_read_config(const char *folder, struct run_config *config, rot
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s is not the folder of a run: it has no " FOLDER_CONFIG, folder);
     struct run_config read;
-    if (encoder_config_is(object)) {
+    const bool others = huggingface_run_is(object);
+    if (others) {
         status = read_transformers(object, path, &read, error);
         if (status == ROTARY_OK)
             status = run_config_check_recorded(&read, folder, error);
     } else {
         status = read_own(folder, path, object, &read, error);
     }
-    json_decref(object);
     if (status == ROTARY_OK)
         *config = read;
+    if (status == ROTARY_OK && others)
+        *transformers = object;
+    else
+        json_decref(object);
     return fail_in_file(path, status, error);
+}
+
+rotary_status run_read_config(const char *folder, struct run_config *config, rotary_error *error)
+{
+    json_t *transformers;
+    rotary_status status = run_read_folder(folder, config, &transformers, error);
+    json_decref(transformers);
+    return status;
 }
 
 static rotary_status write_corpus(json_t *object, const struct task_config *config, rotary_error *error)
