@@ -84,7 +84,7 @@ static rotary_status plan(const struct invocation *invocation, struct compare_pl
         status = design_create(&plan->design, &options->design, &request, plan->folder, error);
     if (status != ROTARY_OK)
         return status;
-    status = length_options_read(&options->lengths, &plan->design.config, false, &plan->lengths, error);
+    status = length_options_read(&options->lengths, &plan->design.config, 0, &plan->lengths, error);
     if (status == ROTARY_OK)
         status =
             plan_backend(&invocation->common, plan->design.config.train.precision, &plan->backend, error);

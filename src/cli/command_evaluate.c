@@ -8,7 +8,9 @@
 #include "cli/result.h"
 #include "cli/run_plan.h"
 #include "cli/text_score.h"
+#include "file/file.h"
 #include "model/model_encoding.h"
+#include "train/folder.h"
 #include "train/train.h"
 
 #include <stdio.h>
@@ -21,11 +23,14 @@ struct evaluate_options {
     struct option_real temperature;
     struct length_options lengths;
     struct text_score_options text;
-    const char *predictions;
+    const char *predictions, *picture;
     struct option_list assignments;
+    struct option_integer rows; /* index into length_tables */
+    bool csv;
 };
 
 static const char *const evaluated_splits[] = {"validation", "test", NULL};
+static const char *const length_tables[] = {"lengths", "positions", NULL}; /* CSV_LENGTHS, CSV_POSITIONS */
 
 #define MEMBER(member) offsetof(struct evaluate_options, member)
 static const struct setting evaluate_table[] = {
@@ -39,6 +44,12 @@ static const struct setting evaluate_table[] = {
      .help = "show the first N problems with the model's answers (default: 0)"},
     {"--predictions", SETTING_TEXT, MEMBER(predictions), .metavar = "FILE",
      .help = "of a task with labels: write each example's label and prediction"},
+    {"--picture", SETTING_TEXT, MEMBER(picture), .metavar = "FILE",
+     .help = "with --evaluate-lengths, draw the perplexity of a text by position, as SVG"},
+    {"--csv", SETTING_BOOLEAN, MEMBER(csv),
+     .help = "with --evaluate-lengths, print comma-separated values instead"},
+    {"--rows", SETTING_CHOICE, MEMBER(rows), .metavar = "NAME", .choices = length_tables,
+     .help = "what a row of --csv is: lengths, or positions of the sequences of a text (default: lengths)"},
     {"--set", SETTING_LIST, MEMBER(assignments), .metavar = "KEY=VALUE",
      .help = "a key of the task (see rotary help settings), such as where its data are; may be repeated"},
 };
@@ -94,8 +105,12 @@ static rotary_status print_result(const struct invocation *invocation, const str
                                   const struct scores *scores, rotary_error *error)
 {
     char name[ENCODING_NAME_BYTES];
+    const struct evaluate_options *options = invocation->options;
     if (invocation->common.json)
         return result_print_json(result_json(invocation, model, scores), error);
+    if (options->csv)
+        return evaluated_lengths_csv(&scores->lengths, &model->config,
+                                     (enum csv_table)(CSV_LENGTHS + options->rows.value), error);
     print_samples(&scores->evaluation);
     printf("%s, %s, step %lld: ", task_names[model->config.task.task],
            model_encoding_name(&model->config.model, name), (long long)model->step);
@@ -128,13 +143,47 @@ static rotary_status evaluate(const struct invocation *invocation, const struct 
     rotary_status status = evaluation_run(model->task, model->transformer, &how, &scores->evaluation, error);
     if (status == ROTARY_OK)
         status = evaluated_lengths_run(&scores->lengths, &call, error);
+    if (status == ROTARY_OK && options->picture)
+        status = evaluated_lengths_draw(&scores->lengths, options->picture, error);
     return status == ROTARY_OK ? print_result(invocation, model, scores, error) : status;
 }
 
-static rotary_status read_lengths(const struct evaluate_options *options, const struct run_config *config,
+/* What is made of the scores at other lengths. */
+static rotary_status check_outputs(const struct invocation *invocation, const struct task_config *task,
+                                   rotary_error *error)
+{
+    const struct evaluate_options *options = invocation->options;
+    const char *name = options->picture      ? "--picture"
+                       : options->csv        ? "--csv"
+                       : options->rows.given ? "--rows"
+                                             : NULL;
+    if (name && !options->lengths.lengths)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s is about --evaluate-lengths: give both", name);
+    if (options->rows.given && !options->csv)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--rows needs --csv");
+    if (options->csv && (invocation->common.json || options->show.given))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--csv and %s are both given: wanted one",
+                           options->show.given ? "--show" : "--json");
+    if (!options->picture)
+        return ROTARY_OK;
+    if (!task_cuts_text(task))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "--picture: task %s has no text that is cut to sequences: leave it out",
+                           task_names[task->task]);
+    rotary_status status = folder_refuse_output(invocation->operands.items[0], options->picture, error);
+    if (status == ROTARY_OK && options->lengths.factors)
+        status = file_check_output(options->picture, &options->lengths.factors, 1, error);
+    return status == ROTARY_OK ? folder_refuse_any(options->picture, error) : status;
+}
+
+static rotary_status read_lengths(const struct invocation *invocation, const struct loaded_model *model,
                                   struct scores *scores, rotary_error *error)
 {
-    rotary_status status = length_options_read(&options->lengths, config, true, &scores->asked, error);
+    const struct evaluate_options *options = invocation->options;
+    rotary_status status =
+        length_options_read(&options->lengths, &model->config, model->trained, &scores->asked, error);
+    if (status == ROTARY_OK)
+        status = check_outputs(invocation, &model->config.task, error);
     if (status != ROTARY_OK)
         return status;
     evaluated_lengths_want(&scores->lengths, &scores->asked);
@@ -187,6 +236,9 @@ static rotary_status check_beside_text(const struct evaluate_options *options, r
                        : options->lengths.lengths       ? "--evaluate-lengths"
                        : options->lengths.scalings      ? "--evaluate-scaling"
                        : options->lengths.factors       ? "--evaluate-factors"
+                       : options->picture               ? "--picture"
+                       : options->csv                   ? "--csv"
+                       : options->rows.given            ? "--rows"
                        : options->assignments.count > 0 ? "--set"
                                                         : NULL;
     if (!name || !text_score_wanted(&options->text))
@@ -215,7 +267,7 @@ static enum exit_status run(const struct invocation *invocation)
         return command_fail(&error);
     struct scores scores = {.evaluation = {.sample_count = options->show.value}};
     if (check_options(invocation, model.task, &error) != ROTARY_OK ||
-        read_lengths(options, &model.config, &scores, &error) != ROTARY_OK) {
+        read_lengths(invocation, &model, &scores, &error) != ROTARY_OK) {
         plan_unload(&model);
         return command_refuse(invocation, &error);
     }

@@ -5,6 +5,9 @@
 #include "base/integer.h"
 #include "cli/result.h"
 #include "file/file.h"
+#include "file/print.h"
+#include "model/model_encoding.h"
+#include "report/position_chart.h"
 #include "score/proportion.h"
 #include "score/token_scores.h"
 
@@ -156,19 +159,22 @@ static rotary_status check_wanted(const struct run_config *config, const struct 
                                   struct length_wanted wanted, rotary_error *error)
 {
     rotary_error inner = {0};
-    const struct length_call call = {
-        .config = config, .length = wanted.length, .scaling = wanted.scaling, .factors = request->factors};
+    const struct length_call call = {.config = config,
+                                     .trained = request->trained,
+                                     .length = wanted.length,
+                                     .scaling = wanted.scaling,
+                                     .factors = request->factors};
     rotary_status status = length_check(&call, &inner);
     return status == ROTARY_OK ? status : rotary_fail(error, status, "--evaluate-lengths: %s", inner.message);
 }
 
 rotary_status length_options_read(const struct length_options *options, const struct run_config *config,
-                                  bool of_run, struct length_request *request, rotary_error *error)
+                                  int64_t trained, struct length_request *request, rotary_error *error)
 {
     int64_t lengths[MAX_LENGTHS];
     enum length_scaling scalings[LENGTH_SCALINGS];
     int length_count, scaling_count;
-    *request = (struct length_request){0};
+    *request = (struct length_request){.trained = trained};
     if (!options->lengths && (options->scalings || options->factors))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s is about --evaluate-lengths: give both",
                            options->scalings ? "--evaluate-scaling" : "--evaluate-factors");
@@ -185,7 +191,7 @@ rotary_status length_options_read(const struct length_options *options, const st
         status = read_factors(options, request, error);
     for (int i = 0; status == ROTARY_OK && i < request->count; i++) {
         struct length_wanted next = request->wanted[i];
-        if (!of_run)
+        if (trained == 0)
             next.scaling = LENGTH_SCALING_NONE;
         status = check_wanted(config, request, next, error);
     }
@@ -195,6 +201,7 @@ rotary_status length_options_read(const struct length_options *options, const st
 void evaluated_lengths_want(struct evaluated_lengths *lengths, const struct length_request *request)
 {
     lengths->count = request->count;
+    lengths->trained = request->trained;
     for (int i = 0; i < request->count; i++)
         lengths->scores[i] = (struct evaluated_length){.length = request->wanted[i].length,
                                                        .scaling = request->wanted[i].scaling};
@@ -207,6 +214,7 @@ rotary_status evaluated_lengths_run(struct evaluated_lengths *lengths, const str
     for (int i = 0; status == ROTARY_OK && i < lengths->count; i++) {
         struct evaluated_length *score = &lengths->scores[i];
         struct length_call one = *call;
+        one.trained = lengths->trained;
         one.length = score->length;
         one.scaling = score->scaling;
         score->factor = length_factor(&one);
@@ -237,10 +245,10 @@ static void print_head(const struct evaluated_length *score)
            score->factor);
 }
 
-static void print_problems(const struct evaluated_lengths *lengths, int64_t trained)
+static void print_problems(const struct evaluated_lengths *lengths)
 {
     printf("\nsequences of so many tokens, %lld in training; a problem stands last in one\n",
-           (long long)trained);
+           (long long)lengths->trained);
     printf("%8s  %-8s  %6s  %8s  %16s  %6s\n", "tokens", "scaling", "factor", "correct", "95% interval",
            "loss");
     for (int i = 0; i < lengths->count; i++) {
@@ -255,9 +263,9 @@ static void print_problems(const struct evaluated_lengths *lengths, int64_t trai
 }
 
 /* Without problems there is the loss alone. */
-static void print_losses(const struct evaluated_lengths *lengths, int64_t trained)
+static void print_losses(const struct evaluated_lengths *lengths)
 {
-    printf("\nsequences of so many tokens, %lld in training\n", (long long)trained);
+    printf("\nsequences of so many tokens, %lld in training\n", (long long)lengths->trained);
     printf("%8s  %-8s  %6s  %8s  %10s  %9s\n", "tokens", "scaling", "factor", "loss", "perplexity",
            "bits/byte");
     for (int i = 0; i < lengths->count; i++) {
@@ -277,15 +285,18 @@ static void print_losses(const struct evaluated_lengths *lengths, int64_t traine
 /* Lines of the table by position: each has some bins. */
 enum { POSITION_LINES = 8 };
 
-/* The perplexity of bins first ... end - 1. */
-static double perplexity_of(const struct position_losses *losses, int first, int end)
+/* "  26.15", the perplexity of bins first ... end - 1; "-" without a token in them. */
+static void print_bins(const struct position_losses *losses, int first, int end)
 {
     struct token_sums sums = {0};
     for (int bin = first; bin < end; bin++) {
         sums.total += losses->bins[bin].total;
         sums.counted += losses->bins[bin].counted;
     }
-    return token_scores(sums).perplexity;
+    if (sums.counted > 0)
+        printf("  %10.4g", token_scores(sums).perplexity);
+    else
+        printf("  %10s", "-");
 }
 
 /* A line for each eighth of the longest sequences, a column for each scaling. */
@@ -307,19 +318,18 @@ static void print_positions(const struct evaluated_lengths *lengths)
         printf("%8lld", (long long)position_begin(longest, first));
         for (int i = 0; i < lengths->count; i++)
             if (lengths->scores[i].evaluation.positions.length == longest)
-                printf("  %10.4g", perplexity_of(&lengths->scores[i].evaluation.positions, first, end));
+                print_bins(&lengths->scores[i].evaluation.positions, first, end);
         putchar('\n');
     }
 }
 
 void evaluated_lengths_print(const struct evaluated_lengths *lengths, const struct task *task)
 {
-    const int64_t trained = task_configuration(task)->sequence_length;
     if (task_has_problems(task)) {
-        print_problems(lengths, trained);
+        print_problems(lengths);
         return;
     }
-    print_losses(lengths, trained);
+    print_losses(lengths);
     print_positions(lengths);
 }
 
@@ -334,4 +344,55 @@ json_t *evaluated_lengths_json(const struct evaluated_lengths *lengths)
                             score->possible ? result_evaluation_json(&score->evaluation) : json_null()));
     }
     return list;
+}
+
+/* The scores as records have them; record_lengths_free frees them. */
+static rotary_status record_scores(const struct evaluated_lengths *lengths, struct record_lengths *records,
+                                   rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    *records = (struct record_lengths){0};
+    for (int i = 0; status == ROTARY_OK && i < lengths->count; i++) {
+        const struct evaluated_length *score = &lengths->scores[i];
+        const struct record_length record =
+            length_record(&(struct length_wanted){score->length, score->scaling},
+                          score->possible ? &score->evaluation : NULL);
+        status = record_lengths_add(records, &record, error);
+    }
+    return status;
+}
+
+rotary_status evaluated_lengths_csv(const struct evaluated_lengths *lengths, const struct run_config *config,
+                                    enum csv_table table, rotary_error *error)
+{
+    char name[ENCODING_NAME_BYTES];
+    model_encoding_name(&config->model, name);
+    struct record record = {.arm = name, .seed = config->train.seed};
+    rotary_status status = record_scores(lengths, &record.lengths, error);
+    if (status == ROTARY_OK)
+        lengths_csv(stdout, &record, 1, table);
+    record_lengths_free(&record.lengths);
+    return status;
+}
+
+static rotary_status draw(const struct record_lengths *records, int64_t trained, const char *path,
+                          rotary_error *error)
+{
+    struct print print;
+    rotary_status status = print_begin(&print, error);
+    if (status != ROTARY_OK)
+        return status;
+    positions_picture(print.stream, records, trained);
+    return print_replace(&print, path, error);
+}
+
+rotary_status evaluated_lengths_draw(const struct evaluated_lengths *lengths, const char *path,
+                                     rotary_error *error)
+{
+    struct record_lengths records;
+    rotary_status status = record_scores(lengths, &records, error);
+    if (status == ROTARY_OK)
+        status = draw(&records, lengths->trained, path, error);
+    record_lengths_free(&records);
+    return status;
 }

@@ -7,6 +7,7 @@
 #define ROTARY_CLI_EVALUATED_LENGTHS_H
 
 #include "cli/arguments.h"
+#include "report/comparison_table.h"
 #include "study/length_run.h"
 
 enum { MAX_LENGTHS = 16, MAX_WANTED = MAX_LENGTHS * LENGTH_SCALINGS };
@@ -22,6 +23,7 @@ extern const struct setting length_option_rows[LENGTH_OPTION_ROWS];
 struct length_request {
     struct length_wanted wanted[MAX_WANTED];
     int count;                        /* 0: nothing */
+    int64_t trained;                  /* as in length_call */
     char factors[SETTING_JSON_BYTES]; /* of longrope, as in length_call */
 };
 
@@ -34,14 +36,16 @@ struct evaluated_length {
 };
 struct evaluated_lengths {
     int count;
+    int64_t trained;                            /* tokens of a sequence in training */
     struct evaluated_length scores[MAX_WANTED]; /* by length, then by scaling, as given */
 };
 
 /* Reads "256,512" and "none,yarn" (not given: "none"), each once, and the file of factors. Checks that a run
- * of the configuration can be asked for them (length_check). A comparison does not check the scalings, which
- * some of its arms may have of their own: `of_run` is false. */
+ * of the configuration can be asked for them (length_check), which had sequences of `trained` tokens in
+ * training. 0: runs of a comparison, whose scalings are not checked, as some arms may have some of their own.
+ */
 ROTARY_CHECKED rotary_status length_options_read(const struct length_options *options,
-                                                 const struct run_config *config, bool of_run,
+                                                 const struct run_config *config, int64_t trained,
                                                  struct length_request *request, rotary_error *error);
 /* What is to be evaluated. */
 void evaluated_lengths_want(struct evaluated_lengths *lengths, const struct length_request *request);
@@ -49,9 +53,17 @@ void evaluated_lengths_want(struct evaluated_lengths *lengths, const struct leng
 ROTARY_CHECKED rotary_status evaluated_lengths_run(struct evaluated_lengths *lengths,
                                                    const struct length_call *call, rotary_error *error);
 /* A table on stdout, "-" where a model cannot; of a text also the perplexity by position in the longest
- * sequences. `task` is that of training. */
+ * sequences. */
 void evaluated_lengths_print(const struct evaluated_lengths *lengths, const struct task *task);
 /* [{"length", "scaling", "factor", "evaluation"}], the last null where a model cannot. */
 json_t *evaluated_lengths_json(const struct evaluated_lengths *lengths);
+/* CSV on stdout as `rotary report` has it of the runs of a comparison, under the name of the model's position
+ * encoding. */
+ROTARY_CHECKED rotary_status evaluated_lengths_csv(const struct evaluated_lengths *lengths,
+                                                   const struct run_config *config, enum csv_table table,
+                                                   rotary_error *error);
+/* Replaces the file by the picture of the perplexity by position (positions_picture). */
+ROTARY_CHECKED rotary_status evaluated_lengths_draw(const struct evaluated_lengths *lengths, const char *path,
+                                                    rotary_error *error);
 
 #endif

@@ -277,13 +277,17 @@ static rotary_status assign_data(const struct plan_load_call *call, struct run_c
     return status == ROTARY_OK ? plan_check_used(call->assignments, &used, error) : status;
 }
 
-static rotary_status load_run(const struct plan_load_call *call, struct loaded_model *model,
+static rotary_status load_run(const struct plan_load_call *call, bool pretrained, struct loaded_model *model,
                               rotary_error *error)
 {
     const struct common_options *common = call->common;
     const bool assigned = call->assignments && call->assignments->count > 0;
     rotary_status status = run_read_config(call->folder, &model->config, error);
-    if (status == ROTARY_OK && assigned)
+    if (status != ROTARY_OK)
+        return status;
+    model->trained =
+        pretrained ? model->config.model.max_position_embeddings : model->config.task.sequence_length;
+    if (assigned)
         status = assign_data(call, &model->config, error);
     if (status != ROTARY_OK)
         return status;
@@ -340,6 +344,7 @@ static rotary_status load_pretrained(const struct plan_load_call *call, struct l
     model->begin = model->pretrained.begin;
     model->task = NULL;
     model->step = 0;
+    model->trained = model->config.model.max_position_embeddings;
     return ROTARY_OK;
 }
 
@@ -351,7 +356,7 @@ rotary_status plan_load_for(const struct plan_load_call *call, struct loaded_mod
     if (status != ROTARY_OK)
         return status;
     return pretrained && call->takes_pretrained ? load_pretrained(call, model, error)
-                                                : load_run(call, model, error);
+                                                : load_run(call, pretrained, model, error);
 }
 
 rotary_status plan_max_positions(const char *folder, int64_t *positions, rotary_error *error)

@@ -67,7 +67,9 @@ struct loaded_model {
     const struct tokenizer *tokenizer; /* of the task, or of that decoder; NULL: its folder has none */
     int32_t begin;                     /* the token that texts begin with; -1: none */
     int64_t step;                      /* steps done; 0: the weights are the initial ones */
-    struct pretrained pretrained;      /* of such a decoder */
+    int64_t trained; /* tokens of a sequence in training; a decoder of transformers does not say, and had as
+                      * many as it has positions */
+    struct pretrained pretrained; /* of such a decoder */
 };
 /* Loads a checkpoint of a run's folder, in the precision that it was trained in unless another is given. */
 ROTARY_CHECKED rotary_status plan_load(const char *folder, enum checkpoint_kind checkpoint,

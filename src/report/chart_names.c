@@ -68,13 +68,16 @@ void chart_name(FILE *stream, const struct comparison *comparison, int arm, doub
     write_label(stream, arm, x, y, label);
 }
 
+struct svg_frame chart_frame(int names, double width)
+{
+    const double height = fmax(CHART_HEIGHT, label_distance * names + 90);
+    return (struct svg_frame){
+        .left = 50, .right = SVG_WIDTH - 26 - width, .top = 34, .bottom = height - CHART_BELOW};
+}
+
 struct svg_frame chart_names_frame(const struct comparison *comparison)
 {
-    const double height = fmax(CHART_HEIGHT, label_distance * comparison->arm_count + 90);
-    return (struct svg_frame){.left = 50,
-                              .right = SVG_WIDTH - 26 - chart_name_width(comparison),
-                              .top = 34,
-                              .bottom = height - CHART_BELOW};
+    return chart_frame(comparison->arm_count, chart_name_width(comparison));
 }
 
 static int count_of(const struct chart_names *names)

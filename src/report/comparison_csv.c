@@ -228,13 +228,14 @@ static void write_positions(FILE *stream, const struct record *record, const str
     }
 }
 
-static void each_length(FILE *stream, const struct collection *collection,
-                        void (*write)(FILE *stream, const struct record *record,
-                                      const struct record_length *length))
+void lengths_csv(FILE *stream, const struct record *records, int count, enum csv_table table)
 {
-    for (int i = 0; i < collection->record_count; i++)
-        for (int j = 0; j < collection->records[i].lengths.count; j++)
-            write(stream, &collection->records[i], &collection->records[i].lengths.items[j]);
+    const bool positions = table == CSV_POSITIONS;
+    fprintf(stream, "arm,seed,scaling,length,%s\n",
+            positions ? "begin,tokens,loss,perplexity" : "correct,problems,loss,perplexity,bits_per_byte");
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < records[i].lengths.count; j++)
+            (positions ? write_positions : write_length)(stream, &records[i], &records[i].lengths.items[j]);
 }
 
 const char *const csv_table_names[] = {"runs", "arms", "contrasts", "pairs", "lengths", "positions", NULL};
@@ -260,12 +261,8 @@ rotary_status comparison_csv(const struct collection *collection, enum csv_table
         write_pairs(print.stream, collection->comparison);
         break;
     case CSV_LENGTHS:
-        fputs("arm,seed,scaling,length,correct,problems,loss,perplexity,bits_per_byte\n", print.stream);
-        each_length(print.stream, collection, write_length);
-        break;
     case CSV_POSITIONS:
-        fputs("arm,seed,scaling,length,begin,tokens,loss,perplexity\n", print.stream);
-        each_length(print.stream, collection, write_positions);
+        lengths_csv(print.stream, collection->records, collection->record_count, table);
         break;
     }
     status = print_end(&print, error);

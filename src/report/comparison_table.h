@@ -7,6 +7,8 @@
 
 #include "study/collection.h"
 
+#include <stdio.h>
+
 /* The verdicts, then a table for each measure, the primary one first: arms, and differences seed by seed. The
  * caller frees *text. */
 ROTARY_CHECKED rotary_status comparison_text(const struct comparison *comparison, char **text,
@@ -25,5 +27,7 @@ extern const char *const csv_table_names[]; /* NULL-terminated */
 /* The caller frees *text. */
 ROTARY_CHECKED rotary_status comparison_csv(const struct collection *collection, enum csv_table table,
                                             char **text, rotary_error *error);
+/* The tables lengths and positions of `count` runs. */
+void lengths_csv(FILE *stream, const struct record *records, int count, enum csv_table table);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/decay_svg.h"
 
-#include "report/style.h"
 #include "report/svg.h"
 
 #include <math.h>
@@ -15,9 +14,6 @@ enum {
     POINTS = 96, /* at most, in half the width */
     POINTS_ALONE = 1024
 };
-
-/* Of a picture alone, beside the page's style sheet. */
-static const char style[] = "svg{background:var(--card);font-family:system-ui,sans-serif;max-width:920px}\n";
 
 /* ---- lines ---- */
 
@@ -140,13 +136,7 @@ void decay_svg(FILE *stream, const struct decay_chart *chart)
     const int height = chart->columns == 1 ? TALL_HEIGHT : PANEL_HEIGHT;
     const double width = (double)SVG_WIDTH / chart->columns;
     const struct svg_frame frame = {.left = 48, .right = width - 10, .top = 32, .bottom = height - 50.0};
-    if (chart->alone)
-        fprintf(stream,
-                "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %lld\" role=\"img\" "
-                "aria-label=\"%s\">\n<style>%s%s</style>\n",
-                (int)SVG_WIDTH, (long long)(top + rows * height), chart->label, page_style, style);
-    else
-        svg_begin(stream, (int)(top + rows * height), chart->label);
+    (chart->alone ? svg_begin_alone : svg_begin)(stream, (int)(top + rows * height), chart->label);
     if (lines > 1)
         draw_legend(stream, lines);
     for (int64_t i = 0; i < chart->count; i++) {

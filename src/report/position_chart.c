@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/position_chart.h"
 
+#include "base/integer.h"
 #include "report/chart_names.h"
 #include "report/html.h"
 
@@ -38,8 +39,8 @@ bool positions_of(const struct comparison *comparison, int arm, int64_t length, 
 /* The curves of a figure: of arms, or of the scalings of one. */
 struct positions_chart {
     FILE *stream;
-    const struct comparison *comparison;
-    int64_t length, trained; /* tokens of a sequence, and in training; 0: that is not known */
+    const struct comparison *comparison; /* NULL: of one model alone */
+    int64_t length, trained;             /* tokens of a sequence, and in training; 0: that is not known */
     struct position_losses curves[MAX_CURVES];
     const char *names[MAX_CURVES];
     int count;
@@ -120,10 +121,13 @@ static struct chart_end end_of(const void *argument, int index)
 
 static void draw(struct positions_chart *chart)
 {
-    chart->frame = chart_names_frame(chart->comparison);
-    chart->frame.right = fmin(chart->frame.right, SVG_WIDTH - 26 - NAME_WIDTH);
+    const struct comparison *comparison = chart->comparison;
+    chart->frame = comparison
+                       ? chart_frame(comparison->arm_count, fmax(chart_name_width(comparison), NAME_WIDTH))
+                       : chart_frame(chart->count, NAME_WIDTH);
     set_scales(chart);
-    svg_begin(chart->stream, (int)chart->frame.bottom + CHART_BELOW, "perplexity by position");
+    (comparison ? svg_begin : svg_begin_alone)(chart->stream, (int)chart->frame.bottom + CHART_BELOW,
+                                               "perplexity by position");
     svg_axis_left(chart->stream, chart->frame, chart->up, "", "perplexity");
     svg_axis_below(chart->stream, chart->frame, chart->across, "position in the sequence");
     if (chart->trained > 0 && chart->trained <= chart->length) {
@@ -176,16 +180,21 @@ static int64_t trained_length(const struct comparison *comparison)
                : 0;
 }
 
+/* The longest sequences with losses by position; 0: there are none. */
+static int64_t longest_of_run(const struct record_lengths *lengths)
+{
+    int64_t longest = 0;
+    for (int i = 0; i < lengths->count; i++)
+        longest = max_i64(longest, lengths->items[i].positions.length);
+    return longest;
+}
+
 static int64_t longest_of(const struct comparison *comparison)
 {
     int64_t longest = 0;
     for (int arm = 0; arm < comparison->arm_count; arm++)
-        for (int run = 0; run < comparison->arms[arm].run_count; run++) {
-            const struct record_lengths *lengths = &run_of(comparison, arm, run)->lengths;
-            for (int i = 0; i < lengths->count; i++)
-                if (lengths->items[i].positions.length > longest)
-                    longest = lengths->items[i].positions.length;
-        }
+        for (int run = 0; run < comparison->arms[arm].run_count; run++)
+            longest = max_i64(longest, longest_of_run(&run_of(comparison, arm, run)->lengths));
     return longest;
 }
 
@@ -220,4 +229,17 @@ void positions_figures(FILE *stream, const struct comparison *comparison)
         if (chart.count > 1 || (chart.count == 1 && strcmp(chart.names[0], "none") != 0))
             write_figure(&chart, comparison->arms[arm].name);
     }
+}
+
+void positions_picture(FILE *stream, const struct record_lengths *lengths, int64_t trained)
+{
+    struct positions_chart chart = {
+        .stream = stream, .length = longest_of_run(lengths), .trained = trained, .of_scalings = true};
+    for (int i = 0; i < lengths->count && chart.count < MAX_CURVES; i++) {
+        if (lengths->items[i].positions.length != chart.length || chart.length == 0)
+            continue;
+        chart.curves[chart.count] = lengths->items[i].positions;
+        chart.names[chart.count++] = lengths->items[i].scaling;
+    }
+    draw(&chart);
 }

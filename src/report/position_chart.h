@@ -18,4 +18,8 @@ bool positions_of(const struct comparison *comparison, int arm, int64_t length, 
  * and then for each arm of several scalings a figure of its own, with a curve for each. */
 void positions_figures(FILE *stream, const struct comparison *comparison);
 
+/* The picture of one model, which stands alone: a curve for each scaling of its longest sequences. `trained`:
+ * tokens of a sequence in training. Without any losses by position it has no curve. */
+void positions_picture(FILE *stream, const struct record_lengths *lengths, int64_t trained);
+
 #endif

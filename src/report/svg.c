@@ -2,6 +2,7 @@
 #include "report/svg.h"
 
 #include "report/html.h"
+#include "report/style.h"
 
 #include <math.h>
 #include <string.h>
@@ -43,11 +44,24 @@ void svg_round_range(double *low, double *high)
     *high = distance * ceil(*high / distance - 1e-6);
 }
 
+/* Of a picture alone, beside the page's style sheet. */
+static const char style_alone[] =
+    "svg{background:var(--card);font-family:system-ui,sans-serif;max-width:920px}\n";
+
 void svg_begin(FILE *stream, int height, const char *label)
 {
     fprintf(stream, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", (int)SVG_WIDTH, height);
     html_text(stream, label);
     fprintf(stream, "\">\n");
+}
+
+void svg_begin_alone(FILE *stream, int height, const char *label)
+{
+    fprintf(stream,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"",
+            (int)SVG_WIDTH, height);
+    html_text(stream, label);
+    fprintf(stream, "\">\n<style>%s%s</style>\n", page_style, style_alone);
 }
 
 void svg_end(FILE *stream)

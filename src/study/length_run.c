@@ -7,6 +7,20 @@
 #include <math.h>
 #include <stdio.h>
 
+struct record_length length_record(const struct length_wanted *wanted, const struct evaluation *evaluation)
+{
+    struct record_length record = {.length = wanted->length, .possible = evaluation != NULL};
+    snprintf(record.scaling, sizeof record.scaling, "%s", length_scaling_names[wanted->scaling]);
+    if (!evaluation)
+        return record;
+    record.correct = evaluation->correct;
+    record.problems = evaluation->problems;
+    record.loss = evaluation->loss;
+    record.bits_per_byte = isfinite(evaluation->bits_per_byte) ? evaluation->bits_per_byte : 0;
+    record.positions = evaluation->positions;
+    return record;
+}
+
 static rotary_status score(const struct length_run_call *call, const struct record *record,
                            const struct run_config *config, const struct length_wanted *wanted,
                            struct record_length *scored, rotary_error *error)
@@ -24,16 +38,9 @@ static rotary_status score(const struct length_run_call *call, const struct reco
                                     .scaling = wanted->scaling,
                                     .factors = call->factors};
     struct evaluation evaluation = {0};
-    *scored = (struct record_length){.length = wanted->length, .possible = length_is_possible(&one)};
-    snprintf(scored->scaling, sizeof scored->scaling, "%s", length_scaling_names[wanted->scaling]);
-    if (!scored->possible)
-        return ROTARY_OK;
-    rotary_status status = length_evaluate(&one, &evaluation, error);
-    scored->correct = evaluation.correct;
-    scored->problems = evaluation.problems;
-    scored->loss = evaluation.loss;
-    scored->bits_per_byte = isfinite(evaluation.bits_per_byte) ? evaluation.bits_per_byte : 0;
-    scored->positions = evaluation.positions;
+    const bool possible = length_is_possible(&one);
+    rotary_status status = possible ? length_evaluate(&one, &evaluation, error) : ROTARY_OK;
+    *scored = length_record(wanted, possible ? &evaluation : NULL);
     return status;
 }
 

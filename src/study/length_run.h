@@ -13,6 +13,9 @@ struct length_wanted {
     enum length_scaling scaling;
 };
 
+/* What was scored as a record has it: NULL, the model cannot compute such sequences. */
+struct record_length length_record(const struct length_wanted *wanted, const struct evaluation *evaluation);
+
 struct length_run_call {
     const char *folder; /* of a comparison */
     const struct backend *backend;

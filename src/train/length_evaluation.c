@@ -15,7 +15,7 @@ const char *const length_scaling_names[] = {"none", "linear", "ntk",      "dynam
 
 static int64_t trained_length(const struct length_call *call)
 {
-    return call->config->task.sequence_length;
+    return call->trained > 0 ? call->trained : call->config->task.sequence_length;
 }
 
 double length_factor(const struct length_call *call)
@@ -53,6 +53,7 @@ static struct run_config config_at(const struct length_call *call)
     if (call->scaling != LENGTH_SCALING_NONE && length_factor(call) > 1) {
         scale(call, model);
         model->max_position_embeddings = call->length; /* the length of dynamic NTK */
+        model->rope_sequence_length = 0;
     }
     return config;
 }
@@ -126,7 +127,7 @@ rotary_status length_evaluate(const struct length_call *call, struct evaluation 
         return status;
     const struct run_config config = config_at(call);
     /* As many tokens at once as in training, or else one sequence. */
-    const int64_t tokens = call->config->train.batch_size * trained_length(call);
+    const int64_t tokens = call->config->train.batch_size * call->config->task.sequence_length;
     const struct train_load_call load = {
         .folder = call->folder,
         .need = TASK_HELD_OUT,

@@ -29,6 +29,7 @@ struct length_call {
     const char *folder; /* of the run */
     enum checkpoint_kind checkpoint;
     const struct run_config *config; /* the run's */
+    int64_t trained;                 /* tokens of a sequence in training; 0: those of the configuration */
     const struct backend *backend;
     const struct evaluation_config *evaluation; /* but for `last` */
     int64_t length;                             /* tokens of a sequence */

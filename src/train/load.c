@@ -52,6 +52,8 @@ static rotary_status load(const struct train_load_call *call, const struct recor
 {
     struct trained_model loaded = {.config = call->other ? *call->other : recorded->config};
     rotary_status status = ROTARY_OK;
+    if (recorded->transformers) /* whose scalings by length are for what is read */
+        loaded.config.model.rope_sequence_length = loaded.config.task.sequence_length;
     if (call->need <= TASK_HELD_OUT)
         status = corpus_check_config(&loaded.config.task,
                                      call->need == TASK_DATA ? TASK_TRAINING : TASK_VALIDATION, call->folder,

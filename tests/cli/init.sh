@@ -138,6 +138,54 @@ done
     does 0 evaluate phi3 --text line --context 12 --json
     close "$("$json_get" nats_per_token <out)" "$nats" 1e-6 || complain "phi3: wanted $nats nats per token"
 
+    # Other lengths than that of training, which is the number of positions, whatever the data are cut to.
+    windows="$data --set language_windows=consecutive --set language_validation=train.txt --precision f32"
+    lengths="evaluate gpt-neox $windows --evaluate-lengths 64,128 --evaluate-scaling none,yarn"
+    does 0 $lengths --json
+    has lengths.0.factor 1.0
+    has lengths.3.factor 2.0
+    plain=$("$json_get" lengths.0.evaluation.loss <out)
+    scaled=$("$json_get" lengths.3.evaluation.loss <out)
+    ! close "$("$json_get" lengths.2.evaluation.loss <out)" "$scaled" 1e-4 || complain "gpt-neox: yarn changes nothing"
+    does 0 evaluate gpt-neox $windows --set sequence_length=64 --json
+    close "$("$json_get" evaluation.loss <out)" "$plain" 1e-5 || complain "gpt-neox: 64 tokens have another loss than $plain"
+    # It is that of a model whose configuration has the scaling.
+    cp -r gpt-neox yarned
+    sed -i 's/"rope_type": "default"/"rope_type": "yarn", "factor": 2.0, "original_max_position_embeddings": 64/' yarned/config.json
+    does 0 evaluate yarned $windows --evaluate-lengths 128 --json
+    close "$("$json_get" lengths.0.evaluation.loss <out)" "$scaled" 1e-5 || complain "yarned: wanted the loss $scaled"
+    # CSV by position: all bins together have that loss.
+    does 0 $lengths --csv
+    grep -q '^arm,seed,scaling,length,' out || complain "no table of lengths: $(cat out)"
+    [ "$(grep -c '^rope,[0-9]*,\(none\|yarn\),\(64\|128\),,,' out)" = 4 ] || complain "not four lengths: $(cat out)"
+    does 0 $lengths --csv --rows positions --picture positions.svg
+    mean=$(awk -F, '$3 == "yarn" && $4 == 128 { sum += $6 * $7; n += $6 } END { print sum / n }' out)
+    close "$mean" "$scaled" 1e-4 || complain "the mean over positions is $mean, wanted $scaled"
+    [ "$(grep -c 'class="e[01] curve line"' positions.svg)" = 2 ] || complain "the picture has not two curves"
+    grep -q '^<svg xmlns=' positions.svg || complain "the picture does not stand alone"
+    grep -q 'class="goal"' positions.svg || complain "the picture does not say where training ended"
+    # Of positions without tokens nothing is known.
+    does 0 evaluate gpt-neox $windows --set language_windows=documents --evaluate-lengths 128
+    grep -q '^ *112 *-$' out || complain "a perplexity of no tokens: $(cat out)"
+    ! grep -qi nan out || complain "a perplexity is no number: $(cat out)"
+    for option in "--picture none.svg" --csv "--rows lengths"; do
+        refuses 2 "${option%% *} is about --evaluate-lengths" evaluate gpt-neox $windows $option
+        refuses 2 "${option%% *} with --text" evaluate gpt-neox --text line $option
+    done
+    refuses 2 "--rows needs --csv" $lengths --rows lengths
+    refuses 2 "--csv and --json are both given" $lengths --csv --json
+    refuses 2 "would replace gpt-neox/config.json" $lengths --picture gpt-neox/config.json
+
+    # Scalings by length are for the sequences that are read, as in transformers: LongRoPE's short factors here.
+    does 0 evaluate phi3 --json
+    loss=$("$json_get" evaluation.loss <out)
+    does 0 evaluate phi3-short-raw $data --precision f32 --evaluate-lengths 16,64 --json
+    close "$("$json_get" evaluation.loss <out)" "$loss" 1e-5 || complain "phi3-short-raw: wanted the loss $loss of phi3"
+    close "$("$json_get" lengths.0.evaluation.loss <out)" "$loss" 1e-5 || complain "phi3-short-raw at 16: wanted the loss $loss"
+    long=$("$json_get" lengths.1.evaluation.loss <out)
+    does 0 evaluate phi3-short-raw $data --precision f32 --set sequence_length=64 --json
+    close "$("$json_get" evaluation.loss <out)" "$long" 1e-5 || complain "phi3-short-raw at 64: wanted the loss $long"
+
     # What the weights do not fit, by its name.
     begin="train language $data $steps --steps 1 --out none"
     for key in hidden_size=32 vocab_size=20 norm_epsilon=0.1 hidden_act=relu sliding_window=4 tie_word_embeddings=true; do

@@ -121,6 +121,7 @@ elsewhere data --baselines # classification.sh
 elsewhere evaluate --predictions # classification.sh
 elsewhere evaluate --set # masked.sh
 elsewhere evaluate --evaluate-factors # language.sh
+elsewhere evaluate --picture --csv --rows # init.sh
 elsewhere fill --top-k --checkpoint # masked.sh
 elsewhere classify --top-k --checkpoint # classification.sh
 
