@@ -5,31 +5,21 @@
 #include "file/gguf.h"
 
 #include "base/fail.h"
+#include "file/print.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What is before the tensors' bytes. `failed` without memory: nothing is added any more. */
+/* What is before the tensors' bytes. */
 struct header {
     const char *path;
-    unsigned char *bytes;
-    size_t count, capacity;
-    bool failed;
+    struct print print;
 };
 
+/* What there is no memory for is noticed when the text ends. */
 static void put(struct header *header, const void *bytes, size_t count)
 {
-    if (header->count + count > header->capacity && !header->failed) {
-        size_t capacity = 2 * (header->count + count);
-        unsigned char *larger = realloc(header->bytes, capacity);
-        header->failed = larger == NULL;
-        header->bytes = larger ? larger : header->bytes;
-        header->capacity = larger ? capacity : header->capacity;
-    }
-    if (header->failed)
-        return;
-    memcpy(header->bytes + header->count, bytes, count);
-    header->count += count;
+    (void)!fwrite(bytes, 1, count, header->print.stream);
 }
 
 /* A number of `size` bytes, the lowest first. */
@@ -248,29 +238,35 @@ static rotary_status put_tensors(struct header *header, const struct safetensor 
         parts[2 * i + 1] = (struct file_part){.bytes = zeros, .count = (size_t)(padded(bytes) - bytes)};
         offset += padded(bytes);
     }
-    while (header->count % GGUF_ALIGNMENT != 0 && !header->failed)
-        put_number(header, 0, 1);
+    fflush(header->print.stream);
+    put(header, zeros, (size_t)padded(header->print.count) - header->print.count);
     return ROTARY_OK;
 }
 
-static rotary_status write_parts(struct header *header, const json_t *metadata,
-                                 const struct safetensor *tensors, int count, struct file_part *parts,
-                                 rotary_error *error)
+static rotary_status put_all(struct header *header, const json_t *metadata, const struct safetensor *tensors,
+                             int count, struct file_part *parts, rotary_error *error)
 {
     put(header, "GGUF", 4);
     put_number(header, GGUF_VERSION, 4);
     put_number(header, (uint64_t)count, 8);
     put_number(header, json_object_size(metadata), 8);
     rotary_status status = put_metadata(header, metadata, error);
-    if (status == ROTARY_OK)
-        status = put_tensors(header, tensors, count, parts + 1, error);
-    if (status == ROTARY_OK && header->failed)
-        status =
-            rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory for the file's header", header->path);
-    if (status != ROTARY_OK)
-        return status;
-    parts[0] = (struct file_part){.bytes = header->bytes, .count = header->count};
-    return file_replace_parts(header->path, parts, 2 * count + 1, error);
+    return status == ROTARY_OK ? put_tensors(header, tensors, count, parts, error) : status;
+}
+
+static rotary_status write_parts(struct header *header, const json_t *metadata,
+                                 const struct safetensor *tensors, int count, struct file_part *parts,
+                                 rotary_error *error)
+{
+    rotary_status status = put_all(header, metadata, tensors, count, parts + 1, error);
+    const rotary_status ended = print_end(&header->print, status == ROTARY_OK ? error : NULL);
+    status = status == ROTARY_OK ? ended : status;
+    if (status == ROTARY_OK) {
+        parts[0] = (struct file_part){.bytes = header->print.text, .count = header->print.count};
+        status = file_replace_parts(header->path, parts, 2 * count + 1, error);
+    }
+    free(header->print.text);
+    return status;
 }
 
 rotary_status gguf_replace(const char *path, const json_t *metadata, const struct safetensor *tensors,
@@ -278,10 +274,11 @@ rotary_status gguf_replace(const char *path, const json_t *metadata, const struc
 {
     struct header header = {.path = path};
     struct file_part *parts = calloc(2 * (size_t)count + 1, sizeof *parts);
-    rotary_status status =
-        parts ? write_parts(&header, metadata, tensors, count, parts, error)
-              : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory for %d tensors", path, count);
-    free(header.bytes);
+    if (!parts)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory for %d tensors", path, count);
+    rotary_status status = print_begin(&header.print, error);
+    if (status == ROTARY_OK)
+        status = write_parts(&header, metadata, tensors, count, parts, error);
     free(parts);
     return status;
 }
