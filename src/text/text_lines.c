@@ -24,17 +24,16 @@ rotary_status text_reader_open(struct text_reader *reader, const char *path, rot
         path ? input_open(&reader->input, path, error) : input_open_standard(&reader->input, error);
     if (status != ROTARY_OK)
         return status;
-    reader->block = malloc(FIRST_BYTES);
-    reader->capacity = FIRST_BYTES;
-    if (reader->block)
-        return ROTARY_OK;
-    text_reader_close(reader);
-    return fail_memory(reader->input.path, error);
+    status = text_buffer_reserve(&reader->text, FIRST_BYTES, error);
+    if (status != ROTARY_OK)
+        text_reader_close(reader);
+    return status;
 }
 
 bool text_reader_is_ready(const struct text_reader *reader, int milliseconds)
 {
-    if (memchr(reader->block + reader->begin, '\n', (size_t)(reader->end - reader->begin)))
+    const struct text_buffer *text = &reader->text;
+    if (memchr(text->bytes + text->first, '\n', (size_t)(text->count - text->first)))
         return true;
     return input_is_ready(&reader->input, milliseconds);
 }
@@ -42,31 +41,25 @@ bool text_reader_is_ready(const struct text_reader *reader, int milliseconds)
 void text_reader_close(struct text_reader *reader)
 {
     input_close(&reader->input);
-    free(reader->block);
-    reader->block = NULL;
+    text_buffer_free(&reader->text);
 }
 
 bool text_reader_is_ahead(const struct text_reader *reader)
 {
-    return reader->begin < reader->end;
+    return reader->text.first < reader->text.count;
 }
 
-/* Makes room behind the bytes that are not yet taken: at least for one, and for the zero behind the last
- * line. */
-static rotary_status make_room(struct text_reader *reader, rotary_error *error)
+/* Reads what is there, with room for the zero behind the last line; *got: bytes. */
+static rotary_status read_more(struct text_reader *reader, size_t *got, rotary_error *error)
 {
-    int64_t kept = reader->end - reader->begin;
-    memmove(reader->block, reader->block + reader->begin, (size_t)kept);
-    reader->begin = 0;
-    reader->end = kept;
-    if (kept <= reader->capacity / 2)
-        return ROTARY_OK;
-    char *larger = realloc(reader->block, (size_t)reader->capacity * 2);
-    if (!larger)
-        return fail_memory(reader->input.path, error);
-    reader->block = larger;
-    reader->capacity *= 2;
-    return ROTARY_OK;
+    struct text_buffer *text = &reader->text;
+    rotary_status status = text_buffer_reserve(text, FIRST_BYTES / 2, error);
+    if (status == ROTARY_OK)
+        status = input_read_some(&reader->input, text->bytes + text->count,
+                                 (size_t)(text->capacity - text->count - 1), got, error);
+    if (status == ROTARY_OK)
+        text->count += (int64_t)*got;
+    return status;
 }
 
 /* Reads on until there is a whole line: *length is that of the line with its end, 0 at the end of the file.
@@ -74,8 +67,8 @@ static rotary_status make_room(struct text_reader *reader, rotary_error *error)
 static rotary_status find_line(struct text_reader *reader, int64_t *length, rotary_error *error)
 {
     for (int64_t searched = 0;;) {
-        int64_t there = reader->end - reader->begin;
-        const char *begin = reader->block + reader->begin;
+        const int64_t there = reader->text.count - reader->text.first;
+        const char *begin = reader->text.bytes + reader->text.first;
         const char *newline = memchr(begin + searched, '\n', (size_t)(there - searched));
         *length = newline ? newline - begin + 1 : there;
         if (newline)
@@ -84,15 +77,9 @@ static rotary_status find_line(struct text_reader *reader, int64_t *length, rota
             return ROTARY_OK;
         searched = there;
         size_t got;
-        rotary_status status = make_room(reader, error);
-        if (status == ROTARY_OK)
-            status = input_read_some(&reader->input, reader->block + reader->end,
-                                     (size_t)(reader->capacity - reader->end - 1), &got, error);
-        if (status != ROTARY_OK)
+        rotary_status status = read_more(reader, &got, error);
+        if (status != ROTARY_OK || got == 0)
             return status;
-        reader->end += (int64_t)got;
-        if (got == 0)
-            return ROTARY_OK;
     }
 }
 
@@ -119,15 +106,15 @@ rotary_status text_reader_next(struct text_reader *reader, struct text_line *lin
     *line = (struct text_line){NULL, 0};
     if (status != ROTARY_OK || length == 0)
         return status;
-    char *begin = reader->block + reader->begin, *end = begin + length;
-    reader->begin += length;
+    char *begin = reader->text.bytes + reader->text.first, *end = begin + length;
+    reader->text.first += length;
     if (end[-1] == '\n') {
         end--;
         end -= !reader->raw && end > begin && end[-1] == '\r';
     }
     if (reader->number++ == 0 && !reader->raw && end - begin >= 3 && memcmp(begin, mark, 3) == 0)
         begin += 3;
-    *end = '\0'; /* in place of its end, or in the byte that make_room() keeps free */
+    *end = '\0'; /* in place of its end, or in the byte that read_more() keeps free */
     *line = (struct text_line){begin, end - begin};
     return check_line(reader, line, error);
 }

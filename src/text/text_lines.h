@@ -25,10 +25,9 @@ struct text_line {
 
 struct text_reader {
     struct input input;
-    char *block;
-    int64_t capacity, begin, end; /* of the block, and of what is read and not yet taken in it */
-    int64_t number;               /* of the line taken last, from 1 */
-    bool raw;                     /* set after opening: a byte-order mark and "\r" are text like any other */
+    struct text_buffer text; /* what is read and not yet taken */
+    int64_t number;          /* of the line taken last, from 1 */
+    bool raw;                /* set after opening: a byte-order mark and "\r" are text like any other */
 };
 
 /* Opens a file or a pipe; NULL: the standard input. The path is borrowed. */
