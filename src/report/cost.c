@@ -7,7 +7,6 @@
 #include "report/html.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { TIME_DECIMALS = 2 };
 
@@ -63,11 +62,7 @@ static void write_text(FILE *stream, const struct comparison *comparison, int ar
 
 void cost_text(FILE *stream, const struct comparison *comparison)
 {
-    int name_width = 4;
-    for (int i = 0; i < comparison->arm_count; i++) {
-        const int length = (int)strlen(comparison->arms[i].name);
-        name_width = length > name_width ? length : name_width;
-    }
+    const int name_width = arm_name_width(comparison, "cost");
     fprintf(stream, "\n%-*s  %8s  %12s  %6s\n", name_width, "cost", "mean", "parameters", "time");
     for (int i = 0; i < comparison->arm_count; i++)
         write_text(stream, comparison, arm_at(comparison, i), name_width);

@@ -15,6 +15,16 @@ const char *arm_heading(const struct comparison *comparison)
     return strcmp(comparison->varied, "position") == 0 ? "encoding" : comparison->varied;
 }
 
+int arm_name_width(const struct comparison *comparison, const char *head)
+{
+    size_t width = strlen(head);
+    for (int arm = 0; arm < comparison->arm_count; arm++) {
+        const size_t length = strlen(comparison->arms[arm].name);
+        width = length > width ? length : width;
+    }
+    return (int)width;
+}
+
 const char *const verdict_words[] = {
     [VERDICT_TOO_FEW] = "too few pairs",
     [VERDICT_NO_SPREAD] = "equal differences",

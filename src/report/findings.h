@@ -30,6 +30,8 @@ void findings_free(struct findings *findings);
 
 /* What a column of arms is called: "encoding", or the keys that are varied. */
 const char *arm_heading(const struct comparison *comparison);
+/* The width of a column of the arms' names in text, below its head. */
+int arm_name_width(const struct comparison *comparison, const char *head);
 
 /* The verdict in one or two words, as in JSON: "better", "no difference shown". */
 extern const char *const verdict_words[];

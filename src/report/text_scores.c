@@ -7,7 +7,6 @@
 #include "report/svg.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { PERPLEXITY_DECIMALS = 3, BITS_DECIMALS = 4 };
 
@@ -47,11 +46,7 @@ static void write_number(FILE *stream, int width, int decimals, double value)
 
 void text_scores_text(FILE *stream, const struct comparison *comparison)
 {
-    int name_width = (int)strlen("text");
-    for (int arm = 0; arm < comparison->arm_count; arm++) {
-        const int length = (int)strlen(comparison->arms[arm].name);
-        name_width = length > name_width ? length : name_width;
-    }
+    const int name_width = arm_name_width(comparison, "text");
     fprintf(stream, "\n%-*s  %10s  %13s\n", name_width, "text", "perplexity", "bits per byte");
     for (int arm = 0; arm < comparison->arm_count; arm++) {
         const struct text_scores scores = scores_of(comparison, arm);
