@@ -74,40 +74,55 @@ static rotary_status run_generation(struct generate_benchmark *result, struct tr
     return status;
 }
 
-rotary_status benchmark_generate(struct generate_benchmark *benchmark, const struct run_config *config,
+static rotary_status check(const struct generate_benchmark *benchmark, const struct transformer *transformer,
+                           rotary_error *error)
+{
+    const int64_t positions = transformer_configuration(transformer)->max_position_embeddings,
+                  tokens = transformer_max_tokens(transformer);
+    if (benchmark->tokens + 1 > positions)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "the model has %lld positions, wanted more than the %lld tokens to generate",
+                           (long long)positions, (long long)benchmark->tokens);
+    if (benchmark->problems > tokens)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "a batch of %lld prompts: the model takes %lld tokens at once, wanted at least one "
+            "for each prompt",
+            (long long)benchmark->problems, (long long)tokens);
+    return ROTARY_OK;
+}
+
+/* A profile is that of generation, so that nothing here is added to it. */
+static rotary_status run_token(struct generate_benchmark *result, struct transformer *transformer,
+                               const struct backend *backend, rotary_error *error)
+{
+    if (backend->profile)
+        backend->profile->paused = true;
+    rotary_status status = benchmark_token(&result->token, transformer, backend, error);
+    if (backend->profile)
+        backend->profile->paused = false;
+    return status;
+}
+
+rotary_status benchmark_generate(struct generate_benchmark *benchmark, struct transformer *transformer,
                                  const struct backend *backend, rotary_error *error)
 {
+    const struct transformer_config *config = transformer_configuration(transformer);
     struct generate_benchmark result = {
         .problems = benchmark->problems,
         .tokens = benchmark->tokens,
+        .startup_seconds = benchmark->startup_seconds,
+        .parameters = (double)parameters_total(transformer_parameters(transformer)),
         .token = {.sequences = benchmark->problems, .prompt = benchmark->token.prompt}};
-    int64_t positions = config->model.max_position_embeddings;
-    if (result.tokens + 1 > positions)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "the model has %lld positions, wanted more than the %lld tokens to generate",
-                           (long long)positions, (long long)result.tokens);
-    double begin = rotary_clock();
-    struct transformer *transformer = NULL;
-    struct transformer_limits limits = {.batch = config->train.batch_size,
-                                        .time = config->task.sequence_length};
-    rotary_status status = transformer_create(&transformer, backend, &config->model, limits,
-                                              (uint64_t)config->train.seed, error);
-    if (status == ROTARY_OK) {
-        result.startup_seconds = rotary_clock() - begin;
-        result.parameters = (double)parameters_total(transformer_parameters(transformer));
-        status = run_generation(&result, transformer, backend, error);
-    }
-    if (status == ROTARY_OK) {
-        /* A profile is that of generation. */
-        struct backend unprofiled = *backend;
-        unprofiled.profile = NULL;
-        status = benchmark_token(&result.token, transformer, &unprofiled, error);
-    }
-    transformer_destroy(transformer);
     /* The query that gives token n attends to n keys. */
     result.operations = (double)(result.problems * result.tokens) *
-                        (2.0 * operations_matmul_parameters(&config->model) +
-                         operations_attention(&config->model, 0.5 * ((double)result.tokens + 1.0)));
+                        (2.0 * operations_matmul_parameters(config) +
+                         operations_attention(config, 0.5 * ((double)result.tokens + 1.0)));
+    rotary_status status = check(&result, transformer, error);
+    if (status == ROTARY_OK)
+        status = run_generation(&result, transformer, backend, error);
+    if (status == ROTARY_OK)
+        status = run_token(&result, transformer, backend, error);
     if (status == ROTARY_OK)
         status = limits_measure(backend, &result.limits, error);
     if (status == ROTARY_OK)

@@ -7,22 +7,21 @@
 
 #include "benchmark/limits.h"
 #include "benchmark/token_benchmark.h"
-#include "train/run.h"
 
 struct generate_benchmark {
     int64_t problems, tokens; /* inputs: prompts of one token in a batch, and tokens generated for each */
     double seconds;           /* of generation, including the allocation of the KV cache */
-    double startup_seconds;   /* to create the model and to generate a first token */
+    double startup_seconds;   /* input: to create or to load the model; to generate a first token is added */
     double parameters, operations; /* of the model; of generation, as benchmark/operations.h counts them */
     struct token_benchmark token;  /* its prompt is an input, and its sequences become `problems` */
     struct limits limits;
 };
 
-/* Generates once, with a model of `config`, which is checked, with initial weights and no stop token. A
- * profile of `backend` measures generation alone. ROTARY_INVALID_ARGUMENT if the model has too few positions.
- */
+/* Generates once, with a decoder of any weights and no stop token. `backend` is that of the transformer; a
+ * profile of it measures generation alone. ROTARY_INVALID_ARGUMENT if the model has too few positions, or
+ * takes too few tokens at once for as many sequences. */
 ROTARY_CHECKED rotary_status benchmark_generate(struct generate_benchmark *benchmark,
-                                                const struct run_config *config,
+                                                struct transformer *transformer,
                                                 const struct backend *backend, rotary_error *error);
 
 #endif

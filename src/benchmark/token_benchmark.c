@@ -86,13 +86,34 @@ static rotary_status time_steps(struct loop *loop, struct token_benchmark *resul
     return status;
 }
 
+/* Of the matrices that multiply a token: the table of embeddings is one of them where it is also the
+ * output's.
+ */
+static double weight_bytes(const struct transformer_config *config, const struct parameters *parameters,
+                           rotary_dtype packed)
+{
+    if (!parameters->stores)
+        return operations_matmul_parameters(config) * (double)rotary_dtype_size(packed);
+    double bytes = 0.0;
+    for (int i = 0; i < parameters->count; i++) {
+        const struct stored_weight *weight = parameter_stored(parameters, i);
+        const bool multiplies =
+            config->tie_word_embeddings || i != parameters_find(parameters, "embedding.weight");
+        for (int64_t part = 0; weight && multiplies && part < weight->count; part++)
+            bytes += (double)(weight->parts[part].rows * weight->columns) *
+                     (double)rotary_dtype_size(weight->parts[part].dtype);
+    }
+    return bytes;
+}
+
 /* A query of the prompt attends to half of it on average. */
-static void count(struct token_benchmark *result, const struct transformer_config *config,
+static void count(struct token_benchmark *result, struct transformer *transformer,
                   const struct backend *backend)
 {
+    const struct transformer_config *config = transformer_configuration(transformer);
     double rows = (double)(result->sequences * result->prompt),
            output = (double)config->hidden_size * (double)config->vocab_size;
-    result->weight_bytes = operations_matmul_parameters(config) * (double)rotary_dtype_size(backend->storage);
+    result->weight_bytes = weight_bytes(config, transformer_parameters(transformer), backend->storage);
     result->prompt_operations = rows * (2.0 * (operations_matmul_parameters(config) - output) +
                                         operations_attention(config, 0.5 * ((double)result->prompt + 1.0))) +
                                 2.0 * (double)result->sequences * output;
@@ -109,7 +130,7 @@ rotary_status benchmark_token(struct token_benchmark *benchmark, struct transfor
                            "a prompt of %lld tokens and %lld more need %lld positions, the model has %lld",
                            (long long)result.prompt, (long long)least, (long long)(result.prompt + least),
                            (long long)positions);
-    count(&result, config, backend);
+    count(&result, transformer, backend);
     struct loop loop = {
         .transformer = transformer,
         .sequences = result.sequences,

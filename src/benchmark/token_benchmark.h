@@ -13,7 +13,7 @@ struct token_benchmark {
     int64_t sequences, prompt; /* inputs: in a batch; tokens of the prompt of each, at least 1 */
     double prompt_seconds;     /* of all prompts, once everything is allocated and planned */
     double prompt_operations;  /* as benchmark/operations.h counts them */
-    double weight_bytes;       /* of the matrices that multiply a token, as they are stored */
+    double weight_bytes;       /* of the matrices that multiply a token, as they are stored or packed */
     int64_t rounds;            /* of a step and a read, alternately */
     struct timing step, read;  /* seconds: a token of every sequence, the greedy choice included; the read */
     struct timing ratio;       /* step / read, by rounds */

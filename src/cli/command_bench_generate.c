@@ -2,6 +2,8 @@
  *
  * rotary bench generate: the speed of generation.
  */
+#include "base/clock.h"
+#include "base/fail.h"
 #include "base/integer.h"
 #include "benchmark/generate_benchmark.h"
 #include "cli/command.h"
@@ -34,8 +36,30 @@ static const struct setting generate_table[] = {
      .help = "print the time of a generation step by operation"},
 };
 
-static rotary_status plan(const struct invocation *invocation, struct run_config *config,
-                          struct backend *backend, rotary_error *error)
+/* ---- what is timed ---- */
+
+/* Whether matrices stay in their files: those of a decoder of transformers. */
+static bool is_mapped(const struct loaded_model *model)
+{
+    return model->pretrained.transformer != NULL;
+}
+
+/* A folder has a model, so that options which make one would do nothing. */
+static rotary_status check_options(const struct generate_options *options, rotary_error *error)
+{
+    const struct configuration_options *configuration = &options->configuration;
+    const char *given = options->task                          ? "--task"
+                        : options->position                    ? "--position"
+                        : configuration->preset                ? "--preset"
+                        : configuration->assignments.count > 0 ? "--set"
+                                                               : NULL;
+    return given ? rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "%s with a folder: its model is timed as it is", given)
+                 : ROTARY_OK;
+}
+
+static rotary_status plan(const struct invocation *invocation, struct loaded_model *model,
+                          rotary_error *error)
 {
     const struct generate_options *options = invocation->options;
     const struct configuration_options *configuration = &options->configuration;
@@ -44,9 +68,44 @@ static rotary_status plan(const struct invocation *invocation, struct run_config
                                    .position = options->position,
                                    .assignments = &configuration->assignments,
                                    .common = &invocation->common};
-    rotary_status status = plan_config(&request, config, error);
-    return status == ROTARY_OK ? plan_backend(&invocation->common, config->train.precision, backend, error)
-                               : status;
+    if (invocation->operands.count > 0)
+        return check_options(options, error);
+    rotary_status status = plan_config(&request, &model->config, error);
+    return status == ROTARY_OK
+               ? plan_backend(&invocation->common, model->config.train.precision, &model->backend, error)
+               : status;
+}
+
+/* The model of the configuration, with initial weights. What fails leaves nothing to unload. */
+static rotary_status create(struct loaded_model *model, rotary_error *error)
+{
+    const struct run_config *config = &model->config;
+    const struct transformer_limits limits = {.batch = config->train.batch_size,
+                                              .time = config->task.sequence_length};
+    rotary_status status = transformer_create(&model->transformer, &model->backend, &config->model, limits,
+                                              (uint64_t)config->train.seed, error);
+    if (status != ROTARY_OK)
+        backend_destroy(&model->backend);
+    return status;
+}
+
+/* Likewise the model of the folder, with as many tokens at once as `rotary generate` gives it. */
+static rotary_status load(const struct invocation *invocation, struct loaded_model *model,
+                          rotary_error *error)
+{
+    const struct plan_load_call call = {.folder = invocation->operands.items[0],
+                                        .common = &invocation->common,
+                                        .need = TASK_SIZES,
+                                        .takes_pretrained = true};
+    return plan_load_for(&call, model, error);
+}
+
+/* ---- results ---- */
+
+/* The task of a run or of a configuration; NULL: a decoder of transformers has none. */
+static const char *task_of(const struct loaded_model *model)
+{
+    return is_mapped(model) ? NULL : task_names[model->config.task.task];
 }
 
 static json_t *token_json(const struct token_benchmark *token)
@@ -76,18 +135,20 @@ static void print_token(const struct token_benchmark *token, double matmul_rate)
         100.0 / token->ratio.upper, 100.0 / token->ratio.lower);
 }
 
-static rotary_status print_json(const struct run_config *config, const struct backend *backend,
+static rotary_status print_json(const struct invocation *invocation, const struct loaded_model *model,
                                 const struct generate_benchmark *result, rotary_error *error)
 {
     char name[ENCODING_NAME_BYTES];
-    json_t *object =
-        json_pack("{s:s, s:s, s:s, s:s, s:i, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "task",
-                  task_names[config->task.task], "position", model_encoding_name(&config->model, name),
-                  "precision", rotary_dtype_name(backend->storage), "isa", rotary_isa_name(backend->isa),
-                  "threads", backend->threads, "batch_size", (json_int_t)result->problems, "max_new_tokens",
-                  (json_int_t)result->tokens, "seconds", result->seconds, "startup_seconds",
-                  result->startup_seconds, "parameters", result->parameters, "operations", result->operations,
-                  "matmul_rate", result->limits.matmul_rate, "memory_rate", result->limits.memory_rate);
+    const struct backend *backend = &model->backend;
+    json_t *object = json_pack(
+        "{s:s?, s:s?, s:b, s:s, s:s, s:s, s:i, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "task",
+        task_of(model), "folder", invocation->operands.count > 0 ? invocation->operands.items[0] : NULL,
+        "mapped_weights", is_mapped(model), "position", model_encoding_name(&model->config.model, name),
+        "precision", rotary_dtype_name(backend->storage), "isa", rotary_isa_name(backend->isa), "threads",
+        backend->threads, "batch_size", (json_int_t)result->problems, "max_new_tokens",
+        (json_int_t)result->tokens, "seconds", result->seconds, "startup_seconds", result->startup_seconds,
+        "parameters", result->parameters, "operations", result->operations, "matmul_rate",
+        result->limits.matmul_rate, "memory_rate", result->limits.memory_rate);
     if (object)
         json_object_update_new(object, token_json(&result->token));
     if (object && backend->profile)
@@ -95,19 +156,21 @@ static rotary_status print_json(const struct run_config *config, const struct ba
     return result_print_json(object, error);
 }
 
-static rotary_status print_result(const struct invocation *invocation, const struct run_config *config,
-                                  const struct backend *backend, const struct generate_benchmark *result,
-                                  rotary_error *error)
+static rotary_status print_result(const struct invocation *invocation, const struct loaded_model *model,
+                                  const struct generate_benchmark *result, rotary_error *error)
 {
     char name[ENCODING_NAME_BYTES];
+    const struct backend *backend = &model->backend;
     if (invocation->common.json)
-        return print_json(config, backend, result, error);
+        return print_json(invocation, model, result, error);
     double generated = (double)(result->problems * result->tokens),
            rate = result->operations / result->seconds, limit = result->limits.matmul_rate;
-    printf("%s, %s, %s on %s, %d threads: %.2f M parameters, %lld prompts, %lld new tokens each\n",
-           task_names[config->task.task], model_encoding_name(&config->model, name),
-           rotary_dtype_name(backend->storage), rotary_isa_name(backend->isa), backend->threads,
-           result->parameters / 1e6, (long long)result->problems, (long long)result->tokens);
+    printf("%s, %s, %s on %s, %d threads: %.2f M parameters%s, %lld prompts, %lld new tokens each\n",
+           invocation->operands.count > 0 ? invocation->operands.items[0] : task_of(model),
+           model_encoding_name(&model->config.model, name), rotary_dtype_name(backend->storage),
+           rotary_isa_name(backend->isa), backend->threads, result->parameters / 1e6,
+           is_mapped(model) ? " in mapped files" : "", (long long)result->problems,
+           (long long)result->tokens);
     printf("generation         %8.3f s\n", result->seconds);
     printf("tokens             %8.0f per second, %.2f ms per step\n", generated / result->seconds,
            1e3 * result->seconds / (double)result->tokens);
@@ -121,41 +184,58 @@ static rotary_status print_result(const struct invocation *invocation, const str
     return ROTARY_OK;
 }
 
-static enum exit_status run(const struct invocation *invocation)
+static rotary_status time_model(const struct invocation *invocation, struct loaded_model *model,
+                                double startup_seconds, rotary_error *error)
 {
     const struct generate_options *options = invocation->options;
-    struct run_config config;
-    struct backend backend;
-    rotary_error error = {0};
-    if (plan(invocation, &config, &backend, &error) != ROTARY_OK)
-        return command_refuse(invocation, &error);
+    const int64_t positions = model->config.model.max_position_embeddings;
     struct profile profile = {0};
-    backend.profile = options->profile ? &profile : NULL;
+    model->backend.profile = options->profile ? &profile : NULL;
     struct generate_benchmark result = {
         .problems = options->batch_size.given ? options->batch_size.value : DEFAULT_BATCH_SIZE,
         .tokens = options->max_new_tokens.given ? options->max_new_tokens.value : DEFAULT_NEW_TOKENS,
-        .token.prompt = options->prompt_tokens.given ? options->prompt_tokens.value
-                                                     : max_i64(config.model.max_position_embeddings / 4, 1)};
-    rotary_status status = benchmark_generate(&result, &config, &backend, &error);
+        .startup_seconds = startup_seconds,
+        .token.prompt =
+            options->prompt_tokens.given ? options->prompt_tokens.value : max_i64(positions / 4, 1)};
+    rotary_status status = benchmark_generate(&result, model->transformer, &model->backend, error);
     if (status == ROTARY_OK)
-        status = print_result(invocation, &config, &backend, &result, &error);
-    backend_destroy(&backend);
+        status = print_result(invocation, model, &result, error);
+    model->backend.profile = NULL;
+    return status;
+}
+
+static enum exit_status run(const struct invocation *invocation)
+{
+    struct loaded_model model = {.transformer = NULL};
+    rotary_error error = {0};
+    if (plan(invocation, &model, &error) != ROTARY_OK)
+        return command_refuse(invocation, &error);
+    double begin = rotary_clock();
+    rotary_status status =
+        invocation->operands.count > 0 ? load(invocation, &model, &error) : create(&model, &error);
+    if (status != ROTARY_OK)
+        return command_fail(&error);
+    status = time_model(invocation, &model, rotary_clock() - begin, &error);
+    plan_unload(&model);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
 
 const struct command command_bench_generate = {
     .name = "bench generate",
-    .operands = "",
+    .operands = "[DIR]",
     .summary = "times generation with a KV cache",
     .more =
-        "A model with initial weights continues a batch of prompts of one token, and never stops early. Then "
-        "longer prompts are timed, and single steps after them, in alternating rounds with a plain read of "
-        "as many bytes as a step's weights have: one sequence cannot be faster.",
+        "DIR is a run's folder, or that of a decoder of transformers (docs/huggingface.md), whose weights "
+        "stay in their files; without it the model has initial weights. It continues a batch of prompts of "
+        "one token, and never stops early. Then longer prompts are timed, and single steps after them, in "
+        "alternating rounds with a plain read of as many bytes as a step's weights have: one sequence cannot "
+        "be faster.",
     .example = "rotary bench generate --profile\n"
                "generates 400 tokens for each of 128 prompts with the published model of the addition task",
     .shared = {{position_option, 1, MEMBER(position)}, {configuration_options, 2, MEMBER(configuration)}},
     .options = generate_table,
     .option_count = sizeof generate_table / sizeof generate_table[0],
     .options_size = sizeof(struct generate_options),
+    .max_operands = 1,
     .run = run,
 };

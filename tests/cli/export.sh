@@ -33,9 +33,9 @@ says "same: a model of type llama, 12 tensors of "
 does 0 export run --format huggingface --out best --checkpoint best
 cmp -s folder/model.safetensors best/model.safetensors && complain "--checkpoint best is the last"
 does 0 export run --format huggingface --out half --dtype bf16
-does 0 export run --format huggingface --out f16 --dtype f16
+does 0 export run --format huggingface --out f16-run --dtype f16
 [ "$(wc -c <half/model.safetensors)" -lt "$(wc -c <folder/model.safetensors)" ] || complain "--dtype bf16 is not smaller"
-cmp -s half/model.safetensors f16/model.safetensors && complain "--dtype f16 is bf16"
+cmp -s half/model.safetensors f16-run/model.safetensors && complain "--dtype f16 is bf16"
 mkdir empty
 does 0 export run --format huggingface --out empty
 [ "$(fingerprint folder)" = "$(fingerprint empty)" ] || complain "an empty folder is not taken"
@@ -53,6 +53,36 @@ does 0 generate run --prompt "?s='" --max-new-tokens 8 --json
 generated=$("$json_get" generated <out)
 does 0 generate folder --prompt "?s='" --max-new-tokens 8 --json
 has generated "$generated"
+
+# ---- how fast a folder's model generates ----
+
+# A token reads every matrix once, of f32 in a run and as they are in a folder, and embeddings only where they are the output's too.
+# shellcheck disable=SC2086
+does 0 train index $tiny $llama --steps 1 --set tie_word_embeddings=true --out tied
+does 0 export tied --format huggingface --out f16-tied --dtype f16
+for name in run tied; do
+    does 0 bench generate $name --batch-size 2 --prompt-tokens 8 --max-new-tokens 5 --profile --json
+    has folder "\"$name\""
+    has task '"index"'
+    has mapped_weights false
+    has prompt_tokens 8
+    # Of the tokens that are generated, and of no prompt.
+    has profile.0.calls 5
+    bytes=$("$json_get" weight_bytes <out)
+    does 0 bench generate f16-$name --batch-size 1 --prompt-tokens 8 --max-new-tokens 5 --json
+    has task null
+    has mapped_weights true
+    has weight_bytes "$(awk -v bytes="$bytes" 'BEGIN { printf "%.1f", bytes / 2 }')"
+done
+does 0 bench generate f16-run --batch-size 1 --prompt-tokens 8 --max-new-tokens 5
+says "f16-run, rope, "
+says " parameters in mapped files, 1 prompts"
+for option in --task=index --position=rope --preset=quick --set=hidden_size=8; do
+    refuses 2 "${option%%=*} with a folder" bench generate run "${option%%=*}" "${option#*=}"
+done
+refuses 1 "at least one for each prompt" bench generate run --batch-size 100000 --max-new-tokens 5
+refuses 1 "positions" bench generate run --max-new-tokens 64
+refuses 1 "absent" bench generate absent
 
 # ---- files ----
 
