@@ -12,7 +12,7 @@ enum { BLOCK_ELEMENTS = 1 << 15 };
 struct rows {
     const struct layer_kernels *kernels;
     enum activation kind;
-    struct matrix out, pre;            /* forward */
+    struct matrix out, pre;            /* forward; in a backward pass `out` may have no data */
     struct matrix d_pre, d_out, saved; /* backward */
     struct layer_mask mask;
     int64_t count, block;
@@ -57,16 +57,19 @@ static void forward_row(const struct rows *rows, int64_t row)
 static void backward_row(const struct rows *rows, int64_t row)
 {
     const char *saved = row_of(&rows->saved, row);
-    char *d_out = row_of(&rows->d_out, row), *d_pre = row_of(&rows->d_pre, row);
+    char *d_out = row_of(&rows->d_out, row), *d_pre = row_of(&rows->d_pre, row),
+         *out = rows->out.data ? row_of(&rows->out, row) : NULL;
     if (rows->mask.threshold)
         rows->kernels->drop(rows->d_out.dtype, d_out, d_out, row, rows->d_out.columns, &rows->mask);
     if (activation_is_gated(rows->kind))
         rows->kernels->gated_backward(kernel_of(rows->kind), rows->d_out.dtype, d_pre,
-                                      d_pre + up_offset(&rows->d_pre), d_out, saved,
+                                      d_pre + up_offset(&rows->d_pre), out, d_out, saved,
                                       saved + up_offset(&rows->saved), rows->d_out.columns);
     else
-        rows->kernels->activate_backward(kernel_of(rows->kind), rows->d_out.dtype, d_pre, d_out, saved,
+        rows->kernels->activate_backward(kernel_of(rows->kind), rows->d_out.dtype, d_pre, out, d_out, saved,
                                          rows->d_out.columns);
+    if (out && rows->mask.threshold)
+        rows->kernels->drop(rows->out.dtype, out, out, row, rows->out.columns, &rows->mask);
 }
 
 static void run_block(void *argument, int64_t index, int worker)
@@ -107,6 +110,7 @@ rotary_status cpu_activation_backward(const struct backend *backend,
                         .d_pre = call->d_pre,
                         .d_out = call->d_out,
                         .saved = call->saved,
+                        .out = call->out,
                         .mask = dropout_mask(call->dropout)};
     return run(backend, &rows, call->d_out);
 }

@@ -167,11 +167,12 @@ struct backend_activation_forward {
     struct dropout dropout;
 };
 
-/* d_pre from d_out, the gradients of pre and out. `saved` is out for ReLU, else pre. d_pre may be d_out,
- * except for gated ones. With dropout d_out is overwritten. */
+/* d_pre from d_out, the gradients of pre and out. `saved` is out for ReLU, else pre. d_pre may be `saved` or,
+ * except for gated ones, d_out. With dropout d_out is overwritten. If `out` has data, it is made again as the
+ * forward pass made it, not for ReLU; it may be d_out if d_pre is not. */
 struct backend_activation_backward {
     enum activation kind;
-    struct matrix d_pre, d_out, saved;
+    struct matrix d_pre, d_out, saved, out;
     struct dropout dropout; /* as in the forward pass */
 };
 

@@ -268,6 +268,10 @@ void parameters_free(struct parameters *parameters)
         free_stored(&parameters->rows[i].stored);
     if (parameters->release)
         parameters->release(parameters->source);
+    for (int i = 0; i < parameters->shared_count; i++)
+        parameters->backend->operations->packed_weight_destroy(parameters->backend,
+                                                               parameters->shared[i].weight);
+    free(parameters->shared);
     backend_arena_free(parameters->backend, &parameters->training_arena);
     backend_arena_free(parameters->backend, &parameters->arena);
     free(parameters->rows);

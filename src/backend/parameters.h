@@ -47,6 +47,15 @@ struct parameter {
     uint64_t version;    /* of its values: 1 after parameters_allocate */
 };
 
+/* A packed weight for all rows of one shape in turn: for uses that are so far apart, and so seldom, that a
+ * copy for each row costs more in memory than packing costs in time. */
+struct shared_weight {
+    struct packed_weight_config config;
+    struct packed_weight *weight; /* NULL: only its size is wanted */
+    int index;                    /* of the row that it has */
+    uint64_t version;             /* of that row when it was packed; 0: it has none */
+};
+
 struct parameters {
     const struct backend *backend; /* borrowed; to be set before rows are added, all else being zero */
     struct parameter *rows;
@@ -61,6 +70,8 @@ struct parameters {
     void *source;                       /* what stored rows lie in, and who releases it; NULL: nothing */
     void (*release)(void *source);
     struct parameters *adapter; /* borrowed: rows that are trained together with these; NULL: none */
+    struct shared_weight *shared;
+    int shared_count;
     struct rotary_arena arena, training_arena;
 };
 
@@ -86,6 +97,21 @@ ROTARY_CHECKED rotary_status parameters_store(struct parameters *parameters, int
                                               const struct stored_rows *part, rotary_error *error);
 /* Hands over what stored rows lie in: parameters_free calls release(source). Once for a table. */
 void parameters_keep(struct parameters *parameters, void *source, void (*release)(void *source));
+
+/* Packs the values of row `index`, which has the shape of `weight`. */
+ROTARY_CHECKED rotary_status parameters_pack(const struct parameters *parameters, int index,
+                                             struct packed_weight *weight, rotary_error *error);
+/* Writes to `shared` which of the shared weights has this configuration; adds it if none has. With `measured`
+ * it gets no memory. */
+ROTARY_CHECKED rotary_status parameters_share(struct parameters *parameters,
+                                              const struct packed_weight_config *config, bool measured,
+                                              int *shared, rotary_error *error);
+/* Packs the values of row `index` into a shared weight, unless it has them, and writes it to `weight`: until
+ * the next call for the same one. */
+ROTARY_CHECKED rotary_status parameters_pack_shared(struct parameters *parameters, int shared, int index,
+                                                    struct packed_weight **weight, rotary_error *error);
+/* Bytes of all shared weights. */
+size_t parameters_shared_bytes(const struct parameters *parameters);
 
 /* The flat arrays, for parameters_write and parameters_read. */
 enum parameter_array {

@@ -15,10 +15,12 @@ struct feed_forward {
     enum activation activation;
     struct linear *up;   /* "<name>.up": for gated activations gate rows, then up rows */
     struct linear *down; /* "<name>.down" */
-    /* Saved: input and output of the activation. The first has no columns for relu, whose gradient follows
-     * from its output, and is gate | up for gated ones. */
-    struct matrix pre_activation, hidden;
-    struct matrix d_hidden, d_pre_activation; /* scratch; the second for gated ones */
+    /* Saved: the input of the activation, gate | up for gated ones, or for relu, whose gradient follows from
+     * it, the output. The backward pass puts the gradient of the saved input in its place. */
+    struct matrix pre_activation;
+    /* The output of the activation: saved for relu, else scratch, where the backward pass makes it again. */
+    struct matrix hidden;
+    struct matrix d_hidden; /* scratch; `hidden` itself unless that is saved */
 };
 
 static struct feed_forward *of(struct sublayer *sublayer)
@@ -86,17 +88,19 @@ static void carve_saved(struct sublayer *sublayer, struct rotary_arena *arena)
 {
     struct feed_forward *layer = of(sublayer);
     layer->pre_activation = sublayer_push(sublayer, arena, pre_activation_columns(layer));
-    layer->hidden = sublayer_push(sublayer, arena, sublayer->config.hidden);
+    if (layer->activation == ACTIVATION_RELU)
+        layer->hidden = sublayer_push(sublayer, arena, sublayer->config.hidden);
 }
 
 static void carve_scratch(struct sublayer *sublayer, struct rotary_arena *arena)
 {
     struct feed_forward *layer = of(sublayer);
-    if (!sublayer->config.training)
+    bool saves_hidden = layer->activation == ACTIVATION_RELU;
+    if (saves_hidden && !sublayer->config.training)
         return;
-    bool gated = activation_is_gated(layer->activation);
     layer->d_hidden = sublayer_push(sublayer, arena, sublayer->config.hidden);
-    layer->d_pre_activation = sublayer_push(sublayer, arena, gated ? pre_activation_columns(layer) : 0);
+    if (!saves_hidden)
+        layer->hidden = layer->d_hidden;
 }
 
 /* Bytes of either pass: `saved` once, and two matrices of the size of `hidden`. */
@@ -157,26 +161,28 @@ static rotary_status backward(struct sublayer *sublayer, struct parameters *para
 {
     struct feed_forward *layer = of(sublayer);
     int64_t rows = call->in.rows;
+    bool relu = layer->activation == ACTIVATION_RELU;
     struct matrix hidden = first_rows(layer->hidden, rows), d_hidden = first_rows(layer->d_hidden, rows);
-    rotary_status status = linear_backward(layer->down, parameters, d_hidden, call->d_out, hidden, error);
+    struct matrix saved = relu ? hidden : first_rows(layer->pre_activation, rows);
+    struct matrix d_pre = relu ? d_hidden : saved;
+    rotary_status status = linear_input_gradient(layer->down, parameters, d_hidden, call->d_out, error);
     if (status != ROTARY_OK)
         return status;
-    bool gated = activation_is_gated(layer->activation); /* relu and gelu work in place */
-    struct matrix d_up = gated ? first_rows(layer->d_pre_activation, rows) : d_hidden;
-    struct matrix saved =
-        layer->activation == ACTIVATION_RELU ? hidden : first_rows(layer->pre_activation, rows);
     const struct backend *backend = sublayer->backend;
     const struct backend_activation_backward activation = {.kind = layer->activation,
-                                                           .d_pre = d_up,
+                                                           .d_pre = d_pre,
                                                            .d_out = d_hidden,
                                                            .saved = saved,
+                                                           .out = relu ? (struct matrix){0} : hidden,
                                                            .dropout = call->activation_dropout};
     double begin = profile_begin(backend->profile);
     status = backend->operations->activation_backward(backend, &activation, error);
     record_profile(layer, begin, "backward", saved, d_hidden);
+    if (status == ROTARY_OK)
+        status = linear_weight_gradient(layer->down, parameters, call->d_out, hidden, error);
     if (status != ROTARY_OK)
         return status;
-    return linear_backward(layer->up, parameters, call->d_in, d_up, call->in, error);
+    return linear_backward(layer->up, parameters, call->d_in, d_pre, call->in, error);
 }
 
 const struct sublayer_type feed_forward_sublayer = {.name = "feed_forward",

@@ -10,20 +10,15 @@
 
 enum { ROLE_BYTES = 64 };
 
-struct packed {
-    struct packed_weight *weight;
-    uint64_t version; /* of the parameter that was packed; 0: none was */
-};
-
 struct linear {
     const struct backend *backend;
     int64_t inputs, outputs, rows;
-    bool training;
-    bool stored;            /* the weight is as a file has it, and not packed */
-    int weight, bias;       /* rows of the table; bias is -1 for none */
-    struct packed forward;  /* [inputs, outputs] */
-    struct packed backward; /* [outputs, inputs]; weight is NULL unless training */
-    char role[ROLE_BYTES];  /* the name without the number of the layer, for profiles */
+    bool stored;                   /* the weight is as a file has it, and not packed */
+    int weight, bias;              /* rows of the table; bias is -1 for none */
+    struct packed_weight *forward; /* [inputs, outputs] */
+    uint64_t version;              /* of the weight in `forward`; 0: none was packed */
+    int backward;                  /* a shared weight of the table, [outputs, inputs]; -1 unless training */
+    char role[ROLE_BYTES];         /* the name without the number of the layer, for profiles */
 };
 
 static rotary_status add_parameters(struct linear *linear, const struct linear_config *config,
@@ -63,18 +58,22 @@ static void set_role(char role[ROLE_BYTES], const char *name)
         snprintf(role, ROLE_BYTES, "%s", name);
 }
 
-static rotary_status create_packed_weights(struct linear *linear, bool training, rotary_error *error)
+/* The forward pass keeps its own: inference and micro-batches of a step pack once. In the backward pass a
+ * weight is used once in each, and packing it is little beside that. */
+static rotary_status create_packed_weights(struct linear *linear, const struct linear_config *config,
+                                           struct parameters *parameters, rotary_error *error)
 {
     const struct backend *backend = linear->backend;
     const struct packed_weight_config forward = {
         .dtype = backend->storage, .inner = linear->inputs, .columns = linear->outputs, .transposed = true};
     const struct packed_weight_config backward = {
         .dtype = backend->storage, .inner = linear->outputs, .columns = linear->inputs};
-    rotary_status status =
-        backend->operations->packed_weight_create(backend, &linear->forward.weight, &forward, error);
-    if (status != ROTARY_OK || !training)
+    rotary_status status = ROTARY_OK;
+    if (!config->measured)
+        status = backend->operations->packed_weight_create(backend, &linear->forward, &forward, error);
+    if (status != ROTARY_OK || !config->training)
         return status;
-    return backend->operations->packed_weight_create(backend, &linear->backward.weight, &backward, error);
+    return parameters_share(parameters, &backward, config->measured, &linear->backward, error);
 }
 
 rotary_status linear_create(struct linear **linear, const struct backend *backend,
@@ -93,12 +92,12 @@ rotary_status linear_create(struct linear **linear, const struct backend *backen
     made->inputs = config->inputs;
     made->outputs = config->outputs;
     made->rows = config->rows;
-    made->training = config->training;
+    made->backward = -1;
     set_role(made->role, config->name);
     rotary_status status = add_parameters(made, config, parameters, error);
     made->stored = status == ROTARY_OK && parameters->rows[made->weight].is_stored;
-    if (status == ROTARY_OK && !config->measured && !made->stored)
-        status = create_packed_weights(made, config->training, error);
+    if (status == ROTARY_OK && !made->stored)
+        status = create_packed_weights(made, config, parameters, error);
     if (status != ROTARY_OK) {
         linear_destroy(made);
         return status;
@@ -111,9 +110,7 @@ void linear_destroy(struct linear *linear)
 {
     if (!linear)
         return;
-    const struct backend *backend = linear->backend;
-    backend->operations->packed_weight_destroy(backend, linear->forward.weight);
-    backend->operations->packed_weight_destroy(backend, linear->backward.weight);
+    linear->backend->operations->packed_weight_destroy(linear->backend, linear->forward);
     free(linear);
 }
 
@@ -122,13 +119,9 @@ size_t linear_bytes(const struct linear *linear)
     const struct backend *backend = linear->backend;
     if (linear->stored)
         return 0;
-    if (!linear->forward.weight) /* measured */
-        return (size_t)linear->inputs * (size_t)linear->outputs * (linear->training ? 2 : 1) *
-               rotary_dtype_size(backend->storage);
-    size_t bytes = backend->operations->packed_weight_bytes(backend, linear->forward.weight);
-    if (linear->backward.weight)
-        bytes += backend->operations->packed_weight_bytes(backend, linear->backward.weight);
-    return bytes;
+    if (!linear->forward) /* measured */
+        return (size_t)linear->inputs * (size_t)linear->outputs * rotary_dtype_size(backend->storage);
+    return backend->operations->packed_weight_bytes(backend, linear->forward);
 }
 
 int64_t linear_outputs(const struct linear *linear)
@@ -166,30 +159,18 @@ static void record_profile(const struct linear *linear, double begin, const char
                 size * (all * (ins + outs) + ins * outs));
 }
 
-/* Packs the weight unless its current version is packed already. */
-static rotary_status pack(const struct linear *linear, struct packed *packed,
-                          const struct parameters *parameters, rotary_error *error)
-{
-    uint64_t version = parameters->rows[linear->weight].version;
-    if (packed->version == version)
-        return ROTARY_OK;
-    const struct backend *backend = linear->backend;
-    const struct backend_pack_weight call = {.weight = packed->weight,
-                                             .source = parameter_value(parameters, linear->weight)};
-    double begin = profile_begin(backend->profile);
-    rotary_status status = backend->operations->pack_weight(backend, &call, error);
-    profile_end(backend->profile, begin, "update", "packed weights for matmul", 0.0, 0.0);
-    if (status == ROTARY_OK)
-        packed->version = version;
-    return status;
-}
-
-/* Before a pass from `in` to `out`. */
+/* Before a pass from `in` to `out`: packs the weight unless its current version is packed already. */
 static rotary_status prepare_forward(struct linear *linear, const struct parameters *parameters,
                                      struct matrix out, struct matrix in, rotary_error *error)
 {
+    const uint64_t version = parameters->rows[linear->weight].version;
     rotary_status status = check_shapes(linear, in, out, error);
-    return status == ROTARY_OK ? pack(linear, &linear->forward, parameters, error) : status;
+    if (status != ROTARY_OK || linear->version == version)
+        return status;
+    status = parameters_pack(parameters, linear->weight, linear->forward, error);
+    if (status == ROTARY_OK)
+        linear->version = version;
+    return status;
 }
 
 static rotary_status forward_stored(struct linear *linear, const struct parameters *parameters,
@@ -225,7 +206,7 @@ rotary_status linear_forward(struct linear *linear, const struct parameters *par
     double begin = profile_begin(linear->backend->profile);
     const struct backend_matmul call = {.out = out,
                                         .in = in,
-                                        .weight = linear->forward.weight,
+                                        .weight = linear->forward,
                                         .bias = parameter_value(parameters, linear->bias),
                                         .epilogue = epilogue};
     status = linear->backend->operations->matmul(linear->backend, &call, error);
@@ -246,38 +227,61 @@ rotary_status linear_top_classes(struct linear *linear, const struct parameters 
         return status;
     double begin = profile_begin(linear->backend->profile);
     call.in = in;
-    call.weight = linear->forward.weight;
+    call.weight = linear->forward;
     call.bias = parameter_value(parameters, linear->bias);
     status = linear->backend->operations->top_classes(linear->backend, &call, error);
     record_profile(linear, begin, "most probable", in.rows);
     return status;
 }
 
+/* `in`: the input, or its gradient. */
+static rotary_status check_backward(const struct linear *linear, struct matrix in, struct matrix d_out,
+                                    rotary_error *error)
+{
+    rotary_status status = check_shapes(linear, in, d_out, error);
+    if (status == ROTARY_OK && linear->backward < 0)
+        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                             "a linear layer created for inference has no backward pass");
+    return status;
+}
+
+rotary_status linear_weight_gradient(struct linear *linear, struct parameters *parameters,
+                                     struct matrix d_out, struct matrix in, rotary_error *error)
+{
+    rotary_status status = check_backward(linear, in, d_out, error);
+    if (status != ROTARY_OK)
+        return status;
+    const struct backend_weight_gradient call = {.gradient = parameter_gradient(parameters, linear->weight),
+                                                 .sums = parameter_gradient(parameters, linear->bias),
+                                                 .a = d_out,
+                                                 .b = in};
+    double begin = profile_begin(linear->backend->profile);
+    status = linear->backend->operations->weight_gradient(linear->backend, &call, error);
+    record_profile(linear, begin, "gradient of weight and bias", in.rows);
+    return status;
+}
+
+rotary_status linear_input_gradient(struct linear *linear, struct parameters *parameters, struct matrix d_in,
+                                    struct matrix d_out, rotary_error *error)
+{
+    struct packed_weight *weight = NULL;
+    rotary_status status = check_backward(linear, d_in, d_out, error);
+    if (status == ROTARY_OK)
+        status = parameters_pack_shared(parameters, linear->backward, linear->weight, &weight, error);
+    if (status != ROTARY_OK)
+        return status;
+    double begin = profile_begin(linear->backend->profile);
+    const struct backend_matmul call = {.out = d_in, .in = d_out, .weight = weight};
+    status = linear->backend->operations->matmul(linear->backend, &call, error);
+    record_profile(linear, begin, "gradient of the input", d_out.rows);
+    return status;
+}
+
 rotary_status linear_backward(struct linear *linear, struct parameters *parameters, struct matrix d_in,
                               struct matrix d_out, struct matrix in, rotary_error *error)
 {
-    rotary_status status = check_shapes(linear, in, d_out, error);
-    if (status == ROTARY_OK && !linear->backward.weight)
-        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                             "a linear layer created for inference has no backward pass");
-    if (status != ROTARY_OK)
-        return status;
-    const struct backend_weight_gradient gradient = {.gradient =
-                                                         parameter_gradient(parameters, linear->weight),
-                                                     .sums = parameter_gradient(parameters, linear->bias),
-                                                     .a = d_out,
-                                                     .b = in};
-    double begin = profile_begin(linear->backend->profile);
-    status = linear->backend->operations->weight_gradient(linear->backend, &gradient, error);
-    record_profile(linear, begin, "gradient of weight and bias", in.rows);
+    rotary_status status = linear_weight_gradient(linear, parameters, d_out, in, error);
     if (status != ROTARY_OK || !d_in.data)
         return status;
-    status = pack(linear, &linear->backward, parameters, error);
-    if (status != ROTARY_OK)
-        return status;
-    begin = profile_begin(linear->backend->profile);
-    const struct backend_matmul call = {.out = d_in, .in = d_out, .weight = linear->backward.weight};
-    status = linear->backend->operations->matmul(linear->backend, &call, error);
-    record_profile(linear, begin, "gradient of the input", in.rows);
-    return status;
+    return linear_input_gradient(linear, parameters, d_in, d_out, error);
 }

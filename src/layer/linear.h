@@ -28,7 +28,8 @@ ROTARY_CHECKED rotary_status linear_create(struct linear **linear, const struct 
                                            rotary_error *error);
 void linear_destroy(struct linear *linear);
 
-/* Bytes of its packed weights. */
+/* Bytes of the packed weight of its forward pass; that of the backward pass is the table's
+ * (parameters_shared_bytes). */
 size_t linear_bytes(const struct linear *linear);
 
 int64_t linear_outputs(const struct linear *linear);
@@ -50,8 +51,16 @@ ROTARY_CHECKED rotary_status linear_top_classes(struct linear *linear, const str
                                                 struct matrix in, const struct backend_top_classes *call,
                                                 rotary_error *error);
 
-/* d_in = d_out W (skipped if d_in.data is NULL); d_weight += d_out^T in; d_bias += column sums of d_out. The
- * matrices have the storage type. d_out is the gradient of in W^T + b, before the epilogue. */
+/* d_in = d_out W. The matrices of backward passes have the storage type. d_out is the gradient of in W^T + b,
+ * before the epilogue. */
+ROTARY_CHECKED rotary_status linear_input_gradient(struct linear *linear, struct parameters *parameters,
+                                                   struct matrix d_in, struct matrix d_out,
+                                                   rotary_error *error);
+/* d_weight += d_out^T in; d_bias += column sums of d_out. */
+ROTARY_CHECKED rotary_status linear_weight_gradient(struct linear *linear, struct parameters *parameters,
+                                                    struct matrix d_out, struct matrix in,
+                                                    rotary_error *error);
+/* Both; the first is skipped if d_in.data is NULL. */
 ROTARY_CHECKED rotary_status linear_backward(struct linear *linear, struct parameters *parameters,
                                              struct matrix d_in, struct matrix d_out, struct matrix in,
                                              rotary_error *error);

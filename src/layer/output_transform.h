@@ -33,7 +33,7 @@ ROTARY_CHECKED rotary_status output_transform_create(struct output_transform **t
                                                      const struct output_transform_config *config,
                                                      struct parameters *parameters, rotary_error *error);
 void output_transform_destroy(struct output_transform *transform); /* NULL is allowed */
-/* Bytes of packed weights. */
+/* Bytes of the packed weights of forward passes (layer/linear.h). */
 size_t output_transform_weight_bytes(const struct output_transform *transform);
 
 /* Called twice (base/arena.h). Calls have at most `rows` rows from then on. */

@@ -188,7 +188,7 @@ struct sublayer_type {
                             const struct sublayer_config *config, struct parameters *parameters,
                             rotary_error *error);
     void (*destroy)(struct sublayer *sublayer);
-    /* Of packed weights. */
+    /* Of the packed weights of forward passes (layer/linear.h). */
     size_t (*weight_bytes)(const struct sublayer *sublayer);
 
     /* Both are called twice, first to measure (base/arena.h). carve_saved: what the forward pass stores for

@@ -269,6 +269,18 @@ static float *push_normalised(const struct stack *stack, struct rotary_arena *ar
     return streams[k % 2];
 }
 
+/* Without training all points share the memory of what sublayers read. With training those with a norm do:
+ * the backward pass makes it again from the sum. */
+static struct matrix push_normalised_rows(const struct stack *stack, struct rotary_arena *arena,
+                                          const struct stream_point *point, struct matrix *shared)
+{
+    if (stack->config.training && point->fused.norm.kind == NORM_NONE)
+        return push_rows(stack, arena);
+    if (shared->rows == 0)
+        *shared = push_rows(stack, arena);
+    return *shared;
+}
+
 /* Points without a norm of the sum continue the stream in `sum`. The others write the norm beside it, to two
  * alternating buffers: a sum outlives its norm, the stream does not outlive the next sum, unless a norm of
  * its own reads it again. */
@@ -276,9 +288,9 @@ static void carve_points(struct stack *stack, struct rotary_arena *arena)
 {
     bool training = stack->config.training;
     float *streams[2] = {NULL, NULL}, *sum = NULL;
+    struct matrix shared = {0};
     for (int64_t k = 0; k <= stack->count; k++) {
         struct stream_point *point = &stack->points[k];
-        const struct stack_norm *first = &stack->points[0].fused;
         if (is_in_place(stack, k)) {
             point->sum = stack->points[k - 1].stream;
         } else {
@@ -286,7 +298,7 @@ static void carve_points(struct stack *stack, struct rotary_arena *arena)
             point->sum = sum;
         }
         carve_statistics(stack, &point->fused, arena);
-        point->fused.normalised = training || k == 0 ? push_rows(stack, arena) : first->normalised;
+        point->fused.normalised = push_normalised_rows(stack, arena, point, &shared);
         point->stream = point->norm_is_stream ? push_normalised(stack, arena, k, streams) : point->sum;
     }
 }

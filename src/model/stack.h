@@ -57,10 +57,11 @@ ROTARY_CHECKED rotary_status stack_create(struct stack **stack, const struct bac
                                           const struct stack_config *config, struct parameters *parameters,
                                           rotary_error *error);
 void stack_destroy(struct stack *stack); /* NULL is allowed */
-/* Called twice: first to measure, then to assign memory (base/arena.h). With training all activations are
- * kept for the backward pass; without, nothing outlives the next sublayer and all share their memory. */
+/* Called twice: first to measure, then to assign memory (base/arena.h). With training activations are kept
+ * for the backward pass, except for those that it makes again: norms of sums, and what a sublayer wants to.
+ * Without, nothing outlives the next sublayer and all share their memory. */
 void stack_carve(struct stack *stack, struct rotary_arena *arena);
-/* Bytes of packed weights. */
+/* Bytes of the packed weights of forward passes (layer/linear.h). */
 size_t stack_weight_bytes(const struct stack *stack);
 
 /* x_0, f32 [rows, width], which the caller writes before stack_forward and stack_decode. */

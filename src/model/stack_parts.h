@@ -11,7 +11,7 @@
 struct stack_norm {
     struct norm norm;         /* of kind NORM_NONE where there is none */
     float *mean, *rstd;       /* [rows] */
-    struct matrix normalised; /* [rows, width] */
+    struct matrix normalised; /* [rows, width]; of the points' norms until the next of them runs */
 };
 
 /* Point k of the residual stream, after sublayer k; point 0 is the stack's input. The sum of stream and

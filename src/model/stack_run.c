@@ -74,6 +74,19 @@ static rotary_status run_own_norms(const struct pass *pass, int64_t k)
     return status;
 }
 
+/* The norm of point k in the backward pass, where its memory has that of a later point: of the same sum, it
+ * has the same bits. */
+static rotary_status norm_again(const struct pass *pass, int64_t k)
+{
+    const struct stream_point *point = &pass->stack->points[k];
+    if (point->fused.norm.kind == NORM_NONE)
+        return ROTARY_OK;
+    double begin = profile_begin(pass->stack->backend->profile);
+    rotary_status status = norm_stream(pass, &point->fused, point->sum);
+    record_norm_profile(pass, begin, "again in the backward pass");
+    return status;
+}
+
 /* What the first sublayer reads, from the input. */
 static rotary_status start_stream(const struct pass *pass)
 {
@@ -289,6 +302,9 @@ static rotary_status sublayer_backward(const struct pass *pass, int64_t k)
                                                 .d_in = rows_of(pass, d_in),
                                                 .d_out = rows_of(pass, stack->sublayer_output),
                                                 .in = rows_of(pass, stack_input_of(stack, k))};
+    rotary_status status = row->has_own_norm ? ROTARY_OK : norm_again(pass, row->reads);
+    if (status != ROTARY_OK)
+        return status;
     return row->sublayer->type->backward(row->sublayer, pass->gradients, &call, pass->error);
 }
 

@@ -448,7 +448,8 @@ rotary_status transformer_bytes(const struct backend *backend, const struct tran
                    (double)transformer->parameters.elements * copies * sizeof(float) +
                    count_part(transformer, &transformer->main) +
                    count_part(transformer, &transformer->encoder) + cross_table_bytes(transformer) +
-                   (double)linear_bytes(transformer->output);
+                   (double)linear_bytes(transformer->output) +
+                   (double)parameters_shared_bytes(&transformer->parameters);
     if (transformer->transform)
         total += (double)output_transform_weight_bytes(transformer->transform);
     *bytes = total < (double)SIZE_MAX ? (size_t)total : SIZE_MAX;

@@ -43,6 +43,23 @@ static double gelu_tanh_derivative(double x)
     return 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * gelu_slope(x);
 }
 
+/* Element i of a row, of `columns`. */
+static double activated(enum activation kind, struct matrix pre, int64_t row, int64_t i, int64_t columns)
+{
+    double x = reference_get(pre, row, i);
+    if (kind == ACTIVATION_GELU)
+        return x * cumulative(x);
+    if (kind == ACTIVATION_TANH)
+        return tanh(x);
+    if (kind == ACTIVATION_GELU_TANH)
+        return gelu_tanh(x);
+    if (kind == ACTIVATION_GEGLU_TANH)
+        return gelu_tanh(x) * reference_get(pre, row, columns + i);
+    if (kind == ACTIVATION_SWIGLU)
+        return x * sigmoid(x) * reference_get(pre, row, columns + i);
+    return x > 0.0 ? x : 0.0;
+}
+
 rotary_status reference_activation_forward(const struct backend *backend,
                                            const struct backend_activation_forward *call, rotary_error *error)
 {
@@ -52,17 +69,7 @@ rotary_status reference_activation_forward(const struct backend *backend,
     reference_check_matrix(backend, call->pre, "input of an activation");
     for (int64_t row = 0; row < out.rows; row++)
         for (int64_t i = 0; i < out.columns; i++) {
-            double x = reference_get(call->pre, row, i), y = x > 0.0 ? x : 0.0;
-            if (call->kind == ACTIVATION_GELU)
-                y = x * cumulative(x);
-            if (call->kind == ACTIVATION_TANH)
-                y = tanh(x);
-            if (call->kind == ACTIVATION_GELU_TANH)
-                y = gelu_tanh(x);
-            if (call->kind == ACTIVATION_GEGLU_TANH)
-                y = gelu_tanh(x) * reference_get(call->pre, row, out.columns + i);
-            if (call->kind == ACTIVATION_SWIGLU)
-                y = x * sigmoid(x) * reference_get(call->pre, row, out.columns + i);
+            double y = activated(call->kind, call->pre, row, i, out.columns);
             reference_set(out, row, i, y * reference_dropout(call->dropout, row, i));
         }
     return ROTARY_OK;
@@ -77,10 +84,15 @@ rotary_status reference_activation_backward(const struct backend *backend,
     reference_check_matrix(backend, d_out, "gradient of an activation");
     reference_check_matrix(backend, call->saved, "saved input or output of an activation");
     reference_check_matrix(backend, call->d_pre, "gradient of the input of an activation");
+    if (call->out.data)
+        reference_check_matrix(backend, call->out, "output of an activation, again");
     for (int64_t row = 0; row < d_out.rows; row++)
         for (int64_t i = 0; i < d_out.columns; i++) {
-            double d = reference_get(d_out, row, i) * reference_dropout(call->dropout, row, i),
+            double kept = reference_dropout(call->dropout, row, i), d = reference_get(d_out, row, i) * kept,
                    x = reference_get(call->saved, row, i);
+            if (call->out.data)
+                reference_set(call->out, row, i,
+                              kept * activated(call->kind, call->saved, row, i, d_out.columns));
             double derivative = x > 0.0 ? 1.0 : 0.0;
             if (call->kind == ACTIVATION_GELU)
                 derivative = cumulative(x) + x * density(x);

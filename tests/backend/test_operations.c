@@ -255,12 +255,13 @@ static void test_head_norm(struct pair *pair, enum norm_kind kind, int64_t heads
 
 /* ---- activation ---- */
 
-static void test_activation(struct pair *pair, enum activation kind, struct dropout dropout)
+/* again: the backward pass makes the output again, and gradients take the place of values. */
+static void test_activation(struct pair *pair, enum activation kind, struct dropout dropout, bool again)
 {
     int64_t pre_width = activation_is_gated(kind) ? 2 * WIDTH : WIDTH;
     const struct tensor *pre = pair_storage(pair, ROWS, pre_width), *out = pair_storage(pair, ROWS, WIDTH),
                         *d_out = pair_storage(pair, ROWS, WIDTH),
-                        *d_pre = pair_storage(pair, ROWS, pre_width);
+                        *d_pre = again ? pre : pair_storage(pair, ROWS, pre_width);
     for (int i = 0; i < SIDES; i++) {
         enum side side = (enum side)i;
         RUN(pair, side, activation_forward,
@@ -270,10 +271,13 @@ static void test_activation(struct pair *pair, enum activation kind, struct drop
              .d_pre = on(d_pre, side),
              .d_out = on(d_out, side),
              .saved = on(kind == ACTIVATION_RELU ? out : pre, side),
+             .out = again ? on(d_out, side) : (struct matrix){0},
              .dropout = dropout});
     }
     pair_compare(pair, out, pair_bound(pair), "activation");
     pair_compare(pair, d_pre, pair_bound(pair), "gradient of an activation");
+    if (again)
+        pair_compare(pair, d_out, pair_bound(pair), "activation made again");
     pair_clear(pair);
 }
 
@@ -666,7 +670,8 @@ static void test_all(struct pair *pair)
     test_head_norm(pair, NORM_RMS, 1);
     for (int kind = ACTIVATION_RELU; kind <= ACTIVATION_TANH; kind++)
         for (int dropped = 0; dropped < 2; dropped++)
-            test_activation(pair, (enum activation)kind, dropped ? drop : keep_all);
+            for (int again = 0; again < 1 + (kind != ACTIVATION_RELU); again++)
+                test_activation(pair, (enum activation)kind, dropped ? drop : keep_all, again);
     for (int i = 0; i < 4; i++)
         test_embedding(pair, i & 1, i & 2);
     test_rows(pair);

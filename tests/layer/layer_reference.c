@@ -142,11 +142,15 @@ static void activate(enum layer_activation kind, rotary_dtype storage, void *out
         store(storage, out, i, activated(kind, load(storage, in, i)));
 }
 
-static void activate_backward(enum layer_activation kind, rotary_dtype storage, void *d_in, const void *d_out,
-                              const void *saved, int64_t count)
+static void activate_backward(enum layer_activation kind, rotary_dtype storage, void *d_in, void *out,
+                              const void *d_out, const void *saved, int64_t count)
 {
-    for (int64_t i = 0; i < count; i++)
-        store(storage, d_in, i, load(storage, d_out, i) * derivative(kind, load(storage, saved, i)));
+    for (int64_t i = 0; i < count; i++) {
+        double x = load(storage, saved, i);
+        store(storage, d_in, i, load(storage, d_out, i) * derivative(kind, x));
+        if (out)
+            store(storage, out, i, activated(kind, x));
+    }
 }
 
 static void gated(enum layer_activation kind, rotary_dtype storage, void *out, const void *gate,
@@ -157,12 +161,14 @@ static void gated(enum layer_activation kind, rotary_dtype storage, void *out, c
 }
 
 static void gated_backward(enum layer_activation kind, rotary_dtype storage, void *d_gate, void *d_up,
-                           const void *d_out, const void *gate, const void *up, int64_t count)
+                           void *out, const void *d_out, const void *gate, const void *up, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
         double d = load(storage, d_out, i), x = load(storage, gate, i), u = load(storage, up, i);
         store(storage, d_gate, i, d * u * derivative(kind, x));
         store(storage, d_up, i, d * activated(kind, x));
+        if (out)
+            store(storage, out, i, activated(kind, x) * u);
     }
 }
 

@@ -152,6 +152,11 @@ static void test_norm_backward(rotary_dtype storage, int64_t width, bool rms, in
     compare(&e, rms ? 1 : 2, 5e-6);
 }
 
+static bool same_bits(const void *x, const void *y, rotary_dtype storage, int64_t count)
+{
+    return memcmp(x, y, (size_t)count * rotary_dtype_size(storage)) == 0;
+}
+
 static void test_activation(enum layer_activation kind, rotary_dtype storage, int64_t count)
 {
     /* Inputs of 2^-8 to 2^5, where the tails of the normal distribution and of the sigmoid vanish. */
@@ -165,10 +170,10 @@ static void test_activation(enum layer_activation kind, rotary_dtype storage, in
     const enum layer_activation gate = kind == LAYER_GELU_TANH ? LAYER_GELU_TANH : LAYER_SILU;
     for (int i = 0; i < 2; i++) {
         kernels[i]->activate(kind, storage, i ? c.got : c.wanted, a.got, count);
-        kernels[i]->activate_backward(kind, storage, i ? d.got : d.wanted, b.got, a.got, count);
+        kernels[i]->activate_backward(kind, storage, i ? d.got : d.wanted, NULL, b.got, a.got, count);
         kernels[i]->gated(gate, storage, i ? e.got : e.wanted, a.got, b.got, count);
-        kernels[i]->gated_backward(gate, storage, i ? f.got : f.wanted, i ? g.got : g.wanted, h.got, a.got,
-                                   b.got, count);
+        kernels[i]->gated_backward(gate, storage, i ? f.got : f.wanted, i ? g.got : g.wanted, NULL, h.got,
+                                   a.got, b.got, count);
     }
     compare(&c, 1, 2e-7);
     compare(&d, 1, 1e-6);
@@ -176,8 +181,21 @@ static void test_activation(enum layer_activation kind, rotary_dtype storage, in
     compare(&f, 1, 1e-6);
     compare(&g, 1, 2e-7);
     memcpy(a.wanted, b.got, sizeof a.wanted); /* in place */
-    kernels[1]->activate_backward(kind, storage, a.wanted, a.wanted, a.got, count);
-    CHECK(memcmp(a.wanted, d.got, (size_t)count * rotary_dtype_size(storage)) == 0);
+    kernels[1]->activate_backward(kind, storage, a.wanted, NULL, a.wanted, a.got, count);
+    CHECK(same_bits(a.wanted, d.got, storage, count));
+    /* The output again, which has the bits of the forward pass, in the memory of its gradient. */
+    memcpy(a.wanted, a.got, sizeof a.wanted);
+    memcpy(b.wanted, b.got, sizeof b.wanted);
+    kernels[1]->activate_backward(kind, storage, a.wanted, b.wanted, b.wanted, a.wanted, count);
+    CHECK(same_bits(a.wanted, d.got, storage, count));
+    CHECK(same_bits(b.wanted, c.got, storage, count));
+    memcpy(a.wanted, a.got, sizeof a.wanted);
+    memcpy(b.wanted, b.got, sizeof b.wanted);
+    memcpy(h.wanted, h.got, sizeof h.wanted);
+    kernels[1]->gated_backward(gate, storage, a.wanted, b.wanted, h.wanted, h.wanted, a.wanted, b.wanted,
+                               count);
+    CHECK(same_bits(a.wanted, f.got, storage, count) && same_bits(b.wanted, g.got, storage, count));
+    CHECK(same_bits(h.wanted, e.got, storage, count));
 }
 
 static void test_cross_entropy(rotary_dtype storage, int64_t classes, float smoothing, bool backward,
@@ -389,7 +407,8 @@ static void test_not_numbers(void)
     /* Far from 0 the derivative is 0 or 1. */
     float far[4] = {-3e38f, -200.0f, 200.0f, 3e38f}, ones[4] = {1.0f, 1.0f, 1.0f, 1.0f}, derivative[4];
     for (int kind = LAYER_GELU; kind <= LAYER_GELU_TANH; kind++) {
-        kernels[1]->activate_backward((enum layer_activation)kind, ROTARY_F32, derivative, ones, far, 4);
+        kernels[1]->activate_backward((enum layer_activation)kind, ROTARY_F32, derivative, NULL, ones, far,
+                                      4);
         CHECK(derivative[0] == 0.0f && fabsf(derivative[1]) < 1e-30f && derivative[2] == 1.0f &&
               derivative[3] == 1.0f);
         kernels[1]->activate((enum layer_activation)kind, ROTARY_F32, derivative, far, 4);
@@ -398,7 +417,7 @@ static void test_not_numbers(void)
     }
     kernels[1]->activate(LAYER_TANH, ROTARY_F32, out, in, 3);
     CHECK(isnan(out[0]) && out[1] == 1.0f && out[2] == -1.0f);
-    kernels[1]->activate_backward(LAYER_TANH, ROTARY_F32, derivative, ones, far, 4);
+    kernels[1]->activate_backward(LAYER_TANH, ROTARY_F32, derivative, NULL, ones, far, 4);
     CHECK(derivative[0] == 0.0f && derivative[1] == 0.0f && derivative[3] == 0.0f);
     uint16_t half[3];
     kernels[1]->to_storage(ROTARY_BF16, half, in, 3);

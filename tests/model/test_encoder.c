@@ -265,6 +265,7 @@ static void test_bytes(const struct backend *backend)
                        (double)transformer->parameters.arena.capacity +
                        (double)transformer->parameters.training_arena.capacity +
                        (double)transformer->arena.capacity + (double)linear_bytes(transformer->output) +
+                       (double)parameters_shared_bytes(&transformer->parameters) +
                        (double)output_transform_weight_bytes(transformer->transform) +
                        (double)stack_weight_bytes(transformer->main.stack);
     CHECK_NEAR((double)estimate, allocated, 0.02 * allocated);

@@ -280,6 +280,7 @@ static void test_bytes(const struct backend *backend, const struct golden_case *
                        (double)transformer->parameters.arena.capacity +
                        (double)transformer->parameters.training_arena.capacity +
                        (double)transformer->arena.capacity + (double)linear_bytes(transformer->output) +
+                       (double)parameters_shared_bytes(&transformer->parameters) +
                        part_bytes(&config, &transformer->main) + part_bytes(&config, &transformer->encoder) +
                        (cross ? 4000.0 * 2.0 * (double)rotary_rope_pairs(cross) * sizeof(float) : 0.0);
     about(backend, golden, "bytes");

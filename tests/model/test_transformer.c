@@ -271,6 +271,7 @@ static void test_bytes(const struct backend *backend)
         double allocated = (double)transformer->parameters.arena.capacity +
                            (double)transformer->parameters.training_arena.capacity +
                            (double)transformer->arena.capacity + (double)linear_bytes(transformer->output) +
+                           (double)parameters_shared_bytes(&transformer->parameters) +
                            (double)stack_weight_bytes(transformer->main.stack);
         double positions = (double)config.max_position_embeddings;
         const struct position_attention *plans = transformer->main.plans.plans;

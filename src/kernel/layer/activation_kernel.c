@@ -97,13 +97,15 @@ INLINE void activate(enum layer_activation kind, rotary_dtype storage, void *out
     }
 }
 
-INLINE void activate_backward(enum layer_activation kind, rotary_dtype storage, void *d_in, const void *d_out,
-                              const void *saved, int64_t count)
+INLINE void activate_backward(enum layer_activation kind, rotary_dtype storage, void *d_in, void *out,
+                              const void *d_out, const void *saved, int64_t count)
 {
     for (int64_t i = 0; i < count; i += LANES) {
         int64_t lanes = remaining_lanes(i, count);
-        vfloat d = load(storage, d_out, i, lanes) * derivative(kind, load(storage, saved, i, lanes));
+        vfloat x = load(storage, saved, i, lanes), d = load(storage, d_out, i, lanes) * derivative(kind, x);
         store(storage, d_in, i, d, lanes);
+        if (out)
+            store(storage, out, i, activated(kind, x), lanes);
     }
 }
 
@@ -116,13 +118,13 @@ INLINE void activate_of(enum layer_activation kind, rotary_dtype storage, void *
         activate(kind, ROTARY_F32, out, in, count);
 }
 
-INLINE void activate_backward_of(enum layer_activation kind, rotary_dtype storage, void *d_in,
+INLINE void activate_backward_of(enum layer_activation kind, rotary_dtype storage, void *d_in, void *out,
                                  const void *d_out, const void *saved, int64_t count)
 {
     if (storage == ROTARY_BF16)
-        activate_backward(kind, ROTARY_BF16, d_in, d_out, saved, count);
+        activate_backward(kind, ROTARY_BF16, d_in, out, d_out, saved, count);
     else
-        activate_backward(kind, ROTARY_F32, d_in, d_out, saved, count);
+        activate_backward(kind, ROTARY_F32, d_in, out, d_out, saved, count);
 }
 
 void ROTARY_KERNEL(layer_activate)(enum layer_activation kind, rotary_dtype storage, void *out,
@@ -148,23 +150,23 @@ void ROTARY_KERNEL(layer_activate)(enum layer_activation kind, rotary_dtype stor
 }
 
 void ROTARY_KERNEL(layer_activate_backward)(enum layer_activation kind, rotary_dtype storage, void *d_in,
-                                            const void *d_out, const void *saved, int64_t count)
+                                            void *out, const void *d_out, const void *saved, int64_t count)
 {
     switch (kind) {
     case LAYER_RELU:
-        activate_backward_of(LAYER_RELU, storage, d_in, d_out, saved, count);
+        activate_backward_of(LAYER_RELU, storage, d_in, out, d_out, saved, count);
         break;
     case LAYER_GELU:
-        activate_backward_of(LAYER_GELU, storage, d_in, d_out, saved, count);
+        activate_backward_of(LAYER_GELU, storage, d_in, out, d_out, saved, count);
         break;
     case LAYER_SILU:
-        activate_backward_of(LAYER_SILU, storage, d_in, d_out, saved, count);
+        activate_backward_of(LAYER_SILU, storage, d_in, out, d_out, saved, count);
         break;
     case LAYER_GELU_TANH:
-        activate_backward_of(LAYER_GELU_TANH, storage, d_in, d_out, saved, count);
+        activate_backward_of(LAYER_GELU_TANH, storage, d_in, out, d_out, saved, count);
         break;
     case LAYER_TANH:
-        activate_backward_of(LAYER_TANH, storage, d_in, d_out, saved, count);
+        activate_backward_of(LAYER_TANH, storage, d_in, out, d_out, saved, count);
         break;
     }
 }
@@ -180,14 +182,16 @@ INLINE void gated(enum layer_activation kind, rotary_dtype storage, void *out, c
 }
 
 INLINE void gated_backward(enum layer_activation kind, rotary_dtype storage, void *d_gate, void *d_up,
-                           const void *d_out, const void *gate, const void *up, int64_t count)
+                           void *out, const void *d_out, const void *gate, const void *up, int64_t count)
 {
     for (int64_t i = 0; i < count; i += LANES) {
         int64_t lanes = remaining_lanes(i, count);
-        vfloat d = load(storage, d_out, i, lanes), x = load(storage, gate, i, lanes);
-        vfloat gate_gradient = d * load(storage, up, i, lanes) * derivative(kind, x);
-        store(storage, d_up, i, d * activated(kind, x), lanes);
-        store(storage, d_gate, i, gate_gradient, lanes);
+        vfloat d = load(storage, d_out, i, lanes), x = load(storage, gate, i, lanes),
+               u = load(storage, up, i, lanes), a = activated(kind, x);
+        store(storage, d_up, i, d * a, lanes);
+        store(storage, d_gate, i, d * u * derivative(kind, x), lanes);
+        if (out)
+            store(storage, out, i, a * u, lanes);
     }
 }
 
@@ -201,13 +205,13 @@ void ROTARY_KERNEL(layer_gated)(enum layer_activation kind, rotary_dtype storage
 }
 
 void ROTARY_KERNEL(layer_gated_backward)(enum layer_activation kind, rotary_dtype storage, void *d_gate,
-                                         void *d_up, const void *d_out, const void *gate, const void *up,
-                                         int64_t count)
+                                         void *d_up, void *out, const void *d_out, const void *gate,
+                                         const void *up, int64_t count)
 {
     if (kind == LAYER_GELU_TANH)
-        gated_backward(LAYER_GELU_TANH, storage, d_gate, d_up, d_out, gate, up, count);
+        gated_backward(LAYER_GELU_TANH, storage, d_gate, d_up, out, d_out, gate, up, count);
     else
-        gated_backward(LAYER_SILU, storage, d_gate, d_up, d_out, gate, up, count);
+        gated_backward(LAYER_SILU, storage, d_gate, d_up, out, d_out, gate, up, count);
 }
 
 void ROTARY_KERNEL(layer_softcap)(float *x, int64_t count, float cap)

@@ -152,16 +152,18 @@ struct layer_kernels {
     void (*norm_forward)(const struct layer_norm_forward *work);
     void (*norm_backward)(const struct layer_norm_backward *work);
     /* out = activation(in), and d_in = d_out * activation'(saved): `saved` is the output for relu, else the
-     * input. d_in may be d_out. */
+     * input. d_in may be d_out or saved. The second gives activation(saved) again in `out`, which may be the
+     * one of d_out and saved that d_in is not; NULL: not wanted. */
     void (*activate)(enum layer_activation kind, rotary_dtype storage, void *out, const void *in,
                      int64_t count);
-    void (*activate_backward)(enum layer_activation kind, rotary_dtype storage, void *d_in, const void *d_out,
-                              const void *saved, int64_t count);
-    /* out = activation(gate) * up, and its backward pass: of silu or gelu_tanh. */
+    void (*activate_backward)(enum layer_activation kind, rotary_dtype storage, void *d_in, void *out,
+                              const void *d_out, const void *saved, int64_t count);
+    /* out = activation(gate) * up, and its backward pass, which may give `out` again likewise: of silu or
+     * gelu_tanh. d_gate may be gate, d_up may be up, and out may be d_out. */
     void (*gated)(enum layer_activation kind, rotary_dtype storage, void *out, const void *gate,
                   const void *up, int64_t count);
     void (*gated_backward)(enum layer_activation kind, rotary_dtype storage, void *d_gate, void *d_up,
-                           const void *d_out, const void *gate, const void *up, int64_t count);
+                           void *out, const void *d_out, const void *gate, const void *up, int64_t count);
     /* x = cap * tanh(x / cap). */
     void (*softcap)(float *x, int64_t count, float cap);
     void (*stored_product)(const struct layer_stored_product *work);

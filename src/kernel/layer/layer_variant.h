@@ -16,12 +16,12 @@ void ROTARY_KERNEL(layer_norm_backward)(const struct layer_norm_backward *work);
 void ROTARY_KERNEL(layer_activate)(enum layer_activation kind, rotary_dtype storage, void *out,
                                    const void *in, int64_t count);
 void ROTARY_KERNEL(layer_activate_backward)(enum layer_activation kind, rotary_dtype storage, void *d_in,
-                                            const void *d_out, const void *saved, int64_t count);
+                                            void *out, const void *d_out, const void *saved, int64_t count);
 void ROTARY_KERNEL(layer_gated)(enum layer_activation kind, rotary_dtype storage, void *out, const void *gate,
                                 const void *up, int64_t count);
 void ROTARY_KERNEL(layer_gated_backward)(enum layer_activation kind, rotary_dtype storage, void *d_gate,
-                                         void *d_up, const void *d_out, const void *gate, const void *up,
-                                         int64_t count);
+                                         void *d_up, void *out, const void *d_out, const void *gate,
+                                         const void *up, int64_t count);
 void ROTARY_KERNEL(layer_softcap)(float *x, int64_t count, float cap);
 void ROTARY_KERNEL(layer_stored_product)(const struct layer_stored_product *work);
 void ROTARY_KERNEL(layer_widen)(rotary_dtype dtype, float *out, const void *in, int64_t count);
