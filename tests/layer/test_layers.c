@@ -117,6 +117,29 @@ static void test_finite_differences(const struct chain_config *config, rotary_is
     chain_destroy(&chain);
 }
 
+/* The gradients of weights that changed since they were packed are those of a chain that never had others. */
+static void test_changed_weights(enum precision precision)
+{
+    struct chain chains[2]; /* the second has run before */
+    for (int i = 0; i < 2; i++) {
+        struct parameters *parameters = &chains[i].parameters;
+        chain_create(&chains[i], &plain, 2, ROTARY_ISA_AUTO, precision);
+        if (i == 1)
+            chain_run(&chains[i], true);
+        float *values = parameter_copy(parameters, PARAMETER_VALUES);
+        for (int64_t j = 0; j < parameters->elements; j++)
+            values[j] *= 0.5f;
+        parameter_give(parameters, PARAMETER_VALUES, values);
+        parameter_clear(parameters, PARAMETER_GRADIENTS);
+        chain_run(&chains[i], true);
+    }
+    CHECK(chains[0].sums.total > 1.0);
+    CHECK(chains[1].sums.total == chains[0].sums.total);
+    CHECK(parameter_same(&chains[0].parameters, &chains[1].parameters, PARAMETER_GRADIENTS));
+    for (int i = 0; i < 2; i++)
+        chain_destroy(&chains[i]);
+}
+
 static void test_threads(enum precision precision)
 {
     struct chain_config config = plain;
@@ -473,6 +496,7 @@ int main(void)
             CHECK(reference_backend_create(&reference, half ? ROTARY_BF16 : ROTARY_F32, &error) == ROTARY_OK);
             test_golden(&goldens[i], reference);
         }
+    test_changed_weights(PRECISION_F32);
     test_threads(PRECISION_F32);
     if (bf16)
         test_threads(PRECISION_BF16);
