@@ -47,8 +47,8 @@ struct parameter {
     uint64_t version;    /* of its values: 1 after parameters_allocate */
 };
 
-/* A packed weight for all rows of one shape in turn: for uses that are so far apart, and so seldom, that a
- * copy for each row costs more in memory than packing costs in time. */
+/* A packed weight that all rows of one shape use, one after another: for uses so far apart, and so seldom,
+ * that a copy for each row costs more in memory than packing costs in time. */
 struct shared_weight {
     struct packed_weight_config config;
     struct packed_weight *weight; /* NULL: only its size is wanted */

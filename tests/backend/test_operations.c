@@ -362,27 +362,6 @@ static void test_rows(struct pair *pair)
     pair_clear(pair);
 }
 
-/* Means of single rows, of many, and of rows that another mean does not follow at once. */
-static void test_means(struct pair *pair)
-{
-    enum { MEANS = 5, MEAN_WIDTH = 300 }; /* more columns than are summed at once */
-    static const int64_t first[MEANS] = {0, 1, 40, 90, 149}, counts[MEANS] = {1, 38, 50, 3, 1};
-    const struct tensor *in = pair_storage(pair, ROWS, MEAN_WIDTH),
-                        *out = pair_storage(pair, MEANS, MEAN_WIDTH),
-                        *d_in = pair_storage(pair, ROWS, MEAN_WIDTH),
-                        *d_out = pair_storage(pair, MEANS, MEAN_WIDTH);
-    for (int i = 0; i < SIDES; i++) {
-        enum side side = (enum side)i;
-        RUN(pair, side, mean_rows_forward,
-            {.out = on(out, side), .in = on(in, side), .first = first, .counts = counts});
-        RUN(pair, side, mean_rows_backward,
-            {.d_in = on(d_in, side), .d_out = on(d_out, side), .first = first, .counts = counts});
-    }
-    pair_compare(pair, out, pair_bound(pair), "means of rows");
-    pair_compare(pair, d_in, pair_bound(pair), "gradient of rows that have a mean");
-    pair_clear(pair);
-}
-
 /* Rows that are scattered leave those between them as they were. */
 static void test_scatter(struct pair *pair)
 {
@@ -694,7 +673,6 @@ static void test_all(struct pair *pair)
     test_divergence(pair);
     test_add_to_rows(pair);
     test_scale(pair);
-    test_means(pair);
 }
 
 int main(void)
