@@ -68,9 +68,9 @@ const struct command command_frequencies = {
     .summary = "shows the inverse frequencies and the attention factor of a RoPE configuration",
     .more = "The result is one JSON object: inv_freq, radians per position of each rotated pair of channels; "
             "attention_factor, which multiplies cosines and sines of queries and keys; softmax_factor, by "
-            "which a model with mscale_all_dim also multiplies its softmax scale; and the other settings "
-            "that were read. A "
-            "configuration is a model's config.json (rope_theta, rope_scaling, rope_parameters, ...), and "
+            "which DeepSeek also multiplies its softmax scale if there is an mscale_all_dim; and the other "
+            "settings that were read. A configuration is a model's config.json (rope_theta, rope_scaling, "
+            "rope_parameters, ...), and "
             "our own keys: \"pairing\" half or interleaved, \"span\" front or back, \"angles\" f64 or f32.",
     .example = "rotary frequencies --config config.json --length 32768\n"
                "shows the frequencies for a sequence of 32768 tokens",

@@ -32,8 +32,6 @@ static rotary_status check(const struct export_rotation *rotation, const char *w
     else if (plan->scaling != ROTARY_SCALING_YARN && plan->scaling != ROTARY_SCALING_LONGROPE &&
              rotary_rope_attention_factor(rotation->plan) != 1.0)
         wrong = "\"attention_factor\" is not 1, wanted 1: of these scalings yarn and longrope alone have one";
-    else if (rotary_rope_softmax_factor(rotation->plan) != 1.0)
-        wrong = "\"mscale_all_dim\" scales the softmax too, as models of DeepSeek alone do: wanted none";
     return wrong ? rotary_fail(error, ROTARY_UNSUPPORTED, "%s: %s", where, wrong) : ROTARY_OK;
 }
 

@@ -28,11 +28,10 @@ static rotary_status create_attention(struct position_attention *made, const str
     plan.softcap = config->softcap;
     plan.rope = made->rope;
     plan.value_rope = made->value_rope;
-    double factor = made->rope ? rotary_rope_softmax_factor(made->rope) : 1.0;
     double products = config->score_products > 1 ? (double)config->score_products : 1.0;
     double channels = config->score_channels > 0 ? config->score_channels : (double)config->head_dim;
-    if (factor != 1.0 || products != 1.0 || config->score_channels > 0) /* else the plan's own default */
-        plan.scale = (float)(factor / sqrt(products * channels));
+    if (products != 1.0 || config->score_channels > 0) /* else the plan's own default */
+        plan.scale = (float)(1.0 / sqrt(products * channels));
     return backend->operations->attention_create(backend, &made->attention, &plan, error);
 }
 

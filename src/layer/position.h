@@ -25,8 +25,9 @@ struct position_attention {
     struct attention_plan *attention;
     const struct backend *backend;
 };
-/* Threads and instruction set of the rotations are the backend's, whatever the configurations say. YaRN's
- * softmax factor (rotary_rope_softmax_factor) multiplies the scale of the scores. */
+/* Threads and instruction set of the rotations are the backend's, whatever the configurations say. The scale
+ * of the scores does not have YaRN's softmax factor (rotary_rope_softmax_factor), which is DeepSeek's alone.
+ */
 ROTARY_CHECKED rotary_status position_attention_create(struct position_attention *attention,
                                                        const struct backend *backend,
                                                        const struct position_config *config,

@@ -82,6 +82,10 @@ const struct export_case export_cases[] = {
      "{\"attention_bias\":\"true\",\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4.0,"
      "\"original_max_position_embeddings\":16}}",
      ROTARY_F32, true},
+    {"yarn_mscale",
+     "{\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4.0,\"original_max_position_embeddings\":16,"
+     "\"mscale\":0.7,\"mscale_all_dim\":1.5}}",
+     ROTARY_F32, true},
     {"neox",
      "{" NEOX ",\"hidden_act\":\"gelu\",\"parallel_residual\":\"two_norms\",\"partial_rotary_factor\":0.5}",
      ROTARY_F32, true},

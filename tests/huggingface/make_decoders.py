@@ -28,6 +28,7 @@ CASES = {
     "llama-biases-f16": ("Llama", {"attention_bias": True, "mlp_bias": True}, "float16"),
     "llama-linear-raw": ("Llama", {"rope_scaling": {"type": "linear", "factor": 2.0}, "num_key_value_heads": 4}, "float32"),
     "llama-yarn": ("Llama", {"rope_scaling": YARN}, "float32"),
+    "llama-mscale": ("Llama", {"rope_scaling": YARN | {"mscale": 0.7, "mscale_all_dim": 1.5}}, "float32"),
     "llama-dynamic": ("Llama", {"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}}, "float32"),
     "mistral": ("Mistral", {"sliding_window": 5, "head_dim": 16}, "bfloat16"),
     "mistral-full-raw": ("Mistral", {"sliding_window": None, "rope_theta": 1e6}, "bfloat16"),

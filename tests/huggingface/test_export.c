@@ -188,9 +188,6 @@ static const struct refusal refusals[] = {
      "case: rope_type is proportional"},
     {"{\"rope_parameters\":{\"rope_theta\":1e4,\"pair_factors\":[1.0,2.0,3.0,4.0]}}", EXPORT_GGUF,
      "pair_factors"},
-    {"{\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4.0,\"original_max_position_embeddings\":16,"
-     "\"mscale\":1.0,\"mscale_all_dim\":1.0}}",
-     EXPORT_HUGGINGFACE, "mscale_all_dim|wanted none"},
     {"{\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":4.0,\"attention_factor\":2.0}}", EXPORT_GGUF,
      "\"attention_factor\" is not 1"},
 };

@@ -200,7 +200,7 @@ static const struct example examples[] = {
      {0, WINDOW, 0}},
     {"{\"position\": \"alibi\", \"sliding_window\": 5}", {WINDOW, WINDOW, WINDOW}},
     {"{\"position\": \"rope\", \"no_rope_layers\": [1, 0, 1]}", {0}},
-    /* Magnitudes of queries and keys, and a factor of the scores. */
+    /* Magnitudes of queries and keys. */
     {"{\"position\": \"rope\", \"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 4, "
      "\"original_max_position_embeddings\": 16, \"mscale\": 0.7, \"mscale_all_dim\": 1.3}}",
      {0}},
