@@ -209,11 +209,19 @@ static void set_defaults(struct rope_reader *reader)
         reader->parameters = parameters;
 }
 
+/* Whether a file that has both says the same: rope_scaling is of all layers, or of full attention, as
+ * versions of transformers read it that have no parameters by layer type. */
+static bool is_agreed(const json_t *scaling, const json_t *parameters)
+{
+    return json_equal(scaling, parameters) ||
+           json_equal(scaling, json_object_get(parameters, "full_attention"));
+}
+
 rotary_status rope_layers_find_parameters(struct rope_reader *reader)
 {
     const json_t *scaling = rope_reader_value(reader->text_config, "rope_scaling");
     const json_t *parameters = rope_reader_value(reader->text_config, "rope_parameters");
-    if (scaling && parameters && !json_equal(scaling, parameters))
+    if (scaling && parameters && !is_agreed(scaling, parameters))
         return rotary_fail(reader->error, ROTARY_BAD_FILE,
                            "%s has both \"rope_scaling\" and \"rope_parameters\", and they differ; wanted "
                            "one of them",

@@ -153,16 +153,19 @@ static bool inherit(json_t *to, const json_t *from)
     return done;
 }
 
-/* The entry at `index` with what it has of another; NULL without memory. */
+/* The entry at `index` with what it has of earlier ones: the one that it is like, and the one that that is
+ * like; NULL without memory. */
 static json_t *entry_at(const json_t *families, size_t index)
 {
     json_t *entry = json_deep_copy(json_array_get(families, index));
     const char *like = json_string_value(json_object_get(entry, "like"));
     bool done = entry != NULL;
-    for (size_t i = 0; done && like && i < index; i++) {
+    for (size_t i = index; done && like && i-- > 0;) {
         const json_t *other = json_array_get(families, i);
-        if (strcmp(json_string_value(json_object_get(other, "model_type")), like) == 0)
-            done = inherit(entry, other);
+        if (strcmp(json_string_value(json_object_get(other, "model_type")), like) != 0)
+            continue;
+        done = inherit(entry, other);
+        like = json_string_value(json_object_get(other, "like"));
     }
     if (done)
         return entry;
@@ -311,6 +314,16 @@ static rotary_status fail_mismatch(const struct search *search, const struct mis
 
 /* ---- finding ---- */
 
+/* A model of an entry that says why the format has none. */
+static rotary_status fail_format(const json_t *entry, const char *reason, const char *where,
+                                 rotary_error *error)
+{
+    return rotary_fail(error, ROTARY_UNSUPPORTED,
+                       "%s: a model of type %s is not exported to %s, %s: wanted --format %s", where,
+                       json_string_value(json_object_get(entry, "model_type")), readers[EXPORT_GGUF], reason,
+                       export_format_names[EXPORT_HUGGINGFACE]);
+}
+
 /* Adds the names of tensors of transformers, which are those that are read (huggingface/decoder_family.h). */
 static rotary_status add_tensors(json_t *entry, const char *where, rotary_error *error)
 {
@@ -350,7 +363,7 @@ static rotary_status search_table(const struct search *search, const json_t *fam
             json_decref(nearest_entry);
             return fail_memory(where, error);
         }
-        const bool has_format = format != EXPORT_GGUF || json_is_object(json_object_get(entry, "gguf"));
+        const bool has_format = format != EXPORT_GGUF || !json_is_null(json_object_get(entry, "gguf"));
         const struct mismatch mismatch = compare(search, entry, format);
         if (has_format && mismatch.count == 0) {
             *found = entry;
@@ -362,7 +375,12 @@ static rotary_status search_table(const struct search *search, const json_t *fam
             json_decref(entry);
         }
     }
-    rotary_status status = *found ? ROTARY_OK : fail_mismatch(search, &nearest, format, where, error);
+    const char *reason = format == EXPORT_GGUF ? json_string_value(json_object_get(*found, "gguf")) : NULL;
+    rotary_status status = ROTARY_OK;
+    if (!*found)
+        status = fail_mismatch(search, &nearest, format, where, error);
+    else if (reason)
+        status = fail_format(*found, reason, where, error);
     json_decref(nearest_entry);
     return status;
 }

@@ -9,9 +9,10 @@
  * and null wants nothing
  * - "config": config.json, where "$fact" stands for a fact; null removes what is inherited
  * - "scaling": the one rope_type beside "default" that there is
+ * - "rotations": "by_layer_type" if layers with a sliding window may have another rotation than the others
  * - "gguf": the same of GGUF: "architecture", "wanted", "pairing", "metadata"; "tensors", modules of ours and
  * the names of theirs, a list where ours is fused; and "factors", the tensors of factors of frequencies;
- * null: llama.cpp has no such model
+ * null: llama.cpp has no such model; a text: nor is one of these written, and why
  *
  * Tensors of transformers have the names that huggingface/decoder_family.h has for reading.
  *

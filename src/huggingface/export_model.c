@@ -24,8 +24,38 @@ void export_vocabulary_free(struct export_vocabulary *vocabulary)
 struct exported {
     const struct export_model_call *call;
     struct export_family family;
-    struct export_rotation rotation;
+    struct export_rotation rotation, sliding; /* of all layers, or of those without a window and with one */
 };
+
+static void release(struct exported *exported)
+{
+    export_rotation_free(&exported->rotation);
+    export_rotation_free(&exported->sliding);
+    export_family_free(&exported->family);
+}
+
+/* Whether layers with a sliding window may have a rotation of their own. */
+static bool has_two_rotations(const struct export_family *family)
+{
+    return strcmp(export_family_text(family, "rotations"), "by_layer_type") == 0;
+}
+
+/* Layers have one rotation, unless the family has two. */
+static rotary_status check_rotations(const struct exported *exported, rotary_error *error)
+{
+    json_t *of_full = export_rotation_parameters(&exported->rotation, false),
+           *of_sliding = export_rotation_parameters(&exported->sliding, false);
+    const bool same = json_equal(of_full, of_sliding);
+    json_decref(of_full);
+    json_decref(of_sliding);
+    if (same || has_two_rotations(&exported->family))
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_UNSUPPORTED,
+                       "%s: rope_parameters of full_attention and of sliding_attention differ, which no "
+                       "model of type %s has: wanted the same for both",
+                       exported->call->where,
+                       json_string_value(json_object_get(exported->family.entry, "model_type")));
+}
 
 static rotary_status find(struct exported *exported, const struct export_model_call *call,
                           rotary_error *error)
@@ -35,16 +65,14 @@ static rotary_status find(struct exported *exported, const struct export_model_c
         export_family_find(&exported->family, call->config, call->format, call->where, error);
     if (status != ROTARY_OK)
         return status;
-    status = export_rotation_read(&exported->rotation, call->config, call->where, error);
+    status = export_rotation_read(&exported->rotation, call->config, false, call->where, error);
+    if (status == ROTARY_OK)
+        status = export_rotation_read(&exported->sliding, call->config, true, call->where, error);
+    if (status == ROTARY_OK)
+        status = check_rotations(exported, error);
     if (status != ROTARY_OK)
-        export_family_free(&exported->family);
+        release(exported);
     return status;
-}
-
-static void release(struct exported *exported)
-{
-    export_rotation_free(&exported->rotation);
-    export_family_free(&exported->family);
 }
 
 rotary_status export_model_check(const struct export_model_call *call, rotary_error *error)
@@ -76,8 +104,20 @@ static bool add_tokens(json_t *object, const struct export_vocabulary *vocabular
            json_object_set_new(object, "pad_token_id", token_json(vocabulary->padding)) == 0;
 }
 
-/* The rotation as current versions of transformers have it, in rope_parameters, and as earlier ones do. The
- * two objects are the same, for readers that refuse others. */
+/* rope_parameters, of all layers or by layer type. Earlier versions of transformers have the base of layers
+ * with a window beside it, and no scaling of these. */
+static bool add_parameters(json_t *object, const struct exported *exported, json_t *parameters)
+{
+    if (!has_two_rotations(&exported->family))
+        return json_object_set(object, "rope_parameters", parameters) == 0;
+    json_t *sliding = export_rotation_parameters(&exported->sliding, false);
+    json_t *both = json_pack("{s:O, s:o}", "full_attention", parameters, "sliding_attention", sliding);
+    return json_object_set_new(object, "rope_parameters", both) == 0 &&
+           json_object_set(object, "rope_local_base_freq", json_object_get(sliding, "rope_theta")) == 0;
+}
+
+/* The rotation as current versions of transformers have it, in rope_parameters, and as earlier ones do, in
+ * rope_scaling: the same object, for readers that refuse others. */
 static bool add_rotation(json_t *object, const struct exported *exported)
 {
     const bool longrope = export_family_text(&exported->family, "scaling")[0] != '\0';
@@ -87,7 +127,7 @@ static bool add_rotation(json_t *object, const struct exported *exported)
     bool plain = type && strcmp(type, "default") == 0;
     bool done =
         type && json_object_set(object, "rope_theta", json_object_get(parameters, "rope_theta")) == 0 &&
-        json_object_set(object, "rope_parameters", parameters) == 0 &&
+        add_parameters(object, exported, parameters) &&
         json_object_set_new(object, "rope_scaling", plain ? json_null() : json_deep_copy(parameters)) == 0;
     if (longrope && original)
         done = done && json_object_set(object, "original_max_position_embeddings", original) == 0;

@@ -65,12 +65,19 @@ static void derive(struct export_rotation *rotation)
         rotation->base = base_of(rotation->plan);
 }
 
+/* The layer type to read: the other one where no layer has the one that is asked for. */
+static const char *layer_type_of(const struct transformer_config *config, bool sliding)
+{
+    const bool windowed = export_family_windowed(config),
+               full = !windowed || strstr(config->layer_types, "\"full_attention\"");
+    return !full || (sliding && windowed) ? "sliding_attention" : "full_attention";
+}
+
 rotary_status export_rotation_read(struct export_rotation *rotation, const struct transformer_config *config,
-                                   const char *where, rotary_error *error)
+                                   bool sliding, const char *where, rotary_error *error)
 {
     struct export_rotation read = {.plan = NULL, .for_a_length = config->rope_sequence_length > 0};
-    const char *type = export_family_windowed(config) ? "sliding_attention" : "full_attention";
-    rotary_status status = rotation_config_read(config, type, &read.config, error);
+    rotary_status status = rotation_config_read(config, layer_type_of(config, sliding), &read.config, error);
     if (status != ROTARY_OK)
         return status;
     read.config.rope.plan.table_positions = 1;

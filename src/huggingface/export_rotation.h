@@ -23,11 +23,12 @@ struct export_rotation {
     int64_t original;  /* L0 */
 };
 
-/* Reads the rotation of a checked configuration. ROTARY_UNSUPPORTED for one that neither format has: the
+/* Reads the rotation of the layers with a sliding window of a checked configuration, or of the others; where
+ * there are no such layers, that of all layers. ROTARY_UNSUPPORTED for one that neither format has: the
  * message begins with `where` and names the key. export_rotation_free frees what a success allocated. */
 ROTARY_CHECKED rotary_status export_rotation_read(struct export_rotation *rotation,
-                                                  const struct transformer_config *config, const char *where,
-                                                  rotary_error *error);
+                                                  const struct transformer_config *config, bool sliding,
+                                                  const char *where, rotary_error *error);
 void export_rotation_free(struct export_rotation *rotation);
 
 /* {"rope_type": ..., "rope_theta": ..., ...}, as transformers reads it: a new object, NULL without memory.

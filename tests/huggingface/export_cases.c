@@ -13,6 +13,12 @@
 #define GEMMA                                                                                                \
     "\"norm_position\":\"both\",\"hidden_act\":\"geglu_tanh\",\"scale_embedding\":true,"                     \
     "\"tie_word_embeddings\":true"
+#define GEMMA3                                                                                               \
+    "\"norm_position\":\"both\",\"hidden_act\":\"geglu_tanh\",\"scale_embedding\":true,"                     \
+    "\"query_key_norm\":\"head\""
+#define IRREGULAR                                                                                            \
+    "\"num_hidden_layers\":4,\"sliding_window\":5,\"layer_types\":[\"sliding_attention\","                   \
+    "\"full_attention\",\"sliding_attention\",\"sliding_attention\"]"
 #define LISTS                                                                                                \
     "\"short_factor\":[1.0,1.25,1.5,2.0],\"long_factor\":[1.0,2.0,4.0,8.0],"                                 \
     "\"original_max_position_embeddings\":16"
@@ -78,6 +84,32 @@ const struct export_case export_cases[] = {
      "\"attn_logit_softcapping\":2.0,\"final_logit_softcapping\":3.0}",
      ROTARY_F32, true},
     {"gemma2_full", "{" GEMMA ",\"query_pre_attn_scalar\":5.0}", ROTARY_F32, false},
+    {"gemma3",
+     "{" GEMMA3 "," IRREGULAR ",\"tie_word_embeddings\":true,\"query_pre_attn_scalar\":24.0,\"head_dim\":16,"
+     "\"rope_theta\":90000.0,\"rope_local_base_freq\":500.0,"
+     "\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":8.0}}",
+     ROTARY_F32, false},
+    {"gemma3_bf16",
+     "{" GEMMA3 "," IRREGULAR
+     ",\"tie_word_embeddings\":true,\"pairing\":\"interleaved\",\"rope_parameters\":{"
+     "\"full_attention\":{\"rope_type\":\"linear\",\"factor\":8.0,\"rope_theta\":90000.0},"
+     "\"sliding_attention\":{\"rope_type\":\"default\",\"rope_theta\":500.0}}}",
+     ROTARY_BF16, false},
+    {"gemma3_scalings",
+     "{" GEMMA3 "," IRREGULAR ",\"rope_parameters\":{\"full_attention\":{\"rope_type\":\"longrope\"," LISTS
+     ",\"rope_theta\":90000.0},\"sliding_attention\":{\"rope_type\":\"yarn\",\"factor\":4.0,"
+     "\"original_max_position_embeddings\":16,\"rope_theta\":500.0}}}",
+     ROTARY_F32, false},
+    {"gemma3_full",
+     "{" GEMMA3
+     ",\"final_logit_softcapping\":3.0,\"attention_bias\":\"true\",\"attention_output_bias\":\"true\","
+     "\"rope_parameters\":{\"full_attention\":{\"rope_theta\":123.0}}}",
+     ROTARY_F32, false},
+    {"gemma3_sliding",
+     "{" GEMMA3 ",\"sliding_window\":7,\"rope_scaling\":{\"rope_type\":\"dynamic\",\"factor\":4.0}}",
+     ROTARY_F32, false},
+    {"gemma3_one", "{" GEMMA3 "," IRREGULAR ",\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":4.0}}",
+     ROTARY_F32, false},
     {"qwen2_yarn",
      "{\"attention_bias\":\"true\",\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4.0,"
      "\"original_max_position_embeddings\":16}}",
