@@ -23,6 +23,8 @@ void export_vocabulary_free(struct export_vocabulary *vocabulary)
 /* What a model is in a format. */
 struct exported {
     const struct export_model_call *call;
+    struct transformer_config
+        config; /* the call's, with the pairing and the share that rope_parameters names */
     struct export_family family;
     struct export_rotation rotation, sliding; /* of all layers, or of those without a window and with one */
 };
@@ -40,34 +42,37 @@ static bool has_two_rotations(const struct export_family *family)
     return strcmp(export_family_text(family, "rotations"), "by_layer_type") == 0;
 }
 
-/* Layers have one rotation, unless the family has two. */
+/* Layers have one rotation, unless the family has two; and the same channels rotate. */
 static rotary_status check_rotations(const struct exported *exported, rotary_error *error)
 {
+    const rotary_rope_config *full = &exported->rotation.config.rope.plan,
+                             *sliding = &exported->sliding.config.rope.plan;
     json_t *of_full = export_rotation_parameters(&exported->rotation, false),
            *of_sliding = export_rotation_parameters(&exported->sliding, false);
-    const bool same = json_equal(of_full, of_sliding);
+    const bool same = has_two_rotations(&exported->family) || json_equal(of_full, of_sliding);
     json_decref(of_full);
     json_decref(of_sliding);
-    if (same || has_two_rotations(&exported->family))
+    if (same && full->rotary_dim == sliding->rotary_dim && full->pairing == sliding->pairing)
         return ROTARY_OK;
     return rotary_fail(error, ROTARY_UNSUPPORTED,
-                       "%s: rope_parameters of full_attention and of sliding_attention differ, which no "
+                       "%s: rope_parameters of full_attention and of sliding_attention differ%s, which no "
                        "model of type %s has: wanted the same for both",
-                       exported->call->where,
+                       exported->call->where, same ? " in the channels that are rotated" : "",
                        json_string_value(json_object_get(exported->family.entry, "model_type")));
 }
 
 static rotary_status find(struct exported *exported, const struct export_model_call *call,
                           rotary_error *error)
 {
-    *exported = (struct exported){.call = call};
-    rotary_status status =
-        export_family_find(&exported->family, call->config, call->format, call->where, error);
-    if (status != ROTARY_OK)
-        return status;
-    status = export_rotation_read(&exported->rotation, call->config, false, call->where, error);
+    *exported = (struct exported){.call = call, .config = *call->config};
+    const struct transformer_config *config = &exported->config;
+    rotary_status status = export_rotation_settle(&exported->config, error);
     if (status == ROTARY_OK)
-        status = export_rotation_read(&exported->sliding, call->config, true, call->where, error);
+        status = export_family_find(&exported->family, config, call->format, call->where, error);
+    if (status == ROTARY_OK)
+        status = export_rotation_read(&exported->rotation, config, false, call->where, error);
+    if (status == ROTARY_OK)
+        status = export_rotation_read(&exported->sliding, config, true, call->where, error);
     if (status == ROTARY_OK)
         status = check_rotations(exported, error);
     if (status != ROTARY_OK)
@@ -357,7 +362,7 @@ rotary_status export_model_write(const struct export_model_call *call, struct ex
     if (status != ROTARY_OK)
         return status;
     const struct export_tensors_call tensors = {.parameters = call->parameters,
-                                                .config = call->config,
+                                                .config = &exported.config,
                                                 .family = &exported.family,
                                                 .pairing = pairing_of(&exported.family),
                                                 .dtype = call->dtype,

@@ -94,6 +94,22 @@ rotary_status export_rotation_read(struct export_rotation *rotation, const struc
     return status;
 }
 
+rotary_status export_rotation_settle(struct transformer_config *config, rotary_error *error)
+{
+    struct rotation_config read;
+    rotary_status status = rotation_config_read(config, layer_type_of(config, false), &read, error);
+    if (status != ROTARY_OK)
+        return status;
+    const rotary_rope_config *plan = &read.rope.plan;
+    if (read.rotate_query_key) {
+        config->pairing = plan->pairing;
+        if (rope_config_channels(config->head_dim, config->partial_rotary_factor) != plan->rotary_dim)
+            config->partial_rotary_factor = (double)plan->rotary_dim / (double)config->head_dim;
+    }
+    rotation_config_free(&read);
+    return ROTARY_OK;
+}
+
 void export_rotation_free(struct export_rotation *rotation)
 {
     rotary_rope_destroy(rotation->plan);

@@ -29,6 +29,9 @@ struct export_rotation {
 ROTARY_CHECKED rotary_status export_rotation_read(struct export_rotation *rotation,
                                                   const struct transformer_config *config, bool sliding,
                                                   const char *where, rotary_error *error);
+/* Sets the configuration's pairing and partial_rotary_factor to those in force, which rope_parameters may
+ * name instead. */
+ROTARY_CHECKED rotary_status export_rotation_settle(struct transformer_config *config, rotary_error *error);
 void export_rotation_free(struct export_rotation *rotation);
 
 /* {"rope_type": ..., "rope_theta": ..., ...}, as transformers reads it: a new object, NULL without memory.

@@ -62,6 +62,9 @@ const struct export_case export_cases[] = {
      "{\"pairing\":\"interleaved\",\"rope_parameters\":{\"rope_type\":\"linear\",\"factor\":2.0,"
      "\"rope_theta\":123.0}}",
      ROTARY_F32, true},
+    {"parameters_pairing",
+     "{\"rope_parameters\":{\"rope_type\":\"default\",\"rope_theta\":123.0,\"pairing\":\"interleaved\"}}",
+     ROTARY_F32, true},
     {"mistral", "{\"sliding_window\":7}", ROTARY_F32, false},
     {"qwen2", "{\"attention_bias\":\"true\"}", ROTARY_F32, true},
     {"qwen2_interleaved", "{\"attention_bias\":\"true\",\"pairing\":\"interleaved\"}", ROTARY_F32, true},
@@ -69,6 +72,8 @@ const struct export_case export_cases[] = {
     {"olmo2", "{\"query_key_norm\":\"all\",\"norm_position\":\"output\",\"pairing\":\"interleaved\"}",
      ROTARY_F32, true},
     {"phi3", "{\"partial_rotary_factor\":0.5}", ROTARY_F32, true},
+    {"parameters_partial", "{\"rope_parameters\":{\"rope_theta\":123.0,\"partial_rotary_factor\":0.5}}",
+     ROTARY_F32, true},
     {"phi3_longrope",
      "{\"partial_rotary_factor\":0.5,\"rope_scaling\":{\"rope_type\":\"longrope\",\"short_factor\":[1.0,1.25]"
      ","

@@ -148,6 +148,9 @@ struct refusal {
     enum export_format format;
     const char *words; /* of the message */
 };
+#define GEMMA2 "\"norm_position\":\"both\",\"hidden_act\":\"geglu_tanh\",\"scale_embedding\":true"
+#define GEMMA3 GEMMA2 ",\"query_key_norm\":\"head\""
+#define MIXED  "\"layer_types\":[\"full_attention\",\"sliding_attention\"],\"sliding_window\":8"
 static const struct refusal refusals[] = {
     {"{\"position\":\"roper\"}", EXPORT_HUGGINGFACE,
      "case: position is \"roper\"|transformers|wanted \"rope\""},
@@ -184,6 +187,24 @@ static const struct refusal refusals[] = {
      "scalar\":"
      "5.5}",
      EXPORT_HUGGINGFACE, "query_pre_attn_scalar is 5.5|wanted a whole number"},
+    {"{" GEMMA3 "}", EXPORT_GGUF,
+     "case: a model of type gemma3_text is not exported to llama.cpp|wanted --format huggingface"},
+    {"{" GEMMA3 ",\"attn_logit_softcapping\":2.0,\"rope_local_base_freq\":500.0," MIXED "}",
+     EXPORT_HUGGINGFACE, "attn_logit_softcapping is 2|wanted 0"},
+    {"{" GEMMA3 "," MIXED ",\"rope_parameters\":{\"full_attention\":{\"rope_theta\":1e4},"
+     "\"sliding_attention\":null}}",
+     EXPORT_HUGGINGFACE, "case: nothing is rotated, wanted a rotation of all layers"},
+    {"{" GEMMA3 "," MIXED ",\"rope_parameters\":{\"full_attention\":{\"rope_theta\":1e4},"
+     "\"sliding_attention\":{\"rope_theta\":1e4,\"pairing\":\"interleaved\"}}}",
+     EXPORT_HUGGINGFACE,
+     "case: rope_parameters of full_attention and of sliding_attention differ in the channels"},
+    {"{" GEMMA2 "," MIXED ",\"rope_parameters\":{\"full_attention\":{\"rope_theta\":1e4},"
+     "\"sliding_attention\":{\"rope_theta\":5e2}}}",
+     EXPORT_HUGGINGFACE,
+     "case: rope_parameters of full_attention and of sliding_attention differ, which|type gemma2|the same "
+     "for both"},
+    {"{\"rope_parameters\":{\"rope_theta\":1e4,\"partial_rotary_factor\":0.5},\"attention_bias\":\"true\"}",
+     EXPORT_HUGGINGFACE, "partial_rotary_factor is 0.5|wanted 1"},
     {"{\"rope_scaling\":{\"rope_type\":\"proportional\",\"factor\":2.0}}", EXPORT_HUGGINGFACE,
      "case: rope_type is proportional"},
     {"{\"rope_parameters\":{\"rope_theta\":1e4,\"pair_factors\":[1.0,2.0,3.0,4.0]}}", EXPORT_GGUF,
