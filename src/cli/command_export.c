@@ -162,7 +162,8 @@ const struct command command_export = {
     .more =
         "DIR is the folder of a run, or of a decoder of transformers, with rotary positions and of a kind "
         "that the "
-        "format has (docs/export.md): like Llama, Mistral, Qwen 2 or 3, OLMo 2, Phi-3, Gemma 2 or GPT-NeoX. "
+        "format has (docs/export.md): like Llama, Mistral, Qwen 2 or 3, OLMo 2, Phi-3, Gemma 2 or 3, or "
+        "GPT-NeoX. "
         "Weights of "
         "queries and keys are put into the order of pairs that the format wants, the scaling of the rotation "
         "is written as its readers expect it, and the tokenizer is written beside. What the format cannot "

@@ -48,6 +48,25 @@ does 0 export run --format huggingface --out with/its/parents/
 does 0 export folder --format huggingface --out second
 [ "$(fingerprint folder)" = "$(fingerprint second)" ] || complain "a folder that is exported again is another"
 
+# Layers with a window have a rotation of their own, where earlier versions of transformers look for it too.
+gemma="--set norm_position=both --set scale_embedding=true --set query_key_norm=head --set sliding_window=5 --set rope_theta=90000"
+# shellcheck disable=SC2086
+does 0 train index $tiny $llama --set num_hidden_layers=2 $gemma --set hidden_act=geglu_tanh --set rope_local_base_freq=500 \
+    --set 'layer_types=["full_attention","sliding_attention"]' --set 'rope_scaling={"rope_type":"linear","factor":8}' --steps 1 --out gemma
+does 0 export gemma --format huggingface --out gemma-hf --json
+has model_type '"gemma3_text"'
+cp gemma-hf/config.json out
+has rope_parameters.full_attention.factor 8.0
+has rope_parameters.full_attention.rope_theta 90000.0
+has rope_parameters.sliding_attention.rope_type '"default"'
+has rope_parameters.sliding_attention.rope_theta 500.0
+has rope_theta 90000.0
+has rope_local_base_freq 500.0
+has rope_scaling.factor 8.0
+does 0 export gemma-hf --format huggingface --out gemma-again
+[ "$(fingerprint gemma-hf)" = "$(fingerprint gemma-again)" ] || complain "a Gemma 3 that is exported again is another"
+refuses 1 "gemma: a model of type gemma3_text is not exported to llama.cpp" export gemma --format gguf --out x
+
 # And it generates what the run does.
 does 0 generate run --prompt "?s='" --max-new-tokens 8 --json
 generated=$("$json_get" generated <out)

@@ -37,6 +37,7 @@ JSON
 }
 decoder llama-3 "$template"
 decoder gemma2-raw "$template"
+decoder gemma3-raw "$template"
 decoder phi3-short-raw "$template"
 decoder gpt-neox null
 data="--set language_data=text --set language_boundary=line --set language_cache=tokens --set sequence_length=16"
@@ -51,7 +52,7 @@ close() {
 }
 
 # shellcheck disable=SC2086
-for folder in llama-3 gemma2-raw gpt-neox; do
+for folder in llama-3 gemma2-raw gemma3-raw gpt-neox; do
     # The first run has the folder's weights and tokenizer: a text has the same probability, and so have the documents.
     begins=1
     [ $folder != gpt-neox ] || begins=0

@@ -159,8 +159,14 @@ static void test_layer_types(void)
                                 "{\"rope_theta\": 1e4}}}";
     static const char old[] = "{\"head_dim\": 8, \"rope_theta\": 1e6, \"rope_local_base_freq\": 1e4, "
                               "\"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 8}}";
-    const char *const texts[] = {keyed, old};
-    for (int i = 0; i < 2; i++) {
+    static const char both[] =
+        "{\"head_dim\": 8, \"rope_theta\": 1e6, \"rope_local_base_freq\": 1e4, "
+        "\"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 8, \"rope_theta\": 1e6}, "
+        "\"rope_parameters\": {\"full_attention\": {\"rope_type\": \"linear\", \"factor\": 8, "
+        "\"rope_theta\": 1e6}, "
+        "\"sliding_attention\": {\"rope_theta\": 1e4}}}";
+    const char *const texts[] = {keyed, old, both};
+    for (int i = 0; i < 3; i++) {
         struct rope_config config;
         if (reads(texts[i], "full_attention", &config)) {
             CHECK_NEAR(config.plan.base, 1e6, 0);
@@ -604,6 +610,9 @@ static void test_refusals(void)
         {"{\"head_dim\": 8, \"rope_scaling\": {\"type\": \"linear\", \"factor\": 2}, \"rope_parameters\": "
          "{\"rope_theta\": 2}}",
          NULL, "both \"rope_scaling\" and \"rope_parameters\""},
+        {"{\"head_dim\": 8, \"rope_scaling\": {\"rope_theta\": 3}, \"rope_parameters\": {\"full_attention\": "
+         "{\"rope_theta\": 2}, \"sliding_attention\": {\"rope_theta\": 3}}}",
+         "sliding_attention", "both \"rope_scaling\" and \"rope_parameters\""},
         {"{\"head_dim\": 8, \"rope_parameters\": {\"full\": {\"rope_theta\": 2}, \"sliding\": "
          "{\"rope_theta\": 3}}}",
          NULL,
