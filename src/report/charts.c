@@ -25,18 +25,23 @@ static void widen(struct range *range, double value)
     range->high = fmax(range->high, value);
 }
 
-bool chart_has_curves(const struct series *series)
+bool chart_has_curves(const struct series *series, int64_t first, int count)
 {
-    for (int i = 0; i < series->count; i++)
-        for (int j = 0; j < series->curves[i].count; j++)
-            if (isfinite(series->curves[i].points[j].value))
-                return true;
+    for (int i = 0; i < series->count; i++) {
+        const struct series_curve *curve = &series->curves[i];
+        int found = 0;
+        for (int j = 0; j < curve->count; j++)
+            found += isfinite(curve->points[j].value) && curve->points[j].step >= (double)first;
+        if (found >= count)
+            return true;
+    }
     return false;
 }
 
 /* A loss falls steeply at first. The frame leaves out the first twentieth of the steps: curves enter it from
  * above. */
-static struct range range_of_curves(const struct series *series, enum series_kind kind, int64_t steps)
+static struct range range_of_curves(const struct series *series, enum series_kind kind,
+                                    struct svg_scale across)
 {
     if (kind == SERIES_EXACT_MATCH)
         return (struct range){0, 100};
@@ -44,8 +49,10 @@ static struct range range_of_curves(const struct series *series, enum series_kin
     for (int i = 0; i < series->count; i++)
         for (int j = 0; j < series->curves[i].count; j++) {
             const struct series_point *point = &series->curves[i].points[j];
+            if (point->step < across.low)
+                continue;
             widen(&all, point->value);
-            if (point->step > 0.05 * (double)steps)
+            if (point->step > fmax(across.low, 0.05 * across.high))
                 widen(&late, point->value);
         }
     struct range range = late.low <= late.high ? late : all;
@@ -76,7 +83,7 @@ static void draw_curve(FILE *stream, const struct comparison *comparison, const 
     bool pen_down = false;
     for (int i = 0; i < curve->count; i++) {
         const struct series_point *point = &curve->points[i];
-        if (!isfinite(point->value)) {
+        if (!isfinite(point->value) || point->step < across.low) {
             pen_down = false;
             continue;
         }
@@ -134,14 +141,15 @@ static const char *curves_name(const struct comparison *comparison, enum series_
 }
 
 void chart_curves(FILE *stream, const struct comparison *comparison, const struct series *series,
-                  enum series_kind kind, int64_t steps)
+                  enum series_kind kind, int64_t first)
 {
-    struct range range = range_of_curves(series, kind, steps);
     struct svg_frame frame = {.left = 50,
                               .right = SVG_WIDTH - 14 - chart_name_width(comparison),
                               .top = 34,
                               .bottom = CURVES_HEIGHT - 46};
-    struct svg_scale across = {0, (double)(steps > 0 ? steps : 1), frame.left, frame.right};
+    const int64_t steps = comparison->steps > 0 ? comparison->steps : 1;
+    struct svg_scale across = {(double)first, (double)steps, frame.left, frame.right};
+    struct range range = range_of_curves(series, kind, across);
     struct svg_scale up = {range.low, range.high, frame.bottom, frame.top};
 
     svg_begin(stream, CURVES_HEIGHT, curves_name(comparison, kind));

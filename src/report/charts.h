@@ -9,12 +9,13 @@
 
 #include <stdio.h>
 
-/* Whether any curve has a finite value. */
-bool chart_has_curves(const struct series *series);
+/* Whether any curve has `count` finite values from step `first` on. */
+bool chart_has_curves(const struct series *series, int64_t first, int count);
 
-/* Values over steps 0 ... `steps`: runs thin; means, or an arm's only run, bold and named at the end. */
+/* Values over the comparison's steps from `first` on: runs thin; means, or an arm's only run, bold and named
+ * at the end. */
 void chart_curves(FILE *stream, const struct comparison *comparison, const struct series *series,
-                  enum series_kind kind, int64_t steps);
+                  enum series_kind kind, int64_t first);
 
 /* The score of every finished run, with mean and median: one row per arm. */
 void chart_scores(FILE *stream, const struct comparison *comparison, enum measure measure);

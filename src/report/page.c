@@ -201,20 +201,40 @@ static void close_figure(FILE *stream, const char *caption)
     fprintf(stream, "<figcaption>%s</figcaption>\n</figure>\n", caption);
 }
 
-static void write_curves(FILE *stream, const struct page *page, const struct series *series,
-                         enum series_kind kind, const char *title, const char *caption)
+static void write_curves_from(FILE *stream, const struct page *page, const struct series *series,
+                              enum series_kind kind, int64_t first, const char *title, const char *caption)
 {
-    if (!chart_has_curves(series))
-        return;
     open_figure(stream, title);
-    chart_curves(stream, page->collection->comparison, series, kind, page->collection->comparison->steps);
+    chart_curves(stream, page->collection->comparison, series, kind, first);
     fprintf(stream, "<figcaption>%s%s</figcaption>\n</figure>\n", caption,
             page->collection->record_count > 1 ? " Thin: runs. Bold: mean." : "");
 }
 
+static void write_curves(FILE *stream, const struct page *page, const struct series *series,
+                         enum series_kind kind, const char *title, const char *caption)
+{
+    if (chart_has_curves(series, 0, 1))
+        write_curves_from(stream, page, series, kind, 0, title, caption);
+}
+
+/* A loss; and where it decides, its second half by itself too, whose differences the whole scale hides. */
+static void write_losses(FILE *stream, const struct page *page, const struct series *series,
+                         enum series_kind kind, const char *title, const char *caption)
+{
+    const struct comparison *comparison = page->collection->comparison;
+    const int64_t half = comparison->steps / 2;
+    char second[64];
+    write_curves(stream, page, series, kind, title, caption);
+    if (measure_descriptions[comparison->measures[0]].scoring != SCORING_LOSS ||
+        !chart_has_curves(series, half, 3))
+        return;
+    snprintf(second, sizeof second, "%s, second half", title);
+    write_curves_from(stream, page, series, kind, half, second, "The second half of the steps by itself.");
+}
+
 static void write_validation(FILE *stream, const struct page *page)
 {
-    write_curves(stream, page, &page->validation, SERIES_VALIDATION_LOSS, "Validation loss",
+    write_losses(stream, page, &page->validation, SERIES_VALIDATION_LOSS, "Validation loss",
                  "On sequences that never occur in training.");
 }
 
@@ -283,7 +303,7 @@ static void write_charts(FILE *stream, const struct page *page)
     positions_figures(stream, comparison);
     if (comparison->scoring != SCORING_LOSS)
         write_validation(stream, page);
-    write_curves(stream, page, &page->training, SERIES_TRAINING_LOSS, "Training loss",
+    write_losses(stream, page, &page->training, SERIES_TRAINING_LOSS, "Training loss",
                  "Averaged over bins of steps. The steep beginning lies above the frame.");
     fputs("</section>\n", stream);
 }
@@ -431,7 +451,7 @@ void page_write(FILE *stream, const struct page *page)
     write_progress(stream, collection);
     write_findings(stream, page);
     write_notes(stream, page);
-    if (chart_has_curves(&page->training) || chart_has_curves(&page->validation))
+    if (chart_has_curves(&page->training, 0, 1) || chart_has_curves(&page->validation, 0, 1))
         write_charts(stream, page);
     write_numbers(stream, collection);
     write_samples(stream, page);

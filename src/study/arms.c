@@ -240,26 +240,28 @@ rotary_status arms_vary(struct arms *arms, const struct arm_axis *axis, rotary_e
 
 /* ---- configurations ---- */
 
-/* The run that the arm begins with; "": it names none. */
-static const char *init_of(const struct arm *arm)
+/* The run that the arm begins with, or all arms; "": none. */
+static const char *init_of(const struct arms *arms, const struct arm *arm)
 {
-    const json_t *init = json_object_get(arm->set, "init");
-    const char *folder = json_string_value(init ? init : json_object_get(arm->chosen, "init"));
+    const json_t *places[] = {arm->set, arm->chosen, arms->given}, *init = NULL;
+    for (int i = 0; i < 3 && !init; i++)
+        init = json_object_get(places[i], "init");
+    const char *folder = json_string_value(init);
     return folder ? folder : "";
 }
 
 /* Takes the model of the run that the arm begins with, then other settings. */
-static rotary_status take_model(const struct arm *arm, const json_t *given, struct run_config *config,
+static rotary_status take_model(const struct arms *arms, const struct arm *arm, struct run_config *config,
                                 struct transformer_config *taken, rotary_error *error)
 {
     struct settings settings[RUN_SETTINGS];
     run_settings(config, settings);
-    rotary_status status = settings_set(settings, RUN_SETTINGS, arm->name, "init", init_of(arm), error);
+    rotary_status status = settings_set(settings, RUN_SETTINGS, arm->name, "init", init_of(arms, arm), error);
     if (status == ROTARY_OK)
         status = initial_weights_model(config, error);
     *taken = config->model;
-    if (status == ROTARY_OK && given)
-        status = settings_read(settings, RUN_SETTINGS, given, "--set", error);
+    if (status == ROTARY_OK && arms->given)
+        status = settings_read(settings, RUN_SETTINGS, arms->given, "--set", error);
     return status;
 }
 
@@ -271,8 +273,8 @@ rotary_status arm_config(const struct arms *arms, int index, const struct run_co
     struct settings settings[RUN_SETTINGS];
     run_settings(&made, settings);
     struct transformer_config taken = made.model;
-    const bool takes = init_of(arm)[0] != 0;
-    rotary_status status = takes ? take_model(arm, arms->given, &made, &taken, error) : ROTARY_OK;
+    const bool takes = init_of(arms, arm)[0] != 0;
+    rotary_status status = takes ? take_model(arms, arm, &made, &taken, error) : ROTARY_OK;
     if (status == ROTARY_OK)
         status = settings_read(settings, RUN_SETTINGS, arm->set, arm->name, error);
     if (status == ROTARY_OK && arm->chosen)

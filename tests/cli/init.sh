@@ -116,6 +116,15 @@ done
             complain "$begin: RoPER begins with another loss than one above $loss"
     done
     roper=$("$json_get" evaluation.loss <out)
+    # A comparison whose arms all begin so, with the model of that run.
+    does 0 compare language --set init=whole-llama-3 --positions rope,roper --runs 1 $data $steps --steps 2 --out switched
+    for position in rope roper; do
+        cmp -s "whole-llama-3/model.safetensors" "switched/$position-1/model.safetensors" && complain "compare: $position was not trained"
+        for key in hidden_size num_hidden_layers num_key_value_heads; do
+            [ "$(grep "\"$key\"" whole-llama-3/config.json)" = "$(grep "\"$key\"" "switched/$position-1/config.json")" ] ||
+                complain "compare: $key of $position is not that of the run it begins with"
+        done
+    done
     does 0 evaluate roper-out-llama-3 --json
     close "$("$json_get" evaluation.loss <out)" "$roper" 1e-5 || complain "a run and its export begin with other losses"
     does 0 train language --init whole-llama-3 --position roper $data $steps --steps 3 --out roper

@@ -389,6 +389,23 @@ static void check_curves(const char *page, const struct collection *collection, 
     }
 }
 
+/* The points of the second half of the steps, on a finer scale. */
+static void check_second_half(const char *page, const struct collection *collection)
+{
+    const struct figure whole = figure_of(page, "Training loss"),
+                        figure = figure_of(page, "Training loss, second half");
+    const int64_t half = collection->comparison->steps / 2;
+    static struct element curve;
+    int points = 0, wanted = 0;
+    for (int i = 0; i < collection->record_count; i++)
+        for (int j = 0; j < collection->records[i].point_count; j++)
+            wanted += collection->records[i].points[j].step >= half;
+    for (const char *at = figure.begin; figure_next(&figure, &at, "path", "thin", &curve);)
+        points += curve.points;
+    CHECK_INT(points, wanted);
+    CHECK(fabs(figure.y_distance) > fabs(whole.y_distance));
+}
+
 /* Where the row of an arm is: its name is in its middle. */
 static double row_of(const struct figure *figure, const struct comparison *comparison, int arm)
 {
@@ -578,6 +595,8 @@ static void check_page(const struct made_run *runs, const char *primary, const c
         check_curves(page, &collection, "Exact match");
     check_curves(page, &collection, "Validation loss");
     check_curves(page, &collection, "Training loss");
+    if (measure_descriptions[comparison->measures[0]].scoring == SCORING_LOSS)
+        check_second_half(page, &collection);
     check_scores(page, comparison);
     check_difference_chart(page, comparison);
     check_style(page);
