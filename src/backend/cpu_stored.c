@@ -12,8 +12,9 @@
 
 enum {
     FEW_ROWS = 8,
-    BLOCK_ELEMENTS = 1 << 16, /* of a weight, in a work item */
-    PACKED_ROWS = 4096,       /* of a weight, at once */
+    BLOCK_ELEMENTS = 1 << 16, /* of a weight, in a work item, at most */
+    SHARED_BLOCKS = 8,  /* work items are equal and a multiple of so many: no thread waits for the last */
+    PACKED_ROWS = 4096, /* of a weight, at once */
     BLOCK_TOKENS = 16
 };
 
@@ -58,6 +59,13 @@ static void multiply_block(void *argument, int64_t index, int worker)
         finish(call, product->out + row * weight->rows + begin, begin, end - begin);
 }
 
+/* Rows of the weight, of a work item. */
+static int64_t block_rows(const struct stored_weight *weight)
+{
+    int64_t shares = divide_up(weight->rows * weight->columns, SHARED_BLOCKS * BLOCK_ELEMENTS);
+    return divide_up(weight->rows, SHARED_BLOCKS * shares);
+}
+
 static rotary_status multiply_few(const struct backend *backend, const struct backend_stored_matmul *call,
                                   rotary_error *error)
 {
@@ -72,11 +80,8 @@ static rotary_status multiply_few(const struct backend *backend, const struct ba
     for (int64_t row = 0; row < rows; row++)
         kernels->widen(call->in.dtype, in + row * weight->columns, matrix_rows(call->in, row, 1).data,
                        weight->columns);
-    struct product product = {.kernels = kernels,
-                              .call = call,
-                              .in = in,
-                              .out = out,
-                              .block = max_i64(BLOCK_ELEMENTS / weight->columns, 1)};
+    struct product product = {
+        .kernels = kernels, .call = call, .in = in, .out = out, .block = block_rows(weight)};
     rotary_parallel_for(backend->threads, divide_up(weight->rows, product.block), multiply_block, &product);
     for (int64_t row = 0; row < rows; row++)
         kernels->to_storage(call->out.dtype, matrix_rows(call->out, row, 1).data, out + row * weight->rows,

@@ -15,46 +15,65 @@ INLINE vfloat load_stored(rotary_dtype dtype, const void *from, int64_t i, int64
     return v_from_f16(half);
 }
 
-enum { ROWS_AT_ONCE = 4, STEP = 2 * LANES };
+/* Sums that are made together: of one column of the product and so many rows, or of one row and so many
+ * columns. */
+enum { AT_ONCE = 4, STEP = 2 * LANES };
 
-/* `rows` is a constant, so that sums stay in registers. */
-INLINE void multiply_rows(const struct layer_stored_product *work, rotary_dtype dtype, int64_t first,
-                          int rows, int64_t column)
+/* `bytes` bytes of a column, those that the same place of the column AT_ONCE later has: hardware does not
+ * prefetch beyond a page, and knows few streams. */
+INLINE void prefetch_later(const char *column, int64_t column_bytes, int64_t bytes)
 {
-    const char *weight =
-        (const char *)work->weight + (size_t)(column * work->inner) * (dtype == ROTARY_F32 ? 4 : 2);
-    const int64_t inner = work->inner;
+    for (int64_t byte = 0; byte < bytes; byte += 64)
+        __builtin_prefetch(column + AT_ONCE * column_bytes + byte, 0, 2);
+}
+
+/* `rows` and `columns` are constants, so that sums stay in registers; one of them is 1. */
+INLINE void multiply_tile(const struct layer_stored_product *work, rotary_dtype dtype, int64_t first,
+                          int rows, int64_t column, int columns)
+{
+    const int64_t inner = work->inner, size = dtype == ROTARY_F32 ? 4 : 2;
+    const char *weight = (const char *)work->weight + column * inner * size;
     const float *in = work->in + first * inner;
-    vfloat even[ROWS_AT_ONCE], odd[ROWS_AT_ONCE];
+    vfloat even[AT_ONCE], odd[AT_ONCE];
     int64_t i = 0;
-    for (int row = 0; row < rows; row++)
-        even[row] = odd[row] = (vfloat){0};
-    for (; i + STEP <= inner; i += STEP) {
-        vfloat left = load_stored(dtype, weight, i, LANES),
-               right = load_stored(dtype, weight, i + LANES, LANES);
-        for (int row = 0; row < rows; row++) {
-            even[row] = v_fma(v_load(in + row * inner + i), left, even[row]);
-            odd[row] = v_fma(v_load(in + row * inner + i + LANES), right, odd[row]);
+    for (int sum = 0; sum < rows * columns; sum++)
+        even[sum] = odd[sum] = (vfloat){0};
+    for (; i + STEP <= inner; i += STEP)
+        for (int c = 0; c < columns; c++) {
+            const char *from = weight + c * inner * size;
+            vfloat left = load_stored(dtype, from, i, LANES),
+                   right = load_stored(dtype, from, i + LANES, LANES);
+            if (first == 0)
+                prefetch_later(from + i * size, inner * size, STEP * size);
+            for (int row = 0; row < rows; row++) {
+                even[row + c] = v_fma(v_load(in + row * inner + i), left, even[row + c]);
+                odd[row + c] = v_fma(v_load(in + row * inner + i + LANES), right, odd[row + c]);
+            }
         }
-    }
     for (; i < inner; i += LANES) {
         int64_t lanes = remaining_lanes(i, inner);
-        vfloat left = load_stored(dtype, weight, i, lanes);
-        for (int row = 0; row < rows; row++)
-            even[row] = v_fma(load_f32(in + row * inner, i, lanes), left, even[row]);
+        for (int c = 0; c < columns; c++) {
+            vfloat left = load_stored(dtype, weight + c * inner * size, i, lanes);
+            for (int row = 0; row < rows; row++)
+                even[row + c] = v_fma(load_f32(in + row * inner, i, lanes), left, even[row + c]);
+        }
     }
     for (int row = 0; row < rows; row++)
-        work->out[(first + row) * work->out_stride + column] = v_sum(even[row] + odd[row]);
+        for (int c = 0; c < columns; c++)
+            work->out[(first + row) * work->out_stride + column + c] = v_sum(even[row + c] + odd[row + c]);
 }
 
 INLINE void multiply(const struct layer_stored_product *work, rotary_dtype dtype)
 {
+    const int64_t rows = work->rows / AT_ONCE * AT_ONCE, columns = work->columns / AT_ONCE * AT_ONCE;
     for (int64_t column = 0; column < work->columns; column++) {
-        int64_t row = 0;
-        for (; row + ROWS_AT_ONCE <= work->rows; row += ROWS_AT_ONCE)
-            multiply_rows(work, dtype, row, ROWS_AT_ONCE, column);
-        for (; row < work->rows; row++)
-            multiply_rows(work, dtype, row, 1, column);
+        for (int64_t row = 0; row < rows; row += AT_ONCE)
+            multiply_tile(work, dtype, row, AT_ONCE, column, 1);
+        for (int64_t row = rows; row < work->rows; row++)
+            if (column >= columns)
+                multiply_tile(work, dtype, row, 1, column, 1);
+            else if (column % AT_ONCE == 0)
+                multiply_tile(work, dtype, row, 1, column, AT_ONCE);
     }
 }
 
