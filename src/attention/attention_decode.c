@@ -16,8 +16,17 @@
 
 /* Rows of queries of a work item, over all heads that share keys. Up to FEW_ROWS are few. */
 enum { WORK_ITEM_ROWS = 256, ROW_MULTIPLE = 32, FEW_ROWS = 8 };
-/* Bytes of keys in a part: enough that writing the part is little beside reading its keys. */
-enum { PART_BYTES = 1 << 19, MIN_PART_KEYS = 64 };
+/* Bytes of keys in a part: enough that writing the part is little beside reading its keys. Parts of a
+ * sequence are equal, and 1, 2, 4 or a multiple of SHARED_PARTS, so that threads share them evenly. */
+enum {
+    PART_BYTES = 1 << 19,
+    MIN_PART_BYTES = 1 << 18,
+    MIN_PART_KEYS = 64,
+    PART_MULTIPLE = 4, /* of keys */
+    SHARED_PARTS = 8
+};
+/* Where there are so many sequences, and they are no more than so many parts, a sequence is one work item. */
+enum { MANY_SEQUENCES = 8, FEW_PARTS = 4 };
 
 struct decode {
     const rotary_attention *attention;
@@ -26,23 +35,31 @@ struct decode {
     int64_t new_keys; /* of a sequence: queries, or 0 */
     int64_t block_queries, query_blocks;
     bool few;
-    int64_t part_keys, parts; /* keys in a part, parts of a sequence at most */
+    int64_t parts; /* of a sequence at most */
     int64_t part_floats, query_floats;
     float *part, *query;            /* [batch, parts, part_floats] and [batch, query_floats] */
     struct attention_tables tables; /* [batch, queries] rows */
     struct attention_scratch scratch;
 };
 
+/* The parts of a sequence depend on its keys alone: its results do not depend on the sequences beside it. */
+static int64_t part_count(const rotary_attention *attention, int64_t keys)
+{
+    const int64_t bytes = keys * attention->key_value_heads * attention->head_dim *
+                          (int64_t)rotary_dtype_size(attention->dtype);
+    int64_t parts = SHARED_PARTS * max_i64(divide_up(bytes, SHARED_PARTS * PART_BYTES), 1);
+    while (parts > 1 && bytes < parts * MIN_PART_BYTES)
+        parts /= 2;
+    return parts;
+}
+
 /* carve_few and carve_many return the bytes of scratch of a worker. */
 static size_t carve_few(struct decode *decode, int64_t batch, int64_t queries, int64_t capacity,
                         struct rotary_arena *arena)
 {
     const rotary_attention *attention = decode->attention;
-    int64_t token =
-        attention->key_value_heads * attention->head_dim * (int64_t)rotary_dtype_size(attention->dtype);
     decode->problem.queries = queries;
-    decode->part_keys = PART_BYTES / token > MIN_PART_KEYS ? PART_BYTES / token : MIN_PART_KEYS;
-    decode->parts = (capacity + decode->part_keys - 1) / decode->part_keys;
+    decode->parts = part_count(attention, capacity);
     decode->part_floats = rotary_attention_part(&decode->problem);
     decode->query_floats = attention->heads * queries * rotary_attention_row(attention->head_dim);
     decode->part =
@@ -145,12 +162,15 @@ struct sequence {
     int64_t index;
     struct attention_tables tables;
     rotary_attention_problem problem;
+    int64_t part_keys; /* keys in a part */
 };
 
 static struct sequence sequence_of(const struct decode *decode, int64_t index)
 {
     struct sequence sequence = {.index = index, .tables = tables_of(decode, index)};
     sequence.problem = problem_of(decode, &sequence.tables, index);
+    const int64_t keys = sequence.problem.keys, part = divide_up(keys, part_count(decode->attention, keys));
+    sequence.part_keys = max_i64(round_up(part, PART_MULTIPLE), MIN_PART_KEYS);
     return sequence;
 }
 
@@ -225,8 +245,8 @@ static void attend_keys(const struct decode *decode, const struct sequence *sequ
 {
     const rotary_attention_problem *problem = &sequence->problem;
     rotary_attention_work work = {.sequence = sequence->index,
-                                  .key_begin = part * decode->part_keys,
-                                  .key_end = min_i64((part + 1) * decode->part_keys, problem->keys)};
+                                  .key_begin = part * sequence->part_keys,
+                                  .key_end = min_i64((part + 1) * sequence->part_keys, problem->keys)};
     if (work.key_begin >= problem->keys)
         return;
     struct rotary_arena scratch = rotary_attention_scratch_of(&decode->scratch, worker);
@@ -245,7 +265,7 @@ static void join_head(const struct decode *decode, const struct sequence *sequen
 {
     rotary_attention_work work = {.sequence = sequence->index, .key_value_head = head};
     decode->attention->kernels->decode_join(&sequence->problem, &work, part_of(decode, work.sequence, 0),
-                                            divide_up(sequence->problem.keys, decode->part_keys));
+                                            divide_up(sequence->problem.keys, sequence->part_keys));
 }
 
 static void join_parts(void *argument, int64_t index, int worker)
@@ -257,13 +277,14 @@ static void join_parts(void *argument, int64_t index, int worker)
     join_head(decode, &sequence, index % heads);
 }
 
-/* A sequence whose cache is one part: no step waits for other sequences. */
-static void attend_single_part(void *argument, int64_t index, int worker)
+/* A sequence as one work item: no step waits for other sequences. */
+static void attend_sequence(void *argument, int64_t index, int worker)
 {
     const struct decode *decode = argument;
     struct sequence sequence = sequence_of(decode, index);
     prepare_sequence(decode, &sequence);
-    attend_keys(decode, &sequence, 0, worker);
+    for (int64_t part = 0; part < decode->parts; part++)
+        attend_keys(decode, &sequence, part, worker);
     for (int64_t head = 0; head < decode->attention->key_value_heads; head++)
         join_head(decode, &sequence, head);
 }
@@ -285,6 +306,30 @@ static void attend_query_block(void *argument, int64_t index, int worker)
         work.query_end = problem.queries;
     struct rotary_arena scratch = rotary_attention_scratch_of(&decode->scratch, worker);
     decode->attention->kernels->forward(&problem, &work, NULL, &scratch);
+}
+
+/* The keys of the longest sequence. */
+static int64_t max_keys(const struct decode *decode)
+{
+    const rotary_attention_decode_call *call = decode->call;
+    int64_t keys = 0;
+    for (int64_t sequence = 0; sequence < call->batch; sequence++)
+        keys = max_i64(keys, call->lengths[sequence] + decode->new_keys);
+    return min_i64(keys, call->capacity);
+}
+
+static void attend_few(struct decode *decode)
+{
+    const int threads = decode->attention->threads;
+    const int64_t batch = decode->call->batch;
+    decode->parts = part_count(decode->attention, max_keys(decode));
+    if (decode->parts == 1 || (batch >= MANY_SEQUENCES && decode->parts <= FEW_PARTS)) {
+        rotary_parallel_for(threads, batch, attend_sequence, decode);
+        return;
+    }
+    rotary_parallel_for(threads, batch, prepare, decode);
+    rotary_parallel_for(threads, batch * decode->parts, attend_part, decode);
+    rotary_parallel_for(threads, batch * decode->attention->key_value_heads, join_parts, decode);
 }
 
 /* Whether a call has new keys and values. */
@@ -419,12 +464,8 @@ rotary_status rotary_attention_decode(const rotary_attention *attention,
                                                                          call->queries, call->capacity));
     carve(&decode, call->batch, call->queries, call->capacity, &arena);
     int64_t heads = call->batch * attention->key_value_heads;
-    if (decode.few && decode.parts == 1) {
-        rotary_parallel_for(attention->threads, call->batch, attend_single_part, &decode);
-    } else if (decode.few) {
-        rotary_parallel_for(attention->threads, call->batch, prepare, &decode);
-        rotary_parallel_for(attention->threads, call->batch * decode.parts, attend_part, &decode);
-        rotary_parallel_for(attention->threads, heads, join_parts, &decode);
+    if (decode.few) {
+        attend_few(&decode);
     } else {
         rotary_parallel_for(attention->threads, call->batch, fill, &decode);
         rotary_parallel_for(attention->threads, heads, append, &decode);
