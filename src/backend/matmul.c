@@ -31,7 +31,6 @@ rotary_status matmul_create(struct matmul **matmul, int threads, rotary_isa isa,
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for matmuls");
     made->threads = threads;
     made->kernels = kernels;
-    made->multiply_row = kernels->multiply_row;
     made->orders = calloc(1, sizeof *made->orders);
     rotary_status status = made->orders ? gemms_create(&made->gemms, threads, isa, error)
                                         : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for matmuls");
@@ -132,7 +131,6 @@ struct run {
     const struct gemm *gemms[2][2]; /* [last block of rows][last panel] */
     int64_t blocks, block_rows;
     int64_t parts;            /* of the panels, each an item of a block of rows */
-    bool single;              /* one row, which our own kernel multiplies */
     bool nontemporal;         /* results are stored past the caches */
     matmul_consumer *consume; /* instead of storing them; NULL: they are stored */
     void *context;
@@ -195,19 +193,6 @@ static int multiply_panel(const struct run *run, struct matrix in, bool last_blo
     const struct packed_weight *weight = run->call.weight;
     const float *bias = run->call.bias ? run->call.bias + panel * weight->panel_columns : NULL;
     bool last_panel = panel == weight->count - 1;
-    if (run->single) {
-        const struct layer_row work = {.in = in.data,
-                                       .inner = in.columns,
-                                       .block = weight->sum_blocks[last_panel],
-                                       .columns = packed_weight_panel_columns(weight, last_panel),
-                                       .panel = (const void *)packed_weight_panel(weight, panel),
-                                       .bias = bias,
-                                       .relu = run->call.epilogue == MATMUL_EPILOGUE_RELU,
-                                       .out_type = run->call.out.dtype,
-                                       .out = destination};
-        run->matmul->multiply_row(&work);
-        return 0;
-    }
     const struct gemm_operands operands = {.source = in.data,
                                            .weights = packed_weight_panel(weight, panel),
                                            .panel = weight->panels ? weight->panels[panel] : NULL,
@@ -237,8 +222,7 @@ static void run_item(void *argument, int64_t item, int worker)
     int64_t block = item / run->parts, part = item % run->parts, row = block * run->block_rows,
             rows = min_i64(run->block_rows, run->call.in.rows - row);
     unsigned char *memory = matmul_workspace(run->matmul, worker);
-    int64_t planned =
-        block == run->blocks - 1 && !run->single ? last_block_rows(rows, run->call.in.dtype) : rows;
+    int64_t planned = block == run->blocks - 1 ? last_block_rows(rows, run->call.in.dtype) : rows;
     struct matrix in = matmul_contiguous(matrix_rows(run->call.in, row, rows), planned, memory);
     memory +=
         matmul_bytes(round_up(run->block_rows, ROWS_MULTIPLE) * run->call.in.columns, run->call.in.dtype);
@@ -246,6 +230,51 @@ static void run_item(void *argument, int64_t item, int worker)
     for (int64_t panel = part * weight->count / run->parts; panel < end; panel++)
         run_panel(run, in, block, rows, (int)panel, worker, memory);
 }
+
+/* ---- A single row, by our own kernel. ---- */
+
+static bool is_single(const struct run *run)
+{
+    const struct packed_weight *weight = run->call.weight;
+    return run->call.in.rows == 1 && weight->sum_blocks[1] > 0 &&
+           (weight->count == 1 || weight->sum_blocks[0] > 0);
+}
+
+static void run_strip(const struct run *run, int64_t strip, unsigned char *memory)
+{
+    const struct packed_weight *weight = run->call.weight;
+    const rotary_dtype dtype = weight->config.dtype;
+    const int64_t inner = weight->config.inner, column = strip * LAYER_VNNI_COLUMNS,
+                  columns = min_i64(LAYER_VNNI_COLUMNS, weight->config.columns - column),
+                  panel = column / weight->panel_columns,
+                  within = column % weight->panel_columns / LAYER_VNNI_COLUMNS;
+    struct matrix tile = matrix_of(memory, run->call.out.dtype, 1, columns);
+    tile.data = run->consume ? memory : matrix_block(run->call.out, 0, 1, column, columns).data;
+    const struct layer_row work = {.in = run->call.in.data,
+                                   .inner = inner,
+                                   .block = weight->sum_blocks[panel == weight->count - 1],
+                                   .columns = columns,
+                                   .panel = packed_weight_panel(weight, panel) +
+                                            within * matmul_strip_bytes(dtype, inner),
+                                   .bias = run->call.bias ? run->call.bias + column : NULL,
+                                   .relu = run->call.epilogue == MATMUL_EPILOGUE_RELU,
+                                   .out_type = run->call.out.dtype,
+                                   .out = tile.data};
+    run->matmul->kernels->multiply_row[dtype](&work);
+    store_tile(run, tile, 0, column);
+}
+
+/* A strip, or all of them for a consumer. */
+static void run_strips(void *argument, int64_t item, int worker)
+{
+    const struct run *run = argument;
+    const int64_t strips = divide_up(run->call.weight->config.columns, LAYER_VNNI_COLUMNS);
+    unsigned char *memory = matmul_workspace(run->matmul, worker);
+    for (int64_t strip = run->consume ? 0 : item; strip < (run->consume ? strips : item + 1); strip++)
+        run_strip(run, strip, memory);
+}
+
+/* ---- Several rows, by oneDNN. ---- */
 
 static int find_gemms(struct run *run)
 {
@@ -291,9 +320,12 @@ static rotary_status run_all(struct run *run, rotary_error *error)
                                  error);
     if (status != ROTARY_OK)
         return status;
-    const int64_t *blocks = run->call.weight->sum_blocks;
-    run->single = in.rows == 1 && blocks[1] > 0 && (run->call.weight->count == 1 || blocks[0] > 0);
-    int failure = run->single ? 0 : find_gemms(run);
+    if (is_single(run)) {
+        const int64_t strips = divide_up(out.columns, LAYER_VNNI_COLUMNS);
+        rotary_parallel_for(matmul->threads, run->consume ? 1 : strips, run_strips, run);
+        return ROTARY_OK;
+    }
+    int failure = find_gemms(run);
     if (failure == 0) {
         rotary_parallel_for(matmul->threads, run->blocks * run->parts, run_item, run);
         failure = run->status;

@@ -14,6 +14,7 @@
 /* For weights [inner, columns]: how many products are summed up before they are added to others; 0: our own
  * kernel for single rows cannot sum as oneDNN does. */
 struct sum_order {
+    rotary_dtype dtype;
     int64_t inner, columns, block;
 };
 enum { SUM_ORDERS = 64 }; /* that are remembered */
@@ -27,7 +28,6 @@ struct matmul {
     const struct layer_kernels *kernels;
     int threads;
     struct sum_orders *orders;
-    void (*multiply_row)(const struct layer_row *work); /* of kernels; NULL: oneDNN multiplies it */
     bool vnni; /* oneDNN has optimized code for bf16 in VNNI layout (kernel/layer/layer_kernels.h) */
     struct rotary_arena workspace; /* [threads][workspace_bytes]: contiguous or packed copies of operands */
     size_t workspace_bytes;
@@ -69,8 +69,15 @@ static inline size_t matmul_vnni_bytes(int64_t rows, int64_t columns, rotary_dty
     return matmul_bytes(round_up(rows, LAYER_VNNI_ROWS) * round_up(columns, LAYER_VNNI_COLUMNS), dtype);
 }
 
-/* The block of a panel of bf16 in VNNI layout, found at the first question. */
-int64_t matmul_sum_block(const struct matmul *matmul, int64_t inner, int64_t columns);
+/* The block of a panel of strips (struct layer_row), found at the first question. */
+int64_t matmul_sum_block(const struct matmul *matmul, rotary_dtype dtype, int64_t inner, int64_t columns);
+
+/* Bytes of a strip of LAYER_VNNI_COLUMNS columns. */
+static inline int64_t matmul_strip_bytes(rotary_dtype dtype, int64_t inner)
+{
+    const int64_t size = (int64_t)rotary_dtype_size(dtype), multiple = LAYER_VNNI_ROWS * 2 / size;
+    return round_up(inner, multiple) * LAYER_VNNI_COLUMNS * size;
+}
 
 /* Grows the workspace of each thread to at least `bytes`. */
 ROTARY_CHECKED rotary_status matmul_reserve_workspace(struct matmul *matmul, size_t bytes,

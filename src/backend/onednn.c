@@ -39,9 +39,10 @@ static dnnl_status_t layout_any(layout *l, const dnnl_dims_t dims, dnnl_data_typ
     return dnnl_memory_desc_create_with_tag(l, 2, dims, type, dnnl_format_tag_any);
 }
 
-static dnnl_status_t layout_vnni(layout *l, const dnnl_dims_t dims)
+static dnnl_status_t layout_strips(layout *l, const dnnl_dims_t dims, dnnl_data_type_t type)
 {
-    return dnnl_memory_desc_create_with_tag(l, 2, dims, dnnl_bf16, dnnl_BA16a64b2a);
+    return dnnl_memory_desc_create_with_tag(l, 2, dims, type,
+                                            type == dnnl_bf16 ? dnnl_BA16a64b2a : dnnl_BA16a64b);
 }
 
 static dnnl_status_t layout_copy(layout *l, const_dnnl_memory_desc_t from)
@@ -89,9 +90,10 @@ static dnnl_status_t layout_any(layout *l, const dnnl_dims_t dims, dnnl_data_typ
     return dnnl_memory_desc_init_by_tag(l, 2, dims, type, dnnl_format_tag_any);
 }
 
-static dnnl_status_t layout_vnni(layout *l, const dnnl_dims_t dims)
+static dnnl_status_t layout_strips(layout *l, const dnnl_dims_t dims, dnnl_data_type_t type)
 {
-    return dnnl_memory_desc_init_by_tag(l, 2, dims, dnnl_bf16, dnnl_BA16a64b2a);
+    return dnnl_memory_desc_init_by_tag(l, 2, dims, type,
+                                        type == dnnl_bf16 ? dnnl_BA16a64b2a : dnnl_BA16a64b);
 }
 
 static dnnl_status_t layout_copy(layout *l, const dnnl_memory_desc_t *from)
@@ -374,7 +376,7 @@ static dnnl_status_t gemm_layouts(struct gemm_layouts *l, const struct gemm_shap
     else if (status == dnnl_success && shape->weights_row == GEMM_WEIGHT_PANEL)
         status = layout_any(&l->operand[WEIGHTS], weights, type);
     else if (status == dnnl_success && shape->weights_row == GEMM_VNNI)
-        status = layout_vnni(&l->operand[WEIGHTS], weights);
+        status = layout_strips(&l->operand[WEIGHTS], weights, type);
     else if (status == dnnl_success)
         status = layout_strided(&l->operand[WEIGHTS], weights, type, weights_strides);
     l->made += status == dnnl_success;
@@ -587,6 +589,17 @@ void panel_plan_destroy(struct panel_plan *plan)
 size_t panel_plan_bytes(const struct panel_plan *plan)
 {
     return rotary_align(dnnl_memory_desc_get_size(layout_handle(&plan->layout)));
+}
+
+bool panel_plan_has_strips(const struct panel_plan *plan, const struct panel_shape *panel)
+{
+    layout strips;
+    if (layout_strips(&strips, (dnnl_dims_t){panel->inner, panel->columns}, type_of(panel->dtype)) !=
+        dnnl_success)
+        return false;
+    bool equal = dnnl_memory_desc_equal(layout_handle(&plan->layout), layout_handle(&strips)) != 0;
+    layout_free(&strips);
+    return equal;
 }
 
 int panel_create(struct panel **panel, const struct gemms *gemms, const struct panel_plan *plan, void *data)

@@ -24,8 +24,8 @@ enum { GEMM_WEIGHT_PANEL = 0, GEMM_VNNI = -1 };
 struct gemm_shape {
     int64_t rows, columns, inner;
     int64_t source_row, source_column; /* strides; one of them is 1 */
-    int64_t weights_row;               /* stride; GEMM_WEIGHT_PANEL: a panel; GEMM_VNNI: packed by pack_vnni
-                                          (layer_kernels.h) */
+    int64_t weights_row;               /* stride; GEMM_WEIGHT_PANEL: a panel; GEMM_VNNI: in the strips of
+                                          struct layer_row (layer_kernels.h), bf16 packed by pack_vnni */
     int64_t destination_row;           /* stride */
     int64_t type, destination_type;    /* rotary_dtype; type: of source and weights */
     int64_t bias;                      /* 1 or 0: whether there is one */
@@ -66,6 +66,8 @@ struct panel_shape {
 int panel_plan_create(struct panel_plan **plan, const struct gemms *gemms, const struct panel_shape *panel);
 void panel_plan_destroy(struct panel_plan *plan);
 size_t panel_plan_bytes(const struct panel_plan *plan);
+/* Whether the layout is that of GEMM_VNNI. */
+bool panel_plan_has_strips(const struct panel_plan *plan, const struct panel_shape *panel);
 /* data of panel_plan_bytes, zeroed, aligned to ROTARY_ALIGNMENT, is borrowed. */
 int panel_create(struct panel **panel, const struct gemms *gemms, const struct panel_plan *plan, void *data);
 void panel_destroy(struct panel *panel);

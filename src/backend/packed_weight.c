@@ -16,6 +16,23 @@ enum {
     MAX_ELEMENTS = 1 << 18,             /* a panel stays in the L2 cache */
 };
 
+static struct panel_shape shape_of(const struct packed_weight *weight, bool last)
+{
+    const struct packed_weight_config *config = &weight->config;
+    return (struct panel_shape){.dtype = config->dtype,
+                                .inner = config->inner,
+                                .columns = packed_weight_panel_columns(weight, last),
+                                .transposed = config->transposed,
+                                .source_row = config->transposed ? config->inner : config->columns};
+}
+
+/* Whether a full panel, or the last one, is in the strips of struct layer_row. */
+static bool has_strips(const struct packed_weight *weight, bool last)
+{
+    const struct panel_shape shape = shape_of(weight, last);
+    return weight->vnni || panel_plan_has_strips(weight->plans[last], &shape);
+}
+
 static int create_panels(struct packed_weight *weight, const struct gemms *gemms)
 {
     const struct packed_weight_config *config = &weight->config;
@@ -23,11 +40,7 @@ static int create_panels(struct packed_weight *weight, const struct gemms *gemms
     if (weight->vnni)
         weight->bytes = matmul_vnni_bytes(config->inner, weight->panel_columns, config->dtype);
     for (int last = 0; last < 2 && status == 0 && !weight->vnni; last++) {
-        const struct panel_shape shape = {.dtype = config->dtype,
-                                          .inner = config->inner,
-                                          .columns = packed_weight_panel_columns(weight, last),
-                                          .transposed = config->transposed,
-                                          .source_row = config->transposed ? config->inner : config->columns};
+        const struct panel_shape shape = shape_of(weight, last);
         status = panel_plan_create(&weight->plans[last], gemms, &shape);
         if (status == 0 && panel_plan_bytes(weight->plans[last]) > weight->bytes)
             weight->bytes = panel_plan_bytes(weight->plans[last]);
@@ -65,9 +78,10 @@ rotary_status packed_weight_create(struct packed_weight **weight, const struct m
         packed_weight_destroy(made);
         return gemm_fail(error, status, "creating a packed weight");
     }
-    for (int last = made->count == 1; last < 2 && made->vnni && matmul->multiply_row; last++)
-        made->sum_blocks[last] =
-            matmul_sum_block(matmul, config->inner, packed_weight_panel_columns(made, last));
+    for (int last = made->count == 1; last < 2 && matmul->kernels->multiply_row[config->dtype]; last++)
+        if (has_strips(made, last))
+            made->sum_blocks[last] = matmul_sum_block(matmul, config->dtype, config->inner,
+                                                      packed_weight_panel_columns(made, last));
     *weight = made;
     return ROTARY_OK;
 }

@@ -1,41 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How oneDNN adds up the products of a matmul of bf16: which version does it, and the shape, decide whether
+ * How oneDNN adds up the products of a matmul: which version does it, and the shape, decide whether
  * there is one sum, or sums of blocks of rows of the weight that are then added. It is found by trying, so
  * that our own kernel for single rows gives the same bits or is not used.
  */
 #include "backend/matmul_internal.h"
+#include "base/element.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct trial {
     const struct matmul *matmul;
+    rotary_dtype dtype;
     int64_t inner, columns;
-    uint16_t *in, *panel; /* [TRIED_ROWS, inner], and in VNNI layout */
-    float *wanted, *got;  /* [TRIED_ROWS, columns] */
+    void *in, *panel;    /* [TRIED_ROWS, inner], and in strips */
+    float *wanted, *got; /* [TRIED_ROWS, columns] */
 };
 
 enum { TRIED_ROWS = 2 };
 
-/* bf16 of both signs, of sizes that make another order another sum. */
-static void fill(uint16_t *values, int64_t count, uint32_t seed)
+/* Numbers of both signs, of sizes that make another order another sum. */
+static void fill(void *values, rotary_dtype dtype, int64_t count, uint32_t seed)
 {
     for (int64_t i = 0; i < count; i++) {
         seed = seed * 1664525u + 1013904223u;
-        values[i] = (uint16_t)((seed >> 31) << 15 | (0x3f00u + (seed >> 16) % 0x180u));
+        const uint32_t high = (seed >> 31) << 15 | (0x3f00u + (seed >> 16) % 0x180u);
+        if (dtype == ROTARY_BF16)
+            ((uint16_t *)values)[i] = (uint16_t)high;
+        else
+            ((uint32_t *)values)[i] = high << 16 | (seed >> 8 & 0xffffu);
     }
 }
 
 /* Rows of the weight behind the last are zero. */
 static void clear_padding(const struct trial *trial)
 {
-    int64_t padded = round_up(trial->inner, LAYER_VNNI_ROWS),
-            strips = divide_up(trial->columns, LAYER_VNNI_COLUMNS);
+    const size_t size = rotary_dtype_size(trial->dtype),
+                 bytes = (size_t)matmul_strip_bytes(trial->dtype, trial->inner);
+    const int64_t pair = trial->dtype == ROTARY_BF16 ? 2 : 1,
+                  padded = (int64_t)(bytes / size) / LAYER_VNNI_COLUMNS,
+                  strips = divide_up(trial->columns, LAYER_VNNI_COLUMNS);
     for (int64_t strip = 0; strip < strips; strip++)
         for (int64_t row = trial->inner; row < padded; row++)
             for (int64_t column = 0; column < LAYER_VNNI_COLUMNS; column++)
-                trial->panel[(strip * padded + row / 2 * 2) * LAYER_VNNI_COLUMNS + 2 * column + row % 2] = 0;
+                rotary_set_element(trial->panel,
+                                   (strip * padded + row / pair * pair) * LAYER_VNNI_COLUMNS + pair * column +
+                                       row % pair,
+                                   trial->dtype, 0.0f);
 }
 
 static bool run_onednn(const struct trial *trial)
@@ -47,7 +59,7 @@ static bool run_onednn(const struct trial *trial)
                                      .source_column = 1,
                                      .weights_row = GEMM_VNNI,
                                      .destination_row = trial->columns,
-                                     .type = ROTARY_BF16,
+                                     .type = trial->dtype,
                                      .destination_type = ROTARY_F32,
                                      .epilogue = GEMM_EPILOGUE_NONE};
     const struct gemm_operands operands = {
@@ -61,14 +73,15 @@ static bool run_onednn(const struct trial *trial)
 static bool is_alike(const struct trial *trial, int64_t block)
 {
     for (int64_t row = 0; row < TRIED_ROWS; row++) {
-        const struct layer_row work = {.in = trial->in + row * trial->inner,
+        const struct layer_row work = {.in = (const char *)trial->in +
+                                             (size_t)(row * trial->inner) * rotary_dtype_size(trial->dtype),
                                        .inner = trial->inner,
                                        .block = block,
                                        .columns = trial->columns,
                                        .panel = trial->panel,
                                        .out_type = ROTARY_F32,
                                        .out = trial->got + row * trial->columns};
-        trial->matmul->multiply_row(&work);
+        trial->matmul->kernels->multiply_row[trial->dtype](&work);
     }
     return memcmp(trial->got, trial->wanted, (size_t)(TRIED_ROWS * trial->columns) * sizeof *trial->got) == 0;
 }
@@ -78,7 +91,7 @@ static bool is_always_alike(const struct trial *trial, int64_t block)
 {
     enum { COMPARED = 512 };
     for (int64_t compared = 0; compared < COMPARED; compared += TRIED_ROWS * trial->columns) {
-        fill(trial->in, TRIED_ROWS * trial->inner, (uint32_t)compared);
+        fill(trial->in, trial->dtype, TRIED_ROWS * trial->inner, (uint32_t)compared);
         if (!run_onednn(trial) || !is_alike(trial, block))
             return false;
     }
@@ -99,27 +112,30 @@ static int64_t find_block(const struct trial *trial)
     return 0;
 }
 
-int64_t matmul_sum_block(const struct matmul *matmul, int64_t inner, int64_t columns)
+int64_t matmul_sum_block(const struct matmul *matmul, rotary_dtype dtype, int64_t inner, int64_t columns)
 {
     struct sum_orders *orders = matmul->orders;
     for (int i = 0; i < orders->count; i++)
-        if (orders->known[i].inner == inner && orders->known[i].columns == columns)
+        if (orders->known[i].dtype == dtype && orders->known[i].inner == inner &&
+            orders->known[i].columns == columns)
             return orders->known[i].block;
-    int64_t elements = round_up(inner, LAYER_VNNI_ROWS) * round_up(columns, LAYER_VNNI_COLUMNS);
+    const size_t size = rotary_dtype_size(dtype),
+                 bytes = (size_t)(divide_up(columns, LAYER_VNNI_COLUMNS) * matmul_strip_bytes(dtype, inner));
     struct trial trial = {.matmul = matmul,
+                          .dtype = dtype,
                           .inner = inner,
                           .columns = columns,
-                          .in = calloc((size_t)(TRIED_ROWS * inner), sizeof(uint16_t)),
-                          .panel = aligned_alloc(64, rotary_align((size_t)elements * sizeof(uint16_t))),
+                          .in = calloc((size_t)(TRIED_ROWS * inner), size),
+                          .panel = aligned_alloc(64, rotary_align(bytes)),
                           .wanted = calloc((size_t)(TRIED_ROWS * columns), sizeof(float)),
                           .got = calloc((size_t)(TRIED_ROWS * columns), sizeof(float))};
     if (trial.panel) {
-        fill(trial.panel, elements, 2);
+        fill(trial.panel, dtype, (int64_t)(bytes / size), 2);
         clear_padding(&trial);
     }
     int64_t block = find_block(&trial);
     if (orders->count < SUM_ORDERS)
-        orders->known[orders->count++] = (struct sum_order){inner, columns, block};
+        orders->known[orders->count++] = (struct sum_order){dtype, inner, columns, block};
     free(trial.in);
     free(trial.panel);
     free(trial.wanted);

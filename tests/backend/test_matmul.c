@@ -317,12 +317,13 @@ int main(int count, char **arguments)
                             (enum matmul_epilogue)(variant / 4));
             test_matmul(&backend, all[i], true, true, ROTARY_F32, MATMUL_EPILOGUE_NONE);
             test_gradient(&backend, all[i]);
-            if (precision == PRECISION_BF16) { /* of f32, oneDNN's kernels for AVX2 sum up a row otherwise */
-                test_single_row(&backend, all[i], ROTARY_BF16);
+            /* Of f32, oneDNN's kernels for AVX2 sum up a row otherwise. */
+            if (precision == PRECISION_BF16 || cpu_of(&backend)->kernels->multiply_row[ROTARY_F32]) {
+                test_single_row(&backend, all[i], backend.storage);
                 test_single_row(&backend, all[i], ROTARY_F32);
             }
         }
-        if (precision == PRECISION_BF16)
+        if (precision == PRECISION_BF16 || cpu_of(&backend)->kernels->multiply_row[ROTARY_F32])
             test_single_row(&backend, (struct sizes){1, 3000, 1100, 0}, ROTARY_F32);
         test_gradient(&backend, (struct sizes){5000, 40, 300, 0});
         test_gradient(&backend, (struct sizes){600, 530, 50, 4});

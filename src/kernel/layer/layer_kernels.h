@@ -108,13 +108,14 @@ struct layer_adam {
 /* pack_vnni pads rows and columns to multiples of these. */
 enum { LAYER_VNNI_ROWS = 32, LAYER_VNNI_COLUMNS = 64 };
 
-/* out[columns] = epilogue(in panel + bias): a row of bf16 and a panel in VNNI layout (pack_vnni). Sums are in
- * f32: of `block` products, one pair of rows of the panel after another, which are then added. */
+/* out[columns] = epilogue(in panel + bias): a row of bf16 and a panel in VNNI layout (pack_vnni), or a row of
+ * f32 and a panel of strips likewise, but of single rows. Sums are in f32: of `block` products, one row, or
+ * pair of rows, of the panel after another, which are then added. */
 struct layer_row {
-    const uint16_t *in; /* [inner] */
+    const void *in; /* [inner] */
     int64_t inner, columns;
     int64_t block; /* even */
-    const uint16_t *panel;
+    const void *panel;
     const float *bias; /* NULL: none */
     bool relu;
     rotary_dtype out_type; /* ROTARY_F32 or ROTARY_BF16 */
@@ -198,8 +199,8 @@ struct layer_kernels {
     void (*copy_nontemporal)(void *to, int64_t to_stride, const void *from, int64_t rows, int64_t row_bytes);
     /* NULL but for AVX-512: oneDNN is faster. */
     void (*add_product)(const struct layer_product *work);
-    /* NULL but for AVX-512 with BF16. */
-    void (*multiply_row)(const struct layer_row *work);
+    /* By the type of the row and the panel. NULL but for f32 on AVX-512, and bf16 on AVX-512 with BF16. */
+    void (*multiply_row[ROTARY_BF16 + 1])(const struct layer_row *work);
     void (*adam)(const struct layer_adam *work);
     double (*sum_of_squares)(const float *in, int64_t count);
 };

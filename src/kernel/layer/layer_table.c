@@ -29,9 +29,10 @@ const struct layer_kernels ROTARY_KERNEL(layer_kernels) = {
     .copy_nontemporal = ROTARY_KERNEL(layer_copy_nontemporal),
 #if LANES == 16
     .add_product = ROTARY_KERNEL(layer_add_product),
+    .multiply_row[ROTARY_F32] = ROTARY_KERNEL(layer_multiply_row_f32),
 #endif
 #if defined(__AVX512BF16__)
-    .multiply_row = ROTARY_KERNEL(layer_multiply_row),
+    .multiply_row[ROTARY_BF16] = ROTARY_KERNEL(layer_multiply_row_bf16),
 #endif
     .adam = ROTARY_KERNEL(layer_adam),
     .sum_of_squares = ROTARY_KERNEL(layer_sum_of_squares),

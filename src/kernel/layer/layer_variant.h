@@ -44,7 +44,8 @@ void ROTARY_KERNEL(layer_pack_vnni)(uint16_t *out, const uint16_t *in, int64_t i
 void ROTARY_KERNEL(layer_copy_nontemporal)(void *to, int64_t to_stride, const void *from, int64_t rows,
                                            int64_t row_bytes);
 void ROTARY_KERNEL(layer_add_product)(const struct layer_product *work);
-void ROTARY_KERNEL(layer_multiply_row)(const struct layer_row *work);
+void ROTARY_KERNEL(layer_multiply_row_f32)(const struct layer_row *work);
+void ROTARY_KERNEL(layer_multiply_row_bf16)(const struct layer_row *work);
 void ROTARY_KERNEL(layer_adam)(const struct layer_adam *work);
 double ROTARY_KERNEL(layer_sum_of_squares)(const float *in, int64_t count);
 
