@@ -73,7 +73,9 @@ for second in TERM INT; do
     # shellcheck disable=SC2086
     "$rotary" train index $endless --out twice-$second --set gradient_accumulation_steps=100000 --steps 2 >out 2>err &
     process=$!
-    wait_for 'hidden_size' twice-$second/config.json || complain "a run does not begin"
+    # The file of metrics is opened last before the first step, which the pause lets begin.
+    until [ -e twice-$second/metrics.jsonl ] || ! kill -0 $process 2>/dev/null; do sleep 0.1; done
+    sleep 0.5
     kill -TERM $process
     sleep 0.3
     before=$(date +%s)
