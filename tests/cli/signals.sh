@@ -8,16 +8,16 @@ begin() {
     shift
     "$rotary" "$@" >out 2>err &
     process=$!
-    wait_for '"step":4,' "$metrics"
+    wait_for grep -q '"step":4,' "$metrics"
 }
 
-# wait_for TEXT FILE: until the file has the text, for half a minute at most.
+# wait_for COMMAND...: until it succeeds, for half a minute at most.
 wait_for() {
     tries=0
-    until grep -q "$1" "$2" 2>/dev/null; do
+    until "$@" >/dev/null 2>&1; do
         tries=$((tries + 1))
-        [ $tries -lt 300 ] || return 1
-        sleep 0.1
+        [ $tries -lt 600 ] || return 1
+        sleep 0.05
     done
 }
 
@@ -59,7 +59,7 @@ grep -q '^rotary: stopped in run 1 of 2 and saved in broken; the same command re
 # Of runs side by side all are saved.
 # shellcheck disable=SC2086
 begin beside/rope-1/metrics.jsonl compare index $endless --runs 1 --jobs 2 --threads 2 --out beside
-wait_for . beside/roper-1/metrics.jsonl || complain "two jobs do not train two runs"
+wait_for grep -q . beside/roper-1/metrics.jsonl || complain "two jobs do not train two runs"
 kill -TERM $process
 ends 143 "two jobs interrupted by SIGTERM"
 grep -q '^rotary: stopped with 0 of 2 runs done, all saved in beside; the same command resumes them$' err ||
@@ -74,7 +74,7 @@ for second in TERM INT; do
     "$rotary" train index $endless --out twice-$second --set gradient_accumulation_steps=100000 --steps 2 >out 2>err &
     process=$!
     # The file of metrics is opened last before the first step, which the pause lets begin.
-    until [ -e twice-$second/metrics.jsonl ] || ! kill -0 $process 2>/dev/null; do sleep 0.1; done
+    wait_for test -e twice-$second/metrics.jsonl || complain "a run does not begin"
     sleep 0.5
     kill -TERM $process
     sleep 0.3
@@ -94,7 +94,7 @@ trap - HUP
 kill -HUP $process
 sleep 0.2
 step=$(sed -n '$s/{"step":\([0-9]*\),.*/\1/p' ignored/metrics.jsonl)
-wait_for "\"step\":$((${step:-0} + 3))," ignored/metrics.jsonl || complain "SIGHUP stops a program that ignores it"
+wait_for grep -q "\"step\":$((${step:-0} + 3))," ignored/metrics.jsonl || complain "SIGHUP stops a program that ignores it"
 kill -TERM $process
 ends 143 "a run that ignored SIGHUP"
 
@@ -106,21 +106,20 @@ sleep 0.5
 kill -TERM $process
 ends 143 "a benchmark, by SIGTERM"
 # So is tokenising; what is done of it stays.
+has_partial() {
+    ls text/*.partial >/dev/null 2>&1
+}
 mkdir text
 yes 'The man saw a small dog near the river, and the woman read a book.' | head -c 60000000 >text/train.txt
 corpus="--set masked_data=text --set masked_boundary=line --set masked_validation= --set sequence_length=32"
 # shellcheck disable=SC2086
 "$rotary" train masked $corpus --out words --threads 1 >out 2>err &
 process=$!
-tries=0
-until ls text/*.partial >/dev/null 2>&1 || [ $tries -ge 600 ]; do
-    tries=$((tries + 1))
-    sleep 0.05
-done
+wait_for has_partial
 kill -INT $process
 ends 130 "tokenising that is interrupted"
 grep -q '^rotary: tokenising text/train.txt was interrupted$' err || complain "interrupted tokenising does not say so"
-ls text/*.partial >/dev/null 2>&1 || complain "nothing is left of interrupted tokenising"
+has_partial || complain "nothing is left of interrupted tokenising"
 [ ! -e words ] || complain "interrupted tokenising leaves a run"
 
 finish
