@@ -128,11 +128,11 @@ struct matrix matmul_contiguous(struct matrix m, int64_t rows, void *memory)
 struct run {
     struct matmul *matmul;
     struct backend_matmul call;
-    const struct gemm *gemms[2][2]; /* [last block of rows][last panel] */
-    int64_t blocks, block_rows;
-    int64_t parts;            /* of the panels, each an item of a block of rows */
-    bool nontemporal;         /* results are stored past the caches */
-    matmul_consumer *consume; /* instead of storing them; NULL: they are stored */
+    const struct gemm *gemms[2][2];          /* [last block of rows][last panel] */
+    int64_t blocks, block_rows, fewest_rows; /* of a GEMM: matmul_fewest_rows */
+    int64_t parts;                           /* of the panels, each an item of a block of rows */
+    bool nontemporal;                        /* results are stored past the caches */
+    matmul_consumer *consume;                /* instead of storing them; NULL: they are stored */
     void *context;
     _Atomic int status;
 };
@@ -144,11 +144,10 @@ static int64_t choose_block_rows(int64_t rows, int64_t inner)
     return min_i64(fit, round_up(divide_up(rows, MIN_BLOCKS), ROWS_MULTIPLE));
 }
 
-/* Rows of the GEMM of the last block. oneDNN sums one row of bf16 in another order than several: a second
- * one, of zeros, makes a row's result the same whatever is beside it. */
-static int64_t last_block_rows(int64_t rows, rotary_dtype dtype)
+/* Rows of the GEMM of the last block, of which `rows` are wanted. */
+static int64_t last_block_rows(const struct run *run, int64_t rows)
 {
-    return rows == 1 && dtype == ROTARY_BF16 ? 2 : matmul_planned_rows(rows);
+    return max_i64(run->fewest_rows, matmul_planned_rows(rows));
 }
 
 /* Shows a tile to its consumer, or copies it to the output unless it was computed there. */
@@ -222,7 +221,7 @@ static void run_item(void *argument, int64_t item, int worker)
     int64_t block = item / run->parts, part = item % run->parts, row = block * run->block_rows,
             rows = min_i64(run->block_rows, run->call.in.rows - row);
     unsigned char *memory = matmul_workspace(run->matmul, worker);
-    int64_t planned = block == run->blocks - 1 ? last_block_rows(rows, run->call.in.dtype) : rows;
+    int64_t planned = block == run->blocks - 1 ? last_block_rows(run, rows) : rows;
     struct matrix in = matmul_contiguous(matrix_rows(run->call.in, row, rows), planned, memory);
     memory +=
         matmul_bytes(round_up(run->block_rows, ROWS_MULTIPLE) * run->call.in.columns, run->call.in.dtype);
@@ -236,8 +235,8 @@ static void run_item(void *argument, int64_t item, int worker)
 static bool is_single(const struct run *run)
 {
     const struct packed_weight *weight = run->call.weight;
-    return run->call.in.rows == 1 && weight->sum_blocks[1] > 0 &&
-           (weight->count == 1 || weight->sum_blocks[0] > 0);
+    return run->call.in.rows == 1 && weight->orders[1].block > 0 &&
+           (weight->count == 1 || weight->orders[0].block > 0);
 }
 
 static void run_strip(const struct run *run, int64_t strip, unsigned char *memory)
@@ -252,7 +251,7 @@ static void run_strip(const struct run *run, int64_t strip, unsigned char *memor
     tile.data = run->consume ? memory : matrix_block(run->call.out, 0, 1, column, columns).data;
     const struct layer_row work = {.in = run->call.in.data,
                                    .inner = inner,
-                                   .block = weight->sum_blocks[panel == weight->count - 1],
+                                   .order = weight->orders[panel == weight->count - 1],
                                    .columns = columns,
                                    .panel = packed_weight_panel(weight, panel) +
                                             within * matmul_strip_bytes(dtype, inner),
@@ -286,8 +285,7 @@ static int find_gemms(struct run *run)
         int64_t inner = run->call.weight->config.inner,
                 columns = packed_weight_panel_columns(run->call.weight, last_panel);
         struct gemm_shape shape = {
-            .rows = last_block ? last_block_rows(run->call.in.rows - (run->blocks - 1) * run->block_rows,
-                                                 run->call.in.dtype)
+            .rows = last_block ? last_block_rows(run, run->call.in.rows - (run->blocks - 1) * run->block_rows)
                                : run->block_rows,
             .columns = columns,
             .inner = inner,
@@ -309,6 +307,8 @@ static rotary_status run_all(struct run *run, rotary_error *error)
 {
     struct matmul *matmul = run->matmul;
     struct matrix in = run->call.in, out = run->call.out;
+    run->fewest_rows = matmul_fewest_rows(in.dtype, packed_weight_panel_columns(run->call.weight, true));
+    run->block_rows = max_i64(run->block_rows, run->fewest_rows);
     int64_t rows = round_up(run->block_rows, ROWS_MULTIPLE); /* at most, of a GEMM */
     run->blocks = divide_up(in.rows, run->block_rows);
     /* A consumer is shown the tiles of the same rows by one thread. */

@@ -11,11 +11,12 @@
 #include "base/integer.h"
 #include "kernel/layer/layer_kernels.h"
 
-/* For weights [inner, columns]: how many products are summed up before they are added to others; 0: our own
- * kernel for single rows cannot sum as oneDNN does. */
+/* How oneDNN sums up the products with weights [inner, columns]; a block of 0: not as our own kernel for
+ * single rows can. */
 struct sum_order {
     rotary_dtype dtype;
-    int64_t inner, columns, block;
+    int64_t inner, columns;
+    struct layer_sum_order order;
 };
 enum { SUM_ORDERS = 64 }; /* that are remembered */
 struct sum_orders {
@@ -40,9 +41,9 @@ struct packed_weight {
     struct rotary_arena data; /* [count][bytes] */
     size_t bytes;             /* of a panel */
     int count;
-    int64_t sum_blocks[2];       /* of a full panel; of the last panel: matmul_sum_block; 0: not used */
-    bool vnni;                   /* packed by pack_vnni, without plans and panels; else by oneDNN */
-    struct panel_plan *plans[2]; /* of a full panel; of the last panel */
+    struct layer_sum_order orders[2]; /* of a full panel; of the last panel: matmul_sum_order */
+    bool vnni;                        /* packed by pack_vnni, without plans and panels; else by oneDNN */
+    struct panel_plan *plans[2];      /* of a full panel; of the last panel */
     struct panel **panels;
 };
 
@@ -69,8 +70,20 @@ static inline size_t matmul_vnni_bytes(int64_t rows, int64_t columns, rotary_dty
     return matmul_bytes(round_up(rows, LAYER_VNNI_ROWS) * round_up(columns, LAYER_VNNI_COLUMNS), dtype);
 }
 
-/* The block of a panel of strips (struct layer_row), found at the first question. */
-int64_t matmul_sum_block(const struct matmul *matmul, rotary_dtype dtype, int64_t inner, int64_t columns);
+/* That of a panel of strips (struct layer_row), found at the first question. */
+struct layer_sum_order matmul_sum_order(const struct matmul *matmul, rotary_dtype dtype, int64_t inner,
+                                        int64_t columns);
+
+/* oneDNN sums up few rows of bf16 in another order than many: one row, and what has at most
+ * GEMM_WITHOUT_TILES elements where it else uses AMX. A GEMM of at least so many rows, of zeros at the end,
+ * makes a row's result the same whatever is beside it. */
+static inline int64_t matmul_fewest_rows(rotary_dtype dtype, int64_t columns)
+{
+    enum { GEMM_WITHOUT_TILES = 256 };
+    if (dtype != ROTARY_BF16)
+        return 1;
+    return gemm_bf16_isa() == ROTARY_ISA_AMX ? max_i64(2, GEMM_WITHOUT_TILES / columns + 1) : 2;
+}
 
 /* Bytes of a strip of LAYER_VNNI_COLUMNS columns. */
 static inline int64_t matmul_strip_bytes(rotary_dtype dtype, int64_t inner)

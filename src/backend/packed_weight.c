@@ -80,8 +80,8 @@ rotary_status packed_weight_create(struct packed_weight **weight, const struct m
     }
     for (int last = made->count == 1; last < 2 && matmul->kernels->multiply_row[config->dtype]; last++)
         if (has_strips(made, last))
-            made->sum_blocks[last] = matmul_sum_block(matmul, config->dtype, config->inner,
-                                                      packed_weight_panel_columns(made, last));
+            made->orders[last] = matmul_sum_order(matmul, config->dtype, config->inner,
+                                                  packed_weight_panel_columns(made, last));
     *weight = made;
     return ROTARY_OK;
 }

@@ -265,14 +265,15 @@ static void test_planned(const char *isa)
  * the prompts beside it. */
 static void test_single_row(struct backend *backend, struct sizes sizes, rotary_dtype out_type)
 {
-    enum { ROWS = 5 };
+    enum { ROWS = 40 };
+    static const int64_t counts[] = {2, 3, 5, ROWS};
     rotary_error error;
     struct matrix in = random_matrix(7, backend->storage, ROWS, sizes.inner, sizes.inner + sizes.padding),
                   source = random_matrix(8, ROTARY_F32, 1, sizes.inner * sizes.columns,
                                          sizes.inner * sizes.columns),
                   bias = random_matrix(9, ROTARY_F32, 1, sizes.columns, sizes.columns),
                   all = random_matrix(10, out_type, ROWS, sizes.columns, sizes.columns),
-                  one = random_matrix(11, out_type, 1, sizes.columns, sizes.columns);
+                  alone = random_matrix(11, out_type, ROWS, sizes.columns, sizes.columns);
     struct packed_weight *weight = NULL;
     const struct packed_weight_config config = {
         .dtype = backend->storage, .inner = sizes.inner, .columns = sizes.columns};
@@ -280,17 +281,21 @@ static void test_single_row(struct backend *backend, struct sizes sizes, rotary_
     CHECK_INT(operations->packed_weight_create(backend, &weight, &config, &error), ROTARY_OK);
     const struct backend_pack_weight pack = {.weight = weight, .source = source.data};
     CHECK_INT(operations->pack_weight(backend, &pack, &error), ROTARY_OK);
-    struct backend_matmul call = {
-        .out = all, .in = in, .weight = weight, .bias = bias.data, .epilogue = MATMUL_EPILOGUE_RELU};
-    CHECK_INT(operations->matmul(backend, &call, &error), ROTARY_OK);
+    struct backend_matmul call = {.weight = weight, .bias = bias.data, .epilogue = MATMUL_EPILOGUE_RELU};
     check_about("a row of %lld x %lld, %s", (long long)sizes.inner, (long long)sizes.columns,
                 rotary_isa_name(backend->isa));
     for (int64_t row = 0; row < ROWS; row++) {
         call.in = matrix_rows(in, row, 1);
-        call.out = one;
+        call.out = matrix_rows(alone, row, 1);
         CHECK_INT(operations->matmul(backend, &call, &error), ROTARY_OK);
-        for (int64_t column = 0; column < sizes.columns; column++)
-            CHECK(element(one, 0, column) == element(all, row, column));
+    }
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        call.in = matrix_rows(in, 0, counts[i]);
+        call.out = matrix_rows(all, 0, counts[i]);
+        CHECK_INT(operations->matmul(backend, &call, &error), ROTARY_OK);
+        for (int64_t row = 0; row < counts[i]; row++)
+            for (int64_t column = 0; column < sizes.columns; column++)
+                CHECK(element(alone, row, column) == element(all, row, column));
     }
     check_about("%s", "");
     operations->packed_weight_destroy(backend, weight);
@@ -298,15 +303,15 @@ static void test_single_row(struct backend *backend, struct sizes sizes, rotary_
     free(source.data);
     free(bias.data);
     free(all.data);
-    free(one.data);
+    free(alone.data);
 }
 
 int main(int count, char **arguments)
 {
     const char *isa = count > 1 ? arguments[1] : "auto";
-    const struct sizes all[] = {{1, 1, 1, 0},      {1, 128, 128, 0},  {7, 5, 3, 2},
-                                {300, 41, 97, 8},  {40, 97, 41, 0},   {256, 128, 512, 0},
-                                {515, 33, 600, 8}, {130, 700, 65, 0}, {64, 2048, 130, 0}};
+    const struct sizes all[] = {{1, 1, 1, 0},       {1, 128, 128, 0},   {7, 5, 3, 2},      {300, 41, 97, 8},
+                                {40, 97, 41, 0},    {256, 128, 512, 0}, {515, 33, 600, 8}, {130, 700, 65, 0},
+                                {64, 2048, 130, 0}, {70, 300, 3, 0}};
     for (int precision = PRECISION_F32; precision <= PRECISION_BF16; precision++) {
         struct backend backend = make(isa, (enum precision)precision, 2);
         if (backend.threads == 0)

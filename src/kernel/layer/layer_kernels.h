@@ -108,13 +108,19 @@ struct layer_adam {
 /* pack_vnni pads rows and columns to multiples of these. */
 enum { LAYER_VNNI_ROWS = 32, LAYER_VNNI_COLUMNS = 64 };
 
+/* The order in which the products of a row and a column are summed up in f32: those of a block of rows of the
+ * panel, one row or, of bf16, pair of rows after another; then the sums of the blocks. */
+struct layer_sum_order {
+    int64_t block; /* even */
+    bool apart;    /* a block has a sum of its even and one of its odd rows, as in an instruction of AMX */
+};
+
 /* out[columns] = epilogue(in panel + bias): a row of bf16 and a panel in VNNI layout (pack_vnni), or a row of
- * f32 and a panel of strips likewise, but of single rows. Sums are in f32: of `block` products, one row, or
- * pair of rows, of the panel after another, which are then added. */
+ * f32 and a panel of strips likewise, but of single rows. */
 struct layer_row {
     const void *in; /* [inner] */
     int64_t inner, columns;
-    int64_t block; /* even */
+    struct layer_sum_order order;
     const void *panel;
     const float *bias; /* NULL: none */
     bool relu;

@@ -33,12 +33,24 @@ INLINE vfloat add_product(rotary_dtype dtype, vint weights, vint factor, vfloat 
     return v_fma((vfloat)weights, (vfloat)factor, sum);
 }
 
-INLINE void add_step(rotary_dtype dtype, vfloat sums[VECTORS], int32_t value, const char *weights)
+/* The sums of a strip; `odd`, of the odd rows, where these are summed up apart (struct layer_sum_order). */
+struct strip_sums {
+    vfloat all[VECTORS], odd[VECTORS];
+};
+
+INLINE void add_step(rotary_dtype dtype, bool apart, struct strip_sums *sums, int32_t value,
+                     const char *weights)
 {
+    /* The first of a pair of bf16 is the low half of 32 bits; each is the high half of an f32. */
+    const vint factor = (vint){0} + value, high = (vint){0} + (int32_t)0xffff0000;
     for (int i = 0; i < VECTORS; i++) {
         vint vector;
         memcpy(&vector, weights + i * (int)sizeof vector, sizeof vector);
-        sums[i] = add_product(dtype, vector, (vint){0} + value, sums[i]);
+        if (apart) {
+            sums->all[i] = v_fma((vfloat)(vector << 16), (vfloat)(factor << 16), sums->all[i]);
+            sums->odd[i] = v_fma((vfloat)(vector & high), (vfloat)(factor & high), sums->odd[i]);
+        } else
+            sums->all[i] = add_product(dtype, vector, factor, sums->all[i]);
         __builtin_prefetch(weights + i * (int)sizeof vector + PREFETCH_STEPS * STEP_BYTES);
     }
 }
@@ -57,52 +69,58 @@ static void store_strip(const struct layer_row *work, int64_t column, const vflo
 }
 
 /* The sums of the products of rows begin ... end - 1 of a strip. */
-INLINE void sum_block(const struct layer_row *work, rotary_dtype dtype, const char *strip, int64_t begin,
-                      int64_t end, vfloat sums[VECTORS])
+INLINE struct strip_sums sum_block(const struct layer_row *work, rotary_dtype dtype, bool apart,
+                                   const char *strip, int64_t begin, int64_t end)
 {
     const int64_t values = values_of_step(dtype);
     const char *in = (const char *)work->in + begin / values * (int64_t)sizeof(int32_t),
                *weights = strip + begin / values * STEP_BYTES;
+    struct strip_sums sums = {0};
     int32_t value = 0;
-    for (int i = 0; i < VECTORS; i++)
-        sums[i] = (vfloat){0};
     for (; begin + values <= end; begin += values, in += sizeof value, weights += STEP_BYTES) {
         memcpy(&value, in, sizeof value);
-        add_step(dtype, sums, value, weights);
+        add_step(dtype, apart, &sums, value, weights);
     }
     /* The last of an odd number of elements has a zero beside it. */
     if (begin < end) {
         uint16_t last;
         memcpy(&last, in, sizeof last);
-        add_step(dtype, sums, last, weights);
+        add_step(dtype, apart, &sums, last, weights);
     }
+    for (int i = 0; i < VECTORS && apart; i++)
+        sums.all[i] = sums.all[i] + sums.odd[i];
+    return sums;
 }
 
-INLINE void multiply_row(const struct layer_row *work, rotary_dtype dtype)
+INLINE void multiply_row(const struct layer_row *work, rotary_dtype dtype, bool apart)
 {
+    const int64_t block = work->order.block;
     const int64_t steps = round_up(divide_up(work->inner, values_of_step(dtype)), MULTIPLE_STEPS);
     for (int64_t column = 0; column < work->columns; column += STRIP) {
         const char *strip = (const char *)work->panel + column / STRIP * steps * STEP_BYTES;
-        vfloat sums[VECTORS], next[VECTORS];
-        sum_block(work, dtype, strip, 0, min_i64(work->block, work->inner), sums);
-        for (int64_t row = work->block; row < work->inner; row += work->block) {
-            sum_block(work, dtype, strip, row, min_i64(row + work->block, work->inner), next);
+        struct strip_sums sums = sum_block(work, dtype, apart, strip, 0, min_i64(block, work->inner));
+        for (int64_t row = block; row < work->inner; row += block) {
+            const struct strip_sums next =
+                sum_block(work, dtype, apart, strip, row, min_i64(row + block, work->inner));
             for (int i = 0; i < VECTORS; i++)
-                sums[i] = sums[i] + next[i];
+                sums.all[i] = sums.all[i] + next.all[i];
         }
-        store_strip(work, column, sums);
+        store_strip(work, column, sums.all);
     }
 }
 
 void ROTARY_KERNEL(layer_multiply_row_f32)(const struct layer_row *work)
 {
-    multiply_row(work, ROTARY_F32);
+    multiply_row(work, ROTARY_F32, false);
 }
 
 #if defined(__AVX512BF16__)
 void ROTARY_KERNEL(layer_multiply_row_bf16)(const struct layer_row *work)
 {
-    multiply_row(work, ROTARY_BF16);
+    if (work->order.apart)
+        multiply_row(work, ROTARY_BF16, true);
+    else
+        multiply_row(work, ROTARY_BF16, false);
 }
 #endif
 #endif
