@@ -70,8 +70,7 @@ static rotary_status plan(const struct invocation *invocation, struct compare_pl
 {
     const struct compare_options *options = invocation->options;
     struct plan_request request = {.task = invocation->operands.items[0],
-                                   .preset = options->configuration.preset ? options->configuration.preset
-                                                                           : PLAN_PRESET,
+                                   .preset = options->configuration.preset,
                                    .steps = options->steps,
                                    .assignments = &options->configuration.assignments,
                                    .common = &invocation->common,
@@ -211,7 +210,8 @@ const struct command command_compare = {
         "TASK is {tasks}. Runs of one seed have the same data and the same initial "
         "weights. Prints a table of the results and the paired differences, and writes report.html. The same "
         "command resumes a comparison that was stopped, and may add seeds, arms or steps. Without "
-        "--positions and --vary, --runs and --seeds, it has the arms and seeds of its folder. Runs trained "
+        "--positions and --vary, --runs and --seeds, it has the arms and seeds of its folder, and without "
+        "--preset its configuration. Runs trained "
         "beforehand in DIR/ARM-SEED are taken over. With --evaluate-lengths the finished runs are scored at "
         "these lengths too, once: reports then show them.",
     .example = "rotary compare prefix --positions rope,roper --runs 5\n"

@@ -267,7 +267,7 @@ static rotary_status make_seeds(struct comparison_design *design, const struct d
         return no_memory_for_seeds(error);
     if (options->seeds)
         return read_seeds(design, options->seeds, error);
-    int runs = strcmp(request->preset, "quick") == 0 ? RUNS_QUICK : RUNS_OTHER;
+    int runs = !request->preset || strcmp(request->preset, PLAN_PRESET) == 0 ? RUNS_QUICK : RUNS_OTHER;
     if (options->runs.given)
         runs = (int)options->runs.value;
     if (options->until.given)
@@ -322,10 +322,16 @@ rotary_status design_create(struct comparison_design *design, const struct desig
 {
     *design = (struct comparison_design){0};
     struct comparison_file file = {0};
+    struct plan_request based = *request;
+    struct run_config recorded;
     rotary_status status =
         comparison_file_exists(folder) ? comparison_file_read(&file, folder, error) : ROTARY_OK;
+    if (status == ROTARY_OK && file.object && !request->preset) {
+        status = run_config_from_json(&recorded, json_object_get(file.object, "config"), folder, error);
+        based.base = &recorded;
+    }
     if (status == ROTARY_OK)
-        status = make_design(design, options, request, &file, error);
+        status = make_design(design, options, &based, &file, error);
     comparison_file_free(&file);
     if (status != ROTARY_OK)
         design_free(design);

@@ -72,6 +72,17 @@ grep -q "seeds find" err && complain "the power of exact match where the loss de
     grep -q ", 2 seeds find a difference" err || complain "the power of other seeds than the folder's"
 }
 
+# Without a preset, and without what its configuration has already, but not with something else.
+fingerprint recalled | grep -v report.html >kept
+does 0 compare prefix --out recalled
+fingerprint recalled | grep -v report.html | cmp -s - kept || complain "a comparison called by its folder alone changes it"
+does 0 compare prefix --steps 3 --out recalled
+"$json_get" value_fraction <recalled/roper-1/config.json | grep -qx 0.5 || complain "the runs have another value_fraction"
+"$json_get" config.steps <recalled/compare.json | grep -qx 3 || complain "the folder's comparison has no more steps"
+refuses 1 value_fraction compare prefix --set value_fraction=0.25 --out recalled
+refuses 1 "sequence_length is 64 in recalled" compare prefix --preset quick --out recalled
+refuses 2 "the configuration has task prefix, wanted index" compare index --out recalled
+
 # Other lengths: each finished run is scored once, and again when it has other steps.
 # shellcheck disable=SC2086
 {
