@@ -317,6 +317,19 @@ static rotary_status make_design(struct comparison_design *design, const struct 
     return status == ROTARY_OK ? check_design(design, &options->vary, request, error) : status;
 }
 
+/* What all arms of a folder share. What follows from the keys that are compared is not among that, and is as
+ * without a folder. */
+static rotary_status read_base(struct run_config *base, const struct plan_request *request,
+                               const struct comparison_file *file, const char *folder, rotary_error *error)
+{
+    rotary_status status = plan_draft(request, base, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct settings settings[RUN_SETTINGS];
+    run_settings(base, settings);
+    return settings_read(settings, RUN_SETTINGS, json_object_get(file->object, "config"), folder, error);
+}
+
 rotary_status design_create(struct comparison_design *design, const struct design_options *options,
                             const struct plan_request *request, const char *folder, rotary_error *error)
 {
@@ -327,7 +340,7 @@ rotary_status design_create(struct comparison_design *design, const struct desig
     rotary_status status =
         comparison_file_exists(folder) ? comparison_file_read(&file, folder, error) : ROTARY_OK;
     if (status == ROTARY_OK && file.object && !request->preset) {
-        status = run_config_from_json(&recorded, json_object_get(file.object, "config"), folder, error);
+        status = read_base(&recorded, request, &file, folder, error);
         based.base = &recorded;
     }
     if (status == ROTARY_OK)
