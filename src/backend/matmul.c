@@ -35,6 +35,7 @@ rotary_status matmul_create(struct matmul **matmul, int threads, rotary_isa isa,
     rotary_status status = made->orders ? gemms_create(&made->gemms, threads, isa, error)
                                         : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for matmuls");
     if (status == ROTARY_OK) {
+        made->amx = gemm_bf16_isa() == ROTARY_ISA_AMX;
         *matmul = made;
         return ROTARY_OK;
     }
@@ -307,7 +308,8 @@ static rotary_status run_all(struct run *run, rotary_error *error)
 {
     struct matmul *matmul = run->matmul;
     struct matrix in = run->call.in, out = run->call.out;
-    run->fewest_rows = matmul_fewest_rows(in.dtype, packed_weight_panel_columns(run->call.weight, true));
+    run->fewest_rows =
+        matmul_fewest_rows(matmul, in.dtype, packed_weight_panel_columns(run->call.weight, true));
     run->block_rows = max_i64(run->block_rows, run->fewest_rows);
     int64_t rows = round_up(run->block_rows, ROWS_MULTIPLE); /* at most, of a GEMM */
     run->blocks = divide_up(in.rows, run->block_rows);

@@ -30,6 +30,7 @@ struct matmul {
     int threads;
     struct sum_orders *orders;
     bool vnni; /* oneDNN has optimized code for bf16 in VNNI layout (kernel/layer/layer_kernels.h) */
+    bool amx;  /* oneDNN multiplies bf16 with it */
     struct rotary_arena workspace; /* [threads][workspace_bytes]: contiguous or packed copies of operands */
     size_t workspace_bytes;
     struct rotary_arena partial; /* gradients of groups of rows, f32, before they are summed */
@@ -77,12 +78,12 @@ struct layer_sum_order matmul_sum_order(const struct matmul *matmul, rotary_dtyp
 /* oneDNN sums up few rows of bf16 in another order than many: one row, and what has at most
  * GEMM_WITHOUT_TILES elements where it else uses AMX. A GEMM of at least so many rows, of zeros at the end,
  * makes a row's result the same whatever is beside it. */
-static inline int64_t matmul_fewest_rows(rotary_dtype dtype, int64_t columns)
+static inline int64_t matmul_fewest_rows(const struct matmul *matmul, rotary_dtype dtype, int64_t columns)
 {
     enum { GEMM_WITHOUT_TILES = 256 };
     if (dtype != ROTARY_BF16)
         return 1;
-    return gemm_bf16_isa() == ROTARY_ISA_AMX ? max_i64(2, GEMM_WITHOUT_TILES / columns + 1) : 2;
+    return matmul->amx ? max_i64(2, GEMM_WITHOUT_TILES / columns + 1) : 2;
 }
 
 /* Bytes of a strip of LAYER_VNNI_COLUMNS columns. */

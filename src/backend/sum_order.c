@@ -125,7 +125,7 @@ struct layer_sum_order matmul_sum_order(const struct matmul *matmul, rotary_dtyp
         if (orders->known[i].dtype == dtype && orders->known[i].inner == inner &&
             orders->known[i].columns == columns)
             return orders->known[i].order;
-    const int64_t rows = max_i64(2, matmul_fewest_rows(dtype, columns));
+    const int64_t rows = max_i64(2, matmul_fewest_rows(matmul, dtype, columns));
     const size_t size = rotary_dtype_size(dtype),
                  bytes = (size_t)(divide_up(columns, LAYER_VNNI_COLUMNS) * matmul_strip_bytes(dtype, inner));
     struct trial trial = {.matmul = matmul,
