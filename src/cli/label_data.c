@@ -141,7 +141,7 @@ static void report_baselines(const struct label_baselines *found, const struct l
                task_split_names[split]);
     else
         json_object_set_new(all, task_split_names[split], json_object());
-    for (int i = 0; i < label_baseline_count(choices); i++)
+    for (int i = 0; i < LABEL_BASELINES; i++)
         if (all)
             json_object_set_new(json_object_get(all, task_split_names[split]),
                                 label_baseline_name(i, choices), metrics_labels_json(&found->scores[i]));

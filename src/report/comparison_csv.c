@@ -104,7 +104,7 @@ static void write_numbers(FILE *stream, const double *values, int count)
 static void write_baselines(FILE *stream, const struct comparison *comparison, enum measure measure)
 {
     const struct example_scores *scores = predictions_of(comparison, measure);
-    for (int i = 0; scores && i < label_baseline_count(scores->choices); i++) {
+    for (int i = 0; scores && i < LABEL_BASELINES; i++) {
         fprintf(stream, "%s,%s,,,", measure_names[measure], label_baseline_title(i, scores->choices));
         write_number(stream, scores->baselines[i]);
         fputs(",,,,,,,\n", stream);

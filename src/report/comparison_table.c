@@ -76,7 +76,7 @@ static void write_reached(FILE *stream, const struct reached *reached, int64_t s
 static void write_baselines(const struct table *table)
 {
     const struct example_scores *scores = predictions_of(table->comparison, table->measure);
-    for (int i = 0; scores && i < label_baseline_count(scores->choices); i++) {
+    for (int i = 0; scores && i < LABEL_BASELINES; i++) {
         fprintf(table->stream, "%-*s  %4s", table->name_width, label_baseline_title(i, scores->choices), "-");
         write_number(table, 8, scores->baselines[i]);
         fputc('\n', table->stream);

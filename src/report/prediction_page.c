@@ -28,7 +28,7 @@ void predictions_rows(FILE *stream, const struct comparison *comparison, enum me
 {
     const struct example_scores *scores = predictions_of(comparison, measure);
     char number[HTML_NUMBER_BYTES];
-    for (int i = 0; scores && i < label_baseline_count(scores->choices); i++)
+    for (int i = 0; scores && i < LABEL_BASELINES; i++)
         fprintf(stream,
                 "<tr><th scope=\"row\">%s</th><td>–</td><td>%s</td><td>–</td><td>–</td><td>–</td>"
                 "<td>–</td><td>–</td></tr>\n",
@@ -60,7 +60,7 @@ static void close_row(FILE *stream, const struct paired_difference *seeds,
 static void write_rows(FILE *stream, const struct comparison *comparison, const struct example_scores *scores)
 {
     for (int i = 0; i < comparison->arm_count; i++)
-        for (int j = 0; j < label_baseline_count(scores->choices); j++) {
+        for (int j = 0; j < LABEL_BASELINES; j++) {
             const struct beside_baseline *beside = &scores->beside[i * LABEL_BASELINES + j];
             resampled_row(stream, comparison, i, label_baseline_title(j, scores->choices));
             close_row(stream, &beside->seeds, &beside->examples);
@@ -95,7 +95,7 @@ void predictions_table(FILE *stream, const struct comparison *comparison)
             "runs alone: what other seeds would give on these examples. Over examples, by %d samples drawn "
             "with replacement, it is what other examples would give with these very models. An arm beats a "
             "baseline where both lie above zero.</p>\n",
-            scores->choices ? "TF-IDF and word embeddings: the choice that is most similar to the text."
+            scores->choices ? "TF-IDF: the choice that is most similar to the text."
                             : "Bag of words: a linear model of the words of the training texts.",
             (int)EXAMPLE_SAMPLES);
 }

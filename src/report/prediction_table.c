@@ -59,7 +59,7 @@ void predictions_text(FILE *stream, const struct comparison *comparison, enum me
             "set, %d samples)\n",
             (long long)scores->count, scores->split, (int)EXAMPLE_SAMPLES);
     for (int i = 0; i < comparison->arm_count; i++)
-        for (int j = 0; j < label_baseline_count(scores->choices); j++)
+        for (int j = 0; j < LABEL_BASELINES; j++)
             write_beside(stream, comparison, i, j);
     if (comparison->contrast_count > 0)
         fputs("differences of arms over examples, 95%\n", stream);
@@ -75,7 +75,7 @@ json_t *predictions_json(const struct comparison *comparison)
     if (!scores)
         return json_null();
     json_t *baselines = json_object();
-    for (int i = 0; i < label_baseline_count(scores->choices) && scores->count > 0; i++)
+    for (int i = 0; i < LABEL_BASELINES && scores->count > 0; i++)
         json_object_set_new(baselines, label_baseline_name(i, scores->choices),
                             file_json_number(scores->baselines[i]));
     return json_pack("{s:s?, s:I, s:i, s:i, s:s?, s:o}", "split", scores->split, "examples",
@@ -89,7 +89,7 @@ json_t *predictions_arm_json(const struct comparison *comparison, int index)
     if (!scores)
         return json_null();
     json_t *object = json_object();
-    for (int i = 0; i < label_baseline_count(scores->choices); i++) {
+    for (int i = 0; i < LABEL_BASELINES; i++) {
         const struct beside_baseline *beside = &scores->beside[index * LABEL_BASELINES + i];
         const struct paired_difference *seeds = &beside->seeds;
         json_object_set_new(object, label_baseline_name(i, scores->choices),

@@ -247,17 +247,12 @@ static rotary_status read_labels(struct reading *reading, const struct compariso
     return ROTARY_OK;
 }
 
-static int baseline_count(const struct reading *reading)
-{
-    return label_baseline_count(reading->corpus.choices > 0);
-}
-
 /* The baselines are the last systems. */
 static rotary_status run_baselines(struct reading *reading, rotary_error *error)
 {
     const struct label_baselines_call call = {&reading->corpus, reading->decides, reading->split};
     rotary_status status = label_baselines_run(&reading->baselines, &call, error);
-    for (int i = 0; i < baseline_count(reading) && status == ROTARY_OK; i++) {
+    for (int i = 0; i < LABEL_BASELINES && status == ROTARY_OK; i++) {
         reading->whole[reading->system_count] = 100.0 * reading->baselines.scores[i].values[reading->score];
         reading->systems[reading->system_count++] =
             (struct answers){reading->baselines.classes[i], reading->baselines.values[i]};
@@ -287,7 +282,7 @@ static rotary_status read_all(struct reading *reading, const struct comparison *
 static rotary_status compare_arm(struct beside_baseline *beside, const struct reading *reading,
                                  const struct comparison_arm *arm, int which, rotary_error *error)
 {
-    const int count = arm->run_count, baseline = reading->system_count - baseline_count(reading) + which;
+    const int count = arm->run_count, baseline = reading->system_count - LABEL_BASELINES + which;
     const size_t room = (size_t)count + 1;
     beside->examples = (struct resampled_difference){(double)NAN, (double)NAN, (double)NAN, (double)NAN};
     double *differences = calloc(room, sizeof *differences);
@@ -322,7 +317,7 @@ static rotary_status compare_all(struct example_scores *scores, struct reading *
     for (int i = 0; i < comparison->contrast_count && status == ROTARY_OK; i++)
         status = resampled_contrast_find(&scores->contrasts[i], &comparison->contrasts[i], &runs, error);
     for (int i = 0; i < comparison->arm_count; i++)
-        for (int j = 0; j < baseline_count(reading) && status == ROTARY_OK; j++)
+        for (int j = 0; j < LABEL_BASELINES && status == ROTARY_OK; j++)
             status = compare_arm(&scores->beside[i * LABEL_BASELINES + j], reading, &comparison->arms[i], j,
                                  error);
     return status;
@@ -359,7 +354,7 @@ static rotary_status fill(struct example_scores *scores, rotary_error *error)
         scores->split = task_split_names[reading.split];
         scores->count = comparison->examples;
         scores->choices = reading.corpus.choices > 0;
-        for (int i = 0; i < baseline_count(&reading); i++)
+        for (int i = 0; i < LABEL_BASELINES; i++)
             scores->baselines[i] = reading.whole[runs + i];
         status = compare_all(scores, &reading, error);
     }

@@ -4,25 +4,19 @@
 #include "base/fail.h"
 #include "score/baseline.h"
 #include "score/tfidf.h"
-#include "score/word_vectors.h"
 #include "task/labelled_corpus.h"
 
 #include <stdlib.h>
 
-int label_baseline_count(bool choices)
-{
-    return choices ? LABEL_BASELINES : BASELINE_EMBEDDINGS;
-}
-
 const char *label_baseline_name(int baseline, bool choices)
 {
-    static const char *const names[] = {"majority", "bag_of_words", "word_embeddings"};
+    static const char *const names[] = {"majority", "bag_of_words"};
     return choices && baseline == BASELINE_WORDS ? "tfidf" : names[baseline];
 }
 
 const char *label_baseline_title(int baseline, bool choices)
 {
-    static const char *const titles[] = {"majority", "bag of words", "word embeddings"};
+    static const char *const titles[] = {"majority", "bag of words"};
     return choices && baseline == BASELINE_WORDS ? "TF-IDF" : titles[baseline];
 }
 
@@ -81,7 +75,7 @@ static bool allocate(struct label_baselines *baselines, const struct labelled_co
 {
     const size_t room = (size_t)count + 1;
     bool enough = true;
-    for (int i = 0; i < label_baseline_count(corpus->choices > 0); i++) {
+    for (int i = 0; i < LABEL_BASELINES; i++) {
         if (corpus->classes == 0)
             baselines->values[i] = malloc(room * sizeof *baselines->values[i]);
         else
@@ -93,46 +87,8 @@ static bool allocate(struct label_baselines *baselines, const struct labelled_co
 
 /* ---- choices ---- */
 
-/* A measure of similarity that is learned from texts. */
-struct similarity {
-    union {
-        struct tfidf tfidf;
-        struct word_vectors vectors;
-    } learned;
-    enum label_baseline which;
-};
-
-static rotary_status learn(struct similarity *similarity, const struct text_line *texts, int64_t count,
-                           rotary_error *error)
-{
-    struct word_vectors_config config;
-    word_vectors_config_default(&config);
-    return similarity->which == BASELINE_WORDS
-               ? tfidf_create(&similarity->learned.tfidf, texts, count, error)
-               : word_vectors_create(&similarity->learned.vectors, texts, count, &config, error);
-}
-
-static rotary_status choose(const struct similarity *similarity, const struct labelled_example *example,
-                            int choices, int32_t *chosen, rotary_error *error)
-{
-    double similarities[LABELLED_MAX_CHOICES];
-    return similarity->which == BASELINE_WORDS
-               ? tfidf_choose(&similarity->learned.tfidf, &example->first, example->choices, choices,
-                              similarities, chosen, error)
-               : word_vectors_choose(&similarity->learned.vectors, &example->first, example->choices, choices,
-                                     similarities, chosen, error);
-}
-
-static void forget(struct similarity *similarity)
-{
-    if (similarity->which == BASELINE_WORDS)
-        tfidf_free(&similarity->learned.tfidf);
-    else
-        word_vectors_free(&similarity->learned.vectors);
-}
-
-/* From all texts of the training examples. */
-static rotary_status learn_corpus(struct similarity *similarity, const struct labelled_corpus *corpus,
+/* tfidf is learned from all texts of the training examples. */
+static rotary_status learn_corpus(struct tfidf *tfidf, const struct labelled_corpus *corpus,
                                   rotary_error *error)
 {
     const int64_t examples = corpus->counts[TASK_TRAINING];
@@ -142,23 +98,27 @@ static rotary_status learn_corpus(struct similarity *similarity, const struct la
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for baselines");
     for (int64_t i = 0; i < examples; i++)
         count += labelled_texts(corpus, &corpus->examples[TASK_TRAINING][i], texts + count);
-    rotary_status status = learn(similarity, texts, count, error);
+    rotary_status status = tfidf_create(tfidf, texts, count, error);
     free(texts);
     return status;
 }
 
-/* chosen[i]: the choice of example i of the split that is the most similar to its text. */
-static rotary_status choose_similar(const struct label_baselines_call *call, enum label_baseline which,
-                                    int32_t *chosen, rotary_error *error)
+/* chosen[i] is the choice of example i of the split that is the most similar to its text. */
+static rotary_status choose_similar(const struct label_baselines_call *call, int32_t *chosen,
+                                    rotary_error *error)
 {
     const struct labelled_corpus *corpus = call->corpus;
-    struct similarity similarity = {.which = which};
-    rotary_status status = learn_corpus(&similarity, corpus, error);
+    double similarities[LABELLED_MAX_CHOICES];
+    struct tfidf tfidf;
+    rotary_status status = learn_corpus(&tfidf, corpus, error);
     if (status != ROTARY_OK)
         return status;
-    for (int64_t i = 0; i < corpus->counts[call->split] && status == ROTARY_OK; i++)
-        status = choose(&similarity, &corpus->examples[call->split][i], corpus->choices, &chosen[i], error);
-    forget(&similarity);
+    for (int64_t i = 0; i < corpus->counts[call->split] && status == ROTARY_OK; i++) {
+        const struct labelled_example *example = &corpus->examples[call->split][i];
+        status = tfidf_choose(&tfidf, &example->first, example->choices, corpus->choices, similarities,
+                              &chosen[i], error);
+    }
+    tfidf_free(&tfidf);
     return status;
 }
 
@@ -174,12 +134,10 @@ static rotary_status predict(struct label_baselines *baselines, const struct lab
     for (int i = 0; i < LABEL_BASELINES; i++)
         predictions[i] = (struct baseline_predictions){baselines->classes[i], baselines->values[i]};
     baseline_majority(&given, held->texts.count, &predictions[BASELINE_MAJORITY]);
-    rotary_status status = ROTARY_OK;
-    if (!choices)
-        status = baseline_bag_of_words(&given, &held->texts, &config, &predictions[BASELINE_WORDS], error);
-    for (int i = BASELINE_WORDS; choices && i < LABEL_BASELINES && status == ROTARY_OK; i++)
-        status = choose_similar(call, (enum label_baseline)i, predictions[i].classes, error);
-    for (int i = 0; i < label_baseline_count(choices) && status == ROTARY_OK; i++)
+    rotary_status status =
+        choices ? choose_similar(call, predictions[BASELINE_WORDS].classes, error)
+                : baseline_bag_of_words(&given, &held->texts, &config, &predictions[BASELINE_WORDS], error);
+    for (int i = 0; i < LABEL_BASELINES && status == ROTARY_OK; i++)
         status = score(baselines, (enum label_baseline)i, call, held, error);
     return status;
 }

@@ -12,13 +12,9 @@ enum label_baseline {
     BASELINE_MAJORITY, /* the most frequent class of training, or its mean number */
     BASELINE_WORDS, /* a linear model of the words of the training texts; of choices the one that is the most
                        similar to the text (score/tfidf.h) */
-    BASELINE_EMBEDDINGS, /* of choices alone: the most similar by averaged word embeddings
-                            (score/word_vectors.h) */
     LABEL_BASELINES
 };
-/* How many there are, the first ones of the list. */
-int label_baseline_count(bool choices);
-/* As in JSON, and "majority", "bag of words", or of texts with choices "TF-IDF" and "word embeddings". */
+/* As in JSON, and "majority", "bag of words" or, of texts with choices, "TF-IDF". */
 const char *label_baseline_name(int baseline, bool choices);
 const char *label_baseline_title(int baseline, bool choices);
 

@@ -124,7 +124,6 @@ small="$model $files --set sequence_length=16"
     does 0 data classification $choices --rows 2 --baselines
     says "training: 120 texts with choices: "
     says "  TF-IDF          accuracy "
-    says "  word embeddings accuracy "
     [ "$(grep -cE '^  targets  [12]$' out)" = 2 ] || complain "not two rows with a choice"
     does 0 train classification $choices --steps 60 --set learning_rate=0.02 --set batch_tokens=0 --set batch_size=1 \
         --set gradient_accumulation_steps=4 --set classification_validation=long.tsv --out choices --json
