@@ -1,6 +1,6 @@
-# Finds the libraries that decompress texts, and the one that reads XML. Where one is missing, ROTARY_NAME is false, and the
+# Finds the libraries that decompress texts. Where one is missing, ROTARY_NAME is false, and the
 # program says so when it is given a file that wants it.
-foreach(known "GZIP z zlib.h" "ZSTD zstd zstd.h" "BZIP2 bz2 bzlib.h" "EXPAT expat expat.h")
+foreach(known "GZIP z zlib.h" "ZSTD zstd zstd.h" "BZIP2 bz2 bzlib.h")
     string(REPLACE " " ";" known "${known}")
     list(GET known 0 name)
     list(GET known 1 library)

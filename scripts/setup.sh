@@ -28,7 +28,6 @@ have() {
     zlib1g-dev) has_header zlib.h ;;
     libzstd-dev) has_header zstd.h ;;
     libbz2-dev) has_header bzlib.h ;;
-    libexpat1-dev) has_header expat.h ;;
     libsentencepiece-dev) printf '#include <sentencepiece_trainer.h>\n' | c++ -E -x c++ - -o /dev/null ;;
     libopenblas0-pthread) ls /usr/lib/*/openblas-pthread/libblas.so.3 ;;
     python3-numpy) python3 -c 'import numpy' || /usr/bin/python3 -c 'import numpy' ;;
@@ -88,8 +87,8 @@ need_build_tools() {
     [ -z "$missing" ] || say "Continuing without:$missing (names of Debian 12 packages$why). The program will have no SentencePiece."
     install libpcre2-dev
     [ -z "$missing" ] || say "Continuing without:$missing (names of Debian 12 packages$why). The program will not read a tokenizer.json with regular expressions."
-    install zlib1g-dev libzstd-dev libbz2-dev libexpat1-dev
-    [ -z "$missing" ] || say "Continuing without:$missing (names of Debian 12 packages$why). The program will not read texts that they decompress or parse."
+    install zlib1g-dev libzstd-dev libbz2-dev
+    [ -z "$missing" ] || say "Continuing without:$missing (names of Debian 12 packages$why). The program will not read texts that they decompress."
 }
 
 # want PACKAGE...: like install, for packages without which only some tests are skipped.

@@ -11,7 +11,6 @@
 #include "cli/run_plan.h"
 #include "file/decompressed.h"
 #include "file/memory.h"
-#include "file/xml.h"
 #include "kernel/attention/attention_kernels.h"
 #include "kernel/layer/layer_kernels.h"
 #include "kernel/rope/rope_kernels.h"
@@ -126,7 +125,6 @@ static rotary_status print_json(const struct about *about, rotary_error *error)
         json_object_set_new(libraries, compression_library((enum compression)i),
                             version ? json_string(version) : json_null());
     }
-    json_object_set_new(libraries, "libexpat", xml_version() ? json_string(xml_version()) : json_null());
     return result_print_json(
         json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:o, s:o, s:s, s:o, s:I, s:I}", "version", rotary_version(),
                   "backend", about->backend.operations->name, "processor", about->processor, "processors",
@@ -166,7 +164,6 @@ static void print_text(const struct about *about)
     print_library("PCRE2", pattern_library(pattern));
     for (int i = COMPRESSION_NONE + 1; i < COMPRESSIONS; i++)
         print_library(compression_library((enum compression)i), compression_version((enum compression)i));
-    print_library("libexpat", xml_version());
 }
 
 static enum exit_status run(const struct invocation *invocation)

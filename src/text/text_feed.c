@@ -21,7 +21,7 @@ enum text_format text_format_of(const char *path, enum compression *compression)
     size_t length;
     *compression = compression_of(path, &length);
     if (ends_in(path, length, ".xml"))
-        return TEXT_WIKI;
+        return TEXT_XML;
     return ends_in(path, length, ".jsonl") || ends_in(path, length, ".ndjson") ? TEXT_JSONL : TEXT_PLAIN;
 }
 
@@ -36,17 +36,18 @@ rotary_status text_feed_open(struct text_feed *feed, const char *path, enum text
                              enum compression compression, const char *field, rotary_error *error)
 {
     *feed = (struct text_feed){.path = path, .field = text_feed_field(field), .format = format};
-    rotary_status status = decompressed_open(&feed->file, path, compression, error);
-    if (status == ROTARY_OK && format == TEXT_WIKI)
-        status = wiki_dump_create(&feed->dump, path, error);
-    return status;
+    if (format == TEXT_XML)
+        return rotary_fail(
+            error, ROTARY_UNSUPPORTED,
+            "%s: XML is not read as text: wanted plain text or JSON lines (wikiextractor --json "
+            "writes them from a dump of Wikipedia)",
+            path);
+    return decompressed_open(&feed->file, path, compression, error);
 }
 
 void text_feed_close(struct text_feed *feed)
 {
     decompressed_close(&feed->file);
-    wiki_dump_destroy(feed->dump);
-    feed->dump = NULL;
     text_buffer_free(&feed->read);
 }
 
@@ -133,24 +134,8 @@ static rotary_status add_record(struct text_feed *feed, struct text_buffer *text
     return status == ROTARY_OK ? text_buffer_append(text, "", 1, error) : status;
 }
 
-/* ---- dumps ---- */
-
-static rotary_status add_pages(struct text_feed *feed, struct text_buffer *text, bool *more,
-                               rotary_error *error)
-{
-    struct text_buffer *read = &feed->read;
-    read->first = read->count;
-    rotary_status status = read_more(feed, read, error);
-    if (status != ROTARY_OK)
-        return status;
-    *more = !feed->ended;
-    return wiki_dump_feed(feed->dump, read, feed->ended, text, error);
-}
-
 rotary_status text_feed_add(struct text_feed *feed, struct text_buffer *text, bool *more, rotary_error *error)
 {
-    if (feed->format == TEXT_WIKI)
-        return add_pages(feed, text, more, error);
     if (feed->format == TEXT_JSONL)
         return add_record(feed, text, more, error);
     rotary_status status = read_more(feed, text, error);

@@ -4,13 +4,10 @@
  */
 #include "file/block_checksum.h"
 #include "file/file.h"
-#include "file/xml.h"
 #include "fuzz/target.h"
 #include "text/section_tokens.h"
 #include "text/text_feed.h"
 #include "text/token_file.h"
-#include "text/utf8.h"
-#include "text/wikitext.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -186,17 +183,6 @@ static enum compression compression_found(const char *path)
     return (enum compression)compression;
 }
 
-/* Articles are UTF-8, have text, and end with a zero byte each. */
-static void check_articles(const struct text_buffer *text)
-{
-    for (int64_t at = text->first; at < text->count;) {
-        const int64_t count = (int64_t)strlen(text->bytes + at);
-        if (count == 0 || utf8_valid_bytes(text->bytes + at, count) < count)
-            fuzz_fail("an article of %lld bytes is no text", (long long)count);
-        at += count + 1;
-    }
-}
-
 static bool read_feed(const char *path, enum text_format format)
 {
     enum { MAX_TEXT = 1 << 22 }; /* little is much, decompressed */
@@ -215,8 +201,6 @@ static bool read_feed(const char *path, enum text_format format)
         if (status == ROTARY_OK && format != TEXT_PLAIN && text.count > text.first &&
             text.bytes[text.count - 1] != '\0')
             fuzz_fail("a record does not end with a zero byte");
-        if (status == ROTARY_OK && format == TEXT_WIKI)
-            check_articles(&text);
         text.first = text.count;
     }
     text_buffer_free(&text);
@@ -239,41 +223,3 @@ const struct fuzz_target fuzz_inputs = {.name = "inputs",
                                         .read = read_inputs,
                                         .words = input_words,
                                         .memory = 1000}; /* a byte of bzip2 may be as many */
-
-/* ---- dumps of Wikipedia ---- */
-
-/* The bytes themselves as an article: its text is not longer, and that of a text without mark-up is the same.
- */
-static void check_markup(const char *path)
-{
-    char *bytes;
-    size_t count;
-    if (file_read(path, MAX_BYTES, &bytes, &count, NULL) != ROTARY_OK)
-        return;
-    char *plain = malloc(count + 1), *again = malloc(count + 1);
-    if (plain && again) {
-        const int64_t length = wikitext_plain(bytes, (int64_t)count, plain);
-        if (length < 0 || length > (int64_t)count)
-            fuzz_fail("%zu bytes of mark-up became %lld", count, (long long)length);
-        if (wikitext_plain(plain, length, again) > length)
-            fuzz_fail("text became longer");
-    }
-    free(again);
-    free(plain);
-    free(bytes);
-}
-
-static bool read_dump(const char *path)
-{
-    check_markup(path);
-    return !xml_version() || read_feed(path, TEXT_WIKI);
-}
-
-static const char *const dump_words[] = {
-    "<page>",      "</page>",     "<text>",   "</text>", "<revision>", "</revision>", "<ns>0</ns>", "<title>",
-    "</title>",    "{{",          "}}",       "{|",      "|}",         "[[",          "]]",         "|",
-    "[http://",    "&lt;ref&gt;", "&lt;/ref", "&amp;",   "#x10ff",     "\'\'\'",      "\n==",       "&lt;!--",
-    "__TOC__",     "(",           ")",        "&#60;",   "<!--",       "-->",         "<![CDATA[",  "]]>",
-    "<redirect/>", "<!DOCTYPE",   "\xff",     NULL};
-
-const struct fuzz_target fuzz_dump = {.name = "dump", .read = read_dump, .words = dump_words, .memory = 64};

@@ -302,6 +302,16 @@ static void test_records(void)
     }
 }
 
+/* Mark-up would be learned as if it were text. */
+static void test_xml_refused(void)
+{
+    static const char *const names[] = {"articles.xml", "articles.XML"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        scratch_write(scratch_path(names[i]), "<page/>\n", 8);
+        check_refused(names[i], ROTARY_UNSUPPORTED, "articles.|XML is not read as text|JSON lines");
+    }
+}
+
 static void test_records_refused(void)
 {
     static const struct {
@@ -340,6 +350,7 @@ int main(void)
     test_resumed();
     test_records();
     test_records_refused();
+    test_xml_refused();
     tokenizer_destroy(bytes);
     return check_report();
 }
