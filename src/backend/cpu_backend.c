@@ -75,23 +75,6 @@ static rotary_status cpu_clear(const struct backend *backend, void *memory, size
     return ROTARY_OK;
 }
 
-rotary_status cpu_scratch(const struct backend *backend, void **memory, int64_t count, size_t size,
-                          rotary_error *error)
-{
-    struct rotary_arena wanted = {0};
-    struct cpu *cpu = cpu_of(backend);
-    rotary_arena_push(&wanted, count, size);
-    if (wanted.used > cpu->scratch.capacity) {
-        rotary_status status = rotary_arena_allocate(&wanted, "the scratch memory of an operation", error);
-        if (status != ROTARY_OK)
-            return status;
-        rotary_arena_free(&cpu->scratch);
-        cpu->scratch = wanted;
-    }
-    *memory = cpu->scratch.memory;
-    return ROTARY_OK;
-}
-
 /* ---- The table. ---- */
 
 static rotary_status cpu_packed_weight_create(const struct backend *backend, struct packed_weight **weight,

@@ -8,6 +8,7 @@
 #include "cli/run_plan.h"
 #include "file/file.h"
 #include "report/heatmap_files.h"
+#include "report/heatmap_names.h"
 #include "report/heatmap_page.h"
 #include "study/heatmap_run.h"
 #include "study/heatmap_sides.h"

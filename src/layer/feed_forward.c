@@ -6,7 +6,7 @@
  */
 #include "backend/profile.h"
 #include "base/fail.h"
-#include "layer/sublayer.h"
+#include "layer/sublayer_parts.h"
 
 #include <stdlib.h>
 

@@ -3,6 +3,7 @@
 
 #include "backend/profile.h"
 #include "base/fail.h"
+#include "layer/sublayer_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 #include "layer/relative_vectors.h"
 
 #include "layer/distance_rows.h"
+#include "layer/sublayer_parts.h"
 
 #include <stdio.h>
 

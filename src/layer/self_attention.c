@@ -13,6 +13,7 @@
 #include "layer/attention_workspace.h"
 #include "layer/query_key_norm.h"
 #include "layer/relative_vectors.h"
+#include "layer/sublayer_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 #include "model/transformer.h"
 
 #include "base/fail.h"
+#include "layer/sublayer_parts.h"
 #include "model/model_encoding.h"
 #include "model/transformer_parts.h"
 

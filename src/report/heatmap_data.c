@@ -11,6 +11,7 @@
  *
  * Weights are base64 of 16-bit numbers, little-endian, [layers, heads, queries, keys]: 65535 is the weight 1.
  */
+#include "report/heatmap_names.h"
 #include "report/heatmap_page.h"
 
 #include "file/file.h"

@@ -5,6 +5,7 @@
 #include "file/file.h"
 #include "file/npy.h"
 #include "file/print.h"
+#include "report/heatmap_names.h"
 #include "report/heatmap_page.h"
 #include "report/heatmap_svg.h"
 

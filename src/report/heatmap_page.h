@@ -27,13 +27,6 @@ ROTARY_CHECKED rotary_status heatmap_json(const struct heatmaps *maps, json_t **
 void heatmap_tables_write(FILE *stream, const struct heatmaps *maps);
 /* What the script draws, as JSON without "<"; NULL without memory. The caller frees it. */
 char *heatmap_data(const struct heatmaps *maps);
-/* "deeper half (3 to 4)", "deeper half (2)": of `layers`, counted from 1. Returns `text`. */
-enum { HEATMAP_LAYERS_BYTES = 64 };
-const char *heatmap_deeper_half(char text[HEATMAP_LAYERS_BYTES], int64_t layers);
-/* "decoder self-attention": a kind's name for people. */
-const char *heatmap_kind_title(enum attention_kind kind, bool has_encoder);
-bool heatmap_has_encoder(const struct heatmaps *maps);
-
 extern const char heatmap_style[], heatmap_script[]; /* heatmap.css, heatmap.js */
 
 #endif

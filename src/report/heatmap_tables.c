@@ -2,6 +2,7 @@
  *
  * The tables of the page: layers, and heads.
  */
+#include "report/heatmap_names.h"
 #include "report/heatmap_page.h"
 #include "report/html.h"
 

@@ -150,11 +150,6 @@ bool rotary_rope_has_xpos(const rotary_rope *rope)
     return rope->xpos_growth != NULL;
 }
 
-bool rotary_rope_roles_alike(const rotary_rope *rope)
-{
-    return rope->attention_factor == 1.0 && !rope->xpos_growth;
-}
-
 bool rotary_rope_values_alike(const rotary_rope *rope, const rotary_rope *value_rope)
 {
     if (!rotary_rope_roles_alike(rope))

@@ -41,7 +41,10 @@ struct rotary_rope {
 };
 
 /* Whether queries, keys and values are rotated alike: there are no magnitudes. */
-bool rotary_rope_roles_alike(const rotary_rope *rope);
+static inline bool rotary_rope_roles_alike(const rotary_rope *rope)
+{
+    return rope->attention_factor == 1.0 && !rope->xpos_growth;
+}
 
 /* rope_check.c: validates a configuration and sets the defaults of rotary_dim, isa, original_positions and
  * factor. */

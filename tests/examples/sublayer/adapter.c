@@ -7,7 +7,7 @@
  * It is all that a new type of sublayer takes, with one line in layer/sublayer_list.h.
  */
 #include "base/fail.h"
-#include "layer/sublayer.h"
+#include "layer/sublayer_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
