@@ -364,6 +364,8 @@ static const char *differences_name(enum measure measure)
     case MEASURE_VALIDATION_LOSS:
     case MEASURE_VALIDATION_LOSS_AREA:
         return "difference, nats per token";
+    case MEASURE_BITS_PER_BYTE:
+        return "difference, bits per byte";
     default:
         return measure_descriptions[measure].unit;
     }

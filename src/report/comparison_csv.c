@@ -4,6 +4,7 @@
 #include "file/print.h"
 #include "report/findings.h"
 #include "report/predictions.h"
+#include "report/text_scores.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -48,11 +49,18 @@ static const char *status_of(const struct record *record)
 
 /* ---- runs ---- */
 
+/* Bytes are known of texts alone. */
+static bool has_column(const struct comparison *comparison, int measure)
+{
+    return measure_fits((enum measure)measure, comparison->scoring) &&
+           (measure != MEASURE_BITS_PER_BYTE || text_scores_are_known(comparison));
+}
+
 static void write_head(FILE *stream, const struct comparison *comparison)
 {
     fputs("arm,seed,status,step", stream);
     for (int measure = 0; measure < MEASURES; measure++)
-        if (measure_fits((enum measure)measure, comparison->scoring))
+        if (has_column(comparison, measure))
             fprintf(stream, ",%s", measure_names[measure]);
     if (comparison->has_problems)
         fputs(",correct,problems,reached_90", stream);
@@ -65,7 +73,7 @@ static void write_run(FILE *stream, const struct comparison *comparison, const s
     write_field(stream, record->arm);
     fprintf(stream, ",%" PRId64 ",%s,%" PRId64, record->seed, status_of(record), record->done);
     for (int measure = 0; measure < MEASURES; measure++) {
-        if (!measure_fits((enum measure)measure, comparison->scoring))
+        if (!has_column(comparison, measure))
             continue;
         fputc(',', stream);
         write_number(stream, scored ? record_measure(record, (enum measure)measure) : (double)NAN);

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/print.h"
+#include "report/remarks.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -246,6 +247,8 @@ rotary_status findings_create(struct findings *findings, const struct comparison
         add_sentences(&findings->verdicts, comparison, write_verdict, contrasts, false, error);
     if (status == ROTARY_OK)
         status = add_sentences(&findings->powers, comparison, write_power, contrasts, false, error);
+    if (status == ROTARY_OK)
+        status = add_sentences(notes, comparison, remark_vocabularies, 1, true, error);
     if (status == ROTARY_OK)
         status = add_sentences(notes, comparison, write_looks, 1, true, error);
     if (status == ROTARY_OK)

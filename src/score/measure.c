@@ -5,6 +5,7 @@
 
 const char *const measure_names[] = {"validation_loss",
                                      "validation_loss_area",
+                                     "bits_per_byte",
                                      "exact_match",
                                      "steps_to_90",
                                      "bleu",
@@ -23,6 +24,8 @@ const struct measure_description measure_descriptions[MEASURES] = {
     [MEASURE_VALIDATION_LOSS_AREA] = {"validation loss, mean over training, nats per token",
                                       "nats per token of validation loss, mean over training", 4,
                                       LOWER_IS_BETTER, SCORING_LOSS},
+    [MEASURE_BITS_PER_BYTE] = {"bits per byte of the text", "bits per byte", 4, LOWER_IS_BETTER,
+                               SCORING_LOSS},
     /* Exact match comes in steps of about a percent. */
     [MEASURE_EXACT_MATCH] = {"exact match, % of problems", "points of exact match", 1, HIGHER_IS_BETTER,
                              SCORING_EXACT_MATCH},
@@ -45,6 +48,11 @@ bool measure_fits(enum measure measure, enum scoring scoring)
 {
     const enum scoring wanted = measure_descriptions[measure].scoring;
     return wanted == SCORING_LOSS || wanted == scoring;
+}
+
+bool measure_is_per_token(enum measure measure)
+{
+    return measure == MEASURE_VALIDATION_LOSS || measure == MEASURE_VALIDATION_LOSS_AREA;
 }
 
 static const enum measure by_loss[] = {MEASURE_VALIDATION_LOSS, MEASURE_VALIDATION_LOSS_AREA, MEASURES},

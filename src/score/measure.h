@@ -22,6 +22,8 @@ enum measure {
     MEASURE_VALIDATION_LOSS,      /* of the last evaluation, in nats per token */
     MEASURE_VALIDATION_LOSS_AREA, /* the mean of the validation loss over training: the area under its curve
                                      between the first evaluation and the last, divided by their distance */
+    MEASURE_BITS_PER_BYTE,        /* of the last evaluation: of text whose bytes are known. Unlike a loss per
+                                     token it compares across vocabularies */
     MEASURE_EXACT_MATCH,          /* of the last evaluation, in percent of the problems */
     MEASURE_STEPS_TO_90, /* the step of the first evaluation with 90% exact match, or the last step of a run
                             that never got there (a restricted time) */
@@ -55,6 +57,8 @@ extern const struct measure_description measure_descriptions[MEASURES];
 
 /* Whether tasks with this scoring have the measure. */
 bool measure_fits(enum measure measure, enum scoring scoring);
+/* Whether it is a loss per token, which only models of one vocabulary have in common. */
+bool measure_is_per_token(enum measure measure);
 /* The measure that decides unless another is chosen, or labels say which. */
 enum measure measure_usual(enum scoring scoring);
 /* The measure that is a score of labels, in hundredths of it; and back, LABEL_SCORES: it is none. */

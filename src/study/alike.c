@@ -20,15 +20,50 @@ struct differences {
 
 enum { MAX_DIFFERENCES = 8 }; /* that are worth reading */
 
+static bool is_one_of(const char *key, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(key, names[i]) == 0)
+            return true;
+    return false;
+}
+
 static bool may_differ(const char *key)
 {
     static const char *const keys[] = {"format",           "seed",         "log_every",
                                        "checkpoint_every", RUN_VOCABULARY, RUN_SOURCE_VOCABULARY,
-                                       RUN_SPECIAL_TOKENS, "vocab_size",   "source_vocab_size"};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (strcmp(key, keys[i]) == 0)
+                                       RUN_SPECIAL_TOKENS};
+    return is_one_of(key, keys, sizeof keys / sizeof keys[0]) || task_is_location(key);
+}
+
+/* What follows from the vocabulary. */
+static bool is_vocabulary(const char *key)
+{
+    static const char *const keys[] = {"vocab_size", "source_vocab_size", RUN_VOCABULARY_HASH};
+    return is_one_of(key, keys, sizeof keys / sizeof keys[0]);
+}
+
+/* Whether another value of a compared key may make another vocabulary: a setting of the task, or where
+ * weights and vocabulary are from. */
+static bool makes_vocabulary(const char *key, const char *task)
+{
+    const size_t length = strlen(task);
+    return strcmp(key, "init") == 0 || is_vocabulary(key) ||
+           (strncmp(key, task, length) == 0 && key[length] == '_');
+}
+
+static bool any_makes_vocabulary(const json_t *keys, const char *task)
+{
+    for (size_t i = 0; i < json_array_size(keys); i++)
+        if (makes_vocabulary(json_string_value(json_array_get(keys, i)), task))
             return true;
-    return task_is_location(key);
+    return false;
+}
+
+/* What runs of earlier versions have not recorded. */
+static bool may_be_missing(const char *key)
+{
+    return strcmp(key, RUN_CORPUS) == 0 || is_vocabulary(key);
 }
 
 static rotary_status begin(struct differences *differences, rotary_error *error)
@@ -92,8 +127,7 @@ static bool compare_key(struct differences *differences, const struct record *re
     const json_t *first = json_object_get(records[0].config, key);
     for (int i = 1; i < count; i++) {
         const json_t *value = json_object_get(records[i].config, key);
-        const bool unknown =
-            (!first || !value) && strcmp(key, RUN_CORPUS) == 0; /* an earlier version's run */
+        const bool unknown = (!first || !value) && may_be_missing(key);
         if ((first || value) && !unknown && !json_equal(first, value)) {
             add(differences, key, first, records[0].folder, value, records[i].folder);
             return true;
@@ -112,10 +146,12 @@ rotary_status alike_runs(char **text, const struct record *records, int count, c
     json_t *all = json_object(); /* every key that a run has */
     for (int i = 0; i < count; i++)
         json_object_update(all, records[i].config);
+    const bool vocabularies = count > 0 && any_makes_vocabulary(keys, records[0].task);
     const char *key;
     json_t *value;
     json_object_foreach (all, key, value)
-        if (!may_differ(key) && !has_text(keys, key) && compare_key(&differences, records, count, key))
+        if (!may_differ(key) && !has_text(keys, key) && !(vocabularies && is_vocabulary(key)) &&
+            compare_key(&differences, records, count, key))
             json_array_append_new(found, json_string(key));
     json_decref(all);
     return end(&differences, text, error);
@@ -126,6 +162,15 @@ rotary_status alike_runs(char **text, const struct record *records, int count, c
 static bool is_auto(const json_t *value)
 {
     return json_is_string(value) && strcmp(json_string_value(value), "auto") == 0;
+}
+
+/* What a run recorded of its text and its vocabulary, which compare.json does not have. */
+static void compare_recorded(struct differences *differences, const struct record *run,
+                             const struct record *first, const char *key)
+{
+    const json_t *got = json_object_get(run->config, key), *of_first = json_object_get(first->config, key);
+    if (got && of_first && !json_equal(got, of_first))
+        add(differences, key, of_first, first->folder, got, run->folder);
 }
 
 static void compare_run(struct differences *differences, const struct record *run, json_t *wanted,
@@ -145,10 +190,7 @@ static void compare_run(struct differences *differences, const struct record *ru
         if (got && value && !may_differ(key) && !unfinished && !json_equal(value, got))
             add(differences, key, value, where, got, run->folder);
     }
-    const json_t *corpus = json_object_get(run->config, RUN_CORPUS),
-                 *of_first = json_object_get(first->config, RUN_CORPUS);
-    if (corpus && of_first && !json_equal(corpus, of_first))
-        add(differences, RUN_CORPUS, of_first, first->folder, corpus, run->folder);
+    compare_recorded(differences, run, first, RUN_CORPUS);
 }
 
 rotary_status alike_comparison(char **text, const struct comparison_file *file, const struct record *records,
@@ -163,6 +205,9 @@ rotary_status alike_comparison(char **text, const struct comparison_file *file, 
         else
             compare_run(&differences, &records[i], wanted, &records[0]);
         json_decref(wanted);
+        if (status == ROTARY_OK &&
+            !any_makes_vocabulary(json_object_get(file->object, "varied"), records[i].task))
+            compare_recorded(&differences, &records[i], &records[0], RUN_VOCABULARY_HASH);
     }
     if (status == ROTARY_OK)
         return end(&differences, text, error);

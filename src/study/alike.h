@@ -3,9 +3,10 @@
  * Whether runs are alike but for what is compared. Runs that also differ in something else are not paired:
  * nobody could say which of the differences made the result.
  *
- * Seeds may differ, and log_every and checkpoint_every, which change no number (and the vocabulary and
- * its size, which follow from other keys). evaluate_every may not: the area under the validation loss and the
- * steps to 90% are measured where a run is evaluated. Nor may steps.
+ * Seeds may differ, and log_every and checkpoint_every, which change no number. The vocabulary, by the hash
+ * of its contents and by its size, may differ where a compared key makes it (one of the task's own, or init);
+ * whether scores then compare, study/comparable.h says. evaluate_every may not: the area under the validation
+ * loss and the steps to 90% are measured where a run is evaluated. Nor may steps.
  */
 #ifndef ROTARY_STUDY_ALIKE_H
 #define ROTARY_STUDY_ALIKE_H

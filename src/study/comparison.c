@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "study/binomial.h"
+#include "study/comparable.h"
 #include "study/holm.h"
 #include "study/power.h"
 #include "study/sequential.h"
@@ -413,6 +414,11 @@ static rotary_status fill(struct comparison *comparison, const struct comparison
         return status;
     const enum measure primary = primary_measure(comparison, request);
     comparison->measure_count = measures_reported(primary, comparison->scoring, comparison->measures);
+    status = comparable_measures(comparison, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (!comparison->unlike)
+        comparison->unlike = comparison->incomparable;
     for (int i = 0; i < request->arm_count; i++)
         comparison->arms[comparison->arm_count++].name = request->arms[i];
     if (request->planned > request->record_count)
@@ -470,6 +476,7 @@ void comparison_destroy(struct comparison *comparison)
     for (int i = 0; i < comparison->contrast_count; i++)
         free(comparison->contrasts[i].differences[0]);
     free(comparison->contrasts);
+    free(comparison->incomparable);
     free(comparison->arms);
     free(comparison);
 }

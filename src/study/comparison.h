@@ -74,7 +74,9 @@ struct comparison {
     const struct record *records; /* borrowed */
     int record_count;
     const char *varied;          /* "position": the keys whose values are compared; borrowed */
-    const char *unlike;          /* as requested; borrowed */
+    const char *unlike;          /* as requested, or `incomparable`; borrowed */
+    char *incomparable;          /* why the scores of the runs do not compare (comparable.h); NULL: they do */
+    bool vocabularies_differ;    /* so that losses per token are none of the measures */
     const struct looks *looks;   /* as requested; borrowed */
     int max_pairs;               /* as requested; 0 if there are more pairs than that */
     struct comparison_arm *arms; /* the first is the baseline of those that follow */

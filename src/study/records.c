@@ -400,6 +400,8 @@ double record_measure(const struct record *record, enum measure measure)
         return last->loss;
     case MEASURE_VALIDATION_LOSS_AREA:
         return loss_area(record);
+    case MEASURE_BITS_PER_BYTE:
+        return last->bits_per_byte > 0 ? last->bits_per_byte : (double)NAN;
     case MEASURE_EXACT_MATCH:
         return 100.0 * (double)last->correct / (double)last->problems;
     case MEASURE_STEPS_TO_90: {

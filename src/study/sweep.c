@@ -183,6 +183,9 @@ static rotary_status choose(struct arm *arm, const struct sweep_call *call, cons
     if (!records)
         return no_memory(error);
     rotary_status status = read_tried(call, tried, folder, records, &comparison, error);
+    if (status == ROTARY_OK && comparison->incomparable)
+        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT, "nothing can be chosen by the sweep: %s",
+                             comparison->incomparable);
     if (status == ROTARY_OK) {
         int best = score(comparison, tried, arm->name, json_object_get(record, "scores"));
         json_object_set_new(record, "measure", json_string(measure_names[comparison->measures[0]]));

@@ -22,10 +22,13 @@
 
 enum { RUN_FORMAT = 2 }; /* "format" in config.json and in checkpoints; other numbers are refused */
 
-/* Keys of config.json beside "format" and the settings: train/vocabulary.h, train/corpus_record.h. */
+/* Keys of config.json beside "format" and the settings: train/vocabulary.h, train/corpus_record.h,
+ * train/provenance.h. */
 #define RUN_VOCABULARY        "vocabulary"
 #define RUN_SOURCE_VOCABULARY "source_vocabulary"
 #define RUN_SPECIAL_TOKENS    "special_tokens"
+#define RUN_VOCABULARY_HASH   "vocabulary_hash"
+#define RUN_PROVENANCE        "provenance"
 #define RUN_CORPUS            "corpus"
 #define RUN_PARAMETERS        "parameters" /* how many numbers the model has that are trained */
 

@@ -163,7 +163,8 @@ static rotary_status check_measure(const struct run_config *config, const struct
     const enum scoring scoring = task_scoring(task);
     const int measure = config->train.primary_measure;
     const enum label_score label = measure_label((enum measure)measure);
-    const bool had = measure == MEASURE_AUTO || measure_fits((enum measure)measure, scoring);
+    const bool bytes = measure != MEASURE_BITS_PER_BYTE || config->task.task == TASK_LANGUAGE;
+    const bool had = measure == MEASURE_AUTO || (bytes && measure_fits((enum measure)measure, scoring));
     if (had && (label == LABEL_SCORES || label_score_fits(label, task_labels(task).classes)))
         return ROTARY_OK;
     return rotary_fail(
@@ -531,6 +532,7 @@ static rotary_status read_own(const char *folder, const char *path, json_t *obje
     json_object_del(object, "format"); /* not a setting, nor are the following */
     json_object_del(object, RUN_PARAMETERS);
     json_object_del(object, RUN_CORPUS);
+    json_object_del(object, RUN_VOCABULARY_HASH);
     json_t *vocabulary = vocabulary_take(object);
     if (status == ROTARY_OK)
         status = run_config_from_json(config, object, path, error);
@@ -608,6 +610,8 @@ rotary_status run_write_config(const char *folder, const struct run_config *conf
     if (status == ROTARY_OK)
         status =
             task_save(task, folder, error); /* before config.json, which makes the folder that of a run */
+    if (status == ROTARY_OK)
+        status = vocabulary_write_hash(object, task, folder, error);
     if (status == ROTARY_OK)
         status = file_replace_json(path, object, error);
     json_decref(object);

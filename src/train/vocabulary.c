@@ -2,9 +2,11 @@
 #include "train/vocabulary.h"
 
 #include "base/fail.h"
+#include "file/checksum.h"
 #include "file/file.h"
 #include "train/folder.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +62,55 @@ rotary_status vocabulary_write(json_t *object, const struct task *task, rotary_e
         complete = json_object_set(object, RUN_SPECIAL_TOKENS, special) == 0;
     json_decref(special);
     return complete ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a vocabulary");
+}
+
+/* The numbers of bytes keep "ab", "c" from being "a", "bc". */
+static void hash_tokens(struct checksum *checksum, const struct tokenizer *tokenizer)
+{
+    for (int64_t i = 0; i < tokenizer_size(tokenizer); i++) {
+        const struct token_text text = tokenizer_text(tokenizer, (int32_t)i);
+        checksum_add(checksum, &text.count, sizeof text.count);
+        checksum_add(checksum, text.bytes, (size_t)text.count);
+    }
+}
+
+static rotary_status hash_file(struct checksum *checksum, const char *folder, const char *name,
+                               rotary_error *error)
+{
+    char path[FILE_PATH_BYTES], *bytes = NULL;
+    size_t count = 0;
+    rotary_status status = file_path(path, folder, name, error);
+    if (status == ROTARY_OK)
+        status = file_read(path, VOCABULARY_FILE_BYTES, &bytes, &count, error);
+    if (status == ROTARY_OK) {
+        const int64_t length = (int64_t)count;
+        checksum_add(checksum, &length, sizeof length);
+        checksum_add(checksum, bytes, count);
+    }
+    free(bytes);
+    return status;
+}
+
+rotary_status vocabulary_write_hash(json_t *object, const struct task *task, const char *folder,
+                                    rotary_error *error)
+{
+    const char *file = task_target_file(task), *source = task_source_file(task);
+    struct checksum checksum;
+    char text[17];
+    rotary_status status = ROTARY_OK;
+    checksum_start(&checksum);
+    if (file)
+        status = hash_file(&checksum, folder, file, error);
+    else if (task_tokenizer(task))
+        hash_tokens(&checksum, task_tokenizer(task));
+    if (status == ROTARY_OK && source && file && strcmp(source, file) != 0)
+        status = hash_file(&checksum, folder, source, error);
+    if (status != ROTARY_OK)
+        return status;
+    snprintf(text, sizeof text, "%016" PRIx64, checksum_finish(&checksum));
+    return json_object_set_new(object, RUN_VOCABULARY_HASH, json_string(text)) == 0
+               ? ROTARY_OK
+               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the hash of a vocabulary");
 }
 
 json_t *vocabulary_take(json_t *object)

@@ -92,8 +92,19 @@ static void check_differences(const char *place)
 
     make_runs(place);
     set(1, "vocab_size", json_integer(77));
-    set(1, "source_vocab_size", json_integer(78));
-    check_alike("other vocabularies", (const char *const[3]){NULL});
+    check_alike("a vocabulary that others have not recorded", (const char *const[3]){NULL});
+    set(0, "vocab_size", json_integer(76));
+    check_alike("vocabularies of other sizes", (const char *const[3]){"vocab_size (76 in ", "77 in "});
+    set(0, "vocab_size", json_integer(77));
+    set(0, "source_vocab_size", json_integer(78));
+    set(5, "source_vocab_size", json_integer(79));
+    check_alike("of the source", (const char *const[3]){"source_vocab_size (78 in ", "79 in "});
+    make_runs(place);
+    for (int i = 0; i < RUNS; i++)
+        set(i, "vocabulary_hash", json_string(i == 3 ? "00ff" : "00fe"));
+    check_alike("vocabularies of other contents",
+                (const char *const[3]){"vocabulary_hash (\"00fe\" in ", "\"00ff\" in ", "roper-2"});
+    make_runs(place);
     set(0, "corpus", json_pack("{s:s}", "test", "00ff"));
     check_alike("a corpus that others have not recorded", (const char *const[3]){NULL});
     set(4, "corpus", json_pack("{s:s}", "test", "00fe"));
@@ -145,6 +156,30 @@ static void check_vary(const char *place)
     CHECK_INT(collection.comparison->contrast_count, 3);
     collection_free(&collection);
 
+    check_about("by a key that makes vocabularies, and by one that does not");
+    for (int i = 0; i < RUNS; i++) {
+        set(i, "index_letters", json_integer(10 + i % 2));
+        set(i, "vocab_size", json_integer(40 + i % 2));
+        set(i, "vocabulary_hash", json_string(i % 2 ? "00ff" : "00fe"));
+        set(i, "norm", json_string("layer_norm"));
+        set(i, "dropout", json_real(0));
+    }
+    collection = read_by("index_letters", false);
+    CHECK(collection.unlike == NULL);
+    collection_free(&collection);
+    collection = read_by("norm,index_letters", false);
+    CHECK(collection.unlike == NULL);
+    collection_free(&collection);
+    collection = read_by("norm", false);
+    CHECK_WORDS(collection.unlike ? collection.unlike : "", "vocabulary_hash (");
+    collection_free(&collection);
+
+    make_runs(place);
+    for (int i = 0; i < RUNS; i++) {
+        set(i, "position", json_string("rope"));
+        set(i, "dropout", json_real(i % 2 ? 0.5 : 0));
+        set(i, "norm", json_string(i == 5 ? "rms_norm" : "layer_norm"));
+    }
     check_about("runs of one seed that are not alike");
     set(0, "seed", json_integer(2));
     collection = read_by("norm", false); /* dropout is not declared */
