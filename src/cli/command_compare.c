@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/comparison_design.h"
 #include "cli/evaluated_lengths.h"
+#include "cli/program.h"
 #include "cli/result.h"
 #include "cli/watch.h"
 #include "file/file.h"
@@ -179,6 +180,7 @@ static enum exit_status run(const struct invocation *invocation)
                                 .begin = begin,
                                 .jobs = made.jobs,
                                 .tensorboard = options->tensorboard,
+                                .commit = program_commit(),
                                 .estimated = watch_estimate,
                                 .progress = watch_run,
                                 .argument = &watch,

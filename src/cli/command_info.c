@@ -7,10 +7,12 @@
 #include "base/isa.h"
 #include "base/threads.h"
 #include "cli/command.h"
+#include "cli/program.h"
 #include "cli/result.h"
 #include "cli/run_plan.h"
 #include "file/decompressed.h"
 #include "file/memory.h"
+#include "file/processor.h"
 #include "kernel/attention/attention_kernels.h"
 #include "kernel/layer/layer_kernels.h"
 #include "kernel/rope/rope_kernels.h"
@@ -21,29 +23,6 @@
 #include <rotary/version.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
-
-enum { NAME_BYTES = 128 };
-
-/* The name of the processor in /proc/cpuinfo; else its architecture. */
-static void read_processor(char name[NAME_BYTES])
-{
-    struct utsname system;
-    snprintf(name, NAME_BYTES, "%.*s", NAME_BYTES - 1, uname(&system) == 0 ? system.machine : "unknown");
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    if (!file)
-        return;
-    char line[512];
-    while (fgets(line, sizeof line, file)) {
-        const char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", strlen("model name")) != 0 || !colon)
-            continue;
-        line[strcspn(line, "\n")] = 0;
-        snprintf(name, NAME_BYTES, "%.*s", NAME_BYTES - 1, colon + 1 + strspn(colon + 1, " "));
-        break;
-    }
-    fclose(file);
-}
 
 static const void *rope_table(rotary_isa isa)
 {
@@ -86,8 +65,10 @@ static const char *group_isa(int group, rotary_isa isa)
     return rotary_isa_name(isa);
 }
 
+enum { LIBRARY_BYTES = 128 };
+
 struct about {
-    char processor[NAME_BYTES], matmul[NAME_BYTES];
+    char processor[PROCESSOR_NAME_BYTES], matmul[LIBRARY_BYTES];
     struct backend backend;
     bool chosen; /* the precision is that of `auto` */
 };
@@ -126,12 +107,13 @@ static rotary_status print_json(const struct about *about, rotary_error *error)
                             version ? json_string(version) : json_null());
     }
     return result_print_json(
-        json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:o, s:o, s:s, s:o, s:I, s:I}", "version", rotary_version(),
-                  "backend", about->backend.operations->name, "processor", about->processor, "processors",
-                  rotary_processors(), "threads", about->backend.threads, "isa",
-                  rotary_isa_name(about->backend.isa), "isas", list_isas(), "kernels", kernels, "precision",
-                  rotary_dtype_name(about->backend.storage), "libraries", libraries, "memory_bytes",
-                  (json_int_t)memory_limit(), "memory_available_bytes", (json_int_t)memory_available()),
+        json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:o, s:o, s:s, s:o, s:I, s:I}", "version",
+                  rotary_version(), "commit", program_commit(), "backend", about->backend.operations->name,
+                  "processor", about->processor, "processors", rotary_processors(), "threads",
+                  about->backend.threads, "isa", rotary_isa_name(about->backend.isa), "isas", list_isas(),
+                  "kernels", kernels, "precision", rotary_dtype_name(about->backend.storage), "libraries",
+                  libraries, "memory_bytes", (json_int_t)memory_limit(), "memory_available_bytes",
+                  (json_int_t)memory_available()),
         error);
 }
 
@@ -143,6 +125,7 @@ static void print_library(const char *name, const char *version)
 static void print_text(const struct about *about)
 {
     printf("rotary %s\n\n", rotary_version());
+    printf("commit            %s\n", program_commit());
     printf("processor         %s\n", about->processor);
     printf("backend           %s\n", about->backend.operations->name);
     printf("threads           %d of %d processors\n", about->backend.threads, rotary_processors());
@@ -173,7 +156,7 @@ static enum exit_status run(const struct invocation *invocation)
     struct about about = {.chosen = precision == PRECISION_AUTO};
     if (plan_backend(&invocation->common, precision, &about.backend, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
-    read_processor(about.processor);
+    processor_name(about.processor);
     gemm_library(about.matmul, sizeof about.matmul);
     rotary_status status = ROTARY_OK;
     if (invocation->common.json)

@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "cli/command.h"
 #include "cli/profile_table.h"
+#include "cli/program.h"
 #include "cli/progress.h"
 #include "cli/result.h"
 #include "cli/run_plan.h"
@@ -245,6 +246,7 @@ static enum exit_status run(const struct invocation *invocation)
                               .folder = made.folder,
                               .resume = options->resume,
                               .tensorboard = options->tensorboard,
+                              .commit = program_commit(),
                               .begin = show_corpus,
                               .progress = show,
                               .argument = &progress,

@@ -59,7 +59,8 @@ static json_t *statistics_json(const struct comparison_arm *arm, enum measure me
 static json_t *run_json(const struct comparison *comparison, const struct comparison_arm *arm, int index)
 {
     const struct record *record = &comparison->records[arm->runs[index]];
-    json_t *run = json_pack("{s:I, s:s}", "seed", (json_int_t)record->seed, "folder", record->folder);
+    json_t *run = json_pack("{s:I, s:s, s:O?}", "seed", (json_int_t)record->seed, "folder", record->folder,
+                            "provenance", record->provenance);
     for (int i = 0; i < comparison->measure_count; i++) {
         enum measure measure = comparison->measures[i];
         put(&run, measure_names[measure], file_json_number(arm->values[measure][index]));

@@ -5,6 +5,7 @@
 #include "report/cost.h"
 #include "report/html.h"
 #include "report/lengths.h"
+#include "report/made_by.h"
 #include "report/position_chart.h"
 #include "report/predictions.h"
 #include "report/sentences.h"
@@ -399,6 +400,7 @@ static void write_making(FILE *stream, const struct page *page)
         fputs("</pre>\n", stream);
     }
     write_choices(stream, page->choices);
+    made_by_list(stream, collection->comparison);
     page_configuration(stream, collection);
     fputs("<ul class=\"note\">\n", stream);
     write_reading(stream, collection);

@@ -37,44 +37,38 @@ static int first_of_other_vocabulary(const struct record *records, int count, in
     return count;
 }
 
-bool comparable_vocabularies(const struct record *records, int count)
-{
-    int other;
-    return first_of_other_vocabulary(records, count, &other) == count;
-}
-
 static bool is_scored(const struct record *record)
 {
     return record_finished(record) && !record->diverged;
 }
 
-static bool all_have_bytes(const struct comparison *comparison)
+static bool all_have_bytes(const struct comparable *comparable)
 {
     bool all = true;
-    for (int i = 0; i < comparison->record_count; i++) {
-        const struct record_evaluation *last = record_last_evaluation(&comparison->records[i]);
-        all = all && (!is_scored(&comparison->records[i]) || last->bits_per_byte > 0);
+    for (int i = 0; i < comparable->record_count; i++) {
+        const struct record_evaluation *last = record_last_evaluation(&comparable->records[i]);
+        all = all && (!is_scored(&comparable->records[i]) || last->bits_per_byte > 0);
     }
     return all;
 }
 
 /* Returns whether the primary measure compares. The loss of a label is of one label, whatever the tokens are.
  */
-static bool leave_out_losses(struct comparison *comparison)
+static bool leave_out_losses(struct comparable *comparable)
 {
-    const bool per_token = measure_is_per_token(comparison->measures[0]);
-    if (comparison->scoring == SCORING_CLASSES || comparison->scoring == SCORING_NUMBERS)
+    const bool per_token = measure_is_per_token(comparable->measures[0]);
+    if (comparable->scoring == SCORING_CLASSES || comparable->scoring == SCORING_NUMBERS)
         return true;
-    if (per_token && !all_have_bytes(comparison))
+    if (per_token && !all_have_bytes(comparable))
         return false;
     int count = 0;
     if (per_token)
-        comparison->measures[count++] = MEASURE_BITS_PER_BYTE;
-    for (int i = per_token; i < comparison->measure_count; i++)
-        if (!measure_is_per_token(comparison->measures[i]))
-            comparison->measures[count++] = comparison->measures[i];
-    comparison->measure_count = count;
-    comparison->vocabularies_differ = true;
+        comparable->measures[count++] = MEASURE_BITS_PER_BYTE;
+    for (int i = per_token; i < comparable->measure_count; i++)
+        if (!measure_is_per_token(comparable->measures[i]))
+            comparable->measures[count++] = comparable->measures[i];
+    comparable->measure_count = count;
+    comparable->vocabularies_differ = true;
     return true;
 }
 
@@ -125,11 +119,11 @@ static void write_scored(FILE *stream, const struct record *record, const struct
 }
 
 /* The first scored run whose score is of something else than that of the first one; NULL: there is none. */
-static const struct record *scored_otherwise(const struct comparison *comparison, const struct record **first)
+static const struct record *scored_otherwise(const struct comparable *comparable, const struct record **first)
 {
     *first = NULL;
-    for (int i = 0; i < comparison->record_count; i++) {
-        const struct record *record = &comparison->records[i];
+    for (int i = 0; i < comparable->record_count; i++) {
+        const struct record *record = &comparable->records[i];
         if (!is_scored(record))
             continue;
         if (!*first)
@@ -150,14 +144,14 @@ static void write_scores(FILE *stream, const struct record *a, const struct reco
     write_scored(stream, b, &of_b);
 }
 
-rotary_status comparable_measures(struct comparison *comparison, rotary_error *error)
+rotary_status comparable_check(struct comparable *comparable, rotary_error *error)
 {
-    const struct record *records = comparison->records, *first;
+    const struct record *records = comparable->records, *first;
     int other;
-    const int unlike = first_of_other_vocabulary(records, comparison->record_count, &other);
-    const bool vocabularies = unlike == comparison->record_count || leave_out_losses(comparison);
-    const bool answers = comparison->scoring != SCORING_LOSS && comparison->scoring != SCORING_EXACT_MATCH;
-    const struct record *otherwise = answers ? scored_otherwise(comparison, &first) : NULL;
+    const int unlike = first_of_other_vocabulary(records, comparable->record_count, &other);
+    const bool vocabularies = unlike == comparable->record_count || leave_out_losses(comparable);
+    const bool answers = comparable->scoring != SCORING_LOSS && comparable->scoring != SCORING_EXACT_MATCH;
+    const struct record *otherwise = answers ? scored_otherwise(comparable, &first) : NULL;
     if (vocabularies && !otherwise)
         return ROTARY_OK;
     struct print print;
@@ -170,6 +164,6 @@ rotary_status comparable_measures(struct comparison *comparison, rotary_error *e
         write_vocabularies(print.stream, &records[other], &records[unlike]);
     status = print_end(&print, error);
     if (status == ROTARY_OK)
-        comparison->incomparable = print.text;
+        comparable->fault = print.text;
     return status;
 }

@@ -9,16 +9,22 @@
 #ifndef ROTARY_STUDY_COMPARABLE_H
 #define ROTARY_STUDY_COMPARABLE_H
 
-#include "study/comparison.h"
+#include "study/records.h"
 
-/* Whether two of the records are of models with other vocabularies: by the hash of their contents
- * (train/vocabulary.h), or by their sizes where an earlier version recorded none. */
-bool comparable_vocabularies(const struct record *records, int count);
+struct comparable {
+    const struct record *records;
+    int record_count;
+    enum scoring scoring;
+    enum measure measures[MEASURES]; /* the primary one first */
+    int measure_count;
+    bool vocabularies_differ; /* set: losses per token are none of the measures */
+    char *fault;              /* set: why the scores of the runs do not compare, a sentence without its full
+                                 stop, which the caller frees; NULL: they do */
+};
 
-/* Where the vocabularies differ, takes losses per token out of the comparison's measures, whose primary one
- * becomes bits per byte if every finished run has them. Where the scores of the primary measure do not
- * compare, sets comparison->incomparable, which the caller frees, to why: a sentence without its full stop.
- */
-ROTARY_CHECKED rotary_status comparable_measures(struct comparison *comparison, rotary_error *error);
+/* Where the records are of models with other vocabularies, takes losses per token out of the measures, whose
+ * primary one becomes bits per byte if every finished run has them. Vocabularies are other by the hash of
+ * their contents (train/vocabulary.h), or by their sizes where an earlier version recorded none. */
+ROTARY_CHECKED rotary_status comparable_check(struct comparable *comparable, rotary_error *error);
 
 #endif

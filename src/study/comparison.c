@@ -93,6 +93,26 @@ static enum measure primary_measure(const struct comparison *comparison,
     return comparison->measures[0];
 }
 
+/* Keeps the measures by which the runs compare. */
+static rotary_status check_scores(struct comparison *comparison, rotary_error *error)
+{
+    struct comparable comparable = {.records = comparison->records,
+                                    .record_count = comparison->record_count,
+                                    .scoring = comparison->scoring,
+                                    .measure_count = comparison->measure_count};
+    memcpy(comparable.measures, comparison->measures, sizeof comparable.measures);
+    rotary_status status = comparable_check(&comparable, error);
+    if (status != ROTARY_OK)
+        return status;
+    memcpy(comparison->measures, comparable.measures, sizeof comparison->measures);
+    comparison->measure_count = comparable.measure_count;
+    comparison->vocabularies_differ = comparable.vocabularies_differ;
+    comparison->incomparable = comparable.fault;
+    if (!comparison->unlike)
+        comparison->unlike = comparison->incomparable;
+    return ROTARY_OK;
+}
+
 /* ---- arms ---- */
 
 /* Appends the arm's finished records, either those that diverged or the others, to its runs, by seed. Only
@@ -414,11 +434,9 @@ static rotary_status fill(struct comparison *comparison, const struct comparison
         return status;
     const enum measure primary = primary_measure(comparison, request);
     comparison->measure_count = measures_reported(primary, comparison->scoring, comparison->measures);
-    status = comparable_measures(comparison, error);
+    status = check_scores(comparison, error);
     if (status != ROTARY_OK)
         return status;
-    if (!comparison->unlike)
-        comparison->unlike = comparison->incomparable;
     for (int i = 0; i < request->arm_count; i++)
         comparison->arms[comparison->arm_count++].name = request->arms[i];
     if (request->planned > request->record_count)

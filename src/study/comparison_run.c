@@ -41,7 +41,8 @@ static struct run_list_call train_call_of(const struct compare_call *call)
                                   .progress = call->progress,
                                   .argument = call->argument,
                                   .interrupted = call->interrupted,
-                                  .tensorboard = call->tensorboard};
+                                  .tensorboard = call->tensorboard,
+                                  .commit = call->commit};
 }
 
 /* Trains every arm with the seeds from `first` on. compare.json is written first, after the runs that are

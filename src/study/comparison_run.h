@@ -28,6 +28,7 @@ struct compare_call {
     void *argument;
     const atomic_bool *interrupted; /* as in train_call. May be NULL */
     bool tensorboard;               /* as in train_call */
+    const char *commit;             /* likewise */
 };
 
 /* Trains the runs that are not finished, of the sweep first if there is one (sweep.h). A folder that holds a

@@ -266,6 +266,8 @@ static rotary_status read_config(struct record *record, const char *path, rotary
     json_object_del(record->config, RUN_SPECIAL_TOKENS);
     record->parameters = json_integer_value(json_object_get(record->config, RUN_PARAMETERS));
     json_object_del(record->config, RUN_PARAMETERS);
+    record->provenance = json_incref(json_object_get(record->config, RUN_PROVENANCE));
+    json_object_del(record->config, RUN_PROVENANCE);
     record->task = json_string_value(json_object_get(record->config, "task"));
     record->position = file_json_name(json_object_get(record->config, "position"));
     const json_t *seed = json_object_get(record->config, "seed"),
@@ -313,6 +315,7 @@ void record_free(struct record *record)
     free(record->folder);
     free(record->arm);
     json_decref(record->config);
+    json_decref(record->provenance);
     free(record->points);
     free(record->evaluations);
     free(record->samples);

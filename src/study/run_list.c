@@ -233,6 +233,7 @@ static rotary_status train_one(void *argument, const struct jobs_item *item, rot
                              .folder = folder,
                              .resume = true,
                              .tensorboard = call->tensorboard,
+                             .commit = call->commit,
                              .progress = call->progress ? forward_progress : NULL,
                              .argument = &forwarding,
                              .interrupted = item->stop};

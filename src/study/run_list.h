@@ -70,6 +70,7 @@ struct run_list_call {
     void *argument;
     const atomic_bool *interrupted; /* as in train_call. May be NULL */
     bool tensorboard;               /* as in train_call */
+    const char *commit;             /* likewise */
 };
 
 /* Trains the runs that are not finished, beginning them in their order. Results do not depend on the number

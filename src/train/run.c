@@ -533,6 +533,7 @@ static rotary_status read_own(const char *folder, const char *path, json_t *obje
     json_object_del(object, RUN_PARAMETERS);
     json_object_del(object, RUN_CORPUS);
     json_object_del(object, RUN_VOCABULARY_HASH);
+    json_object_del(object, RUN_PROVENANCE);
     json_t *vocabulary = vocabulary_take(object);
     if (status == ROTARY_OK)
         status = run_config_from_json(config, object, path, error);
@@ -589,8 +590,14 @@ static rotary_status write_corpus(json_t *object, const struct task_config *conf
     return status == ROTARY_OK ? corpus_write(object, &corpus, error) : status;
 }
 
+static int write_provenance(json_t *object, const struct run_record *record)
+{
+    json_t *list = record->provenance ? json_deep_copy(record->provenance) : NULL;
+    return record->provenance ? json_object_set_new(object, RUN_PROVENANCE, list) : 0;
+}
+
 rotary_status run_write_config(const char *folder, const struct run_config *config, const struct task *task,
-                               int64_t parameters, rotary_error *error)
+                               const struct run_record *record, rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
     rotary_status status = file_path(path, folder, FOLDER_CONFIG, error);
@@ -600,8 +607,9 @@ rotary_status run_write_config(const char *folder, const struct run_config *conf
     status = run_config_to_json(config, &settings, error);
     if (status != ROTARY_OK)
         return status;
-    json_t *object = json_pack("{s:i, s:I}", "format", RUN_FORMAT, RUN_PARAMETERS, (json_int_t)parameters);
-    if (!object || json_object_update(object, settings) != 0)
+    json_t *object =
+        json_pack("{s:i, s:I}", "format", RUN_FORMAT, RUN_PARAMETERS, (json_int_t)record->parameters);
+    if (!object || json_object_update(object, settings) != 0 || write_provenance(object, record) != 0)
         status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write %s", path);
     else
         status = vocabulary_write(object, task, error);

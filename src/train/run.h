@@ -4,7 +4,7 @@
  *
  *     config.json            the complete configuration, a flat object; presets have the same keys; and the
  *                            vocabulary (train/vocabulary.h) and hashes of the corpus
- *                            (train/corpus_record.h)
+ *                            (train/corpus_record.h), and what trained it (train/provenance.h)
  *     metrics.jsonl          one JSON object per line, see below
  *     model.safetensors      the parameters by name, in f32
  *     optimizer.safetensors  the optimizer state: moments and step; with the model, all that resuming needs
@@ -142,10 +142,14 @@ ROTARY_CHECKED rotary_status run_read_config(const char *folder, struct run_conf
  * a run of this program. */
 ROTARY_CHECKED rotary_status run_read_folder(const char *folder, struct run_config *config,
                                              json_t **transformers, rotary_error *error);
-/* Writes config.json and the vocabularies of `task`, which is that of the configuration. parameters: numbers
- * of the model that are trained. */
+/* What config.json says of a run beside its configuration and its task. */
+struct run_record {
+    int64_t parameters;       /* numbers of the model that are trained */
+    const json_t *provenance; /* train/provenance.h; NULL: none */
+};
+/* Writes config.json and the vocabularies of `task`, which is that of the configuration. */
 ROTARY_CHECKED rotary_status run_write_config(const char *folder, const struct run_config *config,
-                                              const struct task *task, int64_t parameters,
+                                              const struct task *task, const struct run_record *record,
                                               rotary_error *error);
 
 #endif

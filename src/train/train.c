@@ -9,6 +9,7 @@
 #include "train/corpus_record.h"
 #include "train/folder.h"
 #include "train/metrics.h"
+#include "train/provenance.h"
 #include "train/trainer.h"
 
 #include <math.h>
@@ -21,7 +22,8 @@ struct session {
     struct run_config config; /* the call's, with `auto` precision resolved */
     int lock;
     bool resumes;       /* the folder has a run */
-    bool writes_config; /* config.json is missing, or keys change that may */
+    bool writes_config; /* config.json is missing, or keys change that may, or what trains the run */
+    json_t *provenance; /* that config.json is to have */
     struct trainer trainer;
     struct evaluation_sample samples[SAMPLES];
     struct metrics metrics;
@@ -542,9 +544,25 @@ static rotary_status set_up(struct session *session, const struct checkpoint *ch
                              : trainer_begin(&session->trainer, error);
 }
 
+/* Says in config.json what the run is, and what trains it from here on. */
+static rotary_status describe(struct session *session, rotary_error *error)
+{
+    const struct provenance_call call = {.backend = session->call->backend,
+                                         .commit = session->call->commit,
+                                         .step = session->first_step,
+                                         .folder = session->resumes ? session->call->folder : NULL};
+    bool grown;
+    rotary_status status = provenance_extend(&session->provenance, &grown, &call, error);
+    if (status != ROTARY_OK || (!grown && !session->writes_config))
+        return status;
+    const struct run_record record = {
+        .parameters = parameters_total(transformer_parameters(session->trainer.transformer)),
+        .provenance = session->provenance};
+    return run_write_config(session->call->folder, &session->config, session->trainer.task, &record, error);
+}
+
 static rotary_status begin_and_run(struct session *session, rotary_error *error)
 {
-    const char *folder = session->call->folder;
     rotary_status status = resolve_precision(session, error);
     if (status == ROTARY_OK)
         status = enter_folder(session, error);
@@ -556,10 +574,8 @@ static rotary_status begin_and_run(struct session *session, rotary_error *error)
     if (status == ROTARY_OK && !finished)
         status = set_up(session, &checkpoint, error);
     checkpoint_close(&checkpoint);
-    if (status == ROTARY_OK && !finished && session->writes_config)
-        status =
-            run_write_config(folder, &session->config, session->trainer.task,
-                             parameters_total(transformer_parameters(session->trainer.transformer)), error);
+    if (status == ROTARY_OK && !finished)
+        status = describe(session, error);
     if (status != ROTARY_OK || finished)
         return status;
     if (session->call->begin)
@@ -592,6 +608,7 @@ rotary_status train(const struct train_call *call, struct train_result *result, 
         .diverged = session.metrics.diverged,
     };
     metrics_close(&session.metrics);
+    json_decref(session.provenance);
     trainer_destroy(&session.trainer);
     folder_unlock(session.lock);
     return status;

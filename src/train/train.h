@@ -20,8 +20,9 @@ struct train_call {
     const struct run_config *config; /* checked */
     const struct backend *backend;   /* its profile, if not NULL, measures the steps */
     const char *folder;
-    bool resume;      /* resume the folder's run; without a checkpoint, start at step 0 */
-    bool tensorboard; /* write an event file, also of what the run has done; a resumed run continues one */
+    const char *commit; /* of the program, for the run's provenance; NULL: not known */
+    bool resume;        /* resume the folder's run; without a checkpoint, start at step 0 */
+    bool tensorboard;   /* write an event file, also of what the run has done; a resumed run continues one */
     /* Called once before the first step, unless the run is finished. May be NULL. */
     void (*begin)(void *argument, const struct task *task);
     /* Called after every step, from the calling thread. May be NULL. */

@@ -12,6 +12,8 @@ has steps 5
 has first_step 0
 has folder '"run"'
 has evaluation.problems 4
+grep -q "\"commit\": *\"$("$rotary" info --json | sed -n 's/.*"commit": *"\([^"]*\)".*/\1/p')\"" run/config.json ||
+    complain "the run's configuration does not have the program's commit"
 for file in config.json metrics.jsonl model.safetensors optimizer.safetensors best.safetensors; do
     [ -s run/$file ] || complain "the run has no $file"
 done
@@ -81,7 +83,7 @@ does 0 help settings
 keys=0
 for key in $(sed -n 's/^  "\([a-z0-9_]*\)": .*/\1/p' run/config.json); do
     keys=$((keys + 1))
-    case $key in format | parameters | vocabulary | special_tokens) continue ;; esac
+    case $key in format | parameters | vocabulary | vocabulary_hash | special_tokens | provenance) continue ;; esac
     grep -q "^  $key  " out || complain "help settings does not have $key"
 done
 [ $keys -gt 30 ] || complain "config.json has $keys keys"

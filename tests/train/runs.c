@@ -60,7 +60,7 @@ void write_config(const char *folder, const struct run_config *config)
         printf("%s\n", error.message);
         return;
     }
-    if (!CHECK(run_write_config(folder, config, task, 0, &error) == ROTARY_OK))
+    if (!CHECK(run_write_config(folder, config, task, &(struct run_record){0}, &error) == ROTARY_OK))
         printf("%s\n", error.message);
     task_destroy(task);
 }
