@@ -28,6 +28,7 @@ int arm_name_width(const struct comparison *comparison, const char *head)
 
 const char *const verdict_words[] = {
     [VERDICT_TOO_FEW] = "too few pairs",
+    [VERDICT_TOO_SHORT] = "trained too short to rank",
     [VERDICT_NO_SPREAD] = "equal differences",
     [VERDICT_NO_DIFFERENCE] = "no difference shown",
     [VERDICT_BETTER] = "better",
@@ -106,6 +107,12 @@ static void write_verdict_of_pairs(FILE *stream, const struct comparison *compar
         fprintf(stream, "too few runs to tell %s from %s: %+.*f %s over %d pair%s", name, baseline, decimals,
                 mean, unit, pairs, pairs == 1 ? "" : "s");
         return;
+    case VERDICT_TOO_SHORT:
+        fprintf(
+            stream,
+            "%s and %s are trained too short to rank: neither has begun to learn; %+.*f %s over %d pair%s",
+            name, baseline, decimals, mean, unit, pairs, pairs == 1 ? "" : "s");
+        return;
     case VERDICT_NO_SPREAD:
         fprintf(stream, "no verdict on %s and %s: all %d differences are %+.*f %s, and no interval follows",
                 name, baseline, pairs, decimals, mean, unit);
@@ -140,6 +147,7 @@ static void write_verdict(FILE *stream, const struct comparison *comparison, int
     write_verdict_of_pairs(stream, comparison, contrast);
     if (comparison->measures[0] == MEASURE_STEPS_TO_90 && contrast->censored)
         fprintf(stream, "; in %d of them a run never had 90%%", contrast->censored);
+    remark_too_short(stream, comparison, contrast);
     int diverged =
         comparison->arms[contrast->arm].diverged_count + comparison->arms[contrast->baseline].diverged_count;
     if (diverged)
@@ -257,6 +265,8 @@ rotary_status findings_create(struct findings *findings, const struct comparison
         status = add_sentences(notes, comparison, write_sequential, 1, true, error);
     if (status == ROTARY_OK)
         status = add_sentences(notes, comparison, write_divergence, arms, true, error);
+    if (status == ROTARY_OK)
+        status = add_sentences(notes, comparison, remark_learned, arms, true, error);
     if (status != ROTARY_OK)
         findings_free(findings);
     return status;

@@ -181,6 +181,9 @@ static rotary_status summarize(struct comparison_arm *arm, const struct comparis
         if (diverged)
             statistics->without_worst = diverged == 1 ? statistics->mean : (double)NAN;
     }
+    for (int i = 0; i < runs; i++)
+        arm->unlearned += !comparison->learned[arm->runs[i]].begun;
+    arm->too_short = 2 * arm->unlearned > runs;
     return statistics_reached(&arm->reached, arm->steps_to_90, runs + diverged, error);
 }
 
@@ -373,6 +376,9 @@ int64_t comparison_seen_steps(const struct comparison *comparison)
 enum verdict comparison_decide(const struct comparison *comparison, const struct contrast *contrast)
 {
     enum measure primary = comparison->measures[0];
+    if (contrast->pair_count > 0 && comparison->arms[contrast->arm].too_short &&
+        comparison->arms[contrast->baseline].too_short)
+        return VERDICT_TOO_SHORT;
     if (comparison->max_pairs &&
         contrast->pair_count <
             sequential_first_look(comparison->max_pairs, comparison_alpha / comparison->contrast_count))
@@ -466,8 +472,9 @@ rotary_status comparison_create(struct comparison **comparison, const struct com
         return no_memory(error);
     size_t max = (size_t)(request->record_count + request->arm_count);
     created->arms = calloc(max ? max : 1, sizeof *created->arms);
-    if (!created->arms) {
-        free(created);
+    created->learned = calloc((size_t)request->record_count + 1, sizeof *created->learned);
+    if (!created->arms || !created->learned) {
+        comparison_destroy(created);
         return no_memory(error);
     }
     created->records = request->records;
@@ -475,6 +482,7 @@ rotary_status comparison_create(struct comparison **comparison, const struct com
     created->varied = request->varied ? request->varied : "position";
     created->unlike = request->unlike;
     created->looks = request->looks;
+    learned_judge(created->learned, created->records, created->record_count);
     created->max_pairs = request->max_pairs;
     rotary_status status = fill(created, request, error);
     if (status != ROTARY_OK) {
@@ -495,6 +503,7 @@ void comparison_destroy(struct comparison *comparison)
         free(comparison->contrasts[i].differences[0]);
     free(comparison->contrasts);
     free(comparison->incomparable);
+    free(comparison->learned);
     free(comparison->arms);
     free(comparison);
 }

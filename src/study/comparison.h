@@ -9,6 +9,7 @@
 #ifndef ROTARY_STUDY_COMPARISON_H
 #define ROTARY_STUDY_COMPARISON_H
 
+#include "study/learned.h"
 #include "study/records.h"
 #include "study/statistics.h"
 
@@ -35,6 +36,8 @@ struct comparison_arm {
     int *runs;            /* index into the records */
     struct statistics statistics[MEASURES];
     struct arm_cost cost;
+    int unlearned;          /* runs of run_count that have not begun to learn (learned.h) */
+    bool too_short;         /* most of them: the arm is trained too short to rank */
     struct reached reached; /* 90% exact match; of run_count + diverged_count runs */
 };
 
@@ -79,6 +82,7 @@ struct comparison {
     bool vocabularies_differ;    /* so that losses per token are none of the measures */
     const struct looks *looks;   /* as requested; borrowed */
     int max_pairs;               /* as requested; 0 if there are more pairs than that */
+    struct learned *learned;     /* of each record */
     struct comparison_arm *arms; /* the first is the baseline of those that follow */
     int arm_count;
     struct contrast

@@ -127,6 +127,9 @@ static rotary_status add_evaluation(struct record *record, const struct line *li
         status = record_field_real(&line->source, object, "loss", &evaluation.loss, error);
     if (status == ROTARY_OK && json_object_get(object, "bits_per_byte"))
         status = record_field_real(&line->source, object, "bits_per_byte", &evaluation.bits_per_byte, error);
+    if (status == ROTARY_OK && json_object_get(object, "frequency_loss"))
+        status =
+            record_field_real(&line->source, object, "frequency_loss", &evaluation.frequency_loss, error);
     if (status == ROTARY_OK)
         status = read_bleu(line, object, &evaluation.translated, &evaluation.bleu, error);
     if (status == ROTARY_OK)

@@ -23,7 +23,8 @@ struct record_evaluation {
     int64_t step;
     int64_t correct, problems; /* problems 0: the task has none */
     double loss;
-    double bits_per_byte;                /* of text whose bytes are known; else 0 */
+    double bits_per_byte;  /* of text whose bytes are known; else 0 */
+    double frequency_loss; /* of a model that gives each target its frequency; 0: not recorded */
     int64_t translated, test_translated; /* sentences of validation and test set; 0: none was translated */
     double bleu, test_bleu;
     struct label_scores labels, test_labels; /* examples 0: there are none */

@@ -48,7 +48,14 @@ void statistics_set_level(struct paired_difference *difference, double level);
 /* What the interval shows. Fewer than ENOUGH_PAIRS pairs show nothing. Nor does any number of equal
  * differences, which have no interval: nothing says how far others would lie from them. */
 enum { ENOUGH_PAIRS = 3 };
-enum verdict { VERDICT_TOO_FEW, VERDICT_NO_SPREAD, VERDICT_NO_DIFFERENCE, VERDICT_BETTER, VERDICT_WORSE };
+enum verdict {
+    VERDICT_TOO_FEW,
+    VERDICT_TOO_SHORT, /* neither arm has begun to learn (learned.h): the statistics alone never say that */
+    VERDICT_NO_SPREAD,
+    VERDICT_NO_DIFFERENCE,
+    VERDICT_BETTER,
+    VERDICT_WORSE
+};
 enum verdict statistics_verdict(const struct paired_difference *difference, enum direction direction);
 
 /* The steps after which runs first reached a goal. A run that never did, NOT_REACHED, counts as slower than

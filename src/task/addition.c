@@ -12,6 +12,7 @@
  */
 #include "task/generated.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -84,6 +85,50 @@ static void random_example(const struct task_config *config, struct rotary_rando
     addition_example(left, right, example);
 }
 
+/* What a digit of a number costs, counted from the last: the first is no 0. */
+static double digit_nats(int64_t place, int64_t digits)
+{
+    return place < digits - 1 ? log(10.0) : place == digits - 1 ? log(9.0) : 0;
+}
+
+static int64_t digits_at(const char *text)
+{
+    return (int64_t)strspn(text, "0123456789");
+}
+
+/* The digits of a number at `at`, which has `digits` of them. */
+static void pay_number(double *nats, int64_t at, int64_t digits)
+{
+    for (int64_t i = 0; i < digits; i++)
+        nats[at + i] = digit_nats(digits - 1 - i, digits);
+}
+
+/* The digits of the operands are random, and unknown again where they are repeated, as are those of the
+ * result, which repeats what was computed. What is computed within a step is known: that is no copying. A
+ * result that has more digits than both operands begins with 1. */
+static void uncopied(const struct task_config *config, const struct example *example, double *nats)
+{
+    const struct addition_options *options = task_options(config, TASK_ADDITION);
+    const char *prompt = example->prompt, *completion = example->completion;
+    const int64_t first = (int64_t)strlen("?d="), left = digits_at(prompt + first), second = first + left + 1,
+                  right = digits_at(prompt + second), base = (int64_t)strlen(prompt),
+                  longer = left > right ? left : right;
+    pay_number(nats, first, left);
+    pay_number(nats, second, right);
+    nats[first + left] = nats[second + right] = log((double)options->digits);
+    const char *at = completion;
+    for (int64_t place = 0; at[0] != 'd'; place++) {
+        nats[base + (at - completion)] = digit_nats(place, left);
+        nats[base + (strchr(at, '+') + 1 - completion)] = digit_nats(place, right);
+        at = strstr(at, "and ") + strlen("and ");
+    }
+    at += strlen("d==");
+    const int64_t digits = digits_at(at);
+    pay_number(nats, base + (at - completion), digits);
+    if (digits > longer)
+        nats[base + (at - completion)] = 0;
+}
+
 /* The longest example adds nines: every place carries, so every total has two digits. */
 static struct problem_size size(const struct task_config *config)
 {
@@ -120,6 +165,7 @@ static const struct generator generator = {
     .alphabet = alphabet,
     .random_example = random_example,
     .size = size,
+    .uncopied_example = uncopied,
 };
 
 const struct kind kind_addition = {
@@ -133,5 +179,6 @@ const struct kind kind_addition = {
     .long_prompt = generated_long_prompt,
     .size = generated_size,
     .answer = answer,
+    .uncopied_loss = generated_uncopied_loss,
     .generator = &generator,
 };

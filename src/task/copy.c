@@ -10,6 +10,7 @@
  */
 #include "task/random_string.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,6 +68,11 @@ static void random_example(const struct task_config *config, struct rotary_rando
         copy_example(string, example);
 }
 
+static void uncopied(const struct task_config *config, const struct example *example, double *nats)
+{
+    string_uncopied(example, log((double)(letters_of(config) - STRING_MIN_LETTERS + 1)), 0, nats);
+}
+
 static struct problem_size size(const struct task_config *config)
 {
     return string_size(letters_of(config), reverses(config) ? reverse_slice : copy_slice);
@@ -82,6 +88,7 @@ static const struct generator generator = {
     .alphabet = alphabet,
     .random_example = random_example,
     .size = size,
+    .uncopied_example = uncopied,
 };
 
 const struct kind kind_copy = {
@@ -95,6 +102,7 @@ const struct kind kind_copy = {
     .long_prompt = generated_long_prompt,
     .size = generated_size,
     .answer = generated_answer,
+    .uncopied_loss = generated_uncopied_loss,
     .generator = &generator,
 };
 
@@ -109,5 +117,6 @@ const struct kind kind_reverse = {
     .long_prompt = generated_long_prompt,
     .size = generated_size,
     .answer = generated_answer,
+    .uncopied_loss = generated_uncopied_loss,
     .generator = &generator,
 };

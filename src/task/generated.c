@@ -3,7 +3,9 @@
 
 #include "base/fail.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -116,17 +118,64 @@ static struct rotary_random random_of(uint64_t seed, uint32_t stream, uint32_t s
                                   .next = (uint64_t)row << 32};
 }
 
+static struct rotary_random validation_random(uint64_t seed, int64_t row)
+{
+    return random_of(seed, ROTARY_STREAM_EVALUATE, VALIDATION_SEQUENCES, row);
+}
+
 void generated_fill(const struct task *task, const struct task_place *place, const struct task_row *row)
 {
     const bool held_out = place->split != TASK_TRAINING;
-    struct rotary_random random =
-        held_out ? random_of(place->seed, ROTARY_STREAM_EVALUATE, VALIDATION_SEQUENCES, place->row)
-                 : random_of(place->seed, ROTARY_STREAM_TASK, place->step, place->row);
+    struct rotary_random random = held_out
+                                      ? validation_random(place->seed, place->row)
+                                      : random_of(place->seed, ROTARY_STREAM_TASK, place->step, place->row);
     fill_sequence(task, random, held_out, row->scratch);
     /* Targets are the sequence shifted by one token. */
     size_t bytes = (size_t)task->config.sequence_length * sizeof(int32_t);
     memcpy(row->tokens, row->scratch, bytes);
     memcpy(row->classes, row->scratch + 1, bytes);
+}
+
+/* Examples one after another, as fill_sequence has them: the nats of tokens 1 ... sequence_length, which are
+ * the targets. */
+static double uncopied_examples(const struct task *task, struct rotary_random random)
+{
+    const struct generator *generator = task->kind->generator;
+    const int64_t count = task->config.sequence_length + 1;
+    double sum = 0;
+    for (int64_t filled = 0; filled < count;) {
+        struct example example;
+        double nats[2 * TASK_TEXT_BYTES] = {0};
+        sample_split(task, &random, true, &example);
+        generator->uncopied_example(&task->config, &example, nats);
+        const int64_t length = (int64_t)(strlen(example.prompt) + strlen(example.completion));
+        for (int64_t i = 0; i < length && filled < count; i++, filled++)
+            sum += filled > 0 ? nats[i] : 0;
+    }
+    return sum;
+}
+
+static double uncopied_sequence(const struct task *task, struct rotary_random random, int32_t *tokens)
+{
+    const int64_t count = task->config.sequence_length + 1;
+    double sum = 0;
+    fill_sequence(task, random, true, tokens);
+    for (int64_t i = 1; i < count; i++)
+        sum += task->kind->generator->uncopied_token(&task->config, tokens[i]);
+    return sum;
+}
+
+double generated_uncopied_loss(const struct task *task, uint64_t seed, int64_t sequences)
+{
+    const bool examples = task->kind->generator->random_example != NULL;
+    int32_t *tokens = examples ? NULL : malloc((size_t)(task->config.sequence_length + 1) * sizeof *tokens);
+    double sum = examples || tokens ? 0 : (double)NAN;
+    for (int64_t row = 0; row < sequences && !isnan(sum); row++) {
+        const struct rotary_random random = validation_random(seed, row);
+        sum += examples ? uncopied_examples(task, random) : uncopied_sequence(task, random, tokens);
+    }
+    free(tokens);
+    return sum / ((double)sequences * (double)task->config.sequence_length);
 }
 
 void generated_problem(const struct task *task, uint64_t seed, int64_t index, struct problem *problem)

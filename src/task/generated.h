@@ -39,6 +39,13 @@ struct generator {
      * identity, which is the same for every count of at least GENERATED_OPENING_TOKENS. */
     uint64_t (*random_sequence)(const struct task_config *config, struct rotary_random *random, int64_t count,
                                 int32_t *tokens);
+
+    /* What a model pays that knows all of the task, its format, frequencies and lengths, but copies nothing:
+     * a character that repeats an earlier one costs it as much as one that is random. Minus the logarithm of
+     * its probability in nats, for each character of the prompt and then of the completion, into zeros. For
+     * tokens of sequences without problems by their ids. */
+    void (*uncopied_example)(const struct task_config *config, const struct example *example, double *nats);
+    double (*uncopied_token)(const struct task_config *config, int32_t token);
 };
 
 /* The functions of a struct kind whose generator is set. */
@@ -47,6 +54,7 @@ void generated_fill(const struct task *task, const struct task_place *place, con
 void generated_problem(const struct task *task, uint64_t seed, int64_t index, struct problem *problem);
 void generated_long_prompt(const struct task *task, uint64_t seed, int64_t index, struct token_list *prompt);
 struct problem_size generated_size(const struct task *task);
+double generated_uncopied_loss(const struct task *task, uint64_t seed, int64_t sequences);
 /* Appends a text of the task, a token each character, as far as there is room. */
 void generated_append(const struct task *task, const char *text, struct token_list *list);
 /* Of kinds whose completion is the answer and the #: the text before the #. */

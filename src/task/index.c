@@ -10,6 +10,7 @@
  */
 #include "task/random_string.h"
 
+#include <math.h>
 #include <stdio.h>
 
 struct index_options {
@@ -39,6 +40,12 @@ static void random_example(const struct task_config *config, struct rotary_rando
     index_example(string, rotary_random_below(random, (uint32_t)options->letters), example);
 }
 
+static void uncopied(const struct task_config *config, const struct example *example, double *nats)
+{
+    const struct index_options *options = task_options(config, TASK_INDEX);
+    string_uncopied(example, 0, log((double)options->letters), nats);
+}
+
 static struct problem_size size(const struct task_config *config)
 {
     const struct index_options *options = task_options(config, TASK_INDEX);
@@ -55,6 +62,7 @@ static const struct generator generator = {
     .alphabet = alphabet,
     .random_example = random_example,
     .size = size,
+    .uncopied_example = uncopied,
 };
 
 const struct kind kind_index = {
@@ -68,5 +76,6 @@ const struct kind kind_index = {
     .long_prompt = generated_long_prompt,
     .size = generated_size,
     .answer = generated_answer,
+    .uncopied_loss = generated_uncopied_loss,
     .generator = &generator,
 };

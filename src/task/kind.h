@@ -80,6 +80,9 @@ struct kind {
     /* The answer within `generated`; empty if generation stopped before its end. */
     void (*answer)(const char *generated, char answer[TASK_TEXT_BYTES]);
 
+    /* As task_uncopied_loss; NULL: what that is without copying is not known. */
+    double (*uncopied_loss)(const struct task *task, uint64_t seed, int64_t sequences);
+
     bool cuts;    /* its examples are cut from text, to sequences of any length */
     bool encoder; /* its model is an encoder alone: every token is seen from every other */
 

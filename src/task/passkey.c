@@ -11,6 +11,7 @@
  */
 #include "task/generated.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -104,6 +105,28 @@ static void long_prompt(const struct task *task, const struct example *example, 
     generated_append(task, question, prompt);
 }
 
+/* A sentence costs its choice where it begins. The end of the text costs how many there are, and where the
+ * key stands among them. */
+static void uncopied(const struct task_config *config, const struct example *example, double *nats)
+{
+    static const char key_sentence[] = "the key is ";
+    const struct passkey_options *options = task_options(config, TASK_PASSKEY);
+    const char *prompt = example->prompt, *at = prompt;
+    int count = 0;
+    for (; strcmp(at, question) != 0; at = strchr(at, '.') + strlen(". ")) {
+        if (strncmp(at, key_sentence, strlen(key_sentence)) == 0) {
+            for (int64_t i = 0; i < options->digits; i++)
+                nats[at - prompt + (ptrdiff_t)strlen(key_sentence) + i] = log(10.0);
+            continue;
+        }
+        nats[at - prompt] = log((double)SENTENCES);
+        count++;
+    }
+    nats[at - prompt] = log((double)options->sentences) + log((double)(count + 1));
+    for (int64_t i = 0; i < options->digits; i++)
+        nats[(int64_t)strlen(prompt) + i] = log(10.0);
+}
+
 static struct problem_size size(const struct task_config *config)
 {
     const struct passkey_options *options = task_options(config, TASK_PASSKEY);
@@ -125,6 +148,7 @@ static const struct generator generator = {
     .random_example = random_example,
     .long_prompt = long_prompt,
     .size = size,
+    .uncopied_example = uncopied,
 };
 
 const struct kind kind_passkey = {
@@ -138,5 +162,6 @@ const struct kind kind_passkey = {
     .long_prompt = generated_long_prompt,
     .size = generated_size,
     .answer = generated_answer,
+    .uncopied_loss = generated_uncopied_loss,
     .generator = &generator,
 };

@@ -21,6 +21,8 @@
 #include "base/integer.h"
 #include "task/generated.h"
 
+#include <math.h>
+
 struct prefix_options {
     int64_t letters;           /* size of the alphabet */
     int64_t random, substring; /* random and copied letters per round */
@@ -85,6 +87,13 @@ static uint64_t random_sequence(const struct task_config *config, struct rotary_
     return opening_identity(tokens, count);
 }
 
+/* Separators are where they have to be. */
+static double uncopied(const struct task_config *config, int32_t token)
+{
+    const struct prefix_options *options = task_options(config, TASK_PREFIX);
+    return token < options->letters ? log((double)options->letters) : 0;
+}
+
 static void alphabet(const struct task_config *config, char alphabet[GENERATED_ALPHABET_BYTES])
 {
     const struct prefix_options *options = task_options(config, TASK_PREFIX);
@@ -108,6 +117,7 @@ static rotary_status create(struct task *task, rotary_error *error)
 static const struct generator generator = {
     .alphabet = alphabet,
     .random_sequence = random_sequence,
+    .uncopied_token = uncopied,
 };
 
 const struct kind kind_prefix = {
@@ -117,5 +127,6 @@ const struct kind kind_prefix = {
     .defaults = &defaults,
     .create = create,
     .fill = generated_fill,
+    .uncopied_loss = generated_uncopied_loss,
     .generator = &generator,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "task/random_string.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,6 +25,21 @@ void string_example(const char *string, const char *slice, const char *result, s
     snprintf(example->prompt, TASK_TEXT_BYTES, "?s='%s'; s%s==", string, slice);
     snprintf(example->completion, TASK_TEXT_BYTES, "'%s'#", result);
     example->identity = rotary_hash(string, strlen(string));
+}
+
+void string_uncopied(const struct example *example, double length, double slice, double *nats)
+{
+    static const char before[] = "?s='", between[] = "'; s[", answer[] = "'";
+    const double letter = log((double)LETTERS);
+    const size_t begin = strlen(before), letters = strcspn(example->prompt + begin, "'"),
+                 result = strlen(example->prompt) + strlen(answer),
+                 copied = strcspn(example->completion + strlen(answer), "'");
+    for (size_t i = 0; i < letters; i++)
+        nats[begin + i] = letter;
+    nats[begin + letters] = length;
+    nats[begin + letters + strlen(between)] = slice;
+    for (size_t i = 0; i < copied; i++)
+        nats[result + i] = letter;
 }
 
 struct problem_size string_size(int64_t letters, const char *slice)

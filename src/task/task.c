@@ -6,6 +6,7 @@
 #include "score/exact_match.h"
 #include "task/kind.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -317,6 +318,16 @@ void task_problem(const struct task *task, uint64_t seed, int64_t index, struct 
 void task_long_prompt(const struct task *task, uint64_t seed, int64_t index, struct token_list *prompt)
 {
     task->kind->long_prompt(task, seed, index, prompt);
+}
+
+bool task_is_generated(const struct task_config *config)
+{
+    return kinds[config->task]->uncopied_loss != NULL;
+}
+
+double task_uncopied_loss(const struct task *task, uint64_t seed, int64_t sequences)
+{
+    return task->kind->uncopied_loss ? task->kind->uncopied_loss(task, seed, sequences) : (double)NAN;
 }
 
 bool task_score(const struct task *task, const struct problem *problem, const char *generated,
