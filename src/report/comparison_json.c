@@ -65,6 +65,12 @@ static json_t *run_json(const struct comparison *comparison, const struct compar
         enum measure measure = comparison->measures[i];
         put(&run, measure_names[measure], file_json_number(arm->values[measure][index]));
     }
+    const struct learned *learned = &comparison->learned[arm->runs[index]];
+    if (learned->kind != LEARNED_UNKNOWN)
+        put(&run, "begun",
+            json_pack("{s:b, s:s, s:f, s:f}", "begun", (int)learned->begun, "reference",
+                      learned_reference_names[learned->kind], "reference_loss", learned->reference,
+                      "lowest_loss", learned->lowest));
     if (comparison->has_problems) {
         put(&run, "correct", json_integer(record_last_evaluation(record)->correct));
         put(&run, "reached_90", json_boolean(arm->steps_to_90[index] != NOT_REACHED));
@@ -89,10 +95,10 @@ static json_t *arm_json(const struct comparison *comparison, int index)
         append(&diverged, diverged_json(comparison, arm, i));
     for (int i = 0; i < comparison->measure_count; i++)
         put(&measures, measure_names[comparison->measures[i]], statistics_json(arm, comparison->measures[i]));
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", arm->name, "runs", runs, "diverged",
-                     diverged, "measures", measures, "cost", cost_json(arm), "text",
-                     text_scores_json(comparison, index), "lengths", lengths_json(comparison, index),
-                     "baselines", predictions_arm_json(comparison, index));
+    return json_pack("{s:s, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "name", arm->name, "runs", runs,
+                     "diverged", diverged, "too_short", (int)arm->too_short, "measures", measures, "cost",
+                     cost_json(arm), "text", text_scores_json(comparison, index), "lengths",
+                     lengths_json(comparison, index), "baselines", predictions_arm_json(comparison, index));
 }
 
 /* ---- contrasts ---- */

@@ -144,7 +144,9 @@ static void write_verdict(FILE *stream, const struct page *page, int index)
     fputs(" against ", stream);
     html_text(stream, comparison->arms[contrast->baseline].name);
     fputs("</p>\n<p class=\"big\">", stream);
-    if (difference->count && !isnan(difference->mean))
+    if (comparison_decide(comparison, contrast) == VERDICT_TOO_SHORT)
+        fputs(verdict_words[VERDICT_TOO_SHORT], stream);
+    else if (difference->count && !isnan(difference->mean))
         fprintf(stream, "%s <small>%s</small>",
                 html_number(number, difference->mean, measure_descriptions[measure].decimals, 1),
                 measure_descriptions[measure].unit);

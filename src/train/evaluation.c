@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "model/generation.h"
+#include "score/frequency_loss.h"
 #include "score/token_scores.h"
 #include "train/label_predictions.h"
 #include "train/packed_batch.h"
@@ -24,6 +25,7 @@ struct workspace {
     struct task_batch batch;
     int64_t corpus_tokens;        /* per batch of a finite corpus; 0: there is none */
     struct packed_batch packed;   /* such a batch */
+    int64_t *counts, classes;     /* [classes] of such a corpus: how often each is the target */
     float *losses;                /* [corpus_tokens] of a task that cuts text, else NULL */
     const int32_t **prompts;      /* [problems] */
     int32_t **outputs;            /* [problems] */
@@ -38,10 +40,13 @@ static void carve(struct workspace *workspace, const struct task *task, int64_t 
         rotary_arena_push(arena, problems * workspace->size.prompt, sizeof *workspace->prompt_tokens);
     workspace->generated_tokens =
         rotary_arena_push(arena, problems * workspace->size.completion, sizeof *workspace->generated_tokens);
-    if (workspace->corpus_tokens > 0)
+    if (workspace->corpus_tokens > 0) {
         packed_batch_carve(&workspace->packed, task, workspace->corpus_tokens, arena);
-    else
+        workspace->classes = task_vocabulary(task).target;
+        workspace->counts = rotary_arena_push(arena, workspace->classes, sizeof *workspace->counts);
+    } else {
         task_batch_carve(&workspace->batch, task, workspace->batch_sequences, arena);
+    }
     workspace->prompts = rotary_arena_push(arena, problems, sizeof *workspace->prompts);
     workspace->outputs = rotary_arena_push(arena, problems, sizeof *workspace->outputs);
     workspace->lengths = rotary_arena_push(arena, problems, sizeof *workspace->lengths);
@@ -179,6 +184,14 @@ static void add_positions(const struct batch *batch, const float *losses, struct
                 position_losses_add(positions, i - starts[sequence], (double)losses[i]);
 }
 
+static void count_targets(const struct batch *batch, const struct workspace *workspace)
+{
+    const struct token_sequences *input = &batch->input;
+    for (int32_t i = input->starts[0]; i < input->starts[input->sequences]; i++)
+        if (batch->classes[i] >= 0 && batch->classes[i] < workspace->classes)
+            workspace->counts[batch->classes[i]]++;
+}
+
 /* All examples of a split, packed. */
 static rotary_status sum_corpus(const struct task *task, struct transformer *transformer,
                                 const struct evaluation_config *config, const struct workspace *workspace,
@@ -191,6 +204,7 @@ static rotary_status sum_corpus(const struct task *task, struct transformer *tra
     int64_t first = 0, count;
     for (; status == ROTARY_OK && (count = examples_within(&order, size, first)) > 0; first += count) {
         const struct batch filled = packed_batch_fill(&workspace->packed, &order, first, count);
+        count_targets(&filled, workspace);
         status = add_losses(transformer, config, &filled, workspace->losses, sums, error);
         if (status == ROTARY_OK && workspace->losses)
             add_positions(&filled, workspace->losses, positions);
@@ -228,6 +242,8 @@ static rotary_status validation_loss(const struct task *task, struct transformer
     evaluation->loss = scores.loss;
     evaluation->accuracy = scores.accuracy;
     evaluation->bits_per_byte = scores.bits_per_byte;
+    if (workspace->counts && !task_shape(task).labels)
+        evaluation->frequency_loss = frequency_loss(workspace->counts, workspace->classes);
     return ROTARY_OK;
 }
 

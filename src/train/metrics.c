@@ -263,6 +263,8 @@ static json_t *evaluation_object(int64_t step, const struct evaluation *evaluati
                                "accuracy", evaluation->accuracy, "seconds", evaluation->seconds);
     if (evaluation->bits_per_byte > 0)
         json_object_set_new(scores, "bits_per_byte", json_real(evaluation->bits_per_byte));
+    if (evaluation->frequency_loss > 0)
+        json_object_set_new(scores, "frequency_loss", json_real(evaluation->frequency_loss));
     if (evaluation->translated > 0)
         json_object_update_new(scores, json_pack("{s:f, s:I, s:s}", "bleu", evaluation->bleu, "translated",
                                                  (json_int_t)evaluation->translated, "signature",

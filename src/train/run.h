@@ -31,7 +31,7 @@
  *      "examples":883,"score":"matthews","accuracy":0.81,"matthews":0.52, ...},"test":{"labels":{...},
  *      "loss":0.5}},"samples":[]}
  *     {"step":96,"evaluation":{"correct":0,"problems":0,"loss":1.5,"accuracy":0.53,"seconds":2.1,
- *      "bits_per_byte":2.16},"samples":[]}
+ *      "bits_per_byte":2.16,"frequency_loss":2.9},"samples":[]}
  *     {"step":731,"diverged":"loss"}       the last line of a run that diverged: its loss, gradient norm or
  *                                          validation loss was not finite at that step
  * "loss" is the training loss, the mean in nats per token over the steps since the last line; within
@@ -43,7 +43,8 @@
  * of a run, which also translates the test set. A sample is then a source, its reference ("answer") and its
  * translation. Of a task with labels, "labels" has the scores of all validation examples (train/metrics.h),
  * and at the end of a run also those of the test set. "bits_per_byte" is the validation loss of all tokens of
- * a text, in bits, divided by the bytes of that text. "checkpoint" is "average" where the mean of the last
+ * a text, in bits, divided by the bytes of that text. "frequency_loss" is that of a model that gives each
+ * token its frequency (score/frequency_loss.h). "checkpoint" is "average" where the mean of the last
  * checkpoints was evaluated, at the end of a run that makes one, after the evaluation of its own weights.
  */
 #ifndef ROTARY_TRAIN_RUN_H

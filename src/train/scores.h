@@ -21,14 +21,16 @@ struct evaluation_sample {
     bool correct;
 };
 struct evaluation {
-    int64_t correct, problems;        /* problems 0: the task has none */
-    int64_t translated;               /* sentences; 0: the task has none */
-    double bleu;                      /* of their translations, 0 ... 100 */
-    char signature[SIGNATURE_BYTES];  /* how that was computed */
-    double loss;                      /* validation loss: mean over validation sequences, nats per token; of
-                                       * a task with labels over examples */
-    double accuracy;                  /* share of validation tokens, or examples, whose argmax is correct */
-    double bits_per_byte;             /* of text whose bytes are known; else 0 */
+    int64_t correct, problems;       /* problems 0: the task has none */
+    int64_t translated;              /* sentences; 0: the task has none */
+    double bleu;                     /* of their translations, 0 ... 100 */
+    char signature[SIGNATURE_BYTES]; /* how that was computed */
+    double loss;                     /* validation loss: mean over validation sequences, nats per token; of
+                                      * a task with labels over examples */
+    double accuracy;                 /* share of validation tokens, or examples, whose argmax is correct */
+    double bits_per_byte;            /* of text whose bytes are known; else 0 */
+    double frequency_loss; /* of a model that gives each target its frequency (score/frequency_loss.h);
+                            * of a task whose data are a finite corpus without labels; else 0 */
     struct position_losses positions; /* of a task that cuts text; else length 0 */
     struct label_scores labels;       /* examples 0: the task has none */
     double seconds;

@@ -48,6 +48,7 @@ small="$model $files --set sequence_length=32 --set language_min_frequency=1"
             complain "evaluate: $key is not $formula of $loss"
     done
     grep -q '"bits_per_byte":' run/metrics.jsonl || complain "metrics.jsonl has no bits per byte"
+    grep -q '"frequency_loss":' run/metrics.jsonl || complain "metrics.jsonl has no loss of frequencies"
     does 0 evaluate run
     says "perplexity"
     says "bits per byte"

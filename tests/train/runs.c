@@ -2,6 +2,7 @@
 #include "train/runs.h"
 
 #include "base/random.h"
+#include "file/file.h"
 #include "support/check.h"
 #include "support/scratch.h"
 
@@ -147,6 +148,25 @@ bool same_file(const char *folder, const char *other_folder, const char *name)
     bool same = bytes && other && count == other_count && memcmp(bytes, other, count) == 0;
     free(bytes);
     free(other);
+    return same;
+}
+
+static json_t *read_config(const char *folder)
+{
+    char path[PATH_BYTES];
+    json_t *object = NULL;
+    join(path, folder, "config.json");
+    CHECK(file_read_json(path, &object, NULL) == ROTARY_OK);
+    json_object_del(object, "provenance");
+    return object;
+}
+
+bool same_config(const char *folder, const char *other_folder)
+{
+    json_t *config = read_config(folder), *other = read_config(other_folder);
+    const bool same = config && json_equal(config, other);
+    json_decref(config);
+    json_decref(other);
     return same;
 }
 

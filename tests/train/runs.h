@@ -34,6 +34,8 @@ char *read_file(const char *folder, const char *name, size_t *count);
 void write_file(const char *folder, const char *name, const void *bytes, size_t count);
 void copy_file(const char *from_folder, const char *from, const char *to_folder, const char *to);
 bool same_file(const char *folder, const char *other_folder, const char *name);
+/* Whether both have one config.json, but for what trained them: the numbers of threads differ. */
+bool same_config(const char *folder, const char *other_folder);
 bool has_file(const char *folder, const char *name);
 
 /* Hash of the names and contents of all files of a folder except metrics.jsonl. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The loss of a text by position: each token's is that of its logits, at its place in its own sequence, and
- * all of them together are the validation loss.
+ * all of them together are the validation loss. And the loss of a model that knows frequencies alone.
  */
 #include "support/check.h"
 #include "train/evaluation.h"
@@ -42,6 +42,29 @@ static void add_expected(const struct task *task, struct transformer *transforme
             if (targets[j] != BATCH_IGNORED)
                 position_losses_add(expected, j, loss_of(logits + j * classes, classes, targets[j]));
     }
+}
+
+/* Each target of the validation set by all the others, with one added to every token. */
+static double loss_of_frequencies(const struct task *task)
+{
+    static int32_t targets[1 << 16];
+    const int64_t classes = task_vocabulary(task).target;
+    int64_t counts[MAX_CLASSES] = {0}, counted = 0;
+    double sum = 0;
+    for (int64_t i = 0; i < task_examples(task, TASK_VALIDATION); i++) {
+        int32_t tokens[LONGER], read[LONGER];
+        const int64_t count = task_example(task, TASK_VALIDATION, i).target_count;
+        task_fill_example(task, &(struct example_place){.split = TASK_VALIDATION, .index = i},
+                          &(struct example_row){.tokens = tokens, .classes = read});
+        for (int64_t j = 0; j < count && counted < 1 << 16; j++)
+            if (read[j] != BATCH_IGNORED) {
+                counts[read[j]]++;
+                targets[counted++] = read[j];
+            }
+    }
+    for (int64_t i = 0; i < counted; i++)
+        sum -= log((double)(counts[targets[i]] - 1 + 1) / (double)(counted - 1 + classes));
+    return sum / (double)counted;
 }
 
 static void test_task(const char *name, const char *setting, int64_t length)
@@ -93,6 +116,7 @@ static void test_task(const char *name, const char *setting, int64_t length)
         counted += got->counted;
     }
     CHECK(counted > 50);
+    CHECK_NEAR(evaluation.frequency_loss, loss_of_frequencies(task), 1e-12);
     CHECK_NEAR(total / (double)counted, evaluation.loss, 1e-6 * evaluation.loss);
     transformer_destroy(transformer);
     task_destroy(task);

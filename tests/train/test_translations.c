@@ -232,7 +232,7 @@ static void train_in_child(const struct run_config *config, const char *folder, 
 static void test_killed(const struct run_config *config, const char *complete)
 {
     static const char *const files[] = {"model.safetensors",   "optimizer.safetensors", "best.safetensors",
-                                        "average.safetensors", "translations.txt",      "config.json"};
+                                        "average.safetensors", "translations.txt"};
     const char *killed = new_folder("killed");
     CHECK(config->train.steps > 33);
     train_in_child(config, complete, 2, 0);
@@ -243,6 +243,8 @@ static void test_killed(const struct run_config *config, const char *complete)
         check_about("%s", files[i]);
         CHECK(same_file(complete, killed, files[i]));
     }
+    check_about("config.json");
+    CHECK(same_config(complete, killed));
     check_about("%s", "");
     char *lines = timeless_metrics(complete), *resumed = timeless_metrics(killed);
     CHECK_TEXT(resumed, lines);
