@@ -72,6 +72,36 @@ static void delete_key(const char *folder, const char *key)
     json_decref(object);
 }
 
+static atomic_bool interrupted;
+
+static void interrupt(void *argument, const struct train_progress *progress)
+{
+    (void)argument;
+    if (progress->step == 3)
+        atomic_store(&interrupted, true);
+}
+
+/* A run that was stopped goes on with the same configuration: that alone changes config.json. */
+static void check_stopped(const struct run_config *config, const char *isa, const char *folder)
+{
+    struct backend backend;
+    struct train_result result;
+    rotary_error error = {0};
+    check_about("a run that was stopped");
+    CHECK_INT(backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK);
+    const struct train_call call = {.config = config,
+                                    .backend = &backend,
+                                    .folder = folder,
+                                    .commit = "00ff",
+                                    .progress = interrupt,
+                                    .interrupted = &interrupted};
+    CHECK_INT(train(&call, &result, &error), ROTARY_INTERRUPTED);
+    backend_destroy(&backend);
+    train_by(config, 1, ROTARY_ISA_AUTO, "00fe", folder);
+    check_item(folder, 2, 0, 0, 1, isa, "00ff");
+    check_item(folder, 2, 1, 3, 1, isa, "00fe");
+}
+
 int main(void)
 {
     struct run_config config, read;
@@ -129,5 +159,7 @@ int main(void)
     config.train.steps = 10;
     train_by(&config, 1, ROTARY_ISA_AUTO, "00ff", old);
     check_item(old, 1, 0, 5, 1, best, "00ff");
+    config.train.steps = 6;
+    check_stopped(&config, best, new_folder("stopped"));
     return check_report();
 }
