@@ -239,6 +239,19 @@ static void check_comparison(const char *place)
     CHECK_INT(collection.comparison->contrasts[0].pair_count, 0);
     collection_free(&collection);
 
+    check_about("another vocabulary in one run");
+    make_runs(place);
+    set(0, "vocabulary_hash", json_string("00fe"));
+    set(1, "vocabulary_hash", json_string("00fe"));
+    collection = synthetic_read(place);
+    CHECK(collection.unlike == NULL);
+    collection_free(&collection);
+    set(1, "vocabulary_hash", json_string("00ff"));
+    collection = synthetic_read(place);
+    CHECK_WORDS(collection.unlike ? collection.unlike : "",
+                "the runs differ in vocabulary_hash (\"00fe\" in ");
+    collection_free(&collection);
+
     check_about("all runs alike, but not what compare.json says");
     make_runs(place);
     for (int i = 0; i < RUNS; i++)
