@@ -317,7 +317,14 @@ static void check_until(const char *place)
                                         .until = true,
                                         .folder = place,
                                         .command = ""};
+    /* With the weights of another run: after eight steps none that begins with random ones has begun to
+     * learn, and there is no verdict. */
+    const char *first = new_folder("first");
+    struct run_config begin = config;
+    CHECK_INT(run_config_check(&begin, NULL), ROTARY_OK);
+    train_to_end(&begin, 1, first);
     config.train.steps = 8;
+    snprintf(config.train.init, sizeof config.train.init, "%s", first);
     check_about("until a verdict");
     int trained = compared(&plan, NULL), looked = sequential_first_look(12, comparison_alpha);
     struct collection collection = synthetic_read(place);
@@ -346,6 +353,7 @@ static void check_until(const char *place)
     CHECK(!file_exists(plan.folder));
 
     check_about("no verdict: every seed is trained, one at a time");
+    config.train.init[0] = 0;
     struct arms same = arms_of("value_fraction", "0,1"); /* of an encoding that does not rotate values */
     plan.arms = &same;
     plan.seed_count = 8;
