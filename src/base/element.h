@@ -8,6 +8,7 @@
 #include "base/half.h"
 
 #include <rotary/types.h>
+#include <string.h>
 
 static inline float rotary_element(const void *data, int64_t at, rotary_dtype dtype)
 {
@@ -15,6 +16,15 @@ static inline float rotary_element(const void *data, int64_t at, rotary_dtype dt
         return ((const float *)data)[at];
     uint16_t half = ((const uint16_t *)data)[at];
     return dtype == ROTARY_F16 ? rotary_f16_to_float(half) : rotary_bf16_to_float(half);
+}
+
+/* The same of data that lie anywhere in a file. */
+static inline float rotary_unaligned_element(const void *data, int64_t at, rotary_dtype dtype)
+{
+    const size_t size = rotary_dtype_size(dtype);
+    float element = 0.0f;
+    memcpy(&element, (const char *)data + (size_t)at * size, size);
+    return rotary_element(&element, 0, dtype);
 }
 
 static inline void rotary_set_element(void *data, int64_t at, rotary_dtype dtype, float value)

@@ -44,11 +44,12 @@ ROTARY_CHECKED rotary_status safetensors_replace(const char *path, const struct 
 
 struct safetensors; /* an open file, memory-mapped and validated */
 /* Opens `path` and checks every length, offset, shape and type; ROTARY_BAD_FILE says what is wrong. A
- * checksum is verified if the file has one. */
+ * checksum is verified if the file has one. Data are aligned to their elements. */
 ROTARY_CHECKED rotary_status safetensors_open(struct safetensors **file, const char *path,
                                               rotary_error *error);
-/* The same for files with tensors of any type, for callers that copy tensors without reading them. Only files
- * opened by this function have tensors with an other_type. */
+/* The same for files with tensors of any type, for callers that copy tensors or read their numbers wherever
+ * they lie: the format does not align data, and they stay in the file. Only files opened by this function
+ * have tensors with an other_type. */
 ROTARY_CHECKED rotary_status safetensors_open_any(struct safetensors **file, const char *path,
                                                   rotary_error *error);
 void safetensors_close(struct safetensors *file);

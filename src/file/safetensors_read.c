@@ -29,6 +29,7 @@ struct safetensors {
     json_t *header;       /* owns the tensors' names */
     struct safetensor *tensors;
     int count;
+    void **copies; /* [count] of tensors whose data are not aligned; NULL of others, and for any type */
     bool verified;
     bool any_type;
 };
@@ -147,8 +148,6 @@ static rotary_status read_tensor(const struct safetensors *file, const char *nam
     if (!safetensors_bytes(tensor, &bytes) || bytes != end - begin)
         return fail_tensor(file, name, "its shape and its data_offsets do not agree", error);
     tensor->data = file->bytes + SAFETENSORS_LENGTH_BYTES + file->header_length + begin;
-    if (!tensor->other_type && (uintptr_t)tensor->data % rotary_dtype_size(tensor->dtype) != 0)
-        return fail_tensor(file, name, "its data does not start at a multiple of its element's size", error);
     return ROTARY_OK;
 }
 
@@ -186,6 +185,26 @@ static rotary_status check_offsets(const struct safetensors *file, rotary_error 
         return rotary_fail(error, ROTARY_BAD_FILE, "%s has %zu bytes that belong to no tensor", file->path,
                            left);
     return ROTARY_OK;
+}
+
+/* The format does not align data. Callers who read numbers in place get copies of those that are not. */
+static rotary_status align_tensors(struct safetensors *file, rotary_error *error)
+{
+    file->copies = calloc((size_t)file->count + 1, sizeof *file->copies);
+    for (int i = 0; file->copies && i < file->count; i++) {
+        struct safetensor *tensor = &file->tensors[i];
+        const size_t bytes = tensor_bytes(tensor);
+        if ((uintptr_t)tensor->data % rotary_dtype_size(tensor->dtype) == 0)
+            continue;
+        file->copies[i] = malloc(bytes + 1);
+        if (!file->copies[i])
+            return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory to align tensor \"%.128s\"",
+                               file->path, tensor->name);
+        tensor->data = memcpy(file->copies[i], tensor->data, bytes);
+    }
+    return file->copies ? ROTARY_OK
+                        : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory to list its %d tensors",
+                                      file->path, file->count);
 }
 
 static rotary_status read_metadata(const struct safetensors *file, rotary_error *error)
@@ -268,6 +287,8 @@ static rotary_status open_file(struct safetensors **file, const char *path, bool
         status = read_tensors(opened, error);
     if (status == ROTARY_OK)
         status = verify(opened, error);
+    if (status == ROTARY_OK && !any_type)
+        status = align_tensors(opened, error);
     if (status == ROTARY_OK)
         *file = opened;
     else
@@ -292,6 +313,9 @@ void safetensors_close(struct safetensors *file)
     if (file->bytes)
         munmap(file->bytes, file->size);
     json_decref(file->header);
+    for (int i = 0; file->copies && i < file->count; i++)
+        free(file->copies[i]);
+    free(file->copies);
     free(file->tensors);
     free(file->path);
     free(file);

@@ -4,6 +4,7 @@
 #include "base/element.h"
 #include "base/fail.h"
 #include "base/integer.h"
+#include "file/shape_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,20 +64,15 @@ static rotary_status check_shape(const struct loads *loads, const struct load *l
                            tensor->name, row->name);
     int64_t height = load->transposed ? row->columns : load->rows,
             width = load->transposed ? load->rows : row->columns;
-    if (row->columns == 0 && (tensor->dimensions != 1 || tensor->shape[0] != height))
-        return rotary_fail(
-            error, ROTARY_BAD_FILE,
-            "%s: tensor %s has %d dimensions and %lld elements, wanted [%lld] for parameter %s", path,
-            tensor->name, tensor->dimensions, (long long)safetensors_elements(tensor), (long long)height,
-            row->name);
-    if (row->columns > 0 &&
-        (tensor->dimensions != 2 || tensor->shape[0] != height || tensor->shape[1] != width))
-        return rotary_fail(
-            error, ROTARY_BAD_FILE,
-            "%s: tensor %s has %d dimensions and %lld elements, wanted [%lld, %lld] for parameter %s", path,
-            tensor->name, tensor->dimensions, (long long)safetensors_elements(tensor), (long long)height,
-            (long long)width, row->name);
-    return ROTARY_OK;
+    const int64_t wanted[2] = {height, width};
+    const int dimensions = row->columns > 0 ? 2 : 1;
+    char got[SHAPE_TEXT_BYTES], needed[SHAPE_TEXT_BYTES];
+    if (tensor->dimensions == dimensions && tensor->shape[0] == height &&
+        (dimensions == 1 || tensor->shape[1] == width))
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_BAD_FILE, "%s: tensor %s has shape %s, wanted %s for parameter %s", path,
+                       tensor->name, shape_text(tensor->shape, tensor->dimensions, got),
+                       shape_text(wanted, dimensions, needed), row->name);
 }
 
 static rotary_status mark_rows(const struct loads *loads, const struct load *load, rotary_error *error)
@@ -186,15 +182,6 @@ static rotary_status check_complete(const struct loads *loads, rotary_error *err
     return ROTARY_OK;
 }
 
-/* The data of other programs' files need not be aligned. */
-static float element_of(const struct safetensor *tensor, int64_t at)
-{
-    size_t size = rotary_dtype_size(tensor->dtype);
-    float element = 0.0f;
-    memcpy(&element, (const char *)tensor->data + (size_t)at * size, size);
-    return rotary_element(&element, 0, tensor->dtype);
-}
-
 /* The row of the tensor that fills row `row` of those it is to fill. */
 static int64_t source_row(const struct load *load, int64_t row)
 {
@@ -212,7 +199,7 @@ static void convert(const struct load *load, int64_t first, int64_t rows, float 
         const int64_t from = source_row(load, row);
         for (int64_t column = 0; column < load->columns; column++) {
             int64_t at = load->transposed ? column * load->rows + from : from * load->columns + column;
-            const float element = element_of(load->tensor, at);
+            const float element = rotary_unaligned_element(load->tensor->data, at, load->tensor->dtype);
             *to++ = load->added > 0.0f ? element + load->added : element; /* -0 stays -0 */
         }
     }

@@ -64,13 +64,13 @@ static double row_square(const struct pairing_projection *projection, struct row
     int64_t at = row.head * head_stride + row.channel * row.inputs;
     double sum = 0;
     for (int64_t i = 0; i < row.inputs; i++) {
-        double weight = (double)rotary_element(projection->weight, at + i, projection->dtype);
+        double weight = (double)rotary_unaligned_element(projection->weight, at + i, projection->dtype);
         sum += weight * weight;
     }
     if (projection->bias) {
         int64_t bias_stride = projection->bias_stride ? projection->bias_stride : row.head_dim;
-        double bias =
-            (double)rotary_element(projection->bias, row.head * bias_stride + row.channel, projection->dtype);
+        double bias = (double)rotary_unaligned_element(projection->bias, row.head * bias_stride + row.channel,
+                                                       projection->dtype);
         sum += bias * bias;
     }
     return sum;

@@ -8,6 +8,7 @@
 #define ROTARY_ORACLE_TENSOR_H
 
 #include "file/npy.h"
+#include "file/shape_text.h"
 
 #include <rotary/types.h>
 
@@ -56,9 +57,6 @@ rotary_dtype tensor_dtype(enum npy_type type);
 void *tensor_from_double(const double *values, int64_t count, rotary_dtype dtype);
 void tensor_to_double(double *values, const void *converted, int64_t count, rotary_dtype dtype);
 
-/* "[2, 5, 64]", of up to 8 numbers. */
-enum { SHAPE_TEXT_BYTES = 192 };
-const char *shape_text(const int64_t *shape, int dimensions, char text[SHAPE_TEXT_BYTES]);
 const char *tensor_shape_text(const struct tensor *tensor, char text[SHAPE_TEXT_BYTES]);
 /* LABEL has shape [3], wanted WANTED */
 rotary_status tensor_refuse_shape(const struct tensor *tensor, const char *wanted, rotary_error *error);

@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "file/file.h"
 #include "file/safetensors.h"
+#include "file/shape_text.h"
 #include "train/folder.h"
 
 #include <math.h>
@@ -25,7 +26,7 @@ struct array {
     const char *prefix;
     enum parameter_array array;
 };
-enum { MOMENTS = 2, TENSOR_NAME_BYTES = 128, TENSOR_TEXT_BYTES = 32 + 24 * SAFETENSORS_DIMENSIONS };
+enum { MOMENTS = 2, TENSOR_NAME_BYTES = 128, TENSOR_TEXT_BYTES = 32 + SHAPE_TEXT_BYTES };
 
 static const struct array values_array = {"", PARAMETER_VALUES},
                           moment_arrays[MOMENTS] = {{"moment1.", PARAMETER_MOMENT1},
@@ -439,11 +440,9 @@ void checkpoint_close(struct checkpoint *checkpoint)
 /* "F32 [3, 4]". */
 static void describe_tensor(const struct safetensor *tensor, char text[TENSOR_TEXT_BYTES])
 {
-    int length = snprintf(text, TENSOR_TEXT_BYTES, "%s [", safetensors_type(tensor));
-    for (int i = 0; i < tensor->dimensions; i++)
-        length += snprintf(text + length, (size_t)(TENSOR_TEXT_BYTES - length), "%s%lld", i ? ", " : "",
-                           (long long)tensor->shape[i]);
-    snprintf(text + length, (size_t)(TENSOR_TEXT_BYTES - length), "]");
+    char shape[SHAPE_TEXT_BYTES];
+    snprintf(text, TENSOR_TEXT_BYTES, "%s %s", safetensors_type(tensor),
+             shape_text(tensor->shape, tensor->dimensions, shape));
 }
 
 static rotary_status fail_tensor(const char *path, const struct safetensor *tensor,

@@ -227,9 +227,6 @@ static void test_headers(void)
         {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,9223372036854775807]}}", 8,
          "truncated"},
         {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,99999999999999999999]}}", 8, "damaged"},
-        {"{\"a\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[0,2]},"
-         "\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[2,10]}}",
-         10, "\"b\": its data does not start at a multiple"},
         {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
          "\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[4,12]}}    ",
          12, "\"b\": its data overlaps"},
@@ -257,6 +254,39 @@ static void test_headers(void)
     const char *pipe = scratch_path("pipe");
     CHECK_INT(mkfifo(pipe, 0600), 0);
     CHECK_INT(safetensors_open(&file, pipe, &error), ROTARY_BAD_FILE);
+}
+
+/* Headers of any length, as MLX writes them, and numbers behind an odd number of bytes: they come back
+ * aligned where callers read them in place, and byte for byte where they do not. */
+static void test_unaligned(void)
+{
+    static const char header[] = "{\"a\":{\"dtype\":\"BF16\",\"shape\":[1],\"data_offsets\":[0,2]},"
+                                 "\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[2,10]}}";
+    static const unsigned char data[10] = {0x80, 0x3f, 0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0}; /* 1; 1, -2 */
+    const char *path = scratch_path("unaligned.safetensors");
+    rotary_error error = {0};
+    for (size_t spaces = 0; spaces < 8; spaces++) {
+        char bytes[256];
+        const size_t length = strlen(header) + spaces;
+        check_about("a header of %zu bytes", length);
+        memset(bytes, ' ', sizeof bytes);
+        for (int i = 0; i < 8; i++)
+            bytes[i] = (char)((uint64_t)length >> 8 * i);
+        memcpy(bytes + 8, header, strlen(header));
+        memcpy(bytes + 8 + length, data, sizeof data);
+        scratch_write(path, bytes, 8 + length + sizeof data);
+        struct safetensors *file = NULL, *other = NULL;
+        if (!CHECK_INT(safetensors_open(&file, path, &error), ROTARY_OK) ||
+            !CHECK_INT(safetensors_open_any(&other, path, &error), ROTARY_OK))
+            continue;
+        const struct safetensor *a = safetensors_find(file, "a"), *b = safetensors_find(file, "b");
+        CHECK((uintptr_t)a->data % 2 == 0 && (uintptr_t)b->data % 4 == 0);
+        CHECK(memcmp(a->data, data, 2) == 0 && memcmp(b->data, data + 2, 8) == 0);
+        CHECK(memcmp(safetensors_find(other, "b")->data, data + 2, 8) == 0);
+        safetensors_close(file);
+        safetensors_close(other);
+    }
+    check_about(" ");
 }
 
 /* Headers of random fragments of a valid one: an error or an open file, never a crash. */
@@ -403,6 +433,7 @@ int main(void)
     test_write_refused();
     test_damage();
     test_headers();
+    test_unaligned();
     test_shuffled_headers();
     return check_report();
 }

@@ -147,7 +147,7 @@ def refuses(rotary, mistral, neox, scratch):
     refuse(rotary, Copy(mistral, scratch).keys(model_type="mamba"), "\"model_type\"", command)
     dense = "gpt_neox.layers.1.attention.dense.bias"
     for words, change in {f"no tensor {dense}": without(dense), "is I16": changed(dense, "I16", 1),
-                          "has 1 dimensions and": changed(dense, "F16", 2),
+                          "has shape [": changed(dense, "F16", 2),
                           "lora_A.weight is no part": lambda tensors: tensors | {"gpt_neox.lora_A.weight": tensors[dense]}}.items():
         refuse(rotary, Copy(neox, scratch).tensors(change), words, command)
     copy = Copy(neox, scratch)
@@ -170,6 +170,8 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         for path in paths.values():
             compare(rotary, path, scratch)
+        for name, length in {"mistral": 2, "gpt-neox": 5, "olmo2": 1}.items():
+            compare(rotary, Copy(paths[name], scratch).unaligned(length).path, scratch)
         compare_windows(rotary, paths["mistral"], scratch)
         generates(rotary, paths["mistral"], scratch)
         refuses(rotary, paths["mistral"], paths["gpt-neox"], scratch)

@@ -155,14 +155,15 @@ def read_tensors(path):
     return {name: (row["dtype"], row["shape"], data[slice(*row["data_offsets"])]) for name, row in header.items()}
 
 
-def write_tensors(path, tensors):
+def write_tensors(path, tensors, length=0):
+    """With a header that has, modulo 8, this length: data of other than 0 are not aligned, as MLX leaves them."""
     header, at = {}, 0
     tensors = dict(sorted(tensors.items(), key=lambda item: -int(item[1][0].lstrip("BFI"))))  # so that all are aligned
     for name, (dtype, shape, data) in tensors.items():
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(data)]}
         at += len(data)
     text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
+    text += b" " * ((length - len(text)) % 8)
     with open(path, "wb") as file:
         file.write(struct.pack("<Q", len(text)) + text + b"".join(data for _, _, data in tensors.values()))
 
@@ -189,6 +190,9 @@ class Copy:
         write_tensors(self.file("model.safetensors"), change(tensors) or tensors)
         return self
 
+    def unaligned(self, length):
+        write_tensors(self.file("model.safetensors"), read_tensors(self.file("model.safetensors")), length)
+        return self
 
     def shards(self, change=lambda tensors, index: None):
         """In two files with an index, which `change` may damage, given the list of tensors of each file."""
@@ -268,6 +272,7 @@ def accepts(rotary, bert, roformer, scratch):
     compare(rotary, Copy(bert, scratch).tensors(old_names).path)
     compare(rotary, Copy(roformer, scratch).tensors(renamed("roformer.", "")).path)
     compare(rotary, Copy(bert, scratch).shards().path)
+    compare(rotary, Copy(bert, scratch).unaligned(5).path)
     unnamed = Copy(bert, scratch).keys(id2label={str(i): f"LABEL_{i}" for i in range(3)})
     compare(rotary, unnamed.path)
     compare_from(rotary, roformer, scratch)
@@ -333,13 +338,13 @@ def refuses(rotary, bert, roformer, scratch):
         "\"problem_type\" is \"regression\"": {"problem_type": "regression"},
         "\"problem_type\" is \"multi_label_classification\"": {"problem_type": "multi_label_classification"},
         "\"id2label\" does not have 2 to 1024 different": {"id2label": {"0": "a", "1": "b", "2": "a"}},
-        "classifier.weight has 2 dimensions": {"id2label": {"0": "a", "1": "b"}},
+        "classifier.weight has shape [": {"id2label": {"0": "a", "1": "b"}},
     }.items():
         refuse(rotary, Copy(bert, scratch).keys(**changes), words, "classify")
     refuse(rotary, Copy(roformer, scratch).tensors(without("cls.predictions.transform.dense.bias")), "no tensor cls.predictions.")
     query = "roformer.encoder.layer.0.attention.self.query.weight"
     extra = {"roformer.encoder.layer.0.crossattention.self.query.bias": ("F32", [1], struct.pack("<f", 0))}
-    for words, change in {f"no tensor {query}": without(query), "self.key.weight has 2 dimensions": misshapen,
+    for words, change in {f"no tensor {query}": without(query), "self.key.weight has shape [32, 8], wanted [16, 16]": misshapen,
                           "is I16": of_type, "crossattention.self.query.bias is no part": lambda tensors: tensors | extra}.items():
         refuse(rotary, Copy(roformer, scratch).tensors(change), words)
     refuse_files(rotary, roformer, scratch)

@@ -196,7 +196,7 @@ static void test_refusals(void)
     refuse((struct parameter_source){.tensor = "z", .parameter = qkv}, 2, part,
            "has no tensor z, for parameter attention.query_key_value.weight");
     refuse((struct parameter_source){.tensor = "q", .parameter = qkv}, 2, part,
-           "tensor q has 2 dimensions and 36 elements, wanted [18, 6] for parameter");
+           "tensor q has shape [6, 6], wanted [18, 6] for parameter");
     refuse((struct parameter_source){.tensor = "q", .parameter = qkv, .first = 13, .rows = WIDTH}, 2, part,
            "tensor q is to fill 6 rows from row 13 on of parameter attention.query_key_value.weight, which "
            "has 18");
@@ -210,11 +210,11 @@ static void test_refusals(void)
         (struct parameter_source){.tensor = "v", .parameter = qkv, .first = 2, .rows = WIDTH}, 3, part,
         "row 2 of parameter attention.query_key_value.weight is filled by two tensors, the second being v");
     refuse((struct parameter_source){.tensor = "down", .parameter = "down.weight"}, 2, part,
-           "tensor down has 2 dimensions and 24 elements, wanted [6, 4] for parameter down.weight");
+           "tensor down has shape [4, 6], wanted [6, 4] for parameter down.weight");
     refuse((struct parameter_source){.tensor = "ln", .parameter = "norm.weight", .transposed = true}, 2, part,
            "the vector norm.weight transposed");
     refuse((struct parameter_source){.tensor = "q", .parameter = "norm.weight"}, 2, part,
-           "tensor q has 2 dimensions and 36 elements, wanted [6] for parameter norm.weight");
+           "tensor q has shape [6, 6], wanted [6] for parameter norm.weight");
     refuse(map[4], 5, PARAMETERS_ALL, "no tensor fills all of parameter down.weight");
     /* All parameters are filled, the norm by another tensor. */
     struct parameters table = make_table();
