@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VOCABULARY = 13, TIME = 24, KEEP = 3, DISCARD = 8, NEW = 4, CAPACITY = 24 };
+enum { VOCABULARY = 13, TIME = 24, KEEP = 3, DISCARD = 8, ODD_DISCARD = 7, NEW = 4, CAPACITY = 24 };
 
 static struct transformer *create(const struct backend *backend, enum position position, int64_t layers)
 {
@@ -52,7 +52,8 @@ static void fill(int32_t tokens[2][TIME + NEW])
 }
 
 /* Fills the caches of two sequences, shifts the second, and decodes NEW tokens one by one. */
-static void decode_shifted(struct transformer *transformer, float logits[NEW][2 * VOCABULARY])
+static void decode_shifted(struct transformer *transformer, int64_t discard,
+                           float logits[NEW][2 * VOCABULARY])
 {
     int32_t tokens[2][TIME + NEW];
     rotary_error error = {0};
@@ -65,10 +66,10 @@ static void decode_shifted(struct transformer *transformer, float logits[NEW][2 
         memcpy(prompts + b * TIME, tokens[b], TIME * sizeof *prompts);
     const struct transformer_decode_call prefill = {.time = TIME, .tokens = prompts, .logits = logits[0]};
     CHECK_INT(transformer_decode(transformer, cache, &prefill, &error), ROTARY_OK);
-    if (!CHECK_INT(transformer_cache_shift(transformer, cache, 1, KEEP, DISCARD, &error), ROTARY_OK))
+    if (!CHECK_INT(transformer_cache_shift(transformer, cache, 1, KEEP, discard, &error), ROTARY_OK))
         printf("%s\n", error.message);
     CHECK_INT(transformer_cache_length(cache, 0), TIME);
-    CHECK_INT(transformer_cache_length(cache, 1), TIME - DISCARD);
+    CHECK_INT(transformer_cache_length(cache, 1), TIME - discard);
     for (int i = 0; i < NEW; i++) {
         const int32_t next[2] = {tokens[0][TIME + i], tokens[1][TIME + i]};
         const struct transformer_decode_call call = {.time = 1, .tokens = next, .logits = logits[i]};
@@ -78,11 +79,11 @@ static void decode_shifted(struct transformer *transformer, float logits[NEW][2 
 }
 
 /* Logits after the tokens that are left of sequence `b` and i + 1 new ones, without a cache. */
-static void compare_anew(struct transformer *transformer, int b, float logits[NEW][2 * VOCABULARY],
-                         double bound)
+static void compare_anew(struct transformer *transformer, int b, int64_t discard,
+                         float logits[NEW][2 * VOCABULARY], double bound)
 {
     int32_t tokens[2][TIME + NEW], left[TIME + NEW];
-    int64_t discard = b == 1 ? DISCARD : 0, count = TIME + NEW - discard;
+    const int64_t count = TIME + NEW - discard;
     static float all[(TIME + NEW) * VOCABULARY];
     fill(tokens);
     memcpy(left, tokens[b], KEEP * sizeof *left);
@@ -95,15 +96,16 @@ static void compare_anew(struct transformer *transformer, int b, float logits[NE
                        bound);
 }
 
-static void test_one_layer(const struct backend *backend, enum position position, double bound)
+static void test_one_layer(const struct backend *backend, enum position position, int64_t discard,
+                           double bound)
 {
-    check_about("%s, %s, one layer", backend->operations->name,
-                position == POSITION_OWN ? "own" : position_names[position]);
+    check_about("%s, %s, one layer, %d tokens leave", backend->operations->name,
+                position == POSITION_OWN ? "own" : position_names[position], (int)discard);
     float logits[NEW][2 * VOCABULARY];
     struct transformer *transformer = create(backend, position, 1);
-    decode_shifted(transformer, logits);
-    compare_anew(transformer, 0, logits, bound);
-    compare_anew(transformer, 1, logits, bound);
+    decode_shifted(transformer, discard, logits);
+    compare_anew(transformer, 0, 0, logits, bound);
+    compare_anew(transformer, 1, discard, logits, bound);
     transformer_destroy(transformer);
 }
 
@@ -112,8 +114,8 @@ static void test_backends(const struct backend *cpu, const struct backend *refer
     float got[NEW][2 * VOCABULARY], wanted[NEW][2 * VOCABULARY];
     struct transformer *transformer = create(cpu, position, 3), *other = create(reference, position, 3);
     check_about("%s, three layers", position_names[position]);
-    decode_shifted(transformer, got);
-    decode_shifted(other, wanted);
+    decode_shifted(transformer, ODD_DISCARD, got);
+    decode_shifted(other, ODD_DISCARD, wanted);
     for (int i = 0; i < NEW; i++)
         for (int v = 0; v < 2 * VOCABULARY; v++)
             CHECK_NEAR((double)got[i][v], (double)wanted[i][v], 2e-4);
@@ -188,21 +190,23 @@ static void generate_anew(struct transformer *transformer, const int32_t *prompt
 /* Generation beyond the context, of prompts shorter and longer than it. */
 static void test_generation(const struct backend *backend, enum position position)
 {
-    static const int64_t keeps[] = {0, 4};
+    /* Half of what may leave is a whole number of tokens, or is not. */
+    static const int64_t contexts[][2] = {{16, 0}, {16, 4}, {15, 0}, {16, 3}, {5, 2}, {3, 0}};
     struct transformer *transformer = create(backend, position, 1);
     int32_t tokens[2][TIME + NEW], out[2][MAX_NEW], wanted[MAX_NEW];
     fill(tokens);
     const int32_t *prompts[] = {tokens[0], tokens[1]};
     int32_t *outputs[] = {out[0], out[1]};
     const int64_t lengths[] = {PROMPT, 7};
-    for (int k = 0; k < 2; k++) {
+    for (size_t k = 0; k < sizeof contexts / sizeof *contexts; k++) {
         int64_t generated[2];
         const struct generate_config config = {
-            .max_new_tokens = MAX_NEW, .stop = -1, .context = 16, .keep = keeps[k]};
+            .max_new_tokens = MAX_NEW, .stop = -1, .context = contexts[k][0], .keep = contexts[k][1]};
         const struct generate_call call = {
             .count = 2, .prompts = prompts, .lengths = lengths, .outputs = outputs, .generated = generated};
         rotary_error error = {0};
-        check_about("%s, the first %d are kept", position_names[position], (int)keeps[k]);
+        check_about("%s, a context of %d, the first %d are kept", position_names[position],
+                    (int)contexts[k][0], (int)contexts[k][1]);
         if (!CHECK_INT(generate(transformer, &config, &call, &error), ROTARY_OK))
             printf("%s\n", error.message);
         for (int i = 0; i < 2; i++) {
@@ -212,6 +216,7 @@ static void test_generation(const struct backend *backend, enum position positio
                 CHECK_INT(out[i][t], wanted[t]);
         }
         struct generate_config refused = config;
+        refused.context = 16;
         refused.keep = 15;
         CHECK_INT(generate(transformer, &refused, &call, &error), ROTARY_INVALID_ARGUMENT);
         CHECK(strstr(error.message, "a context of 16 tokens that keeps the first 15") != NULL);
@@ -231,9 +236,11 @@ int main(void)
     struct backend cpu, reference, bf16;
     CHECK_INT(backend_create(&cpu, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK);
     CHECK_INT(reference_backend_create(&reference, ROTARY_F32, &error), ROTARY_OK);
-    for (size_t i = 0; i < sizeof shifted / sizeof *shifted; i++)
-        test_one_layer(&cpu, shifted[i], 2e-4);
-    test_one_layer(&reference, POSITION_ROPER, 2e-4);
+    for (size_t i = 0; i < sizeof shifted / sizeof *shifted; i++) {
+        test_one_layer(&cpu, shifted[i], DISCARD, 2e-4);
+        test_one_layer(&cpu, shifted[i], ODD_DISCARD, 2e-4);
+    }
+    test_one_layer(&reference, POSITION_ROPER, ODD_DISCARD, 2e-4);
     test_backends(&cpu, &reference, POSITION_ROPE);
     test_backends(&cpu, &reference, POSITION_ROPER);
     test_backends(&cpu, &reference, POSITION_XPOS);
@@ -241,7 +248,7 @@ int main(void)
     test_generation(&cpu, POSITION_ROPER);
     test_refusals(&cpu);
     if (backend_create(&bf16, 2, ROTARY_ISA_AUTO, PRECISION_BF16, &error) == ROTARY_OK) {
-        test_one_layer(&bf16, POSITION_ROPER, 0.5);
+        test_one_layer(&bf16, POSITION_ROPER, ODD_DISCARD, 0.5);
         backend_destroy(&bf16);
     }
     backend_destroy(&cpu);

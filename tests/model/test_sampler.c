@@ -61,6 +61,30 @@ static void test_ties(void)
     CHECK(isinf(again[0]) && !isinf(again[1]) && !isinf(again[2]) && isinf(again[3]) && isinf(again[4]));
 }
 
+/* top_p is a share of what top_k left, not of all tokens: of 0.4, 0.3, 0.2 and 0.1 the first two have 4/7 and
+ * 3/7. */
+static void test_top_p_of_top_k(void)
+{
+    static const struct {
+        double top_p;
+        int kept;
+    } cases[] = {{0.39, 1}, {0.5, 1}, {0.57, 1}, {0.58, 2}, {0.75, 2}, {0.99, 2}};
+    const double probabilities[] = {0.2, 0.4, 0.1, 0.3};
+    static const int rank[] = {2, 0, 3, 1};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        float scores[4];
+        int32_t scratch[4];
+        for (int token = 0; token < 4; token++)
+            scores[token] = (float)log(probabilities[token]);
+        const struct sampler_config config = {.temperature = 1.0, .top_k = 2, .top_p = cases[i].top_p};
+        sampler_process(&config, &(struct sampler_row){.logits = scores, .count = 4, .scratch = scratch});
+        check_about("top_p %g", cases[i].top_p);
+        for (int token = 0; token < 4; token++)
+            CHECK_INT(isinf(scores[token]) == 0, rank[token] < cases[i].kept);
+    }
+    check_about("%s", "");
+}
+
 /* Equally spaced numbers draw each token as often as its score says, and none that is left out. */
 static void test_draws(void)
 {
@@ -140,6 +164,7 @@ int main(void)
     test_goldens();
     test_greedy();
     test_ties();
+    test_top_p_of_top_k();
     test_draws();
     test_large();
     test_refusals();
