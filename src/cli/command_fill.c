@@ -3,6 +3,7 @@
  * rotary fill: the most probable tokens for the masks of a text.
  */
 #include "base/fail.h"
+#include "base/integer.h"
 #include "cli/command.h"
 #include "cli/run_plan.h"
 #include "cli/tokenize_filter.h"
@@ -195,8 +196,9 @@ static rotary_status load(const struct invocation *invocation, struct filler *fi
     filler->mask = tokenizer_text(filler->tokenizer, special.mask);
     filler->room = filler->model.config.task.sequence_length;
     filler->top = options->top.given ? options->top.value : DEFAULT_TOP;
-    if (filler->top > tokenizer_size(filler->tokenizer))
-        filler->top = tokenizer_size(filler->tokenizer);
+    /* Either may have more tokens: the model to pad its table, the vocabulary what no text has. */
+    filler->top = min_i64(filler->top,
+                          min_i64(tokenizer_size(filler->tokenizer), filler->model.config.model.vocab_size));
     filler->tokens = malloc((size_t)filler->room * sizeof *filler->tokens);
     filler->rows = malloc((size_t)filler->room * sizeof *filler->rows);
     if (filler->tokens && filler->rows)

@@ -344,6 +344,7 @@ static rotary_status generate_with(const struct invocation *invocation, const st
                    .seed = (uint64_t)(seed->given ? seed->value : model->config.train.seed)},
         .texts = {.tokenizer = model->tokenizer,
                   .begin = model->begin,
+                  .vocabulary = model->config.model.vocab_size,
                   .stops = options->stops.items,
                   .stop_count = options->stops.count},
         .capacity = !options->prompts ? 1

@@ -14,6 +14,21 @@ static rotary_status fail_memory(rotary_error *error)
     return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a prompt and its continuation");
 }
 
+static rotary_status check_tokens(const struct continuation *made, rotary_error *error)
+{
+    for (int64_t i = 0; i < made->length; i++) {
+        const int32_t token = made->tokens[i];
+        if (token < made->config->vocabulary)
+            continue;
+        const struct token_text text = tokenizer_text(made->config->tokenizer, token);
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "the prompt has the token \"%.*s\", which is %d: the model has 0 ... %lld",
+                           (int)(text.count < 80 ? text.count : 80), text.bytes, (int)token,
+                           (long long)made->config->vocabulary - 1);
+    }
+    return ROTARY_OK;
+}
+
 static rotary_status encode(struct continuation *made, int64_t bytes, rotary_error *error)
 {
     const struct tokenizer *tokenizer = made->config->tokenizer;
@@ -31,7 +46,8 @@ static rotary_status encode(struct continuation *made, int64_t bytes, rotary_err
     struct token_list list = {.tokens = made->tokens, .capacity = made->length};
     if (made->config->begin >= 0)
         list.tokens[list.count++] = made->config->begin;
-    return tokenizer_encode(tokenizer, made->prompt, bytes, &list, error);
+    status = tokenizer_encode(tokenizer, made->prompt, bytes, &list, error);
+    return status == ROTARY_OK ? check_tokens(made, error) : status;
 }
 
 rotary_status continuation_create(struct continuation *continuation, const struct continuation_config *config,

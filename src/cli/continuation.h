@@ -17,8 +17,9 @@ struct continuation_config {
     const struct tokenizer *tokenizer;
     const char *const *stops; /* [stop_count]; none is empty */
     int stop_count;
-    int32_t begin; /* the token before each prompt; -1: none */
-    bool streamed; /* text is printed to stdout as soon as it is there */
+    int32_t begin;      /* the token before each prompt; -1: none */
+    int64_t vocabulary; /* tokens of the model: the tokenizer may have more, which no prompt may have */
+    bool streamed;      /* text is printed to stdout as soon as it is there */
 };
 
 struct continuation {
@@ -36,8 +37,8 @@ struct continuation {
     rotary_error error;
 };
 
-/* The tokens of a prompt of `bytes` bytes. ROTARY_INVALID_ARGUMENT if it has none, or bytes that the
- * tokenizer does not have. */
+/* The tokens of a prompt of `bytes` bytes. ROTARY_INVALID_ARGUMENT if it has none, bytes that the
+ * tokenizer does not have, or a token that the model does not have. */
 ROTARY_CHECKED rotary_status continuation_create(struct continuation *continuation,
                                                  const struct continuation_config *config, const char *prompt,
                                                  int64_t bytes, rotary_error *error);

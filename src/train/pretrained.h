@@ -32,8 +32,8 @@ ROTARY_CHECKED rotary_status pretrained_find(const char *folder, bool *found, ro
 /* The positions of its model. */
 ROTARY_CHECKED rotary_status pretrained_positions(const char *folder, int64_t *positions,
                                                   rotary_error *error);
-/* Errors are those of decoder_config_read, decoder_weights_load and tokenizer_load. A tokenizer with more
- * tokens than the model is ROTARY_BAD_FILE. */
+/* Errors are those of decoder_config_read, decoder_weights_load and tokenizer_load. The tokenizer may have
+ * more tokens than the model, which refuses them where they occur, or fewer. */
 ROTARY_CHECKED rotary_status pretrained_load(const struct pretrained_call *call,
                                              struct pretrained *pretrained, rotary_error *error);
 void pretrained_free(struct pretrained *pretrained);

@@ -248,6 +248,13 @@ bool run_may_pad(const struct run_config *config)
     return config->model.architecture == ARCHITECTURE_ENCODER || config->task.task == TASK_LANGUAGE;
 }
 
+/* Whether the vocabulary, which is another's, may have tokens beyond the model's table: those are refused
+ * where they occur. Gemma 3 has such a token, for images. */
+static bool may_exceed(const struct run_config *config, const struct task_request *vocabularies)
+{
+    return vocabularies->folder && run_may_pad(config);
+}
+
 /* Makes vocab_size and max_position_embeddings those of the task, or checks them. (No problem is longer than
  * a sequence: task_create checks that.) */
 static rotary_status fit_model_to_task(struct run_config *config, const struct task_request *vocabularies,
@@ -274,7 +281,8 @@ static rotary_status fit_model_to_task(struct run_config *config, const struct t
     struct transformer_config *model = &config->model;
     if (model->vocab_size == 0)
         model->vocab_size = tokens;
-    if (model->vocab_size < tokens || (model->vocab_size > tokens && !run_may_pad(config)))
+    if ((model->vocab_size < tokens && !may_exceed(config, vocabularies)) ||
+        (model->vocab_size > tokens && !run_may_pad(config)))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "vocab_size is %lld, but the task %s has %lld tokens: leave it out",
                            (long long)model->vocab_size, task_names[config->task.task], (long long)tokens);

@@ -118,7 +118,36 @@ def generates(rotary, folder, scratch):
             not abs(result["bits_per_byte"] - result["nats_per_token"] * 3 / 4 / math.log(2)) <= 1e-9:
         complain(f"evaluate {folder} --text: {text} {err}")
     write_text(copy.file("tokenizer.json"), json.dumps(tokenizer(size + 1)))
-    refuse(rotary, copy, f"has {size + 1} tokens, wanted at most {size}", "generate --prompt a")
+    # A token that the model does not have, as Gemma 3's for images: it is refused where it occurs.
+    beyond = chr(97 + size)
+    for options in ["--prompt", prompt], ["--prompt", prompt, "--temperature", "2", "--repetition-penalty", "1.2"]:
+        status, longer, err = run(rotary, "generate", copy.path, *options, "--max-new-tokens", "6", "--precision", "f32")
+        if status or "--temperature" not in options and longer != prompt + continuation + "\n":
+            complain(f"generate {folder} with a token beyond its table: {longer} {err}")
+    refuse(rotary, copy, f"the token \"{beyond}\", which is {size}: the model has 0 ... {size - 1}", "generate --prompt a" + beyond)
+    write_text(tokens, "fade")
+    if run(rotary, "evaluate", copy.path, "--text", tokens, "--json")[1] != text:
+        complain(f"evaluate {folder} --text has another score where the vocabulary has a token beyond the table")
+    write_text(tokens, "fa" + beyond + "e")
+    refuse(rotary, copy, f"token 2 is {size}: wanted", "evaluate --text " + tokens)
+    trains_beyond(rotary, copy, beyond, scratch)
+
+
+def trains_beyond(rotary, copy, beyond, scratch):
+    """Training takes such a vocabulary too, and refuses the token in a batch."""
+    write_text(copy.file("tokenizer_config.json"), json.dumps({"eos_token": "a"}))
+    data, out = os.path.join(scratch, "data"), os.path.join(scratch, "trained")
+    os.makedirs(data)
+    for name, text in {"train.txt": "fade\n\n" * 60, "valid.txt": "fade\n\n" * 20}.items():
+        write_text(os.path.join(data, name), text.replace("\n", "b"))
+    arguments = ["--init", copy.path, "--steps", "1", "--set", "language_data=" + data, "--set", "sequence_length=16", "--out"]
+    status, _, err = run(rotary, "train", "language", *arguments, out)
+    if status or run(rotary, "evaluate", out)[0]:
+        complain(f"training from {copy.path}: {err}")
+    write_text(os.path.join(data, "train.txt"), ("fad" + beyond) * 100)
+    status, _, err = run(rotary, "train", "language", *arguments, out + "2")
+    if status != 1 or "wanted 0 ..." not in err:
+        complain(f"training on a token beyond the table: {status} {err}")
 
 
 def without(name):
