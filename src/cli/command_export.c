@@ -67,16 +67,24 @@ static rotary_status print(const struct invocation *invocation, const struct exp
     return ROTARY_OK;
 }
 
+/* The tokenizer's, or else the first that its files name. */
+static int32_t end_of(const struct pretrained *pretrained)
+{
+    return pretrained->end < 0 && pretrained->ends.count > 0 ? pretrained->ends.tokens[0] : pretrained->end;
+}
+
 /* Of a run the end of a text, or else of an answer. */
 static struct exported_vocabulary_call vocabulary_of(const struct loaded_model *model)
 {
     struct exported_vocabulary_call call = {.tokenizer = model->tokenizer,
                                             .begin = model->begin,
-                                            .end = model->pretrained.end,
+                                            .end = end_of(&model->pretrained),
+                                            .ends = &model->pretrained.ends,
                                             .size = model->config.model.vocab_size};
     if (model->task) {
         const int32_t end = tokenizer_special(model->tokenizer).end;
         call.end = end >= 0 ? end : task_stop(model->task);
+        call.ends = NULL;
     }
     return call;
 }

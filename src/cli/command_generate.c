@@ -39,7 +39,9 @@ static const struct setting generate_table[] = {
     {"--keep", SETTING_INTEGER, MEMBER(keep), .metavar = "N", .min = 0, .max = 1 << 24,
      .help = "with --context, the first N tokens never leave (default: 0)"},
     {"--stop", SETTING_LIST, MEMBER(stops), .metavar = "TEXT",
-     .help = "end before this text, wherever its tokens begin; may be given again"},
+     .help = "end before this text, wherever its tokens begin, or at the special token of that name; may be "
+             "given "
+             "again"},
     {"--top-k", SETTING_INTEGER, MEMBER(top_k), .metavar = "K", .min = 1, .max = 1 << 24,
      .help = "with --temperature, sample from the K most probable tokens alone (default: all)"},
     {"--top-p", SETTING_REAL, MEMBER(top_p), .metavar = "P", .min = 1e-6, .max = 1,
@@ -329,11 +331,32 @@ static rotary_status check_model(const struct generate_options *options, const s
     return options->context.given ? transformer_check_shift(model->transformer, error) : ROTARY_OK;
 }
 
+static rotary_status find_stops(struct stop_texts *stops, const struct loaded_model *model,
+                                const struct option_list *given, rotary_error *error)
+{
+    rotary_error wrong = {0};
+    rotary_status status = stop_texts_create(stops, model->tokenizer, given->items, given->count, &wrong);
+    return status == ROTARY_OK ? status : rotary_fail(error, status, "--stop %s", wrong.message);
+}
+
+/* A tokenizer may have an end that its model's files do not name; nothing is to end unseen, or not to. */
+static void say_ends(const struct loaded_model *model, const char *folder)
+{
+    if (model->pretrained.ends.none_said && model->pretrained.end >= 0)
+        fprintf(stderr,
+                "note: %s/generation_config.json names no eos_token_id, so no token ends a text, as in "
+                "transformers\n",
+                folder);
+}
+
 static rotary_status generate_with(const struct invocation *invocation, const struct loaded_model *model,
                                    const struct sampler_config *sampler, rotary_error *error)
 {
     const struct generate_options *options = invocation->options;
     const struct option_integer *seed = &invocation->common.seed, *batch = &options->batch_size;
+    const int32_t own_end = model->tokenizer ? tokenizer_special(model->tokenizer).end : -1;
+    const bool pretrained = model->pretrained.transformer != NULL;
+    struct stop_texts stops = {0};
     struct generation generation = {
         .invocation = invocation,
         .model = model,
@@ -345,18 +368,24 @@ static rotary_status generate_with(const struct invocation *invocation, const st
         .texts = {.tokenizer = model->tokenizer,
                   .begin = model->begin,
                   .vocabulary = model->config.model.vocab_size,
-                  .stops = options->stops.items,
-                  .stop_count = options->stops.count},
+                  .stops = &stops,
+                  .ends = pretrained ? model->pretrained.ends.tokens : &own_end,
+                  .end_count = pretrained ? model->pretrained.ends.count : own_end >= 0},
         .capacity = !options->prompts ? 1
                     : batch->given    ? batch->value
                                       : DEFAULT_BATCH_SIZE};
     rotary_status status = check_model(options, model, invocation->operands.items[0], error);
     if (status == ROTARY_OK)
+        status = find_stops(&stops, model, &options->stops, error);
+    if (status == ROTARY_OK)
         status = create(&generation, error);
+    if (status == ROTARY_OK)
+        say_ends(model, invocation->operands.items[0]);
     if (status == ROTARY_OK)
         status =
             options->prompts ? continue_prompts(&generation, error) : continue_prompt(&generation, error);
     destroy(&generation);
+    stop_texts_free(&stops);
     return status;
 }
 

@@ -63,7 +63,7 @@ rotary_status continuation_create(struct continuation *continuation, const struc
         return status;
     }
     token_stream_start(&made.stream, config->tokenizer, made.tokens, made.length);
-    stop_strings_start(&made.stop, config->stops, config->stop_count);
+    stop_strings_start(&made.stop, config->stops->strings, config->stops->count);
     *continuation = made;
     return ROTARY_OK;
 }
@@ -102,14 +102,25 @@ static rotary_status read_text(struct continuation *continuation, struct token_t
     return status;
 }
 
+static bool has(const int32_t *tokens, int count, int32_t token)
+{
+    for (int i = 0; i < count; i++)
+        if (tokens[i] == token)
+            return true;
+    return false;
+}
+
 bool continuation_read(struct continuation *continuation, int32_t token)
 {
     struct token_text text;
     continuation->count++;
-    if (token == tokenizer_special(continuation->config->tokenizer).end) {
+    const struct continuation_config *config = continuation->config;
+    if (has(config->stops->tokens, config->stops->token_count, token))
+        continuation->finish = FINISH_STOP;
+    else if (has(config->ends, config->end_count, token))
         continuation->finish = FINISH_END;
+    if (continuation->finish != FINISH_LENGTH)
         return true;
-    }
     /* A model may have more tokens than its tokenizer: they have no text. */
     if (token >= tokenizer_size(continuation->config->tokenizer))
         return continuation->count == continuation->max_new_tokens;
@@ -128,12 +139,12 @@ rotary_status continuation_end(struct continuation *continuation, rotary_error *
     int64_t bytes;
     if (continuation->status != ROTARY_OK && error)
         *error = continuation->error;
-    if (continuation->status != ROTARY_OK || continuation->finish == FINISH_STOP)
+    if (continuation->status != ROTARY_OK || continuation->stop.found >= 0)
         return continuation->status;
     rotary_status status = token_stream_end(&continuation->stream, &text, error);
     if (status == ROTARY_OK)
         status = read_text(continuation, text, error);
-    if (continuation->finish == FINISH_STOP || status != ROTARY_OK)
+    if (continuation->stop.found >= 0 || status != ROTARY_OK)
         return status;
     stop_strings_end(&continuation->stop, &held, &bytes);
     return show(continuation, held, bytes, error);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A prompt and its continuation, which grows token by token and ends at a stop string, at the end token of
- * the vocabulary, or when it is as long as it may be.
+ * A prompt and its continuation, which grows token by token and ends at a stop text, at an end token, or when
+ * it is as long as it may be.
  */
 #ifndef ROTARY_CLI_CONTINUATION_H
 #define ROTARY_CLI_CONTINUATION_H
 
 #include "text/stop_strings.h"
+#include "text/stop_texts.h"
 #include "text/token_stream.h"
 
 enum continuation_finish { FINISH_LENGTH, FINISH_STOP, FINISH_END };
@@ -15,8 +16,9 @@ extern const char *const continuation_finish_names[]; /* "length", "stop", "end"
 /* What the continuations of a command have in common. All pointers are borrowed. */
 struct continuation_config {
     const struct tokenizer *tokenizer;
-    const char *const *stops; /* [stop_count]; none is empty */
-    int stop_count;
+    const struct stop_texts *stops;
+    const int32_t *ends; /* [end_count]: tokens that end a text */
+    int end_count;
     int32_t begin;      /* the token before each prompt; -1: none */
     int64_t vocabulary; /* tokens of the model: the tokenizer may have more, which no prompt may have */
     bool streamed;      /* text is printed to stdout as soon as it is there */

@@ -102,10 +102,22 @@ static json_t *token_json(int32_t token)
     return token >= 0 ? json_integer(token) : json_null();
 }
 
+/* A token's id, a list of several, or null. */
+static json_t *ends_json(const struct export_vocabulary *vocabulary)
+{
+    const struct generation_ends *ends = vocabulary->ends;
+    if (!ends || ends->count < 2)
+        return token_json(!ends ? vocabulary->end : ends->count == 1 ? ends->tokens[0] : -1);
+    json_t *list = json_array();
+    for (int i = 0; i < ends->count; i++)
+        file_json_append(&list, json_integer(ends->tokens[i]));
+    return list;
+}
+
 static bool add_tokens(json_t *object, const struct export_vocabulary *vocabulary)
 {
     return json_object_set_new(object, "bos_token_id", token_json(vocabulary->begin)) == 0 &&
-           json_object_set_new(object, "eos_token_id", token_json(vocabulary->end)) == 0 &&
+           json_object_set_new(object, "eos_token_id", ends_json(vocabulary)) == 0 &&
            json_object_set_new(object, "pad_token_id", token_json(vocabulary->padding)) == 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "backend/parameters.h"
 #include "huggingface/export_family.h"
+#include "huggingface/generation_ends.h"
 
 #include <rotary/types.h>
 
@@ -23,6 +24,8 @@ enum { EXPORT_FILES = 4 };
 /* What the files say of a vocabulary. */
 struct export_vocabulary {
     int32_t begin, end, padding; /* tokens; -1: there is none */
+    /* Borrowed: the tokens that end what is generated; NULL: `end` does. */
+    const struct generation_ends *ends;
     struct export_file files[EXPORT_FILES];
     int file_count;
     json_t *metadata; /* "tokenizer.ggml..." of GGUF; NULL: no file of GGUF is written */

@@ -9,6 +9,7 @@
 #include "text/huggingface_model.h"
 #include "text/json_part.h"
 #include "text/special_tokens.h"
+#include "text/tokenizer_settings.h"
 #include "text/utf8.h"
 #include "text/vocabulary_merges.h"
 
@@ -302,17 +303,13 @@ static rotary_status take_names(struct reading *reading, const json_t *settings,
 static rotary_status read_names(struct reading *reading, rotary_error *error)
 {
     char folder[FILE_PATH_BYTES], beside[FILE_PATH_BYTES];
-    bool found = false;
+    json_t *settings = NULL;
     rotary_status status = file_folder_of(reading->path, folder, error);
     if (status == ROTARY_OK)
         status = file_path(beside, folder, settings_file, error);
     if (status == ROTARY_OK)
-        status = file_find(beside, &found, error);
-    if (status != ROTARY_OK || !found)
-        return status;
-    json_t *settings;
-    status = file_read_real_json(beside, &settings, error);
-    if (status != ROTARY_OK)
+        status = tokenizer_settings_read(beside, &settings, error);
+    if (status != ROTARY_OK || !settings)
         return status;
     status = take_names(reading, settings, beside, error);
     json_decref(settings);

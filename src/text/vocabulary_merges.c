@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "file/file.h"
 #include "text/special_tokens.h"
+#include "text/tokenizer_settings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,12 +89,9 @@ static rotary_status read_merges(const char *path, json_t **merges, rotary_error
 static rotary_status read_beside(const char *folder, json_t **settings, char path[FILE_PATH_BYTES],
                                  rotary_error *error)
 {
-    bool found = false;
     *settings = NULL;
     rotary_status status = file_path(path, folder, "tokenizer_config.json", error);
-    if (status == ROTARY_OK)
-        status = file_find(path, &found, error);
-    return status == ROTARY_OK && found ? file_read_real_json(path, settings, error) : status;
+    return status == ROTARY_OK ? tokenizer_settings_read(path, settings, error) : status;
 }
 
 /* "Fast" behind the name says how transformers computes it. */

@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "file/file.h"
 #include "text/special_tokens.h"
+#include "text/tokenizer_settings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,12 +81,8 @@ rotary_status wordpiece_settings_read(struct wordpiece_settings *settings, const
     *settings = (struct wordpiece_settings){.rules = defaults.rules};
     for (int i = 0; i < WORDPIECE_SPECIAL; i++)
         settings->names[i] = special_rows[i].name;
-    bool found;
-    rotary_status status = file_find(path, &found, error);
-    if (status != ROTARY_OK || !found)
-        return status;
-    status = file_read_real_json(path, &settings->object, error);
-    return status == ROTARY_OK ? read_settings(settings, path, error) : status;
+    rotary_status status = tokenizer_settings_read(path, &settings->object, error);
+    return status == ROTARY_OK && settings->object ? read_settings(settings, path, error) : status;
 }
 
 void wordpiece_settings_free(struct wordpiece_settings *settings)

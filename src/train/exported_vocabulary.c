@@ -71,7 +71,8 @@ static rotary_status add_metadata(struct export_vocabulary *vocabulary,
 rotary_status exported_vocabulary_make(struct export_vocabulary *vocabulary,
                                        const struct exported_vocabulary_call *call, rotary_error *error)
 {
-    struct export_vocabulary made = {.begin = call->begin, .end = call->end, .padding = -1};
+    struct export_vocabulary made = {
+        .begin = call->begin, .end = call->end, .padding = -1, .ends = call->ends};
     rotary_status status = ROTARY_OK;
     if (call->tokenizer)
         made.padding = tokenizer_special(call->tokenizer).padding;

@@ -9,9 +9,10 @@
 #include "text/tokenizer.h"
 
 struct exported_vocabulary_call {
-    const struct tokenizer *tokenizer; /* NULL: the model has none */
-    int32_t begin, end;                /* tokens that texts begin and end with; -1: none */
-    int64_t size;                      /* tokens of the model */
+    const struct tokenizer *tokenizer;  /* NULL: the model has none */
+    int32_t begin, end;                 /* tokens that texts begin and end with; -1: none */
+    const struct generation_ends *ends; /* of what is generated; NULL: `end` */
+    int64_t size;                       /* tokens of the model */
     enum export_format format;
 };
 /* Makes it; the tokenizer must live as long. export_vocabulary_free frees it. */

@@ -10,6 +10,8 @@
 #include "task/vocabulary_files.h"
 #include "train/huggingface_run.h"
 
+#include <stdlib.h>
+
 /* ---- the model ---- */
 
 static rotary_status read_config(const char *folder, struct transformer_config *model, json_t **family,
@@ -110,6 +112,22 @@ static rotary_status read_tokenizer(const char *folder, struct pretrained *made,
     return ROTARY_OK;
 }
 
+/* ---- the ends of what is generated ---- */
+
+/* What transformers' files do not say, the tokenizer does. */
+static rotary_status read_ends(const char *folder, struct pretrained *made, rotary_error *error)
+{
+    struct generation_ends *ends = &made->ends;
+    rotary_status status = generation_ends_read(ends, folder, error);
+    if (status != ROTARY_OK || ends->said || ends->none_said || made->end < 0)
+        return status;
+    ends->tokens = malloc(sizeof *ends->tokens);
+    if (!ends->tokens)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", folder);
+    ends->tokens[ends->count++] = made->end;
+    return ROTARY_OK;
+}
+
 rotary_status pretrained_load(const struct pretrained_call *call, struct pretrained *pretrained,
                               rotary_error *error)
 {
@@ -117,6 +135,8 @@ rotary_status pretrained_load(const struct pretrained_call *call, struct pretrai
     rotary_status status = create(call, &made, error);
     if (status == ROTARY_OK)
         status = read_tokenizer(call->folder, &made, error);
+    if (status == ROTARY_OK)
+        status = read_ends(call->folder, &made, error);
     if (status == ROTARY_OK)
         *pretrained = made;
     else
@@ -128,5 +148,6 @@ void pretrained_free(struct pretrained *pretrained)
 {
     transformer_destroy(pretrained->transformer);
     tokenizer_destroy(pretrained->tokenizer);
+    generation_ends_free(&pretrained->ends);
     *pretrained = (struct pretrained){0};
 }

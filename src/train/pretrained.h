@@ -6,6 +6,7 @@
 #ifndef ROTARY_TRAIN_PRETRAINED_H
 #define ROTARY_TRAIN_PRETRAINED_H
 
+#include "huggingface/generation_ends.h"
 #include "model/transformer.h"
 #include "text/tokenizer.h"
 
@@ -15,6 +16,7 @@ struct pretrained {
     struct transformer *transformer;
     struct tokenizer *tokenizer; /* tokenizer.json, or else tokenizer.model; NULL: the folder has neither */
     int32_t begin, end;          /* tokens that texts begin with, and end with; -1: none */
+    struct generation_ends ends; /* those that end what is generated: of its files, or else `end` */
 };
 
 struct pretrained_call {

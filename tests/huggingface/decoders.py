@@ -11,6 +11,7 @@ import tempfile
 import encoders
 from encoders import Copy, complain, read, refuse, run
 
+SPECIAL = "<|over|>"
 BOUND = 1e-5  # of logits, relative to the largest of their model
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -150,6 +151,90 @@ def trains_beyond(rotary, copy, beyond, scratch):
         complain(f"training on a token beyond the table: {status} {err}")
 
 
+def ends(rotary, folder, scratch):
+    """What is generated ends as transformers ends it: at an eos_token_id of generation_config.json, which decides alone where it
+    is there, or of config.json; and at the tokenizer's end where neither says."""
+    prompt, size = "hgfedbb", read(os.path.join(folder, "config.json"))["vocab_size"]
+
+    def generate(copy, *options):
+        status, text, err = run(rotary, "generate", copy.path, "--prompt", prompt, "--max-new-tokens", "6", "--json", "--precision",
+                                "f32", *options)
+        return (json.loads(text) if status == 0 else {}), err
+
+    def folder_with(generation=None, names=None, older=None, special=None, **keys):
+        copy = Copy(folder, scratch).keys(**{"eos_token_id": None, **keys})
+        letters = tokenizer(size)
+        if special is not None:
+            del letters["model"]["vocab"][chr(97 + special)]
+            letters["added_tokens"] = [{"id": special, "content": SPECIAL, "single_word": False, "lstrip": False, "rstrip": False,
+                                        "normalized": False, "special": True}]
+        write_text(copy.file("tokenizer.json"), json.dumps(letters))
+        for name, value in {"generation_config.json": generation, "tokenizer_config.json": names, "special_tokens_map.json": older}.items():
+            if value is not None:
+                write_text(copy.file(name), json.dumps(value))
+        return copy
+
+    whole, err = generate(folder_with())
+    if not whole and "PCRE2" in err:
+        return
+    letters = whole["generated"]
+    tokens = [ord(letter) - 97 for letter in letters]
+    absent = next(token for token in range(size) if token not in tokens)
+    first, second, third = (letters.index(letter) for letter in (letters[1], letters[2], letters[3]))
+    for what, place, copy in [
+            ("config.json", first, {"eos_token_id": tokens[1]}),
+            ("a list of config.json", min(first, second), {"eos_token_id": [tokens[2], absent, tokens[1]]}),
+            ("generation_config.json", second, {"generation": {"eos_token_id": tokens[2]}, "eos_token_id": tokens[1]}),
+            ("a list of generation_config.json", second, {"generation": {"eos_token_id": [absent, tokens[2]]}}),
+            ("generation_config.json without one", None, {"generation": {"do_sample": False}, "eos_token_id": tokens[1]}),
+            ("generation_config.json with null", None, {"generation": {"eos_token_id": None}, "names": {"eos_token": letters[1]}}),
+            ("another token", None, {"eos_token_id": absent, "names": {"eos_token": letters[1]}}),
+            ("a token beyond the table, and none", None, {"eos_token_id": [size + 3, -1], "names": {"eos_token": letters[1]}}),
+            ("tokenizer_config.json", first, {"names": {"eos_token": letters[1]}}),
+            ("special_tokens_map.json", second, {"older": {"eos_token": {"content": letters[2]}}}),
+            ("both", second, {"names": {"eos_token": letters[1]}, "older": {"eos_token": letters[2]}}),
+            ("added_tokens_decoder", first, {"names": {"eos_token": letters[1], "added_tokens_decoder": {}},
+                                             "older": {"eos_token": letters[2]}})]:
+        got, err = generate(folder_with(**copy))
+        wanted = ("length", 6) if place is None else ("end", place + 1)
+        if (got.get("finish"), got.get("tokens")) != wanted or got.get("generated") != letters[:6 if place is None else place]:
+            complain(f"generate ends by {what}: {got} {err}, wanted {wanted}")
+        if ("names no eos_token_id" in err) != (what == "generation_config.json with null"):
+            complain(f"generate ends by {what}: says {err}")
+    for value in "2", 1.5, [True], {"a": 1}:
+        refuse(rotary, folder_with(eos_token_id=value), "\"eos_token_id\" is no token", "generate --prompt a")
+    refuse(rotary, folder_with(older={"eos_token": 3}), "special_tokens_map.json: \"eos_token\" is no token", "generate --prompt a")
+    stops(generate, folder_with, prompt, letters)
+    exports_ends(rotary, folder_with(eos_token_id=[tokens[2], tokens[1]], names={"eos_token": letters[1]}), scratch)
+
+
+def stops(generate, folder_with, prompt, letters):
+    """A special token has no text: it is named. A text that cannot occur is said to be one."""
+    place = next(i for i, letter in enumerate(letters) if letter not in prompt)
+    copy = folder_with(special=ord(letters[place]) - 97)
+    for options, finish in ([], "length"), (["--stop", "hhhhhhh", "--stop", SPECIAL], "stop"):
+        got, err = generate(copy, *options)
+        shown = letters.replace(letters[place], "") if finish == "length" else letters[:place]
+        if (got.get("finish"), got.get("tokens"), got.get("generated")) != (finish, 6 if finish == "length" else place + 1, shown):
+            complain(f"generate {options} with a special token: {got} {err}, wanted {shown}")
+    for stop, words in {"##": "\"##\" cannot occur", "a" + SPECIAL: f"has the special token {SPECIAL}"}.items():
+        got, err = generate(copy, "--stop", stop)
+        if got or "--stop " not in err or words not in err:
+            complain(f"--stop {stop}: {got} {err}")
+    got, err = generate(folder_with(special=ord(letters[place]) - 97, eos_token_id=ord(letters[place]) - 97))
+    if (got.get("finish"), got.get("tokens")) != ("end", place + 1):
+        complain(f"generate ends by a special token: {got} {err}")
+
+
+def exports_ends(rotary, copy, scratch):
+    """An exported folder has all ends."""
+    out = os.path.join(scratch, "exported")
+    status, _, err = run(rotary, "export", copy.path, "--format", "huggingface", "--out", out)
+    wanted = read(copy.file("config.json"))["eos_token_id"]
+    if status or any(read(os.path.join(out, name))["eos_token_id"] != wanted for name in ("config.json", "generation_config.json")):
+        complain(f"export of several ends: {err}")
+
+
 def without(name):
     return lambda tensors: {other: value for other, value in tensors.items() if other != name}
 
@@ -203,6 +288,7 @@ def main():
             compare(rotary, Copy(paths[name], scratch).unaligned(length).path, scratch)
         compare_windows(rotary, paths["mistral"], scratch)
         generates(rotary, paths["mistral"], scratch)
+        ends(rotary, paths["mistral"], scratch)
         refuses(rotary, paths["mistral"], paths["gpt-neox"], scratch)
     if not folders:
         complain("there are no decoders")
