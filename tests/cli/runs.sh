@@ -124,6 +124,7 @@ cmp -s out sampled && complain "another seed samples the same characters"
 refuses 1 "!" generate run --prompt "hello!"
 refuses 1 "positions" generate run --prompt "?s='" --max-new-tokens 61
 refuses 2 "--stop is empty" generate run --prompt a --stop ""
+refuses 1 "--stop \"%\" cannot occur: no tokens of the vocabulary make it up" generate run --prompt a --stop a --stop "%"
 # Stop strings end the text before them, across tokens; what was generated is the same up to there.
 does 0 generate run --prompt "?s='" --max-new-tokens 40 --temperature 5 --seed 1
 two=$(cut -c 20-21 out)
