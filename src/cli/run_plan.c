@@ -277,6 +277,16 @@ static rotary_status assign_data(const struct plan_load_call *call, struct run_c
     return status == ROTARY_OK ? plan_check_used(call->assignments, &used, error) : status;
 }
 
+static void say_unused(const char *folder, const struct unused_tensors *unused)
+{
+    char more[32] = "";
+    if (unused->count > 1)
+        snprintf(more, sizeof more, " and %d more", unused->count - 1);
+    if (unused->count > 0)
+        fprintf(stderr, "note: %s: %s%s %s of another task's head, which is not used here\n", folder,
+                unused->first, more, unused->count > 1 ? "are" : "is");
+}
+
 static rotary_status load_run(const struct plan_load_call *call, bool pretrained, struct loaded_model *model,
                               rotary_error *error)
 {
@@ -307,6 +317,7 @@ static rotary_status load_run(const struct plan_load_call *call, bool pretrained
         backend_destroy(&model->backend);
         return status;
     }
+    say_unused(call->folder, &trained.unused);
     model->config = trained.config;
     model->transformer = trained.transformer;
     model->task = trained.task;

@@ -2,7 +2,9 @@
 #include "huggingface/decoder_weights.h"
 
 #include "base/fail.h"
+#include "huggingface/buffer_tensors.h"
 #include "huggingface/tensor_names.h"
+#include "huggingface/tied_head.h"
 #include "huggingface/weight_files.h"
 #include "model/parameters_load.h"
 
@@ -19,7 +21,35 @@ struct decoder_map {
     struct parameter_source *sources; /* [count] of [MAX_PARTS parameters->count] */
     char (*names)[TENSOR_NAME_BYTES]; /* likewise: of their tensors */
     int count;
+    enum tied_head head; /* of a model that is tied */
 };
+
+/* ---- the output projection ---- */
+
+/* The name of the tensor of a module that has one: "embedding", "output". */
+static void tensor_of(const json_t *family, const char *module, char name[TENSOR_NAME_BYTES])
+{
+    const json_t *names = json_object_get(json_object_get(family, "tensors"), module);
+    const char *theirs = json_string_value(json_array_get(names, 0));
+    snprintf(name, TENSOR_NAME_BYTES, "%s.weight", theirs ? theirs : module);
+}
+
+static enum tied_head find_head(const struct weight_files *weights, const json_t *family)
+{
+    char embedding[TENSOR_NAME_BYTES], output[TENSOR_NAME_BYTES];
+    tensor_of(family, "embedding", embedding);
+    tensor_of(family, "output", output);
+    return tied_head_find(weights, embedding, output);
+}
+
+void decoder_weights_settle(const char *folder, const json_t *family, struct transformer_config *model)
+{
+    struct weight_files weights;
+    if (!model->tie_word_embeddings || weight_files_open(&weights, folder, NULL) != ROTARY_OK)
+        return;
+    model->tie_word_embeddings = find_head(&weights, family) != TIED_NOT;
+    weight_files_close(&weights);
+}
 
 /* ---- the map ---- */
 
@@ -58,6 +88,8 @@ static rotary_status add_parameter(struct decoder_map *map, int index, rotary_er
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s: the model has a parameter %s, which is no part of its family",
                            map->call->folder, row->name);
+    if (map->head == TIED_OUTPUT && strcmp(split.module, "embedding") == 0)
+        theirs = json_object_get(tensors, "output");
     int64_t first = 0;
     for (int64_t part = 0; part < parts; part++) {
         char *name = map->names[map->count];
@@ -77,30 +109,23 @@ static rotary_status add_parameter(struct decoder_map *map, int index, rotary_er
     return ROTARY_OK;
 }
 
-/* The name of the tensor of the output projection, which is none of a model that is tied; else "". */
-static void name_tied_output(const struct decoder_map *map, char name[TENSOR_NAME_BYTES])
-{
-    const json_t *outputs = json_object_get(json_object_get(map->call->family, "tensors"), "output");
-    const char *output = json_string_value(json_array_get(outputs, 0));
-    name[0] = 0;
-    if (map->call->model->tie_word_embeddings && output)
-        snprintf(name, TENSOR_NAME_BYTES, "%s.weight", output);
-}
-
 static rotary_status load(struct decoder_map *map, struct parameters *parameters, rotary_error *error)
 {
-    static const char *const all[] = {"*", NULL};
-    char output[TENSOR_NAME_BYTES], model[64];
+    char output[TENSOR_NAME_BYTES] = "", model[64];
     rotary_status status = ROTARY_OK;
+    if (map->call->model->tie_word_embeddings)
+        map->head = find_head(map->weights, map->call->family);
     for (int i = 0; i < parameters->count && status == ROTARY_OK; i++)
         status = add_parameter(map, i, error);
-    name_tied_output(map, output);
+    if (map->head == TIED_BOTH)
+        tensor_of(map->call->family, "output", output);
     snprintf(model, sizeof model, "a model of %lld layers", (long long)map->call->model->num_hidden_layers);
-    /* Frequencies and masks follow from the configuration. */
-    const char *const ignored[] = {"*rotary_emb.inv_freq", "*.attention.bias", "*.attention.masked_bias",
-                                   output, NULL};
+    const char *const ignored[] = {output, NULL}, *const *const lists[] = {ignored,
+                                                                           buffer_tensors_of_decoders};
     const struct weight_files_call call = {
-        .map = map->sources, .count = map->count, .parts = all, .ignored = ignored, .model = model};
+        .map = map->sources, .count = map->count, .unused = lists, .unused_count = 2, .model = model};
+    if (status == ROTARY_OK)
+        status = buffer_tensors_check(map->weights, map->call->model, error);
     return status == ROTARY_OK ? weight_files_load(map->weights, &call, parameters, error) : status;
 }
 

@@ -8,6 +8,10 @@
 #include "backend/parameters.h"
 #include "model/transformer_config.h"
 
+/* Makes tie_word_embeddings of a model, which its config.json says, what the files of the folder are: an
+ * output projection of its own is not tied. Files that cannot be read leave it as it is. */
+void decoder_weights_settle(const char *folder, const json_t *family, struct transformer_config *model);
+
 struct decoder_weights_call {
     const char *folder;
     const json_t *family;                   /* huggingface/decoder_family.h */

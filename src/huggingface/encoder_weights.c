@@ -2,6 +2,8 @@
 #include "huggingface/encoder_weights.h"
 
 #include "base/fail.h"
+#include "huggingface/buffer_tensors.h"
+#include "huggingface/tied_head.h"
 #include "huggingface/weight_files.h"
 #include "model/parameters_load.h"
 
@@ -59,10 +61,9 @@ static const struct {
                   {".LayerNorm.bias", ".LayerNorm.beta"},
                   {"predictions.decoder.bias", "predictions.bias"}};
 
-static const char *const of_encoders[] = {"*encoder.layer.*", "*embeddings*", NULL};
-/* Tensors of an encoder that follow from their names: 0, 1, 2 ..., and sines and cosines of them. */
-static const char *const of_no_weight[] = {"*embeddings.position_ids", "*encoder.embed_positions.weight",
-                                           NULL};
+/* What is behind the last layer of the encoder of one task, and is not used for another one. */
+static const char *const of_heads[] = {"cls.*",        "bert.pooler.*", "pooler.*",
+                                       "classifier.*", "qa_outputs.*",  NULL};
 
 struct encoder_map {
     const struct encoder_weights_call *call;
@@ -71,6 +72,7 @@ struct encoder_map {
     struct parameter_source *sources; /* [count] of [PARTS parameters->count] */
     char (*names)[NAME_BYTES];        /* likewise: of their tensors */
     int count;
+    enum tied_head head; /* of a model that is tied */
 };
 
 /* ---- names ---- */
@@ -81,12 +83,11 @@ static const char *stem_of(const struct encoder_config *config)
 }
 
 /* The file's own name of a tensor, which may lack the stem. */
-static bool find_without_stem(const struct encoder_map *map, char name[NAME_BYTES])
+static bool find_without_stem(const struct weight_files *weights, const char *stem, char name[NAME_BYTES])
 {
-    const char *stem = stem_of(map->call->config);
-    if (weight_files_find(map->weights, name))
+    if (weight_files_find(weights, name))
         return true;
-    if (strncmp(name, stem, strlen(stem)) != 0 || !weight_files_find(map->weights, name + strlen(stem)))
+    if (strncmp(name, stem, strlen(stem)) != 0 || !weight_files_find(weights, name + strlen(stem)))
         return false;
     memmove(name, name + strlen(stem), strlen(name + strlen(stem)) + 1);
     return true;
@@ -94,7 +95,8 @@ static bool find_without_stem(const struct encoder_map *map, char name[NAME_BYTE
 
 static bool find_tensor(const struct encoder_map *map, char name[NAME_BYTES])
 {
-    if (find_without_stem(map, name))
+    const char *stem = stem_of(map->call->config);
+    if (find_without_stem(map->weights, stem, name))
         return true;
     for (size_t i = 0; i < sizeof other_ends / sizeof other_ends[0]; i++) {
         const size_t length = strlen(name), end = strlen(other_ends[i].end);
@@ -102,7 +104,7 @@ static bool find_tensor(const struct encoder_map *map, char name[NAME_BYTES])
         if (length < end || strcmp(name + length - end, other_ends[i].end) != 0)
             continue;
         snprintf(other, sizeof other, "%.*s%s", (int)(length - end), name, other_ends[i].other);
-        if (find_without_stem(map, other)) {
+        if (find_without_stem(map->weights, stem, other)) {
             memcpy(name, other, sizeof other);
             return true;
         }
@@ -122,6 +124,28 @@ static const struct module_names *find_module(const struct module_names *rows, c
             return rows;
         }
     return NULL;
+}
+
+/* ---- the output projection ---- */
+
+static const char output_name[] = "cls.predictions.decoder.weight";
+
+static enum tied_head find_head(const struct weight_files *weights, const struct encoder_config *config)
+{
+    char embedding[NAME_BYTES];
+    snprintf(embedding, sizeof embedding, "%s%s.weight", stem_of(config), of_embedding[0].theirs[0]);
+    (void)find_without_stem(weights, stem_of(config), embedding);
+    return tied_head_find(weights, embedding, output_name);
+}
+
+void encoder_weights_settle(const char *folder, struct encoder_config *config)
+{
+    struct weight_files weights;
+    if (!config->tie_word_embeddings || config->head != ENCODER_TOKENS ||
+        weight_files_open(&weights, folder, NULL) != ROTARY_OK)
+        return;
+    config->tie_word_embeddings = find_head(&weights, config) != TIED_NOT;
+    weight_files_close(&weights);
 }
 
 /* ---- the map ---- */
@@ -163,6 +187,10 @@ static rotary_status add_parameter(struct encoder_map *map, int index, rotary_er
             return ROTARY_OK;
     }
     const struct module_names *module = find_module(of_embedding, name, &kind);
+    if (module == &of_embedding[0] && map->head == TIED_OUTPUT) {
+        add_sources(map, index, find_module(of_bert_head, "output.weight", &kind), "", kind, false);
+        return ROTARY_OK;
+    }
     if (module) {
         add_sources(map, index, module, stem, kind, false);
         return ROTARY_OK;
@@ -177,19 +205,43 @@ static rotary_status add_parameter(struct encoder_map *map, int index, rotary_er
                        map->call->folder, name);
 }
 
+/* The second of two tensors that are the same: an output projection that is the embedding, and the bias of
+ * either name. */
+static void list_equal(const struct encoder_map *map, const char *ignored[3])
+{
+    static const char bias[] = "cls.predictions.bias", decoder_bias[] = "cls.predictions.decoder.bias";
+    int count = 0;
+    if (map->head == TIED_BOTH)
+        ignored[count++] = output_name;
+    if (tied_head_find(map->weights, decoder_bias, bias) == TIED_BOTH)
+        ignored[count++] = bias;
+}
+
 static rotary_status load(struct encoder_map *map, struct parameters *parameters, rotary_error *error)
 {
     char model[64];
+    const char *ignored[3] = {NULL};
+    struct unused_tensors found = {.count = 0};
     rotary_status status = ROTARY_OK;
+    if (map->call->config->tie_word_embeddings)
+        map->head = find_head(map->weights, map->call->config);
     for (int i = 0; i < parameters->count && status == ROTARY_OK; i++)
         status = add_parameter(map, i, error);
     snprintf(model, sizeof model, "an encoder of %lld layers",
              (long long)map->call->config->num_hidden_layers);
+    list_equal(map, ignored);
+    const char *const *const lists[] = {ignored, buffer_tensors_of_encoders};
     const struct weight_files_call call = {.map = map->sources,
                                            .count = map->count,
-                                           .parts = of_encoders,
-                                           .ignored = of_no_weight,
+                                           .unused = lists,
+                                           .unused_count = 2,
+                                           .heads = of_heads,
+                                           .found = map->call->unused ? map->call->unused : &found,
                                            .model = model};
+    struct transformer_config config;
+    encoder_config_model(map->call->config, &config);
+    if (status == ROTARY_OK)
+        status = buffer_tensors_check(map->weights, &config, error);
     return status == ROTARY_OK ? weight_files_load(map->weights, &call, parameters, error) : status;
 }
 

@@ -168,6 +168,19 @@ const struct safetensor *weight_files_find(const struct weight_files *weights, c
     return found;
 }
 
+/* Whether a tensor that is not in the map may be there. */
+static bool may_be_unused(const struct weight_files_call *call, const char *name)
+{
+    for (int i = 0; i < call->unused_count; i++)
+        if (tensor_names_match(call->unused[i], name))
+            return true;
+    if (!call->heads || !tensor_names_match(call->heads, name))
+        return false;
+    if (call->found->count++ == 0)
+        snprintf(call->found->first, sizeof call->found->first, "%s", name);
+    return true;
+}
+
 /* `used`: whether each tensor, file by file, is in the map. */
 static rotary_status check_used(const struct weight_files *weights, const struct weight_files_call *call,
                                 const bool *used, rotary_error *error)
@@ -175,7 +188,7 @@ static rotary_status check_used(const struct weight_files *weights, const struct
     for (int file = 0; file < weights->count; file++)
         for (int i = 0; i < safetensors_count(weights->files[file]); i++, used++) {
             const char *name = safetensors_at(weights->files[file], i)->name;
-            if (!*used && tensor_names_match(call->parts, name) && !tensor_names_match(call->ignored, name))
+            if (!*used && !may_be_unused(call, name))
                 return rotary_fail(error, ROTARY_BAD_FILE,
                                    "%s: tensor %.100s is no part of %s as its config.json has it",
                                    safetensors_path(weights->files[file]), name, call->model);

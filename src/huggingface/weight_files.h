@@ -35,13 +35,21 @@ ROTARY_CHECKED rotary_status weight_index_read(struct weight_index *index, const
 /* The tensor of that name in any of the files; NULL: there is none. */
 const struct safetensor *weight_files_find(const struct weight_files *weights, const char *name);
 
+/* Tensors that no part of a model uses: the name of the first, and how many there are. */
+struct unused_tensors {
+    char first[128];
+    int count;
+};
+
 /* What is loaded, and which other tensors the files may have. Patterns are those of tensor_names_match. */
 struct weight_files_call {
     const struct parameter_source *map; /* [count] */
     int count;
-    const char *const *parts;   /* of the model: such a tensor must be in the map */
-    const char *const *ignored; /* but for these */
-    const char *model;          /* "a model of 2 layers", in messages */
+    const char *const *const *unused; /* [unused_count] lists of tensors that may be there */
+    int unused_count;
+    const char *const *heads;     /* likewise: those of other tasks, which are said; NULL: none */
+    struct unused_tensors *found; /* gets those of heads */
+    const char *model;            /* "a model of 2 layers", in messages */
 };
 /* Fills parameters, completely or in part. ROTARY_BAD_FILE names a tensor that a model as config.json has it
  * would not have: another layer, an adapter, scales of weights. */

@@ -42,11 +42,36 @@ rotary_status huggingface_run_find(const char *folder, bool *found, rotary_error
 
 /* ---- the configuration ---- */
 
+/* A config.json, and what the weights beside it say of the output projection. */
+static rotary_status read_encoder(struct encoder_config *encoder, const json_t *object, const char *path,
+                                  rotary_error *error)
+{
+    char folder[FILE_PATH_BYTES];
+    rotary_status status = encoder_config_read(encoder, object, path, error);
+    if (status == ROTARY_OK)
+        status = file_folder_of(path, folder, error);
+    if (status == ROTARY_OK)
+        encoder_weights_settle(folder, encoder);
+    return status;
+}
+
+static rotary_status read_decoder(struct transformer_config *model, json_t **family, const json_t *object,
+                                  const char *path, rotary_error *error)
+{
+    char folder[FILE_PATH_BYTES];
+    rotary_status status = file_folder_of(path, folder, error);
+    if (status == ROTARY_OK)
+        status = decoder_config_read(object, path, model, family, error);
+    if (status == ROTARY_OK)
+        decoder_weights_settle(folder, *family, model);
+    return status;
+}
+
 static rotary_status describe_encoder(struct huggingface_run *run, const json_t *object, const char *path,
                                       rotary_error *error)
 {
     struct encoder_config encoder;
-    rotary_status status = encoder_config_read(&encoder, object, path, error);
+    rotary_status status = read_encoder(&encoder, object, path, error);
     if (status != ROTARY_OK)
         return status;
     transformer_config_default(&run->model);
@@ -104,7 +129,7 @@ static rotary_status describe_decoder(struct huggingface_run *run, const json_t 
                                       rotary_error *error)
 {
     json_t *family = NULL;
-    rotary_status status = decoder_config_read(object, path, &run->model, &family, error);
+    rotary_status status = read_decoder(&run->model, &family, object, path, error);
     json_decref(family);
     run->task = TASK_LANGUAGE;
     run->sequence_length = min_i64(run->model.max_position_embeddings, DECODER_TOKENS);
@@ -138,14 +163,13 @@ rotary_status huggingface_run_describe(struct huggingface_run *run, const json_t
 
 /* ---- the weights ---- */
 
-static rotary_status load_encoder(const char *folder, const json_t *object, const char *path,
-                                  bool head_wanted, struct parameters *parameters, rotary_error *error)
+static rotary_status load_encoder(struct encoder_weights_call *call, const json_t *object, const char *path,
+                                  struct parameters *parameters, rotary_error *error)
 {
     struct encoder_config encoder;
-    rotary_status status = encoder_config_read(&encoder, object, path, error);
-    const struct encoder_weights_call call = {
-        .folder = folder, .config = &encoder, .head_wanted = head_wanted};
-    return status == ROTARY_OK ? encoder_weights_load(parameters, &call, error) : status;
+    rotary_status status = read_encoder(&encoder, object, path, error);
+    call->config = &encoder;
+    return status == ROTARY_OK ? encoder_weights_load(parameters, call, error) : status;
 }
 
 static rotary_status load_decoder(const char *folder, const json_t *object, const char *path,
@@ -153,7 +177,7 @@ static rotary_status load_decoder(const char *folder, const json_t *object, cons
 {
     struct transformer_config model;
     json_t *family = NULL;
-    rotary_status status = decoder_config_read(object, path, &model, &family, error);
+    rotary_status status = read_decoder(&model, &family, object, path, error);
     const struct decoder_weights_call call = {.folder = folder, .family = family, .model = &model};
     if (status == ROTARY_OK)
         status = decoder_weights_load(parameters, &call, error);
@@ -162,12 +186,14 @@ static rotary_status load_decoder(const char *folder, const json_t *object, cons
 }
 
 rotary_status huggingface_run_load(const char *folder, const json_t *object, bool head_wanted,
-                                   struct parameters *parameters, rotary_error *error)
+                                   struct parameters *parameters, struct unused_tensors *unused,
+                                   rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
+    struct encoder_weights_call encoder = {.folder = folder, .head_wanted = head_wanted, .unused = unused};
     rotary_status status = file_path(path, folder, FOLDER_CONFIG, error);
     if (status != ROTARY_OK)
         return status;
     return decoder_config_is(object) ? load_decoder(folder, object, path, parameters, error)
-                                     : load_encoder(folder, object, path, head_wanted, parameters, error);
+                                     : load_encoder(&encoder, object, path, parameters, error);
 }

@@ -8,6 +8,7 @@
 
 #include "backend/parameters.h"
 #include "file/file.h"
+#include "huggingface/weight_files.h"
 #include "model/transformer_config.h"
 #include "task/task.h"
 
@@ -31,8 +32,10 @@ struct huggingface_run {
 ROTARY_CHECKED rotary_status huggingface_run_describe(struct huggingface_run *run, const json_t *object,
                                                       const char *path, rotary_error *error);
 /* Fills the parameters from the files of the folder, whose config.json is `object`. Without `head_wanted`
- * what is behind the last layer of an encoder may be missing in them, and then stays as it is. */
+ * what is behind the last layer of an encoder may be missing in them, and then stays as it is. `unused`, NULL
+ * if it is not wanted, gets the tensors of heads of other tasks. */
 ROTARY_CHECKED rotary_status huggingface_run_load(const char *folder, const json_t *object, bool head_wanted,
-                                                  struct parameters *parameters, rotary_error *error);
+                                                  struct parameters *parameters,
+                                                  struct unused_tensors *unused, rotary_error *error);
 
 #endif

@@ -164,7 +164,7 @@ rotary_status initial_weights_load(const struct run_config *config, struct param
         return status;
     const bool same_task = recorded.task.task == config->task.task;
     if (transformers) {
-        status = huggingface_run_load(config->train.init, transformers, same_task, parameters, error);
+        status = huggingface_run_load(config->train.init, transformers, same_task, parameters, NULL, error);
         json_decref(transformers);
         return status;
     }

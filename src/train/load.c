@@ -21,7 +21,8 @@ static rotary_status load_weights(const struct train_load_call *call, const stru
     struct parameters *parameters = transformer_parameters(model->transformer);
     model->step = 0;
     return recorded->transformers && call->checkpoint == CHECKPOINT_LAST
-               ? huggingface_run_load(call->folder, recorded->transformers, true, parameters, error)
+               ? huggingface_run_load(call->folder, recorded->transformers, true, parameters, &model->unused,
+                                      error)
                : checkpoint_load_model(call->folder, call->checkpoint, &recorded->config, parameters,
                                        &model->step, error);
 }

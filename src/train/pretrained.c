@@ -22,6 +22,8 @@ static rotary_status read_config(const char *folder, struct transformer_config *
     rotary_status status = huggingface_run_read(folder, path, &object, error);
     if (status == ROTARY_OK)
         status = decoder_config_read(object, path, model, family, error);
+    if (status == ROTARY_OK)
+        decoder_weights_settle(folder, *family, model);
     json_decref(object);
     return status;
 }

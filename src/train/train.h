@@ -5,6 +5,7 @@
 #ifndef ROTARY_TRAIN_TRAIN_H
 #define ROTARY_TRAIN_TRAIN_H
 
+#include "huggingface/weight_files.h"
 #include "train/checkpoint.h"
 #include "train/evaluation.h"
 
@@ -71,7 +72,8 @@ struct trained_model {
     struct run_config config;
     struct transformer *transformer;
     struct task *task;
-    int64_t step; /* steps done; 0: the weights are the initial ones */
+    int64_t step;                 /* steps done; 0: the weights are the initial ones */
+    struct unused_tensors unused; /* of a model of transformers: those of heads of other tasks */
 };
 struct train_load_call {
     const char *folder;

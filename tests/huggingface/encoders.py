@@ -158,7 +158,7 @@ def read_tensors(path):
 def write_tensors(path, tensors, length=0):
     """With a header that has, modulo 8, this length: data of other than 0 are not aligned, as MLX leaves them."""
     header, at = {}, 0
-    tensors = dict(sorted(tensors.items(), key=lambda item: -int(item[1][0].lstrip("BFI"))))  # so that all are aligned
+    tensors = dict(sorted(tensors.items(), key=lambda item: -int(item[1][0].replace("BOOL", "8").lstrip("BFIU"))))  # so that all are aligned
     for name, (dtype, shape, data) in tensors.items():
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(data)]}
         at += len(data)

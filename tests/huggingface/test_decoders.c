@@ -40,6 +40,8 @@ static bool load(struct folder *folder, rotary_error *error)
         status = file_read_json(path, &folder->config, error);
     if (status == ROTARY_OK)
         status = decoder_config_read(folder->config, path, &folder->model, &folder->family, error);
+    if (status == ROTARY_OK)
+        decoder_weights_settle(folder->path, folder->family, &folder->model);
     return status == ROTARY_OK;
 }
 
