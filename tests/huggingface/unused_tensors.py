@@ -38,6 +38,11 @@ def in_f32(tensor):
     return "F32", shape, struct.pack(f"<{len(numbers)}f", *numbers)
 
 
+def one_larger(tensor):
+    dtype, shape, data = in_f32(tensor)
+    return dtype, shape, data[:-4] + struct.pack("<f", 9.0)
+
+
 def copy_of(folder, scratch, change=lambda tensors: None):
     """A copy in one file."""
     copy, tensors = Copy(folder, scratch), {}
@@ -81,7 +86,7 @@ def ties(rotary, folder, scratch):
     copy = copy_of(folder, scratch, lambda tensors: without(tensors, embedding) | {output: tensors[embedding]})
     if logits_of(rotary, copy.keys(tie_word_embeddings=True).path, scratch) != tied:
         complain(f"{folder}: an output projection alone is not the embedding")
-    for change in negated, one_changed:
+    for change in negated, one_changed, one_larger:
         copy = copy_of(folder, scratch, lambda tensors, change=change: tensors | {output: change(tensors[embedding])})
         got = logits_of(rotary, copy.keys(tie_word_embeddings=True).path, scratch)
         if got != logits_of(rotary, copy.keys(tie_word_embeddings=False).path, scratch) or got == tied:
