@@ -23,7 +23,7 @@ int32_t huggingface_find_piece(const struct reading *reading, const char *piece)
     return value ? (int32_t)json_integer_value(value) : -1;
 }
 
-/* Of BPE and WordLevel: tokens by piece. */
+/* Of all but Unigram: tokens by piece. */
 static rotary_status take_object(struct reading *reading, const struct json_part *part, rotary_error *error)
 {
     json_t *vocabulary = json_object_get(part->object, "vocab");
@@ -229,6 +229,42 @@ static rotary_status read_words(struct reading *reading, const struct json_part 
     return status;
 }
 
+/* ---- WordPiece ---- */
+
+static rotary_status create_wordpiece(struct reading *reading, const struct wordpiece_model_config *config,
+                                      rotary_error *error)
+{
+    rotary_error reason;
+    rotary_status status = wordpiece_model_create(&reading->made->wordpiece, config, &reason);
+    reading->made->tokenizer.special.unknown = config->unknown;
+    return status == ROTARY_OK
+               ? status
+               : rotary_fail(error, status == ROTARY_INVALID_ARGUMENT ? ROTARY_BAD_FILE : status, "%s: %s",
+                             reading->path, reason.message);
+}
+
+static rotary_status read_wordpiece(struct reading *reading, const struct json_part *part,
+                                    rotary_error *error)
+{
+    const json_t *max = json_object_get(part->object, "max_input_chars_per_word");
+    const char *name = NULL, *prefix = NULL;
+    if (reading->made->pre_tokenizer.bytes)
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s: ByteLevel with the model WordPiece is not supported",
+                           part->path);
+    rotary_status status = json_part_text(part, "unk_token", false, &name, error);
+    if (status == ROTARY_OK)
+        status = json_part_text(part, "continuing_subword_prefix", false, &prefix, error);
+    if (status == ROTARY_OK && (!json_is_integer(max) || json_integer_value(max) < 0))
+        status = json_part_fail(part, "max_input_chars_per_word", "a number", error);
+    if (status != ROTARY_OK)
+        return status;
+    const struct wordpiece_model_config config = {&reading->made->pieces, prefix,
+                                                  (int64_t)json_integer_value(max),
+                                                  huggingface_find_piece(reading, name)};
+    return config.unknown < 0 ? json_part_fail(part, "unk_token", "a piece of \"vocab\"", error)
+                              : create_wordpiece(reading, &config, error);
+}
+
 /* ---- all of them ---- */
 
 static const struct model_type {
@@ -237,14 +273,12 @@ static const struct model_type {
     rotary_status (*read)(struct reading *reading, const struct json_part *part, rotary_error *error);
 } types[] = {{"BPE", take_object, read_bpe},
              {"Unigram", take_list, read_unigram},
-             {"WordLevel", take_object, read_words}};
+             {"WordLevel", take_object, read_words},
+             {"WordPiece", take_object, read_wordpiece}};
 
-/* Files of earlier versions of the library may lack the type of BPE. */
 static const struct model_type *find_type(const struct json_part *part)
 {
-    const char *type = json_part_type(part);
-    if (!type[0] && json_object_get(part->object, "merges"))
-        return &types[0];
+    const char *type = json_model_type(part->object);
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (strcmp(type, types[i].type) == 0)
             return &types[i];
@@ -260,7 +294,7 @@ rotary_status huggingface_vocabulary_read(struct reading *reading, const struct 
     return rotary_fail(error, ROTARY_BAD_FILE,
                        "%s: the \"model\" is of type \"%.80s\", wanted \"BPE\", \"Unigram\", "
                        "\"WordLevel\" or \"WordPiece\"",
-                       part->path, json_part_type(part));
+                       part->path, json_model_type(part->object));
 }
 
 rotary_status huggingface_model_read(struct reading *reading, const struct json_part *part,

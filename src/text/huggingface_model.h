@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The "model" of a tokenizer.json: BPE, Unigram or WordLevel. Used by huggingface_tokenizer_file.c alone.
+ * The "model" of a tokenizer.json: BPE, Unigram, WordLevel or WordPiece. Used by huggingface_tokenizer_file.c
+ * alone.
  */
 #ifndef ROTARY_TEXT_HUGGINGFACE_MODEL_H
 #define ROTARY_TEXT_HUGGINGFACE_MODEL_H

@@ -23,6 +23,7 @@ void huggingface_tokenizer_destroy(struct tokenizer *tokenizer)
     piece_table_free(&made->pieces);
     bpe_model_destroy(made->bpe);
     unigram_model_destroy(made->unigram);
+    wordpiece_model_destroy(made->wordpiece);
     text_buffer_free(&made->texts);
     text_buffer_free(&made->file);
     free(made->text_begins);
@@ -49,6 +50,10 @@ static rotary_status encode_word(void *context, const char *word, int64_t bytes,
         return bpe_model_encode(from->bpe, &encoding->merges, word, bytes, encoding->list, error);
     if (from->unigram)
         return unigram_model_encode(from->unigram, &encoding->ways, word, bytes, encoding->list, error);
+    if (from->wordpiece) {
+        wordpiece_model_encode(from->wordpiece, word, bytes, encoding->list);
+        return ROTARY_OK;
+    }
     const int32_t token = piece_table_find(&from->pieces, word, bytes);
     token_list_append(encoding->list, token >= 0 ? token : from->unknown_word);
     return ROTARY_OK;
@@ -190,8 +195,10 @@ static int64_t decode(const struct tokenizer *tokenizer, const int32_t *tokens, 
         if ((flags & TOKEN_SPECIAL) && tokens[i] != tokenizer->special.unknown)
             continue;
         const struct token_text piece = text_of(tokenizer, tokens[i]);
-        if (!first)
+        if (!first && !(flags & TOKEN_JOINS))
             add_text(&decoding, decoder->separator, (int64_t)strlen(decoder->separator), false);
+        if (first && (flags & TOKEN_LACKS_PREFIX))
+            add_text(&decoding, decoder->prefix, (int64_t)strlen(decoder->prefix), false);
         add_text(&decoding, piece.bytes, piece.count,
                  first && decoder->drops_first_mark && !(flags & TOKEN_KEEPS_SPACES));
         first = false;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The tokenizers of the library `tokenizers`, from its tokenizer.json: a normalizer (text/text_normalizer.h),
- * a pre-tokenizer (text/pre_tokenizer.h), a model (text/bpe_model.h, text/unigram_model.h, or whole words)
- * and a decoder (text/piece_decoder.h). Tokens and texts are those of the library. As there, the content of
- * an added token, special or not, is that token wherever a text has it.
+ * a pre-tokenizer (text/pre_tokenizer.h), a model (text/bpe_model.h, text/unigram_model.h,
+ * text/wordpiece_model.h, or whole words) and a decoder (text/piece_decoder.h). Tokens and texts are those of
+ * the library. As there, the content of an added token, special or not, is that token wherever a text has it.
  *
  * The text of a token is what it is decoded to in the midst of others. Bytes that are no UTF-8 stay as they
  * are: the text of some tokens may end within a character.
@@ -23,6 +23,7 @@
 #include "text/pre_tokenizer.h"
 #include "text/tokenizer_type.h"
 #include "text/unigram_model.h"
+#include "text/wordpiece_model.h"
 
 /* A tokenizer, and the parts of it that its file fills. */
 struct huggingface_tokenizer {
@@ -32,8 +33,9 @@ struct huggingface_tokenizer {
     struct added_tokens added;
     struct piece_decoder decoder;
     struct piece_table pieces; /* as texts have them */
-    struct bpe_model *bpe;     /* the model: BPE, or Unigram, or neither: a word is a piece */
+    struct bpe_model *bpe;     /* the model: one of these, or none: a word is a piece */
     struct unigram_model *unigram;
+    struct wordpiece_model *wordpiece;
     int32_t unknown_word;     /* of whole words */
     struct text_buffer texts; /* of all tokens, one after the other */
     int64_t *text_begins;     /* [size + 1] */
@@ -42,12 +44,14 @@ struct huggingface_tokenizer {
 };
 
 enum token_flag {
-    TOKEN_SPECIAL = 1,      /* has no text of its own, unless it is the unknown one */
-    TOKEN_CONTINUES = 2,    /* is a part of a word, but not its first */
-    TOKEN_KEEPS_SPACES = 4, /* its spaces are no marks of a word's beginning */
+    TOKEN_SPECIAL = 1,       /* has no text of its own, unless it is the unknown one */
+    TOKEN_CONTINUES = 2,     /* is a part of a word, but not its first */
+    TOKEN_KEEPS_SPACES = 4,  /* its spaces are no marks of a word's beginning */
+    TOKEN_JOINS = 8,         /* the separator of the decoder does not come before it */
+    TOKEN_LACKS_PREFIX = 16, /* its text is without the decoder's prefix, unless it is the first */
 };
 
-/* Whether an object is a tokenizer.json, but for one of WordPiece, or a vocab.json; and its tokenizer, with
+/* Whether an object is a tokenizer.json, but for one of BERT, or a vocab.json; and its tokenizer, with
  * the names of the tokenizer_config.json in the folder of `path`. What is invalid or not supported is
  * ROTARY_BAD_FILE. */
 bool huggingface_tokenizer_is_object(const json_t *object);

@@ -12,6 +12,7 @@
 #include "text/tokenizer_settings.h"
 #include "text/utf8.h"
 #include "text/vocabulary_merges.h"
+#include "text/wordpiece_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,13 +27,11 @@ static rotary_status fail_memory(const char *path, rotary_error *error)
     return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", path);
 }
 
-/* Of `tokenizers`, but for one of WordPiece. */
+/* Of `tokenizers`, but for one of BERT. */
 static bool is_tokenizer(const json_t *object)
 {
-    const json_t *model = json_object_get(object, "model");
-    const char *type = json_string_value(json_object_get(model, "type"));
-    return !json_object_get(object, "format") && json_is_object(model) &&
-           (!type || strcmp(type, "WordPiece") != 0);
+    return !json_object_get(object, "format") && json_is_object(json_object_get(object, "model")) &&
+           !wordpiece_is_object(object);
 }
 
 bool huggingface_tokenizer_is_object(const json_t *object)
@@ -122,13 +121,28 @@ static rotary_status read_tokens(struct reading *reading, rotary_error *error)
 
 /* ---- texts ---- */
 
-static unsigned char flags_of(const struct text_buffer *text, const char *raw)
+/* Where there is a space between pieces, those with the model's prefix continue a word, else those without a
+ * space. */
+static bool continues(const struct reading *reading, const struct text_buffer *text, const char *raw)
 {
     int64_t length = text->count > 0 ? utf8_character_bytes(text->bytes, text->count) : 0;
     uint32_t first = length > 0 ? utf8_code_point(text->bytes, length) : 0x80;
+    const char *prefix = json_string_value(json_object_get(reading->model, "continuing_subword_prefix"));
+    if (reading->made->decoder.separator[0])
+        return prefix && prefix[0] && strncmp(raw, prefix, strlen(prefix)) == 0;
+    return first > ' ' && !bert_is_chinese(first);
+}
+
+static unsigned char flags_of(const struct reading *reading, const struct text_buffer *text, const char *raw)
+{
+    const struct piece_decoder *decoder = &reading->made->decoder;
     unsigned char flags = 0;
-    if (first > ' ' && !bert_is_chinese(first))
+    if (continues(reading, text, raw))
         flags |= TOKEN_CONTINUES;
+    if (piece_decoder_joins(decoder, raw))
+        flags |= TOKEN_JOINS;
+    if (piece_decoder_has_prefix(decoder, raw))
+        flags |= TOKEN_LACKS_PREFIX;
     if (strchr(raw, ' '))
         flags |= TOKEN_KEEPS_SPACES;
     return flags;
@@ -149,7 +163,7 @@ static rotary_status read_texts(struct reading *reading, rotary_error *error)
         if (status == ROTARY_OK)
             status = text_buffer_append(&made->texts, text->bytes, text->count, error);
         made->text_begins[token + 1] = made->texts.count;
-        made->flags[token] |= flags_of(text, raw);
+        made->flags[token] |= flags_of(reading, text, raw);
     }
     return status == ROTARY_OK ? text_buffer_reserve(&made->texts, 1, error) : status;
 }

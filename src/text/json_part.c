@@ -13,6 +13,22 @@ const char *json_part_type(const struct json_part *part)
     return type ? type : "";
 }
 
+const char *json_model_type(const json_t *model)
+{
+    const char *type = json_string_value(json_object_get(model, "type"));
+    const json_t *vocabulary = json_object_get(model, "vocab");
+    if (type || !vocabulary)
+        return type ? type : "";
+    if (json_is_array(vocabulary))
+        return "Unigram";
+    if (json_object_get(model, "merges"))
+        return "BPE";
+    return json_object_get(model, "continuing_subword_prefix") &&
+                   json_object_get(model, "max_input_chars_per_word")
+               ? "WordPiece"
+               : "WordLevel";
+}
+
 rotary_status json_part_refuse(const struct json_part *part, rotary_error *error)
 {
     return rotary_fail(error, ROTARY_BAD_FILE, "%s: a %s of type \"%.80s\" is not supported", part->path,

@@ -18,6 +18,9 @@ struct json_part {
 
 /* The "type" of a part, or "" if it has none. */
 const char *json_part_type(const struct json_part *part);
+/* The type of a tokenizer.json's "model": "BPE", "Unigram", "WordLevel", "WordPiece" or what the file says.
+ * Where it says none, as in files of earlier versions of the library, its keys tell; "" if they do not. */
+const char *json_model_type(const json_t *model);
 /* That a part's type is not supported. */
 ROTARY_CHECKED rotary_status json_part_refuse(const struct json_part *part, rotary_error *error);
 /* That a key's value is invalid, or not supported; `wanted` is what would be. */

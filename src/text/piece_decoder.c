@@ -63,10 +63,35 @@ static rotary_status apply_replace(const struct decode_step *step, struct text_b
     return status;
 }
 
+bool piece_decoder_has_prefix(const struct piece_decoder *decoder, const char *piece)
+{
+    return decoder->prefix && strncmp(piece, decoder->prefix, strlen(decoder->prefix)) == 0;
+}
+
+bool piece_decoder_joins(const struct piece_decoder *decoder, const char *piece)
+{
+    static const char *const clean[] = {".", "?", "!", ",", "n't", "'m", "'s", "'ve", "'re"};
+    bool joins = piece_decoder_has_prefix(decoder, piece);
+    for (size_t i = 0; i < sizeof clean / sizeof clean[0] && decoder->cleans; i++)
+        joins = joins || strncmp(piece, clean[i], strlen(clean[i])) == 0;
+    return joins;
+}
+
+/* Leaves out the prefix. */
+static void apply_prefix(const struct piece_decoder *decoder, struct text_buffer *piece)
+{
+    const int64_t length = decoder->prefix ? (int64_t)strlen(decoder->prefix) : 0;
+    if (length == 0 || piece->count < length || memcmp(piece->bytes, decoder->prefix, (size_t)length) != 0)
+        return;
+    memmove(piece->bytes, piece->bytes + length, (size_t)(piece->count - length));
+    piece->count -= length;
+}
+
 rotary_status piece_decoder_apply(const struct piece_decoder *decoder, struct text_buffer *piece,
                                   struct text_buffer *scratch, rotary_error *error)
 {
     rotary_status status = ROTARY_OK;
+    apply_prefix(decoder, piece);
     for (int64_t i = 0; i < decoder->count && piece->count > 0 && status == ROTARY_OK; i++) {
         const struct decode_step *step = &decoder->steps[i];
         scratch->count = 0;
@@ -172,7 +197,7 @@ static rotary_status read_strip(struct piece_decoder *decoder, const struct json
     rotary_status status = json_part_text(part, "content", false, &content, error);
     if (status != ROTARY_OK)
         return status;
-    if (!decoder->fused || decoder->strip_count > 0)
+    if (!decoder->fused || decoder->prefix || decoder->strip_count > 0)
         return rotary_fail(error, ROTARY_BAD_FILE,
                            "%s: a %s of type \"Strip\" is supported once, and behind \"Fuse\" alone",
                            part->path, part->what);
@@ -187,14 +212,32 @@ static rotary_status read_strip(struct piece_decoder *decoder, const struct json
     return ROTARY_OK;
 }
 
+/* It stands alone: what it puts between pieces is text that no other part may change. */
+static rotary_status read_wordpiece(struct piece_decoder *decoder, const struct json_part *part,
+                                    rotary_error *error)
+{
+    const char *prefix = NULL;
+    rotary_status status = check_order(decoder, part, true, error);
+    if (status == ROTARY_OK && decoder->count > 0)
+        status = json_part_refuse(part, error);
+    decoder->fused = true;
+    decoder->separator = " ";
+    if (status == ROTARY_OK)
+        status = json_part_text(part, "prefix", false, &prefix, error);
+    if (status == ROTARY_OK)
+        status = json_part_flag(part, "cleanup", &decoder->cleans, error);
+    if (status != ROTARY_OK)
+        return status;
+    decoder->prefix = strdup(prefix);
+    return decoder->prefix ? ROTARY_OK
+                           : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", part->path);
+}
+
 static const struct {
     const char *type;
     rotary_status (*read)(struct piece_decoder *decoder, const struct json_part *part, rotary_error *error);
-} rows[] = {{"ByteLevel", read_byte_level},
-            {"ByteFallback", read_byte_fallback},
-            {"Replace", read_replace},
-            {"Metaspace", read_metaspace},
-            {"Fuse", read_fuse},
+} rows[] = {{"ByteLevel", read_byte_level}, {"ByteFallback", read_byte_fallback}, {"Replace", read_replace},
+            {"Metaspace", read_metaspace},  {"WordPiece", read_wordpiece},        {"Fuse", read_fuse},
             {"Strip", read_strip}};
 
 static rotary_status read_step(void *context, const struct json_part *part, rotary_error *error)
@@ -223,5 +266,6 @@ void piece_decoder_free(struct piece_decoder *decoder)
         free(decoder->steps[i].to);
     }
     free(decoder->steps);
+    free(decoder->prefix);
     *decoder = (struct piece_decoder){0};
 }

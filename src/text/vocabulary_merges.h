@@ -11,7 +11,8 @@
 #include <jansson.h>
 #include <rotary/status.h>
 
-/* Whether an object is a vocab.json: it has integers alone, by piece. */
+/* Whether an object is a vocab.json: it has integers alone, by piece. A piece may be "format": a file of this
+ * program has a text beside that key. */
 bool vocabulary_merges_is(const json_t *object);
 /* The object of the tokenizer.json that says the same as the vocabulary of the file `path` and what is in its
  * folder; the caller owns it. Added tokens are those of "added_tokens_decoder", or the special tokens that

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "text/json_part.h"
 #include "text/special_tokens.h"
 #include "text/tokenizer_settings.h"
 
@@ -190,16 +191,30 @@ rotary_status wordpiece_load(struct tokenizer **tokenizer, const char *path, rot
 
 /* ---- tokenizer.json ---- */
 
-bool wordpiece_is_object(const json_t *object)
+static const char *type_of(const json_t *part)
 {
-    return !json_object_get(object, "format") && json_is_object(json_object_get(object, "model"));
+    return json_string_value(json_object_get(part, "type"));
 }
 
-/* Checks that `object`, named `what`, has the type `wanted`. */
-static rotary_status check_type(const json_t *object, const char *what, const char *wanted, const char *path,
+static bool is_type(const json_t *part, const char *wanted)
+{
+    const char *type = type_of(part);
+    return type && strcmp(type, wanted) == 0;
+}
+
+bool wordpiece_is_object(const json_t *object)
+{
+    const json_t *model = json_object_get(object, "model");
+    return !json_object_get(object, "format") && json_is_object(model) &&
+           strcmp(json_model_type(model), "WordPiece") == 0 &&
+           (is_type(json_object_get(object, "normalizer"), "BertNormalizer") ||
+            is_type(json_object_get(object, "pre_tokenizer"), "BertPreTokenizer"));
+}
+
+/* Checks that the part `what` has the type `wanted`. */
+static rotary_status check_type(const char *type, const char *what, const char *wanted, const char *path,
                                 rotary_error *error)
 {
-    const char *type = json_string_value(json_object_get(object, "type"));
     if (type && strcmp(type, wanted) == 0)
         return ROTARY_OK;
     return rotary_fail(error, ROTARY_BAD_FILE, "%s: the \"%s\" is of type \"%.80s\", wanted \"%s\"", path,
@@ -208,9 +223,6 @@ static rotary_status check_type(const json_t *object, const char *what, const ch
 
 static rotary_status check_model(const json_t *model, const char *path, rotary_error *error)
 {
-    rotary_status status = check_type(model, "model", "WordPiece", path, error);
-    if (status != ROTARY_OK)
-        return status;
     const char *prefix = json_string_value(json_object_get(model, "continuing_subword_prefix"));
     if (!prefix || strcmp(prefix, "##") != 0)
         return rotary_fail(error, ROTARY_BAD_FILE,
@@ -228,10 +240,10 @@ static rotary_status read_rules(const json_t *object, struct bert_rules *rules, 
 {
     const json_t *normalizer = json_object_get(object, "normalizer");
     bool clean = true;
-    rotary_status status = check_type(normalizer, "normalizer", "BertNormalizer", path, error);
+    rotary_status status = check_type(type_of(normalizer), "normalizer", "BertNormalizer", path, error);
     if (status == ROTARY_OK)
-        status = check_type(json_object_get(object, "pre_tokenizer"), "pre_tokenizer", "BertPreTokenizer",
-                            path, error);
+        status = check_type(type_of(json_object_get(object, "pre_tokenizer")), "pre_tokenizer",
+                            "BertPreTokenizer", path, error);
     if (status == ROTARY_OK)
         status = read_flag(normalizer, "clean_text", &clean, path, error);
     if (status == ROTARY_OK && !clean)

@@ -35,8 +35,8 @@ bool wordpiece_is_vocabulary(const char *bytes, int64_t count);
 /* The tokenizer of such bytes, read from `path`, with the settings beside it. */
 ROTARY_CHECKED rotary_status wordpiece_load_vocabulary(struct tokenizer **tokenizer, const char *bytes,
                                                        int64_t count, const char *path, rotary_error *error);
-/* Whether the object is one of `tokenizers`; and its tokenizer. Special tokens have the names that the
- * tokenizer_config.json beside it gives them. */
+/* Whether the object is one of `tokenizers` with BERT's normalizer or words; and its tokenizer. Special
+ * tokens have the names that the tokenizer_config.json beside it gives them. */
 bool wordpiece_is_object(const json_t *object);
 ROTARY_CHECKED rotary_status wordpiece_load_object(struct tokenizer **tokenizer, const json_t *object,
                                                    const char *path, rotary_error *error);

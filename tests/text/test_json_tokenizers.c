@@ -38,6 +38,12 @@ static json_t *read_json(const char *path)
     return object;
 }
 
+static void write_json(const char *path, json_t *object)
+{
+    CHECK_INT(file_replace_json(path, object, NULL), ROTARY_OK);
+    json_decref(object);
+}
+
 /* The tokenizer of a file; NULL, and a failed check, if it is refused. */
 static struct tokenizer *load(const char *path)
 {
@@ -228,6 +234,31 @@ static void test_few(void)
     tokenizer_destroy(tokenizer);
 }
 
+/* A file of an earlier version of the library has no type in its model. */
+static void check_untyped(const char *kind, const json_t *texts, const json_t *golden)
+{
+    json_t *object = read_json(golden_path(kind));
+    if (!CHECK_INT(json_object_del(json_object_get(object, "model"), "type"), 0))
+        return;
+    write_json(scratch_path("tokenizer.json"), object);
+    struct tokenizer *tokenizer = load(scratch_path("tokenizer.json"));
+    if (tokenizer)
+        check_golden(tokenizer, kind, texts, golden);
+    tokenizer_destroy(tokenizer);
+}
+
+static void test_untyped(void)
+{
+    static const char *const kinds[] = {"llama2", "unigram", "words"};
+    json_t *goldens = read_json(golden_path("goldens"));
+    for (int i = 0; i < 3; i++) {
+        const json_t *golden = json_object_get(json_object_get(goldens, "kinds"), kinds[i]);
+        CHECK(golden != NULL);
+        check_untyped(kinds[i], json_object_get(goldens, "texts"), golden);
+    }
+    json_decref(goldens);
+}
+
 /* A file of one model, and the tokens of a text with it. */
 static void check_model(const char *file, const char *text, const int32_t *wanted)
 {
@@ -252,6 +283,43 @@ static void test_models(void)
     check_model(MARKS, "  x", (const int32_t[]){1, 1, 3, -1});
     check_model("{\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"?\",0],[\"a\",1],[\"ab\",-8]]}}",
                 "aba", (const int32_t[]){2, 1, -1});
+}
+
+static void check_joined(const struct tokenizer *tokenizer, const int32_t *tokens, int64_t count,
+                         const char *wanted)
+{
+    char text[64];
+    CHECK_INT(tokenizer_decode(tokenizer, tokens, count, text, sizeof text), (int64_t)strlen(wanted));
+    CHECK_TEXT(text, wanted);
+}
+
+#define WORDPIECE(cleanup)                                                                                   \
+    "{\"pre_tokenizer\":{\"type\":\"WhitespaceSplit\"},\"decoder\":{\"type\":\"WordPiece\",\"prefix\":\"##"  \
+    "\","                                                                                                    \
+    "\"cleanup\":" cleanup "},\"model\":{\"unk_token\":\"[UNK]\",\"continuing_subword_prefix\":\"##\","      \
+    "\"max_input_chars_per_word\":5,\"vocab\":{\"[UNK]\":0,\"a\":1,\"##b\":2,\"##bb\":3,\".\":4,\"##\":5,"   \
+    "\"\u00e9\":6,\"'s\":7,\"n't\":8,\"##\u00e9\":9}}}"
+
+/* WordPiece without BERT's normalizer; tokens and texts are those of `tokenizers` 0.23. */
+static void test_wordpiece(void)
+{
+    static const int32_t tokens[] = {1, 2, 4, 1, 7, 2, 8, 0}, first[] = {2, 1, 9}, prefixes[] = {5, 5, 1};
+    struct tokenizer *tokenizer = load_text(WORDPIECE("true"));
+    if (!tokenizer)
+        return;
+    CHECK_INT(tokenizer_kind(tokenizer), TOKENIZER_HUGGINGFACE);
+    check_few(tokenizer, "ab a abbb abx", 13, (const int32_t[]){1, 2, 1, 1, 3, 2, 0, -1});
+    check_few(tokenizer, "##b ## ab##b", 12, (const int32_t[]){2, 5, 0, -1});
+    check_few(tokenizer, "abbbb abbbbb a\u00e9\u00e9", 18, (const int32_t[]){1, 3, 3, 0, 1, 9, 9, -1});
+    CHECK(tokenizer_continues_word(tokenizer, 2) && !tokenizer_continues_word(tokenizer, 1));
+    check_joined(tokenizer, tokens, 8, "ab. a'sbn't [UNK]");
+    check_joined(tokenizer, first, 3, "##b a\u00e9");
+    check_joined(tokenizer, prefixes, 3, "## a");
+    tokenizer_destroy(tokenizer);
+    tokenizer = load_text(WORDPIECE("false"));
+    if (tokenizer)
+        check_joined(tokenizer, tokens, 8, "ab . a 'sb n't [UNK]");
+    tokenizer_destroy(tokenizer);
 }
 
 static int64_t find_in(const char *expression, const char *text)
@@ -358,12 +426,6 @@ static void test_refused_texts(void)
 
 /* ---- vocab.json and merges.txt ---- */
 
-static void write_json(const char *path, json_t *object)
-{
-    CHECK_INT(file_replace_json(path, object, NULL), ROTARY_OK);
-    json_decref(object);
-}
-
 /* Writes the older files of a golden tokenizer into a folder, with a class and what tokens are added. */
 static void write_older(const char *kind, const char *class)
 {
@@ -422,6 +484,25 @@ static void test_older_files(void)
                      json_object_get(json_object_get(goldens, "kinds"), "gpt2"));
     tokenizer_destroy(tokenizer);
     json_decref(goldens);
+}
+
+/* Vocabularies of GPT-2, RoBERTa and Qwen 2 have the piece "format", which is also a key of this program's
+ * files. */
+static void test_piece_format(void)
+{
+    static const char vocabulary[] = "{\"f\":0,\"o\":1,\"r\":2,\"m\":3,\"a\":4,\"t\":5,\"fo\":6,\"for\":7,"
+                                     "\"form\":8,\"at\":9,\"format\":10,\"\\u0120\":11}",
+                      merges[] = "f o\nfo r\nfor m\na t\nform at\n";
+    char version[PATTERN_LIBRARY_BYTES];
+    if (!pattern_library(version))
+        return;
+    check_about("a vocab.json with the piece \"format\"");
+    scratch_write(scratch_path("vocab.json"), vocabulary, sizeof vocabulary - 1);
+    scratch_write(scratch_path("merges.txt"), merges, sizeof merges - 1);
+    struct tokenizer *tokenizer = load(scratch_path("vocab.json"));
+    if (tokenizer)
+        check_few(tokenizer, "format form", 11, (const int32_t[]){10, 11, 8, -1});
+    tokenizer_destroy(tokenizer);
 }
 
 static void refuse_older(const char *config, const char *merges, const char *words)
@@ -571,6 +652,10 @@ static void test_refused_other_models(void)
     refuse(MODEL_OF("WordLevel", "\"vocab\":{\"a\":0}"), "\"unk_token\"");
     refuse(MODEL_OF("WordLevel", "\"vocab\":{\"a\":0},\"unk_token\":\"b\""), "\"unk_token\"|a piece");
     refuse(MODEL_OF("WordLevel", "\"vocab\":[]"), "\"vocab\"|ids by piece");
+    refuse(MODEL_OF("WordPiece", "\"vocab\":{\"a\":0}"), "\"unk_token\"");
+#define UNKNOWN_WORD "\"vocab\":{\"a\":0},\"continuing_subword_prefix\":\"#\",\"unk_token\":\"b\""
+    refuse(MODEL_OF("WordPiece", UNKNOWN_WORD), "\"max_input_chars_per_word\"|a number");
+    refuse(MODEL_OF("WordPiece", UNKNOWN_WORD ",\"max_input_chars_per_word\":9"), "\"unk_token\"|a piece");
     refuse(MODEL_OF("Unigram", "\"vocab\":{}"), "\"vocab\"|a list of pieces");
     refuse(MODEL_OF("Unigram", "\"vocab\":[]"), "\"vocab\" is empty");
     refuse(MODEL_OF("Unigram", "\"vocab\":[[\"a\"]]"), "entry 1 of \"vocab\"");
@@ -588,14 +673,17 @@ static void test_refused_other_models(void)
 int main(void)
 {
     test_goldens();
+    test_untyped();
     test_few();
     test_models();
+    test_wordpiece();
     test_expressions();
     test_names();
     test_long();
     test_spaces();
     test_refused_texts();
     test_older_files();
+    test_piece_format();
     test_refused_older();
     test_refused_parts();
     test_refused_expressions();

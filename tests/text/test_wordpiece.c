@@ -272,16 +272,24 @@ static void test_truncation(void)
     "\"model\":{\"type\":\"WordPiece\",\"unk_token\":\"[UNK]\",\"continuing_subword_prefix\":\"##\","        \
     "\"max_input_chars_per_word\":100,"
 
-static void test_json(void)
+#define JSON_UNTYPED                                                                                         \
+    "\"model\":{\"unk_token\":\"[UNK]\",\"continuing_subword_prefix\":\"##\",\"max_input_chars_per_word\":"  \
+    "100,"
+
+/* A file of DistilBERT has no type in its model. */
+static void test_json(const char *model)
 {
+    char text[1024];
     const char *path = scratch_path("tokenizer.json");
-    write_text(
-        path,
-        "{\"version\":\"1.0\",\"added_tokens\":[{\"id\":1,\"content\":\"[MASK]\"}]," JSON_RULES JSON_MODEL
-        "\"vocab\":{\"A\":3,\"[UNK]\":0,\"[MASK]\":1,\"##b\":2}}}");
+    snprintf(text, sizeof text,
+             "{\"version\":\"1.0\",\"added_tokens\":[{\"id\":1,\"content\":\"[MASK]\"}]," JSON_RULES
+             "%s\"vocab\":{\"A\":3,\"[UNK]\":0,\"[MASK]\":1,\"##b\":2}}}",
+             model);
+    write_text(path, text);
     struct tokenizer *tokenizer = load(path);
     if (!tokenizer)
         return;
+    CHECK_INT(tokenizer_kind(tokenizer), TOKENIZER_WORDPIECE);
     CHECK_INT(tokenizer_size(tokenizer), 4);
     CHECK_INT(tokenizer_special(tokenizer).mask, 1);
     CHECK_INT(tokenizer_special(tokenizer).begin, -1);
@@ -319,9 +327,10 @@ static void test_refused_files(void)
     refuse("a.json", OURS "\"unknown\":2,\"mask\":-1},\"pieces\":[\"a\",\"b\"]}", "2 (unknown)|below 2");
     refuse("a.json", OURS "\"unknown\":1,\"mask\":1},\"pieces\":[\"a\",\"b\"]}", "1 (mask)|different");
     refuse("a.json", "{\"model\":{\"type\":\"Words\"}}", "\"Words\", wanted \"BPE\", \"Unigram\"");
-    refuse("a.json", "{\"model\":{\"type\":\"WordPiece\",\"continuing_subword_prefix\":\"@\"}}",
+    refuse("a.json", "{" JSON_RULES "\"model\":{\"type\":\"WordPiece\",\"continuing_subword_prefix\":\"@\"}}",
            "\"@\", wanted \"##\"");
-    refuse("a.json", "{" JSON_MODEL "\"vocab\":{}}}", "\"normalizer\"|wanted \"BertNormalizer\"");
+    refuse("a.json", "{\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"}," JSON_MODEL "\"vocab\":{}}}",
+           "\"normalizer\"|wanted \"BertNormalizer\"");
     refuse("a.json", "{" JSON_RULES JSON_MODEL "\"vocab\":{\"a\":0}}}", "has no [UNK]");
     refuse("a.json", "{" JSON_RULES JSON_MODEL "\"vocab\":{\"[UNK]\":0,\"a\":2}}}", "\"a\"|0 to 1");
     refuse("a.json", "{" JSON_RULES JSON_MODEL "\"vocab\":{\"[UNK]\":0,\"a\":0}}}", "\"a\"|of its own");
@@ -392,7 +401,8 @@ int main(void)
     test_lines();
     test_settings();
     test_truncation();
-    test_json();
+    test_json(JSON_MODEL);
+    test_json(JSON_UNTYPED);
     test_refused_files();
     test_refused_settings();
     test_refused_texts();
