@@ -15,14 +15,15 @@ struct decoder_step {
     size_t in_count;
     unsigned char *out;
     size_t out_count;
-    bool ended; /* what was taken last ends a part that is complete in itself; another may follow */
+    bool ended;          /* what was taken last ends a part that is complete in itself; another may follow */
+    const char *refused; /* what valid bytes ask for and do not get, for a message; NULL: they are damaged */
 };
 
 struct decoder {
     const char *library, *package; /* its name, and that of Debian's package */
     const char *(*version)(void);  /* NULL, like all that follow, if the library is missing */
     void *(*create)(void);         /* NULL without memory */
-    bool (*decode)(void *state, struct decoder_step *step); /* false: the bytes are damaged */
+    bool (*decode)(void *state, struct decoder_step *step); /* false: the bytes are damaged, or refused */
     void (*destroy)(void *state);
 };
 

@@ -91,8 +91,11 @@ static rotary_status decode(struct decompressed *file, bool *more, rotary_error 
     /* At the end of the file there may be some left that was taken and not given. */
     const size_t in = step->in_count, out = step->out_count;
     if (!file->decoder->decode(file->state, step))
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s is damaged: it cannot be decompressed",
-                           file->input.path);
+        return step->refused
+                   ? rotary_fail(error, ROTARY_UNSUPPORTED, "%s cannot be decompressed: it wants %s",
+                                 file->input.path, step->refused)
+                   : rotary_fail(error, ROTARY_BAD_FILE, "%s is damaged: it cannot be decompressed",
+                                 file->input.path);
     if (step->in_count == in && step->out_count == out)
         return rotary_fail(error, ROTARY_BAD_FILE,
                            *more ? "%s is damaged: it cannot be decompressed"

@@ -10,13 +10,27 @@
 
 enum { GZIP_WINDOW = 15 + 16 }; /* the largest, and gzip's header */
 
+struct gzip {
+    z_stream stream;
+    bool between; /* one part has ended, and no other has begun */
+};
+
 static void *create(void)
 {
-    z_stream *stream = calloc(1, sizeof *stream);
-    if (stream && inflateInit2(stream, GZIP_WINDOW) == Z_OK)
-        return stream;
-    free(stream);
+    struct gzip *gzip = calloc(1, sizeof *gzip);
+    if (gzip && inflateInit2(&gzip->stream, GZIP_WINDOW) == Z_OK)
+        return gzip;
+    free(gzip);
     return NULL;
+}
+
+/* Tapes and archives pad a file with zero bytes, which gzip and Python leave out; no part begins with one. */
+static void skip_padding(struct decoder_step *step)
+{
+    while (step->in_count > 0 && *step->in == 0) {
+        step->in++;
+        step->in_count--;
+    }
 }
 
 static uInt bounded(size_t count)
@@ -26,7 +40,12 @@ static uInt bounded(size_t count)
 
 static bool decode(void *state, struct decoder_step *step)
 {
-    z_stream *stream = state;
+    struct gzip *gzip = state;
+    z_stream *stream = &gzip->stream;
+    if (gzip->between)
+        skip_padding(step);
+    if (gzip->between && step->in_count == 0)
+        return true;
     const uInt in = bounded(step->in_count), out = bounded(step->out_count);
     stream->next_in = (Bytef *)(size_t)step->in; /* zlib writes to no input */
     stream->avail_in = in;
@@ -37,14 +56,15 @@ static bool decode(void *state, struct decoder_step *step)
     step->in_count -= in - stream->avail_in;
     step->out += out - stream->avail_out;
     step->out_count -= out - stream->avail_out;
-    step->ended = result == Z_STREAM_END;
+    step->ended = gzip->between = result == Z_STREAM_END;
     return step->ended ? inflateReset(stream) == Z_OK : result == Z_OK || result == Z_BUF_ERROR;
 }
 
 static void destroy(void *state)
 {
-    inflateEnd(state);
-    free(state);
+    struct gzip *gzip = state;
+    inflateEnd(&gzip->stream);
+    free(gzip);
 }
 
 const struct decoder gzip_decoder = {.library = "zlib",

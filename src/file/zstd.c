@@ -5,10 +5,32 @@
 #include "file/decoder.h"
 
 #include <zstd.h>
+#include <zstd_errors.h>
+
+/* What `zstd --long=31` writes. The library's own bound is 2^27; a window takes as much memory as the text
+ * has. */
+enum { MAX_WINDOW_LOG = 31 };
 
 static void *create(void)
 {
-    return ZSTD_createDStream();
+    ZSTD_DStream *stream = ZSTD_createDStream();
+    const int bound = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound;
+    if (stream)
+        ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, bound < MAX_WINDOW_LOG ? bound : MAX_WINDOW_LOG);
+    return stream;
+}
+
+/* Why a frame that may be valid is not read. */
+static const char *reason_of(size_t result)
+{
+    switch (ZSTD_getErrorCode(result)) {
+    case ZSTD_error_frameParameter_windowTooLarge:
+        return "a window of more than 2 GiB (2^31 bytes): compress it anew with `zstd --long=31` or less";
+    case ZSTD_error_memory_allocation:
+        return "more memory for its window than there is: compress it anew with a smaller `zstd --long`";
+    default:
+        return NULL;
+    }
 }
 
 static bool decode(void *state, struct decoder_step *step)
@@ -21,7 +43,10 @@ static bool decode(void *state, struct decoder_step *step)
     step->out += out.pos;
     step->out_count -= out.pos;
     step->ended = result == 0;
-    return !ZSTD_isError(result);
+    if (!ZSTD_isError(result))
+        return true;
+    step->refused = reason_of(result);
+    return false;
 }
 
 static void destroy(void *state)

@@ -152,6 +152,61 @@ static void test_compressed(void)
     }
 }
 
+/* ---- paddings and windows ---- */
+
+/* The lines of a file are two documents. */
+static void check_two(const char *name)
+{
+    rotary_error error;
+    struct token_documents *documents = opened(scratch_path(name), DOCUMENT_LINE, NULL, &error);
+    check_about("%s: %s", name, error.message);
+    if (CHECK(documents) && CHECK_INT(token_documents_count(documents), 2))
+        CHECK(is_span(token_documents_at(documents, 0), "alpha", 5) &&
+              is_span(token_documents_at(documents, 1), "beta", 4));
+    token_documents_close(documents);
+    check_about("%s", "");
+}
+
+/* Zero bytes behind a part of gzip are no part; before the first, or with something else behind them, they
+ * are damage. */
+static void test_padded(void)
+{
+    if (!compression_is_supported(COMPRESSION_GZIP) ||
+        !runs("echo alpha >alpha && echo beta >beta && head -c 100000 /dev/zero >zeros && "
+              "gzip -c alpha >alpha.gz && gzip -c beta >beta.gz && cat alpha.gz beta.gz zeros >padded.gz && "
+              "cat alpha.gz zeros beta.gz >between.gz && cat zeros alpha.gz >before.gz && "
+              "{ cat padded.gz && echo x; } >behind.gz"))
+        return;
+    check_two("padded.gz");
+    check_two("between.gz");
+    check_refused("before.gz", ROTARY_BAD_FILE, "is damaged");
+    check_refused("behind.gz", ROTARY_BAD_FILE, "is damaged");
+}
+
+/* A frame that says that its window has 2^log bytes, with two lines as they are. */
+static void write_frame(const char *name, int log)
+{
+    unsigned char frame[] = "\x28\xb5\x2f\xfd\x00?\x59\x00\x00" /* 11 bytes, in the last block */
+                            "alpha\nbeta\n";
+    frame[5] = (unsigned char)((log - 10) << 3);
+    scratch_write(scratch_path(name), (const char *)frame, sizeof frame - 1);
+}
+
+static void test_windows(void)
+{
+    static const int logs[] = {20, 27, 28, 31};
+    if (!compression_is_supported(COMPRESSION_ZSTD))
+        return;
+    for (int i = 0; i < 4; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "window%d.zst", logs[i]);
+        write_frame(name, logs[i]);
+        check_two(name);
+    }
+    write_frame("window32.zst", 32);
+    check_refused("window32.zst", ROTARY_UNSUPPORTED, "window32.zst cannot be|a window of more than 2 GiB");
+}
+
 /* The line of a mistake is that of the text. */
 static void test_lines(void)
 {
@@ -346,6 +401,8 @@ int main(void)
 {
     CHECK_INT(bytes_create(&bytes, NULL), ROTARY_OK);
     test_compressed();
+    test_padded();
+    test_windows();
     test_lines();
     test_resumed();
     test_records();
