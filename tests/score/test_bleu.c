@@ -241,6 +241,46 @@ static void test_scores(void)
     check_about("%s", "");
 }
 
+/* The F1 score of words. */
+static double word_score(const char *hypothesis, const char *reference)
+{
+    const struct chrf_config config = {.word_order = 1, .beta = 1};
+    const struct text_line translation = line(hypothesis), text = line(reference), *side = &text;
+    const struct segment_corpus corpus = {1, &translation, 1, &side};
+    int64_t row[SEGMENT_MAX_STATISTICS];
+    rotary_error error = {0};
+    CHECK_INT(chrf_count(&config, &corpus, row, &error), ROTARY_OK);
+    return chrf_of(&config, row);
+}
+
+/* One mark of ASCII is split off a word of chrF++: the last, or else the first. The scores are those of
+ * sacreBLEU 2.6. */
+static void test_chrf_marks(void)
+{
+    static const struct {
+        const char *hypothesis, *reference;
+        double score;
+    } rows[] = {{"(a", "( a", 100},  {"a)", "a )", 100},    {"(a)", "( a )", 40}, {"(a)", "x )", 50},
+                {"((a", "( (a", 40}, {"a))", "a) )", 40},   {"a(b", "a ( b", 0},  {"\u00aba", "\u00ab a", 0},
+                {"((", "( (", 100},  {"'tis", "' tis", 100}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        check_about("%s", rows[i].hypothesis);
+        CHECK_NEAR(word_score(rows[i].hypothesis, rows[i].reference), rows[i].score, 1e-9);
+    }
+    for (char mark = '!'; mark <= '~'; mark++) {
+        const bool splits = strchr("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", mark) != NULL;
+        char first[8], apart[8];
+        check_about("%c", mark);
+        snprintf(first, sizeof first, "%cxx", mark);
+        snprintf(apart, sizeof apart, "%c xx", mark);
+        CHECK_NEAR(word_score(first, apart), splits ? 100 : 0, 1e-9);
+        snprintf(first, sizeof first, "xx%c", mark);
+        snprintf(apart, sizeof apart, "xx %c", mark);
+        CHECK_NEAR(word_score(first, apart), splits ? 100 : 0, 1e-9);
+    }
+    check_about("%s", "");
+}
+
 int main(void)
 {
     test_clipping();
@@ -251,5 +291,6 @@ int main(void)
     test_signatures();
     test_tokens();
     test_scores();
+    test_chrf_marks();
     return check_report();
 }
