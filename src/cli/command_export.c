@@ -51,16 +51,30 @@ static void name_of(const char *path, char name[FILE_PATH_BYTES])
     snprintf(name, FILE_PATH_BYTES, "%.*s", (int)(end - begin), path + begin);
 }
 
-static rotary_status print(const struct invocation *invocation, const struct export_written *written,
+/* What was written, and why a file of GGUF has no tokenizer; "": it has one, or is a folder. */
+struct result {
+    struct export_written written;
+    char reason[EXPORT_REASON_BYTES];
+};
+
+static rotary_status print(const struct invocation *invocation, const struct result *result,
                            rotary_error *error)
 {
     const struct export_options *options = invocation->options;
+    const struct export_written *written = &result->written;
     const char *dtype = dtype_names[options->dtype.value];
+    if (result->reason[0])
+        fprintf(stderr,
+                "rotary: %s has no tokenizer (tokenizer.ggml.model is no_vocab), for llama.cpp has none that "
+                "gives "
+                "the same tokens: %s; give it the numbers that rotary tokenize encode prints\n",
+                options->out, result->reason);
     if (invocation->common.json)
-        return result_print_json(json_pack("{s:s, s:s, s:s, s:s, s:I, s:I}", "output", options->out, "format",
-                                           export_format_names[options->format.value], "model_type",
+        return result_print_json(json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:s*}", "output", options->out,
+                                           "format", export_format_names[options->format.value], "model_type",
                                            written->model_type, "dtype", dtype, "tensors",
-                                           (json_int_t)written->tensors, "bytes", (json_int_t)written->bytes),
+                                           (json_int_t)written->tensors, "bytes", (json_int_t)written->bytes,
+                                           "no_vocab", result->reason[0] ? result->reason : NULL),
                                  error);
     printf("%s: a model of type %s, %lld tensors of %.1f MB together, in %s\n", options->out,
            written->model_type, (long long)written->tensors, (double)written->bytes / 1e6, dtype);
@@ -90,18 +104,20 @@ static struct exported_vocabulary_call vocabulary_of(const struct loaded_model *
 }
 
 static rotary_status write_model(struct export_model_call *call, const struct loaded_model *model,
-                                 struct export_written *written, rotary_error *error)
+                                 struct result *result, rotary_error *error)
 {
     struct export_vocabulary vocabulary;
     struct exported_vocabulary_call vocabulary_call = vocabulary_of(model);
     vocabulary_call.format = call->format;
+    vocabulary_call.name = call->name;
     rotary_status status = exported_vocabulary_make(&vocabulary, &vocabulary_call, error);
     if (status != ROTARY_OK)
         return status;
     call->config = &model->config.model;
     call->parameters = transformer_parameters(model->transformer);
     call->vocabulary = &vocabulary;
-    status = export_model_write(call, written, error);
+    snprintf(result->reason, sizeof result->reason, "%s", vocabulary.reason);
+    status = export_model_write(call, &result->written, error);
     export_vocabulary_free(&vocabulary);
     return status;
 }
@@ -120,8 +136,7 @@ static rotary_status check_model(const struct export_model_call *call, rotary_er
     return status == ROTARY_OK ? export_model_check(&checked, error) : status;
 }
 
-static rotary_status export(const struct invocation *invocation, struct export_written *written,
-                            rotary_error *error)
+static rotary_status export(const struct invocation *invocation, struct result *result, rotary_error *error)
 {
     const struct export_options *options = invocation->options;
     char name[FILE_PATH_BYTES];
@@ -146,20 +161,20 @@ static rotary_status export(const struct invocation *invocation, struct export_w
         status = plan_load_for(&load, &model, error);
     if (status != ROTARY_OK)
         return status;
-    status = write_model(&call, &model, written, error);
+    status = write_model(&call, &model, result, error);
     plan_unload(&model);
     return status;
 }
 
 static enum exit_status run(const struct invocation *invocation)
 {
-    struct export_written written;
+    struct result result;
     rotary_error error = {0};
     if (check_options(invocation, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
-    rotary_status status = export(invocation, &written, &error);
+    rotary_status status = export(invocation, &result, &error);
     if (status == ROTARY_OK)
-        status = print(invocation, &written, &error);
+        status = print(invocation, &result, &error);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
 

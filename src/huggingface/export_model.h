@@ -19,7 +19,7 @@ struct export_file {
     size_t count;
 };
 
-enum { EXPORT_FILES = 4 };
+enum { EXPORT_FILES = 4, EXPORT_REASON_BYTES = 256 };
 
 /* What the files say of a vocabulary. */
 struct export_vocabulary {
@@ -29,6 +29,7 @@ struct export_vocabulary {
     struct export_file files[EXPORT_FILES];
     int file_count;
     json_t *metadata; /* "tokenizer.ggml..." of GGUF; NULL: no file of GGUF is written */
+    char reason[EXPORT_REASON_BYTES]; /* why it has no tokenizer; "": it has one */
 };
 void export_vocabulary_free(struct export_vocabulary *vocabulary);
 

@@ -37,3 +37,16 @@ rotary_status byte_characters_append(const char *piece, int64_t bytes, struct te
         to->count = before;
     return status;
 }
+
+void byte_characters_write(unsigned char byte, char character[BYTE_CHARACTER_BYTES])
+{
+    uint32_t point = byte, next = 0x100;
+    for (uint32_t other = 0; other < byte; other++)
+        next += !is_printed(other);
+    if (!is_printed(byte))
+        point = next;
+    const bool single = point < 0x80;
+    character[0] = (char)(single ? point : 0xc0 | point >> 6);
+    character[1] = (char)(single ? 0 : 0x80 | (point & 0x3f));
+    character[2] = '\0';
+}

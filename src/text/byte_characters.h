@@ -13,4 +13,8 @@
 ROTARY_CHECKED rotary_status byte_characters_append(const char *piece, int64_t bytes, struct text_buffer *to,
                                                     bool *complete, rotary_error *error);
 
+/* Writes the character of a byte in UTF-8, and a zero byte behind it. */
+enum { BYTE_CHARACTER_BYTES = 3 };
+void byte_characters_write(unsigned char byte, char character[BYTE_CHARACTER_BYTES]);
+
 #endif

@@ -2,6 +2,7 @@
 #include "text/tokenizer_export.h"
 
 #include "base/fail.h"
+#include "text/byte_characters.h"
 #include "text/tokenizer_merges.h"
 #include "text/tokenizer_type.h"
 
@@ -15,30 +16,6 @@ struct token_text tokenizer_model_file(const struct tokenizer *tokenizer)
 
 /* ---- parts of a tokenizer.json ---- */
 
-/* ByteLevel's letter for a byte, in UTF-8, and its length: bytes that are printed are themselves, as Latin-1,
- * and the others are the code points from U+0100 on (Radford et al. 2019, bytes_to_unicode). */
-static size_t byte_letter(int byte, char letter[2])
-{
-    static const unsigned char first_printed[] = {0x21, 0xa1, 0xae}, last_printed[] = {0x7e, 0xac, 0xff};
-    int point = 0x100;
-    for (int other = 0; other <= byte; other++) {
-        bool printed = false;
-        for (int i = 0; i < 3; i++)
-            printed = printed || (other >= first_printed[i] && other <= last_printed[i]);
-        if (printed && other == byte)
-            point = byte;
-        else if (!printed && other < byte)
-            point++;
-    }
-    if (point < 0x80) {
-        letter[0] = (char)point;
-        return 1;
-    }
-    letter[0] = (char)(0xc0 | point >> 6);
-    letter[1] = (char)(0x80 | (point & 0x3f));
-    return 2;
-}
-
 static bool is_special(const struct tokenizer *tokenizer, int32_t token)
 {
     const struct special_tokens special = tokenizer->special;
@@ -50,10 +27,11 @@ static bool is_special(const struct tokenizer *tokenizer, int32_t token)
 static json_t *vocabulary_key(const struct tokenizer *tokenizer, int32_t token, bool by_byte)
 {
     const struct token_text text = tokenizer_text(tokenizer, token);
-    char letter[2];
+    char character[BYTE_CHARACTER_BYTES];
     if (!by_byte || is_special(tokenizer, token))
         return json_stringn(text.bytes, (size_t)text.count);
-    return json_stringn(letter, byte_letter((unsigned char)text.bytes[0], letter));
+    byte_characters_write((unsigned char)text.bytes[0], character);
+    return json_string(character);
 }
 
 /* {text: id, ...}; NULL without memory. */

@@ -20,16 +20,18 @@ struct token_text tokenizer_model_file(const struct tokenizer *tokenizer);
 ROTARY_CHECKED rotary_status tokenizer_export_json(const struct tokenizer *tokenizer, int32_t begin,
                                                    json_t **object, rotary_error *error);
 
-/* The metadata of GGUF, "tokenizer.ggml...": of SentencePiece llama.cpp's "llama" (BPE) or "t5" (unigram), of
- * characters and bytes "llama" with a piece for each, if a text ends with a token, of a tokenizer.json of
- * byte-level BPE "gpt2", if llama.cpp has a name for the words that it cuts, and of others "no_vocab".
- * Ids that the tokenizer lacks are unused tokens. The caller owns *metadata. */
+/* The metadata of GGUF, "tokenizer.ggml...", where llama.cpp gives the same tokens of every text as the
+ * tokenizer.json (text/gguf_rule.h): of SentencePiece its "llama" (BPE) or "t5" (unigram), of characters,
+ * bytes and a tokenizer.json of byte-level BPE its "gpt2". Else it is "no_vocab", and reason[] says why,
+ * which is "" where it has the tokenizer. Ids that the tokenizer lacks are unused tokens. The caller owns
+ * *metadata. */
+enum { TOKENIZER_REASON_BYTES = 256 };
 struct tokenizer_gguf_call {
     int64_t size;       /* tokens of the model */
     int32_t begin, end; /* tokens that texts begin and end with; -1: none */
 };
 ROTARY_CHECKED rotary_status tokenizer_export_gguf(const struct tokenizer *tokenizer,
                                                    const struct tokenizer_gguf_call *call, json_t **metadata,
-                                                   rotary_error *error);
+                                                   char reason[TOKENIZER_REASON_BYTES], rotary_error *error);
 
 #endif

@@ -5,102 +5,108 @@
 #include "text/tokenizer_gguf.h"
 #include "base/fail.h"
 #include "file/gguf.h"
-#include "text/tokenizer_export.h"
+#include "text/gguf_rule.h"
 #include "text/tokenizer_type.h"
 
 #include <stdio.h>
 
 #define GGML "tokenizer.ggml."
 
-static void add_token(struct tokenizer_gguf_lists *lists, json_t *text, double score, int type)
-{
-    json_array_append_new(lists->tokens, text);
-    json_array_append_new(lists->scores, json_real(score));
-    json_array_append_new(lists->types, json_integer(type));
-}
-
-void tokenizer_gguf_add_unused(struct tokenizer_gguf_lists *lists, int64_t size)
-{
-    for (int64_t i = (int64_t)json_array_size(lists->tokens); i < size; i++) {
-        char text[32];
-        snprintf(text, sizeof text, "[UNUSED%lld]", (long long)i);
-        add_token(lists, json_string(text), 0, PIECE_UNUSED);
-    }
-}
-
-static json_t *make_lists(struct tokenizer_gguf_lists *lists, const char *model, int64_t size)
-{
-    tokenizer_gguf_add_unused(lists, size);
-    return json_pack("{s:s, s:o, s:o, s:o}", GGML "model", model, GGML "tokens", lists->tokens, GGML "scores",
-                     lists->scores, GGML "token_type", lists->types);
-}
-
-static void start_lists(struct tokenizer_gguf_lists *lists)
-{
-    *lists = (struct tokenizer_gguf_lists){json_array(), json_array(), json_array()};
-}
-
 /* ---- SentencePiece ---- */
 
-static json_t *make_pieces(const struct sentencepiece_pieces *pieces, int64_t size)
+static json_t *describe_pieces(const struct sentencepiece_pieces *pieces, struct gguf_tokens *tokens)
 {
-    struct tokenizer_gguf_lists lists;
-    start_lists(&lists);
-    for (int64_t i = 0; i < pieces->count; i++) {
-        const struct sentencepiece_piece *piece = &pieces->pieces[i];
-        add_token(&lists, json_stringn(piece->bytes, (size_t)piece->count), (double)piece->score,
-                  piece->type);
-    }
-    json_t *metadata = make_lists(&lists, pieces->bpe ? "llama" : "t5", size);
-    json_object_set_new(metadata, GGML "add_space_prefix", json_boolean(pieces->add_dummy_prefix));
-    json_object_set_new(metadata, GGML "remove_extra_whitespaces",
-                        json_boolean(pieces->remove_extra_whitespaces));
+    json_t *metadata =
+        json_pack("{s:s, s:o, s:o, s:o, s:b, s:b}", GGML "model", pieces->bpe ? "llama" : "t5", GGML "tokens",
+                  tokens->texts, GGML "scores", tokens->scores, GGML "token_type", tokens->types,
+                  GGML "add_space_prefix", (int)pieces->add_dummy_prefix, GGML "remove_extra_whitespaces",
+                  (int)pieces->remove_extra_whitespaces);
     if (!pieces->bpe && pieces->charsmap_count > 0)
         json_object_set_new(metadata, GGML "precompiled_charsmap",
                             gguf_bytes(pieces->charsmap, (size_t)pieces->charsmap_count));
     return metadata;
 }
 
-/* ---- characters and bytes ---- */
-
-/* llama.cpp writes a space as U+2581. A byte that is no character of ASCII is a piece of its own type. */
-static void add_character(struct tokenizer_gguf_lists *lists, unsigned char byte)
+static json_t *make_pieces(const struct sentencepiece_pieces *pieces, int64_t size, char *reason)
 {
-    char text[8];
-    const bool plain = byte > ' ' && byte < 0x7f;
-    if (byte == ' ')
-        snprintf(text, sizeof text, "\xe2\x96\x81");
-    else
-        snprintf(text, sizeof text, plain ? "%c" : "<0x%02X>", byte);
-    add_token(lists, json_string(text), 0, plain || byte == ' ' ? PIECE_NORMAL : PIECE_BYTE);
+    struct gguf_tokens tokens;
+    if (!gguf_rule_pieces(pieces, reason))
+        return NULL;
+    gguf_tokens_start(&tokens);
+    for (int64_t i = 0; i < pieces->count; i++) {
+        const struct sentencepiece_piece *piece = &pieces->pieces[i];
+        gguf_tokens_add(&tokens, json_stringn(piece->bytes, (size_t)piece->count), (double)piece->score,
+                        piece->type);
+    }
+    gguf_tokens_add_unused(&tokens, size);
+    if (gguf_rule_tokens(&tokens, size, reason))
+        return describe_pieces(pieces, &tokens);
+    gguf_tokens_drop(&tokens);
+    return NULL;
 }
 
-static json_t *make_characters(const struct tokenizer *tokenizer, int64_t size)
+static rotary_status read_pieces(struct token_text file, int64_t size, json_t **metadata, char *reason,
+                                 rotary_error *error)
 {
-    struct tokenizer_gguf_lists lists;
-    start_lists(&lists);
-    for (int32_t token = 0; token < tokenizer->size; token++) {
-        const struct token_text text = tokenizer_text(tokenizer, token);
-        if (text.count == 1)
-            add_character(&lists, (unsigned char)text.bytes[0]);
-        else
-            add_token(&lists, json_stringn(text.bytes, (size_t)text.count), 0, PIECE_CONTROL);
-    }
-    json_t *metadata = make_lists(&lists, "llama", size);
-    json_object_set_new(metadata, GGML "add_space_prefix", json_false());
+    struct sentencepiece_pieces pieces = {0};
+    rotary_status status = sentencepiece_pieces_read(&pieces, file.bytes, file.count, error);
+    if (status == ROTARY_OK)
+        *metadata = make_pieces(&pieces, size, reason);
+    sentencepiece_pieces_free(&pieces);
+    return status;
+}
+
+/* ---- others ---- */
+
+static json_t *make_file(const struct tokenizer *tokenizer, int64_t size, char *reason)
+{
+    json_t *saved = json_object(), *metadata = NULL;
+    if (tokenizer->type->save(tokenizer, saved))
+        metadata = tokenizer_gguf_bpe(json_object_get(saved, "file"), size, reason);
+    json_decref(saved);
     return metadata;
 }
 
-/* ---- either ---- */
+/* What a text begins and ends with: the call says it, or the file of the tokenizer. */
+struct ends {
+    int32_t begin, end;
+    bool adds_begin, adds_end;
+};
 
-/* A tokenizer.json, or none. */
-static json_t *make_file(const struct tokenizer *tokenizer, int64_t size)
+static struct ends ends_of(const struct tokenizer *tokenizer, const struct tokenizer_gguf_call *call)
 {
-    json_t *saved = json_object(), *metadata = NULL;
-    if (tokenizer->type == &tokenizer_huggingface && tokenizer->type->save(tokenizer, saved))
-        metadata = tokenizer_gguf_bpe(json_object_get(saved, "file"), size);
-    json_decref(saved);
-    return metadata ? metadata : json_pack("{s:s}", GGML "model", "no_vocab");
+    const bool says = tokenizer->type == &tokenizer_huggingface;
+    return (struct ends){.begin = call->begin >= 0 ? call->begin : tokenizer->special.begin,
+                         .end = call->end,
+                         .adds_begin = call->begin >= 0 || (says && tokenizer->frame.begin),
+                         .adds_end = says && tokenizer->frame.end};
+}
+
+/* Without an end llama.cpp takes token 2 or 11 for it, and it has one end alone, which it puts behind texts.
+ */
+static bool check_ends(const struct tokenizer *tokenizer, const struct ends *ends, char *reason)
+{
+    if (ends->end < 0)
+        return gguf_rule_refuse(reason, "no token ends a text, and llama.cpp would take some other for it");
+    return !ends->adds_end || ends->end == tokenizer->special.end ||
+           gguf_rule_refuse(reason, "its post_processor puts token %d behind a text, and token %d ends one",
+                            (int)tokenizer->special.end, (int)ends->end);
+}
+
+static rotary_status make(const struct tokenizer *tokenizer, int64_t size, json_t **metadata, char *reason,
+                          rotary_error *error)
+{
+    const struct tokenizer_type *type = tokenizer->type;
+    if (type == &tokenizer_sentencepiece)
+        return read_pieces(tokenizer_model_file(tokenizer), size, metadata, reason, error);
+    if (type == &tokenizer_characters || type == &tokenizer_bytes)
+        *metadata = tokenizer_gguf_bytes(tokenizer, size, reason);
+    else if (type == &tokenizer_huggingface)
+        *metadata = make_file(tokenizer, size, reason);
+    else
+        gguf_rule_refuse(reason, type == &tokenizer_words ? "llama.cpp has no tokenizer of words"
+                                                          : "it is WordPiece, which is not exported");
+    return ROTARY_OK;
 }
 
 static void set_special(json_t *metadata, const char *key, int32_t token)
@@ -110,28 +116,25 @@ static void set_special(json_t *metadata, const char *key, int32_t token)
 }
 
 rotary_status tokenizer_export_gguf(const struct tokenizer *tokenizer, const struct tokenizer_gguf_call *call,
-                                    json_t **metadata, rotary_error *error)
+                                    json_t **metadata, char reason[TOKENIZER_REASON_BYTES],
+                                    rotary_error *error)
 {
-    const struct token_text file = tokenizer_model_file(tokenizer);
-    const struct special_tokens special = tokenizer->special;
-    /* Without an end llama.cpp takes token 2 for it, which would be a character. */
-    const bool by_byte =
-        (tokenizer->type == &tokenizer_characters || tokenizer->type == &tokenizer_bytes) && call->end >= 0;
-    struct sentencepiece_pieces pieces = {0};
-    rotary_status status =
-        file.count > 0 ? sentencepiece_pieces_read(&pieces, file.bytes, file.count, error) : ROTARY_OK;
+    const struct ends ends = ends_of(tokenizer, call);
+    rotary_status status = ROTARY_OK;
+    *metadata = NULL;
+    reason[0] = '\0';
+    if (check_ends(tokenizer, &ends, reason))
+        status = make(tokenizer, call->size, metadata, reason, error);
     if (status != ROTARY_OK)
         return status;
-    *metadata = file.count > 0 ? make_pieces(&pieces, call->size)
-                : by_byte      ? make_characters(tokenizer, call->size)
-                               : make_file(tokenizer, call->size);
-    sentencepiece_pieces_free(&pieces);
-    set_special(*metadata, GGML "bos_token_id", call->begin >= 0 ? call->begin : special.begin);
-    set_special(*metadata, GGML "eos_token_id", call->end);
-    set_special(*metadata, GGML "unknown_token_id", special.unknown);
-    set_special(*metadata, GGML "padding_token_id", special.padding);
-    json_object_set_new(*metadata, GGML "add_bos_token", json_boolean(call->begin >= 0));
-    json_object_set_new(*metadata, GGML "add_eos_token", json_false());
+    if (!*metadata)
+        *metadata = json_pack("{s:s}", GGML "model", "no_vocab");
+    set_special(*metadata, GGML "bos_token_id", ends.begin);
+    set_special(*metadata, GGML "eos_token_id", ends.end);
+    set_special(*metadata, GGML "unknown_token_id", tokenizer->special.unknown);
+    set_special(*metadata, GGML "padding_token_id", tokenizer->special.padding);
+    json_object_set_new(*metadata, GGML "add_bos_token", json_boolean(ends.adds_begin));
+    json_object_set_new(*metadata, GGML "add_eos_token", json_boolean(ends.adds_end));
     return *metadata ? ROTARY_OK
                      : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to export a tokenizer");
 }

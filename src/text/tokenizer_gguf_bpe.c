@@ -1,82 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A tokenizer.json of byte-level BPE as the metadata of GGUF.
+ * A tokenizer of bytes as the metadata of GGUF: byte-level BPE of a tokenizer.json, or bytes that nothing
+ * merges.
  */
+#include "text/byte_characters.h"
+#include "text/gguf_rule.h"
 #include "text/tokenizer_gguf.h"
 
-#include <stdio.h>
-#include <string.h>
-
-/* How text is cut into words before merging, and llama.cpp's name for it. */
-static const struct {
-    const char *name, *pattern;
-} cuts[] = {
-    {"llama-bpe", "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| "
-                  "?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"},
-    {"qwen2", "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| "
-              "?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"},
-};
-
-static bool is_type(const json_t *object, const char *wanted)
+static void set_token(struct gguf_tokens *tokens, int64_t id, json_t *text, int type)
 {
-    const char *type = json_string_value(json_object_get(object, "type"));
-    return type && strcmp(type, wanted) == 0;
-}
-
-/* llama.cpp's name for a pre_tokenizer; NULL: it has none. ByteLevel cuts as GPT-2 does, unless a Split has
- * cut before it. */
-static const char *cut_of(const json_t *pre_tokenizer)
-{
-    const json_t *list = json_object_get(pre_tokenizer, "pretokenizers"), *split = json_array_get(list, 0),
-                 *last = list ? json_array_get(list, 1) : pre_tokenizer;
-    const char *pattern = json_string_value(json_object_get(json_object_get(split, "pattern"), "Regex"));
-    if (!is_type(last, "ByteLevel") || json_is_true(json_object_get(last, "add_prefix_space")))
-        return NULL;
-    if (!list)
-        return json_is_false(json_object_get(last, "use_regex")) ? NULL : "gpt-2";
-    if (json_array_size(list) != 2 || !is_type(split, "Split") || !pattern ||
-        !json_is_false(json_object_get(last, "use_regex")))
-        return NULL;
-    for (size_t i = 0; i < sizeof cuts / sizeof cuts[0]; i++)
-        if (strcmp(pattern, cuts[i].pattern) == 0)
-            return cuts[i].name;
-    return NULL;
-}
-
-/* ---- tokens ---- */
-
-static void set_token(struct tokenizer_gguf_lists *lists, int64_t id, json_t *text, int type)
-{
-    if (id >= 0 && id < (int64_t)json_array_size(lists->tokens)) {
-        json_array_set(lists->tokens, (size_t)id, text);
-        json_array_set_new(lists->types, (size_t)id, json_integer(type));
-    }
+    gguf_tokens_add_unused(tokens, id + 1);
+    json_array_set(tokens->texts, (size_t)id, text);
+    json_array_set_new(tokens->types, (size_t)id, json_integer(type));
 }
 
 /* All tokens of the model are unused until the file names them. */
-static void fill_tokens(struct tokenizer_gguf_lists *lists, const json_t *file, int64_t size)
+static void fill_tokens(struct gguf_tokens *tokens, const json_t *file, int64_t size)
 {
     const json_t *added = json_object_get(file, "added_tokens");
     const char *text;
     json_t *id;
-    tokenizer_gguf_add_unused(lists, size);
+    gguf_tokens_add_unused(tokens, size);
     json_object_foreach (json_object_get(json_object_get(file, "model"), "vocab"), text, id) {
         json_t *name = json_string(text);
-        set_token(lists, (int64_t)json_integer_value(id), name, PIECE_NORMAL);
+        set_token(tokens, (int64_t)json_integer_value(id), name, PIECE_NORMAL);
         json_decref(name);
     }
     for (size_t i = 0; i < json_array_size(added); i++) {
         const json_t *token = json_array_get(added, i);
         const bool special = json_is_true(json_object_get(token, "special"));
-        set_token(lists, (int64_t)json_integer_value(json_object_get(token, "id")),
+        set_token(tokens, (int64_t)json_integer_value(json_object_get(token, "id")),
                   json_object_get(token, "content"), special ? PIECE_CONTROL : PIECE_USER_DEFINED);
     }
 }
 
 /* "left right" of each; files have that, or a list of the two. */
-static json_t *make_merges(const json_t *file)
+static json_t *make_merges(const json_t *merges)
 {
-    const json_t *merges = json_object_get(json_object_get(file, "model"), "merges");
     json_t *list = json_array();
     for (size_t i = 0; i < json_array_size(merges); i++) {
         json_t *merge = json_array_get(merges, i);
@@ -89,16 +49,54 @@ static json_t *make_merges(const json_t *file)
     return list;
 }
 
-json_t *tokenizer_gguf_bpe(const json_t *file, int64_t size)
+/* llama.cpp wants merges, and GGUF has no list of nothing: this one joins what no merge makes. */
+static json_t *some_merges(json_t *merges)
 {
-    const char *cut = cut_of(json_object_get(file, "pre_tokenizer"));
-    if (!cut || !is_type(json_object_get(file, "model"), "BPE") ||
-        json_array_size(json_object_get(json_object_get(file, "model"), "merges")) == 0)
-        return NULL;
-    struct tokenizer_gguf_lists lists = {json_array(), json_array(), json_array()};
-    fill_tokens(&lists, file, size);
-    json_decref(lists.scores);
+    if (json_array_size(merges) == 0)
+        json_array_append_new(merges, json_string("no merges"));
+    return merges;
+}
+
+static json_t *make_metadata(struct gguf_tokens *tokens, const char *cut, json_t *merges)
+{
+    json_decref(tokens->scores);
     return json_pack("{s:s, s:s, s:o, s:o, s:o}", "tokenizer.ggml.model", "gpt2", "tokenizer.ggml.pre", cut,
-                     "tokenizer.ggml.tokens", lists.tokens, "tokenizer.ggml.token_type", lists.types,
-                     "tokenizer.ggml.merges", make_merges(file));
+                     "tokenizer.ggml.tokens", tokens->texts, "tokenizer.ggml.token_type", tokens->types,
+                     "tokenizer.ggml.merges", some_merges(merges));
+}
+
+json_t *tokenizer_gguf_bpe(const json_t *file, int64_t size, char reason[TOKENIZER_REASON_BYTES])
+{
+    const char *cut = NULL;
+    struct gguf_tokens tokens;
+    if (!gguf_rule_file(file, &cut, reason))
+        return NULL;
+    gguf_tokens_start(&tokens);
+    fill_tokens(&tokens, file, size);
+    if (gguf_rule_tokens(&tokens, size, reason))
+        return make_metadata(&tokens, cut,
+                             make_merges(json_object_get(json_object_get(file, "model"), "merges")));
+    gguf_tokens_drop(&tokens);
+    return NULL;
+}
+
+json_t *tokenizer_gguf_bytes(const struct tokenizer *tokenizer, int64_t size,
+                             char reason[TOKENIZER_REASON_BYTES])
+{
+    struct gguf_tokens tokens;
+    gguf_tokens_start(&tokens);
+    for (int32_t token = 0; token < tokenizer_size(tokenizer); token++) {
+        const struct token_text text = tokenizer_text(tokenizer, token);
+        char character[BYTE_CHARACTER_BYTES];
+        if (text.count == 1)
+            byte_characters_write((unsigned char)text.bytes[0], character);
+        gguf_tokens_add(
+            &tokens, text.count == 1 ? json_string(character) : json_stringn(text.bytes, (size_t)text.count),
+            0, text.count == 1 ? PIECE_NORMAL : PIECE_CONTROL);
+    }
+    gguf_tokens_add_unused(&tokens, size);
+    if (gguf_rule_tokens(&tokens, size, reason))
+        return make_metadata(&tokens, gguf_rule_bytes_cut, json_array());
+    gguf_tokens_drop(&tokens);
+    return NULL;
 }

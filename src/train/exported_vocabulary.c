@@ -2,7 +2,12 @@
 #include "train/exported_vocabulary.h"
 
 #include "base/fail.h"
+#include "text/gguf_rule.h"
 #include "text/tokenizer_export.h"
+
+#include <stdio.h>
+
+_Static_assert((int)EXPORT_REASON_BYTES == (int)TOKENIZER_REASON_BYTES, "a reason must fit");
 
 /* Sets the text of a token, or null. */
 static bool set_token(json_t *object, const char *key, const struct tokenizer *tokenizer, int32_t token)
@@ -60,12 +65,19 @@ static rotary_status add_metadata(struct export_vocabulary *vocabulary,
                                   const struct exported_vocabulary_call *call, rotary_error *error)
 {
     const struct tokenizer_gguf_call gguf = {.size = call->size, .begin = call->begin, .end = call->end};
-    if (call->tokenizer)
-        return tokenizer_export_gguf(call->tokenizer, &gguf, &vocabulary->metadata, error);
-    vocabulary->metadata = json_pack("{s:s}", "tokenizer.ggml.model", "no_vocab");
-    return vocabulary->metadata
-               ? ROTARY_OK
-               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to export a vocabulary");
+    rotary_status status = ROTARY_OK;
+    if (call->tokenizer) {
+        status =
+            tokenizer_export_gguf(call->tokenizer, &gguf, &vocabulary->metadata, vocabulary->reason, error);
+    } else {
+        vocabulary->metadata = json_pack("{s:s}", "tokenizer.ggml.model", "no_vocab");
+        snprintf(vocabulary->reason, sizeof vocabulary->reason, "the model has no tokenizer");
+    }
+    if (status == ROTARY_OK && !vocabulary->reason[0] && gguf_rule_changes_name(call->name))
+        json_object_set_new(vocabulary->metadata, "general.name", json_string("model"));
+    if (status != ROTARY_OK || vocabulary->metadata)
+        return status;
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to export a vocabulary");
 }
 
 rotary_status exported_vocabulary_make(struct export_vocabulary *vocabulary,

@@ -113,6 +113,14 @@ does 0 export run --format gguf --out again.gguf
 cmp model.gguf again.gguf || complain "two files of a run are not the same"
 does 0 export folder --format gguf --out folder.gguf
 [ "$(tail -c 4096 folder.gguf | cksum)" = "$(tail -c 4096 again.gguf | cksum)" ] || complain "a folder has other weights in GGUF"
+[ ! -s err ] && ! grep -q no_vocab folder.gguf again.gguf || complain "a file of GGUF has no tokenizer: $(cat err)"
+# A tokenizer that llama.cpp has not is said, in the file too.
+cp -r folder lower
+sed -i 's/"normalizer": *null/"normalizer": {"type": "Lowercase"}/' lower/tokenizer.json
+does 0 export lower --format gguf --out lower.gguf --json
+has no_vocab '"its normalizer (Lowercase) changes text, which llama.cpp does not do for BPE"'
+grep -q "^rotary: lower.gguf has no tokenizer .* its normalizer (Lowercase) changes text" err || complain "no reason on stderr"
+grep -q no_vocab lower.gguf || complain "lower.gguf has a tokenizer"
 does 0 export run --format gguf --out model.gguf --dtype f16
 cmp -s model.gguf again.gguf && complain "--dtype f16 changes nothing"
 

@@ -37,9 +37,11 @@ static rotary_status write_gguf(const struct tokenizer *tokenizer, const char *f
     if (status == ROTARY_OK)
         status = export_case_make(&row, &backend, &model, error);
     if (status == ROTARY_OK)
-        status = tokenizer_export_gguf(tokenizer, &call, &vocabulary.metadata, error);
+        status = tokenizer_export_gguf(tokenizer, &call, &vocabulary.metadata, vocabulary.reason, error);
     if (status == ROTARY_OK)
         status = export_case_write_vocabulary(&row, &model, EXPORT_GGUF, path, &vocabulary, error);
+    if (status == ROTARY_OK && vocabulary.reason[0])
+        printf("no_vocab: %s\n", vocabulary.reason);
     return status;
 }
 

@@ -5,8 +5,8 @@
  */
 #include "file/gguf.h"
 #include "support/check.h"
+#include "support/scratch.h"
 #include "text/tokenizer_export.h"
-#include "text/tokenizer_gguf.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -55,12 +55,17 @@ static json_t *json_of(struct tokenizer *tokenizer, int32_t begin)
     return object;
 }
 
-static json_t *gguf_of(struct tokenizer *tokenizer, int64_t size, int32_t begin, int32_t end)
+/* The metadata, which has a tokenizer, or none for this reason. */
+static json_t *gguf_of(struct tokenizer *tokenizer, struct tokenizer_gguf_call call, const char *why)
 {
+    char reason[TOKENIZER_REASON_BYTES];
     rotary_error error = {0};
     json_t *metadata = NULL;
-    const struct tokenizer_gguf_call call = {.size = size, .begin = begin, .end = end};
-    require(tokenizer_export_gguf(tokenizer, &call, &metadata, &error), &error);
+    require(tokenizer_export_gguf(tokenizer, &call, &metadata, reason, &error), &error);
+    const char *model = json_string_value(json_object_get(metadata, "tokenizer.ggml.model"));
+    CHECK(model && (strcmp(model, "no_vocab") == 0) == (why != NULL) && (reason[0] == '\0') == (why == NULL));
+    if (why)
+        CHECK_WORDS(reason, why);
     return metadata;
 }
 
@@ -98,26 +103,26 @@ static void test_bytes(void)
     CHECK_TEXT(text_at(object, "post_processor.type"), "TemplateProcessing");
     CHECK_TEXT(text_at(object, "post_processor.single.0.SpecialToken.id"), "<s>");
     json_decref(object);
-    json_t *metadata = gguf_of(tokenizer, 300, 257, 258);
-    CHECK_TEXT(json_string_value(ggml(metadata, "model")), "llama");
+    json_t *metadata = gguf_of(tokenizer, (struct tokenizer_gguf_call){300, 257, 258}, NULL);
+    CHECK_TEXT(json_string_value(ggml(metadata, "model")), "gpt2");
     CHECK_INT((int64_t)json_array_size(ggml(metadata, "tokens")), 300);
-    CHECK_INT((int64_t)json_array_size(ggml(metadata, "scores")), 300);
-    CHECK_TEXT(text_at(ggml(metadata, "tokens"), "32"), "\xe2\x96\x81");
+    CHECK_TEXT(text_at(ggml(metadata, "tokens"), "32"), "\xc4\xa0");
     CHECK_TEXT(text_at(ggml(metadata, "tokens"), "65"), "A");
-    CHECK_TEXT(text_at(ggml(metadata, "tokens"), "10"), "<0x0A>");
+    CHECK_TEXT(text_at(ggml(metadata, "tokens"), "10"), "\xc4\x8a");
     CHECK_TEXT(text_at(ggml(metadata, "tokens"), "299"), "[UNUSED299]");
+    CHECK_INT((int64_t)json_array_size(ggml(metadata, "merges")), 1); /* that joins nothing */
     CHECK_INT(number_at(ggml(metadata, "token_type"), "65"), 1);
-    CHECK_INT(number_at(ggml(metadata, "token_type"), "10"), 6);
+    CHECK_INT(number_at(ggml(metadata, "token_type"), "10"), 1);
     CHECK_INT(number_at(ggml(metadata, "token_type"), "257"), 3);
     CHECK_INT(number_at(ggml(metadata, "token_type"), "299"), 5);
     CHECK_INT(json_integer_value(ggml(metadata, "eos_token_id")), 258);
     CHECK_INT(json_integer_value(ggml(metadata, "bos_token_id")), 257);
-    CHECK(json_is_true(ggml(metadata, "add_bos_token")) && json_is_false(ggml(metadata, "add_space_prefix")));
+    CHECK(json_is_true(ggml(metadata, "add_bos_token")) && json_is_false(ggml(metadata, "add_eos_token")));
     json_decref(metadata);
-    metadata = gguf_of(tokenizer, 259, -1, -1);
-    CHECK_TEXT(json_string_value(ggml(metadata, "model")), "no_vocab");
+    metadata = gguf_of(tokenizer, (struct tokenizer_gguf_call){259, -1, -1}, "no token ends a text");
     CHECK(json_is_false(ggml(metadata, "add_bos_token")) && !ggml(metadata, "eos_token_id"));
     json_decref(metadata);
+    json_decref(gguf_of(tokenizer, (struct tokenizer_gguf_call){258, -1, 1}, "259 tokens|has 258"));
     tokenizer_destroy(tokenizer);
 }
 
@@ -150,9 +155,8 @@ static void test_words(void)
         if (i != 1)
             CHECK_INT(number_at(object, "model.vocab.one"), 4);
         json_decref(object);
-        json_t *metadata = gguf_of(tokenizer, tokenizer_size(tokenizer), -1, 1);
-        CHECK_TEXT(json_string_value(ggml(metadata, "model")), "no_vocab");
-        json_decref(metadata);
+        const struct tokenizer_gguf_call call = {tokenizer_size(tokenizer), -1, 1};
+        json_decref(gguf_of(tokenizer, call, "words"));
         tokenizer_destroy(tokenizer);
     }
 }
@@ -171,6 +175,23 @@ static void check_merges(const json_t *object)
         CHECK(json_object_get(vocabulary, whole) && id >= last);
         last = id;
     }
+}
+
+static void check_unigram(const struct tokenizer *tokenizer, json_t *metadata)
+{
+    CHECK_TEXT(json_string_value(ggml(metadata, "model")), "t5");
+    for (int32_t i = 0; i < tokenizer_size(tokenizer); i++) {
+        const struct token_text text = tokenizer_text(tokenizer, i);
+        const json_t *piece = json_array_get(ggml(metadata, "tokens"), (size_t)i);
+        CHECK((int64_t)json_string_length(piece) == text.count &&
+              memcmp(json_string_value(piece), text.bytes, (size_t)text.count) == 0);
+    }
+    CHECK_INT(number_at(ggml(metadata, "token_type"), "0"), 2);
+    CHECK_INT(number_at(ggml(metadata, "token_type"), "1"), 3);
+    CHECK_INT(json_integer_value(ggml(metadata, "unknown_token_id")), 0);
+    CHECK(isfinite(json_real_value(json_array_get(ggml(metadata, "scores"), 10))));
+    CHECK(ggml(metadata, "precompiled_charsmap") != NULL);
+    json_decref(metadata);
 }
 
 static void test_pieces(const char *folder, const char *name, bool bpe)
@@ -194,20 +215,12 @@ static void test_pieces(const char *folder, const char *name, bool bpe)
     if (bpe)
         check_merges(object);
     json_decref(object);
-    json_t *metadata = gguf_of(tokenizer, tokenizer_size(tokenizer), 1, 2);
-    CHECK_TEXT(json_string_value(ggml(metadata, "model")), bpe ? "llama" : "t5");
-    for (int32_t i = 0; i < tokenizer_size(tokenizer); i++) {
-        const struct token_text text = tokenizer_text(tokenizer, i);
-        const json_t *piece = json_array_get(ggml(metadata, "tokens"), (size_t)i);
-        CHECK((int64_t)json_string_length(piece) == text.count &&
-              memcmp(json_string_value(piece), text.bytes, (size_t)text.count) == 0);
-    }
-    CHECK_INT(number_at(ggml(metadata, "token_type"), "0"), 2);
-    CHECK_INT(number_at(ggml(metadata, "token_type"), "1"), 3);
-    CHECK_INT(json_integer_value(ggml(metadata, "unknown_token_id")), 0);
-    CHECK(isfinite(json_real_value(json_array_get(ggml(metadata, "scores"), 10))));
-    CHECK((ggml(metadata, "precompiled_charsmap") != NULL) == !bpe);
-    json_decref(metadata);
+    const struct tokenizer_gguf_call call = {tokenizer_size(tokenizer), 1, 2};
+    if (bpe)
+        json_decref(
+            gguf_of(tokenizer, call, strcmp(name, "bpe.model") == 0 ? "user-defined" : "(characters)"));
+    else
+        check_unigram(tokenizer, gguf_of(tokenizer, call, NULL));
     tokenizer_destroy(tokenizer);
 }
 
@@ -226,39 +239,25 @@ static void test_words_model(const char *folder)
     tokenizer_destroy(tokenizer);
 }
 
-/* A file of byte-level BPE with this pre_tokenizer. */
-static json_t *bpe_of(const char *pre_tokenizer)
+/* The file says what a text begins and ends with; llama.cpp has one end for that and for generation. */
+static void test_ends(void)
 {
-    json_t *file = json_pack(
-               "{s:o, s:[{s:i, s:s, s:b}, {s:i, s:s, s:b}], s:{s:s, s:{s:i, s:i, s:i}, s:[s, [s, s]]}}",
-               "pre_tokenizer", json_loads(pre_tokenizer, 0, NULL), "added_tokens", "id", 3, "content",
-               "<|end|>", "special", 1, "id", 4, "content", "mine", "special", 0, "model", "type", "BPE",
-               "vocab", "a", 0, "b", 1, "ab", 2, "merges", "a b", "ab", "b"),
-           *metadata = tokenizer_gguf_bpe(file, 6);
-    json_decref(file);
-    return metadata;
-}
-
-static void test_bpe(void)
-{
-    check_about("byte-level BPE");
-    json_t *metadata = bpe_of("{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":true}");
-    static const char *const texts[] = {"a", "b", "ab", "<|end|>", "mine", "[UNUSED5]"};
-    static const int types[] = {1, 1, 1, 3, 4, 5};
-    CHECK_TEXT(json_string_value(ggml(metadata, "model")), "gpt2");
-    CHECK_TEXT(json_string_value(ggml(metadata, "pre")), "gpt-2");
-    for (size_t i = 0; i < 6; i++) {
-        CHECK_TEXT(json_string_value(json_array_get(ggml(metadata, "tokens"), i)), texts[i]);
-        CHECK_INT(json_integer_value(json_array_get(ggml(metadata, "token_type"), i)), types[i]);
-    }
-    CHECK_TEXT(text_at(ggml(metadata, "merges"), "0"), "a b");
-    CHECK_TEXT(text_at(ggml(metadata, "merges"), "1"), "ab b");
+    static const char text[] =
+        "{\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"a\",\"vocab\":{\"a\":0,\"<s>\":1,\"</s>\":2}},"
+        "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"<s>\"}},"
+        "{\"Sequence\":{\"id\":\"A\"}},{\"SpecialToken\":{\"id\":\"</s>\"}}]}}";
+    struct tokenizer *tokenizer;
+    rotary_error error = {0};
+    check_about("ends");
+    scratch_write(scratch_path("tokenizer.json"), text, sizeof text - 1);
+    require(tokenizer_load(&tokenizer, scratch_path("tokenizer.json"), &error), &error);
+    json_t *metadata = gguf_of(tokenizer, (struct tokenizer_gguf_call){3, -1, 2}, "its model is WordLevel");
+    CHECK(json_is_true(ggml(metadata, "add_bos_token")) && json_is_true(ggml(metadata, "add_eos_token")));
+    CHECK_INT(json_integer_value(ggml(metadata, "bos_token_id")), 1);
     json_decref(metadata);
-    CHECK(!bpe_of("{\"type\":\"ByteLevel\",\"add_prefix_space\":true,\"use_regex\":true}"));
-    CHECK(!bpe_of("{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":false}"));
-    CHECK(!bpe_of("{\"type\":\"Metaspace\"}"));
-    CHECK(!bpe_of("{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Split\",\"pattern\":{\"Regex\":"
-                  "\"[a-z]+\"}},{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":false}]}"));
+    json_decref(gguf_of(tokenizer, (struct tokenizer_gguf_call){3, -1, 0},
+                        "puts token 2 behind a text, and token 0"));
+    tokenizer_destroy(tokenizer);
 }
 
 int main(int count, char **arguments)
@@ -267,7 +266,7 @@ int main(int count, char **arguments)
         return check_report();
     test_bytes();
     test_words();
-    test_bpe();
+    test_ends();
     if (strcmp(arguments[2], "with") == 0) {
         test_pieces(arguments[1], "unigram.model", false);
         test_pieces(arguments[1], "bpe.model", true);
