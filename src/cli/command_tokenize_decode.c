@@ -4,18 +4,19 @@
  */
 #include "base/fail.h"
 #include "cli/tokenize_filter.h"
+#include "text/decoded_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_TOKENS = 1 << 10, FIRST_BYTES = 1 << 12 };
+enum { FIRST_TOKENS = 1 << 10 };
 
 struct decoder {
     const struct tokenizer *tokenizer;
-    int32_t *tokens; /* of a line, [count] */
-    char *text;      /* and theirs, [bytes] */
-    int64_t count, token_room, bytes, text_room;
+    int32_t *tokens;         /* of a line, [count] */
+    struct text_buffer text; /* and theirs */
+    int64_t count, token_room;
 };
 
 static rotary_status fail_memory(int64_t wanted, rotary_error *error)
@@ -36,24 +37,13 @@ static rotary_status make_token_room(struct decoder *decoder, int64_t wanted, ro
     return ROTARY_OK;
 }
 
-static rotary_status make_text_room(struct decoder *decoder, int64_t wanted, rotary_error *error)
-{
-    char *larger = realloc(decoder->text, (size_t)wanted * 2);
-    if (!larger)
-        return fail_memory(wanted, error);
-    decoder->text = larger;
-    decoder->text_room = wanted * 2;
-    return ROTARY_OK;
-}
-
 static rotary_status start(void *context, const struct tokenizer *tokenizer, const char *path,
                            rotary_error *error)
 {
     struct decoder *decoder = context;
     (void)path;
     decoder->tokenizer = tokenizer;
-    rotary_status status = make_token_room(decoder, FIRST_TOKENS, error);
-    return status == ROTARY_OK ? make_text_room(decoder, FIRST_BYTES, error) : status;
+    return make_token_room(decoder, FIRST_TOKENS, error);
 }
 
 /* The number that a word of decimal digits is; -1 if it is none of the tokenizer's. */
@@ -96,16 +86,11 @@ static rotary_status decode(void *context, const struct text_line *line, rotary_
     rotary_status status = read_tokens(decoder, line, error);
     if (status != ROTARY_OK)
         return status;
-    decoder->bytes = tokenizer_decode(decoder->tokenizer, decoder->tokens, decoder->count, decoder->text,
-                                      decoder->text_room);
-    if (decoder->bytes >= decoder->text_room) {
-        status = make_text_room(decoder, decoder->bytes + 1, error);
-        if (status != ROTARY_OK)
-            return status;
-        tokenizer_decode(decoder->tokenizer, decoder->tokens, decoder->count, decoder->text,
-                         decoder->text_room);
-    }
-    if (memchr(decoder->text, '\n', (size_t)decoder->bytes))
+    decoder->text.count = 0;
+    status = decoded_text_append(decoder->tokenizer, decoder->tokens, decoder->count, &decoder->text, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (memchr(decoder->text.bytes, '\n', (size_t)decoder->text.count))
         return rotary_fail(error, ROTARY_BAD_FILE,
                            "the text of these tokens has a line feed, so it is not one line");
     return ROTARY_OK;
@@ -115,9 +100,9 @@ static void print(const void *context, bool json)
 {
     const struct decoder *decoder = context;
     if (json)
-        tokenize_print_string(decoder->text, decoder->bytes);
+        tokenize_print_string(decoder->text.bytes, decoder->text.count);
     else
-        fwrite(decoder->text, 1, (size_t)decoder->bytes, stdout);
+        fwrite(decoder->text.bytes, 1, (size_t)decoder->text.count, stdout);
 }
 
 static enum exit_status run(const struct invocation *invocation)
@@ -127,7 +112,7 @@ static enum exit_status run(const struct invocation *invocation)
     struct decoder decoder = {0};
     enum exit_status status = tokenize_filter_run(invocation, &filter, &decoder);
     free(decoder.tokens);
-    free(decoder.text);
+    text_buffer_free(&decoder.text);
     return status;
 }
 
@@ -135,9 +120,11 @@ const struct command command_tokenize_decode = {
     .name = "tokenize decode",
     .operands = "MODEL",
     .summary = "makes text of lines of tokens: standard input to standard output",
-    .more = "MODEL is a tokenizer's file. A line has numbers, as encode prints them; it becomes a line of "
-            "text, an empty "
-            "one an empty one. Special tokens have no text but for the unknown one.",
+    .more =
+        "MODEL is a tokenizer's file. A line has numbers, as encode prints them; it becomes a line of "
+        "text, an empty "
+        "one an empty one. Special tokens have no text but for the unknown one; bytes that are no character "
+        "are U+FFFD.",
     .example = "rotary tokenize encode both.model < test.de | rotary tokenize decode both.model\n"
                "shows what a tokenizer keeps of a text",
     .min_operands = 1,

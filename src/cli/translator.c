@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "model/unknown_words.h"
+#include "text/decoded_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -270,11 +271,11 @@ rotary_status translation_batch_text(const struct translation_batch *batch, int6
         count--;
     if (batch->copy_unknown)
         return copy_unknown(batch, source, tokens, count, text, error);
-    int64_t bytes = tokenizer_decode(tokenizer, tokens, count, NULL, 0) + 1;
-    char *made = calloc((size_t)bytes, 1);
-    if (!made)
-        return fail_memory(error);
-    tokenizer_decode(tokenizer, tokens, count, made, bytes);
-    *text = made;
-    return ROTARY_OK;
+    struct text_buffer made = {0};
+    rotary_status status = decoded_text_append(tokenizer, tokens, count, &made, error);
+    if (status == ROTARY_OK)
+        *text = made.bytes;
+    else
+        text_buffer_free(&made);
+    return status;
 }

@@ -6,7 +6,6 @@
  */
 #include "text/token_stream.h"
 
-#include "base/fail.h"
 #include "base/integer.h"
 #include "text/unicode.h"
 
@@ -14,8 +13,9 @@
 #include <string.h>
 
 enum {
-    CONTEXT = 8,     /* tokens that stay in the window once they are shown */
-    MAX_WAITING = 4, /* tokens that wait for the rest of a character: it has no more bytes than that */
+    CONTEXT = 8, /* tokens that stay in the window once they are shown */
+    MAX_WAITING =
+        4, /* tokens with text that wait for the rest of a character: it has no more bytes than that */
 };
 _Static_assert(CONTEXT + MAX_WAITING < TOKEN_STREAM_WINDOW, "the window has room for a token that is added");
 
@@ -34,34 +34,6 @@ void token_stream_free(struct token_stream *stream)
     *stream = (struct token_stream){0};
 }
 
-/* Whether text ends within a character: in a sequence of UTF-8 that lacks bytes, or in the U+FFFD that a
- * tokenizer writes for one. */
-static bool is_incomplete(const char *text, int64_t bytes)
-{
-    for (int64_t back = 1; back <= min_i64(bytes, 4); back++) {
-        unsigned char byte = (unsigned char)text[bytes - back];
-        if ((byte & 0xc0) == 0x80)
-            continue;
-        int64_t length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
-        return back < length || (back == 3 && memcmp(text + bytes - 3, "\xef\xbf\xbd", 3) == 0);
-    }
-    return false;
-}
-
-/* Replaces what is not UTF-8. */
-static rotary_status mend(const char *text, int64_t bytes, char **mended, int64_t *count, rotary_error *error)
-{
-    uint32_t *points = malloc((size_t)bytes * sizeof *points);
-    *mended = malloc((size_t)bytes * 4);
-    if (!points || !*mended) {
-        free(points);
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the text of a token");
-    }
-    *count = unicode_encode(points, unicode_decode(text, bytes, points), *mended);
-    free(points);
-    return ROTARY_OK;
-}
-
 /* Shows bytes begin ... end - 1 of stream->text. */
 static rotary_status show(struct token_stream *stream, int64_t begin, int64_t end, struct token_text *text,
                           rotary_error *error)
@@ -71,7 +43,7 @@ static rotary_status show(struct token_stream *stream, int64_t begin, int64_t en
     *text = (struct token_text){stream->text.bytes, 0};
     if (begin >= end)
         return ROTARY_OK;
-    rotary_status status = mend(stream->text.bytes + begin, end - begin, &mended, &count, error);
+    rotary_status status = unicode_mend(stream->text.bytes + begin, end - begin, &mended, &count, error);
     if (status == ROTARY_OK)
         status = text_buffer_append(&stream->text, mended, count, error);
     *text = (struct token_text){stream->text.bytes, stream->text.count};
@@ -89,34 +61,74 @@ static void forget_old_tokens(struct token_stream *stream)
     stream->shown -= old;
 }
 
-/* How many tokens of the window can be shown, of which the text from byte `before` on is new. With as many
- * waiting as a character has bytes, it is not the first of them that is incomplete. */
-static int64_t count_complete(const struct token_stream *stream, int64_t before, int64_t bytes)
+/* The bytes of the text of the first tokens of the window. */
+static int64_t measure(const struct token_stream *stream, int64_t count)
 {
-    if (bytes <= before || !is_incomplete(stream->text.bytes + before, bytes - before))
-        return stream->count;
-    return stream->count - stream->shown < MAX_WAITING ? stream->shown : stream->shown + 1;
+    return tokenizer_decode(stream->tokenizer, stream->window, count, NULL, 0);
 }
 
-/* Shows the tokens that were not shown: unless `all`, only those that are complete. */
+static bool is_sentencepiece(const struct token_stream *stream)
+{
+    return tokenizer_kind(stream->tokenizer) == TOKENIZER_SENTENCEPIECE;
+}
+
+/* SentencePiece's library writes U+FFFD for each byte that is no character yet, which more tokens may change.
+ */
+static bool may_change(const char *text, int64_t bytes)
+{
+    return bytes >= 3 && memcmp(text + bytes - 3, "\xef\xbf\xbd", 3) == 0;
+}
+
+/* Where the text ends that no further token changes, of which that from byte `before` on is new. Of tokens
+ * whose U+FFFD may become a character as many wait as a character has bytes: the first of them is none. */
+static int64_t find_end(const struct token_stream *stream, int64_t before, int64_t bytes)
+{
+    const char *text = stream->text.bytes + before;
+    if (bytes <= before)
+        return bytes;
+    if (!is_sentencepiece(stream))
+        return bytes - unicode_incomplete_bytes(text, bytes - before);
+    if (!may_change(text, bytes - before))
+        return bytes;
+    return measure(stream, stream->count - stream->shown < MAX_WAITING ? stream->shown : stream->shown + 1);
+}
+
+/* The text up to byte `end` is shown. A token of which a part is shown waits for the rest. */
+static void advance(struct token_stream *stream, int64_t end, int64_t bytes)
+{
+    if (end >= bytes)
+        stream->shown = stream->count;
+    while (stream->shown < stream->count && measure(stream, stream->shown + 1) <= end)
+        stream->shown++;
+    stream->shown_bytes = end < bytes ? end - measure(stream, stream->shown) : 0;
+    forget_old_tokens(stream);
+}
+
+/* A token without text is nothing to wait with, but that it ends the bytes of a character of SentencePiece.
+ */
+static void forget_empty_token(struct token_stream *stream, int64_t bytes)
+{
+    if (stream->count - stream->shown > 1 && !is_sentencepiece(stream) &&
+        measure(stream, stream->count - 1) == bytes)
+        stream->count--;
+}
+
+/* Shows the text that was not shown: unless `all`, only what is complete. */
 static rotary_status show_new(struct token_stream *stream, bool all, struct token_text *text,
                               rotary_error *error)
 {
-    const struct tokenizer *tokenizer = stream->tokenizer;
     *text = (struct token_text){stream->text.bytes, 0};
-    int64_t before = tokenizer_decode(tokenizer, stream->window, stream->shown, NULL, 0),
-            bytes = tokenizer_decode(tokenizer, stream->window, stream->count, NULL, 0);
+    const int64_t before = measure(stream, stream->shown) + stream->shown_bytes,
+                  bytes = measure(stream, stream->count);
     stream->text.count = 0;
     rotary_status status = text_buffer_reserve(&stream->text, bytes + 1, error);
     if (status != ROTARY_OK)
         return status;
-    tokenizer_decode(tokenizer, stream->window, stream->count, stream->text.bytes, bytes + 1);
-    int64_t complete = all ? stream->count : count_complete(stream, before, bytes);
-    if (complete < stream->count)
-        bytes = tokenizer_decode(tokenizer, stream->window, complete, stream->text.bytes, bytes + 1);
-    stream->shown = complete;
-    forget_old_tokens(stream);
-    return show(stream, before, bytes, text, error);
+    tokenizer_decode(stream->tokenizer, stream->window, stream->count, stream->text.bytes, bytes + 1);
+    const int64_t end = all ? bytes : find_end(stream, before, bytes);
+    forget_empty_token(stream, bytes);
+    advance(stream, end, bytes);
+    return show(stream, before, end, text, error);
 }
 
 rotary_status token_stream_add(struct token_stream *stream, int32_t token, struct token_text *text,

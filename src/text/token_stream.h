@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The text of tokens that come one by one: each time what is complete by then. A character of several bytes
- * that takes several tokens is shown when its last byte is there. What is not UTF-8 becomes U+FFFD, so that
- * any concatenation of the texts is UTF-8.
+ * that takes several tokens is shown when its last byte is there, and bytes that no others can complete at
+ * once. What is not UTF-8 becomes U+FFFD as in the text of all tokens (unicode_mend), so that any
+ * concatenation of the texts is UTF-8.
  */
 #ifndef ROTARY_TEXT_TOKEN_STREAM_H
 #define ROTARY_TEXT_TOKEN_STREAM_H
@@ -17,7 +18,8 @@ struct token_stream {
     const struct tokenizer *tokenizer;   /* borrowed */
     int32_t window[TOKEN_STREAM_WINDOW]; /* the last tokens */
     int64_t count, shown;                /* in the window; those of them whose text was shown */
-    struct text_buffer text;             /* of the last call */
+    int64_t shown_bytes;     /* of the text of the next, whose end waits for the rest of a character */
+    struct text_buffer text; /* of the last call */
 };
 
 /* A stream that continues a text of `count` tokens: what comes between two tokens, such as the space between

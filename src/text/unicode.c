@@ -48,6 +48,33 @@ int64_t unicode_encode(const uint32_t *points, int64_t count, char *text)
     return bytes;
 }
 
+rotary_status unicode_mend(const char *text, int64_t bytes, char **mended, int64_t *count,
+                           rotary_error *error)
+{
+    uint32_t *points = malloc(((size_t)bytes + 1) * sizeof *points);
+    char *made = malloc((size_t)bytes * 4 + 1);
+    if (!points || !made) {
+        free(points);
+        free(made);
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a text of %lld bytes",
+                           (long long)bytes);
+    }
+    *count = unicode_encode(points, unicode_decode(text, bytes, points), made);
+    made[*count] = '\0';
+    *mended = made;
+    free(points);
+    return ROTARY_OK;
+}
+
+int64_t unicode_incomplete_bytes(const char *text, int64_t bytes)
+{
+    ucs4_t point;
+    for (int64_t back = 1; back <= 3 && back <= bytes; back++)
+        if (u8_mbtoucr(&point, (const uint8_t *)text + bytes - back, (size_t)back) == -2)
+            return back;
+    return 0;
+}
+
 bool unicode_is_space(uint32_t point)
 {
     if (point < 0x80)

@@ -58,6 +58,14 @@ enum unicode_form { UNICODE_NFC, UNICODE_NFD, UNICODE_NFKC, UNICODE_NFKD };
 ROTARY_CHECKED rotary_status unicode_normalize(enum unicode_form form, const char *text, int64_t bytes,
                                                char **normal, int64_t *normal_bytes, rotary_error *error);
 
+/* The text with U+FFFD for what is not UTF-8: one for bytes that more would have completed, and one for each
+ * other byte, as Python's decode("utf-8", "replace") has it. The caller frees *mended, of *count bytes and a
+ * zero byte. ROTARY_OUT_OF_MEMORY without memory. */
+ROTARY_CHECKED rotary_status unicode_mend(const char *text, int64_t bytes, char **mended, int64_t *count,
+                                          rotary_error *error);
+/* The bytes, 0 to 3, at the end of a text that more bytes would complete to a character. */
+int64_t unicode_incomplete_bytes(const char *text, int64_t bytes);
+
 /* The bytes of the extended grapheme cluster (UAX #29) that UTF-8 text of `bytes` > 0 bytes begins with. */
 int64_t unicode_grapheme_bytes(const char *text, int64_t bytes);
 

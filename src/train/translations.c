@@ -7,6 +7,7 @@
 #include "model/search.h"
 #include "score/bleu.h"
 #include "task/split_text.h"
+#include "text/decoded_text.h"
 #include "text/unicode.h"
 
 #include <stdlib.h>
@@ -23,8 +24,7 @@ struct sentences {
     int64_t *lengths, *generated;              /* [count] */
     struct text_line *hypotheses, *references; /* [count] */
     int32_t *tokens;
-    char *text; /* the translations, each in a line */
-    int64_t text_bytes;
+    struct text_buffer text; /* the translations, each in a line */
 };
 
 static void carve(struct sentences *sentences)
@@ -70,31 +70,24 @@ static rotary_status translate(const struct sentences *sentences, struct transfo
     return search(transformer, &config, &call, error);
 }
 
-/* The bytes of the text of translation i, at `text` if that has room for them and one more. */
-static int64_t decode(const struct sentences *sentences, int64_t i, char *text, int64_t capacity)
-{
-    return tokenizer_decode(task_tokenizer(sentences->task), sentences->outputs[i], sentences->generated[i],
-                            text, capacity);
-}
-
 static rotary_status write_lines(struct sentences *sentences, rotary_error *error)
 {
-    int64_t bytes = 0;
-    for (int64_t i = 0; i < sentences->count; i++)
-        bytes += decode(sentences, i, NULL, 0) + 1;
-    sentences->text = malloc((size_t)bytes + 1);
-    if (!sentences->text)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld bytes of translations",
-                           (long long)bytes);
-    char *next = sentences->text;
-    for (int64_t i = 0; i < sentences->count; i++) {
-        const int64_t count = decode(sentences, i, next, sentences->text + bytes + 1 - next);
-        sentences->hypotheses[i] = (struct text_line){next, count};
-        next += count;
-        *next++ = '\n';
+    struct text_buffer *text = &sentences->text;
+    const struct tokenizer *tokenizer = task_tokenizer(sentences->task);
+    rotary_status status = text_buffer_reserve(text, 1, error);
+    for (int64_t i = 0; i < sentences->count && status == ROTARY_OK; i++) {
+        const int64_t before = text->count;
+        status = decoded_text_append(tokenizer, sentences->outputs[i], sentences->generated[i], text, error);
+        sentences->hypotheses[i].count = text->count - before;
+        if (status == ROTARY_OK)
+            status = text_buffer_append(text, "\n", 1, error);
     }
-    sentences->text_bytes = bytes;
-    return ROTARY_OK;
+    const char *next = text->bytes;
+    for (int64_t i = 0; i < sentences->count && status == ROTARY_OK; i++) {
+        sentences->hypotheses[i].bytes = next;
+        next += sentences->hypotheses[i].count + 1;
+    }
+    return status;
 }
 
 static rotary_status score(const struct sentences *sentences, struct evaluation *evaluation,
@@ -173,8 +166,9 @@ rotary_status translations_run(const struct task *task, struct transformer *tran
     if (status == ROTARY_OK)
         keep_samples(&sentences, evaluation);
     if (status == ROTARY_OK && config->translations)
-        status = file_replace(config->translations, sentences.text, (size_t)sentences.text_bytes, error);
-    free(sentences.text);
+        status =
+            file_replace(config->translations, sentences.text.bytes, (size_t)sentences.text.count, error);
+    text_buffer_free(&sentences.text);
     rotary_arena_free(&sentences.arena);
     return status;
 }

@@ -166,6 +166,12 @@ grep -q 'characters.json has no end token' err || complain "an end token that is
 echo "97 10 98" >tokens
 filter 1 decode bytes.json <tokens
 grep -q 'standard input, line 1: the text of these tokens has a line feed' err || complain "two lines of one"
+# Tokens that end within a character are U+FFFD, as Python decodes them; --json is UTF-8 too.
+printf '97 228 98\n240 144 228 184\n228 184 173\n' >tokens
+filter 0 decode bytes.json <tokens
+printf 'a\357\277\275b\n\357\277\275\357\277\275\n\344\270\255\n' | cmp -s - out || complain "a part of a character is no U+FFFD"
+filter 0 decode bytes.json --json <tokens
+grep -qF "$(printf '"a\357\277\275b"')" out || complain "a part of a character is no U+FFFD in JSON"
 refuses 2 'tokenize train wants --model FILE' tokenize train --input text
 refuses 2 '--min-frequency with --type unigram' tokenize train --input text --model a.model --min-frequency 3
 for option in "--vocab-size 9" "--character-coverage 1" --byte-fallback "--max-line-bytes 99"; do

@@ -4,6 +4,7 @@
  * string wherever its pieces begin.
  */
 #include "support/check.h"
+#include "support/scratch.h"
 #include "text/stop_strings.h"
 #include "text/token_stream.h"
 #include "text/unicode.h"
@@ -86,6 +87,142 @@ static void test_bytes(void)
     CHECK_TEXT(stream(bytes, broken, 0, 10).bytes, "a\xef\xbf\xbd"
                                                    "b\xef\xbf\xbd"
                                                    "c\xef\xbf\xbd\xef\xbf\xbd");
+    tokenizer_destroy(bytes);
+}
+
+/* Bytes and what Python's decode("utf-8", "replace") makes of them. */
+static void test_replaced(void)
+{
+#define R "\xef\xbf\xbd"
+    static const struct {
+        const char *bytes, *wanted;
+    } rows[] = {{"a\xff"
+                 "b",
+                 "a" R "b"},
+                {"\x80\xbf", R R},
+                {"\xc0\xaf", R R},
+                {"\xc1\xbf"
+                 "a",
+                 R R "a"},
+                {"\xe0\x80\xaf", R R R},
+                {"\xe0\xa0", R},
+                {"\xed\xa0\x80", R R R},
+                {"\xf0\x90\xe4\xb8", R R},
+                {"\xf0\x9f\x98", R},
+                {"\xf0\x9f\x98"
+                 "a",
+                 R "a"},
+                {"\xf0\x8f\xbf\xbf", R R R R},
+                {"\xf4\x90\x80\x80", R R R R},
+                {"\xf5\x80\x80\x80", R R R R},
+                {"\xe4\xe4\xb8\xad", R "\xe4\xb8\xad"},
+                {"\xe4\xb8\xe4\xb8\xe4\xb8\xad\xc3", R R "\xe4\xb8\xad" R},
+                {"\xf0\x9f\xf0\x9f\xf0\x9f\x98\x80", R R "\xf0\x9f\x98\x80"},
+                {"\xef\xbf\xbd\xef\xbf", R R}};
+    struct tokenizer *bytes = NULL;
+    CHECK_INT(bytes_create(&bytes, NULL), ROTARY_OK);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int32_t tokens[64];
+        const int64_t count = (int64_t)strlen(rows[i].bytes);
+        for (int64_t j = 0; j < count; j++)
+            tokens[j] = (unsigned char)rows[i].bytes[j];
+        check_about("row %d", (int)i);
+        CHECK_TEXT(stream(bytes, tokens, 0, count).bytes, rows[i].wanted);
+    }
+    check_about("%s", "");
+    tokenizer_destroy(bytes);
+}
+
+/* What no byte can complete is shown at once, and what is complete before that which waits. */
+static void test_at_once(void)
+{
+    static const struct {
+        int32_t token;
+        const char *shown;
+    } rows[] = {{0xff, R},  {'a', "a"}, {0x80, R},    {0xc0, R},  {0xe4, ""},
+                {0xb8, ""}, {257, ""},  {'b', R "b"}, {0xf0, ""}, {0x90, ""},
+                {0xe4, R},  {0xb8, ""}, {257, ""},    {257, ""},  {0xad, "\xe4\xb8\xad"},
+                {0xef, ""}, {0xbf, ""}, {0xbd, R}};
+    struct tokenizer *bytes = NULL;
+    struct token_stream stream;
+    struct token_text piece;
+    CHECK_INT(bytes_create(&bytes, NULL), ROTARY_OK);
+    token_stream_start(&stream, bytes, NULL, 0);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[16];
+        check_about("token %d", (int)i);
+        CHECK_INT(token_stream_add(&stream, rows[i].token, &piece, NULL), ROTARY_OK);
+        snprintf(text, sizeof text, "%.*s", (int)piece.count, piece.bytes);
+        CHECK_TEXT(text, rows[i].shown);
+    }
+    check_about("%s", "");
+    token_stream_free(&stream);
+    tokenizer_destroy(bytes);
+}
+
+/* Of a token that ends within a character what is before it is shown, once. */
+static void test_parts_of_tokens(void)
+{
+    static const char file[] =
+        "{\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":false},"
+        "\"decoder\":{\"type\":\"ByteLevel\"},\"model\":{\"type\":\"BPE\",\"merges\":[],\"vocab\":{"
+        "\"ab\\u00e4\":0,\"\\u00b8\":1,\"\\u0143\":2,\"\\u0143c\\u00e4\":3}}}";
+    static const int32_t tokens[] = {0, 1, 3, 1, 2, 0, 0};
+    static const char *const shown[] = {"ab",
+                                        "",
+                                        "\xe4\xb8\xad"
+                                        "c",
+                                        "",
+                                        "\xe4\xb8\xad",
+                                        "ab",
+                                        R "ab"};
+    struct tokenizer *tokenizer = NULL;
+    struct token_stream stream;
+    struct token_text piece;
+    scratch_write_text("tokenizer.json", file);
+    if (!CHECK_INT(tokenizer_load(&tokenizer, scratch_path("tokenizer.json"), NULL), ROTARY_OK))
+        return;
+    token_stream_start(&stream, tokenizer, NULL, 0);
+    for (int i = 0; i < 7; i++) {
+        char text[16];
+        check_about("token %d", i);
+        CHECK_INT(token_stream_add(&stream, tokens[i], &piece, NULL), ROTARY_OK);
+        snprintf(text, sizeof text, "%.*s", (int)piece.count, piece.bytes);
+        CHECK_TEXT(text, shown[i]);
+    }
+    CHECK_INT(token_stream_end(&stream, &piece, NULL), ROTARY_OK);
+    CHECK(piece.count == 3 && memcmp(piece.bytes, R, 3) == 0);
+    check_about("%s", "");
+    token_stream_free(&stream);
+    tokenizer_destroy(tokenizer);
+}
+
+/* Of random bytes the stream is what all of them are, with many tokens without text among them. */
+static void test_random_bytes(void)
+{
+    static const unsigned char some[] = {0x00, 'a',  0x7f, 0x80, 0x90, 0x9f, 0xa0, 0xb8, 0xbf, 0xc0,
+                                         0xc3, 0xe0, 0xe4, 0xed, 0xef, 0xf0, 0xf0, 0xf4, 0xf5, 0xff};
+    const struct rotary_random_key key = {.seed = 9, .stream = ROTARY_STREAM_TEST};
+    struct rotary_random random = {.key = key};
+    struct tokenizer *bytes = NULL;
+    CHECK_INT(bytes_create(&bytes, NULL), ROTARY_OK);
+    for (int round = 0; round < 500; round++) {
+        enum { COUNT = 60 };
+        int32_t tokens[COUNT];
+        char all[COUNT + 1], *mended = NULL;
+        int64_t count = 0;
+        for (int i = 0; i < COUNT; i++) {
+            const uint32_t which = rotary_random_below(&random, 2 * sizeof some);
+            tokens[i] = which < sizeof some ? some[which] : round % 2 ? 257 : some[which - sizeof some];
+            tokens[i] += tokens[i] == 0; /* a text of the test ends with a zero byte */
+        }
+        const int64_t length = tokenizer_decode(bytes, tokens, COUNT, all, sizeof all);
+        CHECK_INT(unicode_mend(all, length, &mended, &count, NULL), ROTARY_OK);
+        check_about("round %d", round);
+        CHECK_TEXT(stream(bytes, tokens, 0, COUNT).bytes, mended);
+        free(mended);
+    }
+    check_about("%s", "");
     tokenizer_destroy(bytes);
 }
 
@@ -202,6 +339,10 @@ static void test_stop(void)
 int main(int count, char **arguments)
 {
     test_bytes();
+    test_replaced();
+    test_at_once();
+    test_parts_of_tokens();
+    test_random_bytes();
     test_words();
     for (int i = 1; i < count; i++)
         test_pieces(arguments[i]);
