@@ -36,8 +36,9 @@ struct sentencepiece_pieces {
 };
 
 /* Reads the bytes of a file that sentencepiece_check_file accepts, which are borrowed. ROTARY_UNSUPPORTED for
- * models of words or characters (model_type), which have no pieces of words.
- * sentencepiece_pieces_free frees what a success allocated. */
+ * models of words or characters (model_type), which have no pieces of words, and for those whose spaces are
+ * no U+2581 before a word (escape_whitespaces, treat_whitespace_as_suffix). sentencepiece_pieces_free frees
+ * what a success allocated. */
 ROTARY_CHECKED rotary_status sentencepiece_pieces_read(struct sentencepiece_pieces *pieces, const char *bytes,
                                                        int64_t count, rotary_error *error);
 void sentencepiece_pieces_free(struct sentencepiece_pieces *pieces);

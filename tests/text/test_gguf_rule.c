@@ -269,6 +269,39 @@ static void test_pieces(void)
     check_pieces(unigram, PIECE_NORMAL, "puts none before a text");
 }
 
+/* A file of one piece "a", and a message of the trainer or the normaliser. */
+static void test_spaces(void)
+{
+    static const struct {
+        const char *bytes;
+        int64_t count;
+        const char *why;
+    } rows[] = {{"\x0a\x03\x0a\x01"
+                 "a\x12\x03\xc0\x01\x00\x1a\x02\x28\x01",
+                 14, NULL},
+                {"\x0a\x03\x0a\x01"
+                 "a\x12\x03\xc0\x01\x01",
+                 10, "\"treat_whitespace_as_suffix\": true"},
+                {"\x0a\x03\x0a\x01"
+                 "a\x1a\x02\x28\x00",
+                 9, "\"escape_whitespaces\": false"},
+                {"\x0a\x03\x0a\x01"
+                 "a\x12\x02\x18\x03",
+                 9, "the type 3"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct sentencepiece_pieces pieces = {0};
+        rotary_error error = {0};
+        check_about("file %d", (int)i);
+        CHECK_INT(sentencepiece_pieces_read(&pieces, rows[i].bytes, rows[i].count, &error),
+                  rows[i].why ? ROTARY_UNSUPPORTED : ROTARY_OK);
+        CHECK_INT(pieces.count, rows[i].why ? 0 : 1);
+        if (rows[i].why)
+            CHECK_WORDS(error.message, rows[i].why);
+        sentencepiece_pieces_free(&pieces);
+    }
+    check_about("%s", "");
+}
+
 int main(void)
 {
     test_metadata();
@@ -278,5 +311,6 @@ int main(void)
     test_added();
     test_lists();
     test_pieces();
+    test_spaces();
     return check_report();
 }
