@@ -102,9 +102,7 @@ static rotary_status biases_of_encoding(const struct transformer_config *config,
                                               .distances = made.count,
                                               .first = -distance,
                                               .causal = true,
-                                              .settings = {.width = config->hidden_size,
-                                                           .sandwich_channels = config->sandwich_channels,
-                                                           .formula = &encoding->bias}};
+                                              .settings = model_encoding_bias_settings(config, encoding)};
     float *bias;
     rotary_status status = allocate(&made, error);
     if (status != ROTARY_OK)

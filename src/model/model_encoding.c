@@ -76,6 +76,20 @@ rotary_status model_encoding_read(const struct transformer_config *config, struc
     return read_description(config, config->num_attention_heads, encoding, error);
 }
 
+struct distance_bias_settings model_encoding_bias_settings(const struct transformer_config *config,
+                                                           const struct own_encoding *encoding)
+{
+    return (struct distance_bias_settings){.width = config->hidden_size,
+                                           .buckets = config->relative_attention_num_buckets,
+                                           .max_distance = config->relative_attention_max_distance,
+                                           .kernel = (enum kerple_kernel)config->kerple_kernel,
+                                           .sandwich_channels = config->sandwich_channels,
+                                           .fire_width = config->fire_width,
+                                           .fire_length = config->fire_length,
+                                           .formula = &encoding->bias,
+                                           .table = &encoding->table};
+}
+
 rotary_status model_encoding_frequencies(const struct transformer_config *config, int64_t pairs,
                                          json_t **list, rotary_error *error)
 {
@@ -106,8 +120,10 @@ static rotary_status check_finite(const struct transformer_config *config,
                                   const struct own_encoding *encoding, int64_t distance, rotary_error *error)
 {
     const struct formula_bias *bias = &encoding->bias;
-    const struct distance_bias_shape shape = {
-        .heads = config->num_attention_heads, .distances = 1, .first = distance, .settings.formula = bias};
+    const struct distance_bias_shape shape = {.heads = config->num_attention_heads,
+                                              .distances = 1,
+                                              .first = distance,
+                                              .settings = model_encoding_bias_settings(config, encoding)};
     const float *parameters[DISTANCE_BIAS_PARAMETERS];
     float values[TRANSFORMER_MAX_HEADS];
     char where[WHERE_BYTES];

@@ -233,15 +233,8 @@ static struct distance_bias_config bias_config_of(const struct transformer *tran
                                          .positions = positions,
                                          .causal = part->kind == ATTENTION_DECODER,
                                          .training = transformer->limits.training,
-                                         .settings = {.width = config->hidden_size,
-                                                      .buckets = config->relative_attention_num_buckets,
-                                                      .max_distance = config->relative_attention_max_distance,
-                                                      .kernel = (enum kerple_kernel)config->kerple_kernel,
-                                                      .sandwich_channels = config->sandwich_channels,
-                                                      .fire_width = config->fire_width,
-                                                      .fire_length = config->fire_length,
-                                                      .formula = &transformer->encoding.bias,
-                                                      .table = &transformer->encoding.table}};
+                                         .settings =
+                                             model_encoding_bias_settings(config, &transformer->encoding)};
 }
 
 static rotary_status add_distance_bias(struct transformer *transformer, struct embedded_stack *part,

@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Files that describe a position encoding: an accepted one is also accepted as part of a configuration, and
- * its bias can be computed and differentiated.
+ * Files that describe a position encoding: an accepted one is also accepted as part of a configuration, its
+ * bias can be computed and differentiated, its curves can be drawn, and a model with it can be trained.
  */
 #include "fuzz/target.h"
 
 #include "file/file.h"
+#include "model/decay.h"
 #include "model/model_encoding.h"
+#include "model/transformer.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADS = 3, DISTANCES = 19 };
+/* Heads have three pairs of channels. A model's tables of a longer clip have no room. */
+enum { HEADS = 3, CHANNELS = 6, DISTANCES = 19, TIME = 7, VOCABULARY = 5, MAX_CLIP = 64 };
 
-static void check_bias(const struct own_encoding *encoding)
+static void check_bias(const struct transformer_config *config, const struct own_encoding *encoding)
 {
     const struct distance_bias_function *function = encoding->terms.distance_bias;
-    const struct distance_bias_shape shape = {
-        .heads = HEADS,
-        .distances = DISTANCES,
-        .first = -12,
-        .settings = {.formula = &encoding->bias, .table = &encoding->table}};
+    const struct distance_bias_shape shape = {.heads = HEADS,
+                                              .distances = DISTANCES,
+                                              .first = -12,
+                                              .settings = model_encoding_bias_settings(config, encoding)};
     float bias[HEADS * DISTANCES];
     const float *values[DISTANCE_BIAS_PARAMETERS] = {NULL};
     double gradients[DISTANCE_BIAS_PARAMETERS][HEADS] = {{0}}, *pointers[DISTANCE_BIAS_PARAMETERS];
@@ -36,40 +39,95 @@ static void check_bias(const struct own_encoding *encoding)
         function->gradient(&shape, values, bias, pointers);
 }
 
-static void check_configuration(const json_t *object)
+static void check_curves(const struct transformer_config *config)
 {
-    struct transformer_config config;
-    char *text = file_json_text(object, JSON_COMPACT), name[ENCODING_NAME_BYTES];
-    transformer_config_default(&config);
-    if (text && strlen(text) < sizeof config.position_object) {
-        config.position = POSITION_OWN;
-        memcpy(config.position_object, text, strlen(text) + 1);
-        model_encoding(&config);
-        json_t *list = NULL;
-        rotary_error error = {0};
-        if (!fuzz_refused(model_encoding_frequencies(&config, 3, &list, &error), &error) && list &&
-            json_array_size(list) != 3)
-            fuzz_fail("%zu frequencies", json_array_size(list));
-        json_decref(list);
-        if (strcmp(model_encoding_name(&config, name), file_json_name(object)) != 0)
-            fuzz_fail("the name is %s", name);
+    struct decay_curves curves = {0};
+    rotary_error error = {0};
+    if (fuzz_refused(decay_of_encoding(config, DISTANCES, &curves, &error), &error))
+        return;
+    for (int64_t i = 0; i < curves.curves * curves.count; i++)
+        if (!isfinite(curves.values[i]))
+            fuzz_fail("a curve has %g", curves.values[i]);
+    decay_curves_free(&curves);
+}
+
+static void train(struct transformer *transformer)
+{
+    static const int32_t tokens[TIME] = {0, 4, 2, 2, 1, 3, 0}, classes[TIME] = {4, 2, 2, 1, 3, 0, 1};
+    const struct batch batch = {.input = {.batch = 1, .time = TIME, .tokens = tokens}, .classes = classes};
+    const struct transformer_call call = {.batch = &batch, .backward = true, .gradient_scale = 1.0f};
+    struct loss_sums loss = {0};
+    rotary_error error = {0};
+    (void)fuzz_refused(transformer_run(transformer, &call, &loss, &error), &error);
+}
+
+static void check_model(struct transformer_config config, const struct own_encoding *encoding)
+{
+    const struct transformer_limits limits = {.batch = 1, .time = TIME, .training = true};
+    struct backend backend;
+    struct transformer *transformer;
+    rotary_error error = {0};
+    config.vocab_size = VOCABULARY;
+    config.num_hidden_layers = 1;
+    config.intermediate_size = 8;
+    config.max_position_embeddings = TIME;
+    if (encoding->clip > MAX_CLIP ||
+        fuzz_refused(backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, &error), &error))
+        return;
+    if (!fuzz_refused(transformer_create(&transformer, &backend, &config, limits, 1, &error), &error)) {
+        train(transformer);
+        transformer_destroy(transformer);
     }
-    free(text);
+    backend_destroy(&backend);
+}
+
+static void check_frequencies(const struct transformer_config *config)
+{
+    json_t *list = NULL;
+    rotary_error error = {0};
+    if (!fuzz_refused(model_encoding_frequencies(config, CHANNELS / 2, &list, &error), &error) && list &&
+        json_array_size(list) != CHANNELS / 2)
+        fuzz_fail("%zu frequencies", json_array_size(list));
+    json_decref(list);
+}
+
+static void check_encoding(const struct transformer_config *config, const char *wanted)
+{
+    struct own_encoding encoding;
+    rotary_error error = {0};
+    char name[ENCODING_NAME_BYTES];
+    if (strcmp(model_encoding_name(config, name), wanted) != 0)
+        fuzz_fail("the name is %s", name);
+    check_frequencies(config);
+    check_curves(config);
+    if (fuzz_refused(model_encoding_read(config, &encoding, &error), &error))
+        return;
+    if (encoding.terms.distance_bias)
+        check_bias(config, &encoding);
+    fuzz_count_memory(false);
+    check_model(*config, &encoding);
+    fuzz_count_memory(true);
+    own_encoding_free(&encoding);
 }
 
 static bool read_encoding(const char *path)
 {
     rotary_error error = {0};
+    struct transformer_config config;
     json_t *object;
-    struct own_encoding encoding;
     if (fuzz_refused(own_encoding_file(path, &object, &error), &error))
         return false;
-    check_configuration(object);
-    if (!fuzz_refused(own_encoding_read(object, "the file", HEADS, &encoding, &error), &error)) {
-        if (encoding.terms.distance_bias)
-            check_bias(&encoding);
-        own_encoding_free(&encoding);
+    char *text = file_json_text(object, JSON_COMPACT);
+    transformer_config_default(&config);
+    config.num_attention_heads = config.num_key_value_heads = HEADS;
+    config.head_dim = CHANNELS;
+    config.hidden_size = HEADS * CHANNELS;
+    if (text && strlen(text) < sizeof config.position_object) {
+        config.position = POSITION_OWN;
+        memcpy(config.position_object, text, strlen(text) + 1);
+        check_encoding(&config, file_json_name(object));
     }
+    free(text);
     json_decref(object);
     return true;
 }

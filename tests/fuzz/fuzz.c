@@ -48,6 +48,11 @@ void fuzz_fail(const char *format, ...)
     abort();
 }
 
+void fuzz_count_memory(bool counts)
+{
+    limit_count(counts);
+}
+
 static void handle_alarm(int signal)
 {
     (void)signal;

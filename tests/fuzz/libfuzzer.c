@@ -26,6 +26,11 @@ void fuzz_fail(const char *format, ...)
     abort();
 }
 
+void fuzz_count_memory(bool counts)
+{
+    (void)counts;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
     char path[64];

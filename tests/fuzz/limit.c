@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 static size_t largest, total;
+static bool paused;
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -16,6 +17,8 @@ void *__wrap_realloc(void *old, size_t size);
 
 static void count(size_t size)
 {
+    if (paused)
+        return;
     largest = size > largest ? size : largest;
     total = size > SIZE_MAX - total ? SIZE_MAX : total + size;
 }
@@ -41,6 +44,11 @@ void *__wrap_realloc(void *old, size_t size)
 void limit_install(void)
 {
     json_set_alloc_funcs(malloc, free);
+}
+
+void limit_count(bool counts)
+{
+    paused = !counts;
 }
 
 void limit_reset(void)

@@ -6,10 +6,13 @@
 #ifndef TESTS_FUZZ_LIMIT_H
 #define TESTS_FUZZ_LIMIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Counts jansson's allocations too. */
 void limit_install(void);
+/* Whether allocations are counted, as they are at first. */
+void limit_count(bool counts);
 /* Sets both counts to 0. */
 void limit_reset(void);
 /* Bytes of the largest block, and of all blocks, freed or not. */

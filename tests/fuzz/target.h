@@ -6,6 +6,7 @@
 #define TESTS_FUZZ_TARGET_H
 
 #include <rotary/status.h>
+#include <stdbool.h>
 
 struct fuzz_target {
     const char *name;
@@ -26,6 +27,9 @@ extern const struct fuzz_target *const fuzz_targets[]; /* NULL-terminated */
 
 /* Whether the status is a refusal, which must have set the error to one line of text. */
 bool fuzz_refused(rotary_status status, const rotary_error *error);
+/* Whether allocations count towards what a file may allocate, as they do at first. A check that makes a model
+ * of an accepted file stops the count for as long. */
+void fuzz_count_memory(bool counts);
 /* Prints the failed check and aborts. */
 __attribute__((noreturn, format(printf, 1, 2))) void fuzz_fail(const char *format, ...);
 
