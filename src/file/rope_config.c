@@ -84,6 +84,7 @@ static rotary_status read_head_dim(const struct rope_reader *reader, struct rope
     static const char *const keys[] = {"head_dim", "attention_head_dim", "kv_channels", NULL};
     static const char *const global_keys[] = {"global_head_dim", NULL}; /* Gemma 4's full attention */
     const char *layer_type = reader->request->layer_type;
+    const json_t *rope_part = rope_reader_value(reader->text_config, "qk_rope_head_dim");
     rotary_status status = ROTARY_OK;
     *head_dim = 0;
     *rotary_dim = reader->without_mla ? 0 : reader->family.qk_rope_head_dim;
@@ -93,6 +94,9 @@ static rotary_status read_head_dim(const struct rope_reader *reader, struct rope
         reader->family.qk_rope_head_dim > 0 || rope_reader_value(reader->text_config, "qk_nope_head_dim");
     if (!status && *rotary_dim > 0 && mla)
         return read_mla_head_dim(reader, *rotary_dim, config);
+    if (!status && rope_part && mla && !reader->without_mla)
+        return rope_reader_refuse(reader, "qk_rope_head_dim", rope_part,
+                                  "a whole number from 2 up: no channel rotates, not all of a head's");
     if (!status && layer_type && strcmp(layer_type, "full_attention") == 0)
         status = read_size(reader, global_keys, head_dim);
     if (!status && *head_dim == 0)
