@@ -72,9 +72,11 @@ typedef enum rotary_axes {
 /* The configuration of a plan. For most numbers 0 selects a default, which their comment states. Lists are
  * read only while the plan is created. */
 typedef struct rotary_rope_config {
-    size_t struct_size;   /* sizeof(rotary_rope_config), set by rotary_rope_config_default */
-    int64_t head_dim;     /* channels of a head */
-    int64_t rotary_dim;   /* channels that are rotated: even, 2 ... head_dim; 0: head_dim */
+    size_t struct_size; /* sizeof(rotary_rope_config), set by rotary_rope_config_default */
+    int64_t head_dim;   /* channels of a head */
+    /* Channels that are rotated: even, 2 ... head_dim; 0: head_dim. Where a model's fraction of a head is 0
+     * there is nothing to rotate, and no plan is wanted. */
+    int64_t rotary_dim;
     int64_t rotary_start; /* the first channel that is rotated */
     rotary_pairing pairing;
     double base;     /* rope_theta; default 10000 */
@@ -100,7 +102,7 @@ typedef struct rotary_rope_config {
     double low_frequency_factor, high_frequency_factor; /* Llama 3; defaults 1 and 4 */
     /* LongRoPE: [rotary_dim / 2] each. long_factors are used if sequence_length > L0. */
     const double *short_factors, *long_factors;
-    double rotary_fraction; /* proportional: above 0, at most 1 */
+    double rotary_fraction; /* proportional: above 0, at most 1; otherwise 0 */
     /* [rotary_dim / 2]: divide the frequencies after scaling (rope_freqs of GGUF). NULL: none. */
     const double *pair_factors;
     /* [rotary_dim / 2]: replace base^(-2i / d), for learned or pixel frequencies. NULL: the formula. */

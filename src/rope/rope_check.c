@@ -199,6 +199,9 @@ static rotary_status check_llama3(const rotary_rope_config *config, rotary_error
 
 static rotary_status check_scaling(rotary_rope_config *config, rotary_error *error)
 {
+    if (config->rotary_fraction != 0 && config->scaling != ROTARY_SCALING_PROPORTIONAL)
+        return wrong(error, "rotary_fraction", config->rotary_fraction,
+                     "0 without ROTARY_SCALING_PROPORTIONAL; rotary_dim says how many channels rotate");
     if (config->scaling == ROTARY_SCALING_NONE)
         return ROTARY_OK;
     if (config->inverse_frequencies)

@@ -186,6 +186,11 @@ static void test_scaling_refusals(void)
     config.rotary_dim = 2;
     refused(config, ROTARY_INVALID_ARGUMENT, "rotary_dim|2|4");
     config.rotary_dim = 0;
+    config.rotary_fraction = 0.25;
+    refused(config, ROTARY_INVALID_ARGUMENT, "rotary_fraction is 0.25|PROPORTIONAL|rotary_dim");
+    config.scaling = ROTARY_SCALING_NONE;
+    refused(config, ROTARY_INVALID_ARGUMENT, "rotary_fraction is 0.25|PROPORTIONAL|rotary_dim");
+    config.rotary_fraction = 0;
     config.scaling = ROTARY_SCALING_PROPORTIONAL;
     refused(config, ROTARY_INVALID_ARGUMENT, "rotary_fraction|0");
     config.scaling = ROTARY_SCALING_LONGROPE;

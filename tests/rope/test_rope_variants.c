@@ -321,7 +321,7 @@ static void test_separate_scalings(void)
         config.factor = 4;
         config.original_positions = 2048;
         config.sequence_length = 6000;
-        config.rotary_fraction = 0.6;
+        config.rotary_fraction = config.scaling == ROTARY_SCALING_PROPORTIONAL ? 0.6 : 0;
         config.axes = ROTARY_AXES_SEPARATE;
         memcpy(config.sections, sections, sizeof sections);
         rotary_rope *rope = plan_make(&config);
