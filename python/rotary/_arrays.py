@@ -2,6 +2,7 @@
 """NumPy arrays as the library sees them: memory, type, and strides that count elements. Nothing is copied."""
 from __future__ import annotations
 
+import ctypes
 import typing
 
 import numpy
@@ -48,6 +49,25 @@ def lift(name: str, pointer: int, dtype: str, shape: tuple[int, ...], strides: t
         shape, strides = (1, *shape), (0, *strides)
     return Tensor(pointer, dtype, typing.cast("tuple[int, int, int, int]", shape),
                   typing.cast("tuple[int, int, int, int]", strides))
+
+
+def _array(described: Tensor) -> Array:
+    """The memory as an array. Where NumPy has no bfloat16, that of ml_dtypes, its bits are whole numbers."""
+    try:
+        dtype = numpy.dtype(described.dtype)
+    except TypeError:
+        dtype = numpy.dtype("uint16")
+    memory_type = ctypes.c_char * dtype.itemsize
+    # The first element alone is described to NumPy: strides may be below 0.
+    element = numpy.frombuffer(memoryview(memory_type.from_address(described.pointer)), dtype)
+    strides = tuple(stride * dtype.itemsize for stride in described.strides)
+    return numpy.lib.stride_tricks.as_strided(element, described.shape, strides)
+
+
+def copy(source: Tensor, target: Tensor) -> None:
+    """Copies a tensor into another of its shape, and of its type or another one."""
+    if source.pointer != target.pointer or source.strides != target.strides or source.dtype != target.dtype:
+        numpy.copyto(_array(target), _array(source), casting="unsafe")
 
 
 def memory(name: str, array: Array, writable: bool) -> tuple[int, ...]:

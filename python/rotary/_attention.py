@@ -26,7 +26,9 @@ class Layout:
                                 the position of the last key, so that a step of decoding is a query of length 1;
                                 packed sequences begin at 0.
     bias                        f32, added to the scores, or a mask of bools that is true where attention is allowed
-                                (converted). Broadcast to [batch, heads, queries, keys]; keys are contiguous.
+                                (converted). Broadcast to [batch, heads, queries, keys]. Zeros and ones in f32 are
+                                refused: they may be such a mask, or numbers to be added.
+    additive_mask               the same, f32, and always added, whatever its numbers. Instead of bias.
     query_starts, key_starts    packed sequences (cu_seqlens), [sequences + 1], in a batch of one; key_starts are those
                                 of the queries if not given.
     key_lengths                 [batch]: how many keys each sequence of a padded batch has.
@@ -41,6 +43,7 @@ class Layout:
     key_lengths: typing.Any = None
     query_positions: typing.Any = None
     key_positions: typing.Any = None
+    additive_mask: Array | None = None
 
     def fill(self, call: typing.Any, heads: int) -> list[Array]:
         """Fills in a call that has the sizes of its shape. Returns the arrays that must live until it is done."""
@@ -69,17 +72,43 @@ class Layout:
             call.query_positions = keep("query_positions", "int32", shape.batch, shape.queries)
         if self.key_positions is not None:
             call.key_positions = keep("key_positions", "int32", shape.batch, shape.keys)
-        if self.bias is not None:
-            kept.append(_broadcast_bias(self.bias, (shape.batch, heads, shape.queries, shape.keys)))
+        bias = self._bias()
+        if bias is not None:
+            kept.append(_broadcast_bias(bias, (shape.batch, heads, shape.queries, shape.keys)))
             batch, head, query, _ = _arrays.memory("bias", kept[-1], False)
             call.bias = _abi.AttentionBias(data=kept[-1].ctypes.data, batch_stride=batch, head_stride=head,
                                            query_stride=query)
         return kept
 
+    def _bias(self) -> Array | None:
+        """What is added to scores, or a mask of bools; refused where it may be meant as either."""
+        if self.bias is not None and self.additive_mask is not None:
+            raise ValueError("bias and additive_mask are both given, wanted one of them")
+        name = "bias" if self.bias is not None else "additive_mask"
+        bias, kinds = getattr(self, name), ("float32", "bool") if name == "bias" else ("float32",)
+        if bias is None:
+            return None
+        if not isinstance(bias, numpy.ndarray) or bias.dtype.name not in kinds:
+            raise TypeError(f"{name} is {getattr(bias, 'dtype', type(bias).__name__)}, wanted an array of "
+                            f"{' or '.join(kinds)}")
+        if name == "bias" and bias.dtype.name == "float32" and _is_visibility(bias):
+            raise ValueError("bias is float32 and holds zeros and ones alone, which may mean what is seen or what is "
+                             "added: wanted a mask of bools (bias=mask != 0), or additive_mask=bias")
+        return bias
+
+
+def _is_visibility(bias: Array) -> bool:
+    """Whether an array holds zeros and ones alone, and both: a mask of what is seen, where it is no bias."""
+    def is_binary(numbers: Array) -> bool:
+        return bool(((numbers == 0) | (numbers == 1)).all())
+
+    entries = numpy.atleast_1d(bias)
+    first_row = entries[(0,) * (entries.ndim - 1)] if entries.size > 0 else entries  # ends most searches
+    return is_binary(first_row) and is_binary(entries) and bool(entries.any()) and not bool(entries.all())
+
 
 def _broadcast_bias(bias: Array, shape: tuple[int, int, int, int]) -> Array:
-    if not isinstance(bias, numpy.ndarray) or bias.dtype.name not in ("float32", "bool"):
-        raise TypeError(f"bias is {getattr(bias, 'dtype', type(bias).__name__)}, wanted an array of float32 or bool")
+    """[batch, heads, queries, keys]. Where the library cannot read an array it is copied, as one of bools is."""
     if bias.dtype.name == "bool":
         bias = numpy.where(bias, numpy.float32(0), numpy.float32(-numpy.inf))
     try:
@@ -87,8 +116,9 @@ def _broadcast_bias(bias: Array, shape: tuple[int, int, int, int]) -> Array:
     except ValueError:
         raise ValueError(f"bias is {list(bias.shape)}, wanted what broadcasts to [batch, heads, queries, keys], "
                          f"{list(shape)}") from None
-    if shape[-1] > 1 and wide.strides[-1] != wide.itemsize:
-        raise ValueError("bias has keys that are not contiguous, wanted contiguous ones")
+    if (shape[-1] > 1 and wide.strides[-1] != wide.itemsize) or min(wide.strides) < 0:
+        along_keys = numpy.broadcast_to(bias, (*bias.shape[:-1], shape[-1]))
+        wide = numpy.broadcast_to(numpy.ascontiguousarray(along_keys), shape)
     return wide
 
 
@@ -121,17 +151,28 @@ class Attention:
         heads = self.heads if self.key_value_heads is None else self.key_value_heads
         config.key_value_heads = _abi.whole("key_value_heads", heads)
         config.dtype, config.isa = _abi.code(_abi.DTYPES, "dtype", self.dtype), _abi.code(_abi.ISAS, "isa", self.isa)
+        if self.scale == 0:  # the library's default
+            raise ValueError("scale is 0, wanted a number above 0, or None for 1 / sqrt(head_dim)")
         config.scale = 0 if self.scale is None else self.scale
         config.causal, config.softcap = self.causal, self.softcap
         config.window = _abi.whole("window", self.window)
         config.threads = _abi.whole("threads", self.threads, ctypes.c_int)
-        config.rope = None if self.rope is None else self.rope._handle
-        config.value_rope = None if self.value_rope is None else self.value_rope._handle
+        config.rope, config.value_rope = (self._rotation(name) for name in ("rope", "value_rope"))
         handle = ctypes.c_void_p()
         _abi.call("rotary_attention_create", ctypes.byref(handle), ctypes.byref(config))
         object.__setattr__(self, "_handle", handle)
         # The rotations are borrowed: they are held here, and so outlive the plan.
         weakref.finalize(self, _destroy, handle, self.rope, self.value_rope)
+
+    def _rotation(self, name: str) -> ctypes.c_void_p | None:
+        """The library's plan, which a rotation of no channels does not have."""
+        rope = getattr(self, name)
+        if rope is None:
+            return None
+        if rope.head_dim != self.head_dim:
+            raise _abi.InvalidArgumentError(f"{name} was made for heads of {rope.head_dim} channels; wanted head_dim, "
+                                            f"{self.head_dim}")
+        return typing.cast("ctypes.c_void_p | None", rope._handle)
 
     if typing.TYPE_CHECKING:
         _handle: ctypes.c_void_p = dataclasses.field(init=False)

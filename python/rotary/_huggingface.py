@@ -89,8 +89,12 @@ class _Reader:
         self.parameters: Json = {}
         self._refuse_unknown(self.family, _FAMILY)
         rotation = re.compile(r"(^|_)(rope|rotary)")
-        self._refuse_unknown([key for key, value in self.model.items() if value and rotation.search(key)],
-                             _MODEL | _PARAMETERS)
+        # A number of 0 may mean that nothing rotates.
+        self._refuse_unknown([key for key, value in self.model.items()
+                              if (value or _is_number(value)) and rotation.search(key)], _MODEL | _PARAMETERS)
+        for key in ("use_rope", "use_rotary_pos_emb"):
+            if self.model.get(key) is False:
+                raise self.error(key, "true: the model has no rotation")
         # Keys without a word that names a rotation, whose values have one.
         for key in ("axes", "position", "attn_config"):
             if isinstance(self.model.get(key), typing.Mapping) or (key == "axes" and self.model.get(key)):
@@ -199,6 +203,8 @@ class _Reader:
             return {"rotary_fraction": fraction or 1}
         if rotary_dim is None and fraction is not None and fraction < 1:
             rotary_dim = _channels(head_dim, fraction)
+            if rotary_dim == 0:
+                raise self.error(key, f"one by which at least 2 of a head's {head_dim} channels rotate")
         back = self.choice("span", ("front", "back")) == "back"
         return {"rotary_dim": rotary_dim, "rotary_start": head_dim - (rotary_dim or head_dim) if back else None}
 

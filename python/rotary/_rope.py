@@ -27,8 +27,9 @@ _LISTS = ("short_factors", "long_factors", "pair_factors", "inverse_frequencies"
 class Rope:
     """A rotation: which pairs of channels are rotated, by which frequencies (rotary_rope_config in rope.h).
 
-    What is not given has the library's default: all channels in half-split pairs, base 10000, no scaling. Immutable,
-    hashable and picklable; any number of threads may use one. Raises InvalidArgumentError for what cannot be.
+    What is not given has the library's default: all channels in half-split pairs, base 10000, no scaling. With a
+    rotary_dim of 0 nothing rotates, which only Python has: in the library 0 is the default. Immutable, hashable and
+    picklable; any number of threads may use one. Raises InvalidArgumentError for what cannot be.
     """
     head_dim: int
     rotary_dim: int | None = None
@@ -71,11 +72,13 @@ class Rope:
             values = getattr(self, name)
             if values is not None:
                 object.__setattr__(self, name, tuple(values))
+        if self.rotary_fraction is not None and self.scaling != "proportional":
+            raise ValueError(f"rotary_fraction is {self.rotary_fraction} with scaling {self.scaling}, wanted scaling "
+                             "proportional, or the channels that rotate as rotary_dim")
         config = self._config()
-        handle = ctypes.c_void_p()
-        _abi.call("rotary_rope_create", ctypes.byref(handle), ctypes.byref(config))
-        object.__setattr__(self, "_handle", handle)
-        weakref.finalize(self, _abi.library.rotary_rope_destroy, handle)
+        if self.rotary_dim == 0:
+            self._check_empty()
+        object.__setattr__(self, "_handle", None if self.rotary_dim == 0 else self._create(config))
         given = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)
                  if getattr(self, field.name) != field.default}
         # The configuration as text: what a custom operator of PyTorch gets, and pickle.
@@ -103,6 +106,26 @@ class Rope:
                 setattr(config, name, value)
         return config
 
+    def _create(self, config: _abi.RopeConfig) -> ctypes.c_void_p:
+        handle = ctypes.c_void_p()
+        _abi.call("rotary_rope_create", ctypes.byref(handle), ctypes.byref(config))
+        weakref.finalize(self, _abi.library.rotary_rope_destroy, handle)
+        return handle
+
+    def _check_empty(self) -> None:
+        """Checks a rotation of no channels, for which the library has no plan. What would change angles, magnitudes or
+        the softmax has nothing to change."""
+        if self.head_dim < 1:
+            raise _abi.InvalidArgumentError(f"head_dim is {self.head_dim}; wanted at least 1")
+        if not 0 <= (self.rotary_start or 0) <= self.head_dim:
+            raise _abi.InvalidArgumentError(f"rotary_start is {self.rotary_start}; wanted 0 ... {self.head_dim}")
+        if self.base is not None and not 0 < self.base < float("inf"):
+            raise _abi.InvalidArgumentError(f"base is {self.base}; wanted a finite number above 0")
+        for name in ("scaling", "axes", "attention_factor", "xpos_scale"):
+            if getattr(self, name) not in (None, 0, "none", "one"):
+                raise _abi.InvalidArgumentError(f"{name} is {getattr(self, name)} with a rotary_dim of 0, by which "
+                                                "nothing rotates: leave it out")
+
     def _list(self, name: str, values: tuple[float, ...]) -> typing.Any:
         """A list with one number for each pair; the library cannot see how long it is."""
         pairs = (self.head_dim if self.rotary_dim is None else self.rotary_dim) // 2
@@ -120,7 +143,7 @@ class Rope:
         return Rope.from_key, (self.key,)
 
     if typing.TYPE_CHECKING:
-        _handle: ctypes.c_void_p = dataclasses.field(init=False)
+        _handle: ctypes.c_void_p | None = dataclasses.field(init=False)  # None: nothing rotates
         key: str = dataclasses.field(init=False)
 
     @staticmethod
@@ -143,6 +166,8 @@ class Rope:
     @property
     def frequencies(self) -> Array:
         """The inverse frequencies after scaling, [pairs], in radians per position, in double precision."""
+        if self._handle is None:
+            return numpy.zeros(0)
         pairs = _abi.library.rotary_rope_pairs(self._handle)
         pointer = _abi.library.rotary_rope_inverse_frequencies(self._handle)
         return numpy.ctypeslib.as_array(pointer, (pairs,)).copy()
@@ -150,17 +175,17 @@ class Rope:
     @property
     def magnitude(self) -> float:
         """What cosines and sines of queries and keys are multiplied by: the attention factor in force."""
-        return float(_abi.library.rotary_rope_attention_factor(self._handle))
+        return float(_abi.library.rotary_rope_attention_factor(self._handle)) if self._handle else 1.0
 
     @property
     def softmax_factor(self) -> float:
         """What the model also multiplies its softmax scale by (DeepSeek's YaRN); attention does not apply it."""
-        return float(_abi.library.rotary_rope_softmax_factor(self._handle))
+        return float(_abi.library.rotary_rope_softmax_factor(self._handle)) if self._handle else 1.0
 
     @property
     def position_axes(self) -> int:
         """How many numbers a position has."""
-        return int(_abi.library.rotary_rope_axes(self._handle))
+        return int(_abi.library.rotary_rope_axes(self._handle)) if self._handle else 1
 
     # ---- rotation ----
 
@@ -212,6 +237,9 @@ class Rope:
             places.starts, places.sequences = kept[-1].ctypes.data, len(starts) - 1
         call = _abi.RopeApplyCall(batch=batch, time=time, positions=places,
                                   direction=_abi.code(_abi.DIRECTIONS, "direction", direction))
+        if self._handle is None:
+            _arrays.copy(source, target)
+            return
         setattr(call, role, _abi.RopeTensor(heads=heads, input=source.rope_view(), output=target.rope_view()))
         _abi.call("rotary_rope_apply", self._handle, ctypes.byref(call))
 

@@ -120,6 +120,7 @@ class _Settings(typing.NamedTuple):
     threads: int
     first_query: OptionalInt
     first_key: int
+    additive_mask: bool
 
 
 def _made(query: Tensor, key: Tensor, settings: _Settings) -> typing.Any:
@@ -133,8 +134,9 @@ def _made(query: Tensor, key: Tensor, settings: _Settings) -> typing.Any:
 
 def _layout(settings: _Settings, *tensors: OptionalTensor) -> Layout:
     bias, query_starts, key_starts, key_lengths, query_positions, key_positions = map(_array, tensors)
+    bias, additive_mask = (None, bias) if settings.additive_mask else (bias, None)
     return Layout(settings.first_query, settings.first_key, bias, query_starts, key_starts, key_lengths,
-                  query_positions, key_positions)
+                  query_positions, key_positions, additive_mask)
 
 
 @torch.library.custom_op("rotary::attention", mutates_args=(), device_types="cpu")
@@ -142,8 +144,9 @@ def _attention(query: Tensor, key: Tensor, value: Tensor, bias: OptionalTensor, 
                key_starts: OptionalTensor, key_lengths: OptionalTensor, query_positions: OptionalTensor,
                key_positions: OptionalTensor, rope: str, value_rope: str, causal: bool, window: int,
                scale: OptionalFloat, softcap: float, threads: int, first_query: OptionalInt,
-               first_key: int) -> tuple[Tensor, Tensor]:
-    settings = _Settings(rope, value_rope, causal, window, scale, softcap, threads, first_query, first_key)
+               first_key: int, additive_mask: bool = False) -> tuple[Tensor, Tensor]:
+    settings = _Settings(rope, value_rope, causal, window, scale, softcap, threads, first_query, first_key,
+                         additive_mask)
     inputs = [_readable(x) for x in (query, key, value)]
     output = torch.empty(query.shape, dtype=query.dtype)
     log_sum_exp = torch.empty(_rows(query), dtype=torch.float32)
@@ -170,8 +173,9 @@ def _attention_backward(gradient: Tensor, output: Tensor, log_sum_exp: Tensor, q
                         key_starts: OptionalTensor, key_lengths: OptionalTensor, query_positions: OptionalTensor,
                         key_positions: OptionalTensor, rope: str, value_rope: str, causal: bool, window: int,
                         scale: OptionalFloat, softcap: float, threads: int, first_query: OptionalInt,
-                        first_key: int) -> tuple[Tensor, Tensor, Tensor]:
-    settings = _Settings(rope, value_rope, causal, window, scale, softcap, threads, first_query, first_key)
+                        first_key: int, additive_mask: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+    settings = _Settings(rope, value_rope, causal, window, scale, softcap, threads, first_query, first_key,
+                         additive_mask)
     inputs = [_readable(x) for x in (query, key, value)]
     gradient, log_sum_exp = _readable(gradient), log_sum_exp.contiguous()
     if log_sum_exp.shape != _rows(query) or log_sum_exp.dtype != torch.float32:
@@ -216,12 +220,14 @@ def attention(query: Tensor, key: Tensor, value: Tensor, *, rope: typing.Optiona
     Differentiable once in query, key and value. The members of `layout` may be tensors; a bias gets no gradient, and
     one that wants it is refused.
     """
-    bias = _tensor(layout.bias)
+    if layout.bias is not None and layout.additive_mask is not None:
+        raise ValueError("bias and additive_mask are both given, wanted one of them")
+    bias = _tensor(layout.bias if layout.bias is not None else layout.additive_mask)
     if bias is not None and bias.requires_grad:
         raise ValueError("bias requires a gradient, which attention does not compute: detach it")
     output, _ = _attention(
         query, key, value, bias, _tensor(layout.query_starts), _tensor(layout.key_starts), _tensor(layout.key_lengths),
         _tensor(layout.query_positions), _tensor(layout.key_positions), rope.key if rope is not None else "",
         value_rope.key if value_rope is not None else "", causal, window, scale, softcap, threads, layout.first_query,
-        layout.first_key)
+        layout.first_key, layout.additive_mask is not None)
     return typing.cast(Tensor, output)

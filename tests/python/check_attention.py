@@ -106,6 +106,47 @@ class Numbers(Case):
         mask[..., 0] = True
         self.agrees(tensors(), {"rope": ROPE}, rotary.Layout(bias=mask), bias=numpy.where(mask, 0, -numpy.inf))
 
+    def test_permuted_biases(self):
+        """Axes in any order and direction, and one number for all keys."""
+        mask = numbers(7, 7, 4, 2, 7) > 0  # [keys, heads, batch, queries]
+        mask[0] = True
+        for given in (numbers(6, 7, 4, 2, 7), mask):
+            for bias in (given.transpose(2, 1, 3, 0), given.transpose(2, 1, 3, 0)[:, ::-1, ::-1],
+                         given.transpose(2, 1, 0, 3)[..., ::-1, :1], given[0, :, :1].transpose(0, 2, 1),
+                         given[:, 0, 0].T, given[:, 0, 0, ::-1].T[::2][[0, 1, 2, 3, 0, 1, 2]], given[::-1, 0, 0, 0]):
+                if bias.dtype == bool and not (bias | numpy.zeros(7, bool)).any(-1).all():
+                    continue  # a query that sees no key has no log-sum-exp
+                wanted = numpy.where(bias, 0, -numpy.inf) if bias.dtype == bool else bias.astype("float64")
+                self.agrees(tensors(), {"rope": ROPE}, rotary.Layout(bias=bias), bias=wanted)
+
+    def test_masks_of_numbers(self):
+        """Zeros and ones are a mask to one and a bias to another: it is asked for by name."""
+        query, key, value = tensors()
+        visible = numpy.tri(7, dtype="float32")
+        for mask in (visible, visible.T, numpy.broadcast_to(visible, (2, 4, 7, 7)), visible[:, 2:3], visible[3]):
+            self.refuses(ValueError, "wanted a mask of bools (bias=mask != 0), or additive_mask=bias", rotary.attention,
+                         query, key, value, layout=rotary.Layout(bias=mask))
+            self.agrees(tensors(), {"rope": ROPE}, rotary.Layout(additive_mask=mask), bias=mask.astype("float64"))
+        self.agrees(tensors(), {"rope": ROPE}, rotary.Layout(bias=visible != 0),
+                    bias=numpy.where(visible, 0, -numpy.inf))
+        # These are no masks: each has one meaning, or both have the same result.
+        for bias in (visible * 2, visible - 1, numpy.zeros((7, 7), "float32"), numpy.ones((7, 7), "float32")):
+            self.agrees(tensors(), {"rope": ROPE}, rotary.Layout(bias=bias), bias=bias.astype("float64"))
+        self.refuses(ValueError, "both given", rotary.attention, query, key, value,
+                     layout=rotary.Layout(bias=visible * 2, additive_mask=visible))
+        self.refuses(TypeError, "additive_mask is bool, wanted an array of float32", rotary.attention, query, key,
+                     value, layout=rotary.Layout(additive_mask=visible != 0))
+
+    def test_a_rotation_of_no_channels(self):
+        """It is none, in either place."""
+        inputs, none = tensors(), rotary.Rope(8, rotary_dim=0)
+        for given, wanted in (({"rope": none}, {}), ({"rope": none, "value_rope": none}, {}),
+                              ({"rope": ROPE, "value_rope": none}, {"rope": ROPE}),
+                              ({"rope": none, "value_rope": ROPE}, {"value_rope": ROPE})):
+            self.assertTrue(numpy.array_equal(rotary.attention(*inputs, **given), rotary.attention(*inputs, **wanted)))
+        self.refuses(rotary.InvalidArgumentError, "head_dim", rotary.attention, *inputs,
+                     rope=rotary.Rope(16, rotary_dim=0))
+
     def test_packed_sequences(self):
         inputs, starts = tensors(batch=1, queries=9, keys=9), [0, 2, 2, 9]
         settings = {"rope": ROPE, "value_rope": ROPE, "causal": True}
@@ -161,7 +202,8 @@ class Memory(Case):
         self.refuses(rotary.InvalidArgumentError, "heads", run, query, key[:, :, [0, 1, 1]], value[:, :, [0, 1, 1]])
         self.refuses(rotary.InvalidArgumentError, "head_dim", run, query, key, value, rope=rotary.Rope(16))
         self.refuses(rotary.InvalidArgumentError, "window", run, query, key, value, window=-1, causal=True)
-        bad = [({"bias": numbers(1, 7, 6)}, "broadcasts to"), ({"bias": numbers(1, 7, 14)[:, ::2]}, "contiguous"),
+        self.refuses(ValueError, "scale is 0", run, query, key, value, scale=0.0)
+        bad = [({"bias": numbers(1, 7, 6)}, "broadcasts to"),
                ({"key_starts": [0, 7]}, "wanted both"), ({"query_starts": [0, 7]}, "batch is 2"),
                ({"key_lengths": [7]}, "wanted whole numbers [2]"), ({"key_lengths": [7, 8]}, "key_lengths"),
                ({"query_positions": [[0] * 7]}, "wanted whole numbers [2, 7]")]

@@ -33,6 +33,54 @@ class Numbers(Case):
                 self.close(rope.inverse(rope.apply(x)), x, BOUND)
                 self.assertGreater(largest(rope.apply(x), x), 0.1)
 
+    def test_no_channel(self):
+        """A rotary_dim of 0 rotates nothing, to the bit; none is the whole head."""
+        x = numbers(1, 2, 5, 3, 8)
+        x[0, 1, 0, :4] = numpy.inf, -numpy.inf, numpy.nan, -0.0
+        same = {"err_msg": "a rotation of no channels changes something", "strict": True}
+        for rope in (rotary.Rope(8, rotary_dim=0), rotary.Rope(8, rotary_dim=0, base=500.0, pairing="interleaved"),
+                     rotary.Rope.from_key(rotary.Rope(8, rotary_dim=0).key),
+                     rotary.Rope.from_config({"head_dim": 8}, rotary_dim=0)):
+            self.assertEqual((rope.rotary_dim, rope.frequencies.shape, rope.position_axes), (0, (0,), 1))
+            self.assertEqual((rope.magnitude, rope.softmax_factor), (1.0, 1.0))
+            for kind in ("float32", "float16"):
+                for view in (x, x[0], x[:, ::-1], x.transpose(0, 2, 1, 3)):
+                    view = view.astype(kind, copy=False)
+                    for got in (rope.apply(view, offset=3), rope.inverse(view, role="key"),
+                                rope.apply(view, positions=numpy.linspace(0, 9, view.shape[-3], dtype="float32"))):
+                        numpy.testing.assert_array_equal(numpy.signbit(got), numpy.signbit(view), **same)
+                        numpy.testing.assert_array_equal(got, view, **same)
+            half = numpy.empty(x.shape, "float16")
+            numpy.testing.assert_array_equal(rope.apply(x, out=half), x.astype("float16"))
+            fused = numpy.zeros((2, 5, 2, 3, 8), "float32")
+            numpy.testing.assert_array_equal(rope.apply(x, out=fused[:, :, 1]), x)
+            numpy.testing.assert_array_equal(fused[:, :, 0], 0)
+            self.assertIs(rope.apply(x, out=x), x)
+            self.refuses(ValueError, "wanted head_dim, 8", rope.apply, x[..., :7])
+            self.refuses(ValueError, "wanted [5] or [2, 5]", rope.apply, x, positions=[1, 2, 3])
+            self.assertNotEqual(rope, rotary.Rope(8))
+            self.assertEqual(pickle.loads(pickle.dumps(rope)), rope)
+        if has("ml_dtypes"):
+            import ml_dtypes
+            brain = x.astype(ml_dtypes.bfloat16)
+            numpy.testing.assert_array_equal(rope.apply(brain), brain)
+            numpy.testing.assert_array_equal(rope.apply(brain, out=numpy.empty(x.shape, "f4")), brain.astype("f4"))
+        self.assertEqual(rotary.Rope(7, rotary_dim=0).head_dim, 7)
+        whole = rotary.Rope(8, rotary_dim=None)
+        self.assertEqual((whole, len(whole.frequencies)), (rotary.Rope(8), 4))
+        # What would have an effect has none.
+        for settings in ({"scaling": "linear", "factor": 2.0}, {"attention_factor": 2.0}, {"xpos_scale": 512.0},
+                         {"axes": "sections", "sections": (0,)}):
+            self.refuses(rotary.InvalidArgumentError, "leave it out", rotary.Rope, 8, rotary_dim=0, **settings)
+        self.refuses(ValueError, "wanted 0, one for each pair", rotary.Rope, 8, rotary_dim=0, pair_factors=[1.0])
+        self.refuses(ValueError, "head_dim", rotary.Rope, 0, rotary_dim=0)
+        self.refuses(ValueError, "base", rotary.Rope, 8, rotary_dim=0, base=-1.0)
+        # A share is a rotary_dim, unless the scaling has one.
+        for fraction in (0.0, 0.25):
+            self.refuses(ValueError, "or the channels that rotate as rotary_dim", rotary.Rope, 8,
+                         rotary_fraction=fraction)
+        self.refuses(ValueError, "rotary_fraction is 0", rotary.Rope, 8, scaling="proportional", rotary_fraction=0.0)
+
     def test_types(self):
         rope, x = rotary.Rope(16), numbers(2, 5, 2, 16)
         half = x.astype("float16")

@@ -142,6 +142,35 @@ class Attention(Case):
             for x, by_numpy in zip(inputs, wanted):
                 self.assertTrue(torch.equal(x.grad, torch.tensor(by_numpy)), members)
 
+    def test_masks_of_numbers(self):
+        """As on arrays: zeros and ones are added only where that is said, in the backward pass too."""
+        visible = torch.ones(5, 5).tril()
+        run = rotary.torch.attention
+        self.refuses(ValueError, "wanted a mask of bools", run, *tensors(), layout=rotary.Layout(bias=visible))
+        self.refuses(ValueError, "both given", run, *tensors(),
+                     layout=rotary.Layout(bias=visible, additive_mask=visible))
+        for layout, mask in ((rotary.Layout(additive_mask=visible.t()), visible.t()),
+                             (rotary.Layout(bias=visible != 0), visible != 0)):
+            ours, theirs = tensors(), tensors()
+            got, wanted = run(*ours, rope=ROPE, layout=layout), plain(*theirs, rope=ROPE, bias=mask)
+            self.close(got.detach(), wanted.detach(), 2e-6)
+            got.sum().backward()
+            wanted.sum().backward()
+            for a, b in zip(ours, theirs):
+                self.close(a.grad, b.grad, 5e-6)
+
+    def test_a_rotation_of_no_channels(self):
+        none = rotary.Rope(8, rotary_dim=0)
+        inputs = tensors()
+        self.assertTrue(torch.equal(rotary.torch.attention(*inputs, rope=none, value_rope=none),
+                                    rotary.torch.attention(*inputs)))
+        for kind in (torch.float32, torch.bfloat16):
+            x = inputs[0].detach().to(kind).requires_grad_()
+            for function in (rotary.torch.apply, rotary.torch.inverse):
+                got = function(x, none, offset=3)
+                self.assertTrue(torch.equal(got, x))
+                self.assertTrue(torch.equal(torch.autograd.grad(got.sum(), x)[0], torch.ones_like(x)))
+
     def test_strides(self):
         inputs = tensors()
         wanted = rotary.torch.attention(*inputs, rope=ROPE).detach()
