@@ -25,7 +25,8 @@ extern "C" {
  *
  *     rotary_rope_apply_call call = {.struct_size = sizeof call, .batch = 1, .time = 3};
  *
- * A function returns ROTARY_INVALID_ARGUMENT if struct_size was not set or is larger than the library's. */
+ * A function returns ROTARY_INVALID_ARGUMENT if struct_size was not set, is larger than the library's, or is
+ * no size that a struct has, and for sizes and strides whose products overflow an int64_t. */
 typedef struct rotary_rope rotary_rope;
 
 typedef enum rotary_pairing {

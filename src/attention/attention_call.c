@@ -8,7 +8,6 @@
 #include "base/strides.h"
 
 #define MAX_EXTENT ((int64_t)1 << 31)
-#define MAX_TOKENS ((int64_t)1 << 40) /* tokens: no size computed from them overflows */
 
 rotary_status rotary_attention_check_shape(rotary_attention_shape shape, rotary_error *error)
 {
@@ -28,9 +27,9 @@ rotary_status rotary_attention_check_shape(rotary_attention_shape shape, rotary_
                                checks[i].name, (long long)checks[i].value, (long long)checks[i].lowest,
                                (long long)checks[i].highest);
     int64_t time = shape.queries > shape.keys ? shape.queries : shape.keys;
-    if (shape.batch * time > MAX_TOKENS)
+    if (shape.batch * time > ROTARY_MAX_TOKENS)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "batch has %lld tokens; wanted at most %lld",
-                           (long long)(shape.batch * time), (long long)MAX_TOKENS);
+                           (long long)(shape.batch * time), (long long)ROTARY_MAX_TOKENS);
     return ROTARY_OK;
 }
 
@@ -58,11 +57,15 @@ static rotary_status check_operand(const rotary_attention *attention, const stru
         if (axes[i].extent > 1 && axes[i].stride < min)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s has a %s of %lld; wanted at least %lld",
                                operand->name, axes[i].name, (long long)axes[i].stride, (long long)min);
-    const int64_t extents[] = {operand->batch, operand->time, operand->heads};
-    const int64_t strides[] = {view->batch_stride, view->time_stride, view->head_stride};
-    return operand->written
-               ? rotary_check_strides(operand->name, "", attention->head_dim, extents, strides, error)
-               : ROTARY_OK;
+    const struct rotary_vectors vectors = {
+        .tensor = operand->name,
+        .member = "",
+        .length = attention->head_dim,
+        .element_bytes = rotary_dtype_size(attention->dtype),
+        .extents = {operand->batch, operand->time, operand->heads},
+        .strides = {view->batch_stride, view->time_stride, view->head_stride}};
+    rotary_status status = rotary_check_offsets(&vectors, error);
+    return status || !operand->written ? status : rotary_check_strides(&vectors, error);
 }
 
 rotary_status rotary_attention_check_operands(const rotary_attention *attention,
@@ -94,7 +97,14 @@ rotary_status rotary_attention_check_bias(const rotary_attention *attention,
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                "bias has a %s of %lld; wanted 0 (shared) or more", axes[i].name,
                                (long long)axes[i].stride);
-    return ROTARY_OK;
+    const struct rotary_vectors rows = {
+        .tensor = "bias",
+        .member = "",
+        .length = shape.keys,
+        .element_bytes = sizeof *bias->data,
+        .extents = {shape.batch, attention->heads, shape.queries},
+        .strides = {bias->batch_stride, bias->head_stride, bias->query_stride}};
+    return bias->data ? rotary_check_offsets(&rows, error) : ROTARY_OK;
 }
 
 rotary_status rotary_attention_check_key_lengths(const int64_t *key_lengths, rotary_attention_shape shape,

@@ -24,8 +24,9 @@ enum { MAX_HEADS = 1 << 16 };
 
 void rotary_attention_config_default_sized(rotary_attention_config *config, size_t struct_size)
 {
+    const rotary_attention_config defaults = {.struct_size = struct_size};
     memset(config, 0, struct_size);
-    config->struct_size = struct_size;
+    memcpy(config, &defaults, struct_size < sizeof defaults ? struct_size : sizeof defaults);
 }
 
 static rotary_status check_heads(const rotary_attention_config *config, rotary_error *error)

@@ -43,7 +43,13 @@ rotary_status rotary_attention_check_distance_bias(const rotary_attention *atten
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "distance_bias has a head_stride of %lld; wanted 0 (shared), or %lld or more",
                            (long long)bias->head_stride, (long long)bias->distances);
-    return ROTARY_OK;
+    const struct rotary_vectors rows = {.tensor = "distance_bias",
+                                        .member = "",
+                                        .length = bias->distances,
+                                        .element_bytes = sizeof *bias->data,
+                                        .extents = {1, 1, attention->heads},
+                                        .strides = {0, 0, bias->head_stride}};
+    return rotary_check_offsets(&rows, error);
 }
 
 /* Whether no entry is below the one before, where `direction` is 1, or above it, where it is -1. A NaN is
@@ -62,10 +68,11 @@ static rotary_status check_piecewise_sizes(const rotary_attention_piecewise_bias
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "piecewise_bias has %lld segments; wanted 1 ... %d", (long long)bias->segments,
                            ROTARY_ATTENTION_MAX_SEGMENTS);
-    if (bias->positions < 1)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "piecewise_bias has query_scales of %lld positions; wanted at least 1",
-                           (long long)bias->positions);
+    if (bias->positions < 1 || bias->positions > MAX_DISTANCES)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "piecewise_bias has query_scales of %lld positions; wanted at least 1, at most %lld",
+            (long long)bias->positions, (long long)MAX_DISTANCES);
     const char *missing = !bias->slopes                        ? "slopes"
                           : bias->segments > 1 && !bias->knots ? "knots"
                           : !bias->distance_inputs             ? "distance_inputs"
@@ -133,9 +140,14 @@ static rotary_status check_vectors(const rotary_attention *attention, const char
                                (long long)(i == 0 ? vectors->head_stride : vectors->distance_stride),
                                i == 0 ? "0 (shared), or " : "", (long long)attention->head_dim,
                                i == 0 ? "" : ", or as much backwards");
-    const int64_t extents[] = {1, axes[1].extent, axes[0].extent};
-    const int64_t strides[] = {0, axes[1].stride, axes[0].stride};
-    return rotary_check_strides(name, "", attention->head_dim, extents, strides, error);
+    const struct rotary_vectors checked = {.tensor = name,
+                                           .member = "",
+                                           .length = attention->head_dim,
+                                           .element_bytes = sizeof *vectors->data,
+                                           .extents = {1, axes[1].extent, axes[0].extent},
+                                           .strides = {0, axes[1].stride, axes[0].stride}};
+    status = rotary_check_offsets(&checked, error);
+    return status ? status : rotary_check_strides(&checked, error);
 }
 
 rotary_status rotary_attention_check_vectors(const rotary_attention *attention,

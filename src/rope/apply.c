@@ -5,6 +5,7 @@
 #include "base/element.h"
 #include "base/fail.h"
 #include "base/sized.h"
+#include "base/strides.h"
 #include "kernel/rope/rope_kernels.h"
 #include "rope/positions.h"
 #include "rope/rotate.h"
@@ -61,9 +62,29 @@ static void table_row(const void *context, enum rotary_rope_role role, int64_t b
     }
 }
 
-static rotary_status check_tables(const rotary_rope *rope, const rotary_rope_tables *tables,
+/* Whether the offsets of the rows of tables can be computed. */
+static rotary_status check_rows(const rotary_rope *rope, const rotary_rope_apply_call *call,
+                                rotary_error *error)
+{
+    const rotary_rope_tables *tables = &call->tables;
+    const int64_t row_stride = tables->row_stride ? tables->row_stride : rope->pairs;
+    struct rotary_vectors rows = {.tensor = "tables",
+                                  .member = "",
+                                  .length = rope->pairs,
+                                  .element_bytes = rotary_dtype_size(tables->dtype),
+                                  .extents = {call->batch, call->time, 1},
+                                  .strides = {tables->batch_stride, row_stride, 0}};
+    if (!tables->per_token) {
+        rows.extents[0] = 1;
+        rows.extents[1] = tables->rows;
+    }
+    return rotary_check_offsets(&rows, error);
+}
+
+static rotary_status check_tables(const rotary_rope *rope, const rotary_rope_apply_call *call,
                                   rotary_error *error)
 {
+    const rotary_rope_tables *tables = &call->tables;
     if (!tables->cosine && !tables->sine)
         return ROTARY_OK;
     if (!tables->cosine || !tables->sine)
@@ -82,7 +103,7 @@ static rotary_status check_tables(const rotary_rope *rope, const rotary_rope_tab
     if (!tables->per_token && tables->rows < 1)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "tables.rows is %lld; wanted at least 1",
                            (long long)tables->rows);
-    return ROTARY_OK;
+    return check_rows(rope, call, error);
 }
 
 static rotary_status check(struct rotary_rope_rotation *rotation, const rotary_rope_apply_call *call,
@@ -94,7 +115,7 @@ static rotary_status check(struct rotary_rope_rotation *rotation, const rotary_r
                            "direction is %d; wanted forward, inverse or transpose", (int)call->direction);
     rotary_status status = rotary_rope_check_tensors(rotation, error);
     if (!status)
-        status = check_tables(rope, &call->tables, error);
+        status = check_tables(rope, call, error);
     if (status || (call->tables.cosine && call->tables.per_token))
         return status;
     int64_t rows = call->tables.cosine ? call->tables.rows : -1;

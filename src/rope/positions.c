@@ -2,6 +2,7 @@
 #include "rope/positions.h"
 
 #include "base/fail.h"
+#include "base/strides.h"
 
 #include <math.h>
 
@@ -71,12 +72,26 @@ void rotary_rope_position(const rotary_rope_positions *positions, int64_t batch,
         position[axis] = offset + (positions->array ? entry(positions, at + axis * step) : (double)index);
 }
 
+/* Whether the offsets of the entries of an array can be computed. */
+static rotary_status check_entries(const rotary_rope_positions *positions, int64_t batch, int64_t time,
+                                   int axes, rotary_error *error)
+{
+    const struct rotary_vectors entries = {
+        .tensor = "positions",
+        .member = ".array",
+        .length = time,
+        .element_bytes = sizeof(int64_t), /* the largest type */
+        .extents = {axes, batch, 1},
+        .strides = {positions->array_axis_stride, positions->array_batch_stride, 0}};
+    return rotary_check_offsets(&entries, error);
+}
+
 /* Refuses NaN and infinity, and, if rows >= 0, positions that are not a row of a table of `rows` rows. */
 static rotary_status check_every_position(const rotary_rope_positions *positions, int64_t batch, int64_t time,
                                           int axes, int64_t rows, rotary_error *error)
 {
     double position[ROTARY_MAX_AXES];
-    for (int64_t sequence = 0; sequence < batch; sequence++)
+    for (int64_t sequence = 0; sequence < batch && time > 0; sequence++)
         for (int64_t token = 0; token < time; token++) {
             rotary_rope_position(positions, sequence, token, axes, position);
             for (int axis = 0; axis < axes; axis++) {
@@ -109,6 +124,11 @@ rotary_status rotary_rope_check_positions(const rotary_rope_positions *positions
     if (positions->array && (unsigned)positions->array_type > ROTARY_POSITION_F32)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "positions.array_type is %d; wanted i64, i32 or f32", (int)positions->array_type);
+    if (positions->array) {
+        rotary_status status = check_entries(positions, batch, time, axes, error);
+        if (status)
+            return status;
+    }
     bool fractional = positions->array && positions->array_type == ROTARY_POSITION_F32;
     if (fractional || rows >= 0)
         return check_every_position(positions, batch, time, axes, rows, error);

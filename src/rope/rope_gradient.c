@@ -12,6 +12,7 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "base/sized.h"
+#include "base/strides.h"
 #include "base/threads.h"
 #include "kernel/rope/rope_kernels.h"
 #include "rope/positions.h"
@@ -118,14 +119,27 @@ static void position_gradient_of_tokens(void *argument, int64_t index, int worke
     }
 }
 
+/* Whether the offsets of the elements of a tensor can be computed. */
+static rotary_status check_view(const struct gradient *gradient, const char *name, const char *member,
+                                int64_t heads, const rotary_rope_const_view *view, rotary_error *error)
+{
+    const struct rotary_vectors vectors = {
+        .tensor = name,
+        .member = member,
+        .length = gradient->rope->span.head_dim,
+        .element_bytes = rotary_dtype_size(view->dtype),
+        .extents = {gradient->call->batch, gradient->call->time, heads},
+        .strides = {view->batch_stride, view->time_stride, view->head_stride}};
+    return rotary_check_offsets(&vectors, error);
+}
+
 static rotary_status check(const struct gradient *gradient, rotary_error *error)
 {
     static const char *const names[ROTARY_ROLES] = {"query", "key", "value"};
     const rotary_rope_gradient_call *call = gradient->call;
-    if (call->batch < 0 || call->time < 0)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "batch is %lld and time is %lld; wanted neither below 0", (long long)call->batch,
-                           (long long)call->time);
+    rotary_status status = rotary_check_tokens(call->batch, call->time, error);
+    if (status)
+        return status;
     for (int role = 0; role < ROTARY_ROLES; role++) {
         const rotary_rope_gradient_tensor *tensor = gradient->tensors[role];
         if (!tensor->input.data)
@@ -141,6 +155,12 @@ static rotary_status check(const struct gradient *gradient, rotary_error *error)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                "%s has types %d and %d; wanted f32, f16 or bf16", names[role],
                                (int)tensor->input.dtype, (int)tensor->output_gradient.dtype);
+        status = check_view(gradient, names[role], ".input", tensor->heads, &tensor->input, error);
+        if (!status)
+            status = check_view(gradient, names[role], ".output_gradient", tensor->heads,
+                                &tensor->output_gradient, error);
+        if (status)
+            return status;
     }
     return rotary_rope_check_positions(&call->positions, call->batch, call->time, gradient->rope->axes, -1,
                                        error);

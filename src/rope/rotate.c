@@ -24,14 +24,32 @@ static rotary_status check_view(const char *name, const char *side, const void *
     return ROTARY_OK;
 }
 
+/* Heads whose channels can be counted. */
+#define MAX_HEADS ((int64_t)1 << 31)
+
 /* Vectors of an output that overlap would be rotated twice, or written by two threads. */
 static rotary_status check_strides(const struct rotary_rope_rotation *rotation, const char *name,
                                    const rotary_rope_tensor *tensor, rotary_error *error)
 {
+    const rotary_rope_const_view *input = &tensor->input;
     const rotary_rope_view *output = &tensor->output;
-    const int64_t extents[] = {rotation->batch, rotation->time, tensor->heads};
-    const int64_t strides[] = {output->batch_stride, output->time_stride, output->head_stride};
-    return rotary_check_strides(name, ".output", rotation->rope->span.head_dim, extents, strides, error);
+    const struct rotary_vectors read = {
+        .tensor = name,
+        .member = ".input",
+        .length = rotation->rope->span.head_dim,
+        .element_bytes = rotary_dtype_size(input->dtype),
+        .extents = {rotation->batch, rotation->time, tensor->heads},
+        .strides = {input->batch_stride, input->time_stride, input->head_stride}};
+    struct rotary_vectors written = read;
+    written.member = ".output";
+    written.element_bytes = rotary_dtype_size(output->dtype);
+    written.strides[0] = output->batch_stride;
+    written.strides[1] = output->time_stride;
+    written.strides[2] = output->head_stride;
+    rotary_status status = rotary_check_offsets(&read, error);
+    if (!status)
+        status = rotary_check_offsets(&written, error);
+    return status ? status : rotary_check_strides(&written, error);
 }
 
 static bool in_place(const rotary_rope_tensor *tensor)
@@ -61,9 +79,9 @@ static rotary_status check_tensor(const struct rotary_rope_rotation *rotation, c
     rotary_status status = check_view(name, "input", tensor->input.data, tensor->input.dtype, error);
     if (!status)
         status = check_view(name, "output", output->data, output->dtype, error);
-    if (!status && tensor->heads < 1)
-        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s.heads is %lld; wanted at least 1", name,
-                             (long long)tensor->heads);
+    if (!status && (tensor->heads < 1 || tensor->heads > MAX_HEADS))
+        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s.heads is %lld; wanted 1 ... %lld", name,
+                             (long long)tensor->heads, (long long)MAX_HEADS);
     if (!status && rotation->batch > 0 && rotation->time > 0)
         status = check_strides(rotation, name, tensor, error);
     if (!status && in_place(tensor) && !same_layout(&tensor->input, output))
@@ -78,11 +96,7 @@ static rotary_status check_tensor(const struct rotary_rope_rotation *rotation, c
 rotary_status rotary_rope_check_tensors(struct rotary_rope_rotation *rotation, rotary_error *error)
 {
     static const char *const names[ROTARY_ROLES] = {"query", "key", "value"};
-    if (rotation->batch < 0 || rotation->time < 0)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "batch is %lld and time is %lld; wanted neither below 0",
-                           (long long)rotation->batch, (long long)rotation->time);
-    rotary_status status = ROTARY_OK;
+    rotary_status status = rotary_check_tokens(rotation->batch, rotation->time, error);
     for (int role = 0; role < ROTARY_ROLES && !status; role++)
         if (rotation->tensors[role].input.data)
             status = check_tensor(rotation, names[role], &rotation->tensors[role], error);

@@ -62,7 +62,7 @@ static void test_attention(void)
     rotary_error error = {0};
     rotary_attention *attention;
     union attention_memory memory;
-    const size_t sizes[] = {offsetof(rotary_attention_config, scale), offsetof(rotary_attention_config, rope),
+    const size_t sizes[] = {offsetof(rotary_attention_config, dtype), offsetof(rotary_attention_config, rope),
                             sizeof(rotary_attention_config)};
     for (int i = 0; i < 3; i++) {
         check_about("an attention configuration of %zu bytes", sizes[i]);
@@ -92,6 +92,9 @@ struct calls {
     rotary_attention_forward_call forward;
     rotary_attention_backward_call backward;
     rotary_attention_decode_call decode;
+    rotary_attention_append_call append;
+    rotary_attention_reorder_call reorder;
+    rotary_attention_shift_call cache_shift;
 };
 
 static void refused(rotary_status status, const rotary_error *error, const char *name, size_t size)
@@ -104,7 +107,7 @@ static void refused(rotary_status status, const rotary_error *error, const char 
         printf("    the message is \"%s\"\n", error->message);
 }
 
-/* `growth` is added to the correct struct_size; SIZE_MAX: struct_size is 0. */
+/* `growth` is added to the correct struct_size, modulo SIZE_MAX + 1; SIZE_MAX: struct_size is 0. */
 static void test_calls(const rotary_rope *rope, const rotary_attention *attention, size_t growth)
 {
     struct calls c = {0};
@@ -127,7 +130,57 @@ static void test_calls(const rotary_rope *rope, const rotary_attention *attentio
             size);
     size = SIZE(c.decode);
     refused(rotary_attention_decode(attention, &c.decode, &e), &e, "rotary_attention_decode_call", size);
+    size = SIZE(c.append);
+    refused(rotary_attention_append(attention, &c.append, &e), &e, "rotary_attention_append_call", size);
+    size = SIZE(c.reorder);
+    refused(rotary_attention_reorder(attention, &c.reorder, &e), &e, "rotary_attention_reorder_call", size);
+    size = SIZE(c.cache_shift);
+    refused(rotary_attention_shift(attention, &c.cache_shift, &e), &e, "rotary_attention_shift_call", size);
+    SIZE(c.forward);
+    CHECK_INT((int64_t)rotary_attention_forward_call_bytes(attention, &c.forward), 0);
+    SIZE(c.backward);
+    CHECK_INT((int64_t)rotary_attention_backward_call_bytes(attention, &c.backward), 0);
 #undef SIZE
+}
+
+/* Sizes that end within a member, as that of no struct does. */
+static void test_cut_configurations(void)
+{
+    rotary_error error = {0};
+    rotary_rope_config rope_config;
+    rotary_attention_config config;
+    rotary_rope *rope = NULL;
+    rotary_attention *attention = NULL;
+    rotary_rope_config_default(&rope_config);
+    rope_config.head_dim = 8;
+    rotary_attention_config_default(&config);
+    config.heads = config.key_value_heads = 1;
+    config.head_dim = 8;
+    for (size_t cut = 1; cut < 8; cut++) {
+        rope_config.struct_size = offsetof(rotary_rope_config, pair_factors) + cut;
+        refused(rotary_rope_create(&rope, &rope_config, &error), &error, "rotary_rope_config",
+                rope_config.struct_size);
+        config.struct_size = offsetof(rotary_attention_config, rope) + cut;
+        refused(rotary_attention_create(&attention, &config, &error), &error, "rotary_attention_config",
+                config.struct_size);
+    }
+    CHECK(!rope && !attention);
+}
+
+/* Defaults are written to as many bytes as were given, also where there are too few for struct_size. */
+static void test_short_defaults(void)
+{
+    union rope_memory rope;
+    union attention_memory attention;
+    for (size_t size = 0; size < 24; size++) {
+        check_about("defaults of %zu bytes", size);
+        memset(&rope, MARK, sizeof rope);
+        memset(&attention, MARK, sizeof attention);
+        rotary_rope_config_default_sized(&rope.config, size);
+        rotary_attention_config_default_sized(&attention.config, size);
+        CHECK_INT(touched(rope.bytes, size, sizeof rope.bytes), 0);
+        CHECK_INT(touched(attention.bytes, size, sizeof attention.bytes), 0);
+    }
 }
 
 /* A caller whose struct ends earlier: the bytes after it are not read. */
@@ -169,6 +222,8 @@ static void test_sizes_of_calls(void)
     CHECK_INT(rotary_attention_create(&attention, &config, NULL), ROTARY_OK);
     test_calls(rope, attention, SIZE_MAX);
     test_calls(rope, attention, 8);
+    for (size_t cut = 1; cut < 8; cut++)
+        test_calls(rope, attention, 0 - cut - 8);
     test_short_call(rope);
     rotary_attention_destroy(attention);
     rotary_rope_destroy(rope);
@@ -183,6 +238,8 @@ int main(void)
     CHECK_INT(rotary_version_number(), ROTARY_VERSION_NUMBER);
     test_rope();
     test_attention();
+    test_cut_configurations();
+    test_short_defaults();
     test_sizes_of_calls();
     return check_report();
 }
