@@ -189,9 +189,13 @@ static json_t *kernel_json(const struct attend_config *config, const struct atte
     if (!kernel->ran)
         return json_pack("{s:n, s:s}", "largest_difference", "reason", kernel->reason.message);
     rotary_isa isa = config->isa == ROTARY_ISA_AUTO ? rotary_isa_best() : config->isa;
-    return json_pack("{s:o, s:o, s:s, s:s}", "largest_difference",
-                     file_json_number(kernel->largest_difference), "largest_output",
-                     file_json_number(kernel->largest_output), "type", "f32", "isa", rotary_isa_name(isa));
+    json_t *object =
+        json_pack("{s:o, s:o, s:s, s:s}", "largest_difference", file_json_number(kernel->largest_difference),
+                  "largest_output", file_json_number(kernel->largest_output), "type", "f32", "isa",
+                  rotary_isa_name(isa));
+    if (object && kernel->reason.message[0]) /* the largest difference is not finite */
+        json_object_set_new(object, "reason", json_string(kernel->reason.message));
+    return object;
 }
 
 static rotary_status print_json(const struct attend_config *config, const struct attend_work *work,

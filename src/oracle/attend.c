@@ -147,6 +147,23 @@ static rotary_status evaluate(const struct attend_config *config, struct attend_
     return status;
 }
 
+/* Sets the reason why the largest difference is not finite. `beyond` is what attend_beyond_f32 returned. */
+static void explain(const struct tensor *wanted, const char *beyond, rotary_error *reason)
+{
+    bool finite = true, fits = true;
+    for (int64_t i = 0; i < wanted->elements; i++) {
+        finite = finite && isfinite(wanted->values[i]);
+        fits = fits && isfinite((float)wanted->values[i]);
+    }
+    const char *what = !finite  ? "the exact output has a number that is not finite"
+                       : beyond ? beyond
+                       : fits   ? "scores or sums overflow in f32"
+                                : "the exact output has a number beyond f32";
+    (void)rotary_fail(reason, ROTARY_UNSUPPORTED, "%s%s%s", what,
+                      finite && beyond ? " has a number beyond f32" : "",
+                      finite ? ", in which the kernel computes" : "");
+}
+
 static void compare(const float *kernel, const struct tensor *wanted, struct attend_kernel_result *result)
 {
     for (int64_t i = 0; i < wanted->elements; i++) {
@@ -163,6 +180,7 @@ static void compare(const float *kernel, const struct tensor *wanted, struct att
 static rotary_status evaluate_and_write(const struct attend_config *config, const float *kernel,
                                         struct attend_work *work, rotary_error *error)
 {
+    const char *beyond = kernel ? attend_beyond_f32(work) : NULL;
     rotary_status status = write_present(config->present_key, &work->key, error);
     if (!status)
         status = write_present(config->present_value, &work->value, error);
@@ -172,6 +190,8 @@ static rotary_status evaluate_and_write(const struct attend_config *config, cons
         status = write_results(work, error);
     if (!status && kernel)
         compare(kernel, &work->output.tensor, &work->kernel);
+    if (!status && kernel && !isfinite(work->kernel.largest_difference))
+        explain(&work->output.tensor, beyond, &work->kernel.reason);
     return status;
 }
 

@@ -36,7 +36,7 @@ struct attend_config {
 /* librotary's result in f32 against the evaluated one. */
 struct attend_kernel_result {
     bool ran;
-    rotary_error reason; /* if it did not */
+    rotary_error reason; /* if it did not, or if the largest difference is not finite */
     double largest_difference, largest_output;
 };
 
@@ -68,5 +68,8 @@ ROTARY_CHECKED rotary_status attend_read(const struct attend_config *config, str
  * ROTARY_UNSUPPORTED. */
 ROTARY_CHECKED rotary_status attend_kernel(const struct attend_config *config, const struct attend_work *work,
                                            float **output, rotary_error *error);
+/* The first of the unrotated inputs, for a message, that has a finite number beyond f32; NULL: there is none.
+ */
+const char *attend_beyond_f32(const struct attend_work *work);
 
 #endif

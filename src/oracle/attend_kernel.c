@@ -3,6 +3,8 @@
 
 #include "base/fail.h"
 
+#include <float.h>
+#include <math.h>
 #include <rotary/attention.h>
 #include <stdlib.h>
 
@@ -17,10 +19,14 @@ struct kernel {
 
 static const char no_memory[] = "no memory to run the kernel of librotary";
 
+/* A scale or a softcap of 0 has another meaning to the kernel. */
 static const char *missing(const struct reference_attention *wanted)
 {
-    if (wanted->scale <= 0)
-        return "the kernel wants a scale above 0";
+    if ((float)wanted->scale <= 0)
+        return wanted->scale > 0 ? "the scale is 0 in f32, and the kernel wants one above 0"
+                                 : "the kernel wants a scale above 0";
+    if (wanted->softcap > 0 && (float)wanted->softcap == 0)
+        return "the softcap is 0 in f32, and the kernel would have none";
     if (wanted->value_dim != wanted->head_dim)
         return "the kernel wants values with as many channels as queries";
     return NULL;
@@ -224,4 +230,49 @@ rotary_status attend_kernel(const struct attend_config *config, const struct att
     }
     *output = made;
     return ROTARY_OK;
+}
+
+/* ---- numbers beyond f32 ---- */
+
+/* `lowest`: a number below it is as good as it. */
+struct range {
+    const char *name;
+    const double *values; /* NULL: none */
+    int64_t count;
+    double lowest;
+};
+
+static bool exceeds_f32(const struct range *range)
+{
+    for (int64_t i = 0; range->values && i < range->count; i++) {
+        const double value = fmax(range->values[i], range->lowest);
+        if (isfinite(range->values[i]) && isinf((float)value))
+            return true;
+    }
+    return false;
+}
+
+const char *attend_beyond_f32(const struct attend_work *work)
+{
+    const struct reference_attention *wanted = &work->attention;
+    const struct reference_distances *distances = &wanted->distances;
+    const struct tensor *query = &work->query.tensor, *key = &work->key.tensor, *value = &work->value.tensor;
+    const int64_t rows = wanted->heads * distances->count;
+    const struct range ranges[] = {
+        {"the query", query->values, query->elements, -INFINITY},
+        {"the key", key->values, key->elements, -INFINITY},
+        {"the value", value->values, value->elements, -INFINITY},
+        /* What is far below masks. */
+        {"the mask", wanted->mask.values, work->mask.elements, -FLT_MAX},
+        {"the bias by distance", distances->bias, rows, -FLT_MAX},
+        {"a vector by distance", distances->keys, rows * wanted->head_dim, -INFINITY},
+        {"a vector by distance", distances->queries, rows * wanted->head_dim, -INFINITY},
+        {"a vector by distance", distances->values, rows * wanted->value_dim, -INFINITY},
+        {"a bias of queries", distances->content_bias, wanted->heads * wanted->head_dim, -INFINITY},
+        {"a bias of queries", distances->position_bias, wanted->heads * wanted->head_dim, -INFINITY},
+    };
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if (exceeds_f32(&ranges[i]))
+            return ranges[i].name;
+    return NULL;
 }
