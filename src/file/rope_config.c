@@ -131,11 +131,13 @@ static rotary_status read_heads(const struct rope_reader *reader, struct rope_co
 static rotary_status read_fraction(const struct rope_reader *reader, double *fraction, bool *given)
 {
     static const char *const keys[] = {"partial_rotary_factor", "rotary_pct", "rope_pct",
-                                       "rotary_emb_fraction"};
+                                       "rotary_emb_fraction", "rope_percent"};
     *fraction = reader->defaults.partial_rotary_factor > 0 ? reader->defaults.partial_rotary_factor : 1;
     *given = false;
     for (size_t i = 0; !*given && i < sizeof keys / sizeof keys[0]; i++) {
         const json_t *value = rope_reader_find(reader, keys[i]);
+        if (strcmp(keys[i], "rope_percent") == 0 && reader->request->compat == ROTARY_COMPAT_HUGGINGFACE)
+            value = NULL; /* Nemotron's, which transformers does not read */
         *given = value != NULL;
         *fraction = value ? json_number_value(value) : *fraction;
         if (value && (!json_is_number(value) || !(*fraction > 0 && *fraction <= 1)))
@@ -257,7 +259,6 @@ static const struct number reals[] = {
     {"high_freq_factor", false, ROPE_READER_POSITIVE, MEMBER(high_frequency_factor)},
 };
 static const struct number integers[] = {
-    {"original_max_position_embeddings", true, ROPE_READER_POSITIVE, MEMBER(original_positions)},
     {"n_positions", true, ROPE_READER_POSITIVE, MEMBER(max_positions)},
     {"max_position_embeddings", true, ROPE_READER_POSITIVE, MEMBER(max_positions)},
 };
@@ -288,13 +289,57 @@ static rotary_status read_base(const struct rope_reader *reader, double *base)
     return status;
 }
 
+/* The context length before scaling that the file gives; NULL: it gives none. As in transformers, one that
+ * stands beside the parameters comes first, unless layer types have parameters of their own: then it is not
+ * read. Dynamic NTK has none in transformers and vLLM, which take max_position_embeddings. */
+static const json_t *find_original(const struct rope_reader *reader, rotary_scaling scaling)
+{
+    static const char key[] = "original_max_position_embeddings";
+    rotary_compat compat = reader->request->compat;
+    const json_t *inside = rope_reader_value(reader->parameters, key),
+                 *beside = rope_reader_value(reader->text_config, key);
+    if (scaling == ROTARY_SCALING_DYNAMIC_NTK &&
+        (compat == ROTARY_COMPAT_HUGGINGFACE || compat == ROTARY_COMPAT_VLLM))
+        return NULL;
+    if (reader->by_layer_type)
+        return inside;
+    bool beside_first = scaling == ROTARY_SCALING_YARN || scaling == ROTARY_SCALING_LLAMA3 ||
+                        scaling == ROTARY_SCALING_LONGROPE;
+    return inside && !(beside && beside_first) ? inside : beside;
+}
+
+/* The default of a family (Phi 3) stands beside the parameters too. */
+static rotary_status read_original(const struct rope_reader *reader, rotary_rope_config *plan)
+{
+    static const char key[] = "original_max_position_embeddings";
+    bool reads_default = plan->scaling == ROTARY_SCALING_YARN || plan->scaling == ROTARY_SCALING_LONGROPE ||
+                         plan->scaling == ROTARY_SCALING_LLAMA3;
+    int64_t otherwise = reader->family.original_max_position_embeddings;
+    rotary_status status =
+        rope_reader_integer(reader, key, find_original(reader, plan->scaling), 1, &plan->original_positions);
+    if (!status && reads_default && otherwise > 0 && !reader->by_layer_type &&
+        !rope_reader_value(reader->text_config, key))
+        plan->original_positions = otherwise;
+    return status;
+}
+
+/* Where layer types have parameters, transformers looks for YaRN's "truncate" beside them alone. */
+static const json_t *find_truncate(const struct rope_reader *reader)
+{
+    const json_t *inside = rope_reader_value(reader->parameters, "truncate"),
+                 *beside = rope_reader_value(reader->shared, "truncate");
+    if (reader->by_layer_type && reader->request->compat == ROTARY_COMPAT_HUGGINGFACE)
+        return beside;
+    return inside ? inside : beside;
+}
+
 static rotary_status read_numbers(const struct rope_reader *reader, rotary_rope_config *plan)
 {
     char *members = (char *)plan;
     rotary_status status = read_base(reader, &plan->base);
     plan->max_positions = reader->family.max_position_embeddings;
-    if (plan->scaling == ROTARY_SCALING_YARN || plan->scaling == ROTARY_SCALING_LONGROPE)
-        plan->original_positions = reader->family.original_max_position_embeddings;
+    if (!status)
+        status = read_original(reader, plan);
     for (size_t i = 0; !status && i < sizeof reals / sizeof reals[0]; i++) {
         const char *key = reals[i].key;
         const json_t *value = reals[i].in_text_config ? rope_reader_find(reader, key)
@@ -308,9 +353,7 @@ static rotary_status read_numbers(const struct rope_reader *reader, rotary_rope_
         status = rope_reader_integer(reader, "rope_sequence_length",
                                      rope_reader_value(reader->text_config, "rope_sequence_length"), 0,
                                      &plan->sequence_length);
-    return status ? status
-                  : rope_reader_boolean(reader, "truncate", rope_reader_value(reader->parameters, "truncate"),
-                                        &plan->truncate);
+    return status ? status : rope_reader_boolean(reader, "truncate", find_truncate(reader), &plan->truncate);
 }
 
 static const json_t *find_parameter(const struct rope_reader *reader, const char *key)
@@ -344,7 +387,15 @@ static rotary_status read_xpos(const struct rope_reader *reader, rotary_rope_con
     return status;
 }
 
-/* Hunyuan's "dynamic" with an alpha is static NTK with the factor alpha; its "factor" is not used. */
+/* The base that static NTK with this factor has. */
+static double ntk_base(const rotary_rope_config *plan, double factor)
+{
+    double dim = (double)plan->rotary_dim;
+    return dim > 2 ? plan->base * pow(factor, dim / (dim - 2)) : plan->base;
+}
+
+/* Hunyuan's "dynamic" with an alpha is static NTK with the factor alpha; its "factor" is not used. vLLM's
+ * "ntk" is another scaling, but its alpha is the same. */
 static rotary_status read_alpha(const struct rope_reader *reader, struct rope_config *config)
 {
     const json_t *alpha = rope_reader_value(reader->parameters, "alpha");
@@ -356,14 +407,29 @@ static rotary_status read_alpha(const struct rope_reader *reader, struct rope_co
                            reader->where, reader->parameters_key, config->rope_type);
     config->plan.scaling = ROTARY_SCALING_NTK;
     config->rope_type = "ntk";
-    return rope_reader_real(reader, "alpha", alpha, ROPE_READER_POSITIVE, &config->plan.factor);
+    rotary_status status =
+        rope_reader_real(reader, "alpha", alpha, ROPE_READER_POSITIVE, &config->plan.factor);
+    if (!status && reader->request->compat == ROTARY_COMPAT_VLLM) {
+        config->plan.base = ntk_base(&config->plan, config->plan.factor);
+        config->plan.scaling = ROTARY_SCALING_NONE;
+    }
+    return status;
+}
+
+/* A family whose "ntk" is vLLM's whoever reads it: as linear scaling, which is the same. */
+static void read_divided_ntk(const struct rope_reader *reader, rotary_rope_config *plan)
+{
+    if (plan->scaling != ROTARY_SCALING_NTK || !reader->family.ntk_divides)
+        return;
+    plan->base *= plan->factor;
+    plan->factor = pow(plan->factor, 2.0 / (double)plan->rotary_dim);
+    plan->scaling = ROTARY_SCALING_LINEAR;
 }
 
 /* Whether what the type needs is there. */
 static rotary_status check_type(const struct rope_reader *reader, const struct rope_config *config)
 {
-    static const char *const llama3[] = {"factor", "low_freq_factor", "high_freq_factor",
-                                         "original_max_position_embeddings", NULL};
+    static const char *const llama3[] = {"factor", "low_freq_factor", "high_freq_factor", NULL};
     static const char *const factor[] = {"factor", NULL};
     static const char *const lists[] = {"short_factor", "long_factor", NULL};
     const rotary_rope_config *plan = &config->plan;
@@ -380,6 +446,8 @@ static rotary_status check_type(const struct rope_reader *reader, const struct r
     for (; !alpha && keys && *keys; keys++)
         if (!rope_reader_find(reader, *keys))
             return rope_reader_refuse_absent(reader, *keys, needed_by);
+    if (scaling == ROTARY_SCALING_LLAMA3 && plan->original_positions == 0)
+        return rope_reader_refuse_absent(reader, "original_max_position_embeddings", needed_by);
     bool lengths = scaling == ROTARY_SCALING_DYNAMIC_NTK || scaling == ROTARY_SCALING_YARN ||
                    scaling == ROTARY_SCALING_LONGROPE;
     if (lengths && plan->original_positions == 0 && plan->max_positions == 0)
@@ -553,6 +621,8 @@ static rotary_status read_rotation(const struct rope_reader *reader, struct rope
         status = read_alpha(reader, config);
     if (!status)
         status = check_type(reader, config);
+    if (!status)
+        read_divided_ntk(reader, plan);
     if (!status)
         status = read_choices(reader, config);
     if (!status)

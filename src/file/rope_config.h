@@ -49,8 +49,9 @@ int64_t rope_config_channels(int64_t head_dim, double fraction);
  * parameters, and keys of the model with a word that begins with "rope" or "rotary".
  *
  * A wrong file is ROTARY_BAD_FILE, or the error of reading it; the message names file, key, what was got and
- * what was wanted. Threads, instruction set and compat are the caller's to set, and sequence_length unless it
- * is that of a "rope_sequence_length". rope_config_free frees what a success allocated. */
+ * what was wanted. Threads, instruction set and compat (that of the request) are the caller's to set, and
+ * sequence_length unless it is that of a "rope_sequence_length". rope_config_free frees what a success
+ * allocated. */
 ROTARY_CHECKED rotary_status rope_config_read(const char *path, const struct rope_config_request *request,
                                               struct rope_config *config, rotary_error *error);
 /* Reads a JSON object in the same way; `where` names it in messages. */

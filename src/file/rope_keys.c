@@ -33,6 +33,7 @@ static const char *const parameter_keys[] = {
     "partial_rotary_factor",
     "rotary_pct",
     "rope_pct",
+    "rope_percent",
     "rotary_emb_fraction",
     "mrope_section",
     "mrope_interleaved",
@@ -47,9 +48,8 @@ static const char *const parameter_keys[] = {
     "inverse_frequencies",
     "xpos_scale",
     "xpos_origin",
-    /* These change no angle: whether the model was fine-tuned with its scaling, and the factor by which
-     * Mistral scales each position's rotated query. */
-    "finetuned",
+    "finetuned", /* changes no angle: whether the model was fine-tuned with its scaling */
+    /* read by a rule below */
     "llama_4_scaling_beta",
     NULL,
 };
@@ -135,23 +135,56 @@ static const char *find_unknown(const struct rope_reader *reader, const json_t *
     return NULL;
 }
 
-static bool is_known_parameter(const char *key)
+bool rope_keys_is_parameter(const char *key)
 {
     return is_among(key, parameter_keys);
 }
 
 static bool is_known_of_model(const char *key)
 {
-    return !names_rotation(key) || is_known_parameter(key) || is_among(key, text_config_keys);
+    return !names_rotation(key) || rope_keys_is_parameter(key) || is_among(key, text_config_keys);
+}
+
+/* A key beside the parameters of layer types that is neither known nor ignored; NULL if there is none. */
+static const char *find_unknown_beside(const struct rope_reader *reader)
+{
+    json_t *entries = (json_t *)(uintptr_t)reader->shared;
+    const char *key;
+    json_t *entry;
+    json_object_foreach (entries, key, entry)
+        if (!json_is_object(entry) && !json_is_null(entry) && !rope_keys_is_parameter(key) &&
+            !is_among(key, reader->request->ignored))
+            return key;
+    return NULL;
+}
+
+/* Refuses queries that grow with their position, as those of Mistral do. */
+static rotary_status check_queries(const struct rope_reader *reader)
+{
+    static const char key[] = "llama_4_scaling_beta";
+    const json_t *beta = rope_reader_find(reader, key);
+    if (!beta || (json_is_number(beta) && json_number_value(beta) == 0) ||
+        is_among(key, reader->request->ignored))
+        return ROTARY_OK;
+    return rope_reader_refuse(reader, key, beta,
+                              reader->request->of_settings
+                                  ? "0: no query is multiplied by a number that grows with its position"
+                                  : "0, or --ignore llama_4_scaling_beta for the rotation alone: no query is "
+                                    "multiplied by a number that grows with its position");
 }
 
 rotary_status rope_keys_check(const struct rope_reader *reader)
 {
+    rotary_status status = check_queries(reader);
+    if (status)
+        return status;
     const char *key = find_unknown(reader, reader->text_config, is_known_of_model);
     if (key)
         return refuse_key(reader, NULL, key);
     if (reader->parameters != reader->text_config)
-        key = find_unknown(reader, reader->parameters, is_known_parameter);
+        key = find_unknown(reader, reader->parameters, rope_keys_is_parameter);
+    if (!key)
+        key = find_unknown_beside(reader);
     return key ? refuse_key(reader, reader->parameters_key, key) : ROTARY_OK;
 }
 
@@ -186,6 +219,8 @@ static const struct {
     {"use_mem_rope", REFUSED_FALSE, "true: the model has no rotation"},
     {"partial_rotary_factors", REFUSED_PRESENT, "one \"partial_rotary_factor\" for all layers"},
     {"layer_rope_theta", REFUSED_UNEVEN, "one base for all layers"},
+    {"dual_chunk_attention_config", REFUSED_PRESENT,
+     "null, or --ignore dual_chunk_attention_config for the rotation alone: positions depend on chunks"},
 };
 
 /* Whether a list has different bases; 0 is that of layers without rotation. */

@@ -2,6 +2,7 @@
 #include "file/rope_layers.h"
 
 #include "base/fail.h"
+#include "file/rope_keys.h"
 #include "file/settings.h"
 
 #include <stdint.h>
@@ -78,7 +79,7 @@ rotary_status rope_layers_find_family(struct rope_reader *reader)
 
 /* ---- the parameters ---- */
 
-/* Whether the parameters are given for each layer type: then all entries are objects. */
+/* Whether the parameters are given for each layer type: then an entry is an object. */
 static bool is_by_layer_type(const json_t *parameters)
 {
     json_t *entries = (json_t *)(uintptr_t)parameters; /* jansson cannot iterate over a const object */
@@ -90,23 +91,47 @@ static bool is_by_layer_type(const json_t *parameters)
     return false;
 }
 
-static rotary_status refuse_layer_type(const struct rope_reader *reader, const json_t *types,
-                                       const char *layer_type)
+/* Whether an entry is that of a layer type, and no key beside them, which may be null too. */
+static bool is_layer_type(const char *key, const json_t *entry)
 {
-    const char *names[MAX_LAYER_TYPES + 1] = {NULL};
-    char list[TEXT_BYTES] = "";
+    return json_is_object(entry) || (json_is_null(entry) && !rope_keys_is_parameter(key));
+}
+
+/* The entry of a layer type; NULL if there is none. */
+static const json_t *layer_type_entry(const json_t *types, const char *key)
+{
+    const json_t *entry = key ? json_object_get(types, key) : NULL;
+    return entry && is_layer_type(key, entry) ? entry : NULL;
+}
+
+/* The names of layer types, comma-separated; `names` are the same, NULL-terminated. */
+static void list_layer_types(const json_t *types, char list[TEXT_BYTES],
+                             const char *names[MAX_LAYER_TYPES + 1])
+{
     size_t used = 0;
     int count = 0;
     json_t *entries = (json_t *)(uintptr_t)types;
     const char *key;
     json_t *entry;
+    list[0] = 0;
     json_object_foreach (entries, key, entry) {
         if (count == MAX_LAYER_TYPES)
             break;
-        int added = snprintf(list + used, sizeof list - used, "%s%.60s", count ? ", " : "", key);
-        used += added > 0 && (size_t)added < sizeof list - used ? (size_t)added : 0;
+        if (!is_layer_type(key, entry))
+            continue;
+        int added = snprintf(list + used, TEXT_BYTES - used, "%s%.60s", count ? ", " : "", key);
+        used += added > 0 && (size_t)added < TEXT_BYTES - used ? (size_t)added : 0;
         names[count++] = key;
     }
+    names[count] = NULL;
+}
+
+static rotary_status refuse_layer_type(const struct rope_reader *reader, const json_t *types,
+                                       const char *layer_type)
+{
+    const char *names[MAX_LAYER_TYPES + 1];
+    char list[TEXT_BYTES];
+    list_layer_types(types, list, names);
     if (!layer_type)
         return rotary_fail(reader->error, ROTARY_BAD_FILE,
                            "%s: layer types have different rotations; wanted --layer-type with one of %s",
@@ -114,6 +139,16 @@ static rotary_status refuse_layer_type(const struct rope_reader *reader, const j
     char hint[SETTINGS_HINT_BYTES];
     return rotary_fail(reader->error, ROTARY_BAD_FILE, "%s has no layer type \"%.60s\", wanted one of %s%s",
                        reader->where, layer_type, list, settings_hint(layer_type, names, hint));
+}
+
+/* Refuses one rotation for all layer types of a family whose layer types have different ones. */
+static rotary_status refuse_one_rotation(const struct rope_reader *reader)
+{
+    const char *names[MAX_LAYER_TYPES + 1];
+    char list[TEXT_BYTES], wanted[2 * TEXT_BYTES];
+    list_layer_types(reader->family_parameters, list, names);
+    snprintf(wanted, sizeof wanted, "an object for each layer type: %s", list);
+    return rope_reader_refuse(reader, reader->parameters_key, reader->parameters, wanted);
 }
 
 /* Replaces reader->family_parameters by its entry `key`; NULL: by nothing. */
@@ -124,23 +159,20 @@ static void narrow_family_parameters(struct rope_reader *reader, const char *key
     reader->family_parameters = entry;
 }
 
-static rotary_status check_entries(const struct rope_reader *reader, const json_t *types)
-{
-    json_t *entries = (json_t *)(uintptr_t)types;
-    const char *key;
-    json_t *entry;
-    json_object_foreach (entries, key, entry)
-        if (!json_is_object(entry) && !json_is_null(entry))
-            return rope_reader_refuse(reader, key, entry, "an object, as other layer types have");
-    return ROTARY_OK;
-}
-
 /* The requested layer type, or the only one; NULL if there are several and none is requested. */
 static const char *find_layer_type(const struct rope_reader *reader, const json_t *types)
 {
-    if (reader->request->layer_type || json_object_size(types) != 1)
-        return reader->request->layer_type;
-    return json_object_iter_key(json_object_iter((json_t *)(uintptr_t)types));
+    const char *found = reader->request->layer_type, *key;
+    json_t *entries = (json_t *)(uintptr_t)types, *entry;
+    if (found)
+        return found;
+    json_object_foreach (entries, key, entry)
+        if (is_layer_type(key, entry)) {
+            if (found)
+                return NULL;
+            found = key;
+        }
+    return found;
 }
 
 static bool may_have_local_base(const char *layer_type)
@@ -166,21 +198,19 @@ static rotary_status choose_layer_type(struct rope_reader *reader)
                                  "%s has one rotation for all layer types, but \"%.60s\" was requested",
                                  reader->where, layer_type)
                    : ROTARY_OK;
-    rotary_status status = check_entries(reader, types);
-    if (status)
-        return status;
     const char *key = find_layer_type(reader, types);
-    const json_t *of_file = in_file && key ? json_object_get(reader->parameters, key) : NULL;
-    const json_t *of_family = in_family && key ? json_object_get(reader->family_parameters, key) : NULL;
+    const json_t *of_file = in_file ? layer_type_entry(reader->parameters, key) : NULL;
+    const json_t *of_family = in_family ? layer_type_entry(reader->family_parameters, key) : NULL;
     if (!of_file && !of_family)
         return refuse_layer_type(reader, types, layer_type);
     if (!json_is_object(of_file) && !json_is_object(of_family))
         return rope_reader_refuse(reader, key, of_file ? of_file : of_family,
                                   "an object: these layers have no rotation");
     reader->local_layers = may_have_local_base(key);
+    reader->by_layer_type = true;
+    reader->shared = in_file ? reader->parameters : NULL;
     if (!in_file && reader->parameters && !json_object_get(reader->family_parameters, "full_attention"))
-        return rope_reader_refuse(reader, reader->parameters_key, reader->parameters,
-                                  "an object for each layer type");
+        return refuse_one_rotation(reader);
     if (in_file)
         reader->parameters = json_is_object(of_file) ? of_file : NULL;
     else if (reader->local_layers)

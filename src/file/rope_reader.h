@@ -22,6 +22,8 @@ struct rope_reader {
     const json_t
         *parameters; /* of the rotation: an object in text_config, text_config itself, or NULL: none */
     const char *parameters_key;
+    bool by_layer_type;     /* layer types have parameters of their own */
+    const json_t *shared;   /* what has those of the layer types, and maybe keys beside them; NULL: nothing */
     const char *model_type; /* may be NULL */
     struct rope_family family;
     json_t *family_parameters; /* family.rope_parameters, then those of the layer type; owned; NULL: none */

@@ -8,6 +8,7 @@
 #include "file/settings.h"
 
 #include <jansson.h>
+#include <rotary/rope.h>
 #include <rotary/status.h>
 
 /* Defaults of the models of one "model_type", for keys that config.json does not have. Members have the names
@@ -27,6 +28,7 @@ struct rope_family {
     int64_t embed_dim;     /* of towers whose hidden_size is not their own width */
     bool without_rotation; /* refused, unless config.json has a key that names a rotation */
     bool known;            /* the table of families has the type, with its rotation */
+    bool ntk_divides;      /* its "ntk" is vLLM's: base * factor, and frequencies / factor^(2 / d) */
     /* Its models rotate only where "position_embedding_type" says so. Those of other known types ignore that
      * key. */
     bool reads_position_embedding_type;
@@ -45,6 +47,7 @@ struct rope_config_request {
      * MLA's heads are meant with their unrotated channels or without. */
     int64_t head_dim;
     const char *const *ignored; /* unknown keys to accept, NULL-terminated; NULL: none */
+    rotary_compat compat;       /* whose reading of the keys is followed where readings differ */
     /* The object is the settings of a model of ours: layer_type names layers also where all have one
      * rotation, and messages do not speak of options. */
     bool of_settings;

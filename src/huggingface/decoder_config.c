@@ -148,24 +148,57 @@ static rotary_status read_activation(const struct reading *reading)
     return set(reading, "hidden_act", json_string(ours)) ? ROTARY_OK : fail_memory(reading);
 }
 
-/* Phi's scaling has a number beside it that other models have within it. */
-static rotary_status read_rotation(const struct reading *reading)
+static bool is_type(const json_t *scaling, const char *name)
+{
+    const json_t *type = json_object_get(scaling, "rope_type");
+    const char *text = json_string_value(type ? type : json_object_get(scaling, "type"));
+    return text && strcmp(text, name) == 0;
+}
+
+/* One rotation for all layers: a context length before scaling that stands beside the parameters replaces
+ * the one within them, and dynamic NTK has none but max_position_embeddings. */
+static bool settle_original(const struct reading *reading, json_t *scaling)
 {
     static const char key[] = "original_max_position_embeddings";
-    json_t *scaling = json_object_get(reading->model, "rope_scaling");
-    if (!scaling)
-        scaling = json_object_get(reading->model, "rope_parameters");
-    json_t *original = value_of(reading, key);
-    if (!original || !json_is_object(scaling) || json_object_get(scaling, key) ||
-        json_object_size(scaling) == 0)
-        return ROTARY_OK;
-    json_t *completed = json_copy(scaling);
-    bool complete =
-        completed && json_object_set(completed, key, original) == 0 &&
-        json_object_set(reading->model,
-                        json_object_get(reading->model, "rope_scaling") ? "rope_scaling" : "rope_parameters",
-                        completed) == 0;
-    json_decref(completed);
+    json_t *beside = value_of(reading, key);
+    if (is_type(scaling, "dynamic")) {
+        json_object_del(scaling, key);
+        return true;
+    }
+    const bool reads = is_type(scaling, "yarn") || is_type(scaling, "llama3") ||
+                       is_type(scaling, "longrope") || is_type(scaling, "su");
+    return !reads || !beside || json_object_set(scaling, key, beside) == 0;
+}
+
+/* Parameters by layer type: YaRN's "truncate" is read beside them alone. False: there are none. */
+static bool settle_layer_types(json_t *parameters)
+{
+    bool found = false;
+    const char *name;
+    json_t *entry;
+    json_object_foreach (parameters, name, entry)
+        if (json_is_object(entry)) {
+            json_object_del(entry, "truncate");
+            found = true;
+        }
+    return found;
+}
+
+/* Moves what transformers reads beside the parameters of the rotation, or does not read in them, to where the
+ * models of this program have it. */
+static rotary_status read_rotation(const struct reading *reading)
+{
+    static const char *const keys[] = {"rope_scaling", "rope_parameters"};
+    bool complete = true;
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0] && complete; i++) {
+        json_t *given = json_object_get(reading->model, keys[i]);
+        if (!json_is_object(given))
+            continue;
+        json_t *settled = json_deep_copy(given);
+        complete = settled && (settle_layer_types(settled) || settle_original(reading, settled)) &&
+                   json_object_set(reading->model, keys[i], settled) == 0;
+        json_decref(settled);
+    }
     return complete ? ROTARY_OK : fail_memory(reading);
 }
 

@@ -39,6 +39,7 @@ rotary_status rotation_make(const struct rotation_request *request, int64_t head
     struct rope_config_request file = {.layer_type = request->layer_type,
                                        .head_dim = head_dim,
                                        .ignored = request->ignored,
+                                       .compat = request->compat,
                                        .find_family = model_types_find};
     rotary_status status = rope_config_read(request->config, &file, &made.config, error);
     if (status)

@@ -58,6 +58,13 @@ static double ntk(const rotary_rope_config *config, double stretch, int64_t pair
     return formula(config, dim > 2.0 ? config->base * pow(stretch, dim / (dim - 2.0)) : config->base, pair);
 }
 
+/* vLLM's: the base times s, and every frequency divided by s^(2/d). */
+static double vllm_ntk(const rotary_rope_config *config, int64_t pair)
+{
+    double s = config->factor, dim = dim_of(config, pair);
+    return rounded(config, formula(config, config->base * s, pair) / pow(s, 2.0 / dim));
+}
+
 static double dynamic_stretch(const rotary_rope_config *config)
 {
     double s = config->factor, original = (double)config->original_positions;
@@ -159,7 +166,8 @@ static double scaled(const rotary_rope_config *config, int64_t pair)
     case ROTARY_SCALING_LINEAR:
         return rounded(config, plain(config, pair) / config->factor);
     case ROTARY_SCALING_NTK:
-        return ntk(config, config->factor, pair);
+        return config->compat == ROTARY_COMPAT_VLLM ? vllm_ntk(config, pair)
+                                                    : ntk(config, config->factor, pair);
     case ROTARY_SCALING_DYNAMIC_NTK:
         return ntk(config, dynamic_stretch(config), pair);
     case ROTARY_SCALING_YARN:

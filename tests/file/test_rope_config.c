@@ -557,8 +557,8 @@ static void test_refusals(void)
          "mean "
          "\"factor\"?)"},
         {"{\"head_dim\": 8, \"rotary_phase\": 3}", NULL, "the model has the key \"rotary_phase\""},
-        {"{\"head_dim\": 8, \"rope_parameters\": {\"a\": {\"rope_theta\": 2}, \"rope_theta\": 5}}", NULL,
-         "\"rope_theta\" is 5, wanted an object"},
+        {"{\"head_dim\": 8, \"rope_parameters\": {\"a\": {\"rope_theta\": 2}, \"b\": 5}}", NULL,
+         "\"rope_parameters\" has the key \"b\", which is not known"},
         {"{\"head_dim\": 8, \"rope_scaling\": {\"type\": \"linear\", \"factor\": 2, \"alpha\": 3}}", NULL,
          "has an \"alpha\" with rope_type linear, wanted rope_type dynamic"},
         {"{\"head_dim\": 8, \"rope_interleave\": 1}", NULL, "\"rope_interleave\" is 1, wanted true or false"},

@@ -50,6 +50,7 @@ MORE = {
     "gradium_phonon_tts": {"hidden_size": 768, "num_attention_heads": 12},
     "gptj": {"pairing": "interleaved", "rotary_dim": 64, "hidden_size": 4096, "num_attention_heads": 16,
              "max_position_embeddings": 2048},
+    "new": {"hidden_size": 768, "num_attention_heads": 12, "max_position_embeddings": 2048},
     "kimi_k2": {"pairing": "interleaved", "qk_rope_head_dim": 64, "hidden_size": 7168, "num_attention_heads": 64,
                 "max_position_embeddings": 4096},
     "pocket_tts": {"hidden_size": 1024, "num_attention_heads": 16},
@@ -74,14 +75,15 @@ RULES = {
     "zamba2": {"required": {"use_mem_rope": "true", "attention_head_dim": "the channels of a head"}},
 }
 # Models whose code looks at position_embedding_type, and those whose code is not in transformers.
-READS_TYPE = {"baichuan", "chatglm", "esm", "granitemoehybrid", "kimi_k2"}
+READS_TYPE = {"baichuan", "chatglm", "esm", "granitemoehybrid", "kimi_k2", "new"}
+NTK_DIVIDES = {"new"}  # those of Alibaba-NLP's GTE v1.5, whose code is not in transformers
 INTERLEAVED = re.compile(r"\.\.\.,\s*(0?::2|1::2)\]|view_as_complex|-1, (1, )?2\)")
 BACK = ("deepseek_v4",)
 DEFAULT = {"head_dim": 0, "qk_rope_head_dim": 0, "rotary_dim": 0, "hidden_size": 0, "num_attention_heads": 0,
            "max_position_embeddings": 0, "original_max_position_embeddings": 0, "rope_theta": 1e4,
            "partial_rotary_factor": 1.0, "pairing": "half", "span": "front", "axes": "sections", "tower": "none", "embed_dim": 0,
            "rope_parameters": None,
-           "reads_position_embedding_type": False, "unsupported": None, "required": None, "refused": None}
+           "reads_position_embedding_type": False, "ntk_divides": False, "unsupported": None, "required": None, "refused": None}
 
 
 def modules(kind):
@@ -240,6 +242,8 @@ def rows():
         found[name] = dict(found.get(name, dict(DEFAULT, type=name)), **rules)
     for name in READS_TYPE:
         found[name]["reads_position_embedding_type"] = True
+    for name in NTK_DIVIDES:
+        found[name]["ntk_divides"] = True
     check_position_embedding_type(found)
     models = (name for name in set(without) - set(found)
               if not re.search("_(vision|image|audio|mask|det|multi|geometry)|coder$", name))

@@ -76,6 +76,27 @@ static const struct wanted accepted[] = {
       {"norm", "\"layer_norm\""},
       {"output_bias", "\"false\""},
       {"attention_bias", "\"true\""}}},
+    /* The length before scaling, beside the parameters and within them. */
+    {MODEL("llama") ",\"original_max_position_embeddings\":64,\"rope_scaling\":{\"rope_type\":\"yarn\","
+                    "\"factor\":2,"
+                    "\"original_max_position_embeddings\":128}}",
+     {{"rope_scaling", "{\"rope_type\":\"yarn\",\"factor\":2,\"original_max_position_embeddings\":64}"}}},
+    {MODEL("llama") ",\"original_max_position_embeddings\":64,\"rope_scaling\":{\"type\":\"dynamic\","
+                    "\"factor\":2,"
+                    "\"original_max_position_embeddings\":128}}",
+     {{"rope_scaling", "{\"type\":\"dynamic\",\"factor\":2}"}}},
+    {MODEL("phi3") ",\"rope_scaling\":{\"type\":\"su\",\"original_max_position_embeddings\":128,"
+                   "\"short_factor\":[1,1],\"long_factor\":[2,2]}}",
+     {{"rope_scaling", "{\"type\":\"su\",\"original_max_position_embeddings\":4096,\"short_factor\":[1,1],"
+                       "\"long_factor\":[2,2]}"}}},
+    /* By layer type, "truncate" is read beside them, and the length within them. */
+    {MODEL("gemma3_text") ",\"head_dim\":4,\"num_key_value_heads\":2,\"sliding_window\":8,"
+                          "\"original_max_position_embeddings\":64,\"rope_parameters\":{\"sliding_"
+                          "attention\":{},"
+                          "\"rope_theta\":null,\"full_attention\":{\"rope_type\":\"yarn\",\"factor\":2,"
+                          "\"truncate\":false}}}",
+     {{"rope_parameters", "{\"sliding_attention\":{},\"rope_theta\":null,\"full_attention\":{\"rope_type\":"
+                          "\"yarn\",\"factor\":2}}"}}},
     {MODEL("gpt_neox") ",\"use_parallel_residual\":false,\"rotary_pct\":0.5,\"rotary_emb_base\":500}",
      {{"partial_rotary_factor", "0.5"}, {"parallel_residual", "\"no\""}, {"rope_theta", "500.0"}}},
 };

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TYPES = 370, TYPES_WITHOUT_ROTATION = 195 };
+enum { TYPES = 371, TYPES_WITHOUT_ROTATION = 195 };
 
 static json_t *table; /* parsed once, for speed */
 
@@ -21,8 +21,9 @@ static rotary_status find(const char *model_type, struct rope_family *family, ro
 /* Reads a config.json of little more than its model type, for one layer type. */
 static void check_read(const char *model_type, const char *layer_type, const struct rope_family *family)
 {
-    static const char *const ignored[] = {"position_embedding_type", "use_mem_rope", "attention_head_dim",
-                                          "max_position_embeddings", NULL};
+    static const char *const ignored[] = {"position_embedding_type", "use_mem_rope",
+                                          "attention_head_dim",      "max_position_embeddings",
+                                          "llama_4_scaling_beta",    NULL};
     const struct rope_config_request request = {
         .layer_type = layer_type, .head_dim = 64, .ignored = ignored, .find_family = find};
     rotary_error error = {0};

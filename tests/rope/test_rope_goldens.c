@@ -84,8 +84,12 @@ static void test_golden(const struct golden *golden)
     check_about("%s", golden->name);
     rotary_error error = {0};
     struct rope_config config;
-    struct rope_config_request request = {
-        .layer_type = golden->layer_type, .head_dim = golden->head_dim, .find_family = model_types_find};
+    static const char *const ignored[] = {"llama_4_scaling_beta", NULL}; /* scales queries beside */
+    struct rope_config_request request = {.layer_type = golden->layer_type,
+                                          .head_dim = golden->head_dim,
+                                          .ignored = ignored,
+                                          .compat = ROTARY_COMPAT_HUGGINGFACE,
+                                          .find_family = model_types_find};
     json_t *object = json_loads(golden->config, JSON_REJECT_DUPLICATES, NULL);
     if (!CHECK(object != NULL))
         return;

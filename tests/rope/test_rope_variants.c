@@ -48,6 +48,13 @@ static void test_linear_and_ntk(void)
                    w(&config, 31) / 8); /* the lowest frequency is divided by the factor */
     check_relative(rotary_rope_inverse_frequencies(rope)[10], w(&config, 10) * pow(8.0, -20.0 / 62.0));
     rotary_rope_destroy(rope);
+
+    config.compat = ROTARY_COMPAT_VLLM; /* the base times 8, and all divided by 8^(2/64) */
+    rope = plan_make(&config);
+    for (int64_t pair = 0; pair < 32; pair++)
+        check_relative(rotary_rope_inverse_frequencies(rope)[pair],
+                       w(&config, pair) * pow(8.0, -2.0 * (double)(pair + 1) / 64.0));
+    rotary_rope_destroy(rope);
 }
 
 static double dynamic_slowest(int64_t length, rotary_compat compat)
@@ -83,6 +90,8 @@ static double yarn_frequency(const rotary_rope_config *config, int64_t pair, boo
         low = floor(low);
         high = ceil(high);
     }
+    low = fmax(low, 0);
+    high = fmin(high, dim - 1); /* a bound in channels for a number of pairs, as in the authors' code */
     double ramp = ((double)pair - low) / (high - low);
     ramp = ramp < 0 ? 0 : ramp > 1 ? 1 : ramp;
     return w(config, pair) * ((1 - ramp) + ramp / config->factor);
@@ -90,18 +99,29 @@ static double yarn_frequency(const rotary_rope_config *config, int64_t pair, boo
 
 static void test_yarn_frequencies(void)
 {
-    for (int mode = 0; mode < 4; mode++) {
-        rotary_rope_config config = config_of(128, ROTARY_SCALING_YARN);
-        config.base = 150000;
+    static const struct {
+        int64_t head_dim, original;
+        double base, beta_fast;
+    } ramps[] = {
+        {128, 4096, 150000, 32},  /* ends within the pairs */
+        {128, 131072, 10000, 32}, /* ends beyond the last pair, 63 */
+        {16, 1117, 10, 42},       /* would end beyond the last channel, 15 */
+        {64, 128, 10000, 32},     /* would begin before the first pair */
+    };
+    for (int mode = 0; mode < 16; mode++) {
+        rotary_rope_config config = config_of(ramps[mode / 4].head_dim, ROTARY_SCALING_YARN);
+        config.base = ramps[mode / 4].base;
         config.factor = 32;
-        config.original_positions = 4096;
+        config.beta_fast = ramps[mode / 4].beta_fast;
+        config.original_positions = ramps[mode / 4].original;
         config.truncate = mode % 2;
-        config.compat = mode < 2 ? ROTARY_COMPAT_NONE : ROTARY_COMPAT_GGML; /* which always truncates */
+        bool ggml = mode % 4 >= 2; /* which always truncates */
+        config.compat = ggml ? ROTARY_COMPAT_GGML : ROTARY_COMPAT_NONE;
         check_about("yarn mode %d", mode);
         rotary_rope *rope = plan_make(&config);
-        for (int64_t pair = 0; pair < 64; pair++)
+        for (int64_t pair = 0; pair < config.head_dim / 2; pair++)
             check_relative(rotary_rope_inverse_frequencies(rope)[pair],
-                           yarn_frequency(&config, pair, config.truncate || mode >= 2));
+                           yarn_frequency(&config, pair, config.truncate || ggml));
         rotary_rope_destroy(rope);
     }
     check_about("%s", "");
