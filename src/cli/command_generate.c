@@ -316,6 +316,12 @@ static rotary_status check_model(const struct generate_options *options, const s
     if (options->context.value > positions)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--context is %lld: the model has %lld positions",
                            (long long)options->context.value, (long long)positions);
+    if (model->pretrained.transformer && model->config.model.architecture == ARCHITECTURE_ENCODER)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "%s: \"is_causal\" of config.json is false: such a model continues no prompt, wanted a "
+            "causal model",
+            folder);
     if (!model->tokenizer)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s has neither tokenizer.json nor tokenizer.model: wanted one of them", folder);

@@ -212,12 +212,28 @@ static rotary_status print_score(const struct invocation *invocation, const stru
     return ROTARY_OK;
 }
 
+/* Of a model whose tokens see all others there is nothing else. */
+static rotary_status print_logits(const struct invocation *invocation,
+                                  const struct text_score_options *options, const struct scored *scored,
+                                  rotary_error *error)
+{
+    if (invocation->common.json)
+        return result_print_json(json_pack("{s:s, s:I, s:s}", "folder", invocation->operands.items[0],
+                                           "tokens", (json_int_t)scored->count, "logits", options->logits),
+                                 error);
+    printf("%lld tokens, their logits in %s\n", (long long)scored->count, options->logits);
+    return ROTARY_OK;
+}
+
 static rotary_status score(const struct invocation *invocation, const struct text_score_options *options,
                            const struct loaded_model *model, struct scored *scored, rotary_error *error)
 {
+    const bool sees_all = model->config.model.architecture != ARCHITECTURE_DECODER;
     rotary_status status = read_tokens(options, model, invocation->operands.items[0], scored, error);
     if (status == ROTARY_OK && options->logits)
         status = write_logits(options, model, scored, error);
+    if (sees_all)
+        return status == ROTARY_OK ? print_logits(invocation, options, scored, error) : status;
     const struct text_evaluation_call call = {.transformer = model->transformer,
                                               .tokens = scored->tokens,
                                               .count = scored->count,
@@ -226,6 +242,25 @@ static rotary_status score(const struct invocation *invocation, const struct tex
     if (status == ROTARY_OK)
         status = text_evaluation_run(&call, &scored->evaluation, error);
     return status == ROTARY_OK ? print_score(invocation, scored, error) : status;
+}
+
+/* Whether the model says what was asked for. One whose tokens see all others has logits, and no text is
+ * probable by them. */
+static rotary_status check_kind(const struct text_score_options *options, const struct loaded_model *model,
+                                const char *folder, rotary_error *error)
+{
+    if (model->config.model.architecture == ARCHITECTURE_DECODER)
+        return ROTARY_OK;
+    if (!model->pretrained.transformer)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s is no decoder, which alone says how probable a text is: leave out --text",
+                           folder);
+    if (options->logits)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "%s: \"is_causal\" of config.json is false, so that every token sees the one to be "
+                       "predicted, and no text is scored: wanted a causal model, or --logits FILE",
+                       folder);
 }
 
 /* The context, unless it was given: all positions, but no more than are usual. */
@@ -258,10 +293,7 @@ enum exit_status text_score_run(const struct invocation *invocation, const struc
     status = plan_load_for(&load, &model, &error);
     if (status != ROTARY_OK)
         return command_fail(&error);
-    if (model.config.model.architecture != ARCHITECTURE_DECODER)
-        status = rotary_fail(&error, ROTARY_INVALID_ARGUMENT,
-                             "%s is no decoder, which alone says how probable a text is: leave out --text",
-                             folder);
+    status = check_kind(options, &model, folder, &error);
     if (status == ROTARY_OK)
         status = score(invocation, options, &model, &scored, &error);
     free(scored.text);

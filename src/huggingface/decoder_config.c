@@ -2,6 +2,8 @@
 #include "huggingface/decoder_config.h"
 
 #include "base/fail.h"
+#include "file/file.h"
+#include "huggingface/config_keys.h"
 #include "huggingface/decoder_family.h"
 #include "layer/encoding.h"
 #include "model/config_check.h"
@@ -62,18 +64,22 @@ static rotary_status check_architecture(const struct reading *reading)
                        reading->path, name, wanted);
 }
 
+/* Also keys that stand in the parameters of the rotation, or in those of layer types. */
 static rotary_status check_refused(const struct reading *reading)
 {
-    json_t *refused = json_object_get(reading->family, "refused");
-    const char *key;
-    json_t *why;
-    json_object_foreach (refused, key, why) {
-        const json_t *value = json_object_get(reading->object, key);
-        if (value && !json_is_null(value) && !json_is_false(value))
-            return rotary_fail(reading->error, ROTARY_UNSUPPORTED, "%s: \"%s\" is set: %s", reading->path,
-                               key, json_string_value(why));
+    static const char *const inside[] = {"rope_scaling", "rope_parameters"};
+    const char *type = json_string_value(json_object_get(reading->object, "model_type"));
+    rotary_status status = config_keys_check(reading->object, "decoder", type, reading->path, reading->error);
+    for (size_t i = 0; status == ROTARY_OK && i < sizeof inside / sizeof inside[0]; i++) {
+        json_t *parameters = json_object_get(reading->object, inside[i]);
+        status = config_keys_check(parameters, "", type, reading->path, reading->error);
+        const char *name;
+        json_t *entry;
+        json_object_foreach (parameters, name, entry)
+            if (status == ROTARY_OK)
+                status = config_keys_check(entry, "", type, reading->path, reading->error);
     }
-    return ROTARY_OK;
+    return status;
 }
 
 /* Sizes have no default that means anything. */
@@ -148,11 +154,17 @@ static rotary_status read_activation(const struct reading *reading)
     return set(reading, "hidden_act", json_string(ours)) ? ROTARY_OK : fail_memory(reading);
 }
 
-static bool is_type(const json_t *scaling, const char *name)
+/* May be NULL. */
+static const char *type_of(const json_t *scaling)
 {
     const json_t *type = json_object_get(scaling, "rope_type");
-    const char *text = json_string_value(type ? type : json_object_get(scaling, "type"));
-    return text && strcmp(text, name) == 0;
+    return json_string_value(type ? type : json_object_get(scaling, "type"));
+}
+
+static bool is_type(const json_t *scaling, const char *name)
+{
+    const char *type = type_of(scaling);
+    return type && strcmp(type, name) == 0;
 }
 
 /* One rotation for all layers: a context length before scaling that stands beside the parameters replaces
@@ -165,9 +177,39 @@ static bool settle_original(const struct reading *reading, json_t *scaling)
         json_object_del(scaling, key);
         return true;
     }
+    const char *now = json_string_value(json_object_get(json_object_get(reading->family, "rope_types"),
+                                                        type_of(scaling) ? type_of(scaling) : ""));
+    if (now && json_object_set_new(scaling, "rope_type", json_string(now)) != 0)
+        return false;
     const bool reads = is_type(scaling, "yarn") || is_type(scaling, "llama3") ||
                        is_type(scaling, "longrope") || is_type(scaling, "su");
     return !reads || !beside || json_object_set(scaling, key, beside) == 0;
+}
+
+/* Gives the parameters of a layer type their base, where they have none; and a layer type that has none its
+ * rotation without scaling. */
+static bool complete_layer_type(json_t *parameters, const char *name, json_t *base)
+{
+    if (!json_is_object(json_object_get(parameters, name)) &&
+        json_object_set_new(parameters, name, json_object()) != 0)
+        return false;
+    json_t *entry = json_object_get(parameters, name);
+    return !base || json_object_get(entry, "rope_theta") || json_object_set(entry, "rope_theta", base) == 0;
+}
+
+/* Whether layer types of the family have bases of their own (Gemma 3). */
+static bool has_two_bases(const struct reading *reading)
+{
+    return json_object_get(json_object_get(reading->family, "defaults"), "rope_local_base_freq") != NULL;
+}
+
+/* A family with two bases has parameters by layer type always: others are not read. */
+static bool complete_layer_types(const struct reading *reading, json_t *parameters)
+{
+    json_t *local = value_of(reading, "rope_local_base_freq");
+    return !has_two_bases(reading) ||
+           (complete_layer_type(parameters, "full_attention", value_of(reading, "rope_theta")) &&
+            complete_layer_type(parameters, "sliding_attention", local));
 }
 
 /* Parameters by layer type: YaRN's "truncate" is read beside them alone. False: there are none. */
@@ -184,6 +226,16 @@ static bool settle_layer_types(json_t *parameters)
     return found;
 }
 
+static bool has_objects(json_t *parameters)
+{
+    const char *name;
+    json_t *entry;
+    json_object_foreach (parameters, name, entry)
+        if (json_is_object(entry))
+            return true;
+    return false;
+}
+
 /* Moves what transformers reads beside the parameters of the rotation, or does not read in them, to where the
  * models of this program have it. */
 static rotary_status read_rotation(const struct reading *reading)
@@ -194,8 +246,14 @@ static rotary_status read_rotation(const struct reading *reading)
         json_t *given = json_object_get(reading->model, keys[i]);
         if (!json_is_object(given))
             continue;
+        if (!has_two_bases(reading) && has_objects(given))
+            return rotary_fail(reading->error, ROTARY_UNSUPPORTED,
+                               "%s: \"%s\" has parameters by layer type, which models of this type do not "
+                               "have: wanted those of all layers",
+                               reading->path, keys[i]);
         json_t *settled = json_deep_copy(given);
-        complete = settled && (settle_layer_types(settled) || settle_original(reading, settled)) &&
+        complete = settled && (i == 0 || complete_layer_types(reading, settled)) &&
+                   (settle_layer_types(settled) || settle_original(reading, settled)) &&
                    json_object_set(reading->model, keys[i], settled) == 0;
         json_decref(settled);
     }
@@ -223,11 +281,14 @@ static bool slides(const struct reading *reading, const char *windows, int64_t l
 {
     if (strcmp(windows, "flag") == 0)
         return layer >= number_of(reading, "max_window_layers", 0);
-    const int64_t pattern = number_of(reading, "sliding_window_pattern", 1);
+    const char *key = json_string_value(json_object_get(reading->family, "window_pattern_key"));
+    const json_t *own = json_object_get(reading->family, "window_pattern");
+    const int64_t pattern = number_of(reading, key ? key : "", json_integer_value(own));
     return strcmp(windows, "all") == 0 || pattern < 1 || (layer + 1) % pattern != 0;
 }
 
-/* "layer_types" as the file has them, or as the family says; NULL without memory. */
+/* "layer_types" as the file has them, or as the family says; NULL without memory. Where all layers have the
+ * window, transformers does not look at those of the file. */
 static json_t *layer_types_of(const struct reading *reading, const char *windows, int64_t layers)
 {
     json_t *types = value_of(reading, "layer_types");
@@ -244,14 +305,31 @@ static json_t *layer_types_of(const struct reading *reading, const char *windows
     return types;
 }
 
-static bool has_sliding(const json_t *types)
+static bool is_sliding(const json_t *type)
 {
-    for (size_t i = 0; i < json_array_size(types); i++) {
-        const char *type = json_string_value(json_array_get(types, i));
-        if (type && strcmp(type, "sliding_attention") == 0)
-            return true;
-    }
-    return false;
+    const char *name = json_string_value(type);
+    return name && strcmp(name, "sliding_attention") == 0;
+}
+
+static size_t count_sliding(const json_t *types)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < json_array_size(types); i++)
+        count += is_sliding(json_array_get(types, i));
+    return count;
+}
+
+/* Refuses a file that says that some layers have no window, where the model type gives it to all. */
+static rotary_status check_types(const struct reading *reading, const char *windows, const json_t *types)
+{
+    if (strcmp(windows, "all") != 0 || !json_is_array(types) ||
+        count_sliding(types) == json_array_size(types))
+        return ROTARY_OK;
+    return rotary_fail(reading->error, ROTARY_UNSUPPORTED,
+                       "%s: \"layer_types\" has other layers than sliding_attention beside a "
+                       "\"sliding_window\", which all layers of this model type have: wanted no "
+                       "\"layer_types\", or \"sliding_window\" null",
+                       reading->path);
 }
 
 static rotary_status read_windows(const struct reading *reading)
@@ -263,8 +341,13 @@ static rotary_status read_windows(const struct reading *reading)
         (strcmp(windows, "flag") == 0 && !json_is_true(value_of(reading, "use_sliding_window"))))
         return ROTARY_OK;
     json_t *types = layer_types_of(reading, windows, layers);
+    rotary_status status = check_types(reading, windows, types);
+    if (status != ROTARY_OK) {
+        json_decref(types);
+        return status;
+    }
     bool complete = types != NULL;
-    if (complete && (!json_is_array(types) || has_sliding(types))) {
+    if (complete && (!json_is_array(types) || count_sliding(types) > 0)) {
         complete = json_object_set(reading->model, "layer_types", types) == 0 &&
                    json_object_set(reading->model, "sliding_window", window) == 0;
         if (complete && local && !json_object_get(reading->model, "rope_parameters"))
@@ -276,11 +359,52 @@ static rotary_status read_windows(const struct reading *reading)
 
 /* ---- all of it ---- */
 
+/* Without "is_causal", which may be null too, every token sees all others: in this program, an encoder. */
+static rotary_status read_causal(const struct reading *reading)
+{
+    const json_t *causal = json_object_get(reading->object, "is_causal");
+    if (!causal || json_is_true(causal))
+        return ROTARY_OK;
+    if (!json_is_false(causal) && !json_is_null(causal))
+        return rotary_fail(reading->error, ROTARY_BAD_FILE, "%s: \"is_causal\" is no boolean, wanted one",
+                           reading->path);
+    if (json_object_get(reading->model, "sliding_window"))
+        return rotary_fail(reading->error, ROTARY_UNSUPPORTED,
+                           "%s: \"is_causal\" is false, and layers have a \"sliding_window\": no window here "
+                           "has both sides, wanted \"sliding_window\" null or a causal model",
+                           reading->path);
+    return set(reading, "architecture", json_string("encoder")) ? ROTARY_OK : fail_memory(reading);
+}
+
+/* Checks the settings that have another name in the file, by that name. */
+static rotary_status check_named(const struct reading *reading, const struct settings *settings)
+{
+    json_t *keys = json_object_get(reading->family, "keys");
+    const char *ours;
+    json_t *theirs;
+    rotary_status status = ROTARY_OK;
+    json_object_foreach (keys, ours, theirs) {
+        void *member;
+        json_t *value = json_object_get(reading->model, ours);
+        const struct setting *found = settings_find(settings, 1, ours, strlen(ours), &member);
+        if (status != ROTARY_OK || !value || !found)
+            continue;
+        struct setting named = *found;
+        named.name = json_string_value(theirs);
+        const struct settings one = {&named, 1, settings->structure};
+        json_t *object = json_pack("{s:O}", named.name, value);
+        status =
+            object ? settings_read(&one, 1, object, reading->path, reading->error) : fail_memory(reading);
+        json_decref(object);
+    }
+    return status;
+}
+
 static rotary_status read_all(const struct reading *reading, struct transformer_config *model)
 {
     rotary_status (*const steps[])(const struct reading *reading) = {
         check_quantisation, check_architecture, check_refused, check_sizes,  read_keys,
-        read_activation,    read_rotation,      read_parallel, read_windows,
+        read_activation,    read_rotation,      read_parallel, read_windows, read_causal,
     };
     rotary_status status = ROTARY_OK;
     for (size_t i = 0; status == ROTARY_OK && i < sizeof steps / sizeof steps[0]; i++)
@@ -291,7 +415,9 @@ static rotary_status read_all(const struct reading *reading, struct transformer_
     transformer_config_default(&made);
     made.position = POSITION_ROPE;
     const struct settings settings = transformer_settings(&made);
-    status = settings_read(&settings, 1, reading->model, reading->path, reading->error);
+    status = check_named(reading, &settings);
+    if (status == ROTARY_OK)
+        status = settings_read(&settings, 1, reading->model, reading->path, reading->error);
     if (status == ROTARY_OK) {
         rotary_error wrong = {0};
         status = transformer_config_check(&made, &wrong);
@@ -326,10 +452,14 @@ rotary_status decoder_config_read(const json_t *object, const char *path, struct
     }
     if (status != ROTARY_OK)
         return status;
+    json_t *used = NULL;
+    status = config_keys_used(object, "decoder", type, &used, error);
     const struct reading reading = {
-        .object = object, .family = found, .path = path, .model = json_object(), .error = error};
-    status = reading.model ? read_all(&reading, model) : fail_memory(&reading);
+        .object = used, .family = found, .path = path, .model = json_object(), .error = error};
+    if (status == ROTARY_OK)
+        status = reading.model ? read_all(&reading, model) : fail_memory(&reading);
     json_decref(reading.model);
+    json_decref(used);
     if (status == ROTARY_OK)
         *family = found;
     else

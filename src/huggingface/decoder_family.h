@@ -12,8 +12,8 @@
  * - "activation": the key that names its activation, unless it is "hidden_act"
  * - "windows": which layers have a sliding window: "all" if there is one; "flag": where "use_sliding_window"
  * is true, those from "max_window_layers" on; "pattern": all but every so many, as many as
- * "sliding_window_pattern" says
- * - "refused": keys that must be absent, null or false, with what models do that have them
+ * "window_pattern" says, or the key of config.json that "window_pattern_key" names
+ * - "rope_types": types of the rotation's scaling that the model type reads as others
  * - "norm_offset": what gains of norms lack in the file: 1 where it has weights and norms multiply by 1 + w
  * - "query_key_value_by_head": rows of the fused projection: query, key and value of one head after another
  * - "tensors": modules of this program and theirs, with {} for the number of a layer; several are one below

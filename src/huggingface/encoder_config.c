@@ -3,6 +3,7 @@
 
 #include "backend/operation_calls.h"
 #include "base/fail.h"
+#include "huggingface/config_keys.h"
 #include "layer/encoding.h"
 #include "layer/sublayer.h"
 
@@ -94,12 +95,18 @@ static bool predicts_label(const json_t *object)
 static rotary_status read_labels(struct encoder_config *config, const json_t *object, const char *path,
                                  rotary_error *error)
 {
-    const json_t *labels = json_object_get(object, "id2label");
+    const json_t *labels = json_object_get(object, "id2label"),
+                 *count = json_object_get(object, "num_labels");
     const bool regression = config->problem_type == REGRESSION;
     if (!predicts_label(object))
         return ROTARY_OK;
     config->head = ENCODER_LABELS;
     config->labels = labels ? (int64_t)json_object_size(labels) : 2;
+    if (!labels && json_is_number(count) && json_number_value(count) != 2)
+        return rotary_fail(
+            error, ROTARY_BAD_FILE,
+            "%s: \"num_labels\" is %g, and there is no \"id2label\", wanted one that names them", path,
+            json_number_value(count));
     if (config->labels < 1 || config->labels > MAX_LABELS)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s: \"id2label\" is no object of 1 to %d labels", path,
                            (int)MAX_LABELS);
@@ -138,7 +145,9 @@ rotary_status encoder_config_read(struct encoder_config *config, const json_t *o
     const char *type = json_string_value(json_object_get(object, "model_type"));
     struct encoder_config read;
     fill_defaults(&read, type && strcmp(type, families[ENCODER_ROFORMER]) == 0);
-    rotary_status status = read_keys(&read, object, path, error);
+    rotary_status status = config_keys_check(object, "encoder", type, path, error);
+    if (status == ROTARY_OK)
+        status = read_keys(&read, object, path, error);
     if (status == ROTARY_OK)
         status = read_labels(&read, object, path, error);
     if (status == ROTARY_OK)

@@ -131,6 +131,11 @@ static rotary_status describe_decoder(struct huggingface_run *run, const json_t 
     json_t *family = NULL;
     rotary_status status = read_decoder(&run->model, &family, object, path, error);
     json_decref(family);
+    if (status == ROTARY_OK && run->model.architecture == ARCHITECTURE_ENCODER)
+        return rotary_fail(error, ROTARY_UNSUPPORTED,
+                           "%s: \"is_causal\" is false, and no task trains or scores such a model: wanted a "
+                           "causal model, or rotary evaluate with --tokens and --logits",
+                           path);
     run->task = TASK_LANGUAGE;
     run->sequence_length = min_i64(run->model.max_position_embeddings, DECODER_TOKENS);
     return status == ROTARY_OK ? divide_parameters(&run->model, path, error) : status;

@@ -39,6 +39,7 @@ def nats(logits, target):
 def compare(rotary, folder, scratch):
     """Logits of the sequences, and their perplexity in one window."""
     expected = read(os.path.join(folder, "expected.json"))
+    causal = read(os.path.join(folder, "config.json")).get("is_causal", True)
     tokens, out = os.path.join(scratch, "tokens.txt"), os.path.join(scratch, "logits.npy")
     worst, largest = 0, max(abs(x) for rows in expected["logits"] for row in rows for x in row)
     for sequence, wanted in zip(expected["sequences"], expected["logits"], strict=True):
@@ -52,12 +53,26 @@ def compare(rotary, folder, scratch):
             return
         got = read_npy(out)
         worst = max([worst] + [abs(a - b) for x, y in zip(got, wanted, strict=True) for a, b in zip(x, y, strict=True)])
+        if not causal:
+            continue
         mean = sum(nats(row, token) for row, token in zip(wanted, sequence[1:])) / (len(sequence) - 1)
         if not abs(json.loads(text)["nats_per_token"] - mean) <= BOUND * largest:
             complain(f"evaluate {folder}: {text}, wanted {mean} nats per token")
     print(f"{os.path.basename(folder)}: logits up to {largest:.3g}, the largest difference is {worst / largest:.2g} of that")
     if not worst <= BOUND * largest:
         complain(f"{folder}: logits differ by {worst}")
+
+
+def sees_all(rotary, folder, scratch):
+    """A model without "is_causal" gives logits alone."""
+    tokens = os.path.join(scratch, "tokens.txt")
+    write_text(tokens, "[1, 2, 3]")
+    copy = Copy(folder, scratch)
+    status, text, err = run(rotary, "evaluate", folder, "--tokens", tokens, "--logits", os.path.join(scratch, "out.npy"), "--json")
+    if status or json.loads(text)["tokens"] != 3:
+        complain(f"evaluate {folder}: {text} {err}")
+    for command in (f"evaluate --tokens {tokens}", "evaluate", "generate --prompt a", f"heatmap --text a --output {scratch}/heatmap"):
+        refuse(rotary, copy, "\"is_causal\"", command)
 
 
 def compare_windows(rotary, folder, scratch):
@@ -289,6 +304,7 @@ def main():
         for name, length in {"mistral": 2, "gpt-neox": 5, "olmo2": 1}.items():
             compare(rotary, Copy(paths[name], scratch).unaligned(length).path, scratch)
         compare_windows(rotary, paths["mistral"], scratch)
+        sees_all(rotary, paths["qwen3-sees-all"], scratch)
         generates(rotary, paths["mistral"], scratch)
         ends(rotary, paths["mistral"], scratch)
         refuses(rotary, paths["mistral"], paths["gpt-neox"], scratch)

@@ -6,6 +6,7 @@ that transformers computes of them for a few sequences: expected.json. Those of 
     python3 tests/huggingface/make_decoders.py FOLDER
     python3 tests/huggingface/make_decoders.py tests/huggingface/decoders kept
 """
+import copy
 import json
 import os
 import sys
@@ -28,7 +29,16 @@ CASES = {
     "llama-biases-f16": ("Llama", {"attention_bias": True, "mlp_bias": True}, "float16"),
     "llama-linear-raw": ("Llama", {"rope_scaling": {"type": "linear", "factor": 2.0}, "num_key_value_heads": 4}, "float32"),
     "llama-yarn": ("Llama", {"rope_scaling": YARN}, "float32"),
+    "llama-yarn-beside-raw": ("Llama", {"rope_scaling": YARN, "original_max_position_embeddings": 8}, "float32"),
+    "llama-dynamic-inside-raw": ("Llama", {"rope_scaling": {"rope_type": "dynamic", "factor": 2.0, "original_max_position_embeddings": 4},
+                                           "max_position_embeddings": 16}, "float32"),
+    "gemma3-beside-raw": ("Gemma3Text", GEMMA | {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+                                                 "rope_parameters": {"sliding_attention": {"rope_type": "default"}, "rope_theta": 77.0,
+                                                                     "full_attention": YARN | {"truncate": False}}}, "float32"),
+    "gpt-neox-other-keys-raw": ("GPTNeoX", {"rope_theta": 500.0, "partial_rotary_factor": 0.5}, "float32"),
+    "gemma2-pattern-raw": ("Gemma2", GEMMA | {"sliding_window_pattern": 3}, "float32"),
     "llama-mscale": ("Llama", {"rope_scaling": YARN | {"mscale": 0.7, "mscale_all_dim": 1.5}}, "float32"),
+    "llama-sees-all": ("Llama", {"is_causal": False}, "float32"),
     "llama-dynamic": ("Llama", {"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}}, "float32"),
     "mistral": ("Mistral", {"sliding_window": 5, "head_dim": 16}, "bfloat16"),
     "mistral-full-raw": ("Mistral", {"sliding_window": None, "rope_theta": 1e6}, "bfloat16"),
@@ -37,12 +47,15 @@ CASES = {
     "qwen2-window-raw": ("Qwen2", {"use_sliding_window": True, "sliding_window": 5, "max_window_layers": 1}, "float32"),
     "qwen3": ("Qwen3", {"head_dim": 16, "tie_word_embeddings": True}, "bfloat16"),
     "qwen3-raw": ("Qwen3", {"head_dim": 12, "attention_bias": True, "rope_theta": 1e6, "rope_scaling": YARN}, "float32"),
+    "qwen3-sees-all": ("Qwen3", {"head_dim": 16, "is_causal": False}, "bfloat16"),
     "olmo2": ("Olmo2", {}, "float16"),
     "olmo2-raw": ("Olmo2", {"attention_bias": True, "rope_theta": 5e5}, "float32"),
     "phi3": ("Phi3", {"sliding_window": 6}, "bfloat16"),
     "phi3-partial-raw": ("Phi3", {"partial_rotary_factor": 0.75, "hidden_size": 64}, "float32"),
     "phi3-short-raw": ("Phi3", {"rope_scaling": LONGROPE, "original_max_position_embeddings": 32}, "bfloat16"),
     "phi3-long-raw": ("Phi3", {"rope_scaling": LONGROPE, "original_max_position_embeddings": 5}, "bfloat16"),
+    "phi3-yarn-raw": ("Phi3", {"rope_scaling": LONGROPE | {"type": "yarn", "original_max_position_embeddings": 9},
+                               "original_max_position_embeddings": 5}, "float32"),
     "phi3-long": ("Phi3", {"rope_scaling": LONGROPE | {"rope_type": "longrope"}, "original_max_position_embeddings": 5}, "float32"),
     "gemma2": ("Gemma2", GEMMA, "bfloat16"),
     "gemma2-raw": ("Gemma2", GEMMA | {"attention_bias": True, "query_pre_attn_scalar": 11, "attn_logit_softcapping": 2.0,
@@ -52,16 +65,18 @@ CASES = {
                                           "rope_scaling": {"rope_type": "linear", "factor": 8.0}}, "float32"),
     "gpt-neox": ("GPTNeoX", {}, "float16"),
     "gpt-neox-raw": ("GPTNeoX", {"rotary_pct": 0.5, "rotary_emb_base": 5000, "use_parallel_residual": False}, "float32"),
+    "gpt-neox-sees-all": ("GPTNeoX", {"is_causal": False}, "float32"),
     "gpt-neox-bare": ("GPTNeoX", {"attention_bias": False, "hidden_act": "relu"}, "float32"),
 }
-KEPT = {name: CASES[name] for name in ("llama-3", "mistral", "gpt-neox", "gemma2-raw", "gemma3-raw", "phi3-short-raw", "olmo2")}
+KEPT = {name: CASES[name] for name in ("llama-3", "mistral", "gpt-neox", "gemma2-raw", "gemma3-raw", "phi3-short-raw", "olmo2",
+                                       "qwen3-sees-all")}
 SMALL = {"vocab_size": 19, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1,
          "intermediate_size": 24}
 LENGTHS = (23, 1, 8)
 
 
 def configuration(stem, changes):
-    keys = SHARED | changes
+    keys = copy.deepcopy(SHARED | changes)  # its class completes dictionaries within it
     config = getattr(transformers, stem + "Config")
     if stem == "GPTNeoX":
         keys.pop("num_key_value_heads")
@@ -84,7 +99,7 @@ def write(folder, name, stem, changes, dtype):
     torch.manual_seed(len(name))
     path = os.path.join(folder, name)
     kind, keys = configuration(stem, changes)
-    model = create(kind(**keys, attn_implementation="eager"), stem).to(getattr(torch, dtype))
+    model = create(kind(**copy.deepcopy(keys), attn_implementation="eager"), stem).to(getattr(torch, dtype))
     model.save_pretrained(path, max_shard_size="8KB" if name.startswith("llama-3") else "1GB")
     generation = os.path.join(path, "generation_config.json")
     if os.path.exists(generation):

@@ -89,14 +89,31 @@ static const struct wanted accepted[] = {
                    "\"short_factor\":[1,1],\"long_factor\":[2,2]}}",
      {{"rope_scaling", "{\"type\":\"su\",\"original_max_position_embeddings\":4096,\"short_factor\":[1,1],"
                        "\"long_factor\":[2,2]}"}}},
-    /* By layer type, "truncate" is read beside them, and the length within them. */
-    {MODEL("gemma3_text") ",\"head_dim\":4,\"num_key_value_heads\":2,\"sliding_window\":8,"
-                          "\"original_max_position_embeddings\":64,\"rope_parameters\":{\"sliding_"
-                          "attention\":{},"
-                          "\"rope_theta\":null,\"full_attention\":{\"rope_type\":\"yarn\",\"factor\":2,"
-                          "\"truncate\":false}}}",
-     {{"rope_parameters", "{\"sliding_attention\":{},\"rope_theta\":null,\"full_attention\":{\"rope_type\":"
-                          "\"yarn\",\"factor\":2}}"}}},
+    /* By layer type, "truncate" is read beside them, the length within them, and Gemma 3 has two bases. */
+    {MODEL(
+         "gemma3_text") ",\"head_dim\":4,\"num_key_value_heads\":2,\"sliding_window\":8,"
+                        "\"original_max_position_embeddings\":64,\"rope_parameters\":{\"sliding_attention\":"
+                        "null,\"rope_theta\":null,\"full_attention\":{\"rope_type\":\"yarn\",\"factor\":2,"
+                        "\"truncate\":false}}}",
+     {{"rope_parameters", "{\"sliding_attention\":{\"rope_theta\":1e4},\"rope_theta\":null,"
+                          "\"full_attention\":{\"rope_type\":\"yarn\",\"factor\":2,\"rope_theta\":1e6}}"}}},
+    {MODEL("gemma3_text") ",\"head_dim\":4,\"num_key_value_heads\":2,\"sliding_window\":8,\"rope_theta\":7.0,"
+                          "\"rope_local_base_freq\":5.0,\"rope_parameters\":{\"rope_type\":\"linear\","
+                          "\"factor\":2}}",
+     {{"rope_parameters", "{\"rope_type\":\"linear\",\"factor\":2,\"full_attention\":{\"rope_theta\":7.0},"
+                          "\"sliding_attention\":{\"rope_theta\":5.0}}"}}},
+    /* Keys that transformers does not look at in this family. */
+    {MODEL("gpt_neox") ",\"num_attention_heads\":2,\"rope_theta\":5.0,\"partial_rotary_factor\":0.5}",
+     {{"rope_theta", "10000.0"}, {"partial_rotary_factor", "0.25"}}},
+    {MODEL("gemma2") ",\"head_dim\":4,\"num_key_value_heads\":2,\"sliding_window_pattern\":3}",
+     {{"layer_types", "[\"sliding_attention\",\"full_attention\",\"sliding_attention\"]"}}},
+    {MODEL("gemma3_text") ",\"head_dim\":4,\"num_key_value_heads\":2,\"sliding_window_pattern\":3}",
+     {{"layer_types", "[\"sliding_attention\",\"sliding_attention\",\"full_attention\"]"}}},
+    /* Tokens see all others. */
+    {MODEL("llama") ",\"is_causal\":false}", {{"architecture", "\"encoder\""}, {"position", "\"rope\""}}},
+    {MODEL("llama") ",\"is_causal\":null}", {{"architecture", "\"encoder\""}}},
+    {MODEL("llama") ",\"is_causal\":true}", {{"architecture", "\"decoder\""}}},
+    {MODEL("qwen2") ",\"num_key_value_heads\":4,\"is_causal\":false}", {{"architecture", "\"encoder\""}}},
     {MODEL("gpt_neox") ",\"use_parallel_residual\":false,\"rotary_pct\":0.5,\"rotary_emb_base\":500}",
      {{"partial_rotary_factor", "0.5"}, {"parallel_residual", "\"no\""}, {"rope_theta", "500.0"}}},
 };
@@ -139,7 +156,30 @@ static const struct {
     {MODEL("llama") ",\"hidden_act\":3}", "\"hidden_act\" is no text", ROTARY_UNSUPPORTED},
     {MODEL("llama") ",\"num_key_value_heads\":3}", "config.json|num_key_value_heads 3", ROTARY_BAD_FILE},
     {MODEL("llama") ",\"head_dim\":\"8\"}", "config.json|\"head_dim\" is \"8\"", ROTARY_BAD_FILE},
-    {MODEL("llama") ",\"rms_norm_eps\":-1}", "config.json|is -1", ROTARY_BAD_FILE},
+    {MODEL("llama") ",\"rms_norm_eps\":-1}", "config.json: \"rms_norm_eps\" is -1", ROTARY_BAD_FILE},
+    {MODEL("llama") ",\"rms_norm_eps\":0}", "config.json: \"rms_norm_eps\" is 0, wanted a number from",
+     ROTARY_BAD_FILE},
+    {MODEL("gpt_neox") ",\"layer_norm_eps\":0}", "\"layer_norm_eps\" is 0, wanted", ROTARY_BAD_FILE},
+    {MODEL("gpt_neox") ",\"rotary_pct\":2}", "\"rotary_pct\" is 2, wanted", ROTARY_BAD_FILE},
+    {MODEL("llama") ",\"is_causal\":0}", "\"is_causal\" is no boolean", ROTARY_BAD_FILE},
+    {MODEL("mistral") ",\"num_key_value_heads\":4,\"is_causal\":false,\"sliding_window\":8}",
+     "\"is_causal\" is false|\"sliding_window\" null", ROTARY_UNSUPPORTED},
+    {MODEL("llama") ",\"partial_rotary_factor\":0.5}",
+     "\"partial_rotary_factor\" is 0.5: models of this type rotate heads completely, wanted 1",
+     ROTARY_UNSUPPORTED},
+    {MODEL("gemma3_text") ",\"rope_parameters\":{\"full_attention\":{\"partial_rotary_factor\":0.5}}}",
+     "\"partial_rotary_factor\" is 0.5", ROTARY_UNSUPPORTED},
+    {MODEL("gemma2") ",\"use_bidirectional_attention\":true}", "\"use_bidirectional_attention\" is true",
+     ROTARY_UNSUPPORTED},
+    {MODEL("llama") ",\"per_layer_config\":{\"0\":{\"num_key_value_heads\":2}}}",
+     "\"per_layer_config\" is {|layers have other sizes", ROTARY_UNSUPPORTED},
+    {MODEL("qwen2") ",\"num_key_value_heads\":4,\"dual_chunk_attention_config\":{\"chunk_size\":4}}",
+     "\"dual_chunk_attention_config\" is {", ROTARY_UNSUPPORTED},
+    {MODEL("llama") ",\"rope_parameters\":{\"llama_4_scaling_beta\":0.1}}",
+     "\"llama_4_scaling_beta\" is 0.1, wanted 0", ROTARY_BAD_FILE},
+    {MODEL("phi3") ",\"num_key_value_heads\":4,\"sliding_window\":8,\"layer_types\":[\"full_attention\","
+                   "\"sliding_attention\",\"sliding_attention\"]}",
+     "\"layer_types\" has other layers than sliding_attention", ROTARY_UNSUPPORTED},
     {MODEL("llama") ",\"rope_scaling\":{\"rope_type\":\"spiral\"}}", "config.json|spiral", ROTARY_BAD_FILE},
     {MODEL("llama") ",\"rope_scaling\":[1]}", "config.json|\"rope_scaling\" is [1]", ROTARY_BAD_FILE},
     {MODEL("mistral") ",\"num_key_value_heads\":4,\"layer_types\":[\"sliding_attention\"]}",

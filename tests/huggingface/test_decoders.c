@@ -94,7 +94,8 @@ static double compare_row(const struct folder *folder, const json_t *wanted, con
     return worst;
 }
 
-/* The second half of the tokens one by one, after the first half at once. */
+/* The second half of the tokens one by one, after the first half at once. A model whose tokens see all others
+ * has no such cache. */
 static void compare_decoding(const struct folder *folder, const int32_t *tokens, int64_t count,
                              const json_t *wanted)
 {
@@ -102,8 +103,13 @@ static void compare_decoding(const struct folder *folder, const int32_t *tokens,
     struct transformer_cache *cache = NULL;
     rotary_error error = {0};
     float *logits = calloc((size_t)folder->model.vocab_size, sizeof *logits);
-    if (!CHECK_INT(transformer_cache_create(&cache, folder->transformer, &shape, &error), ROTARY_OK))
+    const bool sees_all = folder->model.architecture == ARCHITECTURE_ENCODER;
+    if (!CHECK_INT(transformer_cache_create(&cache, folder->transformer, &shape, &error),
+                   sees_all ? ROTARY_UNSUPPORTED : ROTARY_OK) ||
+        sees_all) {
+        free(logits);
         return;
+    }
     for (int64_t done = 0, time = count / 2 > 0 ? count / 2 : 1; done < count; done += time, time = 1) {
         const struct transformer_decode_call call = {.time = time, .tokens = tokens + done, .logits = logits};
         CHECK_INT(transformer_decode(folder->transformer, cache, &call, &error), ROTARY_OK);
