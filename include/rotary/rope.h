@@ -59,6 +59,8 @@ typedef enum rotary_compat {
 } rotary_compat;
 
 enum { ROTARY_MAX_AXES = 4 };
+/* Cosines of a table, table_positions times pairs: 1 GiB, which takes some seconds to compute. */
+enum { ROTARY_ROPE_MAX_TABLE = 1 << 28 };
 
 /* Which axis of a position rotates which pair. Positions in text have one axis; in images, for example, a
  * row and a column. sections[a] pairs belong to axis a. */
@@ -83,7 +85,8 @@ typedef struct rotary_rope_config {
     double base;     /* rope_theta; default 10000 */
     bool angles_f32; /* compute angles in f32, as many checkpoints were trained; default false: in double */
     /* Cosines and sines of positions 0 ... table_positions - 1 are computed in advance (with magnitudes also
-     * multiplied by those of queries and of keys), those of other positions in each call; default 2048. */
+     * multiplied by those of queries and of keys), those of other positions in each call; default 2048. With
+     * pairs, at most ROTARY_ROPE_MAX_TABLE. */
     int64_t table_positions;
     int threads; /* at most 1024; 0: all processors */
     rotary_isa isa;

@@ -2,6 +2,7 @@
 #include "model/attention_plans.h"
 
 #include "base/fail.h"
+#include "base/integer.h"
 #include "model/model_encoding.h"
 #include "model/rotation_config.h"
 
@@ -155,6 +156,13 @@ struct plan_request {
     int64_t table_positions;
 };
 
+/* No more than a table may have: other positions are computed in each call. */
+static int64_t limit_table(const rotary_rope_config *rope, int64_t positions)
+{
+    const int64_t channels = rope->rotary_dim > 0 ? rope->rotary_dim : rope->head_dim;
+    return channels >= 2 ? min_i64(positions, ROTARY_ROPE_MAX_TABLE / (channels / 2)) : positions;
+}
+
 static rotary_status create_plan(struct position_attention *plan, const struct plan_request *request,
                                  int index, rotary_error *error)
 {
@@ -167,7 +175,8 @@ static rotary_status create_plan(struct position_attention *plan, const struct p
     if (request->kind != ATTENTION_DECODER &&
         encoding.xpos) /* a magnitude would grow with keys that follow */
         rotation.rope.plan.xpos_scale = 0;
-    rotation.rope.plan.table_positions = rotation.value_rope.table_positions = request->table_positions;
+    rotation.rope.plan.table_positions = limit_table(&rotation.rope.plan, request->table_positions);
+    rotation.value_rope.table_positions = limit_table(&rotation.value_rope, request->table_positions);
     const struct position_config attention = {
         .heads = config->num_attention_heads,
         .key_value_heads = config->num_key_value_heads,

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_HEAD_DIM = 1 << 20, MAX_TABLE = 1 << 28 };
+enum { MAX_HEAD_DIM = 1 << 20 };
 
 void rotary_rope_config_default_sized(rotary_rope_config *config, size_t struct_size)
 {
@@ -73,9 +73,13 @@ static rotary_status check_choices(rotary_rope_config *config, rotary_error *err
         return wrong(error, "axes", config->axes, "one of rotary_axes");
     if ((unsigned)config->table_dtype >= ROTARY_DTYPES)
         return wrong(error, "table_dtype", config->table_dtype, "f32, f16 or bf16");
-    if (config->table_positions < 0 || config->table_positions > MAX_TABLE)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "table_positions is %lld; wanted 0 ... %d",
-                           (long long)config->table_positions, MAX_TABLE);
+    const int64_t pairs = config->rotary_dim / 2, positions = ROTARY_ROPE_MAX_TABLE / pairs;
+    if (config->table_positions < 0 || config->table_positions > positions)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "table_positions is %lld; wanted 0 ... %lld for %lld pairs: those of other positions "
+            "are computed in each call",
+            (long long)config->table_positions, (long long)positions, (long long)pairs);
     rotary_status status = rotary_check_threads(config->threads, error);
     return status ? status : rotary_isa_resolve(&config->isa, error);
 }

@@ -64,9 +64,16 @@ static void test_refusals(void)
     config = plan_config(64);
     config.struct_size = 0;
     refused(config, ROTARY_INVALID_ARGUMENT, "struct_size|0");
+    /* A table that would take minutes to compute. */
     config = plan_config(1 << 20);
-    config.table_positions = 1 << 28;
-    refused(config, ROTARY_OUT_OF_MEMORY, "table|MiB");
+    config.table_positions = 513;
+    refused(config, ROTARY_INVALID_ARGUMENT, "table_positions is 513|0 ... 512 for 524288 pairs|each call");
+    config = plan_config(16);
+    config.rotary_dim = 4;
+    config.table_positions = ((int64_t)1 << 27) + 1;
+    refused(config, ROTARY_INVALID_ARGUMENT, "table_positions is 134217729|0 ... 134217728 for 2 pairs");
+    config.table_positions = INT64_MAX;
+    refused(config, ROTARY_INVALID_ARGUMENT, "table_positions is 9223372036854775807");
     config = plan_config(64);
     config.isa = rotary_isa_available(ROTARY_ISA_NEON) ? ROTARY_ISA_AVX2 : ROTARY_ISA_NEON;
     refused(config, ROTARY_UNSUPPORTED, rotary_isa_name(config.isa));
