@@ -71,7 +71,8 @@ ROTARY_CHECKED rotary_status file_rename(const char *from, const char *to, rotar
 
 /* Reads the JSON object in `path`, which the caller owns. Errors say path, line, column and what is wrong. A
  * parsed text may take fifty times its bytes in memory, so more of them than the largest configurations have,
- * whose lists of labels take one or two megabytes, are ROTARY_BAD_FILE. */
+ * whose lists of labels take one or two megabytes, are ROTARY_BAD_FILE. Numbers that C does not have are
+ * read as file/json_numbers.h says. */
 enum { FILE_JSON_BYTES = 4 << 20 };
 ROTARY_CHECKED rotary_status file_read_json(const char *path, json_t **object, rotary_error *error);
 /* Likewise, with a limit of its own. */

@@ -5,6 +5,7 @@
 #include "file/file.h"
 
 #include "base/fail.h"
+#include "file/json_numbers.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ static rotary_status parse(const char *path, const char *text, size_t count, siz
                            rotary_error *error)
 {
     json_error_t wrong;
-    json_t *read = json_loadb(text, count, JSON_REJECT_DUPLICATES | flags, &wrong);
+    json_t *read = json_numbers_load(text, count, JSON_REJECT_DUPLICATES | flags, false, &wrong);
     if (!read)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s, line %d, column %d: %s", path, wrong.line,
                            wrong.column, wrong.text);

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "file/json_numbers.h"
 #include "file/settings.h"
 
 #include <math.h>
@@ -27,7 +28,8 @@ const json_t *rope_reader_find(const struct rope_reader *reader, const char *key
 rotary_status rope_reader_refuse(const struct rope_reader *reader, const char *key, const json_t *got,
                                  const char *wanted)
 {
-    char *text = file_json_text(got, JSON_ENCODE_ANY | JSON_COMPACT);
+    const char *no_double = json_numbers_float(got);
+    char *text = no_double ? strdup(no_double) : file_json_text(got, JSON_ENCODE_ANY | JSON_COMPACT);
     rotary_status status =
         rotary_fail(reader->error, ROTARY_BAD_FILE, "%s: \"%s\" is %.60s%s, wanted %s", reader->where, key,
                     text ? text : "?", text && strlen(text) > 60 ? "..." : "", wanted);

@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 #include "file/checksum.h"
+#include "file/json_numbers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,7 +81,7 @@ static rotary_status read_header(struct safetensors *file, rotary_error *error)
     file->header_length = (size_t)length;
     json_error_t wrong;
     const char *text = (const char *)file->bytes + SAFETENSORS_LENGTH_BYTES;
-    file->header = json_loadb(text, file->header_length, JSON_REJECT_DUPLICATES, &wrong);
+    file->header = json_numbers_load(text, file->header_length, JSON_REJECT_DUPLICATES, false, &wrong);
     if (!file->header)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s: its header is damaged at byte %d: %s", file->path,
                            wrong.position, wrong.text);

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "file/json_numbers.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -299,7 +300,10 @@ static void store(const struct setting *setting, const struct setting_value *val
 static rotary_status refuse_json(const struct setting *setting, const json_t *json, const char *where,
                                  rotary_error *error)
 {
-    char *got = json ? file_json_text(json, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+    const char *no_double = json_numbers_float(json);
+    char *got = no_double ? strdup(no_double)
+                : json    ? file_json_text(json, JSON_ENCODE_ANY | JSON_COMPACT)
+                          : NULL;
     rotary_status status =
         setting_refuse(setting, where, got ? got : "not printable", json_string_value(json), error);
     free(got);

@@ -2,6 +2,7 @@
 #include "text/huggingface_tokenizer.h"
 
 #include "base/fail.h"
+#include "file/json_numbers.h"
 #include "text/special_tokens.h"
 #include "text/utf8.h"
 
@@ -214,7 +215,7 @@ static bool save(const struct tokenizer *tokenizer, json_t *object)
 {
     const struct text_buffer *file = &of(tokenizer)->file;
     json_t *keys = json_pack("{s:o, s:o}", "special_tokens", special_tokens_object(&tokenizer->special),
-                             "file", json_loadb(file->bytes, (size_t)file->count, 0, NULL));
+                             "file", json_numbers_load(file->bytes, (size_t)file->count, 0, false, NULL));
     bool done = keys && json_object_update(object, keys) == 0;
     json_decref(keys);
     return done;

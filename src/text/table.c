@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "file/file.h"
+#include "file/json_numbers.h"
 #include "text/table_record.h"
 
 #include <math.h>
@@ -250,6 +251,12 @@ static rotary_status add_value(struct reading *reading, int column, const json_t
         return add_field(reading, column,
                          (struct text_line){json_string_value(value), (int64_t)json_string_length(value)},
                          error);
+    const char *digits = json_numbers_integer(value), *no_double = json_numbers_float(value);
+    if (digits)
+        return add_field(reading, column, (struct text_line){digits, (int64_t)strlen(digits)}, error);
+    if (no_double)
+        return table_refuse(reading->table, reading->table->rows, column, error,
+                            "it is %.60s, wanted a number that a double holds", no_double);
     if (!json_is_number(value) && !json_is_boolean(value))
         return table_refuse(reading->table, reading->table->rows, column, error,
                             "%s, wanted a text, a number, true or false",
@@ -269,7 +276,7 @@ static rotary_status parse_object(const struct table *table, const struct text_l
                                   json_t **object, rotary_error *error)
 {
     json_error_t wrong;
-    *object = json_loadb(line->bytes, (size_t)line->count, JSON_REJECT_DUPLICATES, &wrong);
+    *object = json_numbers_load(line->bytes, (size_t)line->count, JSON_REJECT_DUPLICATES, true, &wrong);
     if (!*object)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s, line %lld, byte %d: %s", table->path,
                            (long long)number, wrong.position, wrong.text);

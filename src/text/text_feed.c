@@ -2,6 +2,7 @@
 #include "text/text_feed.h"
 
 #include "base/fail.h"
+#include "file/json_numbers.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -125,7 +126,7 @@ static rotary_status add_record(struct text_feed *feed, struct text_buffer *text
     }
     if (!is_blank(line, count)) {
         json_error_t reason;
-        json_t *object = json_loadb(line, (size_t)count, JSON_REJECT_DUPLICATES, &reason);
+        json_t *object = json_numbers_load(line, (size_t)count, JSON_REJECT_DUPLICATES, false, &reason);
         status = object ? add_field(feed, object, text, error)
                         : rotary_fail(error, ROTARY_BAD_FILE, "%s, line %lld: %s", feed->path,
                                       (long long)feed->lines, reason.text);

@@ -127,6 +127,12 @@ static void test_columns(void)
          true,
          {"label", "s"},
          "1/1|a\nb|3/2.5||"},
+        /* Numbers that C does not have: digits are kept, and what is not asked for does not matter. */
+        {"a.jsonl",
+         "{\"label\": 18329103420363166823, \"x\": NaN}\n{\"label\": -9223372036854775809, \"x\": 1e999}\n",
+         true,
+         {"label"},
+         "1/18329103420363166823|2/-9223372036854775809|"},
         {"a.json", "{\"label\": true}\r\n{\"label\": -3e100}\n", false, {"label"}, "1/true|2/-3e100|"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -192,6 +198,12 @@ static void test_refused(void)
          "a.jsonl, line 2, \"a\": it is not there, wanted a text"},
         {"a.jsonl", "{\"a\": null}\n", true, {"a"}, "a.jsonl, line 1, \"a\": it is null"},
         {"a.jsonl", "{\"a\": {}}\n", true, {"a"}, "line 1, \"a\": it is an object"},
+        {"a.jsonl",
+         "{\"a\": -Infinity}\n",
+         true,
+         {"a"},
+         "line 1, \"a\": it is -Infinity, wanted a number that"},
+        {"a.jsonl", "{\"a\": 1e999}\n", true, {"a"}, "line 1, \"a\": it is 1e999, wanted"},
         {"a.jsonl", "{\"a\": []}\n", true, {"a"}, "line 1, \"a\": it is a list"},
         {"a.jsonl", "[1]\n", true, {"a"}, "line 1: it is a list, wanted a JSON object"},
         {"a.jsonl", "{\"a\": 1, \"a\": 2}\n", true, {"a"}, "a.jsonl, line 1, "},

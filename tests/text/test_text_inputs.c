@@ -367,6 +367,24 @@ static void test_xml_refused(void)
     }
 }
 
+/* Numbers that C does not have, beside the text. */
+static void test_record_numbers(void)
+{
+    static const char text[] = "{\"text\": \"alpha\", \"simhash\": 18329103420363166823}\n"
+                               "{\"score\": NaN, \"text\": \"beta\", \"weights\": [1e999, -Infinity]}\n";
+    scratch_write(scratch_path("numbers.jsonl"), text, sizeof text - 1);
+    rotary_error error;
+    struct token_documents *documents =
+        opened(scratch_path("numbers.jsonl"), DOCUMENT_BLANK_LINE, "text", &error);
+    check_about("%s", error.message);
+    if (CHECK(documents) && CHECK_INT(token_documents_count(documents), 2)) {
+        CHECK(is_span(token_documents_at(documents, 0), "alpha", 5));
+        CHECK(is_span(token_documents_at(documents, 1), "beta", 4));
+    }
+    token_documents_close(documents);
+    check_about("%s", "");
+}
+
 static void test_records_refused(void)
 {
     static const struct {
@@ -375,6 +393,8 @@ static void test_records_refused(void)
         {"{\"text\": \"a\"}\n\n{\"text\": \"b\"\n", "bad.jsonl, line 3: |expected"},
         {"{\"text\": \"a\"}\n{\"content\": \"b\"}\n", "bad.jsonl, line 2: |object with a text \"text\""},
         {"{\"text\": \"a\"}\n{\"text\": [\"b\"]}\n", "bad.jsonl, line 2: |object with a text \"text\""},
+        {"{\"text\": NaN}\n", "bad.jsonl, line 1: |object with a text \"text\""},
+        {"{\"text\": 18329103420363166823}\n", "bad.jsonl, line 1: |object with a text \"text\""},
         {"[1]\n", "bad.jsonl, line 1: |object with a text \"text\""},
         {"{\"text\": \"a\xff\"}\n", "bad.jsonl, line 1: |byte 0xff"},
         {"{\"text\": \"a\\u0000\"}\n", "bad.jsonl, line 1: |"},
@@ -406,6 +426,7 @@ int main(void)
     test_lines();
     test_resumed();
     test_records();
+    test_record_numbers();
     test_records_refused();
     test_xml_refused();
     tokenizer_destroy(bytes);
