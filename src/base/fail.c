@@ -4,6 +4,22 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* The bytes of the control character that a text begins with; 0: it begins with none. */
+static int control_bytes(const char *text)
+{
+    const unsigned char first = (unsigned char)text[0], second = first ? (unsigned char)text[1] : 0;
+    if (first == 0xc2 && second >= 0x80 && second < 0xa0)
+        return 2;
+    return (first > 0 && first < ' ') || first == 0x7f;
+}
+
+void rotary_replace_control(char *text, bool keep_newlines)
+{
+    for (; *text; text++)
+        for (int left = *text == '\n' && keep_newlines ? 0 : control_bytes(text); left > 0; left--)
+            text[left - 1] = '?';
+}
+
 rotary_status rotary_fail(rotary_error *error, rotary_status status, const char *format, ...)
 {
     if (error) {
@@ -13,9 +29,7 @@ rotary_status rotary_fail(rotary_error *error, rotary_status status, const char 
         vsnprintf(error->message, sizeof error->message, format, arguments);
         va_end(arguments);
         /* The message may quote a file or an argument; it must stay one line. */
-        for (char *c = error->message; *c; c++)
-            if ((unsigned char)*c < ' ' || *c == 0x7f)
-                *c = '?';
+        rotary_replace_control(error->message, false);
     }
     return status;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/command.h"
 
+#include "base/fail.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -43,7 +45,9 @@ enum exit_status command_unknown(const struct command *const *list, const char *
     for (int i = 0; list[i] && i < MAX_NAMES; i++)
         names[i] = last_word(list[i]);
     char hint[SETTINGS_HINT_BYTES];
-    fprintf(stderr, "rotary: there is no command \"%s%s%.80s\"%s\n(see rotary help%s%s)\n",
-            group ? group : "", space, name, settings_hint(name, names, hint), space, group ? group : "");
+    rotary_error error; /* as all messages do, it shows no control characters of what was typed */
+    (void)!rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "there is no command \"%s%s%.80s\"%s",
+                       group ? group : "", space, name, settings_hint(name, names, hint));
+    fprintf(stderr, "rotary: %s\n(see rotary help%s%s)\n", error.message, space, group ? group : "");
     return EXIT_USAGE;
 }

@@ -294,9 +294,13 @@ static void warn_of_tokens(const struct bleu_plan *plan, const struct side *syst
             const struct text_line *line = &systems[i].lines[j];
             found += line->count >= 2 && memcmp(line->bytes + line->count - 2, " .", 2) == 0;
         }
-        if (found >= TOKENIZED_LINES)
-            fprintf(stderr, "note: %lld lines of %s end in \" .\": BLEU wants text that is not tokenized\n",
-                    (long long)found, systems[i].file.path);
+        if (found < TOKENIZED_LINES)
+            continue;
+        rotary_error note; /* a message shows no control characters of a path */
+        (void)!rotary_fail(&note, ROTARY_OK,
+                           "%lld lines of %s end in \" .\": BLEU wants text that is not tokenized",
+                           (long long)found, systems[i].file.path);
+        fprintf(stderr, "note: %s\n", note.message);
     }
 }
 

@@ -134,7 +134,7 @@ static rotary_status print_result(const struct invocation *invocation, const cha
     const struct compare_options *options = invocation->options;
     char page[FILE_PATH_BYTES];
     struct collection collection;
-    rotary_status status = file_path(page, folder, "report.html", error);
+    rotary_status status = file_output_path(page, folder, "report.html", error);
     if (status == ROTARY_OK)
         status = collection_read_with(&collection, &folder, 1,
                                       &(struct collection_options){.all_pairs = options->all_pairs}, error);

@@ -82,7 +82,7 @@ static enum exit_status run(const struct invocation *invocation)
         return command_fail(&error);
     status = collection_read_answers(&collection, &error);
     if (status == ROTARY_OK && !options->out)
-        status = file_path(in_folder, folders->items[0], "report.html", &error);
+        status = file_output_path(in_folder, folders->items[0], "report.html", &error);
     if (status == ROTARY_OK)
         status = collection_check_output(&collection, folders->items, folders->count, page, &error);
     if (status == ROTARY_OK)

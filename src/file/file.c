@@ -38,6 +38,18 @@ rotary_status file_path(char path[FILE_PATH_BYTES], const char *folder, const ch
     return ROTARY_OK;
 }
 
+rotary_status file_output_path(char path[FILE_PATH_BYTES], const char *folder, const char *name,
+                               rotary_error *error)
+{
+    struct stat about;
+    rotary_status status = file_path(path, folder, name, error);
+    if (status != ROTARY_OK || lstat(path, &about) != 0 || !S_ISLNK(about.st_mode))
+        return status;
+    return rotary_fail(
+        error, ROTARY_INVALID_ARGUMENT,
+        "%s is a symbolic link, and the file that it leads to would be replaced: remove the link", path);
+}
+
 /* Reads the rest of a file into a growing block, of `first` bytes to begin with. */
 static rotary_status read_rest(struct input *input, size_t first, size_t max, char **bytes, size_t *count,
                                rotary_error *error)
@@ -130,16 +142,22 @@ static rotary_status write_block(void *argument, const void *bytes, size_t count
     return ROTARY_OK;
 }
 
-/* Opens for writing. Of a pipe, open() would wait for a reader as long as there is none. */
+/* Opens for writing. Of a pipe, open() would wait for a reader as long as there is none. A link is followed
+ * to a device or a pipe alone: anybody may have put it where a file is written that will be renamed. */
 static rotary_status open_target(struct target *target, rotary_error *error)
 {
     const struct timespec moment = {.tv_nsec = READER_NANOSECONDS};
+    struct stat about;
+    const bool special = stat(target->path, &about) == 0 && !S_ISREG(about.st_mode);
+    const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | (special ? 0 : O_NOFOLLOW);
     for (int attempt = 0; attempt < READER_ATTEMPTS; attempt++) {
-        target->descriptor = open(target->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+        target->descriptor = open(target->path, flags, 0666);
         if (target->descriptor >= 0 || errno != ENXIO)
             break;
         nanosleep(&moment, NULL);
     }
+    if (target->descriptor < 0 && errno == ELOOP)
+        return rotary_fail(error, ROTARY_IO_ERROR, "%s is a symbolic link: remove it", target->path);
     if (target->descriptor < 0 && errno == ENXIO)
         return rotary_fail(error, ROTARY_IO_ERROR, "%s is a pipe that nobody reads", target->path);
     if (target->descriptor < 0)

@@ -14,6 +14,10 @@
 enum { FILE_PATH_BYTES = 4096 };
 ROTARY_CHECKED rotary_status file_path(char path[FILE_PATH_BYTES], const char *folder, const char *name,
                                        rotary_error *error);
+/* The same for a file that the program writes by a name of its own, in a folder that may be anybody's. Of a
+ * symbolic link the target would be replaced, wherever that lies: ROTARY_INVALID_ARGUMENT. */
+ROTARY_CHECKED rotary_status file_output_path(char path[FILE_PATH_BYTES], const char *folder,
+                                              const char *name, rotary_error *error);
 /* The folder that holds `path`, "." if it names none. ROTARY_INVALID_ARGUMENT if that has FILE_PATH_BYTES or
  * more. */
 ROTARY_CHECKED rotary_status file_folder_of(const char *path, char folder[FILE_PATH_BYTES],

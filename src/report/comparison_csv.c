@@ -12,14 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Quotes a field that holds what separates fields or rows. */
+/* Quotes a field that holds what separates fields or rows. A spreadsheet takes a text that begins with one of
+ * = + - @, or with white space before them, for a formula, which may run commands: an apostrophe before it
+ * makes it text. Numbers are written elsewhere. */
 static void write_field(FILE *stream, const char *text)
 {
-    if (!strpbrk(text, ",\"\r\n")) {
+    const bool formula = text[0] && strchr("=+-@\t\r\n", text[0]);
+    if (!formula && !strpbrk(text, ",\"\r\n")) {
         fputs(text, stream);
         return;
     }
-    fputc('"', stream);
+    fputs(formula ? "\"'" : "\"", stream);
     for (; *text; text++) {
         if (*text == '"')
             fputc('"', stream);

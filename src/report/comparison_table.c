@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/comparison_table.h"
 
+#include "base/fail.h"
 #include "file/print.h"
 #include "report/cost.h"
 #include "report/findings.h"
@@ -219,14 +220,6 @@ static void write_findings(FILE *stream, const struct comparison *comparison, co
         fputc('\n', stream);
 }
 
-/* Names come from files: what a terminal would obey is not printed. */
-static void replace_controls(char *text)
-{
-    for (; *text; text++)
-        if ((*text > 0 && *text < ' ' && *text != '\n') || *text == 0x7f)
-            *text = '?';
-}
-
 rotary_status comparison_text(const struct comparison *comparison, char **text, rotary_error *error)
 {
     struct print print;
@@ -250,7 +243,7 @@ rotary_status comparison_text(const struct comparison *comparison, char **text, 
             lengths_text(print.stream, comparison);
         status = print_end(&print, error);
         if (status == ROTARY_OK)
-            replace_controls(print.text);
+            rotary_replace_control(print.text, true); /* names come from files */
         *text = print.text;
     }
     findings_free(&findings);

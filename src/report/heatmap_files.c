@@ -65,7 +65,7 @@ static rotary_status name_file(struct target *target, const char *folder, rotary
         snprintf(name, sizeof name, "%s-text%lld-%s%s", side, (long long)target->text + 1,
                  attention_kind_name(target->kind), layer);
     }
-    return file_path(target->path, folder, name, error);
+    return file_output_path(target->path, folder, name, error);
 }
 
 static rotary_status write_svg(const struct target *target, rotary_error *error)
@@ -246,7 +246,7 @@ rotary_status heatmap_files_write(const struct heatmaps *maps, const struct heat
 {
     char list[FILE_PATH_BYTES];
     json_t *names = json_array();
-    rotary_status status = file_path(list, files->folder, "heatmap.json", error);
+    rotary_status status = file_output_path(list, files->folder, "heatmap.json", error);
     if (status == ROTARY_OK)
         status = visit_all(maps, files, check_file, names, error);
     if (status == ROTARY_OK)

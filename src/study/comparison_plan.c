@@ -240,7 +240,7 @@ static rotary_status check_sweep(const struct comparison_plan *plan, rotary_erro
 
 static rotary_status merge(struct comparison_plan *plan, rotary_error *error)
 {
-    rotary_status status = file_path(plan->path, plan->call->folder, "compare.json", error);
+    rotary_status status = file_output_path(plan->path, plan->call->folder, "compare.json", error);
     bool found = false;
     if (status == ROTARY_OK)
         status = file_find(plan->path, &found, error);

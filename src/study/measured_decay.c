@@ -116,7 +116,7 @@ rotary_status measured_decay_write(const struct measured_decay *decay, const cha
                                    rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
-    rotary_status status = file_path(path, folder, FOLDER_DECAY, error);
+    rotary_status status = file_output_path(path, folder, FOLDER_DECAY, error);
     if (status != ROTARY_OK)
         return status;
     json_t *object = measured_decay_json(decay);

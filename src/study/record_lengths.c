@@ -125,7 +125,7 @@ rotary_status record_lengths_write(const struct record_lengths *lengths, const c
                                    rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
-    rotary_status status = file_path(path, folder, FOLDER_LENGTHS, error);
+    rotary_status status = file_output_path(path, folder, FOLDER_LENGTHS, error);
     json_t *list = json_array();
     for (int i = 0; i < lengths->count; i++)
         json_array_append_new(list, length_json(&lengths->items[i]));

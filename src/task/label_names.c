@@ -25,7 +25,7 @@ rotary_status label_names_save(const struct task_labels *labels, bool pairs, con
                                rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
-    rotary_status status = file_path(path, folder, LABEL_NAMES_FILE, error);
+    rotary_status status = file_output_path(path, folder, LABEL_NAMES_FILE, error);
     if (status != ROTARY_OK)
         return status;
     json_t *names = names_json(labels);

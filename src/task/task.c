@@ -179,7 +179,7 @@ static rotary_status save(const struct tokenizer *tokenizer, const char *folder,
                           rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
-    rotary_status status = file_path(path, folder, name, error);
+    rotary_status status = file_output_path(path, folder, name, error);
     return status == ROTARY_OK ? tokenizer_save(tokenizer, path, error) : status;
 }
 

@@ -282,7 +282,7 @@ rotary_status event_file_open(struct event_file *events, const char *folder, con
                               uint64_t bytes, rotary_error *error)
 {
     *events = (struct event_file){.file = -1};
-    rotary_status status = file_path(events->path, folder, FOLDER_EVENTS, error);
+    rotary_status status = file_output_path(events->path, folder, FOLDER_EVENTS, error);
     if (status == ROTARY_OK)
         status = write_anew(events, metrics, bytes, error);
     if (status != ROTARY_OK)

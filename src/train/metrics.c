@@ -158,7 +158,7 @@ static rotary_status read_lines(struct metrics *metrics, struct lines *lines, in
 rotary_status metrics_read(struct metrics *metrics, const char *folder, int64_t step, rotary_error *error)
 {
     *metrics = (struct metrics){.file = -1, .events.file = -1, .loss = NAN, .lowest_loss = INFINITY};
-    rotary_status status = file_path(metrics->path, folder, FOLDER_METRICS, error);
+    rotary_status status = file_output_path(metrics->path, folder, FOLDER_METRICS, error);
     if (status != ROTARY_OK || !file_exists(metrics->path))
         return status;
     struct lines lines;

@@ -608,7 +608,7 @@ rotary_status run_write_config(const char *folder, const struct run_config *conf
                                const struct run_record *record, rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
-    rotary_status status = file_path(path, folder, FOLDER_CONFIG, error);
+    rotary_status status = file_output_path(path, folder, FOLDER_CONFIG, error);
     if (status != ROTARY_OK)
         return status;
     json_t *settings;

@@ -230,7 +230,7 @@ static rotary_status predict_all(struct session *session, const struct evaluatio
     struct evaluation_config all = *how;
     struct evaluation test = {.sample_count = 0};
     char path[FILE_PATH_BYTES];
-    rotary_status status = file_path(path, session->call->folder, FOLDER_PREDICTIONS, error);
+    rotary_status status = file_output_path(path, session->call->folder, FOLDER_PREDICTIONS, error);
     all.predictions = has_test ? NULL : path;
     if (status == ROTARY_OK)
         status = evaluation_run(task, session->trainer.transformer, &all, evaluation, error);
@@ -259,7 +259,7 @@ static rotary_status evaluate_all(struct session *session, const struct evaluati
         return predict_all(session, how, evaluation, error);
     if (task_scoring(task) != SCORING_BLEU)
         return evaluation_run(task, transformer, how, evaluation, error);
-    rotary_status status = file_path(path, session->call->folder, FOLDER_TRANSLATIONS, error);
+    rotary_status status = file_output_path(path, session->call->folder, FOLDER_TRANSLATIONS, error);
     if (status != ROTARY_OK)
         return status;
     const bool has_test = task_examples(task, TASK_TEST) > 0;

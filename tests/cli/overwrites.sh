@@ -88,10 +88,12 @@ refuses 1 "hard would replace run/metrics.jsonl" report run --out hard
 refuses 1 "both/compare.json would replace both/compare.json" report both --out both/compare.json
 fingerprint both | cmp -s - kept-both || complain "a comparison is changed by its page"
 ln -sf rope-1/config.json both/report.html
-refuses 1 "both/report.html would replace both/rope-1/config.json" report both
+refuses 1 "both/report.html is a symbolic link" report both
 # shellcheck disable=SC2086
 does 1 compare index $tiny --steps 1 --runs 1 --out both
-grep -q "both/report.html would replace both/rope-1/config.json" err || complain "compare replaces a run's file"
+grep -q "both/report.html is a symbolic link" err || complain "compare replaces a run's file"
+refuses 1 "linked.html would replace both/rope-1/config.json" report both --out "$(ln -s both/rope-1/config.json linked.html
+echo linked.html)"
 # Nor a file of a run that it does not show, under whatever name.
 ln -s run elsewhere
 ln -sf ../run/config.json both/link.html
@@ -105,6 +107,21 @@ does 0 report run --out page.html
 cp page.html before
 does 0 report run --out page.html
 cmp page.html before || complain "a page is not replaced by the same one"
+
+# No file of a folder is written through a link, whatever lies behind it.
+rm run/report.html
+echo precious >victim
+for name in report.html report.html.partial; do
+    ln -s ../victim run/$name
+    refuses 1 "run/$name is a symbolic link" report run
+    rm run/$name
+done
+mv run/metrics.jsonl elsewhere.jsonl
+ln -s ../elsewhere.jsonl run/metrics.jsonl
+cp elsewhere.jsonl before
+refuses 1 "run/metrics.jsonl is a symbolic link" train index --steps 2 --resume --out run
+cmp elsewhere.jsonl before || complain "a run is continued through a link"
+[ "$(cat victim)" = precious ] || complain "a page is written through a link"
 
 # A link that leads nowhere, as a place for results.
 ln -s nowhere.npy dangling.npy

@@ -5,6 +5,13 @@
 refuses 2 'there is no command "trian"; did you mean "train"?' trian
 refuses 2 'there is no command "--steps"' --steps 5
 refuses 2 'there is no command "cmopare"; did you mean "compare"?' help cmopare
+# What was typed may come from anywhere: no escape sequence of it reaches the terminal.
+escape=$(printf '\033[31mtrain\302\2332J')
+for words in "" help bench "help bench" tokenize "help train"; do
+    # shellcheck disable=SC2086 # a list of words
+    refuses 2 '?[31mtrain??2J' $words "$escape"
+    tr -d '\n -~' <err | cmp -s - /dev/null || complain "rotary $words: a control character is printed"
+done
 refuses 2 'train wants TASK' train
 refuses 2 'bench wants COMMAND' bench
 refuses 2 'tokenize wants COMMAND' tokenize

@@ -74,6 +74,20 @@ static void test_links_and_pipes(void)
     CHECK_INT(file_read(target, 100, &bytes, &count, &error), ROTARY_OK);
     CHECK_TEXT(bytes, "new");
     free(bytes);
+
+    check_about("a link where a file is written that will be renamed");
+    const char *partial = scratch_path("victim.partial"), *victim = scratch_path("victim");
+    CHECK(symlink("target", partial) == 0);
+    CHECK_INT(file_replace(victim, "other", 5, &error), ROTARY_IO_ERROR);
+    CHECK(strstr(error.message, "victim.partial is a symbolic link"));
+    CHECK_INT(file_read(target, 100, &bytes, &count, &error), ROTARY_OK);
+    CHECK_TEXT(bytes, "new");
+    free(bytes);
+    char path[FILE_PATH_BYTES];
+    CHECK_INT(file_output_path(path, scratch_folder(), "link", &error), ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(error.message, "link is a symbolic link"));
+    CHECK_INT(file_output_path(path, scratch_folder(), "target", &error), ROTARY_OK);
+    CHECK_INT(file_output_path(path, scratch_folder(), "new", &error), ROTARY_OK);
 }
 
 static void test_failures(void)

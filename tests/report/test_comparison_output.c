@@ -379,6 +379,24 @@ static void check_rows(const struct collection *collection)
         "finished,600,1,|,\"made/norm=\"\"rms\"\",bias=0-7\"\n");
     free(text);
     collection_free(&other);
+
+    check_about("CSV: names that a spreadsheet takes for formulas");
+    const char *const begins = "=+-@\t";
+    for (const char *begin = begins; *begin; begin++) {
+        char arm[32], wanted[64];
+        snprintf(arm, sizeof arm, "%c1+1", *begin);
+        snprintf(wanted, sizeof wanted, "\n\"'%s\",7,finished", arm);
+        const struct made_run formula[] = {{arm, 7, 1, 0, 0, 0, 0, 0}};
+        made_collection(&other, formula, 1, NULL, (struct comparison_request){0});
+        CHECK_INT(comparison_csv(&other, CSV_RUNS, &text, &error), ROTARY_OK);
+        CHECK_WORDS(text, wanted);
+        free(text);
+        CHECK_INT(comparison_csv(&other, CSV_ARMS, &text, &error), ROTARY_OK);
+        snprintf(wanted, sizeof wanted, ",\"'%s\",1,0", arm);
+        CHECK_WORDS(text, wanted);
+        free(text);
+        collection_free(&other);
+    }
 }
 
 /* The next row: its texts are as wanted, and its numbers follow. */
