@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import typing
 
 import numpy
@@ -36,6 +37,42 @@ def _read_object(path: pathlib.Path) -> Object:
     return value
 
 
+_MEMBER = re.compile(rb',"checksum":"([0-9a-f]{16})"}\Z')
+
+
+def _checksum(data: bytes) -> str:
+    """The checksum of src/file/checksum.h."""
+    mask = 2**64 - 1
+
+    def mix(lane: int, word: int) -> int:
+        lane = (lane ^ word) * 0x9E3779B97F4A7C15 & mask
+        return lane ^ lane >> 32
+
+    lanes = [1, 2, 3, 4]
+    words = numpy.frombuffer(data + bytes(-len(data) % 32), "<u8").tolist()
+    for place, word in enumerate(words):
+        lanes[place % 4] = mix(lanes[place % 4], word)
+    result = len(data)
+    for lane in lanes:
+        result = mix(result, lane)
+    return f"{mix(result, 0):016x}"
+
+
+def _read_line(text: bytes) -> Object | None:
+    """A line of metrics, without its checksum, which must match; earlier versions wrote none. None: it is no such line."""
+    found = _MEMBER.search(text)
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    if not isinstance(value, dict) or "step" not in value:
+        return None
+    if "checksum" in value and (not found or found[1].decode() != _checksum(text[:found.start()])):
+        return None
+    value.pop("checksum", None)
+    return value
+
+
 def _flat(object: Object, prefix: str = "") -> Object:
     """Nested objects as columns: {"test": {"loss": 1}} is {"test.loss": 1}."""
     columns: Object = {}
@@ -55,18 +92,14 @@ class Run:
         return f"Run({str(self.folder)!r})"
 
     def lines(self) -> list[Object]:
-        """The lines of metrics.jsonl as they are; one that is just being written is left out."""
+        """The lines of metrics.jsonl, without their checksums; one that is just being written is left out."""
         path = self.folder / "metrics.jsonl"
-        text = path.read_text(encoding="utf-8")
-        complete = text[:text.rfind("\n") + 1].splitlines()
+        text = path.read_bytes()
         lines = []
-        for number, line in enumerate(complete, 1):
-            try:
-                value = json.loads(line)
-            except ValueError:
-                value = None
-            if not isinstance(value, dict) or "step" not in value:
-                raise ValueError(f"{path}, line {number}: not a line of metrics")
+        for number, line in enumerate(text.split(b"\n")[:-1], 1):
+            value = _read_line(line)
+            if value is None:
+                raise ValueError(f"{path}, line {number}: not a line of metrics, or not as the run wrote it")
             lines.append(value)
         return lines
 

@@ -131,11 +131,18 @@ static void show_text(struct progress *progress, const char *line)
     fflush(stderr);
 }
 
+static void note(struct progress *progress, const char *label, const struct train_progress *train)
+{
+    if (train->remark)
+        progress_note(progress, "%s%s%s", label, label[0] ? ": " : "", train->remark);
+    if (train->evaluation)
+        note_evaluation(progress, label, train);
+}
+
 void progress_step_of_many(struct progress *progress, const char *label, const struct train_progress *train,
                            const char *line)
 {
-    if (train->evaluation)
-        note_evaluation(progress, label, train);
+    note(progress, label, train);
     if (!is_due(progress, train))
         return;
     show_text(progress, line);
@@ -144,8 +151,7 @@ void progress_step_of_many(struct progress *progress, const char *label, const s
 void progress_step(struct progress *progress, const char *label, int runs_left,
                    const struct train_progress *train)
 {
-    if (train->evaluation)
-        note_evaluation(progress, label, train);
+    note(progress, label, train);
     if (!is_due(progress, train))
         return;
     char numbers[LINE_BYTES];

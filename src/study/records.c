@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "file/file.h"
 #include "file/input.h"
+#include "file/line_checksum.h"
 #include "study/record_fields.h"
 #include "study/statistics.h"
 #include "train/folder.h"
@@ -20,6 +21,18 @@ struct line {
     struct record_source source;
     json_t *object;
 };
+
+/* A line that was changed since it was written. Lines of earlier versions have no checksum. */
+static rotary_status check_line(const struct line *line, const char *text, size_t bytes, rotary_error *error)
+{
+    if (line_checksum_check(text, bytes) != LINE_CHECKSUM_BAD)
+        return ROTARY_OK;
+    return rotary_fail(
+        error, ROTARY_BAD_FILE,
+        "%s, line %lld: it does not match its checksum: it was changed: wanted the line as the run "
+        "wrote it",
+        line->source.path, (long long)line->source.line);
+}
 
 /* A line that is no JSON object. */
 static rotary_status fail_line(const struct line *line, const char *fault, rotary_error *error)
@@ -230,9 +243,10 @@ static rotary_status read_metrics(struct record *record, const char *path, rotar
         line.source.line = lines.number;
         json_error_t fault;
         line.object = json_loadb(text, bytes, 0, &fault);
-        if (!line.object)
+        status = check_line(&line, text, bytes, error);
+        if (status == ROTARY_OK && !line.object)
             status = fail_line(&line, fault.text, error);
-        else
+        else if (status == ROTARY_OK)
             status = read_line(record, &line, error);
         json_decref(line.object);
     }

@@ -5,10 +5,10 @@
 #include "file/file.h"
 #include "file/safetensors.h"
 #include "file/shape_text.h"
+#include "train/checkpoint_metadata.h"
 #include "train/folder.h"
 
 #include <math.h>
-#include <rotary/version.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,49 +137,8 @@ static rotary_status write_part(const char *path, const struct parameters *param
     return status;
 }
 
-/* Sets a key of the metadata to a setting, which is text or a whole number. */
-static bool copy_setting(json_t *metadata, const char *key, const json_t *settings)
-{
-    const json_t *value = json_object_get(settings, key);
-    char number[32];
-    snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
-    const char *name = file_json_name(value), *text = name ? name : number;
-    return json_object_set_new(metadata, key, json_string(text)) == 0;
-}
-
-/* The metadata of every file: format, program, step, the configuration of the run as it is when the file is
- * written, and of that once more what one looks for first. */
-static rotary_status describe(json_t **metadata, const struct run_config *config, int64_t step_done,
-                              rotary_error *error)
-{
-    static const char *const first[] = {"task", "position", "seed", "precision"};
-    json_t *settings;
-    rotary_status status = run_config_to_json(config, &settings, error);
-    if (status != ROTARY_OK)
-        return status;
-    char *text = file_json_text(settings, JSON_COMPACT);
-    char format[32], step[32], program[64];
-    snprintf(format, sizeof format, "%d", RUN_FORMAT);
-    snprintf(step, sizeof step, "%lld", (long long)step_done);
-    snprintf(program, sizeof program, "rotary %s", rotary_version());
-    json_t *made = text ? json_pack("{s:s, s:s, s:s, s:s}", "format", format, "program", program, "step",
-                                    step, "configuration", text)
-                        : NULL;
-    bool complete = made != NULL;
-    for (size_t i = 0; complete && i < sizeof first / sizeof *first; i++)
-        complete = copy_setting(made, first[i], settings);
-    free(text);
-    json_decref(settings);
-    if (complete) {
-        *metadata = made;
-        return ROTARY_OK;
-    }
-    json_decref(made);
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to describe a checkpoint");
-}
-
-static rotary_status describe_loss(json_t *metadata, const struct checkpoint_state *state,
-                                   rotary_error *error)
+static rotary_status describe_state(json_t *metadata, const struct checkpoint_state *state,
+                                    rotary_error *error)
 {
     char total[64], counted[32], steps[32], norm[64]; /* hexadecimal keeps every bit */
     snprintf(total, sizeof total, "%a", state->loss_total);
@@ -189,7 +148,8 @@ static rotary_status describe_loss(json_t *metadata, const struct checkpoint_sta
     if (json_object_set_new(metadata, "loss_total", json_string(total)) != 0 ||
         json_object_set_new(metadata, "loss_counted", json_string(counted)) != 0 ||
         json_object_set_new(metadata, "loss_steps", json_string(steps)) != 0 ||
-        json_object_set_new(metadata, "gradient_norm", json_string(norm)) != 0)
+        json_object_set_new(metadata, "gradient_norm", json_string(norm)) != 0 ||
+        json_object_set_new(metadata, "isa", json_string(rotary_isa_name(state->isa))) != 0)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to describe a checkpoint");
     return ROTARY_OK;
 }
@@ -220,12 +180,12 @@ rotary_status checkpoint_write(const char *folder, const struct run_config *conf
     if (status != ROTARY_OK)
         return status;
     json_t *metadata;
-    status = describe(&metadata, config, state->step, error);
+    status = checkpoint_describe(&metadata, folder, config, state->step, error);
     if (status != ROTARY_OK)
         return status;
     status = write_part(paths.model_next, parameters, PART_MODEL, metadata, error);
     if (status == ROTARY_OK)
-        status = describe_loss(metadata, state, error);
+        status = describe_state(metadata, state, error);
     if (status == ROTARY_OK)
         status = write_part(paths.optimizer_next, parameters, PART_OPTIMIZER, metadata, error);
     /* A model alone is no checkpoint; if the disk is full, its space is needed. */
@@ -239,12 +199,6 @@ rotary_status checkpoint_write(const char *folder, const struct run_config *conf
     return status;
 }
 
-static rotary_status fail_metadata(const char *path, const char *key, rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_BAD_FILE,
-                       "%s has no valid \"%s\" in its metadata: it is not a checkpoint", path, key);
-}
-
 /* Reads an integer of at least `min` from the metadata. */
 static rotary_status read_number(const struct safetensors *file, const char *path, const char *key,
                                  int64_t min, int64_t *number, rotary_error *error)
@@ -253,7 +207,7 @@ static rotary_status read_number(const struct safetensors *file, const char *pat
     char *end = NULL;
     long long read = text ? strtoll(text, &end, 10) : 0;
     if (!text || end == text || *end || read < min)
-        return fail_metadata(path, key, error);
+        return checkpoint_fail_metadata(path, key, error);
     *number = read;
     return ROTARY_OK;
 }
@@ -285,25 +239,6 @@ static rotary_status open_part(struct safetensors **file, const char *path, int6
     return status;
 }
 
-static rotary_status check_configuration(const struct safetensors *file, const char *path,
-                                         const struct run_config *config, rotary_error *error)
-{
-    const char *text = safetensors_metadata(file, "configuration");
-    json_t *object = text ? json_loads(text, 0, NULL) : NULL;
-    if (!object)
-        return fail_metadata(path, "configuration", error);
-    struct run_config recorded;
-    rotary_status status = run_config_from_json(&recorded, object, path, error);
-    json_decref(object);
-    if (status == ROTARY_OK)
-        status = run_config_check_same(config, &recorded, path, error);
-    if (status != ROTARY_INVALID_ARGUMENT)
-        return status;
-    if (error)
-        error->status = ROTARY_BAD_FILE;
-    return ROTARY_BAD_FILE;
-}
-
 static rotary_status read_real(const struct safetensors *file, const char *path, const char *key,
                                double *number, rotary_error *error)
 {
@@ -311,7 +246,7 @@ static rotary_status read_real(const struct safetensors *file, const char *path,
     char *end = NULL;
     double read = text ? strtod(text, &end) : 0.0;
     if (!text || end == text || *end)
-        return fail_metadata(path, key, error);
+        return checkpoint_fail_metadata(path, key, error);
     *number = read;
     return ROTARY_OK;
 }
@@ -335,21 +270,15 @@ static rotary_status check_kind(const struct safetensors *file, const char *path
                        checkpoint_names[found], checkpoint_names[kind]);
 }
 
-/* The first checkpoints of this format have no "loss_steps". Then every token of every step had a target. */
-static rotary_status read_loss_steps(struct checkpoint *checkpoint, const char *path,
-                                     const struct run_config *config, rotary_error *error)
+static rotary_status read_isa(struct checkpoint *checkpoint, const char *path, rotary_error *error)
 {
-    struct checkpoint_state *state = &checkpoint->state;
-    if (safetensors_metadata(checkpoint->optimizer, "loss_steps"))
-        return read_number(checkpoint->optimizer, path, "loss_steps", 0, &state->loss_steps, error);
-    state->loss_steps =
-        state->loss_counted /
-        (config->train.batch_size * config->train.gradient_accumulation_steps * config->task.sequence_length);
-    return ROTARY_OK;
+    const char *name = safetensors_metadata(checkpoint->optimizer, "isa");
+    return name && rotary_isa_from_name(&checkpoint->state.isa, name, NULL) == ROTARY_OK
+               ? ROTARY_OK
+               : checkpoint_fail_metadata(path, "isa", error);
 }
 
-static rotary_status read_loss(struct checkpoint *checkpoint, const char *path,
-                               const struct run_config *config, rotary_error *error)
+static rotary_status read_state(struct checkpoint *checkpoint, const char *path, rotary_error *error)
 {
     struct checkpoint_state *state = &checkpoint->state;
     rotary_status status = read_real(checkpoint->optimizer, path, "loss_total", &state->loss_total, error);
@@ -358,8 +287,8 @@ static rotary_status read_loss(struct checkpoint *checkpoint, const char *path,
     if (status == ROTARY_OK)
         status = read_number(checkpoint->optimizer, path, "loss_counted", 0, &state->loss_counted, error);
     if (status == ROTARY_OK)
-        status = read_loss_steps(checkpoint, path, config, error);
-    return status;
+        status = read_number(checkpoint->optimizer, path, "loss_steps", 0, &state->loss_steps, error);
+    return status == ROTARY_OK ? read_isa(checkpoint, path, error) : status;
 }
 
 /* Opens the model of the optimizer's step: model.safetensors, or model.safetensors.next if it was not renamed
@@ -398,15 +327,15 @@ static rotary_status open_both(struct checkpoint *checkpoint, const struct paths
     rotary_status status =
         open_part(&checkpoint->optimizer, paths->optimizer, 0, &checkpoint->state.step, error);
     if (status == ROTARY_OK)
-        status = read_loss(checkpoint, paths->optimizer, config, error);
+        status = read_state(checkpoint, paths->optimizer, error);
     if (status == ROTARY_OK)
-        status = check_configuration(checkpoint->optimizer, paths->optimizer, config, error);
+        status = checkpoint_check_run(checkpoint->optimizer, paths->optimizer, config, error);
     if (status == ROTARY_OK)
         status = open_model(checkpoint, paths, error);
     if (status == ROTARY_OK)
         status = check_kind(checkpoint->model, paths->model, CHECKPOINT_LAST, error);
     if (status == ROTARY_OK)
-        status = check_configuration(checkpoint->model, paths->model, config, error);
+        status = checkpoint_check_run(checkpoint->model, paths->model, config, error);
     return status;
 }
 
@@ -529,7 +458,7 @@ rotary_status checkpoint_write_weights(const struct checkpoint_weights *weights,
         status = file_path(next, weights->folder, name, error);
     json_t *metadata = NULL;
     if (status == ROTARY_OK)
-        status = describe(&metadata, weights->config, weights->step, error);
+        status = checkpoint_describe(&metadata, weights->folder, weights->config, weights->step, error);
     if (status != ROTARY_OK)
         return status;
     const char *mark = marks[weights->kind];
@@ -570,9 +499,9 @@ static rotary_status open_kind(struct safetensors **file, const char *path, enum
     if (status == ROTARY_OK && kind == CHECKPOINT_BEST)
         status = read_real(opened, path, BEST_LOSS, &best->loss, error);
     if (status == ROTARY_OK && kind == CHECKPOINT_BEST && !isfinite(best->loss))
-        status = fail_metadata(path, BEST_LOSS, error);
+        status = checkpoint_fail_metadata(path, BEST_LOSS, error);
     if (status == ROTARY_OK)
-        status = check_configuration(opened, path, config, error);
+        status = checkpoint_check_run(opened, path, config, error);
     if (status == ROTARY_OK)
         *file = opened;
     else

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/input.h"
+#include "file/line_checksum.h"
 #include "train/folder.h"
 
 #include <errno.h>
@@ -127,11 +128,23 @@ static void take_line(struct metrics *metrics, const struct line *line, uint64_t
     }
 }
 
+/* What is wrong with a line by itself; NULL: nothing. */
+static const char *find_fault(const char *text, size_t count, struct line *line)
+{
+    const enum line_checksum checksum = line_checksum_check(text, count);
+    if (!read_line(text, count, line))
+        return "not a line of metrics";
+    return checksum == LINE_CHECKSUM_ABSENT ? "it has no checksum"
+           : checksum == LINE_CHECKSUM_BAD  ? "it does not match its checksum: it was changed"
+                                            : NULL;
+}
+
 /* Reads the lines up to the last one whose step is at most `step`. */
 static rotary_status read_lines(struct metrics *metrics, struct lines *lines, int64_t step,
                                 rotary_error *error)
 {
-    int64_t bad = 0, reached = 0;
+    const char *fault = NULL;     /* of the first line that has one, ... */
+    int64_t bad = 0, reached = 0; /* ... and its number */
     for (;;) {
         const char *text;
         size_t count;
@@ -139,18 +152,22 @@ static rotary_status read_lines(struct metrics *metrics, struct lines *lines, in
         if (status != ROTARY_OK || !text)
             return status;
         struct line line;
-        bool good = read_line(text, count, &line) && line.step >= reached;
-        if (!good && !bad)
+        const char *found = find_fault(text, count, &line);
+        if (!found && line.step < reached)
+            found = "it is of an earlier step than the line before it";
+        const bool good = !found;
+        if (found && !fault) {
+            fault = found;
             bad = lines->number;
+        }
         if (good)
             reached = line.step;
         if (!good || (line.step > step && !line.diverged))
             continue;
-        if (bad)
+        if (fault)
             return rotary_fail(error, ROTARY_BAD_FILE,
-                               "%s, line %lld: not a line of metrics, or of an earlier step than the line "
-                               "before it",
-                               metrics->path, (long long)bad);
+                               "%s, line %lld: %s: wanted the line as the run wrote it", metrics->path,
+                               (long long)bad, fault);
         take_line(metrics, &line, lines->taken);
     }
 }
@@ -198,8 +215,10 @@ void metrics_close(struct metrics *metrics)
     metrics->file = -1;
 }
 
-static rotary_status append(struct metrics *metrics, const char *text, size_t count, rotary_error *error)
+/* `text` has room for LINE_CHECKSUM_BYTES behind the line's newline. */
+static rotary_status append(struct metrics *metrics, char *text, size_t count, rotary_error *error)
 {
+    count = line_checksum_add(text, count);
     for (size_t at = 0; at < count;) {
         ssize_t written = write(metrics->file, text + at, count - at);
         if (written < 0 && errno == EINTR)
@@ -215,8 +234,8 @@ static rotary_status append(struct metrics *metrics, const char *text, size_t co
 rotary_status metrics_write_line(struct metrics *metrics, const struct metrics_line *line,
                                  rotary_error *error)
 {
-    char text[256];
-    int count = snprintf(text, sizeof text,
+    char text[256 + LINE_CHECKSUM_BYTES];
+    int count = snprintf(text, 256,
                          "{\"step\":%lld,\"loss\":%.9g,\"learning_rate\":%.9g,\"gradient_norm\":%.9g,"
                          "\"tokens_per_second\":%.1f}\n",
                          (long long)line->step, line->loss, line->learning_rate, line->gradient_norm,
@@ -232,8 +251,8 @@ rotary_status metrics_write_line(struct metrics *metrics, const struct metrics_l
 rotary_status metrics_write_divergence(struct metrics *metrics, int64_t step, const char *what,
                                        rotary_error *error)
 {
-    char text[128];
-    int count = snprintf(text, sizeof text, "{\"step\":%lld,\"diverged\":\"%s\"}\n", (long long)step, what);
+    char text[128 + LINE_CHECKSUM_BYTES];
+    int count = snprintf(text, 128, "{\"step\":%lld,\"diverged\":\"%s\"}\n", (long long)step, what);
     rotary_status status = append(metrics, text, (size_t)count, error);
     if (status == ROTARY_OK)
         metrics->diverged = step;
@@ -291,13 +310,16 @@ rotary_status metrics_write_evaluation(struct metrics *metrics, int64_t step,
 {
     json_t *object = evaluation_object(step, evaluation);
     char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS)) : NULL;
+    const size_t count = text ? strlen(text) : 0;
+    char *line = text ? realloc(text, count + 1 + LINE_CHECKSUM_BYTES) : NULL;
     json_decref(object);
-    if (!text)
+    if (!line) {
+        free(text);
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write an evaluation");
-    size_t count = strlen(text);
-    text[count] = '\n'; /* replaces the final zero byte, so that one system call writes the line */
-    rotary_status status = append(metrics, text, count + 1, error);
-    free(text);
+    }
+    line[count] = '\n'; /* replaces the final zero byte, so that one system call writes the line */
+    rotary_status status = append(metrics, line, count + 1, error);
+    free(line);
     if (status == ROTARY_OK)
         take_evaluation(metrics, step, evaluation);
     return status;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * metrics.jsonl; train/run.h documents its lines. Each line is written by one system call, so that a killed
- * process loses none. When training resumes from an earlier step, the file is truncated to that step.
+ * metrics.jsonl; train/run.h documents its lines. Each line has a checksum (file/line_checksum.h), and is
+ * written by one system call, so that a killed process loses none. When training resumes from an earlier
+ * step, the file is truncated to that step.
  */
 #ifndef ROTARY_TRAIN_METRICS_H
 #define ROTARY_TRAIN_METRICS_H
@@ -26,8 +27,9 @@ struct metrics {
 };
 
 /* Reads the lines of the folder's file up to step `step`, changing nothing; a missing file counts as empty. A
- * line of divergence is read whatever its step. An invalid line, or one of an earlier step than the line
- * before it, is ROTARY_BAD_FILE if a line up to `step` follows; the message has its number. */
+ * line of divergence is read whatever its step. A line that is invalid, without its checksum, or of an
+ * earlier step than the line before it is ROTARY_BAD_FILE if a line up to `step` follows; the message has its
+ * number. */
 ROTARY_CHECKED rotary_status metrics_read(struct metrics *metrics, const char *folder, int64_t step,
                                           rotary_error *error);
 /* Opens or creates the file for appending, truncated to valid_bytes: lines of later steps and an unfinished

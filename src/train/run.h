@@ -32,8 +32,10 @@
  *      "loss":0.5}},"samples":[]}
  *     {"step":96,"evaluation":{"correct":0,"problems":0,"loss":1.5,"accuracy":0.53,"seconds":2.1,
  *      "bits_per_byte":2.16,"frequency_loss":2.9},"samples":[]}
- *     {"step":731,"diverged":"loss"}       the last line of a run that diverged: its loss, gradient norm or
+ *     {"step":731,"diverged":"loss", ...}  the last line of a run that diverged: its loss, gradient norm or
  *                                          validation loss was not finite at that step
+ * Each ends in "checksum":"0f3a5c7788990a1b"}, of the bytes before it (file/line_checksum.h), which resuming
+ * demands; those who only read allow lines without one, which earlier versions wrote.
  * "loss" is the training loss, the mean in nats per token over the steps since the last line; within
  * "evaluation" it is the validation loss, over sequences held out from training. Both are -log p(target),
  * without label smoothing, which only changes the gradient. "correct" of "problems" were

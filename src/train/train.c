@@ -8,12 +8,15 @@
 #include "train/average.h"
 #include "train/corpus_record.h"
 #include "train/folder.h"
+#include "train/folder_watch.h"
 #include "train/metrics.h"
 #include "train/provenance.h"
 #include "train/trainer.h"
 
 #include <math.h>
+#include <stdio.h>
 
+enum { REMARK_BYTES = 256 };
 enum { SAMPLES = 8 }; /* problems per evaluation that are recorded with the generated text */
 
 /* One call of train(). */
@@ -27,6 +30,8 @@ struct session {
     struct trainer trainer;
     struct evaluation_sample samples[SAMPLES];
     struct metrics metrics;
+    struct folder_watch watch;
+    char remark[REMARK_BYTES]; /* "": there is none, or it was made */
 
     struct checkpoint_state state; /* current */
     struct checkpoint_best best;   /* the lowest validation loss so far */
@@ -190,9 +195,15 @@ static rotary_status keep_weights(struct session *session, rotary_error *error)
                         transformer_parameters(session->trainer.transformer), session->state.step, error);
 }
 
-/* Writes a checkpoint, after all lines of metrics up to it are on the disk. */
+/* Writes a checkpoint, after all lines of metrics up to it are on the disk. Where another file than these
+ * went away its weights are worth keeping. */
 static rotary_status save(struct session *session, rotary_error *error)
 {
+    bool usable;
+    rotary_error gone = {0};
+    const rotary_status there = folder_watch_check(&session->watch, &usable, &gone);
+    if (there != ROTARY_OK && !usable)
+        return rotary_fail(error, there, "%s", gone.message);
     rotary_status status = metrics_sync(&session->metrics, error);
     if (status == ROTARY_OK)
         status =
@@ -201,7 +212,17 @@ static rotary_status save(struct session *session, rotary_error *error)
     if (status != ROTARY_OK)
         return status;
     session->saved_step = session->state.step;
+    if (there != ROTARY_OK)
+        return rotary_fail(error, there, "%.400s; the weights of step %lld are saved", gone.message,
+                           (long long)session->state.step);
     return keep_weights(session, error);
+}
+
+/* What is not a checkpoint's is written only where the run is whole. */
+static rotary_status check_folder(const struct session *session, rotary_error *error)
+{
+    bool usable;
+    return folder_watch_check(&session->watch, &usable, error);
 }
 
 /* Replaces the best checkpoint if the validation loss is lower than any before. This comes before the line of
@@ -212,9 +233,10 @@ static rotary_status keep_best(struct session *session, double loss, rotary_erro
     if (!(loss < session->best.loss))
         return ROTARY_OK;
     const struct checkpoint_best best = {.step = session->state.step, .loss = loss};
-    rotary_status status =
-        checkpoint_write_best(session->call->folder, &session->config,
-                              transformer_parameters(session->trainer.transformer), &best, error);
+    rotary_status status = check_folder(session, error);
+    if (status == ROTARY_OK)
+        status = checkpoint_write_best(session->call->folder, &session->config,
+                                       transformer_parameters(session->trainer.transformer), &best, error);
     if (status == ROTARY_OK)
         session->best = best;
     return status;
@@ -358,10 +380,12 @@ static rotary_status evaluate_if_due(struct session *session, struct train_progr
     return status;
 }
 
-static void report(const struct session *session, const struct train_progress *progress)
+static void report(struct session *session, struct train_progress *progress)
 {
+    progress->remark = session->remark[0] ? session->remark : NULL;
     if (session->call->progress)
         session->call->progress(session->call->argument, progress);
+    session->remark[0] = 0;
 }
 
 /* Whether the last step is done but has no line: the run was stopped there when it had more steps. */
@@ -423,8 +447,10 @@ static rotary_status average(struct session *session, rotary_error *error)
 {
     struct train_progress progress = {.step = session->state.step, .steps = session->config.train.steps};
     struct evaluation evaluation;
-    rotary_status status = average_finish(session->call->folder, &session->config,
-                                          transformer_parameters(session->trainer.transformer), error);
+    rotary_status status = check_folder(session, error);
+    if (status == ROTARY_OK)
+        status = average_finish(session->call->folder, &session->config,
+                                transformer_parameters(session->trainer.transformer), error);
     if (status == ROTARY_OK)
         status = evaluate(session, true, &evaluation, error);
     progress.evaluation = &evaluation;
@@ -453,6 +479,8 @@ static rotary_status run(struct session *session, rotary_error *error)
         status = save(session, error);
     if (status == ROTARY_OK && average_is_due(session) && !is_interrupted(session))
         status = average(session, error);
+    if (status == ROTARY_OK)
+        status = check_folder(session, error);
     if (status == ROTARY_INTERRUPTED || (status == ROTARY_OK && !is_finished(session)))
         return stop(session, error);
     return status;
@@ -508,6 +536,21 @@ static rotary_status find_best(struct session *session, rotary_error *error)
         session->call->folder, (long long)best->step, best->loss, session->metrics.path, lowest);
 }
 
+/* Bits depend on the instruction set: one that is another than the run began with is said. */
+static void note_isa(struct session *session)
+{
+    const rotary_isa isa = session->call->backend->isa;
+    const char *const begun = rotary_isa_name(session->state.isa);
+    if (session->state.isa == ROTARY_ISA_AUTO)
+        session->state.isa = isa;
+    else if (session->state.isa != isa)
+        snprintf(session->remark, REMARK_BYTES,
+                 "the run began with the instruction set %s and goes on with %s: the last bits of its "
+                 "numbers will be "
+                 "others than if it had not stopped; --isa %s keeps them",
+                 begun, rotary_isa_name(isa), begun);
+}
+
 /* Reads checkpoints and metrics, changing nothing except to finish an interrupted rename of a checkpoint. */
 static rotary_status find_state(struct session *session, struct checkpoint *checkpoint, rotary_error *error)
 {
@@ -516,6 +559,7 @@ static rotary_status find_state(struct session *session, struct checkpoint *chec
     if (status != ROTARY_OK)
         return status;
     session->state = checkpoint->state;
+    note_isa(session);
     session->first_step = checkpoint->state.step;
     session->saved_step = checkpoint->model ? checkpoint->state.step : -1;
     if (session->state.step > session->config.train.steps)
@@ -584,6 +628,12 @@ static rotary_status begin_and_run(struct session *session, rotary_error *error)
     if (status == ROTARY_OK)
         status =
             metrics_open_events(&session->metrics, session->call->folder, session->call->tensorboard, error);
+    session->watch = (struct folder_watch){.folder = folder,
+                                           .metrics = session->metrics.path,
+                                           .folder_file = session->lock,
+                                           .metrics_file = session->metrics.file};
+    if (status == ROTARY_OK)
+        status = folder_watch_begin(&session->watch, error);
     if (status == ROTARY_OK)
         status = run(session, error);
     return status;
@@ -607,6 +657,7 @@ rotary_status train(const struct train_call *call, struct train_result *result, 
         .evaluation = session.metrics.evaluation,
         .diverged = session.metrics.diverged,
     };
+    folder_watch_end(&session.watch);
     metrics_close(&session.metrics);
     json_decref(session.provenance);
     trainer_destroy(&session.trainer);

@@ -15,6 +15,7 @@ struct train_progress {
      * reports an evaluation that was due when it was stopped. */
     double loss, learning_rate, gradient_norm, tokens_per_second, seconds_left;
     const struct evaluation *evaluation; /* of this step; NULL if there was none */
+    const char *remark;                  /* what a reader should know of the run, once; else NULL */
 };
 
 struct train_call {
@@ -60,10 +61,10 @@ struct train_result {
  * run is refused too, since the same steps would diverge again.
  *
  * Resuming is bit-exact: a run stopped at any moment and resumed ends with the same bytes in
- * model.safetensors and best.safetensors, and the same lines in metrics.jsonl except for times. (Where the
- * plan changes, the metadata of best.safetensors have the plan of the time when it was written.) The problems
- * of evaluations depend on the run's seed alone, so runs of one seed have the same ones. Precision `auto`
- * becomes that of backend->storage, also in config.json. */
+ * model.safetensors and best.safetensors, and the same lines in metrics.jsonl except for times, and so for
+ * checksums. (Where the plan changes, the metadata of best.safetensors have the plan of the time when it was
+ * written.) The problems of evaluations depend on the run's seed alone, so runs of one seed have the same
+ * ones. Precision `auto` becomes that of backend->storage, also in config.json. */
 ROTARY_CHECKED rotary_status train(const struct train_call *call, struct train_result *result,
                                    rotary_error *error);
 

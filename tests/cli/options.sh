@@ -89,13 +89,13 @@ tiny=$(echo "$tiny" | tr '\n' ' ')
 
 # ---- training ----
 
-# trained ARGUMENTS...: the lines of metrics of a new run, without times. Wraps train in place of `result`.
+# trained ARGUMENTS...: the lines of metrics of a new run, without times and checksums. Wraps train in place of `result`.
 runs=0
 trained() {
     runs=$((runs + 1))
     # shellcheck disable=SC2086
     "$rotary" train $1 --out "t$runs" >out 2>err </dev/null || complain "rotary train $1: exit status $?" >&2
-    sed -E 's/"(seconds|tokens_per_second)":[^,}]*//g' "t$runs/metrics.jsonl"
+    sed -E 's/"(seconds|tokens_per_second|checksum)":[^,}]*//g' "t$runs/metrics.jsonl"
 }
 # trains_otherwise LINE OPTION [OTHER]: with the option the run is another, or than with the other.
 trains_otherwise() {

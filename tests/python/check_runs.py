@@ -66,6 +66,11 @@ class Folders(Case):
         self.refuses(ValueError, f"line {len(whole.splitlines()) + 1}: not a line of metrics", runs.Run(folder).lines)
         metrics.write_text('[1]\n')
         self.refuses(ValueError, "line 1: not a line of metrics", runs.Run(folder).lines)
+        # As the program writes it; and with another digit.
+        metrics.write_text('{"step":3,"diverged":"loss","checksum":"CHECKSUM"}\n')
+        self.assertEqual(runs.Run(folder).lines(), [{"step": 3, "diverged": "loss"}])
+        metrics.write_text('{"step":2,"diverged":"loss","checksum":"CHECKSUM"}\n')
+        self.refuses(ValueError, "line 1: not a line of metrics, or not as the run wrote it", runs.Run(folder).lines)
         metrics.write_text('{"step":3,"diverged":"loss"}\n')
         self.assertEqual(runs.Run(folder).diverged, "loss")
         for text, message in (("{", "is not JSON"), ("[]", "wanted an object"), ('{"format": 1}', "wanted 2")):

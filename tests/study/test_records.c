@@ -6,6 +6,8 @@
 #include "support/check.h"
 #include "support/scratch.h"
 
+#include "file/line_checksum.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -420,6 +422,73 @@ static void check_plain_runs(const char *folder)
     CHECK_INT(collection_read(&collection, folders, 0, &error), ROTARY_INVALID_ARGUMENT);
 }
 
+/* The lines of a text, each with its checksum. */
+static size_t add_checksums(char *to, const char *lines)
+{
+    size_t used = 0;
+    for (const char *line = lines, *end; *line; line = end + 1) {
+        end = strchr(line, '\n');
+        memcpy(to + used, line, (size_t)(end + 1 - line));
+        used += line_checksum_add(to + used, (size_t)(end + 1 - line));
+    }
+    return used;
+}
+
+static bool same_numbers(const struct record *a, const struct record *b)
+{
+    bool same = a->done == b->done && a->point_count == b->point_count &&
+                a->evaluation_count == b->evaluation_count && a->sample_count == b->sample_count;
+    for (int64_t i = 0; same && i < a->point_count; i++)
+        same = a->points[i].step == b->points[i].step && a->points[i].loss == b->points[i].loss &&
+               a->points[i].tokens_per_second == b->points[i].tokens_per_second;
+    for (int64_t i = 0; same && i < a->evaluation_count; i++)
+        same = a->evaluations[i].step == b->evaluations[i].step &&
+               a->evaluations[i].loss == b->evaluations[i].loss &&
+               a->evaluations[i].correct == b->evaluations[i].correct;
+    for (int64_t i = 0; same && i < a->sample_count; i++)
+        same = strcmp(a->samples[i].prompt, b->samples[i].prompt) == 0;
+    return same;
+}
+
+/* No bit of a line that has a checksum can change and be believed: the line is refused, or what it says is
+ * the same, as where the checksum's name is another. Without its last newline a line is that of a run that
+ * was killed. */
+static void check_checksums(void)
+{
+    char text[2048];
+    const char *folder = scratch_path("checked");
+    struct record whole, changed;
+    rotary_error error = {0};
+    CHECK(mkdir(folder, 0777) == 0);
+    scratch_write(synthetic_path(folder, "config.json"), config, sizeof config - 1);
+    const size_t count = add_checksums(text, metrics);
+    int refused = 0;
+    scratch_write(synthetic_path(folder, "metrics.jsonl"), text, count);
+    if (!CHECK_INT(record_read(&whole, folder, &error), ROTARY_OK))
+        return;
+    CHECK_INT(whole.done, 30);
+    for (size_t i = 0; i + 1 < count; i++) {
+        check_about("byte %zu, bit %zu", i, i % 8);
+        text[i] = (char)(text[i] ^ 1 << i % 8);
+        scratch_write(synthetic_path(folder, "metrics.jsonl"), text, count);
+        const rotary_status status = record_read(&changed, folder, &error);
+        CHECK(status == ROTARY_BAD_FILE || (status == ROTARY_OK && same_numbers(&changed, &whole)));
+        if (status == ROTARY_OK)
+            record_free(&changed);
+        else
+            CHECK(strstr(error.message, "metrics.jsonl, line ") != NULL);
+        refused += status != ROTARY_OK;
+        text[i] = (char)(text[i] ^ 1 << i % 8);
+    }
+    check_about("changed bits");
+    CHECK(refused > (int)count * 7 / 8);
+    *strstr(text, "1.5") = '7';
+    scratch_write(synthetic_path(folder, "metrics.jsonl"), text, count);
+    CHECK_INT(record_read(&changed, folder, &error), ROTARY_BAD_FILE);
+    CHECK(strstr(error.message, "metrics.jsonl, line 2: it does not match its checksum") != NULL);
+    record_free(&whole);
+}
+
 int main(void)
 {
     const char *run = scratch_path("run"), *compared = scratch_path("compare"),
@@ -428,6 +497,7 @@ int main(void)
     check_translations();
     check_last_evaluation(run);
     check_damages(run);
+    check_checksums();
     check_comparison(compared);
     check_unfinished(compared);
     check_diverged(scratch_path("diverged"));

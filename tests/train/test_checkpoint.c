@@ -217,9 +217,10 @@ static void test_damage(void)
 static void write_metadata(const char *folder, const char *format, const char *step,
                            const char *configuration, const char *missing)
 {
-    json_t *metadata = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "format", format, "step", step,
-                                 "configuration", configuration, "loss_total", "0x0p+0", "loss_counted",
-                                 "576", "loss_steps", "3", "gradient_norm", "0x1p-1");
+    json_t *metadata =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "format", format, "step", step,
+                  "configuration", configuration, "loss_total", "0x0p+0", "loss_counted", "576", "loss_steps",
+                  "3", "gradient_norm", "0x1p-1", "isa", "avx2", "files", "{}");
     if (missing)
         json_object_del(metadata, missing);
     float value = 1.0f;
@@ -245,8 +246,8 @@ static void test_metadata(void)
     check_refused(folder, "has no valid \"configuration\" in its metadata");
     write_metadata(folder, "2", "5", "{\"hidden_size\":-3}", NULL);
     check_refused(folder, "hidden_size");
-    static const char *const keys[] = {"format",        "step", "configuration", "loss_total", "loss_counted",
-                                       "gradient_norm", NULL};
+    static const char *const keys[] = {"format",     "step", "configuration", "loss_total", "loss_counted",
+                                       "loss_steps", "isa",  "gradient_norm", NULL};
     for (int i = 0; keys[i]; i++) {
         char words[64];
         snprintf(words, sizeof words, "has no valid \"%s\" in its metadata: it is not a checkpoint", keys[i]);
@@ -268,25 +269,73 @@ static void test_metadata(void)
     config = mine;
 }
 
-/* The first checkpoints of format 2 do not count the steps of the mean loss: 576 targets are those of three
- * steps of 2 * 2 sequences of 48 tokens. */
-static void test_without_steps(void)
+/* The configuration of the checkpoint in a folder, which the caller frees. */
+static char *configuration_of(const char *folder)
 {
-    const char *folder = folder_at(5);
     char path[600];
     snprintf(path, sizeof path, "%s/" MODEL, folder);
     struct safetensors *model;
     if (!CHECK_INT(safetensors_open(&model, path, NULL), ROTARY_OK))
-        return;
-    write_metadata(folder, "2", "5", safetensors_metadata(model, "configuration"), "loss_steps");
+        return NULL;
+    char *text = strdup(safetensors_metadata(model, "configuration"));
     safetensors_close(model);
+    return text;
+}
+
+/* A checkpoint of an earlier version does not say what files it belongs to. */
+static void test_without_files(void)
+{
+    const char *folder = folder_at(5);
+    char *configuration = configuration_of(folder);
+    write_metadata(folder, "2", "5", configuration, "files");
+    check_refused(folder, "does not name the files of its run");
+    write_metadata(folder, "2", "5", configuration, NULL);
     struct checkpoint checkpoint;
-    rotary_error error = {0};
-    if (!CHECK_INT(checkpoint_open(&checkpoint, folder, &config, &error), ROTARY_OK))
-        printf("%s\n", error.message);
-    CHECK_INT(checkpoint.state.loss_counted, 576);
-    CHECK_INT(checkpoint.state.loss_steps, 3);
+    CHECK_INT(checkpoint_open(&checkpoint, folder, &config, NULL), ROTARY_OK);
     checkpoint_close(&checkpoint);
+    free(configuration);
+}
+
+/* Weights mean nothing beside another vocabulary, or names of labels: whichever changes, comes or goes is
+ * named. */
+static void test_files(void)
+{
+    static const char *const names[] = {"source.json",  "target.json",      "vocabulary.json", "source.model",
+                                        "target.model", "vocabulary.model", "labels.json"};
+    const struct checkpoint_best best = {.step = 5, .loss = 1.0};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *folder = folder_at(1);
+        struct parameters parameters;
+        char path[600], words[64];
+        rotary_error error = {0};
+        int64_t step;
+        make_parameters(&parameters, 5);
+        check_about("%s", names[i]);
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        scratch_write(path, "{\"b\": 1}", 8);
+        snprintf(words, sizeof words, "/%s was not there when ", names[i]);
+        check_refused(folder, words);
+        struct checkpoint_state state = state_at(5);
+        CHECK_INT(checkpoint_write(folder, &config, &parameters, &state, &error), ROTARY_OK);
+        CHECK_INT(checkpoint_write_best(folder, &config, &parameters, &best, &error), ROTARY_OK);
+        check_opens(folder, 5);
+        scratch_write(path, "{\"c\": 1}", 8);
+        snprintf(words, sizeof words, "/%s is not the file with which ", names[i]);
+        check_refused(folder, words);
+        for (int kind = CHECKPOINT_LAST; kind <= CHECKPOINT_BEST; kind++) {
+            CHECK_INT(checkpoint_load_model(folder, (enum checkpoint_kind)kind, &config, &parameters, &step,
+                                            &error),
+                      ROTARY_BAD_FILE);
+            CHECK(strstr(error.message, words) != NULL);
+        }
+        CHECK(remove(path) == 0);
+        snprintf(words, sizeof words, "/%s is gone, with which ", names[i]);
+        check_refused(folder, words);
+        scratch_write(path, "{\"b\": 1}", 8);
+        check_opens(folder, 5);
+        parameters_free(&parameters);
+    }
+    check_about("%s", "");
 }
 
 static void test_other_model(void)
@@ -369,7 +418,8 @@ int main(void)
     test_different_steps();
     test_damage();
     test_metadata();
-    test_without_steps();
+    test_without_files();
+    test_files();
     test_other_model();
     test_full_disk();
     backend_destroy(&backend);

@@ -6,6 +6,7 @@
 #include "support/scratch.h"
 #include "train/runs.h"
 
+#include "file/line_checksum.h"
 #include "train/metrics.h"
 
 #include <math.h>
@@ -65,13 +66,13 @@ static void test_lines(void)
     char *text = read_file(folder, "metrics.jsonl", &count);
     CHECK_TEXT(text,
                "{\"step\":3,\"loss\":0.333333333,\"learning_rate\":0.00025,\"gradient_norm\":1e-30,"
-               "\"tokens_per_second\":123456.8}\n"
+               "\"tokens_per_second\":123456.8,\"checksum\":\"f560fccba873a7a3\"}\n"
                "{\"step\":4,\"loss\":0.25,\"learning_rate\":0.00025,\"gradient_norm\":1e-30,"
-               "\"tokens_per_second\":123456.8}\n"
+               "\"tokens_per_second\":123456.8,\"checksum\":\"a0dcaa6d01b318d7\"}\n"
                "{\"step\":4,\"evaluation\":{\"correct\":4,\"problems\":20,\"loss\":0.25,\"accuracy\":0.5,"
                "\"seconds\":1.5},\"samples\":[{\"prompt\":\"?s='ab\\\"c'; s[1:]==\",\"answer\":\"'b\\\"c'\","
                "\"generated\":\"'b\\\"c'#\",\"correct\":true},{\"prompt\":\"?\",\"answer\":\"'c'\","
-               "\"generated\":\"\\\\\\n\",\"correct\":false}]}\n");
+               "\"generated\":\"\\\\\\n\",\"correct\":false}],\"checksum\":\"ef5739c59d986b39\"}\n");
     free(text);
 }
 
@@ -115,7 +116,9 @@ static void test_damaged(void)
 {
     const char *folder = new_folder("damaged");
 #define REST "\"learning_rate\":0.1,\"gradient_norm\":1,\"tokens_per_second\":3.5}\n"
-    static const char good[] = "{\"step\":2,\"loss\":2.5," REST;
+    char good[128] = "{\"step\":2,\"loss\":2.5," REST, last[128] = "{\"step\":3,\"loss\":1.5," REST;
+    line_checksum_add(good, strlen(good));
+    line_checksum_add(last, strlen(last));
     static const char *const bad[] = {
         "nonsense\n",
         "{\"step\":\"2\",\"loss\":1," REST,
@@ -130,9 +133,12 @@ static void test_damaged(void)
         "[2]\n"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         check_about("%s", bad[i]);
-        char text[256];
+        char text[512], line[256] = "";
         /* Damage before valid lines is an error; at the end it is what a crash leaves. */
-        snprintf(text, sizeof text, "%s%s{\"step\":3,\"loss\":1.5," REST, good, bad[i]);
+        snprintf(line, sizeof line, "%s", bad[i]);
+        if (strchr(line, '}'))
+            line_checksum_add(line, strlen(line));
+        snprintf(text, sizeof text, "%s%s%s", good, line, last);
         write_file(folder, "metrics.jsonl", text, strlen(text));
         struct metrics metrics;
         rotary_error error = {0};
@@ -147,6 +153,40 @@ static void test_damaged(void)
     }
     check_about("%s", "");
 #undef REST
+}
+
+/* A line that a program of no checksums wrote, and one that was changed in any of its bits: resuming refuses
+ * both. */
+static void test_changed(void)
+{
+    const char *folder = new_folder("changed");
+    struct metrics metrics;
+    open_at(&metrics, folder, 0);
+    write_steps(&metrics, 1, 9);
+    size_t count;
+    char *text = read_file(folder, "metrics.jsonl", &count), *last = text + count - 1;
+    while (last > text && last[-1] != '\n')
+        last--;
+    /* Without the newline before it the last line is lost with the one before, as after a crash. */
+    for (char *byte = text; byte + 1 < last; byte++) {
+        rotary_error error = {0};
+        const int bit = (int)((byte - text) % 8);
+        check_about("byte %d, bit %d", (int)(byte - text), bit);
+        *byte = (char)(*byte ^ 1 << bit);
+        write_file(folder, "metrics.jsonl", text, count);
+        CHECK_INT(metrics_read(&metrics, folder, 9, &error), ROTARY_BAD_FILE);
+        CHECK(strstr(error.message, "metrics.jsonl, line ") != NULL);
+        *byte = (char)(*byte ^ 1 << bit);
+    }
+    check_about("no checksum");
+    rotary_error error = {0};
+    char *member = strstr(text, ",\"checksum\"");
+    memmove(member, member + LINE_CHECKSUM_BYTES, strlen(member + LINE_CHECKSUM_BYTES) + 1);
+    write_file(folder, "metrics.jsonl", text, count - LINE_CHECKSUM_BYTES);
+    CHECK_INT(metrics_read(&metrics, folder, 9, &error), ROTARY_BAD_FILE);
+    CHECK(strstr(error.message, "metrics.jsonl, line 1: it has no checksum") != NULL);
+    check_about("%s", "");
+    free(text);
 }
 
 /* The line of divergence is read whatever step a run resumes from. */
@@ -197,6 +237,7 @@ int main(void)
     test_lines();
     test_cut();
     test_damaged();
+    test_changed();
     test_divergence();
     test_unwritable();
     return check_report();
