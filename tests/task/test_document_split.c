@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "support/check.h"
 #include "task/document_split.h"
+#include "task/word_runs.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -140,6 +141,33 @@ static void test_drawn_in_vain(void)
     }
 }
 
+/* Where no document is near another the next one is that with the smallest hash, whichever of its example it
+ * is. */
+static void test_smallest_hash(void)
+{
+    enum { COUNT = 40, PAIR = 2 };
+    static char bytes[COUNT * PAIR][32];
+    struct text_line texts[COUNT * PAIR];
+    unsigned char sides[COUNT];
+    struct word_runs runs;
+    for (int i = 0; i < COUNT * PAIR; i++)
+        texts[i] = (struct text_line){bytes[i], sprintf(bytes[i], "alone %d", i)};
+    const struct document_request request = {COUNT, PAIR, texts, 1.0 / COUNT};
+    CHECK_INT(word_runs_create(&runs, texts, COUNT * PAIR, NULL), ROTARY_OK);
+    CHECK_INT(document_split(&request, sides, NULL), ROTARY_OK);
+    int first = 0, next = -1;
+    for (int i = 1; i < COUNT * PAIR; i++)
+        first = word_runs_hash(&runs, i) < word_runs_hash(&runs, first) ? i : first;
+    for (int i = 0; i < COUNT * PAIR; i++)
+        if (i / PAIR != first / PAIR && (next < 0 || word_runs_hash(&runs, i) < word_runs_hash(&runs, next)))
+            next = i;
+    word_runs_free(&runs);
+    for (int i = 0; i < COUNT; i++)
+        CHECK_INT(sides[i], i == first / PAIR  ? FRESH_VALIDATION
+                            : i == next / PAIR ? FRESH_TEST
+                                               : FRESH_TRAINING);
+}
+
 /* An example that has a document twice, none at all, and a share that there are no documents for. */
 static void test_edges(void)
 {
@@ -156,6 +184,7 @@ int main(void)
     test_sides();
     test_order();
     test_drawn_in_vain();
+    test_smallest_hash();
     test_edges();
     return check_report();
 }

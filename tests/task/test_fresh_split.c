@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "support/check.h"
 #include "task/fresh_split.h"
+#include "task/word_runs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,6 +152,53 @@ static void test_pairs(void)
     CHECK_INT(held[FRESH_LEFT_OUT], 0);
 }
 
+/* A group is drawn by the smallest of the hashes of its texts, whichever pair or side has it, so the order of
+ * pairs, and of the texts in them, changes nothing. */
+static void test_pair_order(void)
+{
+    static struct texts texts;
+    static struct text_line turned[TEXTS];
+    static uint64_t smallest[TEXTS];
+    unsigned char sides[TEXTS], others[TEXTS];
+    struct word_runs runs;
+    draw_texts(&texts, 13);
+    const int64_t count = texts.count / 2;
+    const double share = 0.25;
+    CHECK_INT(word_runs_create(&runs, texts.lines, 2 * count, NULL), ROTARY_OK);
+    for (int64_t i = 0; i < count; i++) {
+        const uint64_t first = word_runs_hash(&runs, i), second = word_runs_hash(&runs, count + i);
+        smallest[i] = first < second ? first : second;
+        const bool turns = i % 3 == 0;
+        turned[count - 1 - i] = texts.lines[turns ? count + i : i];
+        turned[2 * count - 1 - i] = texts.lines[turns ? i : count + i];
+    }
+    word_runs_free(&runs);
+    for (bool changed = true; changed;) { /* through all pairs that share a text */
+        changed = false;
+        for (int64_t i = 0; i < count; i++)
+            for (int64_t j = 0; j < count; j++)
+                if (smallest[j] < smallest[i] &&
+                    (is_same(&texts, i, j) || is_same(&texts, i, count + j) ||
+                     is_same(&texts, count + i, j) || is_same(&texts, count + i, count + j))) {
+                    smallest[i] = smallest[j];
+                    changed = true;
+                }
+    }
+    CHECK_INT(
+        fresh_split(&(struct fresh_request){count, texts.lines, texts.lines + count, share}, sides, NULL),
+        ROTARY_OK);
+    CHECK_INT(fresh_split(&(struct fresh_request){count, turned, turned + count, share}, others, NULL),
+              ROTARY_OK);
+    for (int64_t i = 0; i < count; i++) {
+        const struct rotary_random_key key = {.seed = smallest[i], .stream = ROTARY_STREAM_SPLIT};
+        const double place = (double)rotary_random_uniform(key, 0);
+        CHECK_INT(sides[i], place < share       ? FRESH_VALIDATION
+                            : place < 2 * share ? FRESH_TEST
+                                                : FRESH_TRAINING);
+        CHECK_INT(others[count - 1 - i], sides[i]);
+    }
+}
+
 /* Of many sentences validation and test have the share that is asked for: five standard deviations about
  * it. */
 static void test_share(void)
@@ -196,6 +244,7 @@ int main(void)
     test_texts();
     test_order();
     test_pairs();
+    test_pair_order();
     test_share();
     test_leaks();
     return check_report();
