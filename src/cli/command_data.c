@@ -57,6 +57,8 @@ static rotary_status read_run(const struct data_options *options, struct run_con
     if (status != ROTARY_OK)
         return status;
     status = run_read_config(options->run, recorded, error);
+    if (status == ROTARY_OK)
+        status = run_check_unchanged(options->run, error);
     if (status == ROTARY_INVALID_ARGUMENT) /* of the folder, not of the command line */
         return error->status = ROTARY_IO_ERROR;
     return status;

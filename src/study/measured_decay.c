@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "file/json_checksum.h"
 #include "study/record_fields.h"
 #include "train/folder.h"
 
@@ -120,8 +121,10 @@ rotary_status measured_decay_write(const struct measured_decay *decay, const cha
     if (status != ROTARY_OK)
         return status;
     json_t *object = measured_decay_json(decay);
-    status = object ? file_replace_json(path, object, error)
+    status = object ? json_checksum_set(object, error)
                     : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write %s", path);
+    if (status == ROTARY_OK)
+        status = file_replace_json(path, object, error);
     json_decref(object);
     return status;
 }
@@ -280,6 +283,8 @@ rotary_status measured_decay_read(struct measured_decay *decay, const char *fold
     if (status != ROTARY_OK || !file_exists(path))
         return status;
     status = file_read_long_json(path, MAX_FILE_BYTES, &object, error);
+    if (status == ROTARY_OK)
+        status = json_checksum_take(object, path, error);
     if (status == ROTARY_OK)
         status = measured_decay_parse(decay, object, path, error);
     json_decref(object);

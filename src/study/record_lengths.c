@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "file/json_checksum.h"
 #include "study/record_positions.h"
 #include "train/folder.h"
 
@@ -91,6 +92,8 @@ rotary_status record_lengths_read_file(struct record_lengths *lengths, const cha
     *lengths = (struct record_lengths){0};
     rotary_status status = file_read_json(path, &object, error);
     if (status == ROTARY_OK)
+        status = json_checksum_take(object, path, error);
+    if (status == ROTARY_OK)
         status = read_object(&(struct record_source){.path = path}, object, lengths, error);
     json_decref(object);
     if (status != ROTARY_OK)
@@ -121,6 +124,12 @@ static json_t *length_json(const struct record_length *length)
     return object;
 }
 
+static rotary_status write_checked(const char *path, json_t *object, rotary_error *error)
+{
+    rotary_status status = json_checksum_set(object, error);
+    return status == ROTARY_OK ? file_replace_json(path, object, error) : status;
+}
+
 rotary_status record_lengths_write(const struct record_lengths *lengths, const char *folder,
                                    rotary_error *error)
 {
@@ -132,7 +141,7 @@ rotary_status record_lengths_write(const struct record_lengths *lengths, const c
     json_t *object = json_pack("{s:I, s:o}", "step", (json_int_t)lengths->step, "lengths", list);
     if (status == ROTARY_OK)
         status = object && (int)json_array_size(list) == lengths->count
-                     ? file_replace_json(path, object, error)
+                     ? write_checked(path, object, error)
                      : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write %s", path);
     json_decref(object);
     return status;

@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "file/file.h"
 #include "file/input.h"
+#include "file/json_checksum.h"
 #include "file/line_checksum.h"
 #include "study/record_fields.h"
 #include "study/statistics.h"
@@ -277,6 +278,8 @@ static rotary_status read_config(struct record *record, const char *path, rotary
     if (status != ROTARY_OK)
         return status;
     status = file_check_format(path, record->config, RUN_FORMAT, error);
+    if (status == ROTARY_OK)
+        status = json_checksum_take(record->config, path, error);
     if (status != ROTARY_OK)
         return status;
     json_object_del(record->config, RUN_VOCABULARY); /* these follow from the task */

@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "file/file.h"
+#include "file/json_checksum.h"
 #include "huggingface/encoder_config.h"
 #include "model/config_check.h"
 #include "model/contradictions.h"
@@ -542,6 +543,7 @@ static rotary_status read_own(const char *folder, const char *path, json_t *obje
     json_object_del(object, RUN_CORPUS);
     json_object_del(object, RUN_VOCABULARY_HASH);
     json_object_del(object, RUN_PROVENANCE);
+    json_object_del(object, JSON_CHECKSUM); /* run_check_unchanged; other checks say more */
     json_t *vocabulary = vocabulary_take(object);
     if (status == ROTARY_OK)
         status = run_config_from_json(config, object, path, error);
@@ -581,6 +583,20 @@ rotary_status run_read_folder(const char *folder, struct run_config *config, jso
     else
         json_decref(object);
     return fail_in_file(path, status, error);
+}
+
+rotary_status run_check_unchanged(const char *folder, rotary_error *error)
+{
+    char path[FILE_PATH_BYTES];
+    json_t *object;
+    rotary_status status = file_path(path, folder, FOLDER_CONFIG, error);
+    if (status == ROTARY_OK)
+        status = file_read_json(path, &object, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = json_checksum_take(object, path, error);
+    json_decref(object);
+    return status;
 }
 
 rotary_status run_read_config(const char *folder, struct run_config *config, rotary_error *error)
@@ -628,6 +644,8 @@ rotary_status run_write_config(const char *folder, const struct run_config *conf
             task_save(task, folder, error); /* before config.json, which makes the folder that of a run */
     if (status == ROTARY_OK)
         status = vocabulary_write_hash(object, task, folder, error);
+    if (status == ROTARY_OK)
+        status = json_checksum_set(object, error);
     if (status == ROTARY_OK)
         status = file_replace_json(path, object, error);
     json_decref(object);

@@ -145,6 +145,9 @@ ROTARY_CHECKED rotary_status run_read_config(const char *folder, struct run_conf
  * a run of this program. */
 ROTARY_CHECKED rotary_status run_read_folder(const char *folder, struct run_config *config,
                                              json_t **transformers, rotary_error *error);
+/* Checks that config.json is as it was written (file/json_checksum.h): for those who believe what no
+ * checkpoint says too, such as the steps that are planned. */
+ROTARY_CHECKED rotary_status run_check_unchanged(const char *folder, rotary_error *error);
 /* What config.json says of a run beside its configuration and its task. */
 struct run_record {
     int64_t parameters;       /* numbers of the model that are trained */

@@ -566,7 +566,10 @@ static rotary_status find_state(struct session *session, struct checkpoint *chec
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s is at step %lld already, past the %lld steps wanted", folder,
                            (long long)session->state.step, (long long)session->config.train.steps);
-    status = metrics_read(&session->metrics, folder, session->state.step, error);
+    if (session->resumes)
+        status = run_check_unchanged(folder, error);
+    if (status == ROTARY_OK)
+        status = metrics_read(&session->metrics, folder, session->state.step, error);
     if (status == ROTARY_OK)
         status = check_metrics(session, error);
     if (status == ROTARY_OK)
