@@ -30,12 +30,12 @@ enum rotary_random_stream {
     ROTARY_STREAM_TEST = 8,
     ROTARY_STREAM_SIGN_FLIP = 9,   /* sign patterns of tests of paired differences */
     ROTARY_STREAM_RESAMPLING = 10, /* of segments; step is the sample */
-    ROTARY_STREAM_CORPUS = 11,     /* sentences that are made up; step is the split */
+    ROTARY_STREAM_CORPUS = 11,     /* synthetic sentences; step is the split */
     ROTARY_STREAM_POSITIONS = 12,  /* randomised ones; step is the micro-batch */
-    ROTARY_STREAM_DOCUMENT = 13,   /* lengths of documents that are made up; step is the split */
+    ROTARY_STREAM_DOCUMENT = 13,   /* lengths of synthetic documents; step is the split */
     ROTARY_STREAM_MASK = 14,       /* masked tokens; step is the split */
     ROTARY_STREAM_SPLIT = 16,      /* of a labelled corpus; the seed is a hash of a text */
-    ROTARY_STREAM_LABEL = 17,      /* labels of sentences that are made up; step is the split */
+    ROTARY_STREAM_LABEL = 17,      /* labels of synthetic sentences; step is the split */
     ROTARY_STREAM_SUBSPACE = 19,   /* that the search for eigenvectors begins with */
     ROTARY_STREAM_WINDOW = 20,     /* where windows of a text begin */
 };

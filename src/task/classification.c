@@ -23,11 +23,11 @@ static const char *const tokenizers[] = {"words", "characters", "sentencepiece",
 #define MEMBER(member) offsetof(struct classification_options, member)
 static const struct setting table[] = {
     {"classification_data", SETTING_TEXT, MEMBER(data),
-     .help = "folder of the labelled texts of the classification task; empty: sentences are made up"},
+     .help = "folder of the labelled texts of the classification task; empty: synthetic sentences"},
     {"classification_examples", SETTING_INTEGER, MEMBER(examples), 1, 1 << 24, NULL,
-     .help = "sentences to train on that the classification task makes up"},
+     .help = "synthetic sentences of the classification task to train on"},
     {"classification_held_out", SETTING_INTEGER, MEMBER(held_out), 1, 1 << 20, NULL,
-     .help = "sentences for validation, and as many for test, that the classification task makes up"},
+     .help = "synthetic sentences of the classification task for validation, and as many for test"},
     {"classification_dataset", SETTING_CHOICE, MEMBER(dataset), .choices = dataset_names,
      .help = "dataset whose files the folder has, of GLUE or scm, or table: files as the next settings say"},
     {"classification_split", SETTING_CHOICE, MEMBER(split), .choices = splits,
@@ -92,7 +92,8 @@ static const char *excluding_text(const struct classification_options *options, 
                                   const char **wanted)
 {
     static const char *const of_files[] = {"classification_dataset", "classification_split", NULL},
-                             *const of_made[] = {"classification_examples", "classification_held_out", NULL},
+                             *const of_synthetic[] = {"classification_examples", "classification_held_out",
+                                                      NULL},
                              *const of_tables[] = {"classification_train",      "classification_validation",
                                                    "classification_test",       "classification_format",
                                                    "classification_quoting",    "classification_header",
@@ -101,10 +102,10 @@ static const char *excluding_text(const struct classification_options *options, 
                                                    "classification_regression", NULL},
                              *const of_no_choices[] = {"classification_pair", "classification_regression",
                                                        NULL};
-    const bool made = options->data[0] == '\0', of_table = is_one_of(key, of_tables),
+    const bool synthetic = options->data[0] == '\0', of_table = is_one_of(key, of_tables),
                of_share = strcmp(key, "classification_held_out_share") == 0;
-    if (made ? of_table || of_share || is_one_of(key, of_files) : is_one_of(key, of_made)) {
-        *wanted = made ? "a folder in classification_data" : "no classification_data";
+    if (synthetic ? of_table || of_share || is_one_of(key, of_files) : is_one_of(key, of_synthetic)) {
+        *wanted = synthetic ? "a folder in classification_data" : "no classification_data";
         return "classification_data";
     }
     if (of_table && options->dataset != DATASET_TABLE) {
@@ -192,7 +193,7 @@ static rotary_status check_saved(const struct classification *own, const struct 
     return same ? ROTARY_OK
                 : rotary_fail(error, ROTARY_BAD_FILE,
                               "%s: the labels of its model are other ones than those of %s: wanted the same",
-                              folder, path[0] ? path : "the sentences that are made up");
+                              folder, path[0] ? path : "the synthetic sentences");
 }
 
 /* With choices a label is one of them. */

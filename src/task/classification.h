@@ -19,8 +19,8 @@ enum classification_tokenizer {
 enum classification_split { CLASSIFICATION_FILES, CLASSIFICATION_SENTENCES };
 
 struct classification_options {
-    char data[SETTING_TEXT_BYTES]; /* a folder; empty: the texts are made up */
-    int64_t examples, held_out;    /* of the made-up texts */
+    char data[SETTING_TEXT_BYTES]; /* a folder; empty: the texts are synthetic */
+    int64_t examples, held_out;    /* of the synthetic texts */
     int dataset;                   /* enum labelled_dataset */
     int split;                     /* enum classification_split */
     double held_out_share;         /* of a split by sentence */

@@ -83,15 +83,15 @@ static rotary_status check_score(enum label_score score, int classes, rotary_err
 rotary_status classification_corpus(struct labelled_corpus *corpus, enum label_score *score,
                                     const struct classification_options *options, rotary_error *error)
 {
-    const bool made = options->data[0] == '\0', known = !made && options->dataset != DATASET_TABLE;
+    const bool synthetic = options->data[0] == '\0', known = !synthetic && options->dataset != DATASET_TABLE;
     struct labelled_format own;
     const struct labelled_format *format = &own;
     struct labelled_request request = {
         .folder = options->data,
-        .made = {options->examples, options->held_out, options->held_out},
+        .synthetic = {options->examples, options->held_out, options->held_out},
         .fresh_share = options->split == CLASSIFICATION_SENTENCES ? options->held_out_share : 0};
     rotary_status status = ROTARY_OK;
-    if (made)
+    if (synthetic)
         own = (struct labelled_format){.first = "text", .label = "label"};
     else if (known)
         status = dataset_find((enum labelled_dataset)options->dataset, options->data, &format, error);
@@ -99,7 +99,7 @@ rotary_status classification_corpus(struct labelled_corpus *corpus, enum label_s
         status = table_format(options, &own, error);
     if (status != ROTARY_OK)
         return status;
-    if (made)
+    if (synthetic)
         request.folder = NULL;
     request.format = format;
     *score = options->score < LABEL_SCORES ? (enum label_score)options->score : format->score;

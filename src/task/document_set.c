@@ -61,35 +61,36 @@ static rotary_status open_files(struct document_set *set, const struct task *tas
     return status;
 }
 
-/* ---- made-up text ---- */
+/* ---- synthetic text ---- */
 
 /* Appends a document, which begins at set->begins[index]. */
-static rotary_status encode_made(struct document_set *set, const struct task *task, enum task_split split,
-                                 int64_t index, rotary_error *error)
+static rotary_status encode_synthetic(struct document_set *set, const struct task *task,
+                                      enum task_split split, int64_t index, rotary_error *error)
 {
-    char text[MADE_DOCUMENT_BYTES];
-    const int64_t bytes = made_document(split, index, text), before = set->made.count;
-    if (set->made.capacity - before <= bytes) { /* no text has more tokens than bytes and one */
-        const int64_t capacity = max_i64(max_i64(2 * set->made.capacity, FIRST_TOKENS), before + bytes + 1);
-        int32_t *tokens = realloc(set->made.tokens, (size_t)capacity * sizeof *tokens);
+    char text[SYNTHETIC_DOCUMENT_BYTES];
+    const int64_t bytes = synthetic_document(split, index, text), before = set->synthetic.count;
+    if (set->synthetic.capacity - before <= bytes) { /* no text has more tokens than bytes and one */
+        const int64_t capacity =
+            max_i64(max_i64(2 * set->synthetic.capacity, FIRST_TOKENS), before + bytes + 1);
+        int32_t *tokens = realloc(set->synthetic.tokens, (size_t)capacity * sizeof *tokens);
         if (!tokens)
             return fail_memory(error);
-        set->made.tokens = tokens;
-        set->made.capacity = capacity;
+        set->synthetic.tokens = tokens;
+        set->synthetic.capacity = capacity;
     }
-    rotary_status status = tokenizer_encode(task->tokenizer, text, bytes, &set->made, error);
-    set->begins[index + 1] = (struct token_file_begin){set->made.count, set->begins[index].byte + bytes};
+    rotary_status status = tokenizer_encode(task->tokenizer, text, bytes, &set->synthetic, error);
+    set->begins[index + 1] = (struct token_file_begin){set->synthetic.count, set->begins[index].byte + bytes};
     return status;
 }
 
 static rotary_status make_documents(struct document_set *set, const struct task *task,
                                     struct text_corpus corpus, enum task_split split, rotary_error *error)
 {
-    const int64_t documents = made_document_count(corpus.options, split);
+    const int64_t documents = synthetic_document_count(corpus.options, split);
     set->begins = calloc((size_t)documents + 1, sizeof *set->begins);
     rotary_status status = set->begins ? ROTARY_OK : fail_memory(error);
     for (int64_t i = 0; i < documents && status == ROTARY_OK; i++)
-        status = encode_made(set, task, split, i, error);
+        status = encode_synthetic(set, task, split, i, error);
     set->count = documents;
     return status;
 }
@@ -115,7 +116,7 @@ rotary_status document_set_open(struct document_set *set, const struct task *tas
 void document_set_close(struct document_set *set)
 {
     token_documents_close(set->documents);
-    free(set->made.tokens);
+    free(set->synthetic.tokens);
     free(set->begins);
     *set = (struct document_set){0};
 }
@@ -125,7 +126,7 @@ struct token_span document_set_at(const struct document_set *set, int64_t index)
     if (set->documents)
         return token_documents_at(set->documents, index);
     const struct token_file_begin *begins = set->begins + index;
-    return (struct token_span){set->made.tokens + begins[0].token, begins[1].token - begins[0].token};
+    return (struct token_span){set->synthetic.tokens + begins[0].token, begins[1].token - begins[0].token};
 }
 
 int64_t document_set_bytes(const struct document_set *set, int64_t index)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The documents of a split as tokens: those of files, in a file that is mapped into memory
- * (text/token_documents.h), or made-up ones.
+ * (text/token_documents.h), or synthetic ones.
  */
 #ifndef ROTARY_TASK_DOCUMENT_SET_H
 #define ROTARY_TASK_DOCUMENT_SET_H
@@ -14,8 +14,8 @@
 enum { DOCUMENTS_HELD_OUT_ONE_IN = 50 };
 
 struct document_set {
-    struct token_documents *documents; /* NULL: they are made up */
-    struct token_list made;            /* the made-up ones, one after another */
+    struct token_documents *documents; /* NULL: they are synthetic */
+    struct token_list synthetic;       /* the synthetic ones, one after another */
     struct token_file_begin *begins;   /* of these, [count + 1] */
     int64_t count;
     bool divided; /* the set has the documents of training and of validation */

@@ -5,7 +5,7 @@
 #include "base/integer.h"
 #include "base/random.h"
 #include "task/document_split.h"
-#include "task/labelled_made.h"
+#include "task/labelled_synthetic.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -164,7 +164,7 @@ static rotary_status read_file(struct labelled_corpus *corpus, const struct labe
     char *path = corpus->paths[split];
     bool found = false;
     if (!request->folder)
-        return labelled_made(&corpus->tables[split], split, request->made[split], error);
+        return labelled_synthetic(&corpus->tables[split], split, request->synthetic[split], error);
     if (name && name[0]) {
         rotary_status status = file_path(path, request->folder, name, error);
         if (status == ROTARY_OK)

@@ -20,9 +20,9 @@ struct labelled_example {
 };
 
 struct labelled_request {
-    const char *folder; /* NULL: sentences are made up (task/labelled_made.h), ... */
-    int64_t
-        made[TASK_SPLITS]; /* ... so many of each split; the format is then not asked for more than score */
+    const char *folder;             /* NULL: sentences are synthetic (task/labelled_synthetic.h), ... */
+    int64_t synthetic[TASK_SPLITS]; /* ... so many of each split; the format is then not asked for more than
+                                       score */
     const struct labelled_format *format;
     /* All files are one text, which is split anew by sentence (task/fresh_split.h), validation and test
      * having this share of the sentences each; with choices by document (task/document_split.h), each having

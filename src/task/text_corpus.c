@@ -5,14 +5,14 @@
 #include "file/checksum.h"
 #include "file/file.h"
 #include "task/kind.h"
-#include "task/made_corpus.h"
+#include "task/synthetic_sentences.h"
 #include "text/text_files.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { HASH_BLOCK = 1 << 18 };
-/* Of the made-up documents. */
+/* Of the synthetic documents. */
 enum { MIN_SENTENCES = 4, MAX_SENTENCES = 11 };
 
 /* ---- settings ---- */
@@ -29,11 +29,11 @@ const char *text_corpus_excluding(const struct text_corpus_options *options, con
 {
     static const char *const of_files[] = {"_train", "_validation", "_test", "_boundary",
                                            "_cache", "_field",      NULL},
-                             *const of_made[] = {"_documents", "_held_out", NULL};
-    const bool made = options->data[0] == '\0';
-    if (!is_one_of(behind_task(data, key), made ? of_files : of_made))
+                             *const of_synthetic[] = {"_documents", "_held_out", NULL};
+    const bool synthetic = options->data[0] == '\0';
+    if (!is_one_of(behind_task(data, key), synthetic ? of_files : of_synthetic))
         return NULL;
-    *wanted = made ? "a folder of texts" : "no folder of texts";
+    *wanted = synthetic ? "a folder of texts" : "no folder of texts";
     return data;
 }
 
@@ -120,14 +120,14 @@ rotary_status text_paths_find(struct text_paths *paths, struct text_corpus corpu
     return status;
 }
 
-/* ---- made-up text ---- */
+/* ---- synthetic text ---- */
 
-int64_t made_document_count(const struct text_corpus_options *options, enum task_split split)
+int64_t synthetic_document_count(const struct text_corpus_options *options, enum task_split split)
 {
     return split == TASK_TRAINING ? options->documents : options->held_out;
 }
 
-int64_t made_document(enum task_split split, int64_t index, char text[MADE_DOCUMENT_BYTES])
+int64_t synthetic_document(enum task_split split, int64_t index, char text[SYNTHETIC_DOCUMENT_BYTES])
 {
     const struct rotary_random_key key = {.stream = ROTARY_STREAM_DOCUMENT, .step = (uint32_t)split};
     const int64_t sentences =
@@ -135,7 +135,7 @@ int64_t made_document(enum task_split split, int64_t index, char text[MADE_DOCUM
     int64_t bytes = 0;
     for (int64_t i = 0; i < sentences; i++) {
         struct sentence german, english;
-        made_pair(split, index * MAX_SENTENCES + i, &german, &english);
+        synthetic_pair(split, index * MAX_SENTENCES + i, &german, &english);
         if (bytes > 0)
             text[bytes++] = ' ';
         memcpy(text + bytes, english.text, (size_t)english.length);
@@ -147,12 +147,12 @@ int64_t made_document(enum task_split split, int64_t index, char text[MADE_DOCUM
 
 /* ---- hashes ---- */
 
-static uint64_t hash_made(const struct text_corpus_options *options, enum task_split split)
+static uint64_t hash_synthetic(const struct text_corpus_options *options, enum task_split split)
 {
     uint64_t hash = 0;
-    for (int64_t i = 0; i < made_document_count(options, split); i++) {
-        char text[MADE_DOCUMENT_BYTES];
-        const int64_t bytes = made_document(split, i, text);
+    for (int64_t i = 0; i < synthetic_document_count(options, split); i++) {
+        char text[SYNTHETIC_DOCUMENT_BYTES];
+        const int64_t bytes = synthetic_document(split, i, text);
         const uint64_t both[] = {hash, rotary_hash(text, (uint64_t)bytes)};
         hash = rotary_hash(both, sizeof both);
     }
@@ -195,7 +195,7 @@ rotary_status text_corpus_hash(struct text_corpus corpus, enum task_split split,
 {
     *hash = 0;
     if (!corpus.options->data[0]) {
-        *hash = hash_made(corpus.options, split);
+        *hash = hash_synthetic(corpus.options, split);
         return ROTARY_OK;
     }
     if (!text_corpus_has_files(corpus.options, split))

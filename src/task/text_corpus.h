@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The text of a task that learns from documents: files, or English sentences that are made up. The tasks that
+ * The text of a task that learns from documents: files, or synthetic English sentences. The tasks that
  * have one share its settings, whose keys begin with the task's name.
  */
 #ifndef ROTARY_TASK_TEXT_CORPUS_H
@@ -10,8 +10,8 @@
 #include "text/document_reader.h"
 
 struct text_corpus_options {
-    int64_t documents, held_out;                  /* of the made-up text */
-    char data[SETTING_TEXT_BYTES];                /* a folder; empty: the text is made up */
+    int64_t documents, held_out;                  /* of the synthetic text */
+    char data[SETTING_TEXT_BYTES];                /* a folder; empty: the text is synthetic */
     char cache[SETTING_TEXT_BYTES];               /* a folder; empty: that of the text */
     char splits[TASK_SPLITS][SETTING_TEXT_BYTES]; /* names of files in it, separated by commas */
     char field[SETTING_TEXT_BYTES];               /* of records of JSON, which has the text */
@@ -27,7 +27,7 @@ struct text_corpus_options {
  * what is held out from training where there are no files of validation. */
 #define TEXT_CORPUS_SETTINGS(task, type, held)                                                               \
     {task "_data", SETTING_TEXT, offsetof(type, corpus.data),                                                \
-     .help = "folder of the texts of the " task " task; empty: English sentences are made up"},              \
+     .help = "folder of the texts of the " task " task; empty: synthetic English sentences"},                \
         {task "_cache", SETTING_TEXT, offsetof(type, corpus.cache),                                          \
          .help = "folder of files with the text of the " task " task as tokens; empty: beside the text"},    \
         {task "_documents",                                                                                  \
@@ -36,14 +36,14 @@ struct text_corpus_options {
          1,                                                                                                  \
          1 << 24,                                                                                            \
          NULL,                                                                                               \
-         .help = "documents to train on that the " task " task makes up, of 4 to 11 sentences"},             \
+         .help = "synthetic documents of the " task " task to train on, of 4 to 11 sentences"},              \
         {task "_held_out",                                                                                   \
          SETTING_INTEGER,                                                                                    \
          offsetof(type, corpus.held_out),                                                                    \
          1,                                                                                                  \
          1 << 20,                                                                                            \
          NULL,                                                                                               \
-         .help = "documents for validation, and as many for test, that the " task " task makes up"},         \
+         .help = "synthetic documents of the " task " task for validation, and as many for test"},           \
         {task "_train", SETTING_TEXT, offsetof(type, corpus.splits[TASK_TRAINING]),                          \
          .help = "files in " task "_data to train on, separated by commas; of a folder all that it has"},    \
         {task "_validation", SETTING_TEXT, offsetof(type, corpus.splits[TASK_VALIDATION]),                   \
@@ -64,7 +64,7 @@ struct text_corpus {
     const struct text_corpus_options *options;
 };
 
-/* As excluding_key of a kind: keys of files, and of the text that is made up in their place. `data` is the
+/* As excluding_key of a kind: keys of files, and of the synthetic text in their place. `data` is the
  * name of the setting text_corpus_options.data. */
 const char *text_corpus_excluding(const struct text_corpus_options *options, const char *data,
                                   const char *key, const char **wanted);
@@ -86,14 +86,14 @@ ROTARY_CHECKED rotary_status text_paths_find(struct text_paths *paths, struct te
                                              enum task_split split, rotary_error *error);
 void text_paths_free(struct text_paths *paths); /* zeroed ones too */
 
-/* ---- made-up text ---- */
+/* ---- synthetic text ---- */
 
-/* The document `index` of the made-up text: a few English sentences with spaces between them. Returns its
+/* The document `index` of the synthetic text: a few English sentences with spaces between them. Returns its
  * bytes, which a zero follows. */
-enum { MADE_DOCUMENT_BYTES = 12288 };
-int64_t made_document(enum task_split split, int64_t index, char text[MADE_DOCUMENT_BYTES]);
-/* The number of documents that are made up for a split. */
-int64_t made_document_count(const struct text_corpus_options *options, enum task_split split);
+enum { SYNTHETIC_DOCUMENT_BYTES = 6144 };
+int64_t synthetic_document(enum task_split split, int64_t index, char text[SYNTHETIC_DOCUMENT_BYTES]);
+/* The number of synthetic documents of a split. */
+int64_t synthetic_document_count(const struct text_corpus_options *options, enum task_split split);
 
 /* ---- both ---- */
 

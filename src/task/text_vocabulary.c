@@ -122,9 +122,9 @@ static rotary_status sample_made(struct sample *sample, const struct text_corpus
                                  rotary_error *error)
 {
     rotary_status status = ROTARY_OK;
-    for (int64_t i = 0; i < made_document_count(options, TASK_TRAINING) && status == ROTARY_OK; i++) {
-        char text[MADE_DOCUMENT_BYTES];
-        const int64_t bytes = made_document(TASK_TRAINING, i, text);
+    for (int64_t i = 0; i < synthetic_document_count(options, TASK_TRAINING) && status == ROTARY_OK; i++) {
+        char text[SYNTHETIC_DOCUMENT_BYTES];
+        const int64_t bytes = synthetic_document(TASK_TRAINING, i, text);
         if (sample->text.count < SAMPLE_BYTES)
             status = add_line(sample, (struct text_line){text, bytes}, error);
     }

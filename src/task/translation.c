@@ -22,11 +22,11 @@ static const char *const tokenizers[] = {"words", "sentencepiece", NULL};
 #define MEMBER(member) offsetof(struct translation_options, member)
 static const struct setting table[] = {
     {"translation_data", SETTING_TEXT, MEMBER(data),
-     .help = "folder of the files of the translation task; empty: German and English sentences are made up"},
+     .help = "folder of the files of the translation task; empty: synthetic German and English sentences"},
     {"translation_pairs", SETTING_INTEGER, MEMBER(pairs), 1, 1 << 24, NULL,
-     .help = "pairs of sentences to train on that the translation task makes up"},
+     .help = "synthetic pairs of sentences of the translation task to train on"},
     {"translation_held_out", SETTING_INTEGER, MEMBER(held_out), 1, 1 << 20, NULL,
-     .help = "pairs for validation, and as many for test, that the translation task makes up"},
+     .help = "synthetic pairs of the translation task for validation, and as many for test"},
     {"translation_train", SETTING_TEXT, MEMBER(splits[TASK_TRAINING]),
      .help = "name of the training files of the translation task, before the dot and the language"},
     {"translation_validation", SETTING_TEXT, MEMBER(splits[TASK_VALIDATION]),
@@ -75,12 +75,12 @@ static const char *excluding_key(const struct task_config *config, const char *k
 {
     static const char *const of_files[] = {"translation_train", "translation_validation", "translation_test",
                                            NULL},
-                             *const of_made[] = {"translation_pairs", "translation_held_out", NULL};
+                             *const of_synthetic[] = {"translation_pairs", "translation_held_out", NULL};
     const struct translation_options *options = task_options(config, TASK_TRANSLATION);
-    if (is_one_of(key, of_files) || is_one_of(key, of_made)) {
-        const bool made = options->data[0] == '\0';
-        *wanted = made ? "a folder in translation_data" : "no translation_data";
-        return is_one_of(key, made ? of_files : of_made) ? "translation_data" : NULL;
+    if (is_one_of(key, of_files) || is_one_of(key, of_synthetic)) {
+        const bool synthetic = options->data[0] == '\0';
+        *wanted = synthetic ? "a folder in translation_data" : "no translation_data";
+        return is_one_of(key, synthetic ? of_files : of_synthetic) ? "translation_data" : NULL;
     }
     const bool words = options->tokenizer == TRANSLATION_WORDS,
                of_words = strcmp(key, "translation_min_frequency") == 0,

@@ -13,9 +13,9 @@
 enum translation_tokenizer { TRANSLATION_WORDS, TRANSLATION_SENTENCEPIECE };
 
 struct translation_options {
-    int64_t pairs, held_out;                                     /* of the made-up corpus */
-    char data[SETTING_TEXT_BYTES];                               /* a folder; empty: the corpus is made up */
-    char splits[TASK_SPLITS][SETTING_TEXT_BYTES];                /* names of files before the dot */
+    int64_t pairs, held_out;                      /* of the synthetic corpus */
+    char data[SETTING_TEXT_BYTES];                /* a folder; empty: the corpus is synthetic */
+    char splits[TASK_SPLITS][SETTING_TEXT_BYTES]; /* names of files before the dot */
     char source[SETTING_TEXT_BYTES], target[SETTING_TEXT_BYTES]; /* and after it: languages */
     int tokenizer;                                               /* enum translation_tokenizer */
     int64_t min_frequency;                                       /* of words */
@@ -41,11 +41,11 @@ struct parallel_text {
     struct text_lines sides[TRANSLATION_SIDES];
     char paths[TRANSLATION_SIDES][FILE_PATH_BYTES];
 };
-/* Reads the files of a split, or makes up its text. The struct must not be moved afterwards. */
+/* Reads the files of a split, or generates its text. The struct must not be moved afterwards. */
 ROTARY_CHECKED rotary_status parallel_text_read(struct parallel_text *text,
                                                 const struct translation_options *options,
                                                 enum task_split split, rotary_error *error);
-/* Checks that the files are there, without reading them, or that the languages are those of the made-up
+/* Checks that the files are there, without reading them, or that the languages are those of the synthetic
  * corpus. */
 ROTARY_CHECKED rotary_status parallel_text_find(const struct translation_options *options,
                                                 rotary_error *error);

@@ -5,7 +5,7 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "file/file.h"
-#include "task/made_corpus.h"
+#include "task/synthetic_sentences.h"
 #include "task/translation.h"
 
 #include <stdio.h>
@@ -45,22 +45,22 @@ static rotary_status check_languages(const struct translation_options *options, 
         options->source, options->target);
 }
 
-static rotary_status make_up(struct parallel_text *text, const struct translation_options *options,
-                             enum task_split split, rotary_error *error)
+static rotary_status generate(struct parallel_text *text, const struct translation_options *options,
+                              enum task_split split, rotary_error *error)
 {
     const int german = strcmp(options->source, "de") == 0 ? TRANSLATION_SOURCE : TRANSLATION_TARGET;
     rotary_status status = check_languages(options, error);
     return status != ROTARY_OK
                ? status
-               : made_corpus(split, split == TASK_TRAINING ? options->pairs : options->held_out,
-                             &text->sides[german], &text->sides[1 - german], error);
+               : synthetic_corpus(split, split == TASK_TRAINING ? options->pairs : options->held_out,
+                                  &text->sides[german], &text->sides[1 - german], error);
 }
 
 rotary_status parallel_text_read(struct parallel_text *text, const struct translation_options *options,
                                  enum task_split split, rotary_error *error)
 {
     if (!options->data[0])
-        return make_up(text, options, split, error);
+        return generate(text, options, split, error);
     rotary_status status = ROTARY_OK;
     for (int side = 0; side < TRANSLATION_SIDES && status == ROTARY_OK; side++) {
         status = side_path(text->paths[side], options, split, side, error);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The task classification: sequences, targets and token types, what is cut off, texts that are made up,
+ * The task classification: sequences, targets and token types, what is cut off, synthetic texts,
  * settings that do nothing, and what is wrong with files.
  */
 #include "support/scratch.h"
 #include "task/classification.h"
-#include "task/made_corpus.h"
 #include "task/permutation.h"
+#include "task/synthetic_sentences.h"
 #include "task/text.h"
 
 #include <math.h>
@@ -185,7 +185,7 @@ static void test_cut(void)
             }
 }
 
-/* ---- made-up texts ---- */
+/* ---- synthetic texts ---- */
 
 static int split_words(char *text, char *words[MAX_WORDS])
 {
@@ -214,7 +214,7 @@ static int reversed_words(const char *text, const char *sentence)
     return begin > 0 && end < count ? end - begin : begin == end ? 0 : -1;
 }
 
-static void test_made(void)
+static void test_synthetic(void)
 {
     enum { MADE = 600 };
     struct task_config config = config_of(TASK_CLASSIFICATION);
@@ -235,7 +235,7 @@ static void test_made(void)
         for (int64_t i = 0; i < corpus->counts[split]; i++) {
             const struct labelled_example *example = &corpus->examples[split][i];
             struct sentence german, english;
-            made_pair((enum task_split)split, i, &german, &english);
+            synthetic_pair((enum task_split)split, i, &german, &english);
             check_about("%s", example->first.bytes);
             const int reversed = reversed_words(example->first.bytes, english.text);
             CHECK(example->class == 1 ? reversed >= 2 : reversed == 0);
@@ -344,7 +344,7 @@ int main(void)
     test_regression();
     test_rows();
     test_cut();
-    test_made();
+    test_synthetic();
     test_settings();
     test_refused();
     test_hash();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The task language on files and on made-up text: how documents become sequences, and a stream windows; what
- * is held out; tokenizers; the bytes that a text has; and what is wrong with files.
+ * The task language on files and on synthetic text: how documents become sequences, and a stream windows;
+ * what is held out; tokenizers; the bytes that a text has; and what is wrong with files.
  */
 #include "support/scratch.h"
 #include "task/language.h"
@@ -414,8 +414,8 @@ static void test_records(void)
     task_destroy(task);
 }
 
-/* Without a folder sentences are made up, others for each split. */
-static void test_made_up(void)
+/* Without a folder sentences are synthetic, others for each split. */
+static void test_synthetic(void)
 {
     struct task_config config = config_of(TASK_LANGUAGE);
     config.sequence_length = 48;
@@ -424,8 +424,8 @@ static void test_made_up(void)
     struct task *task = task_of(&config);
     int64_t bytes = 0;
     for (int64_t i = 0; i < 7; i++) {
-        char text[MADE_DOCUMENT_BYTES];
-        bytes += made_document(TASK_TEST, i, text);
+        char text[SYNTHETIC_DOCUMENT_BYTES];
+        bytes += synthetic_document(TASK_TEST, i, text);
     }
     CHECK_INT(task_counts(task, TASK_TRAINING).pairs, 60);
     CHECK_INT(task_counts(task, TASK_TEST).pairs, 7);
@@ -515,7 +515,7 @@ int main(void)
     test_vocabulary_files();
     test_saved();
     test_records();
-    test_made_up();
+    test_synthetic();
     test_excluded();
     test_refused();
     return check_report();

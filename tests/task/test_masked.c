@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The task masked on files and on made-up text: how documents become sequences, what is held out, which masks
- * change and which do not, vocabularies, and what is wrong with files.
+ * The task masked on files and on synthetic text: how documents become sequences, what is held out, which
+ * masks change and which do not, vocabularies, and what is wrong with files.
  */
 #include "support/scratch.h"
 #include "task/masked.h"
@@ -348,8 +348,8 @@ static void test_vocabulary_file(void)
     scratch_remove(scratch_path("vocabulary.json"));
 }
 
-/* Without a folder sentences are made up, others for each split. */
-static void test_made_up(void)
+/* Without a folder sentences are synthetic, others for each split. */
+static void test_synthetic(void)
 {
     struct task_config config = config_of(TASK_MASKED);
     config.sequence_length = 48;
@@ -366,8 +366,8 @@ static void test_made_up(void)
         CHECK_INT(task_text_hash(&config, (enum task_split)split, &hashes[split], NULL), ROTARY_OK);
     }
     CHECK(hashes[0] != hashes[1] && hashes[1] != hashes[2] && hashes[0] != 0);
-    char text[MADE_DOCUMENT_BYTES];
-    const int64_t bytes = made_document(TASK_TRAINING, 3, text);
+    char text[SYNTHETIC_DOCUMENT_BYTES];
+    const int64_t bytes = synthetic_document(TASK_TRAINING, 3, text);
     CHECK(bytes == (int64_t)strlen(text) && bytes > 80 && text[bytes - 1] != ' ');
     int stops = 0;
     for (int64_t i = 0; i < bytes; i++)
@@ -449,7 +449,7 @@ int main(void)
     test_files();
     test_pieces();
     test_vocabulary_file();
-    test_made_up();
+    test_synthetic();
     test_excluded();
     test_refused();
     return check_report();

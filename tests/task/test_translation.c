@@ -323,8 +323,8 @@ static void test_excluded(void)
     CHECK_TEXT(task_excluding_key(&config, "translation_min_frequency", &wanted), "translation_tokenizer");
 }
 
-/* Without a folder the corpus is made up, in both directions, and a run's settings say how much of it. */
-static void test_made_up(void)
+/* Without a folder the corpus is synthetic, in both directions, and a run's settings say how much of it. */
+static void test_synthetic(void)
 {
     struct task_config config = config_of(TASK_TRANSLATION);
     config.sequence_length = 32;
@@ -389,7 +389,7 @@ int main(void)
     test_saved();
     test_pieces();
     test_excluded();
-    test_made_up();
+    test_synthetic();
     test_refused();
     return check_report();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "task/labelled_made.h"
+#include "task/labelled_synthetic.h"
 
 #include "base/fail.h"
-#include "task/made_corpus.h"
+#include "task/synthetic_sentences.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +12,10 @@ struct word {
     int begin, length;
 };
 
-static int find_words(const struct sentence *sentence, struct word words[MADE_MAX_WORDS])
+static int find_words(const struct sentence *sentence, struct word words[SYNTHETIC_MAX_WORDS])
 {
     int count = 0;
-    for (int begin = 0, end; begin < sentence->length && count < MADE_MAX_WORDS; begin = end + 1) {
+    for (int begin = 0, end; begin < sentence->length && count < SYNTHETIC_MAX_WORDS; begin = end + 1) {
         for (end = begin; end < sentence->length && sentence->text[end] != ' ';)
             end++;
         words[count++] = (struct word){begin, end - begin};
@@ -47,7 +47,7 @@ static bool reverse_run(struct sentence *sentence, const struct word *words, int
 static bool reverse_words(struct sentence *sentence, uint32_t length, uint32_t place)
 {
     enum { MIN_RUN = 4 };
-    struct word words[MADE_MAX_WORDS];
+    struct word words[SYNTHETIC_MAX_WORDS];
     const int inner = find_words(sentence, words) - 2;
     if (inner < 2)
         return false;
@@ -60,7 +60,7 @@ static rotary_status add_row(struct table *table, enum task_split split, int64_t
     static const char *const labels[] = {"in order", "reversed"};
     const struct rotary_random_key key = {.stream = ROTARY_STREAM_LABEL, .step = (uint32_t)split};
     struct sentence german, english;
-    made_pair(split, row, &german, &english);
+    synthetic_pair(split, row, &german, &english);
     uint32_t numbers[4];
     rotary_random_block(key, (uint64_t)row, numbers);
     const char *label = labels[numbers[0] % 2 == 0 && reverse_words(&english, numbers[1], numbers[2])];
@@ -72,10 +72,11 @@ static rotary_status add_row(struct table *table, enum task_split split, int64_t
                : status;
 }
 
-rotary_status labelled_made(struct table *table, enum task_split split, int64_t count, rotary_error *error)
+rotary_status labelled_synthetic(struct table *table, enum task_split split, int64_t count,
+                                 rotary_error *error)
 {
     *table =
-        (struct table){.path = "the made-up text", .rows = count, .columns = 2, .names = {"label", "text"}};
+        (struct table){.path = "the synthetic text", .rows = count, .columns = 2, .names = {"label", "text"}};
     table->begins = calloc(2 * (size_t)count + 1, sizeof *table->begins);
     table->lines = malloc(((size_t)count + 1) * sizeof *table->lines);
     rotary_status status =

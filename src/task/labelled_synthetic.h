@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Labelled sentences that are made up: English sentences of the grammar of task/made_corpus.h, half of which
+ * Labelled synthetic sentences: English sentences of the grammar of task/synthetic_sentences.h, half of which
  * have a run of words, four or more where there are so many, in reverse order. A bag of words does not see
  * which: the order of words has to be read.
  */
-#ifndef ROTARY_TASK_LABELLED_MADE_H
-#define ROTARY_TASK_LABELLED_MADE_H
+#ifndef ROTARY_TASK_LABELLED_SYNTHETIC_H
+#define ROTARY_TASK_LABELLED_SYNTHETIC_H
 
 #include "task/task.h"
 #include "text/table.h"
@@ -13,7 +13,7 @@
 /* Makes a table of `count` rows of a split: the label, "in order" or "reversed", and the sentence. The first
  * and the last word stay where they are, as a capital or a full stop would tell. Nothing of validation and
  * test is in another split, in whatever order. */
-ROTARY_CHECKED rotary_status labelled_made(struct table *table, enum task_split split, int64_t count,
-                                           rotary_error *error);
+ROTARY_CHECKED rotary_status labelled_synthetic(struct table *table, enum task_split split, int64_t count,
+                                                rotary_error *error);
 
 #endif

@@ -1,14 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "task/made_corpus.h"
+#include "task/synthetic_sentences.h"
 
 #include "base/fail.h"
+#include "task/synthetic_grammar.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- one sentence ---- */
+
+static void put(struct sentence *sentence, const char *text)
+{
+    const size_t count = strlen(text);
+    if ((size_t)sentence->length + count >= SENTENCE_BYTES)
+        return;
+    memcpy(sentence->text + sentence->length, text, count + 1);
+    sentence->length += (int)count;
+}
+
+void sentence_add(struct sentence *sentence, const char *word, const char *ending)
+{
+    if (!word[0])
+        return;
+    if (sentence->length > 0)
+        put(sentence, sentence->comma ? ", " : " ");
+    sentence->comma = false;
+    put(sentence, word);
+    put(sentence, ending);
+    for (const char *at = word; at; at = strchr(at + 1, ' '))
+        sentence->words++;
+}
+
+void sentence_end(struct sentence *sentence)
+{
+    put(sentence, ".");
+    char *first = sentence->text;
+    if (first[0] >= 'a' && first[0] <= 'z')
+        first[0] = (char)(first[0] - 'a' + 'A');
+}
+
+/* ---- pairs ---- */
+
 enum { HELD_OUT_ONE_IN = 24 }; /* of so many meanings one is for validation and one for test */
 
-/* Two meanings with the same sentences in either language have the same plain English sentence. */
+/* Meanings that are said alike in either language, but for the order of words, have one plain English
+ * sentence. */
 static enum task_split split_of(const struct meaning *meaning)
 {
     struct sentence plain;
@@ -20,16 +56,16 @@ static enum task_split split_of(const struct meaning *meaning)
 
 static bool has_length(const struct sentence *sentence)
 {
-    return sentence->words >= MADE_MIN_WORDS && sentence->words <= MADE_MAX_WORDS;
+    return sentence->words >= SYNTHETIC_MIN_WORDS && sentence->words <= SYNTHETIC_MAX_WORDS;
 }
 
-void made_pair(enum task_split split, int64_t index, struct sentence *german, struct sentence *english)
+void synthetic_pair(enum task_split split, int64_t index, struct sentence *german, struct sentence *english)
 {
     struct rotary_random random = {.key = {.stream = ROTARY_STREAM_CORPUS, .step = (uint32_t)split},
                                    .next = (uint64_t)index << 32};
     struct meaning meaning;
     do {
-        meaning_draw(&meaning, &random);
+        synthetic_meaning(&meaning, &random);
         german_sentence(german, &meaning);
         english_sentence(english, &meaning, false);
     } while (!has_length(german) || !has_length(english) || split_of(&meaning) != split);
@@ -44,10 +80,10 @@ static rotary_status append(struct text_lines *lines, const struct sentence *sen
     return status;
 }
 
-rotary_status made_corpus(enum task_split split, int64_t count, struct text_lines *german,
-                          struct text_lines *english, rotary_error *error)
+rotary_status synthetic_corpus(enum task_split split, int64_t count, struct text_lines *german,
+                               struct text_lines *english, rotary_error *error)
 {
-    static const char path[] = "the made-up corpus";
+    static const char path[] = "the synthetic corpus";
     *german = (struct text_lines){.path = path, .begins = calloc((size_t)count + 1, sizeof(int64_t))};
     *english = (struct text_lines){.path = path, .begins = calloc((size_t)count + 1, sizeof(int64_t))};
     rotary_status status = german->begins && english->begins
@@ -56,7 +92,7 @@ rotary_status made_corpus(enum task_split split, int64_t count, struct text_line
                                              "no memory for a corpus of %lld pairs", (long long)count);
     for (int64_t i = 0; i < count && status == ROTARY_OK; i++) {
         struct sentence source, target;
-        made_pair(split, i, &source, &target);
+        synthetic_pair(split, i, &source, &target);
         status = append(german, &source, error);
         if (status == ROTARY_OK)
             status = append(english, &target, error);
