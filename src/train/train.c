@@ -631,7 +631,7 @@ static rotary_status begin_and_run(struct session *session, rotary_error *error)
     if (status == ROTARY_OK)
         status =
             metrics_open_events(&session->metrics, session->call->folder, session->call->tensorboard, error);
-    session->watch = (struct folder_watch){.folder = folder,
+    session->watch = (struct folder_watch){.folder = session->call->folder,
                                            .metrics = session->metrics.path,
                                            .folder_file = session->lock,
                                            .metrics_file = session->metrics.file};
