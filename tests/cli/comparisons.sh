@@ -39,12 +39,19 @@ grep -q "seeds find" err && complain "the power of exact match where the loss de
 # Until there is a verdict, and with values chosen for each arm.
 # shellcheck disable=SC2086
 {
-    does 0 compare prefix $small --steps 6 --vary learning_rate=1e-9,1e-2 --until 10 --out until --json
+    # With weights of another run: what begins with random ones has not begun to learn by then, and has no verdict.
+    does 0 train prefix $small --steps 1 --out begun
+    does 0 compare prefix $small --set init=begun --steps 6 --vary learning_rate=1e-9,1e-2 --until 10 --out until --json
     has max_pairs 10
     has contrasts.0.verdict '"better"'
-    does 0 compare prefix $small --steps 6 --vary learning_rate=1e-9,1.0000001e-9,1e-2 --until 8 --out three --json
+    does 0 compare prefix $small --set init=begun --steps 6 --vary learning_rate=1e-9,1.0000001e-9,1e-2 --until 8 --out three --json
     has contrasts.1.verdict '"better"'
     has contrasts.1.pairs 8 # the other contrast has no verdict yet
+    does 0 compare prefix $small --steps 6 --vary learning_rate=1e-9,1e-2 --runs 7 --out short --json
+    has contrasts.0.verdict '"trained too short to rank"'
+    has arms.0.too_short true
+    has arms.0.runs.0.begun.begun false
+    [ "$(grep -c "is trained too short to rank: 7 of 7 runs have not begun to learn" short/report.html)" = 2 ] || complain "the page does not say it"
     does 0 compare prefix $small --out usual --json
     has contrasts.0.seeds.4 5
     has contrasts.0.pairs 5
