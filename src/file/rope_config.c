@@ -446,12 +446,13 @@ static rotary_status check_type(const struct rope_reader *reader, const struct r
     for (; !alpha && keys && *keys; keys++)
         if (!rope_reader_find(reader, *keys))
             return rope_reader_refuse_absent(reader, *keys, needed_by);
-    if (scaling == ROTARY_SCALING_LLAMA3 && plan->original_positions == 0)
-        return rope_reader_refuse_absent(reader, "original_max_position_embeddings", needed_by);
     bool lengths = scaling == ROTARY_SCALING_DYNAMIC_NTK || scaling == ROTARY_SCALING_YARN ||
-                   scaling == ROTARY_SCALING_LONGROPE;
+                   scaling == ROTARY_SCALING_LONGROPE || scaling == ROTARY_SCALING_LLAMA3;
     if (lengths && plan->original_positions == 0 && plan->max_positions == 0)
-        return rope_reader_refuse_absent(reader, "max_position_embeddings", needed_by);
+        return rope_reader_refuse_absent(reader,
+                                         scaling == ROTARY_SCALING_LLAMA3 ? "original_max_position_embeddings"
+                                                                          : "max_position_embeddings",
+                                         needed_by);
     if (scaling == ROTARY_SCALING_YARN && plan->factor == 0 &&
         (plan->original_positions == 0 || plan->max_positions == 0))
         return rope_reader_refuse_absent(reader, "factor", needed_by);

@@ -141,6 +141,18 @@ static rotary_status refuse_layer_type(const struct rope_reader *reader, const j
                        reader->where, layer_type, list, settings_hint(layer_type, names, hint));
 }
 
+/* Whether the file's one rotation can be that of a family whose layer types have different ones:
+ * "rope_scaling" is that of full attention. transformers does not look at one in "rope_parameters". */
+static bool takes_one_rotation(const struct rope_reader *reader)
+{
+    if (!reader->parameters)
+        return true;
+    bool of_family = is_by_layer_type(reader->family.rope_parameters),
+         of_model = reader->parameters == reader->text_config;
+    return json_object_get(reader->family_parameters, "full_attention") &&
+           !(of_family && !of_model && strcmp(reader->parameters_key, "rope_parameters") == 0);
+}
+
 /* Refuses one rotation for all layer types of a family whose layer types have different ones. */
 static rotary_status refuse_one_rotation(const struct rope_reader *reader)
 {
@@ -209,7 +221,7 @@ static rotary_status choose_layer_type(struct rope_reader *reader)
     reader->local_layers = may_have_local_base(key);
     reader->by_layer_type = true;
     reader->shared = in_file ? reader->parameters : NULL;
-    if (!in_file && reader->parameters && !json_object_get(reader->family_parameters, "full_attention"))
+    if (!in_file && !takes_one_rotation(reader))
         return refuse_one_rotation(reader);
     if (in_file)
         reader->parameters = json_is_object(of_file) ? of_file : NULL;

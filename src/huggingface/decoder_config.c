@@ -236,6 +236,25 @@ static bool has_objects(json_t *parameters)
     return false;
 }
 
+/* Refuses parameters by layer type where the family has none, and the other way round. "rope_scaling" is that
+ * of full attention. */
+static rotary_status check_parameters(const struct reading *reading, const char *key, json_t *parameters)
+{
+    const bool two = has_two_bases(reading), typed = has_objects(parameters);
+    const bool one = !typed && strcmp(key, "rope_parameters") == 0 && json_object_size(parameters) > 0;
+    if (!two && typed)
+        return rotary_fail(reading->error, ROTARY_UNSUPPORTED,
+                           "%s: \"%s\" has parameters by layer type, which models of this type do not "
+                           "have: wanted those of all layers",
+                           reading->path, key);
+    if (two && one)
+        return rotary_fail(reading->error, ROTARY_UNSUPPORTED,
+                           "%s: \"%s\" has one rotation for all layers, which models of this type do not "
+                           "have: wanted an object for each layer type",
+                           reading->path, key);
+    return ROTARY_OK;
+}
+
 /* Moves what transformers reads beside the parameters of the rotation, or does not read in them, to where the
  * models of this program have it. */
 static rotary_status read_rotation(const struct reading *reading)
@@ -246,11 +265,9 @@ static rotary_status read_rotation(const struct reading *reading)
         json_t *given = json_object_get(reading->model, keys[i]);
         if (!json_is_object(given))
             continue;
-        if (!has_two_bases(reading) && has_objects(given))
-            return rotary_fail(reading->error, ROTARY_UNSUPPORTED,
-                               "%s: \"%s\" has parameters by layer type, which models of this type do not "
-                               "have: wanted those of all layers",
-                               reading->path, keys[i]);
+        rotary_status status = check_parameters(reading, keys[i], given);
+        if (status != ROTARY_OK)
+            return status;
         json_t *settled = json_deep_copy(given);
         complete = settled && (i == 0 || complete_layer_types(reading, settled)) &&
                    (settle_layer_types(settled) || settle_original(reading, settled)) &&

@@ -62,6 +62,9 @@ static void test_original(void)
         {SIZES LLAMA3 INSIDE "}}", ROTARY_COMPAT_HUGGINGFACE, 512},
         {SIZES LISTS INSIDE "}}", ROTARY_COMPAT_HUGGINGFACE, 512},
         {SIZES "\"dynamic\"" INSIDE "}}", ROTARY_COMPAT_NONE, 1024},
+        {"{\"head_dim\": 8, \"max_position_embeddings\": 2048, \"rope_scaling\": {\"factor\": 2, "
+         "\"rope_type\": " LLAMA3 "}}",
+         ROTARY_COMPAT_NONE, 0},
         {SIZES "\"dynamic\"" INSIDE "}}", ROTARY_COMPAT_GGML, 1024},
         {SIZES "\"dynamic\"" INSIDE "}}", ROTARY_COMPAT_HUGGINGFACE, 0},
         {SIZES "\"dynamic\"" INSIDE "}}", ROTARY_COMPAT_VLLM, 0},
@@ -217,6 +220,9 @@ static void test_refused(void)
         {"{\"head_dim\": 8, \"dual_chunk_attention_config\": {\"chunk_size\": 64}}", NULL,
          "\"dual_chunk_attention_config\" is|wanted null, or --ignore dual_chunk_attention_config",
          "dual_chunk_attention_config"},
+        {"{\"model_type\": \"olmo3\", \"head_dim\": 8, \"rope_parameters\": {\"rope_theta\": 5}}",
+         "full_attention",
+         "\"rope_parameters\" is|an object for each layer type: sliding_attention, full_attention", NULL},
         {"{\"model_type\": \"deepseek_v4\", \"compress_rope_theta\": 160000, \"qk_rope_head_dim\": 64, "
          "\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 16}}",
          "compress", "\"rope_scaling\" is|wanted an object for each layer type: main, compress", NULL},

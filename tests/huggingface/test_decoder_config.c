@@ -97,11 +97,6 @@ static const struct wanted accepted[] = {
                         "\"truncate\":false}}}",
      {{"rope_parameters", "{\"sliding_attention\":{\"rope_theta\":1e4},\"rope_theta\":null,"
                           "\"full_attention\":{\"rope_type\":\"yarn\",\"factor\":2,\"rope_theta\":1e6}}"}}},
-    {MODEL("gemma3_text") ",\"head_dim\":4,\"num_key_value_heads\":2,\"sliding_window\":8,\"rope_theta\":7.0,"
-                          "\"rope_local_base_freq\":5.0,\"rope_parameters\":{\"rope_type\":\"linear\","
-                          "\"factor\":2}}",
-     {{"rope_parameters", "{\"rope_type\":\"linear\",\"factor\":2,\"full_attention\":{\"rope_theta\":7.0},"
-                          "\"sliding_attention\":{\"rope_theta\":5.0}}"}}},
     /* Keys that transformers does not look at in this family. */
     {MODEL("gpt_neox") ",\"num_attention_heads\":2,\"rope_theta\":5.0,\"partial_rotary_factor\":0.5}",
      {{"rope_theta", "10000.0"}, {"partial_rotary_factor", "0.25"}}},
@@ -169,6 +164,10 @@ static const struct {
      ROTARY_UNSUPPORTED},
     {MODEL("gemma3_text") ",\"rope_parameters\":{\"full_attention\":{\"partial_rotary_factor\":0.5}}}",
      "\"partial_rotary_factor\" is 0.5", ROTARY_UNSUPPORTED},
+    {MODEL("gemma3_text") ",\"rope_parameters\":{\"rope_type\":\"linear\",\"factor\":2}}",
+     "\"rope_parameters\" has one rotation for all layers|an object for each layer type", ROTARY_UNSUPPORTED},
+    {MODEL("llama") ",\"rope_parameters\":{\"full_attention\":{\"rope_theta\":5.0}}}",
+     "\"rope_parameters\" has parameters by layer type", ROTARY_UNSUPPORTED},
     {MODEL("gemma2") ",\"use_bidirectional_attention\":true}", "\"use_bidirectional_attention\" is true",
      ROTARY_UNSUPPORTED},
     {MODEL("llama") ",\"per_layer_config\":{\"0\":{\"num_key_value_heads\":2}}}",
