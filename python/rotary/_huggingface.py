@@ -34,16 +34,20 @@ _OTHER_PARAMETERS = {"rope_type", "type", "partial_rotary_factor", "truncate", "
                      "xpos_origin", "finetuned"}
 _PARAMETERS = {*_NUMBERS, *_LISTS, *_OTHER_PARAMETERS}
 # Keys of the model that name a rotation and are read, or say which layers rotate, which is the caller's to know.
-_MODEL = {"rope_scaling", "rope_parameters", "rotary_dim", "rotary_pct", "rope_pct", "rotary_emb_base",
+_MODEL = {"rope_scaling", "rope_parameters", "rotary_dim", "rotary_pct", "rope_pct", "rope_percent", "rotary_emb_base",
           "rotary_emb_fraction", "rope_interleave", "rotary_emb_interleaved", "rope_local_base_freq",
           "rope_sequence_length", "no_rope_layers", "no_rope_layer_interval", "use_rope", "use_rotary_pos_emb"}
 # What a family's row may have; another key is of a rotation that this reader does not know.
 _FAMILY = {"head_dim", "hidden_size", "num_attention_heads", "max_position_embeddings", "rope_theta", "pairing",
-           "partial_rotary_factor", "rotary_dim", "original_max_position_embeddings", "rope_parameters"}
+           "partial_rotary_factor", "rotary_dim", "original_max_position_embeddings", "rope_parameters", "ntk_divides",
+           "reads_position_embedding_type"}
 _SCALINGS = {"default": "none", "su": "longrope", "mrope": "none", "deepseek_yarn": "yarn"}
 _TYPES = ("linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional")
 _NEEDED = {"linear": ["factor"], "ntk": ["factor"], "dynamic": ["factor"], "longrope": ["short_factor", "long_factor"],
-           "llama3": ["factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"]}
+           "llama3": ["factor", "low_freq_factor", "high_freq_factor"]}
+_LENGTHS_BESIDE = ("yarn", "llama3", "longrope")  # scalings whose length beside the parameters comes first
+_OWN_LENGTH = ("huggingface", "vllm")  # whose dynamic NTK has max_position_embeddings alone
+_DEFAULTS = ("rope_theta", "partial_rotary_factor", "head_dim")  # of a family's layer type, for single keys
 _TABLES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}
 _XPOS_SCALE = 512.0  # of a model with xPos whose file does not say
 
@@ -83,8 +87,13 @@ def _load(config: Json | str | os.PathLike[str]) -> tuple[Json, str]:
 class _Reader:
     """One configuration: `model`, the `family` that its model_type names, and the rotation's `parameters`."""
 
-    def __init__(self, config: Json | str | os.PathLike[str], layer_type: str | None) -> None:
+    def __init__(self, config: Json | str | os.PathLike[str], layer_type: str | None, compat: str) -> None:
         self.model, self.where = _load(config)
+        self.compat = compat
+        self.by_layer_type = False
+        self.local_base: float | None = None  # of layers that do not use that of full attention
+        self.shared: Json = {}  # beside the parameters of layer types
+        self.defaults: Json = {}  # the family's, of the layer type
         self.family: Json = _families().get(str(self.model.get("model_type")), {})
         self.parameters: Json = {}
         self._refuse_unknown(self.family, _FAMILY)
@@ -96,9 +105,12 @@ class _Reader:
             if self.model.get(key) is False:
                 raise self.error(key, "true: the model has no rotation")
         # Keys without a word that names a rotation, whose values have one.
-        for key in ("axes", "position", "attn_config"):
+        for key in ("axes", "position", "attn_config", "dual_chunk_attention_config"):
             if isinstance(self.model.get(key), typing.Mapping) or (key == "axes" and self.model.get(key)):
                 raise self.error(key, "none: this reader does not know such models")
+        kind = self.model.get("position_embedding_type")
+        if self.family.get("reads_position_embedding_type") and not re.search("rope|rotary", str(kind or "rope")):
+            raise self.error("position_embedding_type", "rotary or rope")
         self.parameters = self._find_parameters(layer_type)
         self._refuse_unknown(self.parameters, _PARAMETERS)
 
@@ -113,30 +125,45 @@ class _Reader:
                                  "change the angles; `rotary frequencies --config` may know it")
 
     def _find_parameters(self, layer_type: str | None) -> Json:
-        """The object rope_parameters or rope_scaling; of several by layer type the one that is asked for."""
+        """The object rope_parameters or rope_scaling; of several by layer type the one that is asked for. The family's
+        where there is none."""
         local = self.number("rope_local_base_freq")
         name = next((key for key in ("rope_parameters", "rope_scaling") if self.model.get(key)), "rope_parameters")
-        found = self.model.get(name) or self.family.get("rope_parameters") or {}
-        if not isinstance(found, typing.Mapping):
+        given = self.model.get(name) or {}
+        if not isinstance(given, typing.Mapping):
             raise self.error(name, "an object")
-        layers = [key for key in found if key.endswith("_attention")]
-        if local and not layers:  # Gemma 3: local layers have a base of their own, and no scaling
-            layers = ["full_attention", "sliding_attention"]
-            found = {"full_attention": found, "sliding_attention": {"rope_theta": local}}
+        family: Json = self.family.get("rope_parameters") or {}
+        of_family = [key for key in family if key.endswith("_attention")]
+        layers = [key for key, value in given.items()
+                  if key.endswith("_attention") or isinstance(value, typing.Mapping)]
+        if layers:
+            self.shared = {key: value for key, value in given.items() if key not in layers}
+            self._refuse_unknown([key for key, value in self.shared.items() if value is not None], _PARAMETERS)
+        elif of_family and given and name == "rope_parameters":
+            raise self.error(name, f"an object for each layer type: {', '.join(of_family)}")
+        elif of_family or local:  # Gemma 3: local layers have a base of their own, and no scaling
+            layers = of_family or ["full_attention", "sliding_attention"]
+            given = {key: given if key == "full_attention" else {} for key in layers}
         if not layers:
-            return found
-        if layer_type not in layers:
+            return given or family
+        if layer_type is None or layer_type not in layers:
             raise ValueError(f"{self.where} has rotations for {', '.join(layers)}, wanted one of them as layer_type, "
                              f"got {layer_type}")
-        if not isinstance(found[layer_type], typing.Mapping):
+        self.by_layer_type = True
+        entry, default = given[layer_type], family.get(layer_type, {}) if of_family else {}
+        if not isinstance(entry, typing.Mapping) or not isinstance(default, typing.Mapping):
             raise ValueError(f"{self.where}: layers of {layer_type} have no rotation")
-        return typing.cast(Json, found[layer_type])
+        kept = ("rope_theta", "head_dim") if entry else tuple(default)  # a file's own parameters have no default share
+        self.defaults = {key: default[key] for key in kept if key in default}
+        if layer_type == "sliding_attention":
+            self.local_base = local or self.defaults.get("rope_theta")
+        return typing.cast(Json, entry or {key: value for key, value in self.defaults.items() if key not in _DEFAULTS})
 
     # ---- values ----
 
     def find(self, *keys: str, family: bool = True) -> tuple[str, typing.Any]:
         """The first of these keys that parameters, model or family have, with its value; None if none has one."""
-        for source in (self.parameters, self.model, self.family if family else {}):
+        for source in (self.parameters, self.model, *([self.defaults, self.family] if family else [])):
             for key in keys:
                 if source.get(key) is not None:
                     return key, source[key]
@@ -170,7 +197,8 @@ class _Reader:
     # ---- the rotation ----
 
     def head_dim(self) -> int:
-        given = self.integer("head_dim", family="head_dim" not in self.model)
+        of_layer: int | None = self.defaults.get("head_dim")
+        given = of_layer or self.integer("head_dim", family="head_dim" not in self.model)
         if given:
             return given
         hidden = self.integer("hidden_size", "n_embd", "d_model")
@@ -194,7 +222,9 @@ class _Reader:
 
     def span(self, scaling: str, head_dim: int) -> dict[str, typing.Any]:
         """Which channels rotate: rotary_dim of them, or a share of the head."""
-        key, _ = self.find("partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_emb_fraction")
+        # Nemotron's percent is not read by transformers, whose class has 0.5.
+        percent = () if self.compat == "huggingface" else ("rope_percent",)
+        key, _ = self.find("partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_emb_fraction", *percent)
         fraction = self.number(key)
         if fraction is not None and not 0 < fraction <= 1:
             raise self.error(key, "a number above 0 and at most 1")
@@ -207,6 +237,36 @@ class _Reader:
                 raise self.error(key, f"one by which at least 2 of a head's {head_dim} channels rotate")
         back = self.choice("span", ("front", "back")) == "back"
         return {"rotary_dim": rotary_dim, "rotary_start": head_dim - (rotary_dim or head_dim) if back else None}
+
+    def base(self) -> typing.Any:
+        if self.local_base is not None and self.parameters.get("rope_theta") is None:
+            return self.local_base
+        return self.number("rope_theta", "rotary_emb_base")
+
+    def original_positions(self, scaling: str) -> int | None:
+        """The context before scaling, where the file gives one. As in transformers, one beside the parameters comes
+        first, and layer types have their own alone; dynamic NTK there has max_position_embeddings."""
+        key = "original_max_position_embeddings"
+        if scaling == "dynamic" and self.compat in _OWN_LENGTH:
+            return None
+        inside, beside = self.parameters, {**self.family, **self.model}
+        if scaling not in _LENGTHS_BESIDE:
+            beside = {**self.model}
+        order = [inside] if self.by_layer_type else [beside, inside] if scaling in _LENGTHS_BESIDE else [inside, beside]
+        value = next((source[key] for source in order if source.get(key) is not None), None)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+            raise self.error(key, "a whole number from 1 on")
+        return value
+
+    def truncate(self) -> typing.Any:
+        """transformers looks beside the parameters of layer types alone."""
+        inside, beside = self.parameters.get("truncate"), self.shared.get("truncate")
+        if self.by_layer_type and self.compat == "huggingface":
+            inside = None
+        value = beside if inside is None else inside
+        if value not in (None, False, True):
+            raise self.error("truncate", "one of False, True")
+        return value
 
     def pairing(self) -> str:
         for key in ("rope_interleave", "rotary_emb_interleaved"):
@@ -244,21 +304,31 @@ def _channels(head_dim: int, fraction: float) -> int:
     return int(product) if int(product) % 2 == 0 else int(product + 1e-9)
 
 
-def read(config: Json | str | os.PathLike[str], layer_type: str | None = None) -> dict[str, typing.Any]:
+def _divide_ntk(settings: dict[str, typing.Any], head_dim: int) -> None:
+    """The ntk of a family whose code multiplies the base by the factor and divides all frequencies by
+    factor^(2 / d): linear scaling with another base."""
+    factor = settings["factor"]
+    settings["base"] = (settings["base"] or 1e4) * factor
+    settings["factor"] = factor ** (2 / (settings["rotary_dim"] or head_dim))
+    settings["scaling"] = "linear"
+
+
+def read(config: Json | str | os.PathLike[str], layer_type: str | None = None,
+         compat: str = "none") -> dict[str, typing.Any]:
     """The arguments of Rope; ValueError, with the file's name, for what this reader does not know."""
-    reader = _Reader(config, layer_type)
+    reader = _Reader(config, layer_type, compat)
     scaling, head_dim = reader.scaling(), reader.head_dim()
     max_positions = reader.integer("max_position_embeddings", "n_positions")
-    longer = scaling in ("yarn", "longrope")  # of other scalings the family's number is not the context before scaling
     settings = {argument: reader.number(key) for key, argument in _NUMBERS.items() if key in reader.parameters}
     settings.update({argument: reader.numbers(key) for key, argument in _LISTS.items()})
     settings.update(reader.span(scaling, head_dim), **reader.xpos(max_positions), **reader.axes())
     settings.update(
         head_dim=head_dim, scaling=scaling, pairing=reader.pairing(), max_positions=max_positions,
-        base=reader.number("rope_theta", "rotary_emb_base"),
-        original_positions=reader.integer("original_max_position_embeddings", family=longer),
+        base=reader.base(), original_positions=reader.original_positions(scaling),
         sequence_length=reader.sequence_length(max_positions) if scaling in ("dynamic", "longrope") else None,
-        truncate=reader.choice("truncate", (False, True)),
+        truncate=reader.truncate(),
         angles_f32=True if reader.choice("angles", ("f64", "f32")) == "f32" else None,
         table_dtype=_TABLES.get(reader.choice("tables", tuple(_TABLES)) or ""))
+    if scaling == "ntk" and reader.family.get("ntk_divides"):
+        _divide_ntk(settings, head_dim)
     return {name: value for name, value in settings.items() if value is not None}

@@ -159,7 +159,8 @@ class Rope:
 
         ValueError for a rotation that this reader does not know; `rotary frequencies --config` knows more.
         """
-        return Rope(**{**_huggingface.read(config, layer_type), **settings})
+        compat = settings.get("compat") or "none"
+        return Rope(**{**_huggingface.read(config, layer_type, compat), **settings})
 
     # ---- properties ----
 

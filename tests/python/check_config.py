@@ -74,6 +74,63 @@ class Formulas(Case):
         self.assertEqual((full.base, full.factor, full.scaling), (1e6, 8.0, "linear"))
         self.assertEqual((local.base, local.factor, local.scaling), (1e4, None, "none"))
 
+        # The published files have neither bases nor sizes: rope_scaling is of full attention.
+        gemma = {"model_type": "gemma3_text", "rope_scaling": {"rope_type": "linear", "factor": 8.0}}
+        full, local = (rotary.Rope.from_config(gemma, layer) for layer in ("full_attention", "sliding_attention"))
+        self.assertEqual((full.base, full.factor, full.scaling, full.head_dim), (1e6, 8.0, "linear", 256))
+        self.assertEqual((local.base, local.factor, local.scaling), (1e4, None, "none"))
+        self.assertEqual(rotary.Rope.from_config({**gemma, "rope_theta": 5.0}, "full_attention").base, 5.0)
+        self.assertEqual(rotary.Rope.from_config({**gemma, "rope_theta": 5.0}, "sliding_attention").base, 1e4)
+
+    def test_lengths_before_scaling(self):
+        """As tests/file/test_rope_lengths.c has them of the program."""
+        read = rotary.Rope.from_config
+        sizes = {"head_dim": 8, "max_position_embeddings": 2048, "original_max_position_embeddings": 512}
+        inside = {"original_max_position_embeddings": 1024}
+        yarn, dynamic = {"rope_type": "yarn", "factor": 2.0}, {"rope_type": "dynamic", "factor": 2.0}
+        llama3 = {"rope_type": "llama3", "factor": 2.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+        phi3 = {"rope_type": "longrope", "short_factor": [1.0] * 4, "long_factor": [2.0] * 4}
+        for config, compat, original in (
+                ({**sizes, "rope_scaling": {**yarn, **inside}}, "none", 512),
+                ({**sizes, "rope_scaling": yarn}, "none", 512),
+                ({**sizes, "rope_scaling": {**llama3, **inside}}, "huggingface", 512),
+                ({"head_dim": 8, "max_position_embeddings": 64, "rope_scaling": llama3}, "none", None),
+                ({**sizes, "rope_scaling": {**dynamic, **inside}}, "none", 1024),
+                ({**sizes, "rope_scaling": {**dynamic, **inside}}, "huggingface", None),
+                ({**sizes, "rope_scaling": {**dynamic, **inside}}, "vllm", None),
+                ({**sizes, "rope_parameters": {"full_attention": {**yarn, **inside}}}, "none", 1024),
+                ({**sizes, "rope_parameters": {"full_attention": yarn, **inside}}, "none", None),
+                ({"model_type": "phi3", "head_dim": 8, "rope_scaling": {**phi3, **inside}}, "none", 4096)):
+            layer = "full_attention" if "full_attention" in config.get("rope_parameters", {}) else None
+            self.assertEqual(read(config, layer, compat=compat).original_positions, original, (config, compat))
+
+    def test_keys_beside_layer_types(self):
+        read = rotary.Rope.from_config
+        layers = {"full_attention": {"rope_type": "yarn", "factor": 2.0, "rope_theta": 9.0}, "rope_theta": 7.0,
+                  "rope_type": "linear"}
+        config = {"head_dim": 8, "max_position_embeddings": 64, "rope_parameters": layers}
+        self.assertEqual((read(config, "full_attention").base, read(config, "full_attention").scaling), (9.0, "yarn"))
+        config["rope_parameters"] = {**layers, "truncate": False}
+        self.assertEqual(read(config, "full_attention").truncate, False)
+        config["rope_parameters"] = {**layers, "full_attention": {**layers["full_attention"], "truncate": False}}
+        self.assertEqual(read(config, "full_attention").truncate, False)
+        self.assertEqual(read(config, "full_attention", compat="huggingface").truncate, None)
+        self.refuses(ValueError, "gamma", read, {**config, "rope_parameters": {**layers, "gamma": 3}}, "full_attention")
+        self.refuses(ValueError, "an object for each layer type", read,
+                     {"model_type": "olmo3", "head_dim": 8, "rope_parameters": {"rope_theta": 5.0}}, "full_attention")
+
+    def test_ntk_and_percent(self):
+        read, nemotron = rotary.Rope.from_config, {"model_type": "nemotron", "head_dim": 16, "rope_percent": 0.25}
+        self.assertEqual((read(nemotron).rotary_dim, read(nemotron, compat="huggingface").rotary_dim), (4, 8))
+        ntk = {"head_dim": 64, "rope_theta": 500000.0, "rope_scaling": {"type": "ntk", "factor": 2.0}}
+        pairs = numpy.arange(32)
+        divided = (2 * 500000.0) ** (-pairs / 32) / 2 ** (2 / 64)
+        self.close(read(ntk).frequencies, 500000.0 ** (-pairs / 32) * 2 ** (-pairs / 31), 1e-12)
+        self.close(read(ntk, compat="vllm").frequencies, divided, 1e-12)
+        self.close(read({**ntk, "model_type": "new", "position_embedding_type": "rope"}).frequencies, divided, 1e-12)
+        new = {**ntk, "model_type": "new", "position_embedding_type": "absolute"}
+        self.refuses(ValueError, "position_embedding_type", read, new)
+
     def test_wrong_types_are_refused(self):
         """No value of another type passes for one that is meant, and each is refused as the wrong value of a file."""
         whole = {"head_dim": 32, "rope_theta": 1e4, "max_position_embeddings": 1024, "partial_rotary_factor": 1.0,
@@ -142,6 +199,8 @@ class Formulas(Case):
                  "partial_rotary_factor"),
                 ({"head_dim": 16, "local_rope_theta": 5.0}, '"local_rope_theta"'),
                 ({"head_dim": 16, "attn_config": {"rope_theta": 5.0}}, "attn_config"),
+                ({"head_dim": 16, "dual_chunk_attention_config": {"chunk_size": 4}}, "dual_chunk_attention_config"),
+                ({"head_dim": 16, "rope_parameters": {"llama_4_scaling_beta": 0.1}}, "llama_4_scaling_beta"),
                 ({"head_dim": 16, "position": {"frequencies": []}}, "position"),
                 ({"head_dim": 16, "rope_scaling": {"rope_type": "default", "mrope_section": [0.5]}}, "whole numbers"),
                 ({"head_dim": 15}, "even")):
