@@ -342,7 +342,15 @@ static rotary_status find_stops(struct stop_texts *stops, const struct loaded_mo
 {
     rotary_error wrong = {0};
     rotary_status status = stop_texts_create(stops, model->tokenizer, given->items, given->count, &wrong);
-    return status == ROTARY_OK ? status : rotary_fail(error, status, "--stop %s", wrong.message);
+    if (status != ROTARY_OK)
+        return rotary_fail(error, status, "--stop %s", wrong.message);
+    const int64_t size = model->config.model.vocab_size;
+    for (int i = 0; i < stops->token_count; i++)
+        if (stops->tokens[i] >= size)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "--stop names token %d, which cannot occur: the model has 0 ... %lld",
+                               (int)stops->tokens[i], (long long)size - 1);
+    return ROTARY_OK;
 }
 
 /* A tokenizer may have an end that its model's files do not name; nothing is to end unseen, or not to. */

@@ -238,6 +238,16 @@ def stops(generate, folder_with, prompt, letters):
         got, err = generate(copy, "--stop", stop)
         if got or "--stop " not in err or words not in err:
             complain(f"--stop {stop}: {got} {err}")
+    got, err = generate(folder_with(special=0), "--stop", SPECIAL)
+    if got.get("finish") != "length":
+        complain(f"--stop of a token that does not come: {got} {err}")
+    copy = folder_with(special=18)
+    letters19 = read(copy.file("tokenizer.json"))
+    letters19["added_tokens"][0]["id"] = 19
+    write_text(copy.file("tokenizer.json"), json.dumps(letters19))
+    got, err = generate(copy, "--stop", SPECIAL)
+    if got or "--stop names token 19, which cannot occur: the model has 0 ... 18" not in err:
+        complain(f"--stop of a token that the model does not have: {got} {err}")
     got, err = generate(folder_with(special=ord(letters[place]) - 97, eos_token_id=ord(letters[place]) - 97))
     if (got.get("finish"), got.get("tokens")) != ("end", place + 1):
         complain(f"generate ends by a special token: {got} {err}")

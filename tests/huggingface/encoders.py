@@ -270,6 +270,11 @@ def accepts_padding(rotary, roformer, scratch):
 def accepts(rotary, bert, roformer, scratch):
     accepts_padding(rotary, roformer, scratch)
     compare(rotary, Copy(bert, scratch).tensors(old_names).path)
+    more = Copy(roformer, scratch)
+    with open(more.file("vocab.txt"), "a", encoding="utf-8") as file:
+        file.write("beyond\n")
+    compare(rotary, more.path)
+    refuse(rotary, more, "wanted 0 ... 83, the vocabulary", text="beyond [MASK]\n")
     compare(rotary, Copy(roformer, scratch).tensors(renamed("roformer.", "")).path)
     compare(rotary, Copy(bert, scratch).shards().path)
     compare(rotary, Copy(bert, scratch).unaligned(5).path)
@@ -293,10 +298,10 @@ def accepts(rotary, bert, roformer, scratch):
         complain("training from an encoder has another head")
 
 
-def refuse(rotary, copy, words, command="fill"):
+def refuse(rotary, copy, words, command="fill", text="[MASK]\n"):
     """A command and its options, if it has any."""
     name, *options = command.split()
-    status, out, err = run(rotary, name, copy.path, *options, text="[MASK]\n")
+    status, out, err = run(rotary, name, copy.path, *options, text=text)
     if status != 1 or out or err.count("\n") != 1 or words not in err:
         complain(f"{command}: exit status {status}, \"{err.strip()}\", wanted \"{words}\"")
 
