@@ -68,6 +68,9 @@ CASES = {
     "gpt-neox-sees-all": ("GPTNeoX", {"is_causal": False}, "float32"),
     "gpt-neox-bare": ("GPTNeoX", {"attention_bias": False, "hidden_act": "relu"}, "float32"),
 }
+# An output projection of its own, which config.json then says is the embedding.
+CASES |= {stem.lower() + "-own-head": (stem, {"tie_word_embeddings": False}, "bfloat16")
+          for stem in ("Llama", "Mistral", "Qwen2", "Qwen3", "Olmo2", "Phi3", "Gemma2", "Gemma3Text", "GPTNeoX")}
 KEPT = {name: CASES[name] for name in ("llama-3", "mistral", "gpt-neox", "gemma2-raw", "gemma3-raw", "phi3-short-raw", "olmo2",
                                        "qwen3-sees-all")}
 SMALL = {"vocab_size": 19, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1,
@@ -108,6 +111,11 @@ def write(folder, name, stem, changes, dtype):
         raw = {"architectures": [class_of(stem).__name__], "model_type": model.config.model_type} | keys
         with open(os.path.join(path, "config.json"), "w", encoding="utf-8") as out:
             json.dump(raw, out, indent=1)
+    if name.endswith("-own-head"):
+        with open(os.path.join(path, "config.json"), encoding="utf-8") as file:
+            said = json.load(file) | {"tie_word_embeddings": True}
+        with open(os.path.join(path, "config.json"), "w", encoding="utf-8") as out:
+            json.dump(said, out, indent=1)
     loaded = class_of(stem).from_pretrained(path, dtype=torch.float32, attn_implementation="eager")
     sequences = [torch.randint(0, loaded.config.vocab_size, (length,)).tolist() for length in LENGTHS]
     with torch.no_grad():
