@@ -27,6 +27,9 @@ CASES = {
     "roformer-padded": ("roformer", "MaskedLM", {"vocab_size": len(PIECES) + 7}, "float32"),
     "roformer-relu-f16": ("roformer", "MaskedLM", {"hidden_act": "relu", "layer_norm_eps": 1e-6}, "float16"),
     "bert-untied-bf16": ("bert", "MaskedLM", {"tie_word_embeddings": False}, "bfloat16"),
+    # An output projection of its own, and its bias, which config.json then says are the embedding and the other bias.
+    "bert-own-head": ("bert", "MaskedLM", {"tie_word_embeddings": False}, "float32"),
+    "roformer-own-head": ("roformer", "MaskedLM", {"tie_word_embeddings": False}, "bfloat16"),
     "bert-pretraining": ("bert", "PreTraining", {}, "float32"),
     "bert-encoder": ("bert", "Model", {}, "float32"),
     "bert-classes": ("bert", "SequenceClassification", {"id2label": {0: "no", 1: "yes", 2: "perhaps"}}, "float32"),
@@ -121,6 +124,11 @@ def write(folder, name, family, head, changes, dtype):
     tokenizer = transformers.BertTokenizer.from_pretrained(path)
     model = create(family, head, changes).to(getattr(torch, dtype))
     model.save_pretrained(path)
+    if name.endswith("-own-head"):
+        with open(os.path.join(path, "config.json"), encoding="utf-8") as file:
+            said = json.load(file) | {"tie_word_embeddings": True}
+        with open(os.path.join(path, "config.json"), "w", encoding="utf-8") as out:
+            json.dump(said, out, indent=1)
     if name == "bert-classes":  # another folder as transformers itself writes it: tokenizer.json
         os.remove(os.path.join(path, "vocab.txt"))
         tokenizer.save_pretrained(path)
