@@ -56,7 +56,8 @@ bool vocabulary_merges_is(const json_t *object)
     json_object_foreach ((json_t *)(uintptr_t)object, piece, value)
         if (!json_is_integer(value))
             return false;
-    return json_object_size(object) > 1;
+    const bool own = json_object_get(object, "format") && json_object_get(object, "tokenizer");
+    return json_object_size(object) > (own ? 2 : 1);
 }
 
 /* ---- merges.txt ---- */
