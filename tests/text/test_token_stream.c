@@ -160,6 +160,22 @@ static void test_at_once(void)
     tokenizer_destroy(bytes);
 }
 
+/* Any number of tokens without text may come within a character. */
+static void test_empty_tokens(void)
+{
+    enum { COUNT = 3 * TOKEN_STREAM_WINDOW };
+    int32_t tokens[COUNT];
+    struct tokenizer *bytes = NULL;
+    CHECK_INT(bytes_create(&bytes, NULL), ROTARY_OK);
+    for (int i = 0; i < COUNT; i++)
+        tokens[i] = 257;
+    tokens[0] = 0xe4;
+    tokens[COUNT - 2] = 0xb8;
+    tokens[COUNT - 1] = 0xad;
+    CHECK_TEXT(stream(bytes, tokens, 0, COUNT).bytes, "\xe4\xb8\xad");
+    tokenizer_destroy(bytes);
+}
+
 /* Of a token that ends within a character what is before it is shown, once. */
 static void test_parts_of_tokens(void)
 {
@@ -341,6 +357,7 @@ int main(int count, char **arguments)
     test_bytes();
     test_replaced();
     test_at_once();
+    test_empty_tokens();
     test_parts_of_tokens();
     test_random_bytes();
     test_words();
