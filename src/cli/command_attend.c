@@ -17,7 +17,7 @@ struct attend_options {
     struct option_integer layout, heads, key_heads, stage;
     struct option_real scale, softcap;
     struct option_integer window, window_left, window_right, first_query;
-    bool roper, causal, pad_mask;
+    bool roper, causal, pad_mask, additive_mask;
     const char *position;
     struct option_list assignments, parameters;
 };
@@ -84,6 +84,8 @@ static const struct setting attend_table[] = {
              "T, S], each size that or 1"},
     {"--pad-mask", SETTING_BOOLEAN, MEMBER(pad_mask),
      .help = "a mask of fewer than S keys masks the keys after them"},
+    {"--additive-mask", SETTING_BOOLEAN, MEMBER(additive_mask),
+     .help = "a mask of zeros and ones that are no bools is added too (default: it is refused)"},
     {"--scale", SETTING_REAL, MEMBER(scale), .metavar = "X", .min = -1e30, .max = 1e30,
      .help = "scores are multiplied by X (default: 1 / sqrt(D))"},
     {"--softcap", SETTING_REAL, MEMBER(softcap), .metavar = "X", .min = 0, .max = 1e30,
@@ -135,6 +137,8 @@ static const char *wrong_options(const struct attend_options *options)
         return "--stage wants --scores FILE";
     if (options->pad_mask && !options->mask)
         return "--pad-mask wants --mask FILE";
+    if (options->additive_mask && !options->mask)
+        return "--additive-mask wants --mask FILE";
     return NULL;
 }
 
@@ -167,6 +171,7 @@ static struct attend_config make_config(const struct invocation *invocation)
         .after = -1,
         .first_query = options->first_query.given ? &options->first_query.value : NULL,
         .pad_mask = options->pad_mask,
+        .additive_mask = options->additive_mask,
         .run_kernel = common->json,
         .threads = (int)common->threads.value,
         .isa = (rotary_isa)common->isa.value,

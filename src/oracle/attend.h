@@ -28,6 +28,7 @@ struct attend_config {
     int64_t before, after;
     const int64_t *first_query; /* position; NULL: the last query is at the position of the last key */
     bool pad_mask;              /* keys beyond the mask are masked */
+    bool additive_mask;         /* zeros and ones are added too */
     bool run_kernel;            /* compare librotary's kernel too */
     int threads;                /* of the kernel */
     rotary_isa isa;

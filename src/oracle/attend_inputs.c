@@ -144,6 +144,31 @@ static bool fit_mask(bool pads, struct reference_attention *attention, const str
     return true;
 }
 
+/* Whether a tensor holds zeros and ones alone, and both. */
+static bool is_binary(const struct tensor *tensor)
+{
+    int64_t ones = 0;
+    for (int64_t i = 0; i < tensor->elements; i++) {
+        if (tensor->values[i] != 0 && tensor->values[i] != 1)
+            return false;
+        ones += tensor->values[i] == 1;
+    }
+    return ones > 0 && ones < tensor->elements;
+}
+
+/* Loads a mask. Zeros and ones that are no bools may say what is seen, or be numbers to add. */
+static rotary_status load_mask(const struct attend_config *config, struct tensor *mask, rotary_error *error)
+{
+    rotary_status status = tensor_load(mask, error);
+    if (status || mask->type == NPY_BOOL || config->additive_mask || !is_binary(mask))
+        return status;
+    return rotary_fail(
+        error, ROTARY_BAD_FILE,
+        "%s is %s and holds zeros and ones alone, which may say what is seen or be added to the "
+        "scores; wanted bool, or --additive-mask",
+        mask->label, tensor_type_name(mask->type));
+}
+
 static rotary_status read_mask(const struct attend_config *config, struct attend_work *work,
                                rotary_error *error)
 {
@@ -170,7 +195,7 @@ static rotary_status read_mask(const struct attend_config *config, struct attend
                  shorter && !config->pad_mask ? " (--pad-mask takes fewer keys)" : "");
         return tensor_refuse_shape(mask, wanted, error);
     }
-    status = tensor_load(mask, error);
+    status = load_mask(config, mask, error);
     attention->mask.values = mask->values;
     attention->mask.allows = mask->type == NPY_BOOL;
     return status;

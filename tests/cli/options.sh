@@ -402,6 +402,14 @@ refuses 1 mask $attend --mask few.npy
 # shellcheck disable=SC2086
 does 0 $attend --mask few.npy --pad-mask
 echo "attend --pad-mask" >>tested
+npy binary.npy "(6, 6)" 144
+truncate -s -4 binary.npy
+printf '\000\000\200\077' >>binary.npy
+# shellcheck disable=SC2086
+refuses 1 additive-mask $attend --mask binary.npy
+# shellcheck disable=SC2086
+does 0 $attend --mask binary.npy --additive-mask
+echo "attend --additive-mask" >>tested
 changes "$attend" "--scale 3" "--scale 2"
 changes "$attend" "--softcap 0.5" "--softcap 0.6"
 changes "$attend --causal" "--first-query 2" "--first-query 3"

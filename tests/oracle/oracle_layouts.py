@@ -228,6 +228,14 @@ refuses(1, "halves.npy holds f64 numbers, wanted whole ones", *attends, "--key-l
 refuses(1, "three.npy has shape [3], wanted [2], whole numbers", *attends, "--key-lengths", "three.npy")
 refuses(1, "m.npy has shape [3, 3], wanted [3, 5]", *attends, "--mask", "m.npy")
 refuses(2, "--pad-mask wants --mask", *attends, "--pad-mask")
+refuses(2, "--additive-mask wants --mask", *attends, "--additive-mask")
+# Zeros and ones are a mask to one and numbers to another, unless they are all the same.
+binary = np.tri(T, 5, 5 - T)
+for kind in [np.float64, np.float16]:
+    refuses(1, "holds zeros and ones alone, which may say what is seen or be added to the scores; wanted bool, or "
+            "--additive-mask", *attends, "--mask", array("binary.npy", binary.astype(kind)))
+for mask, flags in [(binary, ["--additive-mask"]), (binary * 2, []), (binary * 0, []), (binary * 0 + 1, [])]:
+    result(*attends, "--mask", array("binary.npy", mask), *flags, "--json")
 refuses(2, "--stage wants --scores", *attends, "--stage", "scaled")
 refuses(2, "--window and --window-left exclude", *attends, "--causal", "--window", 2, "--window-left", 1)
 refuses(2, 'two results would go to "out.npy"', *attends, "--weights", "out.npy")
