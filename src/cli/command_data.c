@@ -8,8 +8,10 @@
 #include "cli/result.h"
 #include "cli/run_plan.h"
 #include "file/npy.h"
+#include "train/checkpoint.h"
 #include "train/data_arrays.h"
 #include "train/folder.h"
+#include "train/huggingface_run.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -56,9 +58,14 @@ static rotary_status read_run(const struct data_options *options, struct run_con
         status = folder_refuse_output(options->run, options->output, error);
     if (status != ROTARY_OK)
         return status;
+    bool others = false; /* it is a model of transformers, of which nobody has a checksum */
     status = run_read_config(options->run, recorded, error);
     if (status == ROTARY_OK)
+        status = huggingface_run_find(options->run, &others, error);
+    if (status == ROTARY_OK && !others)
         status = run_check_unchanged(options->run, error);
+    if (status == ROTARY_OK && !others)
+        status = checkpoint_check(options->run, recorded, error);
     if (status == ROTARY_INVALID_ARGUMENT) /* of the folder, not of the command line */
         return error->status = ROTARY_IO_ERROR;
     return status;

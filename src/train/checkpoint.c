@@ -578,3 +578,18 @@ rotary_status checkpoint_load_model(const char *folder, enum checkpoint_kind kin
         *step = read.step;
     return status;
 }
+
+rotary_status checkpoint_check(const char *folder, const struct run_config *config, rotary_error *error)
+{
+    char path[FILE_PATH_BYTES];
+    bool found = false;
+    struct safetensors *file = NULL;
+    struct checkpoint_best read;
+    rotary_status status = file_path(path, folder, FOLDER_MODEL, error);
+    if (status == ROTARY_OK)
+        status = file_find(path, &found, error);
+    if (status == ROTARY_OK && found)
+        status = open_kind(&file, path, CHECKPOINT_LAST, config, &read, error);
+    safetensors_close(file);
+    return status;
+}

@@ -79,6 +79,11 @@ ROTARY_CHECKED rotary_status checkpoint_load_model(const char *folder, enum chec
                                                    struct parameters *parameters, int64_t *step,
                                                    rotary_error *error);
 
+/* Checks the last checkpoint as loading it does, if there is one: for those who read the files beside it
+ * alone. */
+ROTARY_CHECKED rotary_status checkpoint_check(const char *folder, const struct run_config *config,
+                                              rotary_error *error);
+
 /* ---- for train/average.c ---- */
 
 /* A file of weights alone. */

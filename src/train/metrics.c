@@ -128,12 +128,14 @@ static void take_line(struct metrics *metrics, const struct line *line, uint64_t
     }
 }
 
-/* What is wrong with a line by itself; NULL: nothing. */
-static const char *find_fault(const char *text, size_t count, struct line *line)
+/* What is wrong with a line by itself; NULL: nothing. *changed: it is one, but not as it was written. */
+static const char *find_fault(const char *text, size_t count, struct line *line, bool *changed)
 {
     const enum line_checksum checksum = line_checksum_check(text, count);
+    *changed = false;
     if (!read_line(text, count, line))
         return "not a line of metrics";
+    *changed = checksum != LINE_CHECKSUM_GOOD;
     return checksum == LINE_CHECKSUM_ABSENT ? "it has no checksum"
            : checksum == LINE_CHECKSUM_BAD  ? "it does not match its checksum: it was changed"
                                             : NULL;
@@ -152,7 +154,8 @@ static rotary_status read_lines(struct metrics *metrics, struct lines *lines, in
         if (status != ROTARY_OK || !text)
             return status;
         struct line line;
-        const char *found = find_fault(text, count, &line);
+        bool changed;
+        const char *found = find_fault(text, count, &line, &changed);
         if (!found && line.step < reached)
             found = "it is of an earlier step than the line before it";
         const bool good = !found;
@@ -162,7 +165,9 @@ static rotary_status read_lines(struct metrics *metrics, struct lines *lines, in
         }
         if (good)
             reached = line.step;
-        if (!good || (line.step > step && !line.diverged))
+        /* What a crash leaves behind the lines up to `step`, which are on the disk, is no line of such a
+         * step. */
+        if ((!good && !(changed && line.step <= step)) || (line.step > step && !line.diverged))
             continue;
         if (fault)
             return rotary_fail(error, ROTARY_BAD_FILE,

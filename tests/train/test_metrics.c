@@ -178,6 +178,15 @@ static void test_changed(void)
         CHECK(strstr(error.message, "metrics.jsonl, line ") != NULL);
         *byte = (char)(*byte ^ 1 << bit);
     }
+    check_about("the last line, of the checkpoint's own step");
+    rotary_error changed = {0};
+    char *digit = strstr(last, "\"loss\":") + 7;
+    ++*digit;
+    write_file(folder, "metrics.jsonl", text, count);
+    CHECK_INT(metrics_read(&metrics, folder, 9, &changed), ROTARY_BAD_FILE);
+    CHECK(strstr(changed.message, "it does not match its checksum") != NULL);
+    CHECK_INT(metrics_read(&metrics, folder, 8, &changed), ROTARY_OK);
+    --*digit;
     check_about("no checksum");
     rotary_error error = {0};
     char *member = strstr(text, ",\"checksum\"");
