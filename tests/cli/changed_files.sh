@@ -49,7 +49,7 @@ evaluates() {
     done
 }
 
-echo "a house" >lines
+echo "a hat" >lines
 refuses_all labels vocabulary.json classification "classify bad" "heatmap bad --input lines"
 evaluates classification
 refuses_all labels labels.json classification "classify bad" "heatmap bad --input lines"

@@ -19,16 +19,14 @@ tensor one.safetensors '\0\0\200\077'
 tensor nan.safetensors '\0\0\300\177'
 tensor inf.safetensors '\0\0\200\177'
 
-# no_rotation TEXT JSON: refused by its place in the file, where it is no JSON.
+# no_rotation TEXT JSON: refused.
 no_rotation() {
-    mark=:
-    [ "$1" != 'line 1' ] || mark=,
     echo "$2" >config.json
-    refuses 1 "config.json$mark $1" frequencies --config config.json
-    refuses 1 "config.json$mark $1" frequencies --config config.json --json
-    refuses 1 "config.json$mark $1" decay --config config.json --json
-    refuses 1 "config.json$mark $1" apply --config config.json --input one.safetensors --output y.npy
-    refuses 1 "config.json$mark $1" attend --rope config.json --query one.safetensors --key one.safetensors \
+    refuses 1 "config.json: $1" frequencies --config config.json
+    refuses 1 "config.json: $1" frequencies --config config.json --json
+    refuses 1 "config.json: $1" decay --config config.json --json
+    refuses 1 "config.json: $1" apply --config config.json --input one.safetensors --output y.npy
+    refuses 1 "config.json: $1" attend --rope config.json --query one.safetensors --key one.safetensors \
         --value one.safetensors --output y.npy --json
     [ ! -e y.npy ] || complain "something was written: $2"
 }
@@ -49,7 +47,7 @@ no_rotation "$pair" '{"head_dim": 8, "inverse_frequencies": [1, 1, 1, 1e300]}'
 no_rotation 'the configuration has the attention factor 1e+300' "{\"head_dim\": 8, $yarn, \"attention_factor\": 1e300}}"
 no_rotation 'xpos_scale is 1e-310' '{"head_dim": 8, "xpos_scale": 1e-310}'
 for number in 1e999 NaN Infinity; do
-    no_rotation 'line 1' "{\"head_dim\": 8, \"rope_theta\": $number}"
+    no_rotation "\"rope_theta\" is $number" "{\"head_dim\": 8, \"rope_theta\": $number}"
 done
 refuses 2 "$pair" train index --set 'rope_scaling={"rope_type":"linear","factor":1e-308}'
 

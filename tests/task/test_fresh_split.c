@@ -157,7 +157,7 @@ static void test_pairs(void)
 static void test_pair_order(void)
 {
     static struct texts texts;
-    static struct text_line turned[TEXTS];
+    static struct text_line exchanged[TEXTS];
     static uint64_t smallest[TEXTS];
     unsigned char sides[TEXTS], others[TEXTS];
     struct word_runs runs;
@@ -168,9 +168,9 @@ static void test_pair_order(void)
     for (int64_t i = 0; i < count; i++) {
         const uint64_t first = word_runs_hash(&runs, i), second = word_runs_hash(&runs, count + i);
         smallest[i] = first < second ? first : second;
-        const bool turns = i % 3 == 0;
-        turned[count - 1 - i] = texts.lines[turns ? count + i : i];
-        turned[2 * count - 1 - i] = texts.lines[turns ? i : count + i];
+        const bool exchanges = i % 3 == 0;
+        exchanged[count - 1 - i] = texts.lines[exchanges ? count + i : i];
+        exchanged[2 * count - 1 - i] = texts.lines[exchanges ? i : count + i];
     }
     word_runs_free(&runs);
     for (bool changed = true; changed;) { /* through all pairs that share a text */
@@ -187,7 +187,7 @@ static void test_pair_order(void)
     CHECK_INT(
         fresh_split(&(struct fresh_request){count, texts.lines, texts.lines + count, share}, sides, NULL),
         ROTARY_OK);
-    CHECK_INT(fresh_split(&(struct fresh_request){count, turned, turned + count, share}, others, NULL),
+    CHECK_INT(fresh_split(&(struct fresh_request){count, exchanged, exchanged + count, share}, others, NULL),
               ROTARY_OK);
     for (int64_t i = 0; i < count; i++) {
         const struct rotary_random_key key = {.seed = smallest[i], .stream = ROTARY_STREAM_SPLIT};

@@ -3,6 +3,7 @@
 
 #include "base/random.h"
 #include "file/file.h"
+#include "file/json_checksum.h"
 #include "support/check.h"
 #include "support/scratch.h"
 
@@ -158,6 +159,7 @@ static json_t *read_config(const char *folder)
     join(path, folder, "config.json");
     CHECK(file_read_json(path, &object, NULL) == ROTARY_OK);
     json_object_del(object, "provenance");
+    json_object_del(object, JSON_CHECKSUM);
     return object;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/isa.h"
 #include "file/file.h"
+#include "file/json_checksum.h"
 #include "file/processor.h"
 #include "study/records.h"
 
@@ -68,6 +69,7 @@ static void delete_key(const char *folder, const char *key)
     CHECK_INT(file_path(path, folder, "config.json", NULL), ROTARY_OK);
     CHECK_INT(file_read_json(path, &object, NULL), ROTARY_OK);
     json_object_del(object, key);
+    json_object_del(object, JSON_CHECKSUM); /* earlier versions wrote none */
     CHECK_INT(file_replace_json(path, object, NULL), ROTARY_OK);
     json_decref(object);
 }

@@ -231,7 +231,7 @@ static void train_in_child(const struct run_config *config, const char *folder, 
  * bytes of a run that was not killed. */
 static void test_killed(const struct run_config *config, const char *complete)
 {
-    static const char *const files[] = {"model.safetensors",   "optimizer.safetensors", "best.safetensors",
+    static const char *const files[] = {"model.safetensors", "optimizer.safetensors", "best.safetensors",
                                         "average.safetensors", "translations.txt"};
     const char *killed = new_folder("killed");
     CHECK(config->train.steps > 33);
