@@ -59,7 +59,7 @@ def _checksum(data: bytes) -> str:
 
 
 def _read_line(text: bytes) -> Object | None:
-    """A line of metrics, without its checksum, which must match; earlier versions wrote none. None: it is no such line."""
+    """A line of metrics without its checksum, which must match where there is one. None: it is no such line."""
     found = _MEMBER.search(text)
     try:
         value = json.loads(text)

@@ -206,6 +206,7 @@ for i, key in enumerate(("score", "weight", "bias")):
                                   for head in range(HEADS)] for layer in range(LAYERS)]), 1e-6)
 with open(f"{plain}/decay.json") as file:
     kept = json.load(file)
+check("checksum", len(kept.pop("checksum", "")) == 16)
 check("decay.json", kept == {key: value for key, value in found.items() if key != "folder"})
 seeds = [columns(plain, "--seed", seed)["decoder", 1, 1, 0] for seed in (1, 2)]
 check("seed", seeds[0][1] != seeds[1][1])

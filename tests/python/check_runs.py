@@ -67,9 +67,9 @@ class Folders(Case):
         metrics.write_text('[1]\n')
         self.refuses(ValueError, "line 1: not a line of metrics", runs.Run(folder).lines)
         # As the program writes it; and with another digit.
-        metrics.write_text('{"step":3,"diverged":"loss","checksum":"CHECKSUM"}\n')
+        metrics.write_text('{"step":3,"diverged":"loss","checksum":"393f7cf460c8207a"}\n')
         self.assertEqual(runs.Run(folder).lines(), [{"step": 3, "diverged": "loss"}])
-        metrics.write_text('{"step":2,"diverged":"loss","checksum":"CHECKSUM"}\n')
+        metrics.write_text('{"step":2,"diverged":"loss","checksum":"393f7cf460c8207a"}\n')
         self.refuses(ValueError, "line 1: not a line of metrics, or not as the run wrote it", runs.Run(folder).lines)
         metrics.write_text('{"step":3,"diverged":"loss"}\n')
         self.assertEqual(runs.Run(folder).diverged, "loss")
