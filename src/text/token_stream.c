@@ -9,6 +9,7 @@
 #include "base/integer.h"
 #include "text/unicode.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,25 +73,39 @@ static bool is_sentencepiece(const struct token_stream *stream)
     return tokenizer_kind(stream->tokenizer) == TOKENIZER_SENTENCEPIECE;
 }
 
-/* SentencePiece's library writes U+FFFD for each byte that is no character yet, which more tokens may change.
- */
-static bool may_change(const char *text, int64_t bytes)
+/* The value of a piece of SentencePiece that is a byte, <0x41>; -1: it is none. */
+static int byte_of(struct token_text piece)
 {
-    return bytes >= 3 && memcmp(text + bytes - 3, "\xef\xbf\xbd", 3) == 0;
+    char text[8] = "";
+    unsigned byte;
+    char end;
+    if (piece.count != 6)
+        return -1;
+    memcpy(text, piece.bytes, 6);
+    return sscanf(text, "<0x%2x%c", &byte, &end) == 2 && end == '>' ? (int)byte : -1;
 }
 
-/* Where the text ends that no further token changes, of which that from byte `before` on is new. Of tokens
- * whose U+FFFD may become a character as many wait as a character has bytes: the first of them is none. */
+/* SentencePiece's library writes U+FFFD for each byte that is no character yet: the last tokens, which are
+ * bytes that more may complete, wait. */
+static int64_t count_waiting(const struct token_stream *stream)
+{
+    char bytes[TOKEN_STREAM_WINDOW];
+    int64_t first = stream->count;
+    int byte;
+    while (first > stream->shown &&
+           (byte = byte_of(tokenizer_text(stream->tokenizer, stream->window[first - 1]))) >= 0)
+        bytes[--first] = (char)byte;
+    return unicode_incomplete_bytes(bytes + first, stream->count - first);
+}
+
+/* Where the text ends that no further token changes, of which that from byte `before` on is new. */
 static int64_t find_end(const struct token_stream *stream, int64_t before, int64_t bytes)
 {
-    const char *text = stream->text.bytes + before;
     if (bytes <= before)
         return bytes;
-    if (!is_sentencepiece(stream))
-        return bytes - unicode_incomplete_bytes(text, bytes - before);
-    if (!may_change(text, bytes - before))
-        return bytes;
-    return measure(stream, stream->count - stream->shown < MAX_WAITING ? stream->shown : stream->shown + 1);
+    if (is_sentencepiece(stream))
+        return measure(stream, stream->count - count_waiting(stream));
+    return bytes - unicode_incomplete_bytes(stream->text.bytes + before, bytes - before);
 }
 
 /* The text up to byte `end` is shown. A token of which a part is shown waits for the rest. */

@@ -254,6 +254,42 @@ static void test_words(void)
     tokenizer_destroy(words);
 }
 
+/* The token of a piece; -1: there is none. */
+static int32_t token_of(const struct tokenizer *tokenizer, const char *piece)
+{
+    for (int32_t i = 0; i < tokenizer_size(tokenizer); i++) {
+        const struct token_text text = tokenizer_text(tokenizer, i);
+        if (text.count == (int64_t)strlen(piece) && memcmp(text.bytes, piece, (size_t)text.count) == 0)
+            return i;
+    }
+    return -1;
+}
+
+/* Of bytes that are pieces of SentencePiece too those are shown at once that nothing completes; its library
+ * has U+FFFD for each of them. */
+static void test_bytes_of_pieces(const struct tokenizer *pieces)
+{
+    static const struct {
+        const char *piece, *shown;
+    } rows[] = {{"<0xFF>", R},   {"<0xF0>", ""}, {"<0x90>", ""},
+                {"<0xE4>", R R}, {"<0xB8>", ""}, {"<0xAD>", "\xe4\xb8\xad"},
+                {"<0x80>", R}};
+    struct token_stream stream;
+    struct token_text piece;
+    if (token_of(pieces, "<0xFF>") < 0)
+        return;
+    token_stream_start(&stream, pieces, NULL, 0);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[16];
+        check_about("%s", rows[i].piece);
+        CHECK_INT(token_stream_add(&stream, token_of(pieces, rows[i].piece), &piece, NULL), ROTARY_OK);
+        snprintf(text, sizeof text, "%.*s", (int)piece.count, piece.bytes);
+        CHECK_TEXT(text, rows[i].shown);
+    }
+    check_about("%s", "");
+    token_stream_free(&stream);
+}
+
 /* Pieces of SentencePiece, with bytes for characters that have none: all tokens give the text, whatever was
  * the context. */
 static void test_pieces(const char *model)
@@ -284,6 +320,7 @@ static void test_pieces(const char *model)
         }
     }
     check_about("%s", "");
+    test_bytes_of_pieces(pieces);
     tokenizer_destroy(pieces);
 }
 
