@@ -38,6 +38,7 @@ enum rotary_random_stream {
     ROTARY_STREAM_LABEL = 17,      /* labels of synthetic sentences; step is the split */
     ROTARY_STREAM_SUBSPACE = 19,   /* that the search for eigenvectors begins with */
     ROTARY_STREAM_WINDOW = 20,     /* where windows of a text begin */
+    ROTARY_STREAM_POWER = 21,      /* scores that are made up; step is the experiment */
 };
 
 /* The four words of a block. */

@@ -96,9 +96,14 @@ static rotary_status plan(const struct invocation *invocation, struct compare_pl
 static void begin(void *argument)
 {
     struct watch *watch = argument;
-    char text[DESIGN_POWER_BYTES];
-    if (design_power(watch->design, text))
-        progress_note(&watch->progress, "%s", text);
+    char rule[DESIGN_POWER_BYTES], exact_match[DESIGN_POWER_BYTES];
+    rotary_error error;
+    if (design_power(watch->design, rule, exact_match, &error) != ROTARY_OK)
+        progress_note(&watch->progress, "%s", error.message);
+    if (*rule)
+        progress_note(&watch->progress, "%s", rule);
+    if (*exact_match)
+        progress_note(&watch->progress, "%s", exact_match);
 }
 
 static void show_scored(void *argument, const char *run, int number, int runs)
@@ -163,6 +168,7 @@ static enum exit_status run(const struct invocation *invocation)
         return command_refuse(invocation, &error);
     struct watch watch;
     watch_start(&watch, made.jobs, made.design.seed_count * made.design.arms.count);
+    made.design.all_pairs = options->all_pairs;
     watch.design = &made.design;
     const struct comparison_design *design = &made.design;
     struct compare_call call = {.plan = {.config = &design->config,
@@ -216,8 +222,8 @@ const struct command command_compare = {
         "--preset its configuration. Runs trained "
         "beforehand in DIR/ARM-SEED are taken over. With --evaluate-lengths the finished runs are scored at "
         "these lengths too, once: reports then show them.",
-    .example = "rotary compare prefix --positions rope,roper --runs 5\n"
-               "trains ten small models to copy by prefix and shows whether rotating the values helped",
+    .example = "rotary compare prefix --positions rope,roper --runs 6\n"
+               "trains twelve small models to copy by prefix and shows whether rotating the values helped",
     .shared = {{configuration_options, 2, MEMBER(configuration)},
                {steps_option, 1, MEMBER(steps)},
                {design_options, DESIGN_ROWS, MEMBER(design)},

@@ -8,11 +8,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SEEDS = 1000, RUNS_QUICK = 5, RUNS_OTHER = 10, SWEEP_RUNS = 2 };
+enum { MAX_SEEDS = 1000, RUNS_QUICK = 6, RUNS_QUICK_ARMS = 8, RUNS_OTHER = 10, SWEEP_RUNS = 2 };
 static const int64_t max_seed = ((int64_t)1 << 53) - 1; /* as the configuration has it */
 
 #define MEMBER(member) offsetof(struct design_options, member)
@@ -25,7 +26,8 @@ const struct setting design_options[DESIGN_ROWS] = {
      .help = "values of any key of the configuration, the first being the baseline; given again, every "
              "combination is trained; all: every name that the key may have"},
     {"--runs", SETTING_INTEGER, MEMBER(runs), .metavar = "N", .min = 1, .max = MAX_SEEDS,
-     .help = "seeds of each arm, from --seed on (default: 5 for the preset quick, 10 for others)"},
+     .help = "seeds of each arm, from --seed on (default: 6 for the preset quick, 8 with more than two arms; "
+             "10 for others)"},
     {"--seeds", SETTING_TEXT, MEMBER(seeds), .metavar = "A,B,...",
      .help = "the seeds themselves, instead of --runs: \"1,5,9\" or \"101-105\""},
     {"--until", SETTING_INTEGER, MEMBER(until), .metavar = "N", .min = 1, .max = MAX_SEEDS,
@@ -267,7 +269,8 @@ static rotary_status make_seeds(struct comparison_design *design, const struct d
         return no_memory_for_seeds(error);
     if (options->seeds)
         return read_seeds(design, options->seeds, error);
-    int runs = !request->preset || strcmp(request->preset, PLAN_PRESET) == 0 ? RUNS_QUICK : RUNS_OTHER;
+    const bool quick = !request->preset || strcmp(request->preset, PLAN_PRESET) == 0;
+    int runs = !quick ? RUNS_OTHER : design->arms.count > 2 ? RUNS_QUICK_ARMS : RUNS_QUICK;
     if (options->runs.given)
         runs = (int)options->runs.value;
     if (options->until.given)
@@ -364,20 +367,66 @@ static bool is_of_exact_match(const struct run_config *config)
     return has_problems;
 }
 
-bool design_power(const struct comparison_design *design, char text[DESIGN_POWER_BYTES])
+enum { EXPERIMENTS = 1000 };
+
+static rotary_status write_rule(char text[DESIGN_POWER_BYTES], const struct comparison_design *design,
+                                const struct power_design *of, rotary_error *error)
+{
+    static const double deviations = 3;
+    const int arms = design->arms.count, contrasts = of->all_pairs ? arms * (arms - 1) / 2 : arms - 1;
+    char how[80] = "";
+    double power;
+    if (design->seed_count < ENOUGH_PAIRS) {
+        snprintf(text, DESIGN_POWER_BYTES, "%d seed%s can give no verdict, which takes %d",
+                 design->seed_count, design->seed_count == 1 ? "" : "s", (int)ENOUGH_PAIRS);
+        return ROTARY_OK;
+    }
+    if (contrasts > 1)
+        snprintf(how, sizeof how, ", jointly for %d contrasts (step-down max t)", contrasts);
+    else if (design->seed_count == ENOUGH_PAIRS)
+        snprintf(how, sizeof how, ", which takes six of six");
+    /* The difference of two scores has √2 times the standard deviation of one. */
+    const struct power_call call = {of, design->seed_count, deviations / sqrt(2), EXPERIMENTS};
+    rotary_status status = power_of(&power, &call, error);
+    snprintf(text, DESIGN_POWER_BYTES,
+             "a verdict takes p <= %g by sign flips of %d seeds%s: an arm that differs by %.0f standard "
+             "deviations of a score is found %.0f times in 100",
+             comparison_alpha, design->seed_count, how, deviations, 100 * power);
+    return status;
+}
+
+static rotary_status write_exact_match(char text[DESIGN_POWER_BYTES], const struct comparison_design *design,
+                                       const struct power_design *of, rotary_error *error)
 {
     /* The standard deviation of the differences in results/index-quick, in points of exact match. */
     static const double spread = 16.2, difference = 10;
-    if (design->until || design->seed_count < 2 || !is_of_exact_match(&design->config))
-        return false;
-    snprintf(
-        text, DESIGN_POWER_BYTES,
-        "with the spread of results/index-quick, %d seeds find a difference of %.0f points of exact match "
-        "%.0f times in 100; 80 times takes %d seeds",
-        design->seed_count, difference,
-        100 * power_of(difference / spread, design->seed_count, comparison_alpha),
-        power_pairs(difference / spread, 0.8, comparison_alpha));
-    return true;
+    const struct power_call call = {of, design->seed_count, difference / spread, EXPERIMENTS};
+    struct power power;
+    double part = 0;
+    rotary_status status = power_create(&power, of, error);
+    if (status == ROTARY_OK)
+        status = power_of(&part, &call, error);
+    if (status == ROTARY_OK)
+        snprintf(text, DESIGN_POWER_BYTES,
+                 "with the spread of results/index-quick, %d seeds find a difference of %.0f points of exact "
+                 "match "
+                 "%.0f times in 100; 80 times takes about %d seeds",
+                 design->seed_count, difference, 100 * part, power_pairs(&power, difference / spread));
+    return status;
+}
+
+rotary_status design_power(const struct comparison_design *design, char rule[DESIGN_POWER_BYTES],
+                           char exact_match[DESIGN_POWER_BYTES], rotary_error *error)
+{
+    const struct power_design of = {
+        .arms = design->arms.count, .all_pairs = design->all_pairs, .alpha = comparison_alpha};
+    *rule = *exact_match = 0;
+    if (design->until || design->arms.count < 2 || design->seed_count < 2)
+        return ROTARY_OK;
+    rotary_status status = write_rule(rule, design, &of, error);
+    if (status == ROTARY_OK && design->seed_count >= ENOUGH_PAIRS && is_of_exact_match(&design->config))
+        status = write_exact_match(exact_match, design, &of, error);
+    return status;
 }
 
 void design_free(struct comparison_design *design)

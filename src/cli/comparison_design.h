@@ -25,6 +25,7 @@ struct comparison_design {
     int seed_count;
     bool keep_arms, keep_seeds; /* no option names arms, or seeds: a folder's own are meant, if it has some */
     bool until;                 /* the seeds are trained one by one, until there is a verdict */
+    bool all_pairs;             /* every arm is compared with every other */
     struct sweep sweep;         /* without candidates there is none */
 };
 
@@ -34,10 +35,12 @@ ROTARY_CHECKED rotary_status design_create(struct comparison_design *design,
                                            const struct design_options *options,
                                            const struct plan_request *request, const char *folder,
                                            rotary_error *error);
-/* One sentence about the seeds that exact match needs; false for comparisons of which there is none to say.
- */
-enum { DESIGN_POWER_BYTES = 256 };
-bool design_power(const struct comparison_design *design, char text[DESIGN_POWER_BYTES]);
+/* The rule of the verdicts and what it will find, as a sentence; and one about the seeds that exact match
+ * needs. An empty text: there is none to say. */
+enum { DESIGN_POWER_BYTES = 320 };
+ROTARY_CHECKED rotary_status design_power(const struct comparison_design *design,
+                                          char rule[DESIGN_POWER_BYTES], char exact_match[DESIGN_POWER_BYTES],
+                                          rotary_error *error);
 void design_free(struct comparison_design *design);
 
 #endif

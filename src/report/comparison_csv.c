@@ -152,10 +152,10 @@ static void write_subject(FILE *stream, const struct comparison *comparison, con
     write_field(stream, comparison->arms[contrast->baseline].name);
 }
 
-/* Only the primary measure has a corrected p value and a verdict. */
+/* Only the primary measure has a joint p value and a verdict. */
 static void write_contrasts(FILE *stream, const struct comparison *comparison)
 {
-    fputs("measure,arm,baseline,pairs,mean,standard_deviation,level,low,high,t_test_p,sign_flip_p,"
+    fputs("measure,arm,baseline,pairs,mean,median,standard_deviation,level,low,high,t_test_p,sign_flip_p,"
           "sign_flip_min_p,adjusted_p,verdict\n",
           stream);
     for (int i = 0; i < comparison->measure_count; i++)
@@ -163,6 +163,7 @@ static void write_contrasts(FILE *stream, const struct comparison *comparison)
             const struct contrast *contrast = &comparison->contrasts[j];
             const struct paired_difference *of = &contrast->difference[comparison->measures[i]];
             const double values[] = {of->mean,
+                                     of->median,
                                      of->deviation,
                                      of->level,
                                      of->low,
@@ -188,8 +189,8 @@ static void write_pairs(FILE *stream, const struct comparison *comparison)
             for (int k = 0; k < contrast->pair_count; k++) {
                 const struct contrast_pair *pair = &contrast->pairs[k];
                 const double values[] = {contrast->differences[measure][k],
-                                         record_measure(&comparison->records[pair->arm], measure),
-                                         record_measure(&comparison->records[pair->baseline], measure)};
+                                         comparison_score(comparison, pair->arm, measure),
+                                         comparison_score(comparison, pair->baseline, measure)};
                 write_subject(stream, comparison, contrast, measure);
                 fprintf(stream, ",%" PRId64, pair->seed);
                 write_numbers(stream, values, sizeof values / sizeof values[0]);

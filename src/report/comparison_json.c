@@ -109,13 +109,14 @@ static json_t *difference_json(const struct contrast *contrast, enum measure mea
     json_t *differences = json_array();
     for (int i = 0; i < contrast->pair_count; i++)
         append(&differences, file_json_number(contrast->differences[measure][i]));
-    json_t *object = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "differences", differences, "mean",
-        file_json_number(difference->mean), "standard_deviation", file_json_number(difference->deviation),
-        "level", file_json_number(difference->level), "low", file_json_number(difference->low), "high",
-        file_json_number(difference->high), "t_test_p", file_json_number(difference->t_test_p), "sign_flip_p",
-        file_json_number(difference->sign_flip_p), "sign_flip_min_p",
-        file_json_number(difference->sign_flip_min_p));
+    json_t *object =
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "differences", differences, "mean",
+                  file_json_number(difference->mean), "median", file_json_number(difference->median),
+                  "standard_deviation", file_json_number(difference->deviation), "level",
+                  file_json_number(difference->level), "low", file_json_number(difference->low), "high",
+                  file_json_number(difference->high), "t_test_p", file_json_number(difference->t_test_p),
+                  "sign_flip_p", file_json_number(difference->sign_flip_p), "sign_flip_min_p",
+                  file_json_number(difference->sign_flip_min_p));
     if (measure == MEASURE_STEPS_TO_90)
         put(&object, "censored", json_integer(contrast->censored));
     return object;
@@ -153,16 +154,16 @@ rotary_status comparison_json(const struct comparison *comparison, json_t **obje
         append(&contrasts, contrast_json(comparison, i, findings.verdicts.items[i]));
     for (int i = 0; i < comparison->measure_count; i++)
         append(&measures, json_string(measure_names[comparison->measures[i]]));
-    json_t *made =
-        json_pack("{s:s, s:s, s:o, s:s?, s:I, s:I, s:i, s:i, s:I, s:i, s:o, s:o, s:o, s:o, s:s?, s:o, s:o}",
-                  "varied", comparison->varied, "primary_measure", measure_names[comparison->measures[0]],
-                  "measures", measures, "unlike", comparison->unlike, "problems",
-                  (json_int_t)comparison->problems, "steps", (json_int_t)comparison->steps, "unfinished",
-                  comparison->unfinished, "seen_before", comparison_seen_before(comparison), "seen_steps",
-                  (json_int_t)comparison_seen_steps(comparison), "max_pairs", comparison->max_pairs,
-                  "verdicts", texts_json(&findings.verdicts), "notes", texts_json(&findings.notes), "arms",
-                  arms, "contrasts", contrasts, "signature", sentences_signature(comparison), "sentences",
-                  sentences_json(comparison), "predictions", predictions_json(comparison));
+    json_t *made = json_pack(
+        "{s:s, s:s, s:o, s:s?, s:I, s:I, s:i, s:i, s:I, s:i, s:i, s:o, s:o, s:o, s:o, s:s?, s:o, s:o}",
+        "varied", comparison->varied, "primary_measure", measure_names[comparison->measures[0]], "measures",
+        measures, "unlike", comparison->unlike, "problems", (json_int_t)comparison->problems, "steps",
+        (json_int_t)comparison->steps, "unfinished", comparison->unfinished, "seen_before",
+        comparison_seen_before(comparison), "seen_steps", (json_int_t)comparison_seen_steps(comparison),
+        "max_pairs", comparison->max_pairs, "family", comparison->family, "verdicts",
+        texts_json(&findings.verdicts), "notes", texts_json(&findings.notes), "arms", arms, "contrasts",
+        contrasts, "signature", sentences_signature(comparison), "sentences", sentences_json(comparison),
+        "predictions", predictions_json(comparison));
     findings_free(&findings);
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY,

@@ -171,7 +171,7 @@ static void write_contrasts(const struct table *table)
     fprintf(table->stream, "%-*s pairs  %8s  %8s  %-24s  %8s  %8s", table->name_width, "difference", "mean",
             "st. dev.", "interval", "p", "least p");
     if (corrected)
-        fprintf(table->stream, "  %11s", "corrected p");
+        fprintf(table->stream, "  %11s", "joint p");
     if (table->measure == MEASURE_STEPS_TO_90)
         fprintf(table->stream, "  %8s", "censored");
     fputc('\n', table->stream);

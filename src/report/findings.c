@@ -52,23 +52,6 @@ const char *level_text(char text[SHORT_NUMBER_BYTES], double level)
     return text;
 }
 
-/* ", p = 0.0625, the least 5 pairs can give"; and what becomes of it by Holm's correction. */
-static void write_p(FILE *stream, const struct comparison *comparison, const struct contrast *contrast)
-{
-    const struct paired_difference *difference = &contrast->difference[comparison->measures[0]];
-    char p[SHORT_NUMBER_BYTES], least[SHORT_NUMBER_BYTES], adjusted[SHORT_NUMBER_BYTES];
-    p_text(p, difference->sign_flip_p);
-    p_text(least, difference->sign_flip_min_p);
-    fprintf(stream, ", p %s%s", p[0] == '<' ? "" : "= ", p);
-    if (difference->sign_flip_p <= difference->sign_flip_min_p)
-        fprintf(stream, ", the least %d pairs can give", difference->count);
-    else if (difference->sign_flip_min_p > 0.01)
-        fprintf(stream, " (%d pairs can give %s at least)", difference->count, least);
-    if (comparison->contrast_count > 1)
-        fprintf(stream, ", %s corrected for %d comparisons", p_text(adjusted, contrast->adjusted_p),
-                comparison->contrast_count);
-}
-
 /* Only the first measure decides: without pairs or numbers there is nothing to decide. */
 static bool write_why_none(FILE *stream, const struct comparison *comparison, const struct contrast *contrast,
                            const char *name, const char *baseline)
@@ -87,59 +70,171 @@ static bool write_why_none(FILE *stream, const struct comparison *comparison, co
     return true;
 }
 
+/* "mean -0.3872, 95% interval [-0.4833, -0.2910]": an arm minus its baseline. */
+static void write_mean(FILE *stream, const struct paired_difference *difference, double mean, int decimals)
+{
+    char level[SHORT_NUMBER_BYTES];
+    fprintf(stream, "mean %+.*f", decimals, mean);
+    if (!isnan(difference->low))
+        fprintf(stream, ", %s interval [%+.*f, %+.*f]", level_text(level, difference->level), decimals,
+                difference->low, decimals, difference->high);
+}
+
+/* The rule, and what it gives. */
+static void write_rule(FILE *stream, const struct comparison *comparison, const struct contrast *contrast)
+{
+    char p[SHORT_NUMBER_BYTES];
+    p_text(p, contrast->adjusted_p);
+    fprintf(stream, ", p %s%s by%s sign flips of %d seeds", p[0] == '<' ? "" : "= ", p,
+            comparison->drawn ? " drawn" : "", comparison->seeds);
+    if (comparison->family > 1)
+        fprintf(stream, ", jointly for %d contrasts (step-down max t)", comparison->family);
+    fprintf(stream, "; p <= %g decides", comparison_alpha);
+    if (comparison->family == 1 && contrast->pair_count == ENOUGH_PAIRS)
+        fputs(", which takes six of six", stream);
+}
+
+/* Step-down rejects more than the test that the interval inverts. */
+static void write_why_zero(FILE *stream, const struct comparison *comparison,
+                           const struct paired_difference *difference)
+{
+    if (comparison->family > 1 && difference->low <= 0 && difference->high >= 0)
+        fprintf(
+            stream,
+            "; the interval contains zero because it holds for all %d contrasts at once, without the steps "
+            "of the test",
+            comparison->family);
+}
+
+/* Pairs of a sign: 1 those in which the arm has more, -1 those in which it has less. */
+static int count_pairs(const struct contrast *contrast, enum measure measure, int sign)
+{
+    int count = 0;
+    for (int i = 0; i < contrast->pair_count; i++)
+        count += sign * contrast->differences[measure][i] > 0;
+    return count;
+}
+
+/* A sign-flip test asks whether differences are symmetric about zero: so the typical pair is named, not the
+ * mean alone. */
+static void write_judged(FILE *stream, const struct comparison *comparison, const struct contrast *contrast)
+{
+    const enum measure measure = comparison->measures[0];
+    const struct measure_description *description = &measure_descriptions[measure];
+    const struct paired_difference *difference = &contrast->difference[measure];
+    const char *name = comparison->arms[contrast->arm].name,
+               *baseline = comparison->arms[contrast->baseline].name;
+    const enum verdict verdict = comparison_decide(comparison, contrast);
+    const int better = description->better == HIGHER_IS_BETTER ? 1 : -1, pairs = contrast->pair_count;
+    if (verdict == VERDICT_NO_DIFFERENCE) {
+        fprintf(stream, "no difference shown between %s and %s: better in %d of %d pairs, median %+.*f %s, ",
+                name, baseline, count_pairs(contrast, measure, better), pairs, description->decimals,
+                difference->median, description->unit);
+    } else {
+        const int side = difference->mean > 0 ? 1 : -1;
+        fprintf(stream, "%s %s than %s in %d of %d pairs, by a median of %.*f %s: ", name,
+                verdict_words[verdict], baseline, count_pairs(contrast, measure, side), pairs,
+                description->decimals, side * difference->median, description->unit);
+    }
+    write_mean(stream, difference, difference->mean, description->decimals);
+    write_rule(stream, comparison, contrast);
+    if (verdict != VERDICT_NO_DIFFERENCE)
+        write_why_zero(stream, comparison, difference);
+}
+
+/* The interval is that of the look that decided, and so is the mean beside it. */
+static void write_looked_at(FILE *stream, const struct comparison *comparison,
+                            const struct contrast *contrast)
+{
+    const struct measure_description *description = &measure_descriptions[comparison->measures[0]];
+    const struct paired_difference *difference = &contrast->difference[comparison->measures[0]];
+    const char *name = comparison->arms[contrast->arm].name,
+               *baseline = comparison->arms[contrast->baseline].name;
+    const enum verdict verdict = comparison_decide(comparison, contrast);
+    if (verdict == VERDICT_NO_SPREAD) {
+        fprintf(stream, "no verdict on %s and %s: all %d differences are %+.*f %s, and no interval follows",
+                name, baseline, contrast->pair_count, description->decimals, difference->mean,
+                description->unit);
+        return;
+    }
+    if (verdict == VERDICT_NO_DIFFERENCE)
+        fprintf(stream, "no difference shown between %s and %s", name, baseline);
+    else
+        fprintf(stream, "%s %s than %s", name, verdict_words[verdict], baseline);
+    const int look = contrast->look ? contrast->look : contrast->pair_count;
+    fprintf(stream, " after %d of at most %d seeds, in %s: ", look, comparison->max_pairs, description->unit);
+    write_mean(stream, difference, contrast->look_mean, description->decimals);
+    fputs(" by a sequential sign-flip test (Lan and DeMets", stream);
+    if (comparison->contrast_count > 1)
+        fprintf(stream, ", Bonferroni over %d contrasts", comparison->contrast_count);
+    fputc(')', stream);
+    if (look < contrast->pair_count)
+        fprintf(stream, "; mean of all %d pairs %+.*f", contrast->pair_count, description->decimals,
+                difference->mean);
+}
+
+static void write_too_few(FILE *stream, const struct comparison *comparison, const struct contrast *contrast)
+{
+    const struct measure_description *description = &measure_descriptions[comparison->measures[0]];
+    const struct paired_difference *difference = &contrast->difference[comparison->measures[0]];
+    const int missing = comparison->enough_pairs - contrast->pair_count;
+    fprintf(stream, "too few pairs to tell %s from %s: %d of the %d that a verdict takes, %d %s missing; ",
+            comparison->arms[contrast->arm].name, comparison->arms[contrast->baseline].name,
+            contrast->pair_count, comparison->enough_pairs, missing, missing == 1 ? "is" : "are");
+    if (difference->count > 1)
+        fprintf(stream, "median %+.*f %s, ", description->decimals, difference->median, description->unit);
+    write_mean(stream, difference, difference->mean, description->decimals);
+    if (difference->count == 1)
+        fprintf(stream, " %s", description->unit);
+    else if (!comparison->max_pairs && !isnan(difference->low))
+        fputs(" (Student t)", stream);
+}
+
+static void write_too_short(FILE *stream, const struct comparison *comparison,
+                            const struct contrast *contrast)
+{
+    const struct measure_description *description = &measure_descriptions[comparison->measures[0]];
+    const int pairs = contrast->pair_count;
+    fprintf(stream,
+            "%s and %s are trained too short to rank: neither has begun to learn; %+.*f %s over %d pair%s",
+            comparison->arms[contrast->arm].name, comparison->arms[contrast->baseline].name,
+            description->decimals, contrast->difference[comparison->measures[0]].mean, description->unit,
+            pairs, pairs == 1 ? "" : "s");
+}
+
 static void write_verdict_of_pairs(FILE *stream, const struct comparison *comparison,
                                    const struct contrast *contrast)
 {
-    enum measure measure = comparison->measures[0];
     const char *name = comparison->arms[contrast->arm].name,
                *baseline = comparison->arms[contrast->baseline].name;
     if (write_why_none(stream, comparison, contrast, name, baseline))
         return;
-    const struct paired_difference *difference = &contrast->difference[measure];
-    const char *unit = measure_descriptions[measure].unit;
-    int decimals = measure_descriptions[measure].decimals, pairs = difference->count;
-    double mean = difference->mean, low = difference->low, high = difference->high;
-    char level[SHORT_NUMBER_BYTES];
-    level_text(level, difference->level);
-    enum verdict verdict = comparison_decide(comparison, contrast);
-    switch (verdict) {
-    case VERDICT_TOO_FEW:
-        fprintf(stream, "too few runs to tell %s from %s: %+.*f %s over %d pair%s", name, baseline, decimals,
-                mean, unit, pairs, pairs == 1 ? "" : "s");
-        return;
-    case VERDICT_TOO_SHORT:
-        fprintf(
-            stream,
-            "%s and %s are trained too short to rank: neither has begun to learn; %+.*f %s over %d pair%s",
-            name, baseline, decimals, mean, unit, pairs, pairs == 1 ? "" : "s");
-        return;
-    case VERDICT_NO_SPREAD:
-        fprintf(stream, "no verdict on %s and %s: all %d differences are %+.*f %s, and no interval follows",
-                name, baseline, pairs, decimals, mean, unit);
-        return;
-    case VERDICT_NO_DIFFERENCE:
-        fprintf(stream,
-                "no difference shown between %s and %s: %+.*f %s, %s interval [%.*f, %.*f] contains zero, %d "
-                "pairs",
-                name, baseline, decimals, mean, unit, level, decimals, low, decimals, high, pairs);
-        break;
-    case VERDICT_BETTER:
-    case VERDICT_WORSE:
-        /* The amount by which it is better or worse is positive, and so is its interval. */
-        fprintf(stream, "%s %s than %s by %.*f %s: %s interval [%.*f, %.*f], %d pairs", name,
-                verdict_words[verdict], baseline, decimals, fabs(mean), unit, level, decimals,
-                fmin(fabs(low), fabs(high)), decimals, fmax(fabs(low), fabs(high)), pairs);
-        break;
-    }
-    if (comparison->max_pairs)
-        fprintf(stream, " of at most %d, looked at after each", comparison->max_pairs);
+    const enum verdict verdict = comparison_decide(comparison, contrast);
+    if (verdict == VERDICT_TOO_SHORT)
+        write_too_short(stream, comparison, contrast);
+    else if (verdict == VERDICT_TOO_FEW)
+        write_too_few(stream, comparison, contrast);
+    else if (comparison->max_pairs)
+        write_looked_at(stream, comparison, contrast);
     else
-        write_p(stream, comparison, contrast);
+        write_judged(stream, comparison, contrast);
 }
 
 /* ---- sentences, each written by a function of the comparison and an index ---- */
 
 typedef void write_sentence(FILE *stream, const struct comparison *comparison, int index);
+
+/* "; diverged: 1 of 6 runs of roper, 0 of 6 of rope"; nothing if there are none. */
+static void write_counts(FILE *stream, const char *what, const struct comparison_arm *const arms[2],
+                         const int counts[2])
+{
+    if (counts[0] + counts[1] == 0)
+        return;
+    fprintf(stream, "; %s: ", what);
+    for (int i = 0; i < 2; i++)
+        fprintf(stream, i ? ", %d of %d of %s" : "%d of %d runs of %s", counts[i],
+                arms[i]->run_count + arms[i]->diverged_count, arms[i]->name);
+}
 
 static void write_verdict(FILE *stream, const struct comparison *comparison, int index)
 {
@@ -148,10 +243,14 @@ static void write_verdict(FILE *stream, const struct comparison *comparison, int
     if (comparison->measures[0] == MEASURE_STEPS_TO_90 && contrast->censored)
         fprintf(stream, "; in %d of them a run never had 90%%", contrast->censored);
     remark_too_short(stream, comparison, contrast);
-    int diverged =
-        comparison->arms[contrast->arm].diverged_count + comparison->arms[contrast->baseline].diverged_count;
-    if (diverged)
-        fprintf(stream, "; %d run%s diverged", diverged, diverged == 1 ? "" : "s");
+    const struct comparison_arm *arm = &comparison->arms[contrast->arm],
+                                *baseline = &comparison->arms[contrast->baseline];
+    if (comparison->measures[0] == MEASURE_EXACT_MATCH)
+        write_counts(stream, "never had 90%", (const struct comparison_arm *[]){arm, baseline},
+                     (const int[]){arm->reached.count - arm->reached.reached,
+                                   baseline->reached.count - baseline->reached.reached});
+    write_counts(stream, "diverged", (const struct comparison_arm *[]){arm, baseline},
+                 (const int[]){arm->diverged_count, baseline->diverged_count});
 }
 
 static void write_looks(FILE *stream, const struct comparison *comparison, int index)
@@ -194,14 +293,39 @@ static void write_power(FILE *stream, const struct comparison *comparison, int i
     const struct contrast *contrast = &comparison->contrasts[index];
     const struct measure_description *description = &measure_descriptions[comparison->measures[0]];
     bool shown = comparison_decide(comparison, contrast) != VERDICT_NO_DIFFERENCE;
-    if (shown || isnan(contrast->detectable) || comparison->max_pairs) /* the power is that of one t test */
+    if (shown || !isfinite(contrast->detectable))
         return;
+    if (measure_is_bounded(comparison->measures[0]) &&
+        contrast->detectable > description->high - description->low) {
+        fprintf(stream,
+                "with the spread of %s and %s, %d pairs show no difference four times in five, however large",
+                comparison->arms[contrast->arm].name, comparison->arms[contrast->baseline].name,
+                contrast->pair_count);
+        return;
+    }
     fprintf(stream, "with the spread of %s and %s, %d pairs show a difference of %.*f %s four times in five",
             comparison->arms[contrast->arm].name, comparison->arms[contrast->baseline].name,
             contrast->pair_count, description->decimals, contrast->detectable, description->unit);
     double mean = fabs(contrast->difference[comparison->measures[0]].mean);
     if (contrast->needed_pairs < 10000)
         fprintf(stream, "; one of %.*f takes about %d", description->decimals, mean, contrast->needed_pairs);
+}
+
+/* What the runs that diverged are in the pairs. */
+static void write_worst(FILE *stream, const struct comparison *comparison, int index)
+{
+    (void)index;
+    const enum measure measure = comparison->measures[0];
+    if (comparison->diverged == 0 || comparison->unlike)
+        return;
+    fputs("in its pair a run that diverged counts with ", stream);
+    if (measure == MEASURE_STEPS_TO_90)
+        fputs("its last step", stream);
+    else if (measure_is_bounded(measure))
+        fprintf(stream, "the worst score, %g", measure_descriptions[measure].low);
+    else
+        fputs("the loss before training", stream);
+    fputs("; two in one pair are no difference", stream);
 }
 
 /* Which runs of arm `index` diverged. */
@@ -267,6 +391,8 @@ rotary_status findings_create(struct findings *findings, const struct comparison
         status = add_sentences(notes, comparison, write_divergence, arms, true, error);
     if (status == ROTARY_OK)
         status = add_sentences(notes, comparison, remark_learned, arms, true, error);
+    if (status == ROTARY_OK)
+        status = add_sentences(notes, comparison, write_worst, 1, true, error);
     if (status != ROTARY_OK)
         findings_free(findings);
     return status;

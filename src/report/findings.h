@@ -15,8 +15,9 @@ struct sentences {
 };
 
 struct findings {
-    /* One about each contrast, of the primary measure alone: "roper better than rope by 12.1 points of exact
-     * match: 95% interval [3.9, 20.4], 5 pairs, p = 0.0625, the least 5 pairs can give". */
+    /* One about each contrast, of the primary measure alone: "roper better than rope in 6 of 6 pairs, by a
+     * median of 12.1 points of exact match: mean +12.4, 95% interval [+3.9, +20.4], p = 0.0312 by sign flips
+     * of 6 seeds; p <= 0.05 decides, which takes six of six". */
     struct sentences verdicts;
     /* What it would have taken to show a difference, one about each contrast; empty where one was shown. */
     struct sentences powers;

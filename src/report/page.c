@@ -346,26 +346,31 @@ static void write_reading(FILE *stream, const struct collection *collection)
                    "Runs of the same seed see the same data in the same order, and their parameters of "
                    "the same name and shape start from the same weights. So differences are taken seed "
                    "by seed.");
-        write_item(stream,
-                   "The first measure decides, by the interval of its mean difference: if that contains "
-                   "zero, no difference is claimed. The other measures have intervals and p values, "
-                   "but no verdict.");
+        write_item(stream, comparison->max_pairs
+                               ? "The first measure decides, by a sequential sign-flip test that may be "
+                                 "looked at after every seed. The other measures have intervals and p "
+                                 "values, but no verdict."
+                               : "The first measure decides, by sign flips of the seeds, jointly for all "
+                                 "differences: p of at most 0.05, and six pairs or more. The other measures "
+                                 "have intervals and p values, but no verdict.");
         write_item(stream,
                    "p: how often the differences would be as far from zero if their signs were random. "
                    "Few pairs cannot give a small one: the least is beside it.");
     }
-    if (comparison->contrast_count > 1)
-        write_item(stream, "Several differences are tested: intervals and p values of the first measure are "
-                           "corrected by Holm's method.");
+    if (comparison->family > 1)
+        write_item(stream, "Joint p: that of all differences of the first measure together, which decides. "
+                           "Its intervals hold for all of them at once.");
     if (comparison->diverged)
-        write_item(stream, "Diverged runs are drawn dashed and are in no mean and no pair.");
+        write_item(stream,
+                   "Diverged runs are drawn dashed and are in no mean. In its pair such a run has the "
+                   "worst score, or the loss before training.");
     if (collection->planned > 1)
         write_item(stream,
                    "W/o worst: the mean without each arm's worst run, which is how the published numbers "
                    "are given.");
     if (comparison->has_problems) {
         write_item(stream, "Exact match: the answer is generated greedily, and every character has to be "
-                           "correct. Its interval is never narrower than the number of problems allows.");
+                           "correct.");
         write_item(stream,
                    "Steps to 90%: the first evaluation with at least 90% exact match. A run that never "
                    "reached it counts as its last step; in the median with the number that reached it, as "

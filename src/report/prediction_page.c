@@ -15,7 +15,7 @@ void predictions_card(FILE *stream, const struct comparison *comparison, const s
 {
     const struct example_scores *scores = predictions_scores(comparison);
     char what[LINE_BYTES];
-    if (!scores || contrast->pair_count == 0)
+    if (!scores || contrast_undiverged(contrast) == 0)
         return;
     const struct resampled_difference *mean = &scores->contrasts[contrast - comparison->contrasts].mean;
     if (isnan(mean->mean))

@@ -24,9 +24,9 @@ void resampled_text(FILE *stream, const struct resampled_difference *difference)
 void resampled_contrast_text(FILE *stream, const struct comparison *comparison,
                              const struct contrast *contrast, const struct resampled_difference *mean)
 {
+    const int count = contrast_undiverged(contrast);
     fprintf(stream, "%s - %s, mean of %d pair%s: ", comparison->arms[contrast->arm].name,
-            comparison->arms[contrast->baseline].name, contrast->pair_count,
-            contrast->pair_count == 1 ? "" : "s");
+            comparison->arms[contrast->baseline].name, count, count == 1 ? "" : "s");
     resampled_text(stream, mean);
 }
 

@@ -13,7 +13,7 @@
 void sentences_card(FILE *stream, const struct comparison *comparison, const struct contrast *contrast)
 {
     const struct sentence_scores *scores = sentences_scores(comparison);
-    if (!scores || contrast->pair_count == 0)
+    if (!scores || contrast_undiverged(contrast) == 0)
         return;
     resampled_card(stream, "BLEU over sentences", &scores->contrasts[contrast - comparison->contrasts].mean);
 }
@@ -36,7 +36,7 @@ static void write_contrast(FILE *stream, const struct comparison *comparison, in
     const struct contrast *contrast = &comparison->contrasts[index];
     const struct resampled_contrast *found = &comparison->sentences->contrasts[index];
     char seed[HTML_NUMBER_BYTES];
-    if (contrast->pair_count == 0)
+    if (contrast_undiverged(contrast) == 0)
         return;
     fputs("<tbody>\n", stream);
     for (int i = 0; i < contrast->pair_count; i++) {
@@ -44,7 +44,7 @@ static void write_contrast(FILE *stream, const struct comparison *comparison, in
         write_row(stream, comparison, contrast, seed, &found->pairs[i]);
         fputs("</td></tr>\n", stream);
     }
-    snprintf(seed, sizeof seed, "mean of %d", contrast->pair_count);
+    snprintf(seed, sizeof seed, "mean of %d", contrast_undiverged(contrast));
     write_row(stream, comparison, contrast, seed, &found->mean);
     page_difference(stream, &contrast->difference[MEASURE_BLEU], RESAMPLED_DECIMALS);
     fputs("</td></tr>\n</tbody>\n", stream);

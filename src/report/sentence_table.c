@@ -23,12 +23,15 @@ static void write_contrast(FILE *stream, const struct comparison *comparison, in
 {
     const struct contrast *contrast = &comparison->contrasts[index];
     const struct resampled_contrast *found = &comparison->sentences->contrasts[index];
-    if (contrast->pair_count == 0)
+    if (contrast_undiverged(contrast) == 0)
         return;
     resampled_contrast_text(stream, comparison, contrast, &found->mean);
     for (int i = 0; i < contrast->pair_count; i++) {
         fprintf(stream, "  seed %lld: ", (long long)contrast->pairs[i].seed);
-        resampled_text(stream, &found->pairs[i]);
+        if (contrast->pairs[i].diverged)
+            fputs("a run diverged\n", stream);
+        else
+            resampled_text(stream, &found->pairs[i]);
     }
 }
 

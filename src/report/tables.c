@@ -148,7 +148,7 @@ void page_differences(FILE *stream, const struct comparison *comparison)
             "<div class=\"scroll\"><table class=\"sticky\">\n<caption>Paired differences</caption>\n"
             "<thead><tr><th>difference</th><th>pairs</th><th>mean [interval]</th><th>level</th>"
             "<th>st. dev.</th><th>p</th><th>least p</th>%s%s</tr></thead>\n",
-            comparison->contrast_count > 1 ? "<th>corrected p</th>" : "",
+            comparison->contrast_count > 1 ? "<th>joint p</th>" : "",
             comparison->has_problems ? "<th>censored</th>" : "");
     for (int i = 0; i < comparison->measure_count; i++) {
         fprintf(stream, "<tbody>\n<tr><td class=\"group\" colspan=\"%d\">",

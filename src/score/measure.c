@@ -20,29 +20,34 @@ const char *const measure_names[] = {"validation_loss",
 
 const struct measure_description measure_descriptions[MEASURES] = {
     [MEASURE_VALIDATION_LOSS] = {"validation loss, nats per token", "nats per token of validation loss", 4,
-                                 LOWER_IS_BETTER, SCORING_LOSS},
+                                 LOWER_IS_BETTER, SCORING_LOSS, 0, 0},
     [MEASURE_VALIDATION_LOSS_AREA] = {"validation loss, mean over training, nats per token",
                                       "nats per token of validation loss, mean over training", 4,
-                                      LOWER_IS_BETTER, SCORING_LOSS},
-    [MEASURE_BITS_PER_BYTE] = {"bits per byte of the text", "bits per byte", 4, LOWER_IS_BETTER,
-                               SCORING_LOSS},
+                                      LOWER_IS_BETTER, SCORING_LOSS, 0, 0},
+    [MEASURE_BITS_PER_BYTE] = {"bits per byte of the text", "bits per byte", 4, LOWER_IS_BETTER, SCORING_LOSS,
+                               0, 0},
     /* Exact match comes in steps of about a percent. */
     [MEASURE_EXACT_MATCH] = {"exact match, % of problems", "points of exact match", 1, HIGHER_IS_BETTER,
-                             SCORING_EXACT_MATCH},
+                             SCORING_EXACT_MATCH, 0, 100},
     [MEASURE_STEPS_TO_90] = {"steps to 90% exact match", "steps to 90% exact match", 0, LOWER_IS_BETTER,
-                             SCORING_EXACT_MATCH},
-    [MEASURE_BLEU] = {"BLEU", "BLEU", 1, HIGHER_IS_BETTER, SCORING_BLEU},
+                             SCORING_EXACT_MATCH, 0, 0},
+    [MEASURE_BLEU] = {"BLEU", "BLEU", 1, HIGHER_IS_BETTER, SCORING_BLEU, 0, 100},
     /* A validation set of a thousand examples has steps of a tenth of a point. */
-    [MEASURE_ACCURACY] = {"accuracy, %", "points of accuracy", 1, HIGHER_IS_BETTER, SCORING_CLASSES},
-    [MEASURE_F1] = {"F1, %", "points of F1", 1, HIGHER_IS_BETTER, SCORING_CLASSES},
-    [MEASURE_MACRO_F1] = {"macro F1, %", "points of macro F1", 1, HIGHER_IS_BETTER, SCORING_CLASSES},
+    [MEASURE_ACCURACY] = {"accuracy, %", "points of accuracy", 1, HIGHER_IS_BETTER, SCORING_CLASSES, 0, 100},
+    [MEASURE_F1] = {"F1, %", "points of F1", 1, HIGHER_IS_BETTER, SCORING_CLASSES, 0, 100},
+    [MEASURE_MACRO_F1] = {"macro F1, %", "points of macro F1", 1, HIGHER_IS_BETTER, SCORING_CLASSES, 0, 100},
     [MEASURE_MATTHEWS] = {"Matthews correlation, in hundredths", "hundredths of Matthews correlation", 1,
-                          HIGHER_IS_BETTER, SCORING_CLASSES},
+                          HIGHER_IS_BETTER, SCORING_CLASSES, -100, 100},
     [MEASURE_PEARSON] = {"Pearson correlation, in hundredths", "hundredths of Pearson correlation", 1,
-                         HIGHER_IS_BETTER, SCORING_NUMBERS},
+                         HIGHER_IS_BETTER, SCORING_NUMBERS, -100, 100},
     [MEASURE_SPEARMAN] = {"Spearman correlation, in hundredths", "hundredths of Spearman correlation", 1,
-                          HIGHER_IS_BETTER, SCORING_NUMBERS},
+                          HIGHER_IS_BETTER, SCORING_NUMBERS, -100, 100},
 };
+
+bool measure_is_bounded(enum measure measure)
+{
+    return measure_descriptions[measure].low < measure_descriptions[measure].high;
+}
 
 bool measure_fits(enum measure measure, enum scoring scoring)
 {

@@ -52,8 +52,10 @@ struct measure_description {
     int decimals;          /* that are worth printing */
     enum direction better; /* which side is better */
     enum scoring scoring;  /* the measure is of tasks with this scoring; SCORING_LOSS: of all */
+    double low, high;      /* the bounds of the measure; both 0: it has none but those of the run */
 };
 extern const struct measure_description measure_descriptions[MEASURES];
+bool measure_is_bounded(enum measure measure);
 
 /* Whether tasks with this scoring have the measure. */
 bool measure_fits(enum measure measure, enum scoring scoring);

@@ -4,8 +4,7 @@
 #include "base/fail.h"
 #include "study/binomial.h"
 #include "study/comparable.h"
-#include "study/holm.h"
-#include "study/power.h"
+#include "study/family.h"
 #include "study/sequential.h"
 
 #include <math.h>
@@ -13,7 +12,7 @@
 #include <string.h>
 
 const double comparison_alpha = 0.05;
-static const double ninety_percent = 0.9, wanted_power = 0.8;
+static const double ninety_percent = 0.9;
 
 int comparison_find(const struct comparison *comparison, const char *name)
 {
@@ -193,10 +192,12 @@ static rotary_status summarize(struct comparison_arm *arm, const struct comparis
 static struct exact_match_pair scores_of(const struct comparison *comparison,
                                          const struct contrast_pair *pair)
 {
-    const struct record_evaluation *arm = record_last_evaluation(&comparison->records[pair->arm]),
-                                   *baseline = record_last_evaluation(&comparison->records[pair->baseline]);
-    return (struct exact_match_pair){
-        .correct = arm->correct, .baseline_correct = baseline->correct, .problems = comparison->problems};
+    const struct record *arm = &comparison->records[pair->arm],
+                        *baseline = &comparison->records[pair->baseline];
+    return (struct exact_match_pair){.correct = arm->diverged ? 0 : record_last_evaluation(arm)->correct,
+                                     .baseline_correct =
+                                         baseline->diverged ? 0 : record_last_evaluation(baseline)->correct,
+                                     .problems = comparison->problems};
 }
 
 static rotary_status add_noise(struct contrast *contrast, const struct comparison *comparison,
@@ -217,71 +218,106 @@ static rotary_status add_noise(struct contrast *contrast, const struct compariso
 
 static bool never_reached(const struct record *record)
 {
-    return record_steps_to(record, ninety_percent) == NOT_REACHED;
+    return record->diverged || record_steps_to(record, ninety_percent) == NOT_REACHED;
+}
+
+double comparison_score(const struct comparison *comparison, int record, enum measure measure)
+{
+    const struct record *of = &comparison->records[record];
+    if (!of->diverged)
+        return record_measure(of, measure);
+    if (!measure_fits(measure, comparison->scoring))
+        return (double)NAN;
+    double worst = record_worst(of, measure);
+    /* A run that diverged before it logged anything had about the loss of the others before training. */
+    for (int i = 0; isnan(worst) && i < comparison->record_count; i++)
+        worst = record_worst(&comparison->records[i], measure);
+    return worst;
+}
+
+/* Finds the runs of the arm and its baseline that have one seed. Those that diverged come after the others in
+ * an arm, so that pairs are brought into the order of their seeds. */
+static void find_pairs(struct contrast *contrast, const struct comparison *comparison)
+{
+    const struct comparison_arm *arm = &comparison->arms[contrast->arm],
+                                *baseline = &comparison->arms[contrast->baseline];
+    const int runs = arm->run_count + arm->diverged_count,
+              others = baseline->run_count + baseline->diverged_count;
+    for (int i = 0; i < runs && !comparison->unlike; i++)
+        for (int j = 0; j < others; j++) {
+            const struct record *first = &comparison->records[arm->runs[i]],
+                                *second = &comparison->records[baseline->runs[j]];
+            if (first->seed != second->seed)
+                continue;
+            int place = contrast->pair_count++;
+            for (; place > 0 && contrast->pairs[place - 1].seed > first->seed; place--)
+                contrast->pairs[place] = contrast->pairs[place - 1];
+            contrast->pairs[place] = (struct contrast_pair){.seed = first->seed,
+                                                            .arm = arm->runs[i],
+                                                            .baseline = baseline->runs[j],
+                                                            .diverged = first->diverged || second->diverged};
+        }
+}
+
+/* An arm minus its baseline; 0 if both diverged, however large a loss they had before. */
+static double difference_of(const struct comparison *comparison, const struct contrast_pair *pair,
+                            enum measure measure)
+{
+    const struct record *arm = &comparison->records[pair->arm],
+                        *baseline = &comparison->records[pair->baseline];
+    const double difference = comparison_score(comparison, pair->arm, measure) -
+                              comparison_score(comparison, pair->baseline, measure);
+    return arm->diverged && baseline->diverged && !isnan(difference) ? 0 : difference;
+}
+
+/* A difference of bounded scores is bounded too. */
+static void keep_in_bounds(struct paired_difference *difference, const struct comparison *comparison,
+                           enum measure measure)
+{
+    const struct measure_description *description = &measure_descriptions[measure];
+    const double most =
+        measure == MEASURE_STEPS_TO_90 ? (double)comparison->steps : description->high - description->low;
+    if ((!measure_is_bounded(measure) && measure != MEASURE_STEPS_TO_90) || isnan(difference->low))
+        return;
+    difference->low = fmax(difference->low, -most);
+    difference->high = fmin(difference->high, most);
+}
+
+/* An interval that leaves out nothing to a side is none, unless the measure has bounds. */
+static void set_verdict_bounds(struct paired_difference *difference, const struct comparison *comparison)
+{
+    keep_in_bounds(difference, comparison, comparison->measures[0]);
+    if (isinf(difference->low) || isinf(difference->high))
+        difference->low = difference->high = (double)NAN;
 }
 
 /* Finds the pairs and their differences. */
 static rotary_status compare_arms(struct contrast *contrast, const struct comparison *comparison,
                                   rotary_error *error)
 {
-    const struct comparison_arm *arm = &comparison->arms[contrast->arm],
-                                *baseline = &comparison->arms[contrast->baseline];
-    size_t room = (size_t)(arm->run_count < baseline->run_count ? arm->run_count : baseline->run_count) + 1;
+    const struct comparison_arm *arm = &comparison->arms[contrast->arm];
+    const size_t room = (size_t)(arm->run_count + arm->diverged_count) + 1;
     double *block = malloc(room * (MEASURES * sizeof(double) + sizeof(struct contrast_pair)));
     if (!block)
         return no_memory(error);
     for (int measure = 0; measure < MEASURES; measure++)
         contrast->differences[measure] = block + (size_t)measure * room;
     contrast->pairs = (struct contrast_pair *)(block + MEASURES * room);
-    int pairs = 0;
-    for (int i = 0; i < arm->run_count && !comparison->unlike; i++)
-        for (int j = 0; j < baseline->run_count; j++) {
-            int64_t seed = comparison->records[arm->runs[i]].seed;
-            if (seed != comparison->records[baseline->runs[j]].seed)
-                continue;
-            for (int measure = 0; measure < MEASURES; measure++)
-                contrast->differences[measure][pairs] =
-                    arm->values[measure][i] - baseline->values[measure][j];
-            contrast->pairs[pairs++] =
-                (struct contrast_pair){.seed = seed, .arm = arm->runs[i], .baseline = baseline->runs[j]};
-        }
-    contrast->pair_count = pairs;
+    find_pairs(contrast, comparison);
+    const int pairs = contrast->pair_count;
     for (int i = 0; i < pairs; i++)
         contrast->censored += never_reached(&comparison->records[contrast->pairs[i].arm]) ||
                               never_reached(&comparison->records[contrast->pairs[i].baseline]);
-    for (int measure = 0; measure < MEASURES; measure++)
+    for (int measure = 0; measure < MEASURES; measure++) {
+        for (int i = 0; i < pairs; i++)
+            contrast->differences[measure][i] =
+                difference_of(comparison, &contrast->pairs[i], (enum measure)measure);
         contrast->difference[measure] = statistics_paired(contrast->differences[measure], pairs);
-    return add_noise(contrast, comparison, error);
-}
-
-/* The primary measure is tested once for every contrast: sets the level of each interval by Holm's
- * correction. What too few pairs give is no test, but counts as one. */
-static rotary_status correct_contrasts(struct comparison *comparison, rotary_error *error)
-{
-    size_t count = (size_t)comparison->contrast_count, room = count + 1;
-    double *p = malloc(2 * room * sizeof *p);
-    struct holm *holm = malloc(room * sizeof *holm);
-    if (!p || !holm) {
-        free(p);
-        free(holm);
-        return no_memory(error);
     }
-    double *sign_flip_p = p + room;
-    for (size_t i = 0; i < count; i++) {
-        const struct paired_difference *difference =
-            &comparison->contrasts[i].difference[comparison->measures[0]];
-        p[i] = difference->count < ENOUGH_PAIRS ? (double)NAN : difference->t_test_p;
-        sign_flip_p[i] = difference->sign_flip_p;
-    }
-    holm_correct(holm, p, (int)count, comparison_alpha);
-    for (size_t i = 0; i < count; i++)
-        statistics_set_level(&comparison->contrasts[i].difference[comparison->measures[0]], holm[i].level);
-    holm_correct(holm, sign_flip_p, (int)count, comparison_alpha);
-    for (size_t i = 0; i < count; i++)
-        comparison->contrasts[i].adjusted_p = holm[i].adjusted_p;
-    free(holm);
-    free(p);
-    return ROTARY_OK;
+    rotary_status status = add_noise(contrast, comparison, error);
+    for (int measure = 0; measure < MEASURES; measure++)
+        keep_in_bounds(&contrast->difference[measure], comparison, (enum measure)measure);
+    return status;
 }
 
 /* The primary measure's differences in the order in which their runs were planned, which is that of the
@@ -314,10 +350,11 @@ static rotary_status set_sequential(struct contrast *contrast, const struct comp
                                    .alpha = comparison_alpha / comparison->contrast_count};
     rotary_status status = ROTARY_OK;
     if (isfinite(difference->mean)) {
-        int look = 0;
-        status = sequential_test(&look, &call, error);
-        if (look > 0) /* seeds that were added for other arms do not take the verdict back */
-            call.count = look;
+        status = sequential_test(&contrast->look, &call, error);
+        if (contrast->look > 0) /* seeds that were added for other arms do not take the verdict back */
+            call.count = contrast->look;
+        for (int i = 0; i < call.count; i++)
+            contrast->look_mean += ordered[i] / call.count;
         if (status == ROTARY_OK)
             status = sequential_interval(&interval, &call, error);
     }
@@ -325,28 +362,40 @@ static rotary_status set_sequential(struct contrast *contrast, const struct comp
     difference->level = 1 - call.alpha;
     difference->low = interval.low;
     difference->high = interval.high;
+    keep_in_bounds(difference, comparison, primary);
     return status;
 }
 
-/* The intervals of the primary measure, and what its spread allows. */
+/* The verdicts' intervals of the primary measure, and what its spread allows. */
 static rotary_status finish_contrasts(struct comparison *comparison, rotary_error *error)
 {
-    rotary_status status = correct_contrasts(comparison, error);
-    for (int i = 0; i < comparison->contrast_count; i++)
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; i < comparison->contrast_count; i++) {
+        comparison->contrasts[i].adjusted_p = comparison->contrasts[i].detectable = (double)NAN;
         if (comparison->contrasts[i].pair_count > comparison->max_pairs)
             comparison->max_pairs = 0;
-    for (int i = 0; status == ROTARY_OK && i < comparison->contrast_count; i++) {
-        struct contrast *contrast = &comparison->contrasts[i];
-        const struct paired_difference *difference = &contrast->difference[comparison->measures[0]];
-        double deviation = difference->error * sqrt(difference->count), mistake = 1 - difference->level;
-        contrast->detectable = (double)NAN;
-        if (deviation > 0) {
-            contrast->detectable = deviation * power_effect(difference->count, wanted_power, mistake);
-            contrast->needed_pairs = power_pairs(difference->mean / deviation, wanted_power, mistake);
-        }
-        if (comparison->max_pairs)
-            status = set_sequential(contrast, comparison, error);
     }
+    if (comparison->max_pairs == 0) {
+        struct family family;
+        const struct family_call call = {.contrasts = comparison->contrasts,
+                                         .contrast_count = comparison->contrast_count,
+                                         .arm_count = comparison->arm_count,
+                                         .all_pairs = comparison->all_pairs,
+                                         .measure = comparison->measures[0],
+                                         .alpha = comparison_alpha};
+        status = family_judge(&family, &call, error);
+        comparison->enough_pairs = ENOUGH_PAIRS;
+        comparison->family = family.count;
+        comparison->seeds = family.seeds;
+        comparison->drawn = family.drawn;
+        for (int i = 0; i < comparison->contrast_count; i++)
+            set_verdict_bounds(&comparison->contrasts[i].difference[comparison->measures[0]], comparison);
+        return status;
+    }
+    comparison->enough_pairs =
+        sequential_first_look(comparison->max_pairs, comparison_alpha / comparison->contrast_count);
+    for (int i = 0; status == ROTARY_OK && i < comparison->contrast_count; i++)
+        status = set_sequential(&comparison->contrasts[i], comparison, error);
     return status;
 }
 
@@ -373,27 +422,47 @@ int64_t comparison_seen_steps(const struct comparison *comparison)
     return 0;
 }
 
+/* The side of a difference. */
+static enum verdict side_of(double difference, enum measure measure)
+{
+    const bool higher = measure_descriptions[measure].better == HIGHER_IS_BETTER;
+    return (difference > 0) == higher ? VERDICT_BETTER : VERDICT_WORSE;
+}
+
+static enum verdict decide_sequentially(const struct comparison *comparison, const struct contrast *contrast)
+{
+    const struct paired_difference *difference = &contrast->difference[comparison->measures[0]];
+    if (contrast->pair_count < comparison->enough_pairs)
+        return VERDICT_TOO_FEW;
+    if (isnan(difference->low))
+        return VERDICT_NO_SPREAD;
+    if (difference->low > 0 || difference->high < 0)
+        return side_of(difference->low, comparison->measures[0]);
+    return VERDICT_NO_DIFFERENCE;
+}
+
 enum verdict comparison_decide(const struct comparison *comparison, const struct contrast *contrast)
 {
-    enum measure primary = comparison->measures[0];
     if (contrast->pair_count > 0 && comparison->arms[contrast->arm].too_short &&
         comparison->arms[contrast->baseline].too_short)
         return VERDICT_TOO_SHORT;
-    if (comparison->max_pairs &&
-        contrast->pair_count <
-            sequential_first_look(comparison->max_pairs, comparison_alpha / comparison->contrast_count))
+    if (comparison->max_pairs)
+        return decide_sequentially(comparison, contrast);
+    if (!contrast->judged)
         return VERDICT_TOO_FEW;
-    return statistics_verdict(&contrast->difference[primary], measure_descriptions[primary].better);
+    return contrast->adjusted_p <= comparison_alpha
+               ? side_of(contrast->difference[comparison->measures[0]].mean, comparison->measures[0])
+               : VERDICT_NO_DIFFERENCE;
 }
 
-static rotary_status contrast_arms(struct comparison *comparison, bool all_pairs, rotary_error *error)
+static rotary_status contrast_arms(struct comparison *comparison, rotary_error *error)
 {
     int arms = comparison->arm_count;
     comparison->contrasts = calloc((size_t)arms * (size_t)arms + 1, sizeof *comparison->contrasts);
     if (!comparison->contrasts)
         return no_memory(error);
     rotary_status status = ROTARY_OK;
-    for (int baseline = 0; baseline < (all_pairs ? arms : 1); baseline++)
+    for (int baseline = 0; baseline < (comparison->all_pairs ? arms : 1); baseline++)
         for (int arm = baseline + 1; status == ROTARY_OK && arm < arms; arm++) {
             struct contrast *contrast = &comparison->contrasts[comparison->contrast_count++];
             contrast->arm = arm;
@@ -458,7 +527,7 @@ static rotary_status fill(struct comparison *comparison, const struct comparison
     for (int i = 0; status == ROTARY_OK && i < comparison->arm_count; i++)
         status = summarize(&comparison->arms[i], comparison, request->record_count, error);
     if (status == ROTARY_OK)
-        status = contrast_arms(comparison, request->all_pairs, error);
+        status = contrast_arms(comparison, error);
     for (int i = 0; status == ROTARY_OK && i < comparison->arm_count; i++)
         status = find_cost(comparison, i, error);
     return status;
@@ -484,6 +553,7 @@ rotary_status comparison_create(struct comparison **comparison, const struct com
     created->looks = request->looks;
     learned_judge(created->learned, created->records, created->record_count);
     created->max_pairs = request->max_pairs;
+    created->all_pairs = request->all_pairs;
     rotary_status status = fill(created, request, error);
     if (status != ROTARY_OK) {
         comparison_destroy(created);

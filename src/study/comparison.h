@@ -3,17 +3,18 @@
  * A comparison of runs: grouped by arm, paired by seed, with statistics. It is made from records alone.
  *
  * An arm is one of the configurations that are compared: a position encoding, or a value of another key. Only
- * finished runs count. A run that diverged has no score: it is counted separately and left out of means and
- * pairs. It is the worst run in "the mean without the worst", which is undefined if two or more diverged.
+ * finished runs count. A run that diverged has no score: it is counted separately and left out of an arm's
+ * means. It is the worst run in "the mean without the worst", which is undefined if two or more diverged. In
+ * a pair it counts with the worst score that there is, so that an arm gains nothing by runs that diverge.
  */
 #ifndef ROTARY_STUDY_COMPARISON_H
 #define ROTARY_STUDY_COMPARISON_H
 
+#include "study/contrast.h"
 #include "study/learned.h"
 #include "study/records.h"
-#include "study/statistics.h"
 
-/* The probability that a comparison shows a difference where there is none. */
+/* The probability that a comparison shows any difference where there is none. */
 extern const double comparison_alpha;
 
 /* What an arm costs. */
@@ -41,28 +42,13 @@ struct comparison_arm {
     struct reached reached; /* 90% exact match; of run_count + diverged_count runs */
 };
 
-/* Two runs of one seed, by their indices into the records. */
-struct contrast_pair {
-    int64_t seed;
-    int arm, baseline;
-};
-
-/* Two arms that are compared, over the seeds that both have finished: an arm minus its baseline. */
-struct contrast {
-    int arm, baseline; /* indices into the comparison's arms */
-    int pair_count;
-    struct contrast_pair *pairs;   /* by seed */
-    double *differences[MEASURES]; /* of each pair. differences[0] owns the memory of all arrays here. */
-    /* The primary measure's interval has the level of Holm's correction for all contrasts of the comparison
-     * (holm.h, from the t tests), that of the others 95%. Exact match has its binomial noise (binomial.h). */
-    struct paired_difference difference[MEASURES];
-    /* What the primary measure's spread allows, four times in five (power.h): the least difference that so
-     * many pairs show, NaN without a spread, and how many pairs would show a difference as large as the mean
-     * found. */
-    double detectable;
-    int needed_pairs;
-    double adjusted_p; /* the primary measure's sign_flip_p, corrected by Holm for all contrasts */
-    int censored;      /* pairs of which a run, or both, never had 90% exact match */
+enum verdict {
+    VERDICT_TOO_FEW,
+    VERDICT_TOO_SHORT, /* neither arm has begun to learn (learned.h) */
+    VERDICT_NO_SPREAD, /* of equal differences, by the sequential test, which gives no interval of those */
+    VERDICT_NO_DIFFERENCE,
+    VERDICT_BETTER,
+    VERDICT_WORSE
 };
 
 /* The results may have been seen before there were as many runs as now, or as many steps. Who goes on until a
@@ -88,6 +74,12 @@ struct comparison {
     struct contrast
         *contrasts; /* every other arm with the first; with `all_pairs` also those with each other */
     int contrast_count;
+    int enough_pairs; /* that a contrast needs for a verdict */
+    /* The contrasts that are judged together, by sign flips of the seeds that any of them has: of all of them
+     * or of patterns that are drawn. */
+    int family, seeds;
+    bool drawn;
+    bool all_pairs; /* as requested */
     enum measure
         measures[MEASURES]; /* those that are reported; the first is the primary one, which decides */
     int measure_count;
@@ -117,7 +109,7 @@ struct comparison_request {
                            paired, and there is no verdict. NULL: nothing */
     const struct looks *looks; /* NULL: none */
     int max_pairs; /* seeds are added one at a time, at most so many: the primary measure's intervals are
-                      those of the sequential test (sequential.h). 0: they are Student's */
+                      those of the sequential test (sequential.h). 0: they are those of max_t.h */
 };
 
 /* Groups the records by record.arm. Two finished records of the same arm and seed are
@@ -130,8 +122,12 @@ void comparison_destroy(struct comparison *comparison);
 int comparison_seen_before(const struct comparison *comparison);
 /* The same for steps. */
 int64_t comparison_seen_steps(const struct comparison *comparison);
-/* What the primary measure shows. */
+/* What the primary measure shows: a difference to the side of its mean if adjusted_p is at most
+ * comparison_alpha. Of a sequential comparison its interval decides. */
 enum verdict comparison_decide(const struct comparison *comparison, const struct contrast *contrast);
+
+/* What a run counts as in a pair: its measure; of one that diverged the worst (record_worst). */
+double comparison_score(const struct comparison *comparison, int record, enum measure measure);
 
 /* The score of labels that is reported first; MEASURES: the runs have no labels. */
 enum measure comparison_label_measure(const struct comparison *comparison);

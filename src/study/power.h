@@ -1,22 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How many pairs a difference needs. The power is the probability that the t test of paired normal
- * differences (statistics_paired) finds a difference, to either side, at level alpha. An effect is the true
- * mean difference in standard deviations of the paired differences: t then has the noncentral t distribution
- * with noncentrality effect √pairs (Cohen, "Statistical power analysis for the behavioral sciences", 1988).
+ * How large a difference the rule of the verdicts finds, and how many pairs that takes, by simulation: the
+ * scores of all arms are drawn from one normal distribution, always the same ones, and the second arm then
+ * gains an effect. Effects are in standard deviations of a paired
+ * difference, which has √2 standard deviations of a score where the runs of a pair have nothing in common.
  */
 #ifndef ROTARY_STUDY_POWER_H
 #define ROTARY_STUDY_POWER_H
 
-/* The power of at least two pairs; absolute errors are below 1e-9. The sign of the effect does not matter. */
-double power_of(double effect, int pairs, double alpha);
+#include <rotary/status.h>
 
-/* The fewest pairs, from ENOUGH_PAIRS on, that give at least that power; POWER_MAX_PAIRS if no fewer do, as
- * for an effect of 0. */
-enum { POWER_MAX_PAIRS = 100000 };
-int power_pairs(double effect, double power, double alpha);
+struct power_design {
+    int arms; /* at least 2 */
+    bool all_pairs;
+    double alpha; /* of max_t.h */
+};
 
-/* The smallest effect that so many pairs, at least two, find with that power, which is more than alpha. */
-double power_effect(int pairs, double power, double alpha);
+/* The share of `experiments` in which the second arm is found to differ from the first by so many pairs, at
+ * least 2. */
+struct power_call {
+    const struct power_design *design;
+    int pairs;
+    double effect;
+    int experiments;
+};
+ROTARY_CHECKED rotary_status power_of(double *power, const struct power_call *call, rotary_error *error);
+
+/* The effects that are found four times in five. Where max_t.h gives the second arm an interval that begins
+ * at -x, an effect above x would have been found: so one draw gives all effects. */
+enum { POWER_SIZES = 6, POWER_MAX_PAIRS = 100000 };
+struct power {
+    double effects[POWER_SIZES]; /* times √pairs, for some numbers of pairs; infinite: none is found */
+};
+ROTARY_CHECKED rotary_status power_create(struct power *power, const struct power_design *design,
+                                          rotary_error *error);
+/* The effect that at least ENOUGH_PAIRS pairs find; between the numbers that were tried it is interpolated.
+ */
+double power_effect(const struct power *power, int pairs);
+/* The fewest pairs, from ENOUGH_PAIRS on, that find the effect, whatever its sign; POWER_MAX_PAIRS if no
+ * fewer do, as for 0. */
+int power_pairs(const struct power *power, double effect);
 
 #endif

@@ -445,3 +445,35 @@ double record_measure(const struct record *record, enum measure measure)
     }
     return (double)NAN;
 }
+
+/* The first of what was trained on: it had not been seen before. */
+static double loss_before_training(const struct record *record)
+{
+    if (record->evaluation_count && record->evaluations[0].step == 0)
+        return record->evaluations[0].loss;
+    for (int64_t i = 0; i < record->point_count; i++)
+        if (isfinite(record->points[i].loss))
+            return record->points[i].loss;
+    return (double)NAN;
+}
+
+/* A run's bits per byte are its loss times the tokens of a byte, which are the same for all evaluations. */
+static double bits_before_training(const struct record *record)
+{
+    for (int64_t i = 0; i < record->evaluation_count; i++) {
+        const struct record_evaluation *evaluation = &record->evaluations[i];
+        if (evaluation->bits_per_byte > 0 && isfinite(evaluation->loss))
+            return loss_before_training(record) * evaluation->bits_per_byte / evaluation->loss;
+    }
+    return (double)NAN;
+}
+
+double record_worst(const struct record *record, enum measure measure)
+{
+    const struct measure_description *description = &measure_descriptions[measure];
+    if (measure_is_bounded(measure))
+        return description->better == HIGHER_IS_BETTER ? description->low : description->high;
+    if (measure == MEASURE_BITS_PER_BYTE)
+        return bits_before_training(record);
+    return measure == MEASURE_STEPS_TO_90 ? (double)record->steps : loss_before_training(record);
+}

@@ -79,6 +79,10 @@ enum scoring record_scoring(const struct record *record);
 enum measure record_usual_measure(const struct record *record);
 /* The measure of a finished run that did not diverge; NaN where its evaluations do not give it. */
 double record_measure(const struct record *record, enum measure measure);
+/* What a run that diverged counts as beside another: the worst value of a bounded score, its last step of a
+ * time, and of a loss that before training, which is what one evaluated at step 0 has, else nearly what the
+ * first line of its training does. NaN where the run has logged nothing. */
+double record_worst(const struct record *record, enum measure measure);
 /* The step of the first evaluation with an exact match of at least `fraction` of its problems, or
  * NOT_REACHED. */
 int64_t record_steps_to(const struct record *record, double fraction);

@@ -19,14 +19,19 @@ rotary_status resampled_contrast_find(struct resampled_contrast *found, const st
     rotary_status status = arms && found->pairs
                                ? ROTARY_OK
                                : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %d pairs", count);
+    int taken = 0;
     for (int i = 0; status == ROTARY_OK && i < count; i++) {
-        arms[i] = runs->of_record[contrast->pairs[i].arm];
-        baselines[i] = runs->of_record[contrast->pairs[i].baseline];
-        const struct resampled_pairs one = {runs->scores, runs->corpus, 1, &arms[i], &baselines[i]};
+        found->pairs[i] = found->mean;
+        if (contrast->pairs[i].diverged) /* it answered nothing */
+            continue;
+        arms[taken] = runs->of_record[contrast->pairs[i].arm];
+        baselines[taken] = runs->of_record[contrast->pairs[i].baseline];
+        const struct resampled_pairs one = {runs->scores, runs->corpus, 1, &arms[taken], &baselines[taken]};
         status = resample_difference_of(&one, runs->samples, &found->pairs[i], error);
+        taken++;
     }
-    const struct resampled_pairs all = {runs->scores, runs->corpus, count, arms, baselines};
-    if (status == ROTARY_OK)
+    const struct resampled_pairs all = {runs->scores, runs->corpus, taken, arms, baselines};
+    if (status == ROTARY_OK && taken > 0)
         status = resample_difference_of(&all, runs->samples, &found->mean, error);
     free(arms);
     return status;

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "base/random.h"
+#include "study/selection.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -35,34 +36,6 @@ int sequential_first_look(int max_count, double alpha)
     return 0;
 }
 
-/* Element `rank` of the values in descending order; reorders them (Hoare, "Algorithm 65: Find", 1961). */
-static double find_largest(double *values, int count, int rank)
-{
-    int low = 0, high = count - 1;
-    while (low < high) {
-        double pivot = values[low + (high - low) / 2];
-        int i = low, j = high;
-        while (i <= j) {
-            while (values[i] > pivot)
-                i++;
-            while (values[j] < pivot)
-                j--;
-            if (i <= j) {
-                double value = values[i];
-                values[i++] = values[j];
-                values[j--] = value;
-            }
-        }
-        if (rank <= j)
-            high = j;
-        else if (rank >= i)
-            low = i;
-        else
-            break;
-    }
-    return values[rank];
-}
-
 /* Sets the signs of the next differences, if those set before are used up. */
 static void set_signs(struct patterns *patterns, int at)
 {
@@ -92,7 +65,7 @@ static int drop(struct patterns *patterns, int allowed, double rounding, double 
     for (int i = 0; i < patterns->count; i++)
         if (!isnan(patterns->sums[i]))
             patterns->far[left++] = fabs(patterns->sums[i]);
-    *bound = find_largest(patterns->far, left, allowed) + rounding;
+    *bound = selection_largest(patterns->far, left, allowed) + rounding;
     for (int i = 0; i < patterns->count; i++)
         if (fabs(patterns->sums[i]) > *bound) {
             patterns->sums[i] = (double)NAN;

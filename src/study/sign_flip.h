@@ -10,7 +10,7 @@
 
 /* All sign patterns are counted of up to SIGN_FLIP_EXACT differences. Of more, SIGN_FLIP_SAMPLES patterns are
  * drawn, always the same ones. */
-enum { SIGN_FLIP_EXACT = 24, SIGN_FLIP_SAMPLES = 99999 };
+enum { SIGN_FLIP_EXACT = 16, SIGN_FLIP_SAMPLES = 99999 };
 
 /* The two-sided p value. Means that are equal but for rounding count as equally far. Drawn patterns count
  * together with the one found: (1 + as far) / (1 + drawn). NaN without differences or if one is not finite.

@@ -91,11 +91,16 @@ static const double rounding = 1e-9;
 /* Sets the standard error, and what follows from it. */
 static void set_error(struct paired_difference *difference, double error)
 {
+    double margin = (double)NAN;
     difference->error = error;
+    difference->level = 0.95;
     difference->t_test_p = (double)NAN;
-    if (error > 0)
+    if (error > 0) {
         difference->t_test_p = student_p(difference->mean / error, difference->count - 1);
-    statistics_set_level(difference, 0.95);
+        margin = student_quantile(difference->level, difference->count - 1) * error;
+    }
+    difference->low = difference->mean - margin;
+    difference->high = difference->mean + margin;
 }
 
 struct paired_difference statistics_paired(const double *differences, int count)
@@ -105,6 +110,8 @@ struct paired_difference statistics_paired(const double *differences, int count)
         deviation = 0;
     struct paired_difference difference = {.count = count,
                                            .mean = mean,
+                                           .median =
+                                               isnan(mean) ? (double)NAN : median_of(differences, count),
                                            .deviation = deviation,
                                            .sign_flip_p = sign_flip_p(differences, count),
                                            .sign_flip_min_p = sign_flip_min_p(count)};
@@ -116,29 +123,6 @@ void statistics_add_noise(struct paired_difference *difference, double noise)
 {
     if (difference->error < noise)
         set_error(difference, noise);
-}
-
-void statistics_set_level(struct paired_difference *difference, double level)
-{
-    double margin = (double)NAN;
-    if (difference->error > 0)
-        margin = student_quantile(level, difference->count - 1) * difference->error;
-    difference->level = level;
-    difference->low = difference->mean - margin;
-    difference->high = difference->mean + margin;
-}
-
-enum verdict statistics_verdict(const struct paired_difference *difference, enum direction direction)
-{
-    if (difference->count < ENOUGH_PAIRS)
-        return VERDICT_TOO_FEW;
-    if (isnan(difference->low))
-        return VERDICT_NO_SPREAD;
-    if (difference->low > 0)
-        return direction == HIGHER_IS_BETTER ? VERDICT_BETTER : VERDICT_WORSE;
-    if (difference->high < 0)
-        return direction == HIGHER_IS_BETTER ? VERDICT_WORSE : VERDICT_BETTER;
-    return VERDICT_NO_DIFFERENCE;
 }
 
 rotary_status statistics_reached(struct reached *reached, const int64_t *steps, int count,

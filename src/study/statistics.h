@@ -26,7 +26,7 @@ void statistics_of(struct statistics *statistics, const double *values, int coun
  * and the interval if `error` is 0. */
 struct paired_difference {
     int count;
-    double mean;
+    double mean, median;
     double deviation;        /* standard deviation of the differences; 0 if they are equal but for rounding */
     double error;            /* standard error of the mean */
     double t_test_p;         /* two-sided, by Student's t with count - 1 degrees of freedom (student.h) */
@@ -41,22 +41,6 @@ struct paired_difference statistics_paired(const double *differences, int count)
  * Raises the standard error of the mean to at least `noise` (binomial.h), and sets the t test and the 95%
  * interval anew. */
 void statistics_add_noise(struct paired_difference *difference, double noise);
-
-/* Sets the interval at another level, for example that of Holm's correction (holm.h). */
-void statistics_set_level(struct paired_difference *difference, double level);
-
-/* What the interval shows. Fewer than ENOUGH_PAIRS pairs show nothing. Nor does any number of equal
- * differences, which have no interval: nothing says how far others would lie from them. */
-enum { ENOUGH_PAIRS = 3 };
-enum verdict {
-    VERDICT_TOO_FEW,
-    VERDICT_TOO_SHORT, /* neither arm has begun to learn (learned.h): the statistics alone never say that */
-    VERDICT_NO_SPREAD,
-    VERDICT_NO_DIFFERENCE,
-    VERDICT_BETTER,
-    VERDICT_WORSE
-};
-enum verdict statistics_verdict(const struct paired_difference *difference, enum direction direction);
 
 /* The steps after which runs first reached a goal. A run that never did, NOT_REACHED, counts as slower than
  * every run that did. */

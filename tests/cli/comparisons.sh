@@ -27,14 +27,35 @@ small="$tiny_prefix --set prefix_substring=8 --steps 2"
 # shellcheck disable=SC2086
 does 0 compare index $tiny --steps 2 --runs 1 --problems 7 --out seven --json
 has problems 7
-grep -q "1 seeds find" err && complain "the power of a single seed"
+grep -q "verdict" err && complain "the power of a single seed"
 # shellcheck disable=SC2086
-does 0 compare index $tiny --steps 2 --runs 2 --out two
-grep -q "with the spread of results/index-quick, 2 seeds find a difference of 10 points of exact match .* times in 100; 80 times takes 23 seeds" err ||
+does 0 compare index $tiny --steps 2 --runs 6 --problems 1 --out two
+grep -q "a verdict takes p <= 0.05 by sign flips of 6 seeds, which takes six of six: an arm that differs by 3 standard deviations of a score is found 9[0-3] times in 100" err ||
+    complain "compare does not say its rule before it trains"
+grep -q "with the spread of results/index-quick, 6 seeds find a difference of 10 points of exact match 1[3-7] times in 100; 80 times takes about 2[0-9] seeds" err ||
     complain "compare does not say how many seeds exact match needs"
 # shellcheck disable=SC2086
 does 0 compare index $tiny --set primary_measure=validation_loss --steps 2 --runs 2 --out loss
 grep -q "seeds find" err && complain "the power of exact match where the loss decides"
+grep -q "^2 seeds can give no verdict, which takes 6" err || complain "compare does not say that two seeds give no verdict"
+
+# The preset quick has six seeds, and eight of more than two arms; others have ten.
+# shellcheck disable=SC2086
+{
+    does 0 compare prefix $small --out six --json
+    has contrasts.0.pairs 6
+    has family 1
+    does 0 compare prefix $small --positions rope,roper,none --out eight --json
+    has contrasts.1.pairs 8
+    has family 2
+    grep -q "sign flips of 8 seeds, jointly for 2 contrasts (step-down max t): " err ||
+        complain "compare does not say how many contrasts it judges"
+    does 0 compare prefix $small --positions rope,roper,none --all-pairs --out eight --json
+    has family 3
+    grep -q "jointly for 3 contrasts" err || complain "compare does not count all pairs"
+    does 0 compare prefix --preset paper $small --out ten --json
+    has contrasts.0.pairs 10
+}
 
 # Until there is a verdict, and with values chosen for each arm.
 # shellcheck disable=SC2086
@@ -53,8 +74,8 @@ grep -q "seeds find" err && complain "the power of exact match where the loss de
     has arms.0.runs.0.begun.begun false
     [ "$(grep -c "is trained too short to rank: 7 of 7 runs have not begun to learn" short/report.html)" = 2 ] || complain "the page does not say it"
     does 0 compare prefix $small --out usual --json
-    has contrasts.0.seeds.4 5
-    has contrasts.0.pairs 5
+    has contrasts.0.seeds.5 6
+    has contrasts.0.pairs 6
     does 0 compare prefix $small --runs 1 --sweep learning_rate=1e-9,1e-2 --sweep-runs 1 --out swept
     [ "$(head -n 2 out | grep -c "^rope.* at learning_rate=0.01, the best by validation_loss: .*; the largest learning_rate tried")" = 2 ] ||
         complain "compare does not say which values it chose"
@@ -75,8 +96,8 @@ grep -q "seeds find" err && complain "the power of exact match where the loss de
     does 0 compare prefix $small --set value_fraction=0.5 --runs 1 --out recalled
     does 0 compare prefix $small --set value_fraction=0.5 --out recalled
     refuses 2 '--set sets "position", which the comparison varies' compare prefix $small --set position=none --out recalled
-    does 0 compare index $tiny --steps 2 --out two
-    grep -q ", 2 seeds find a difference" err || complain "the power of other seeds than the folder's"
+    does 0 compare index $tiny --steps 2 --problems 1 --out two
+    grep -q ", 6 seeds find a difference" err || complain "the power of other seeds than the folder's"
 }
 
 # Without a preset, and without what its configuration has already, but not with something else.

@@ -181,6 +181,7 @@ static void check_comparison(const char *folder)
     CHECK_INT(findings_create(&findings, collection.comparison, &error), ROTARY_OK);
     CHECK(strstr(page, findings.verdicts.items[0]) != NULL);
     findings_free(&findings);
+    CHECK(strstr(page, "by sign flips of the seeds, jointly for all differences") != NULL);
     CHECK(strstr(page, "rotary compare index --positions rope,roper") != NULL);
     CHECK(strstr(page, "<th scope=\"row\">seed</th><td>1, 2, 3</td>") != NULL);
     CHECK(strstr(page, "<th scope=\"row\">position</th><td>rope, roper</td>") != NULL);

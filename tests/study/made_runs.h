@@ -23,7 +23,7 @@ struct made_run {
 /* Three arms in which every number is another. RoPER loses in exact match and gains in loss; the arms have
  * unequal numbers of runs. One run of RoPER is unfinished, one of the third arm diverged. Seeds are not in
  * order. */
-enum { MADE_EXAMPLE = 15, MADE_EXAMPLE_PAIRS = 4 };
+enum { MADE_EXAMPLE = 21, MADE_EXAMPLE_PAIRS = 6 };
 extern const struct made_run made_example[MADE_EXAMPLE];
 /* The parameters of an arm's models, which differ. */
 int64_t made_parameters(const char *arm);

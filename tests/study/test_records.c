@@ -257,9 +257,19 @@ static void check_diverged(const char *folder)
     CHECK_INT(collection.records[roper->runs[2]].seed, 2);
     CHECK_INT(roper->steps_to_90[2], NOT_REACHED);
     CHECK_INT(roper->reached.count, 3);
-    CHECK_INT(comparison->contrasts[0].difference[MEASURE_EXACT_MATCH].count, 2);
-    CHECK_INT(comparison->contrasts[0].pairs[0].seed, 1);
-    CHECK_INT(comparison->contrasts[0].pairs[1].seed, 3);
+    /* In its pair it counts with the worst score. */
+    const struct contrast *contrast = &comparison->contrasts[0];
+    const struct record *baseline = &collection.records[contrast->pairs[1].baseline];
+    CHECK_INT(contrast->difference[MEASURE_EXACT_MATCH].count, 3);
+    CHECK_INT(contrast->pairs[1].seed, 2);
+    CHECK(contrast->pairs[1].diverged && !contrast->pairs[0].diverged && !contrast->pairs[2].diverged);
+    CHECK_NEAR(contrast->differences[MEASURE_EXACT_MATCH][1], -record_measure(baseline, MEASURE_EXACT_MATCH),
+               1e-12);
+    CHECK_NEAR(contrast->differences[MEASURE_STEPS_TO_90][1],
+               600 - record_measure(baseline, MEASURE_STEPS_TO_90), 1e-12);
+    CHECK_NEAR(contrast->differences[MEASURE_VALIDATION_LOSS][1],
+               collection.records[3].points[0].loss - record_measure(baseline, MEASURE_VALIDATION_LOSS),
+               1e-12);
     const struct statistics *correct = &roper->statistics[MEASURE_EXACT_MATCH];
     CHECK_INT(correct->count, 2);
     CHECK_NEAR(correct->without_worst, correct->mean, 0); /* the worst is the one that diverged */

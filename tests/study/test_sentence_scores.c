@@ -227,6 +227,28 @@ static void check_one_arm(void)
     collection_free(&collection);
 }
 
+/* A run that diverged translated nothing: the others are resampled without it. */
+static void check_diverged(void)
+{
+    check_about("%s", "a run that diverged");
+    write_all();
+    synthetic_write(folder_of(5), "metrics.jsonl", "{\"step\":4,\"diverged\":\"loss\"}\n");
+    struct collection collection = read_all();
+    const struct resampled_contrast *rope = &collection.sentences->contrasts[0];
+    const struct contrast *contrast = &collection.comparison->contrasts[0];
+    CHECK_INT(contrast->pair_count, 3);
+    CHECK_INT(contrast_undiverged(contrast), 2);
+    CHECK(contrast->pairs[1].diverged && isnan(rope->pairs[1].mean));
+    const double first = translated_bleu(&translations[1]) - translated_bleu(&translations[2]),
+                 third = translated_bleu(&translations[3]) - translated_bleu(&translations[0]);
+    CHECK_NEAR(rope->pairs[0].mean, first, 1e-9);
+    CHECK_NEAR(rope->pairs[2].mean, third, 1e-9);
+    CHECK_NEAR(rope->mean.mean, (first + third) / 2, 1e-9);
+    CHECK(isnan(collection.sentences->contrasts[1].mean.mean));
+    CHECK_NEAR(contrast->differences[MEASURE_BLEU][1], translated_bleu(&translations[4]), 1e-9);
+    collection_free(&collection);
+}
+
 int main(void)
 {
     write_all();
@@ -234,5 +256,6 @@ int main(void)
     check_shown();
     check_faults();
     check_one_arm();
+    check_diverged();
     return check_report();
 }
