@@ -499,8 +499,33 @@ static void check_checksums(void)
     record_free(&whole);
 }
 
+/* What a run that diverged counts as, where it has logged something. */
+static void check_worst(void)
+{
+    check_about("the worst of each measure");
+    struct record_point points[] = {{.step = 10, .loss = (double)NAN}, {.step = 20, .loss = 4}};
+    struct record_evaluation evaluations[] = {{.step = 30, .loss = 2, .bits_per_byte = 0.75}};
+    struct record record = {
+        .points = points, .point_count = 2, .evaluations = evaluations, .evaluation_count = 1, .steps = 600};
+    CHECK_NEAR(record_worst(&record, MEASURE_VALIDATION_LOSS), 4, 0);
+    CHECK_NEAR(record_worst(&record, MEASURE_VALIDATION_LOSS_AREA), 4, 0);
+    CHECK_NEAR(record_worst(&record, MEASURE_BITS_PER_BYTE), 1.5, 1e-15);
+    CHECK_NEAR(record_worst(&record, MEASURE_STEPS_TO_90), 600, 0);
+    CHECK_NEAR(record_worst(&record, MEASURE_EXACT_MATCH), 0, 0);
+    CHECK_NEAR(record_worst(&record, MEASURE_BLEU), 0, 0);
+    CHECK_NEAR(record_worst(&record, MEASURE_F1), 0, 0);
+    CHECK_NEAR(record_worst(&record, MEASURE_MATTHEWS), -100, 0);
+    CHECK_NEAR(record_worst(&record, MEASURE_SPEARMAN), -100, 0);
+    evaluations[0].step = 0; /* before training */
+    CHECK_NEAR(record_worst(&record, MEASURE_VALIDATION_LOSS), 2, 0);
+    record.point_count = record.evaluation_count = 0;
+    CHECK(isnan(record_worst(&record, MEASURE_VALIDATION_LOSS)));
+    CHECK(isnan(record_worst(&record, MEASURE_BITS_PER_BYTE)));
+}
+
 int main(void)
 {
+    check_worst();
     const char *run = scratch_path("run"), *compared = scratch_path("compare"),
                *plain = scratch_path("plain");
     check_record(run);
