@@ -37,17 +37,6 @@ void page_reached(FILE *stream, const struct reached *reached, int64_t steps)
                 reached->count);
 }
 
-void page_difference(FILE *stream, const struct paired_difference *difference, int decimals)
-{
-    char number[HTML_NUMBER_BYTES];
-    bool defined = difference->count && !isnan(difference->mean);
-    fputs(defined ? html_number(number, difference->mean, decimals, 1) : "–", stream);
-    if (defined && !isnan(difference->low)) {
-        fprintf(stream, " [%s", html_number(number, difference->low, decimals, 1));
-        fprintf(stream, ", %s]", html_number(number, difference->high, decimals, 1));
-    }
-}
-
 static void write_title(FILE *stream, const struct comparison *comparison, enum measure measure)
 {
     char problems[HTML_NUMBER_BYTES];

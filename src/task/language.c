@@ -43,11 +43,6 @@ static const struct language_options *options_of(const struct task_config *confi
     return task_options(config, TASK_LANGUAGE);
 }
 
-struct text_corpus language_corpus(const struct task_config *config)
-{
-    return (struct text_corpus){task_names[TASK_LANGUAGE], &options_of(config)->corpus};
-}
-
 static const char *excluding_key(const struct task_config *config, const char *key, const char **wanted)
 {
     const struct language_options *options = options_of(config);

@@ -14,6 +14,12 @@ enum { FIRST_SEQUENCES = 1 << 10 };
 /* Of a stream without files of validation so many tokens of `HELD_OUT_OF` are held out, as nanoGPT does. */
 enum { TRAINED = 9, HELD_OUT_OF = 10 };
 
+struct text_corpus language_corpus(const struct task_config *config)
+{
+    const struct language_options *options = task_options(config, TASK_LANGUAGE);
+    return (struct text_corpus){task_names[TASK_LANGUAGE], &options->corpus};
+}
+
 /* ---- documents ---- */
 
 static bool add_sequence(struct language_split *split, struct language_sequence sequence)

@@ -49,11 +49,6 @@ static const struct masked_options *options_of(const struct task_config *config)
 
 /* ---- settings ---- */
 
-struct text_corpus masked_corpus(const struct task_config *config)
-{
-    return (struct text_corpus){task_names[TASK_MASKED], &options_of(config)->corpus};
-}
-
 /* Words and characters are whole. */
 static const char *excluding_words(const struct masked_options *options, const char *key, const char **wanted)
 {

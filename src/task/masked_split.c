@@ -12,6 +12,12 @@
 
 enum { FIRST_SEQUENCES = 1 << 10 };
 
+struct text_corpus masked_corpus(const struct task_config *config)
+{
+    const struct masked_options *options = task_options(config, TASK_MASKED);
+    return (struct text_corpus){task_names[TASK_MASKED], &options->corpus};
+}
+
 static bool add_sequence(struct masked_split *split, struct token_span sequence)
 {
     if (split->count == split->capacity) {

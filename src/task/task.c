@@ -11,11 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROTARY_TASK_NAME(NAME, name) #name,
-const char *const task_names[] = {ROTARY_TASKS(ROTARY_TASK_NAME) NULL};
-
 #define ROTARY_TASK_ROW(NAME, name) &kind_##name,
-const char *const task_split_names[] = {"training", "validation", "test", NULL};
 
 static const struct kind *const kinds[TASK_KINDS] = {ROTARY_TASKS(ROTARY_TASK_ROW)};
 
@@ -246,29 +242,6 @@ bool task_is_location(const char *key)
             if (strcmp(key, *location) == 0)
                 return true;
     return false;
-}
-
-int64_t task_examples(const struct task *task, enum task_split split)
-{
-    return task->kind->examples ? task->kind->examples(task, split) : 0;
-}
-
-struct task_example task_example(const struct task *task, enum task_split split, int64_t index)
-{
-    return task->kind->example(task, split, index);
-}
-
-void task_fill_example(const struct task *task, const struct example_place *place,
-                       const struct example_row *row)
-{
-    if (task->kind->fill_example) {
-        task->kind->fill_example(task, place, row);
-        return;
-    }
-    const struct task_example example = task->kind->example(task, place->split, place->index);
-    const size_t bytes = (size_t)example.target_count * sizeof *row->tokens;
-    memcpy(row->tokens, example.target, bytes);
-    memcpy(row->classes, example.target + 1, bytes);
 }
 
 struct task_labels task_labels(const struct task *task)

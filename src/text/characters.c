@@ -141,4 +141,5 @@ static rotary_status load(struct tokenizer **tokenizer, const json_t *object, co
 }
 
 const struct tokenizer_type tokenizer_characters = {
-    .encode = encode, .decode = decode, .text = text_of, .destroy = destroy, .save = save, .load = load};
+    .encode = encode, .decode = decode, .text = text_of, .destroy = destroy, .save = save};
+const struct tokenizer_format tokenizer_format_characters = {.load = load};

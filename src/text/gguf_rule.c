@@ -4,18 +4,7 @@
 #include "text/byte_characters.h"
 #include "text/json_part.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-
-bool gguf_rule_refuse(char reason[TOKENIZER_REASON_BYTES], const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(reason, TOKENIZER_REASON_BYTES, format, arguments);
-    va_end(arguments);
-    return false;
-}
 
 const char gguf_rule_bytes_cut[] = "qwen2";
 

@@ -226,6 +226,4 @@ const struct tokenizer_type tokenizer_huggingface = {.encode = encode,
                                                      .text = text_of,
                                                      .continues_word = continues_word,
                                                      .destroy = huggingface_tokenizer_destroy,
-                                                     .save = save,
-                                                     .load = huggingface_tokenizer_load,
-                                                     .is_object = huggingface_tokenizer_is_object};
+                                                     .save = save};

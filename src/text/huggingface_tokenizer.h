@@ -54,9 +54,6 @@ enum token_flag {
 /* Whether an object is a tokenizer.json, but for one of BERT, or a vocab.json; and its tokenizer, with
  * the names of the tokenizer_config.json in the folder of `path`. What is invalid or not supported is
  * ROTARY_BAD_FILE. */
-bool huggingface_tokenizer_is_object(const json_t *object);
-ROTARY_CHECKED rotary_status huggingface_tokenizer_load(struct tokenizer **tokenizer, const json_t *object,
-                                                        const char *path, rotary_error *error);
 void huggingface_tokenizer_destroy(struct tokenizer *tokenizer);
 
 #endif

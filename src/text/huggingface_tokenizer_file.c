@@ -34,7 +34,7 @@ static bool is_tokenizer(const json_t *object)
            !wordpiece_is_object(object);
 }
 
-bool huggingface_tokenizer_is_object(const json_t *object)
+static bool is_object(const json_t *object)
 {
     return is_tokenizer(object) || vocabulary_merges_is(object);
 }
@@ -406,8 +406,8 @@ static rotary_status create(struct tokenizer **tokenizer, const json_t *file, co
     return status;
 }
 
-rotary_status huggingface_tokenizer_load(struct tokenizer **tokenizer, const json_t *object, const char *path,
-                                         rotary_error *error)
+static rotary_status load(struct tokenizer **tokenizer, const json_t *object, const char *path,
+                          rotary_error *error)
 {
     if (is_tokenizer(object))
         return create(tokenizer, object, NULL, path, error);
@@ -421,3 +421,5 @@ rotary_status huggingface_tokenizer_load(struct tokenizer **tokenizer, const jso
     json_decref(made);
     return status;
 }
+
+const struct tokenizer_format tokenizer_format_huggingface = {.load = load, .is_object = is_object};

@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const sentencepiece_model_names[] = {"unigram", "bpe", NULL};
-
 /* The library's indices of characters have 32 bits, and normalising makes of three bytes eighteen characters
  * at most. */
 enum { MAX_TRAINING_BYTES = 1 << 28 };
@@ -139,10 +137,9 @@ const struct tokenizer_type tokenizer_sentencepiece = {.encode = encode,
                                                        .text = text_of,
                                                        .continues_word = continues_word,
                                                        .destroy = destroy,
-                                                       .is_file = sentencepiece_is_file,
-                                                       .file_bytes = file_bytes,
-                                                       .load_bytes = load_bytes,
-                                                       .load = load};
+                                                       .file_bytes = file_bytes};
+const struct tokenizer_format tokenizer_format_sentencepiece = {
+    .load = load, .is_file = sentencepiece_is_file, .load_bytes = load_bytes};
 
 /* ---- training ---- */
 

@@ -25,7 +25,8 @@ static int32_t find_special(const struct tokenizer *tokenizer, const char *text,
     *alone = false;
     for (int32_t token = 0; token < tokenizer_size(tokenizer) && !*alone; token++) {
         const struct token_text name = tokenizer_text(tokenizer, token);
-        const bool whole = (size_t)name.count == length; /* a single character may be one of a text by chance */
+        const bool whole =
+            (size_t)name.count == length; /* a single character may be one of a text by chance */
         if ((name.count < 2 && !whole) || !memmem(text, length, name.bytes, (size_t)name.count) ||
             !has_no_text(tokenizer, token))
             continue;

@@ -18,6 +18,10 @@ const char *const tokenizer_names[] = {ROTARY_TOKENIZERS(ROTARY_TOKENIZER_NAME) 
 #define ROTARY_TOKENIZER_ROW(NAME, name) &tokenizer_##name,
 static const struct tokenizer_type *const types[TOKENIZERS] = {ROTARY_TOKENIZERS(ROTARY_TOKENIZER_ROW)};
 
+#define ROTARY_TOKENIZER_FORMAT_ROW(NAME, name) &tokenizer_format_##name,
+static const struct tokenizer_format *const formats[TOKENIZERS] = {
+    ROTARY_TOKENIZERS(ROTARY_TOKENIZER_FORMAT_ROW)};
+
 void tokenizer_destroy(struct tokenizer *tokenizer)
 {
     if (tokenizer)
@@ -80,50 +84,6 @@ int64_t tokenizer_decode(const struct tokenizer *tokenizer, const int32_t *token
     return tokenizer->type->decode(tokenizer, tokens, count, text, capacity);
 }
 
-/* ---- joining ---- */
-
-/* A text of which only what fits is kept. */
-struct joined {
-    char *text;
-    int64_t capacity, bytes;
-};
-
-static void add(struct joined *joined, const char *bytes, int64_t count)
-{
-    int64_t room = joined->capacity - 1 - joined->bytes;
-    if (room > 0)
-        memcpy(joined->text + joined->bytes, bytes, (size_t)(count < room ? count : room));
-    joined->bytes += count;
-}
-
-static bool has_text(const struct special_tokens *special, int32_t token)
-{
-    return token != special->padding && token != special->begin && token != special->end &&
-           token != special->mask;
-}
-
-int64_t tokenizer_join(const struct tokenizer *tokenizer, const char *separator, const int32_t *tokens,
-                       int64_t count, char *text, int64_t capacity)
-{
-    const struct tokenizer_type *type = tokenizer->type;
-    struct joined joined = {.text = text, .capacity = capacity};
-    bool first = true;
-    for (int64_t i = 0; i < count; i++) {
-        if (!has_text(&tokenizer->special, tokens[i]))
-            continue;
-        const struct token_text token = tokenizer_text(tokenizer, tokens[i]);
-        bool continues = !first && type->continues_word && type->continues_word(tokenizer, tokens[i]);
-        int64_t left_out = continues ? type->continuation_bytes : 0;
-        if (!first && !continues)
-            add(&joined, separator, (int64_t)strlen(separator));
-        add(&joined, token.bytes + left_out, token.count - left_out);
-        first = false;
-    }
-    if (capacity > 0)
-        text[joined.bytes < capacity ? joined.bytes : capacity - 1] = '\0';
-    return joined.bytes;
-}
-
 /* ---- files ---- */
 
 /* The object of a file; NULL without memory. */
@@ -183,15 +143,15 @@ static rotary_status load(struct tokenizer **tokenizer, const json_t *object, co
                           rotary_error *error)
 {
     for (int kind = 0; kind < TOKENIZERS; kind++)
-        if (types[kind]->is_object && types[kind]->is_object(object))
-            return types[kind]->load(tokenizer, object, path, error);
+        if (formats[kind]->is_object && formats[kind]->is_object(object))
+            return formats[kind]->load(tokenizer, object, path, error);
     rotary_status status = file_check_format(path, object, FORMAT, error);
     if (status != ROTARY_OK)
         return status;
     const char *name = json_string_value(json_object_get(object, "tokenizer"));
     for (int kind = 0; name && kind < TOKENIZERS; kind++)
         if (strcmp(name, tokenizer_names[kind]) == 0)
-            return types[kind]->load(tokenizer, object, path, error);
+            return formats[kind]->load(tokenizer, object, path, error);
     char names[SETTINGS_NAMES_BYTES], hint[SETTINGS_HINT_BYTES];
     return rotary_fail(error, ROTARY_BAD_FILE, "%s: \"tokenizer\" is \"%.80s\", wanted %s%s", path,
                        name ? name : "", settings_names(tokenizer_names, names),
@@ -202,8 +162,8 @@ static rotary_status load_bytes(struct tokenizer **tokenizer, const char *bytes,
                                 const char *path, rotary_error *error)
 {
     for (int kind = 0; kind < TOKENIZERS; kind++)
-        if (types[kind]->is_file && types[kind]->is_file(bytes, (int64_t)count))
-            return types[kind]->load_bytes(tokenizer, bytes, (int64_t)count, path, error);
+        if (formats[kind]->is_file && formats[kind]->is_file(bytes, (int64_t)count))
+            return formats[kind]->load_bytes(tokenizer, bytes, (int64_t)count, path, error);
     json_t *object;
     rotary_status status = file_parse_json(path, bytes, count, &object, error);
     if (status != ROTARY_OK)

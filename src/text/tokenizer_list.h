@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The tokenizers. A line makes a tokenizer known everywhere: it gives the enumerator TOKENIZER_NAME, the name
- * in files, and `tokenizer_name`, which the tokenizer's own file defines (text/tokenizer_type.h).
+ * in files, and `tokenizer_name` and `tokenizer_format_name`, which the tokenizer's own files define
+ * (text/tokenizer_type.h).
  */
 #ifndef ROTARY_TEXT_TOKENIZER_LIST_H
 #define ROTARY_TEXT_TOKENIZER_LIST_H

@@ -32,20 +32,26 @@ struct tokenizer_type {
     /* Sets the keys of `object` that load() makes the same tokenizer from. False without memory. NULL: the
      * file is no JSON object but file_bytes(). */
     bool (*save)(const struct tokenizer *tokenizer, json_t *object);
+    struct token_text (*file_bytes)(const struct tokenizer *tokenizer); /* what its file has; NULL: save() */
+};
+
+/* How a tokenizer is read. It is apart from what one does, which whoever reads it needs. */
+struct tokenizer_format {
     /* ROTARY_BAD_FILE if the object, read from `path`, is invalid. */
     rotary_status (*load)(struct tokenizer **tokenizer, const json_t *object, const char *path,
                           rotary_error *error);
     /* Whether an object without a format of this program is one that load() understands; NULL: none is. */
     bool (*is_object)(const json_t *object);
-    /* Of a type with files of its own: whether a file with these bytes is one, what it is to have, and a
-     * tokenizer from the bytes of the file `path`, which are borrowed. */
+    /* Of a type with files of its own: whether a file with these bytes is one, and a tokenizer from the bytes
+     * of the file `path`, which are borrowed. */
     bool (*is_file)(const char *bytes, int64_t count);
-    struct token_text (*file_bytes)(const struct tokenizer *tokenizer); /* NULL: save() keeps it */
     rotary_status (*load_bytes)(struct tokenizer **tokenizer, const char *bytes, int64_t count,
                                 const char *path, rotary_error *error);
 };
 
-#define ROTARY_TOKENIZER_TYPE(NAME, name) extern const struct tokenizer_type tokenizer_##name;
+#define ROTARY_TOKENIZER_TYPE(NAME, name)                                                                    \
+    extern const struct tokenizer_type tokenizer_##name;                                                     \
+    extern const struct tokenizer_format tokenizer_format_##name;
 ROTARY_TOKENIZERS(ROTARY_TOKENIZER_TYPE)
 #undef ROTARY_TOKENIZER_TYPE
 

@@ -7,10 +7,11 @@
 #include "text/special_tokens.h"
 #include "text/tokenizer_type.h"
 #include "text/utf8.h"
-#include "text/wordpiece_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { CONTINUATION_BYTES = 2 }; /* of "##" */
 
 struct wordpiece {
     struct tokenizer tokenizer;
@@ -34,7 +35,7 @@ void wordpiece_defaults(struct wordpiece_config *config)
 
 /* ---- pieces ---- */
 
-void wordpiece_destroy(struct tokenizer *tokenizer)
+static void destroy(struct tokenizer *tokenizer)
 {
     struct wordpiece *wordpiece = (struct wordpiece *)tokenizer;
     piece_trie_free(&wordpiece->trie);
@@ -43,7 +44,7 @@ void wordpiece_destroy(struct tokenizer *tokenizer)
     free(wordpiece);
 }
 
-struct token_text wordpiece_text(const struct tokenizer *tokenizer, int32_t token)
+static struct token_text text_of(const struct tokenizer *tokenizer, int32_t token)
 {
     const int64_t *begin = of(tokenizer)->begins + token;
     return (struct token_text){of(tokenizer)->pool + begin[0], begin[1] - begin[0]};
@@ -51,13 +52,12 @@ struct token_text wordpiece_text(const struct tokenizer *tokenizer, int32_t toke
 
 static bool has_continuation(struct token_text piece)
 {
-    return piece.count > WORDPIECE_CONTINUATION_BYTES &&
-           memcmp(piece.bytes, "##", WORDPIECE_CONTINUATION_BYTES) == 0;
+    return piece.count > CONTINUATION_BYTES && memcmp(piece.bytes, "##", CONTINUATION_BYTES) == 0;
 }
 
-bool wordpiece_continues_word(const struct tokenizer *tokenizer, int32_t token)
+static bool continues_word(const struct tokenizer *tokenizer, int32_t token)
 {
-    return has_continuation(wordpiece_text(tokenizer, token));
+    return has_continuation(text_of(tokenizer, token));
 }
 
 static bool is_special(const struct special_tokens *special, int32_t token)
@@ -110,7 +110,7 @@ static void fill(struct wordpiece *wordpiece, const struct token_text *pieces, i
     int64_t used = 0;
     for (int64_t i = 0; i < count; i++) {
         const struct token_text piece = pieces[i];
-        int64_t mark = has_continuation(piece) ? WORDPIECE_CONTINUATION_BYTES : 0;
+        int64_t mark = has_continuation(piece) ? CONTINUATION_BYTES : 0;
         wordpiece->begins[i] = used;
         if (piece.count > 0 && !is_special(&wordpiece->tokenizer.special, (int32_t)i))
             piece_trie_add(&wordpiece->trie, mark > 0 ? PIECE_CONTINUING : PIECE_FIRST, piece.bytes + mark,
@@ -141,7 +141,7 @@ rotary_status wordpiece_create(struct tokenizer **tokenizer, const struct wordpi
     }
     if (!made || !made->pool || !made->begins || !piece_trie_create(&made->trie, bytes)) {
         if (made)
-            wordpiece_destroy(&made->tokenizer);
+            destroy(&made->tokenizer);
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld pieces of words",
                            (long long)count);
     }
@@ -177,8 +177,8 @@ static void encode_word(void *context, const char *word, int64_t bytes)
         token_list_append(encoding->list, wordpiece->tokenizer.special.unknown);
 }
 
-rotary_status wordpiece_encode(const struct tokenizer *tokenizer, const char *text, int64_t bytes,
-                               struct token_list *list, rotary_error *error)
+static rotary_status encode(const struct tokenizer *tokenizer, const char *text, int64_t bytes,
+                            struct token_list *list, rotary_error *error)
 {
     int64_t valid = utf8_valid_bytes(text, bytes);
     if (valid < bytes)
@@ -190,18 +190,18 @@ rotary_status wordpiece_encode(const struct tokenizer *tokenizer, const char *te
     return ROTARY_OK;
 }
 
-int64_t wordpiece_decode(const struct tokenizer *tokenizer, const int32_t *tokens, int64_t count, char *text,
-                         int64_t capacity)
+static int64_t decode(const struct tokenizer *tokenizer, const int32_t *tokens, int64_t count, char *text,
+                      int64_t capacity)
 {
     return tokenizer_join(tokenizer, " ", tokens, count, text, capacity);
 }
 
-bool wordpiece_save(const struct tokenizer *tokenizer, json_t *object)
+static bool save(const struct tokenizer *tokenizer, json_t *object)
 {
     const struct bert_rules *rules = &of(tokenizer)->rules;
     json_t *pieces = json_array();
     for (int64_t i = 0; i < tokenizer->size; i++) {
-        const struct token_text piece = wordpiece_text(tokenizer, (int32_t)i);
+        const struct token_text piece = text_of(tokenizer, (int32_t)i);
         file_json_append(&pieces, json_stringn(piece.bytes, (size_t)piece.count));
     }
     json_t *keys = json_pack("{s:b, s:b, s:b, s:o, s:o}", "lower_case", rules->lower_case, "strip_accents",
@@ -211,3 +211,11 @@ bool wordpiece_save(const struct tokenizer *tokenizer, json_t *object)
     json_decref(keys);
     return done;
 }
+
+const struct tokenizer_type tokenizer_wordpiece = {.encode = encode,
+                                                   .decode = decode,
+                                                   .text = text_of,
+                                                   .continues_word = continues_word,
+                                                   .continuation_bytes = CONTINUATION_BYTES,
+                                                   .destroy = destroy,
+                                                   .save = save};

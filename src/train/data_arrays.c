@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "file/memory.h"
+#include "train/batch_size.h"
 #include "train/trainer.h"
 
 #include <string.h>
@@ -84,7 +85,7 @@ static int64_t find_step(const struct task *task, const struct data_request *req
         return train->batch_size * batches;
     }
     const struct example_order order = {.task = task, .seed = (uint64_t)train->seed};
-    const struct batch_size size = trainer_batch_size(request->config);
+    const struct batch_size size = run_batch_size(request->config);
     struct example_cursor cursor = {0};
     example_cursor_move(&cursor, &order, size, (request->step - 1) * batches);
     *first =

@@ -4,6 +4,7 @@
  */
 #include "base/fail.h"
 #include "base/integer.h"
+#include "train/batch_size.h"
 #include "train/trainer.h"
 
 static rotary_status fail_endless(const struct run_config *config, rotary_error *error)
@@ -53,7 +54,7 @@ rotary_status run_config_derive_steps(struct run_config *config, const char *fol
     status = check_budget(config, task, error);
     const struct example_order order = {.task = task, .in_order = true};
     if (status == ROTARY_OK && train->epochs > 0)
-        train->steps = divide_up(train->epochs * examples_batches(&order, trainer_batch_size(config)),
+        train->steps = divide_up(train->epochs * examples_batches(&order, run_batch_size(config)),
                                  train->gradient_accumulation_steps);
     task_destroy(task);
     return status;

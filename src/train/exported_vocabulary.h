@@ -13,7 +13,7 @@ struct exported_vocabulary_call {
     int32_t begin, end;                 /* tokens that texts begin and end with; -1: none */
     const struct generation_ends *ends; /* of what is generated; NULL: `end` */
     int64_t size;                       /* tokens of the model */
-    const char *name;                   /* of the model, which GGUF has; llama.cpp makes rules of some names */
+    const char *name; /* of the model, which GGUF has; llama.cpp makes rules of some names */
     enum export_format format;
 };
 /* Makes it; the tokenizer must live as long. export_vocabulary_free frees it. */

@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "file/memory.h"
+#include "train/batch_size.h"
 #include "train/initial_weights.h"
 #include "train/lora_targets.h"
 
@@ -37,25 +38,10 @@ static void plan_updates(struct trainer *trainer)
     };
 }
 
-/* The most tokens that an example can have. */
-static int64_t example_tokens(const struct run_config *config)
-{
-    return config->task.sequence_length * max_i64(task_choices(&config->task), 1);
-}
-
-struct batch_size trainer_batch_size(const struct run_config *config)
-{
-    const struct train_config *train = &config->train;
-    if (train->batch_tokens > 0)
-        return (struct batch_size){.tokens = train->batch_tokens};
-    return (struct batch_size){.examples = train->batch_size,
-                               .tokens = train->batch_size * example_tokens(config)};
-}
-
 static struct transformer_limits limits_of(const struct run_config *config, int64_t tokens, bool training)
 {
     const int64_t time = config->task.sequence_length;
-    return (struct transformer_limits){.batch = divide_up(max_i64(tokens, example_tokens(config)), time),
+    return (struct transformer_limits){.batch = divide_up(max_i64(tokens, run_example_tokens(config)), time),
                                        .time = time,
                                        .source_time = transformer_has_encoder(&config->model) ? time : 0,
                                        .training = training,
@@ -65,14 +51,14 @@ static struct transformer_limits limits_of(const struct run_config *config, int6
 
 struct transformer_limits trainer_limits(const struct run_config *config)
 {
-    return limits_of(config, trainer_batch_size(config).tokens, false);
+    return limits_of(config, run_batch_size(config).tokens, false);
 }
 
 /* A number of sentences has at most so many times the tokens of the longest one. Without the corpus it may be
  * as long as a sequence. */
 static struct batch_size size_of(const struct run_config *config, const struct task *task)
 {
-    struct batch_size size = trainer_batch_size(config);
+    struct batch_size size = run_batch_size(config);
     if (size.examples > 0 && task_examples(task, TASK_TRAINING) > 0)
         size.tokens = size.examples * examples_longest(task).tokens;
     return size;

@@ -44,8 +44,6 @@ ROTARY_CHECKED rotary_status trainer_resume(struct trainer *trainer, const struc
  * with examples it may read the corpus. */
 ROTARY_CHECKED rotary_status trainer_bytes(const struct run_config *config, const struct backend *backend,
                                            size_t *bytes, rotary_error *error);
-/* The size of a micro-batch of a task with examples, of whichever corpus. */
-struct batch_size trainer_batch_size(const struct run_config *config);
 /* The largest batch with which a trained model is evaluated. */
 struct transformer_limits trainer_limits(const struct run_config *config);
 /* The learning rate as a configuration has it. */

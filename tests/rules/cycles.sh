@@ -1,64 +1,84 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# cycles.sh ROOT: no two files of src/ need each other. A .c file and its .h are one unit, which needs the units whose
-# headers they include; a header without a .c file belongs to those that include it.
+# cycles.sh BUILD COMPILER: no objects of the folder BUILD/src call each other in a circle. What an object needs is read
+# from its symbols, so that a declaration in some third header hides nothing.
 set -eu
-cd "$1"
-find src -name '*.[ch]' -o -name '*.cc' | LC_ALL=C sort | xargs awk '
-function unit_of(path) { sub(/\.[ch]$/, "", path); return path }
-# What `unit` needs by including `header`.
-function follow(unit, header, seen,    count, i, list) {
-    if (index(seen, " " header " "))
-        return
-    if (unit_of(header) in units) {
-        if (unit_of(header) != unit)
-            needs[unit, unit_of(header)] = 1
-        return
+build=$1 compiler=$2
+command -v nm >/dev/null || { echo "skipped: there is no nm"; exit 77; }
+export LC_ALL=C
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# circles FOLDER: names the objects in circles; exit status 1 if there are any, 2 if there is nothing to look at.
+circles() {
+    find "$1" -name '*.o' | sort | xargs nm -A | awk -v folder="$1/" '
+    {
+        object = substr($1, length(folder) + 1)
+        sub(/:[0-9a-f]*$/, "", object)
+        gsub(/CMakeFiles\/[^\/]*\//, "", object)
+        count += !(object in objects)
+        objects[object] = 1
     }
-    count = split(includes[header], list, " ")
-    for (i = 1; i <= count; i++)
-        follow(unit, list[i], seen header " ")
-}
-FNR == 1 {
-    file = substr(FILENAME, 5)
-    if (file ~ /\.c$/)
-        units[unit_of(file)] = 1
-}
-/^[ \t]*#[ \t]*include[ \t]*"/ {
-    header = $0
-    sub(/^[^"]*"/, "", header)
-    sub(/".*$/, "", header)
-    includes[file] = includes[file] " " header
-}
-END {
-    for (unit in units) {
-        count = split(includes[unit ".c"] " " includes[unit ".h"], list, " ")
-        for (i = 1; i <= count; i++)
-            follow(unit, list[i], " ")
-    }
-    # Units that need no other are taken away until none is left, or only cycles and what leads to them.
-    do {
-        taken = 0
-        for (unit in units) {
-            waits = 0
-            for (other in units)
-                if ((unit, other) in needs)
-                    waits = 1
-            if (!waits) {
-                delete units[unit]
-                taken = 1
+    $2 == "U" { wants[object, $3] = 1 }
+    $2 ~ /^[TDBRVWC]$/ { owner[$3] = object }
+    END {
+        for (pair in wants) {
+            split(pair, part, SUBSEP)
+            other = owner[part[2]]
+            if (other != "" && other != part[1]) {
+                needs[part[1], other] = needs[part[1], other] " " part[2]
+                calls++
             }
         }
-    } while (taken)
-    for (unit in units) {
-        left = left " " unit
-        for (other in units)
-            if (unit < other && ((unit, other) in needs) && ((other, unit) in needs)) {
-                print unit " and " other " need each other"
-                pairs++
+        if (count < 2 || calls == 0) {
+            print "no objects that call each other in " folder
+            exit 2
+        }
+        for (pair in needs) {
+            split(pair, part, SUBSEP)
+            below[part[1]] = below[part[1]] " " part[2]
+            above[part[2]] = above[part[2]] " " part[1]
+        }
+        # What needs nothing else is taken away, and so is what nothing else needs, until only circles are left, and
+        # what lies between two of them.
+        do {
+            taken = 0
+            for (object in objects)
+                if (!left(below[object]) || !left(above[object])) {
+                    delete objects[object]
+                    taken = 1
+                }
+        } while (taken)
+        for (pair in needs) {
+            split(pair, part, SUBSEP)
+            if (part[1] in objects && part[2] in objects) {
+                print part[1] " needs " part[2] ":" needs[pair]
+                found = 1
             }
+        }
+        exit found
     }
-    if (left != "" && !pairs)
-        print "in cycles of includes, or above one:" left
-    exit left != ""
-}'
+    function left(list,    i, count, names) {
+        count = split(list, names, " ")
+        for (i = 1; i <= count; i++)
+            if (names[i] in objects)
+                return 1
+        return 0
+    }' | sort
+}
+
+# The rule itself must be able to fail: three objects in a circle, and one above them.
+mkdir "$scratch/circle"
+for pair in a:b b:c c:a top:a; do
+    printf 'int %s(void);\nint %s(void);\nint %s(void) { return %s(); }\n' \
+        "${pair#*:}" "${pair%:*}" "${pair%:*}" "${pair#*:}" >"$scratch/source.c"
+    "$compiler" -c "$scratch/source.c" -o "$scratch/circle/${pair%:*}.o"
+done
+told=$(circles "$scratch/circle")
+wanted='a.o needs b.o: b
+b.o needs c.o: c
+c.o needs a.o: a'
+[ "$told" = "$wanted" ] || { printf 'of a circle of three it says:\n%s\n' "$told"; exit 1; }
+
+told=$(circles "$build/src")
+[ -z "$told" ] || { printf 'in circles, or between two:\n%s\n' "$told"; exit 1; }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * WordPiece as a type of tokenizers, and its files in a run's folder.
+ * How WordPiece is read: from a run's folder, vocab.txt and tokenizer.json.
  */
 #include "base/fail.h"
 #include "text/special_tokens.h"
+#include "text/tokenizer_type.h"
 #include "text/wordpiece_file.h"
-#include "text/wordpiece_parts.h"
 
 #include <stdlib.h>
 
@@ -72,14 +72,7 @@ static rotary_status load(struct tokenizer **tokenizer, const json_t *object, co
     return status;
 }
 
-const struct tokenizer_type tokenizer_wordpiece = {.encode = wordpiece_encode,
-                                                   .decode = wordpiece_decode,
-                                                   .text = wordpiece_text,
-                                                   .continues_word = wordpiece_continues_word,
-                                                   .continuation_bytes = WORDPIECE_CONTINUATION_BYTES,
-                                                   .destroy = wordpiece_destroy,
-                                                   .save = wordpiece_save,
-                                                   .load = load,
-                                                   .is_object = wordpiece_is_object,
-                                                   .is_file = wordpiece_is_vocabulary,
-                                                   .load_bytes = wordpiece_load_vocabulary};
+const struct tokenizer_format tokenizer_format_wordpiece = {.load = load,
+                                                            .is_object = wordpiece_is_object,
+                                                            .is_file = wordpiece_is_vocabulary,
+                                                            .load_bytes = wordpiece_load_vocabulary};
