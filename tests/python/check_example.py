@@ -22,8 +22,8 @@ class Example(Case):
         picture = SCRATCH / "curves.svg"
         said = plot(str(SOURCE / "results/prefix-quick"), "--output", str(picture))
         self.assertEqual(said.returncode, 0, said.stderr)
-        self.assertIn("roper - rope: -0.3872 [-0.4833, -0.2910] at step 400, 5 of 5 seeds\n", said.stdout)
-        self.assertIn("rope: 0.8422 [", said.stdout)
+        self.assertIn("roper - rope: -0.3931 [-0.4693, -0.3168] at step 400, 6 of 6 seeds\n", said.stdout)
+        self.assertIn("rope: 0.8443 [", said.stdout)
         self.assertGreater(picture.read_text().count("<path"), 10)
 
     def test_options(self):
