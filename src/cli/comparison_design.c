@@ -399,7 +399,7 @@ static rotary_status write_exact_match(char text[DESIGN_POWER_BYTES], const stru
                                        const struct power_design *of, rotary_error *error)
 {
     /* The standard deviation of the differences in results/index-quick, in points of exact match. */
-    static const double spread = 16.2, difference = 10;
+    static const double spread = 14.8, difference = 10;
     const struct power_call call = {of, design->seed_count, difference / spread, EXPERIMENTS};
     struct power power;
     double part = 0;
