@@ -28,7 +28,7 @@ struct export_vocabulary {
     const struct generation_ends *ends;
     struct export_file files[EXPORT_FILES];
     int file_count;
-    json_t *metadata; /* "tokenizer.ggml..." of GGUF; NULL: no file of GGUF is written */
+    json_t *metadata;                 /* "tokenizer.ggml..." of GGUF; NULL: no file of GGUF is written */
     char reason[EXPORT_REASON_BYTES]; /* why it has no tokenizer; "": it has one */
 };
 void export_vocabulary_free(struct export_vocabulary *vocabulary);

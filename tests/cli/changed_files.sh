@@ -60,6 +60,36 @@ evaluates masked
 refuses_all letters vocabulary.json language "generate bad --prompt a" "export bad --format gguf --out out" "decay bad"
 evaluates language
 
+# The hash of a run's vocabularies is that of both sides.
+hash_of() { sed -n 's/.*"vocabulary_hash": "\([0-9a-f]*\)".*/\1/p' "$1/config.json"; }
+mkdir pairs_text
+for name in train val; do
+    printf 'a hat\nthe hat\na dog\nthe dog\n' | tee pairs_text/$name.en >pairs_text/$name.de
+done
+files="--set translation_data=pairs_text --set translation_min_frequency=1 --set average_checkpoints=0"
+# shellcheck disable=SC2086
+does 0 train translation $small $files --out first
+for name in train val; do
+    sed 's/hat/bat/' pairs_text/$name.en >pairs_text/$name.de
+done
+# shellcheck disable=SC2086
+does 0 train translation $small $files --out second
+[ -n "$(hash_of first)" ] && [ "$(hash_of first)" != "$(hash_of second)" ] ||
+    complain "with other sources the vocabularies are $(hash_of first) and $(hash_of second)"
+
+# Models of SentencePiece are files of a run too.
+if ! "$rotary" info | grep -q 'SentencePiece *not in this program'; then
+    # shellcheck disable=SC2086
+    does 0 train translation $small --set translation_pairs=400 --set translation_held_out=8 --set average_checkpoints=0 \
+        --set translation_tokenizer=sentencepiece --set translation_vocab_size=100 --out models
+    for file in source.model target.model; do
+        rm -rf bad
+        cp -r models bad
+        LC_ALL=C sed 's/er/eq/' models/$file >bad/$file # a piece
+        refuses 1 "bad/$file is not the file with which" translate bad
+    done
+fi
+
 # A line of metrics, the configuration.
 rm -rf bad
 cp -r letters bad

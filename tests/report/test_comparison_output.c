@@ -606,8 +606,9 @@ static void check_notes(void)
     made_collection(&collection, made_example, MADE_EXAMPLE, "validation_loss",
                     (struct comparison_request){.max_pairs = 20, .looks = &looks});
     CHECK_INT(comparison_text(collection.comparison, &text, &error), ROTARY_OK);
-    CHECK_WORDS(text, "too few pairs to tell roper from rope: 6 of the 8 that a verdict takes, 2 are missing; "
-                      "median -0.5|\nseeds are added one at a time, at most 20: ");
+    CHECK_WORDS(text,
+                "too few pairs to tell roper from rope: 6 of the 8 that a verdict takes, 2 are missing; "
+                "median -0.5|\nseeds are added one at a time, at most 20: ");
     CHECK(strstr(text, "seeds had been seen") == NULL); /* it allows for these */
     free(text);
     collection_free(&collection);

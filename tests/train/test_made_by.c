@@ -140,12 +140,17 @@ int main(void)
     check_item(folder, 4, 3, 8, 2, "scalar", "00fe");
     check_item(folder, 4, 0, 0, 1, best, "00ff");
 
+    check_about("the first program again");
+    config.train.steps = 10;
+    train_by(&config, 1, ROTARY_ISA_AUTO, "00ff", folder);
+    check_item(folder, 5, 4, 9, 1, best, "00ff");
+
     check_about("who reads it");
     struct record record;
     CHECK_INT(run_read_config(folder, &read, &error), ROTARY_OK);
     CHECK(run_config_equal(&read, &config));
     if (CHECK_INT(record_read(&record, folder, &error), ROTARY_OK)) {
-        CHECK_INT((int64_t)json_array_size(record.provenance), 4);
+        CHECK_INT((int64_t)json_array_size(record.provenance), 5);
         CHECK(json_object_get(record.config, "provenance") == NULL);
         CHECK(json_is_string(json_object_get(record.config, "vocabulary_hash")));
         record_free(&record);
