@@ -66,7 +66,7 @@ mkdir pairs_text
 for name in train val; do
     printf 'a hat\nthe hat\na dog\nthe dog\n' | tee pairs_text/$name.en >pairs_text/$name.de
 done
-files="--set translation_data=pairs_text --set translation_min_frequency=1 --set average_checkpoints=0"
+files="--set translation_data=pairs_text --set translation_test=val --set translation_min_frequency=1 --set average_checkpoints=0"
 # shellcheck disable=SC2086
 does 0 train translation $small $files --out first
 for name in train val; do
@@ -82,12 +82,20 @@ if ! "$rotary" info | grep -q 'SentencePiece *not in this program'; then
     # shellcheck disable=SC2086
     does 0 train translation $small --set translation_pairs=400 --set translation_held_out=8 --set average_checkpoints=0 \
         --set translation_tokenizer=sentencepiece --set translation_vocab_size=100 --out models
-    for file in source.model target.model; do
+    # shellcheck disable=SC2086
+    does 0 train language $small --set language_documents=200 --set language_tokenizer=sentencepiece \
+        --set language_vocab_size=400 --out model
+    # changed_model FOLDER FILE COMMAND: with another letter in the first piece that has these.
+    changed_model() {
         rm -rf bad
-        cp -r models bad
-        LC_ALL=C sed 's/er/eq/' models/$file >bad/$file # a piece
-        refuses 1 "bad/$file is not the file with which" translate bad
-    done
+        cp -r $1 bad
+        LC_ALL=C sed 's/er/eq/' $1/$2 >bad/$2
+        # shellcheck disable=SC2086
+        refuses 1 "bad/$2 is not the file with which" $3
+    }
+    changed_model models source.model "translate bad"
+    changed_model models target.model "translate bad"
+    changed_model model vocabulary.model "generate bad --prompt a"
 fi
 
 # A line of metrics, the configuration.
