@@ -367,7 +367,8 @@ static rotary_status read_windows(const struct reading *reading)
     if (complete && (!json_is_array(types) || count_sliding(types) > 0)) {
         complete = json_object_set(reading->model, "layer_types", types) == 0 &&
                    json_object_set(reading->model, "sliding_window", window) == 0;
-        if (complete && local && !json_object_get(reading->model, "rope_parameters"))
+        if (complete && local && has_two_bases(reading) &&
+            !json_object_get(reading->model, "rope_parameters"))
             complete = json_object_set(reading->model, "rope_local_base_freq", local) == 0;
     }
     json_decref(types);

@@ -102,6 +102,12 @@ static const struct wanted accepted[] = {
      {{"rope_theta", "10000.0"}, {"partial_rotary_factor", "0.25"}}},
     {MODEL("gemma2") ",\"head_dim\":4,\"num_key_value_heads\":2,\"sliding_window_pattern\":3}",
      {{"layer_types", "[\"sliding_attention\",\"full_attention\",\"sliding_attention\"]"}}},
+    {MODEL("gemma2") ",\"head_dim\":4,\"num_key_value_heads\":2,\"rope_local_base_freq\":50.0}",
+     {{"rope_local_base_freq", "0"}}},
+    {MODEL("mistral") ",\"num_key_value_heads\":2,\"sliding_window\":5,\"rope_local_base_freq\":50.0}",
+     {{"rope_local_base_freq", "0"}}},
+    {MODEL("gemma3_text") ",\"head_dim\":4,\"num_key_value_heads\":2,\"rope_local_base_freq\":50.0}",
+     {{"rope_local_base_freq", "50.0"}}},
     {MODEL("gemma3_text") ",\"head_dim\":4,\"num_key_value_heads\":2,\"sliding_window_pattern\":3}",
      {{"layer_types", "[\"sliding_attention\",\"sliding_attention\",\"full_attention\"]"}}},
     /* Tokens see all others. */
