@@ -26,19 +26,27 @@ struct decoder_map {
 
 /* ---- the output projection ---- */
 
-/* The name of the tensor of a module that has one: "embedding", "output". */
-static void tensor_of(const json_t *family, const char *module, char name[TENSOR_NAME_BYTES])
+/* The module of the file that is the output projection: the family's, or where the files lack that, its other
+ * name (transformers' own for a GPT-NeoX, which it reads too). */
+static const char *output_of(const struct weight_files *weights, const json_t *family)
 {
-    const json_t *names = json_object_get(json_object_get(family, "tensors"), module);
-    const char *theirs = json_string_value(json_array_get(names, 0));
-    snprintf(name, TENSOR_NAME_BYTES, "%s.weight", theirs ? theirs : module);
+    const json_t *names = json_object_get(json_object_get(family, "tensors"), "output");
+    const char *theirs = json_string_value(json_array_get(names, 0)),
+               *other = json_string_value(json_object_get(family, "other_output"));
+    char name[TENSOR_NAME_BYTES], other_name[TENSOR_NAME_BYTES];
+    snprintf(name, sizeof name, "%s.weight", theirs ? theirs : "output");
+    snprintf(other_name, sizeof other_name, "%s.weight", other ? other : "");
+    const bool renamed = other && !weight_files_find(weights, name) && weight_files_find(weights, other_name);
+    return renamed ? other : theirs ? theirs : "output";
 }
 
 static enum tied_head find_head(const struct weight_files *weights, const json_t *family)
 {
     char embedding[TENSOR_NAME_BYTES], output[TENSOR_NAME_BYTES];
-    tensor_of(family, "embedding", embedding);
-    tensor_of(family, "output", output);
+    const json_t *names = json_object_get(json_object_get(family, "tensors"), "embedding");
+    const char *theirs = json_string_value(json_array_get(names, 0));
+    snprintf(embedding, sizeof embedding, "%s.weight", theirs ? theirs : "embedding");
+    snprintf(output, sizeof output, "%s.weight", output_of(weights, family));
     return tied_head_find(weights, embedding, output);
 }
 
@@ -88,12 +96,14 @@ static rotary_status add_parameter(struct decoder_map *map, int index, rotary_er
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s: the model has a parameter %s, which is no part of its family",
                            map->call->folder, row->name);
-    if (map->head == TIED_OUTPUT && strcmp(split.module, "embedding") == 0)
-        theirs = json_object_get(tensors, "output");
+    const bool is_output = strcmp(split.module, map->head == TIED_OUTPUT ? "embedding" : "output") == 0;
     int64_t first = 0;
     for (int64_t part = 0; part < parts; part++) {
         char *name = map->names[map->count];
-        tensor_name_fill(name, json_string_value(json_array_get(theirs, (size_t)part)), &split);
+        tensor_name_fill(name,
+                         is_output ? output_of(map->weights, family)
+                                   : json_string_value(json_array_get(theirs, (size_t)part)),
+                         &split);
         struct parameter_source *source = &map->sources[map->count++];
         *source = (struct parameter_source){.tensor = name,
                                             .parameter = row->name,
@@ -118,7 +128,7 @@ static rotary_status load(struct decoder_map *map, struct parameters *parameters
     for (int i = 0; i < parameters->count && status == ROTARY_OK; i++)
         status = add_parameter(map, i, error);
     if (map->head == TIED_BOTH)
-        tensor_of(map->call->family, "output", output);
+        snprintf(output, sizeof output, "%s.weight", output_of(map->weights, map->call->family));
     snprintf(model, sizeof model, "a model of %lld layers", (long long)map->call->model->num_hidden_layers);
     const char *const ignored[] = {output, NULL}, *const *const lists[] = {ignored,
                                                                            buffer_tensors_of_decoders};

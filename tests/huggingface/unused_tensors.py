@@ -94,6 +94,16 @@ def ties(rotary, folder, scratch):
     refuse_ties(rotary, folder, scratch)
 
 
+def renames_output(rotary, neox, scratch):
+    """transformers reads the output projection of a GPT-NeoX by its own name for it too."""
+    def rename(tensors):
+        return without(tensors, "embed_out.weight") | {"lm_head.weight": tensors["embed_out.weight"]}
+    for tied in True, False:
+        decoders.compare(rotary, copy_of(neox, scratch, rename).keys(tie_word_embeddings=tied).path, scratch)
+    both = copy_of(neox, scratch, lambda tensors: tensors | {"lm_head.weight": tensors["embed_out.weight"]})
+    refuse(rotary, both, "lm_head.weight is no part", "evaluate --tokens " + os.path.join(scratch, "tokens.txt"))
+
+
 def refuse_ties(rotary, folder, scratch):
     output = output_of(folder)
     embedding = EMBEDDINGS[output]
@@ -274,6 +284,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         for path in paths.values():
             ties(rotary, path, scratch)
+        renames_output(rotary, paths["gpt-neox"], scratch)
         for name in "mistral", "gpt-neox":
             os.mkdir(os.path.join(scratch, name))
             goes_on(rotary, paths[name], os.path.join(scratch, name))
