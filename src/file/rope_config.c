@@ -169,6 +169,10 @@ static rotary_status read_span(const struct rope_reader *reader, int64_t rotary_
         return status;
     if (!given && rotary_dim == 0)
         rotary_dim = reader->family.rotary_dim;
+    /* Null is no default of such a family: transformers refuses it. */
+    const json_t *channels = json_object_get(reader->text_config, "rotary_dim");
+    if (reader->family.rotary_dim > 0 && json_is_null(channels))
+        return rope_reader_refuse(reader, "rotary_dim", channels, "the channels of a head that rotate");
     status = read_integer(reader, "rotary_dim", 2, &rotary_dim);
     plan->rotary_dim = plan->head_dim;
     if (plan->scaling == ROTARY_SCALING_PROPORTIONAL)

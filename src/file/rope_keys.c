@@ -145,6 +145,13 @@ static bool is_known_of_model(const char *key)
     return !names_rotation(key) || rope_keys_is_parameter(key) || is_among(key, text_config_keys);
 }
 
+/* Keys of "attn_config" (DBRX, MPT), of which the base alone is read. */
+static bool is_known_of_attention(const char *key)
+{
+    static const char *const keys[] = {"rope_theta", "rope", NULL};
+    return !names_rotation(key) || is_among(key, keys);
+}
+
 /* A key beside the parameters of layer types that is neither known nor ignored; NULL if there is none. */
 static const char *find_unknown_beside(const struct rope_reader *reader)
 {
@@ -181,6 +188,9 @@ rotary_status rope_keys_check(const struct rope_reader *reader)
     const char *key = find_unknown(reader, reader->text_config, is_known_of_model);
     if (key)
         return refuse_key(reader, NULL, key);
+    key = find_unknown(reader, rope_reader_value(reader->text_config, "attn_config"), is_known_of_attention);
+    if (key)
+        return refuse_key(reader, "attn_config", key);
     if (reader->parameters != reader->text_config)
         key = find_unknown(reader, reader->parameters, rope_keys_is_parameter);
     if (!key)
@@ -294,8 +304,11 @@ static bool is_unread(const struct rope_family *family, enum refused refused)
 
 static rotary_status check_rules(const struct rope_reader *reader)
 {
+    const json_t *attention = rope_reader_value(reader->text_config, "attn_config");
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         const json_t *value = rope_reader_value(reader->text_config, rules[i].key);
+        if (!value) /* MPT's */
+            value = rope_reader_value(attention, rules[i].key);
         if (is_refused(rules[i].refused, value) && !is_unread(&reader->family, rules[i].refused) &&
             !is_among(rules[i].key, reader->request->ignored))
             return rope_reader_refuse(reader, rules[i].key, value, rules[i].wanted);
