@@ -228,6 +228,8 @@ class _Reader:
         fraction = self.number(key)
         if fraction is not None and not 0 < fraction <= 1:
             raise self.error(key, "a number above 0 and at most 1")
+        if "rotary_dim" in self.family and self.model.get("rotary_dim", 0) is None:
+            raise self.error("rotary_dim", "the channels of a head that rotate")
         rotary_dim = self.integer("rotary_dim", family=key not in {**self.model, **self.parameters})
         if scaling == "proportional":
             return {"rotary_fraction": fraction or 1}

@@ -199,6 +199,7 @@ class Formulas(Case):
                  "partial_rotary_factor"),
                 ({"head_dim": 16, "local_rope_theta": 5.0}, '"local_rope_theta"'),
                 ({"head_dim": 16, "attn_config": {"rope_theta": 5.0}}, "attn_config"),
+                ({"model_type": "gptj", "head_dim": 256, "rotary_dim": None}, '"rotary_dim" is None'),
                 ({"head_dim": 16, "dual_chunk_attention_config": {"chunk_size": 4}}, "dual_chunk_attention_config"),
                 ({"head_dim": 16, "rope_parameters": {"llama_4_scaling_beta": 0.1}}, "llama_4_scaling_beta"),
                 ({"head_dim": 16, "position": {"frequencies": []}}, "position"),
