@@ -321,6 +321,7 @@ def of_type(tensors):
 
 
 def refuses(rotary, bert, roformer, scratch):
+    refuse(rotary, Copy(bert, scratch).keys(is_causal=True), "\"is_causal\" is true", "classify", "a\n")
     for words, changes in {
         "\"model_type\" is \"gpt2\", wanted bert or roformer": {"model_type": "gpt2"},
         "\"hidden_act\" is \"gelu_new\", wanted relu or gelu": {"hidden_act": "gelu_new"},

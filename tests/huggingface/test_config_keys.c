@@ -43,6 +43,7 @@ static const struct sample samples[] = {
     {"id2label", "{\"0\": \"a\", \"1\": \"b\", \"2\": \"c\"}", LABELS},
     {"initializer_range", "0.5", NULL},
     {"intermediate_size", "48", NULL},
+    {"is_causal", "true", NULL},
     {"is_causal", "false", NULL},
     {"is_decoder", "true", NULL},
     {"layer_norm_eps", "0.25", NULL},
