@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "text/byte_characters.h"
+#include "text/sentencepiece_pieces.h"
 #include "text/tokenizer_merges.h"
 #include "text/tokenizer_type.h"
 
@@ -153,6 +154,22 @@ static rotary_status copy_file(const struct tokenizer *tokenizer, json_t **objec
     return *object ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to export a tokenizer");
 }
 
+/* tokenizers cuts added tokens out before it puts U+2581 before a text, so the rest of a text would get
+ * another one, and it has no type of piece that encoding leaves out. */
+static rotary_status check_types(const struct sentencepiece_pieces *pieces, rotary_error *error)
+{
+    for (int64_t i = 0; i < pieces->count; i++) {
+        const int type = pieces->pieces[i].type;
+        if (type == PIECE_USER_DEFINED || type == PIECE_UNUSED)
+            return rotary_fail(
+                error, ROTARY_UNSUPPORTED,
+                "piece %lld of the SentencePiece model is %s, for which a tokenizer.json would give "
+                "other tokens; wanted a model without such pieces, or --format gguf",
+                (long long)i, type == PIECE_UNUSED ? "unused" : "user-defined");
+    }
+    return ROTARY_OK;
+}
+
 /* Of SentencePiece. */
 static rotary_status make_pieces(struct token_text file, json_t *post_processor, json_t **object,
                                  rotary_error *error)
@@ -163,9 +180,13 @@ static rotary_status make_pieces(struct token_text file, json_t *post_processor,
         json_decref(post_processor);
         return status;
     }
-    *object = tokenizer_merges_json(&pieces, post_processor);
+    status = check_types(&pieces, error);
+    if (status == ROTARY_OK)
+        *object = tokenizer_merges_json(&pieces, post_processor);
+    else
+        json_decref(post_processor);
     sentencepiece_pieces_free(&pieces);
-    return ROTARY_OK;
+    return status;
 }
 
 rotary_status tokenizer_export_json(const struct tokenizer *tokenizer, int32_t begin, json_t **object,

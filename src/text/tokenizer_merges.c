@@ -146,11 +146,10 @@ static json_t *make_added(const struct sentencepiece_pieces *pieces)
     for (int64_t i = 0; i < pieces->count; i++) {
         const int type = pieces->pieces[i].type;
         const bool special = type == PIECE_CONTROL || type == PIECE_UNKNOWN;
-        if (special || type == PIECE_USER_DEFINED)
+        if (special)
             json_array_append_new(list, json_pack("{s:I, s:o, s:b, s:b, s:b, s:b, s:b}", "id", (json_int_t)i,
                                                   "content", text_of(&pieces->pieces[i]), "single_word", 0,
-                                                  "lstrip", 0, "rstrip", 0, "normalized", 0, "special",
-                                                  (int)special));
+                                                  "lstrip", 0, "rstrip", 0, "normalized", 0, "special", 1));
     }
     return list;
 }

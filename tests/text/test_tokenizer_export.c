@@ -217,25 +217,24 @@ static void test_pieces(const char *folder, const char *name, bool bpe)
     json_decref(object);
     const struct tokenizer_gguf_call call = {tokenizer_size(tokenizer), 1, 2};
     if (bpe)
-        json_decref(
-            gguf_of(tokenizer, call, strcmp(name, "bpe.model") == 0 ? "user-defined" : "(characters)"));
+        json_decref(gguf_of(tokenizer, call, "(characters)"));
     else
         check_unigram(tokenizer, gguf_of(tokenizer, call, NULL));
     tokenizer_destroy(tokenizer);
 }
 
-/* A model of words is refused. */
-static void test_words_model(const char *folder)
+/* A model is refused that a tokenizer.json would give other tokens of. */
+static void test_refused(const char *folder, const char *name, const char *words)
 {
     char path[1024];
     struct tokenizer *tokenizer;
     rotary_error error = {0};
     json_t *object = NULL;
-    check_about("word.model");
-    snprintf(path, sizeof path, "%s/word.model", folder);
+    check_about("%s", name);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
     require(tokenizer_load(&tokenizer, path, &error), &error);
     CHECK(tokenizer_export_json(tokenizer, -1, &object, &error) == ROTARY_UNSUPPORTED && !object);
-    CHECK_WORDS(error.message, "type 3|wanted unigram or BPE");
+    CHECK_WORDS(error.message, words);
     tokenizer_destroy(tokenizer);
 }
 
@@ -269,9 +268,9 @@ int main(int count, char **arguments)
     test_ends();
     if (strcmp(arguments[2], "with") == 0) {
         test_pieces(arguments[1], "unigram.model", false);
-        test_pieces(arguments[1], "bpe.model", true);
         test_pieces(arguments[1], "bytes.model", true);
-        test_words_model(arguments[1]);
+        test_refused(arguments[1], "bpe.model", "user-defined|--format gguf");
+        test_refused(arguments[1], "word.model", "type 3|wanted unigram or BPE");
     }
     return check_report();
 }
