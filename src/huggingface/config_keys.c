@@ -53,7 +53,7 @@ static rotary_status refuse(const char *key, const json_t *value, const json_t *
 rotary_status config_keys_check(const json_t *object, const char *kind, const char *model_type,
                                 const char *path, rotary_error *error)
 {
-    struct key_lists refused;
+    struct key_lists refused = {0};
     rotary_status status = find_lists(&refused, "refused", kind, model_type, error);
     if (status != ROTARY_OK)
         return status;
@@ -73,7 +73,7 @@ rotary_status config_keys_check(const json_t *object, const char *kind, const ch
 rotary_status config_keys_used(const json_t *object, const char *kind, const char *model_type, json_t **used,
                                rotary_error *error)
 {
-    struct key_lists unused;
+    struct key_lists unused = {0};
     rotary_status status = find_lists(&unused, "unused", kind, model_type, error);
     if (status != ROTARY_OK)
         return status;

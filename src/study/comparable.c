@@ -147,7 +147,7 @@ static void write_scores(FILE *stream, const struct record *a, const struct reco
 rotary_status comparable_check(struct comparable *comparable, rotary_error *error)
 {
     const struct record *records = comparable->records, *first;
-    int other;
+    int other = 0;
     const int unlike = first_of_other_vocabulary(records, comparable->record_count, &other);
     const bool vocabularies = unlike == comparable->record_count || leave_out_losses(comparable);
     const bool answers = comparable->scoring != SCORING_LOSS && comparable->scoring != SCORING_EXACT_MATCH;

@@ -199,6 +199,11 @@ static void bleu_of_other_numbers(char text[512], int arm, int seed)
     snprintf(text, 512, "\"loss\":1.5,\"bleu\":%.2f,\"translated\":%d", 30 + 0.1 * seed, 100 + arm);
 }
 
+static void bleu_of_fewer(char text[512], int arm, int seed)
+{
+    snprintf(text, 512, "\"loss\":1.5,\"bleu\":%.2f,\"translated\":%d", 30 + 0.1 * seed, 100 - arm);
+}
+
 static void bleu_by_other_tokens(char text[512], int arm, int seed)
 {
     snprintf(text, 512, "\"loss\":1.5,\"bleu\":%.2f,\"translated\":100,\"signature\":\"nrefs:1|tok:%s\"",
@@ -228,6 +233,8 @@ static void check_sets(void)
         {"in one run", "translation", bleu_of_one_run, MEASURE_BLEU, "of 200 sentences of the test set in "},
         {"other numbers of sentences", "translation", bleu_of_other_numbers, MEASURE_BLEU,
          ", and of 101 sentences of the validation set in "},
+        {"fewer sentences", "translation", bleu_of_fewer, MEASURE_BLEU,
+         ", and of 99 sentences of the validation set in "},
         {"other signatures", "translation", bleu_by_other_tokens, MEASURE_BLEU, " by nrefs:1|tok:intl"},
         {"labels", "classification", labels_of_test_of_one, MEASURE_ACCURACY,
          "the scores are of 50 examples of the validation set in "},

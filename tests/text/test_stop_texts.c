@@ -75,6 +75,12 @@ static void test_words(void)
     check_stop(tokenizer, "bird", -1, cannot);
     check_stop(tokenizer, "</s>", tokenizer_special(tokenizer).end, NULL);
     check_stop(tokenizer, "cat</s>", -1, "has the special token </s>, which is no part of a text");
+    /* The first token of all is a special one too. */
+    char text[64];
+    const struct token_text first = tokenizer_text(tokenizer, 0);
+    snprintf(text, sizeof text, "cat%.*s", (int)first.count, first.bytes);
+    check_stop(tokenizer, text + 3, 0, NULL);
+    check_stop(tokenizer, text, -1, "which is no part of a text");
     tokenizer_destroy(tokenizer);
 }
 
