@@ -4,8 +4,8 @@
  * that they see.
  *
  * Where one block of each holds a full head, its sums are in the worker's scratch. Longer sequences take a
- * band of key blocks at a time, in rounds: in round r, key block k of the band is paired with query block (k
- * + r) mod Q of the Q query blocks. So no two work items of a round add to the same sums, and the order in
+ * band of key blocks at a time, in rounds: in round r, key block k of the band is paired with query block
+ * (k + r) mod Q of the Q query blocks. So no two work items of a round add to the same sums, and the order in
  * which sums are added depends on the shape alone.
  */
 #include "attention/attention_pass.h"

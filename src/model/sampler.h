@@ -3,11 +3,13 @@
  * How the next token is taken from the logits of one row: the processors of transformers
  * (generation/logits_process.py), in the order in which its generate() applies them, and a draw.
  *
- *     repetition_penalty r  a token of the text so far has logit / r, or logit * r below 0 (Keskar et al.
- * 2019) temperature T         logits / T top_k                 the k largest logits, and those that equal the
- * least of them top_p                 the most probable tokens, each while those before it have less than p
- * together (Holtzman et al. 2020) min_p                 tokens that are at least min_p times as probable as
- * the most probable one (Nguyen et al. 2024)
+ *     repetition_penalty r  a token of the text so far has logit / r, or logit * r below 0 (Keskar et al. 2019)
+ *     temperature T         logits / T
+ *     top_k                 the k largest logits, and those that equal the least of them
+ *     top_p                 the most probable tokens, each while those before it have less than p together
+ *                           (Holtzman et al. 2020)
+ *     min_p                 tokens that are at least min_p times as probable as the most probable one
+ *                           (Nguyen et al. 2024)
  *
  * Probabilities are those of what the processors before have left.
  */

@@ -2,11 +2,14 @@
  *
  * The tokenizers of BLEU. Each puts spaces into a text; tokens are then what white space separates.
  *
- *     13a    of NIST's mteval-v13a: ASCII punctuation and symbols are tokens, except for ' and for a hyphen
- * that follows no digit; periods and commas are tokens except between digits; the entities &quot; &amp; &lt;
- * &gt; become characters, a hyphen at a line's end joins the lines, and <skipped> is removed intl   of NIST's
- * mteval-v14: Unicode's punctuation is tokens except between numbers, its symbols always char   every
- * character is a token none   the text is left as it is
+ *     13a    that of NIST's mteval-v13a: ASCII punctuation and symbols are tokens, except for ' and for a hyphen
+ *            that follows no digit; periods and commas are tokens except between digits; the entities &quot;
+ *            &amp; &lt; &gt; become characters, a hyphen at a line's end joins the lines, and <skipped> is
+ *            removed
+ *     intl   that of NIST's mteval-v14: Unicode's punctuation is tokens except between numbers, its symbols
+ *            always
+ *     char   every character is a token
+ *     none   the text is left as it is
  */
 #ifndef ROTARY_SCORE_BLEU_TOKENIZER_H
 #define ROTARY_SCORE_BLEU_TOKENIZER_H

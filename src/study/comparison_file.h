@@ -4,15 +4,17 @@
  *
  *     "format"    COMPARE_FORMAT
  *     "varied"    the keys that are compared: ["position"]
- *     "arms"      one object for each, the baseline first: its "name"; "set", the varied keys with its
- * values; "chosen", the keys of a sweep with those that were chosen for it; "derived", keys that follow from
- * others and differ from arm to arm (intermediate_size from hidden_size) "seeds"     in the order in which
- * they were added "config"    all other keys, which the runs of every arm share "commands"  what added
- * something: its "command" line, the program's "version", and what it "added": "arms" (names), "seeds",
- * "steps" (of each run, from then on) "looks"     each time that results were shown: the "seeds" that all
- * "arms" (names) had finished, and the "steps" of their runs. What was added later may have been added
- * because of what was seen "until"     of a sequential comparison (comparison_run.h): "max_seeds" and "alpha"
- *     "sweep"     of a comparison at chosen values: see sweep.h
+ *     "arms"      one object for each, the baseline first: its "name"; "set", the varied keys with its values;
+ *                 "chosen", the keys of a sweep with those that were chosen for it; "derived", keys that follow
+ *                 from others and differ from arm to arm (intermediate_size from hidden_size)
+ *     "seeds"     in the order in which they were added
+ *     "config"    all other keys, which the runs of every arm share
+ *     "commands"  what added something: its "command" line, the program's "version", and what it "added":
+ *                 "arms" (names), "seeds", "steps" (of each run, from then on)
+ *     "looks"     each time that results were shown: the "seeds" that all "arms" (names) had finished, and the
+ *                 "steps" of their runs. What was added later may have been added because of what was seen
+ *     "until"     "max_seeds" and "alpha" of a sequential comparison (comparison_run.h)
+ *     "sweep"     that of a comparison at chosen values: see sweep.h
  *
  * Nothing that it says of finished runs changes later: arms, seeds and steps are only added.
  */

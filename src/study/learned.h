@@ -6,11 +6,11 @@
  * A run has begun once the validation loss of one of its evaluations is below LEARNED_BELOW times a
  * reference, the loss of a model that does not use what came before:
  *
- *     of a generated task      the loss of a model that knows all of the task but copies nothing, on the
- * run's own validation sequences (task_uncopied_loss) of text                  that of a model that gives
- * each token its frequency, where evaluations recorded it
- *                              ("frequency_loss")
- *     of text otherwise        ln(vocab_size), that of a guess
+ *     of a generated task   the loss of a model that knows all of the task but copies nothing, on the run's own
+ *                           validation sequences (task_uncopied_loss)
+ *     of text               that of a model that gives each token its frequency, where evaluations recorded it
+ *                           ("frequency_loss")
+ *     of text otherwise     ln(vocab_size), that of a guess
  *
  * Nothing is known of runs with labels, whose scores have baselines of their own, of runs that began with the
  * weights of another, and of those whose configuration lacks what the reference follows from: they count as

@@ -3,12 +3,13 @@
  * Tokenizers: text as numbers 0 ... size - 1, and back. A tokenizer never changes once created, so any number
  * of threads may share it.
  *
- *     characters   one token per byte of a fixed alphabet; any other byte is an error
- *     words        what white space separates, or each character; what is not in the vocabulary is unknown
- *     bytes        one token per byte, whatever the text
+ *     characters     one token per byte of a fixed alphabet; any other byte is an error
+ *     words          what white space separates, or each character; what is not in the vocabulary is unknown
+ *     bytes          one token per byte, whatever the text
  *     sentencepiece  pieces of words, learned from text (text/sentencepiece.h)
- *     huggingface  a tokenizer.json of the library tokenizers, as most models have
- * (text/huggingface_tokenizer.h) wordpiece    BERT's pieces of words, from a vocabulary (text/wordpiece.h)
+ *     huggingface    a tokenizer.json of the library tokenizers, as most models have
+ *                    (text/huggingface_tokenizer.h)
+ *     wordpiece      BERT's pieces of words, from a vocabulary (text/wordpiece.h)
  */
 #ifndef ROTARY_TEXT_TOKENIZER_H
 #define ROTARY_TEXT_TOKENIZER_H

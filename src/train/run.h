@@ -15,10 +15,12 @@
  *     average.safetensors    the mean of the last average_checkpoints checkpoints, at the end of a run
  *     translations.txt       of a task of translations: those of the test set, or without one of the
  *                            validation set, at the end of a run, one a line
- *     predictions.tsv        of a task with labels: those of the test set, or without one of the validation
- * set, at the end of a run (train/label_predictions.h) lengths.json           scores at other lengths, where
- * a comparison was asked for them (study/record_lengths.h) decay.json             mean scores by distance,
- * made by `rotary decay` (study/measured_decay.h) report.html            made by `rotary report`
+ *     predictions.tsv        of a task with labels: those of the test set, or without one of the validation set,
+ *                            at the end of a run (train/label_predictions.h)
+ *     lengths.json           scores at other lengths, where a comparison was asked for them
+ *                            (study/record_lengths.h)
+ *     decay.json             mean scores by distance, made by `rotary decay` (study/measured_decay.h)
+ *     report.html            made by `rotary report`
  *
  * Lines of metrics.jsonl, in order of time; steps are counted from 1:
  *     {"step":10,"loss":2.13,"learning_rate":0.00025,"gradient_norm":0.71,"tokens_per_second":51234.5}

@@ -4,8 +4,8 @@
  * backward pass. They are, with x(m, n) = input(n - m) scale(m) and `slope` that of the segment of x,
  *
  *     for each head of the group and segment   sum of ds, and sum of ds x, over the scores in the segment
- *     for each distance                        sum of ds slope scale(m), over heads and scores at the
- * distance for each query                           sum of ds slope input(n - m), over heads and keys
+ *     for each distance                        sum of ds slope scale(m), over heads and scores at the distance
+ *     for each query                           sum of ds slope input(n - m), over heads and keys
  *
  * Those of segments are left in lanes, to be added up at the end.
  */
