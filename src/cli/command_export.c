@@ -63,12 +63,15 @@ static rotary_status print(const struct invocation *invocation, const struct res
     const struct export_options *options = invocation->options;
     const struct export_written *written = &result->written;
     const char *dtype = dtype_names[options->dtype.value];
+    char name[FILE_PATH_BYTES]; /* for the terminal, which would obey control characters */
+    snprintf(name, sizeof name, "%s", options->out);
+    rotary_replace_control(name, false);
     if (result->reason[0])
         fprintf(stderr,
                 "rotary: %s has no tokenizer (tokenizer.ggml.model is no_vocab), for llama.cpp has none that "
                 "gives "
                 "the same tokens: %s; give it the numbers that rotary tokenize encode prints\n",
-                options->out, result->reason);
+                name, result->reason);
     if (invocation->common.json)
         return result_print_json(json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:s*}", "output", options->out,
                                            "format", export_format_names[options->format.value], "model_type",
@@ -76,8 +79,8 @@ static rotary_status print(const struct invocation *invocation, const struct res
                                            (json_int_t)written->tensors, "bytes", (json_int_t)written->bytes,
                                            "no_vocab", result->reason[0] ? result->reason : NULL),
                                  error);
-    printf("%s: a model of type %s, %lld tensors of %.1f MB together, in %s\n", options->out,
-           written->model_type, (long long)written->tensors, (double)written->bytes / 1e6, dtype);
+    printf("%s: a model of type %s, %lld tensors of %.1f MB together, in %s\n", name, written->model_type,
+           (long long)written->tensors, (double)written->bytes / 1e6, dtype);
     return ROTARY_OK;
 }
 

@@ -135,6 +135,9 @@ refuses 1 'roper: position is "roper", which no model of llama.cpp has' export r
 refuses 1 'norm: norm is "layer_norm", which no model of transformers has: wanted "rms_norm"' export norm --format huggingface --out x
 refuses 1 "absent" export absent --format gguf --out x
 refuses 1 "absent/x" export run --format gguf --out absent/x
+escape=$(printf '\033[1m')
+does 0 export run --format gguf --out "o$escape.gguf"
+grep -qF "$escape" "$scratch/out" "$scratch/err" && complain "an export prints control characters of a name"
 [ ! -e x ] || complain "a refused export left something"
 [ "$(fingerprint run)" = "$(fingerprint kept)" ] || complain "an export changed its run"
 finish
