@@ -184,9 +184,12 @@ def compare(llama, folder, name):
 def check(llama, path, name, wanted, wrong):
     target = path + ".exported"
     os.mkdir(target)
-    done = subprocess.run([MAKE, path, target], stdout=subprocess.PIPE, check=True, text=True)
-    said = done.stdout.startswith("no_vocab: ")
-    print(f"{name}: {done.stdout.strip() or 'has a tokenizer'}")
+    done = subprocess.run([MAKE, path, target], capture_output=True, text=True)
+    refused = done.returncode != 0 and "user-defined" in done.stderr  # a tokenizer.json of it would be another one
+    if done.returncode != 0 and not refused:
+        raise RuntimeError(f"{name}: {done.stderr}")
+    said = refused or done.stdout.startswith("no_vocab: ")
+    print(f"{name}: {(done.stderr if refused else done.stdout).strip() or 'has a tokenizer'}")
     if said == wanted:
         wrong.append(f"{name}: wanted {'a tokenizer' if wanted else 'no_vocab'}")
     elif not said:
