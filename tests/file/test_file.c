@@ -9,6 +9,7 @@
 #include "file/checksum.h"
 #include "file/file.h"
 #include "file/input.h"
+#include "file/json_checksum.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -333,6 +334,28 @@ static void test_checksum(void)
     CHECK(checksum_of((const unsigned char *)"rotary", 6, 6) == UINT64_C(0x25a5c83cd20e19fa));
 }
 
+/* An object with the checksum that was written, with another text, and with what is no text. */
+static void test_json_checksum(void)
+{
+    rotary_error error;
+    json_t *object = json_pack("{s:i, s:f}", "seed", 3, "rate", 0.1);
+    CHECK_INT(json_checksum_set(object, NULL), ROTARY_OK);
+    json_t *whole = json_deep_copy(object);
+    CHECK_INT(json_checksum_take(object, "a.json", &error), ROTARY_OK);
+    CHECK(json_object_get(object, JSON_CHECKSUM) == NULL);
+    CHECK_INT(json_checksum_take(object, "a.json", &error), ROTARY_OK); /* earlier versions wrote none */
+    json_t *const wrong[] = {json_integer(5), json_null(), json_string(""), json_string("0123456789abcdef")};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        json_t *copy = json_deep_copy(whole);
+        json_object_set_new(copy, JSON_CHECKSUM, wrong[i]);
+        CHECK_INT(json_checksum_take(copy, "a.json", &error), ROTARY_BAD_FILE);
+        CHECK_WORDS(error.message, "a.json does not match");
+        json_decref(copy);
+    }
+    json_decref(whole);
+    json_decref(object);
+}
+
 int main(void)
 {
     test_replace_and_read();
@@ -344,5 +367,6 @@ int main(void)
     test_lines();
     test_json();
     test_checksum();
+    test_json_checksum();
     return check_report();
 }

@@ -127,6 +127,15 @@ static void check_vocabularies(void)
     CHECK(!has_note(collection.comparison, note));
     collection_free(&collection);
 
+    check_about("two sizes, of runs that recorded no hash");
+    collection = read_arms("language",
+                           (const char *const[2]){",\"vocab_size\":1000,\"language_vocab_size\":1000",
+                                                  ",\"vocab_size\":4000,\"language_vocab_size\":4000"},
+                           "language_vocab_size", losses_and_bytes);
+    check_measure(&collection, MEASURE_BITS_PER_BYTE, NULL);
+    CHECK(has_note(collection.comparison, note));
+    collection_free(&collection);
+
     check_about("two vocabularies");
     collection = read_arms("language", other, "language_vocab_size", losses_and_bytes);
     check_measure(&collection, MEASURE_BITS_PER_BYTE, NULL);

@@ -104,6 +104,34 @@ static void check_stopped(const struct run_config *config, const char *isa, cons
     check_item(folder, 2, 1, 3, 1, isa, "00fe");
 }
 
+/* The hash of the vocabulary of a run that makes none into a file, which the caller frees. */
+static char *hash_of(const struct run_config *config, const char *folder)
+{
+    char path[FILE_PATH_BYTES];
+    json_t *object = NULL;
+    train_by(config, 1, ROTARY_ISA_AUTO, "00ff", folder);
+    CHECK_INT(file_path(path, folder, "config.json", NULL), ROTARY_OK);
+    CHECK_INT(file_read_json(path, &object, NULL), ROTARY_OK);
+    const char *text = json_string_value(json_object_get(object, "vocabulary_hash"));
+    char *copy = strdup(text ? text : "");
+    json_decref(object);
+    return copy;
+}
+
+/* The alphabets of two tasks are two vocabularies. */
+static void check_alphabets(const struct run_config *config)
+{
+    struct run_config other = *config;
+    set_option(&other, "task=copy");
+    set_option(&other, "copy_letters=8");
+    check_about("alphabets");
+    char *index = hash_of(config, new_folder("index")), *copy = hash_of(&other, new_folder("copy"));
+    CHECK_INT((int64_t)strlen(index), 16);
+    CHECK(strcmp(index, copy) != 0);
+    free(index);
+    free(copy);
+}
+
 int main(void)
 {
     struct run_config config, read;
@@ -168,5 +196,6 @@ int main(void)
     check_item(old, 1, 0, 5, 1, best, "00ff");
     config.train.steps = 6;
     check_stopped(&config, best, new_folder("stopped"));
+    check_alphabets(&config);
     return check_report();
 }
