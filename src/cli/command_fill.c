@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/run_plan.h"
 #include "cli/tokenize_filter.h"
-#include "text/mask_text.h"
+#include "text/tokenizer/mask_text.h"
 
 #include <math.h>
 #include <stdio.h>

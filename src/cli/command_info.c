@@ -16,8 +16,8 @@
 #include "kernel/attention/attention_kernels.h"
 #include "kernel/layer/layer_kernels.h"
 #include "kernel/rope/rope_kernels.h"
-#include "text/pattern.h"
-#include "text/sentencepiece.h"
+#include "text/tokenizer/sentencepiece.h"
+#include "text/tokenizer_json/pattern.h"
 #include "text/unicode.h"
 
 #include <rotary/version.h>

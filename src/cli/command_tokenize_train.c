@@ -7,7 +7,7 @@
 #include "cli/progress.h"
 #include "cli/result.h"
 #include "file/file.h"
-#include "text/sentencepiece.h"
+#include "text/tokenizer/sentencepiece.h"
 #include "train/folder.h"
 
 #include <stdlib.h>

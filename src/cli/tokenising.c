@@ -2,7 +2,7 @@
 #include "cli/tokenising.h"
 
 #include "base/clock.h"
-#include "text/documents_request.h"
+#include "text/corpus/documents_request.h"
 
 static void show(void *argument, const struct token_documents_progress *now)
 {

@@ -8,7 +8,7 @@
 
 #include "cli/command.h"
 #include "text/text_lines.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 /* `context` is the command's own. */
 struct tokenize_filter {

@@ -5,7 +5,7 @@
 #include "model/attention_weights.h"
 #include "model/generation.h"
 #include "model/search.h"
-#include "text/mask_text.h"
+#include "text/tokenizer/mask_text.h"
 #include "text/utf8.h"
 
 #include <math.h>

@@ -11,7 +11,7 @@
 #include "base/integer.h"
 #include "task/label_names.h"
 #include "task/permutation.h"
-#include "text/sentencepiece.h"
+#include "text/tokenizer/sentencepiece.h"
 
 #include <math.h>
 #include <stdlib.h>

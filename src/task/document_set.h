@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The documents of a split as tokens: those of files, in a file that is mapped into memory
- * (text/token_documents.h), or synthetic ones.
+ * (text/corpus/token_documents.h), or synthetic ones.
  */
 #ifndef ROTARY_TASK_DOCUMENT_SET_H
 #define ROTARY_TASK_DOCUMENT_SET_H
 
 #include "task/kind.h"
 #include "task/text_corpus.h"
-#include "text/token_documents.h"
+#include "text/corpus/token_documents.h"
 
 /* Without files of validation one document in so many is held out from training, by a hash of its tokens. */
 enum { DOCUMENTS_HELD_OUT_ONE_IN = 50 };

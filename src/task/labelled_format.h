@@ -10,7 +10,7 @@
 
 #include "score/label_scores.h"
 #include "task/task.h"
-#include "text/table.h"
+#include "text/corpus/table.h"
 
 struct labelled_format {
     const char *files[TASK_SPLITS]; /* names in the folder; NULL: there is none */

@@ -8,7 +8,7 @@
 #define ROTARY_TASK_LABELLED_SYNTHETIC_H
 
 #include "task/task.h"
-#include "text/table.h"
+#include "text/corpus/table.h"
 
 /* Makes a table of `count` rows of a split: the label, "in order" or "reversed", and the sentence. The first
  * and the last word stay where they are, as a capital or a full stop would tell. Nothing of validation and

@@ -11,7 +11,7 @@
 #define ROTARY_TASK_MASKING_H
 
 #include "base/random.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 struct masking;
 

@@ -6,7 +6,7 @@
 #ifndef ROTARY_TASK_PIECE_STORE_H
 #define ROTARY_TASK_PIECE_STORE_H
 
-#include "text/sentencepiece.h"
+#include "text/tokenizer/sentencepiece.h"
 
 struct piece_store;
 

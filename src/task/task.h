@@ -14,7 +14,7 @@
 #include "score/measure.h"
 #include "task/task_list.h"
 #include "text/text_lines.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -6,7 +6,7 @@
 #include "file/file.h"
 #include "task/kind.h"
 #include "task/synthetic_sentences.h"
-#include "text/text_files.h"
+#include "text/corpus/text_files.h"
 
 #include <stdlib.h>
 #include <string.h>

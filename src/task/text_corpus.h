@@ -7,7 +7,7 @@
 #define ROTARY_TASK_TEXT_CORPUS_H
 
 #include "task/task.h"
-#include "text/document_reader.h"
+#include "text/corpus/document_reader.h"
 
 struct text_corpus_options {
     int64_t documents, held_out;                  /* of the synthetic text */

@@ -4,8 +4,8 @@
 #include "base/fail.h"
 #include "file/file.h"
 #include "task/vocabulary_files.h"
+#include "text/corpus/text_sections.h"
 #include "text/text_buffer.h"
-#include "text/text_sections.h"
 #include "text/utf8.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #define ROTARY_TASK_TEXT_VOCABULARY_H
 
 #include "task/text_corpus.h"
-#include "text/sentencepiece.h"
+#include "text/tokenizer/sentencepiece.h"
 
 enum text_tokenizer { TEXT_WORDS, TEXT_CHARACTERS, TEXT_SENTENCEPIECE, TEXT_FILE, TEXT_BYTES };
 

@@ -12,7 +12,7 @@
 
 #include "base/fail.h"
 #include "task/permutation.h"
-#include "text/sentencepiece.h"
+#include "text/tokenizer/sentencepiece.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "file/file.h"
 #include "task/translation.h"
 #include "task/vocabulary_files.h"
-#include "text/sentencepiece.h"
+#include "text/tokenizer/sentencepiece.h"
 #include "text/unicode.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #define ROTARY_TASK_VOCABULARY_FILES_H
 
 #include "task/kind.h"
-#include "text/sentencepiece.h"
+#include "text/tokenizer/sentencepiece.h"
 
 enum { VOCABULARY_KINDS = 2, VOCABULARY_FILES = 3 };
 enum { SOURCE_VOCABULARY, TARGET_VOCABULARY, SHARED_VOCABULARY };

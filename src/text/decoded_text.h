@@ -6,7 +6,7 @@
 #define ROTARY_TEXT_DECODED_TEXT_H
 
 #include "text/text_buffer.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 /* Appends the text of the tokens. They may end within a character: what is not UTF-8 becomes U+FFFD
  * (unicode_mend). A zero byte follows it. ROTARY_OUT_OF_MEMORY without memory. */

@@ -6,7 +6,7 @@
 #ifndef ROTARY_TEXT_STOP_TEXTS_H
 #define ROTARY_TEXT_STOP_TEXTS_H
 
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 struct stop_texts {
     const char **strings; /* [count], borrowed: texts, for text/stop_strings.h */

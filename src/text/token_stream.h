@@ -9,7 +9,7 @@
 #define ROTARY_TEXT_TOKEN_STREAM_H
 
 #include "text/text_buffer.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 /* Tokens that are decoded together with the next one, at most. */
 enum { TOKEN_STREAM_WINDOW = 24 };

@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 #include "file/input.h"
-#include "text/protobuf.h"
+#include "text/tokenizer/protobuf.h"
 #include "train/folder.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 #include "train/exported_vocabulary.h"
 
 #include "base/fail.h"
-#include "text/gguf_rule.h"
-#include "text/tokenizer_export.h"
+#include "text/tokenizer_export/gguf_rule.h"
+#include "text/tokenizer_export/tokenizer_export.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,7 @@
 #define ROTARY_TRAIN_EXPORTED_VOCABULARY_H
 
 #include "huggingface/export_model.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 struct exported_vocabulary_call {
     const struct tokenizer *tokenizer;  /* NULL: the model has none */

@@ -8,7 +8,7 @@
 
 #include "huggingface/generation_ends.h"
 #include "model/transformer.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 /* The caller frees it by pretrained_free. */
 struct pretrained {

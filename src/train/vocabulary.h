@@ -6,7 +6,7 @@
  *     "vocabulary": ["a", "b", ...]        the text of each token, in the order of their ids; a token that is
  *                                          not UTF-8 text, or has a zero byte, is the list of its bytes
  *                                          of a task that makes its vocabulary from a corpus, the name of the
- *                                          file in the run's folder that has it (text/tokenizer.h)
+ *                                          file in the run's folder that has it (text/tokenizer/tokenizer.h)
  *     "source_vocabulary": "source.model"  likewise, of what an encoder reads
  *     "vocabulary_hash": "0f3a..."         of the contents of both: of the files, or of the texts of the
  * tokens. Runs with another do not have the same tokens, whatever the names "special_tokens": {"stop": 45,

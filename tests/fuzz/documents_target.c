@@ -5,9 +5,9 @@
 #include "file/block_checksum.h"
 #include "file/file.h"
 #include "fuzz/target.h"
-#include "text/section_tokens.h"
-#include "text/text_feed.h"
-#include "text/token_file.h"
+#include "text/corpus/section_tokens.h"
+#include "text/corpus/text_feed.h"
+#include "text/corpus/token_file.h"
 
 #include <stddef.h>
 #include <stdlib.h>

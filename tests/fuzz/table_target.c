@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 #include "file/file.h"
-#include "text/table.h"
+#include "text/corpus/table.h"
 
 #include <stdlib.h>
 #include <string.h>

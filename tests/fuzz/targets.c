@@ -7,7 +7,7 @@
 #include "file/safetensors.h"
 #include "fuzz/tokenizer_checks.h"
 #include "huggingface/model_types.h"
-#include "text/sentencepiece.h"
+#include "text/tokenizer/sentencepiece.h"
 #include "train/run.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "fuzz/tokenizer_checks.h"
 
 #include "fuzz/target.h"
-#include "text/tokenizer_type.h"
+#include "text/tokenizer/tokenizer_type.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #ifndef TESTS_FUZZ_TOKENIZER_CHECKS_H
 #define TESTS_FUZZ_TOKENIZER_CHECKS_H
 
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 enum { FUZZ_TOKENS = 256, FUZZ_TEXT_BYTES = 1 << 12 };
 

@@ -5,8 +5,8 @@
  */
 #include "fuzz/target.h"
 #include "fuzz/tokenizer_checks.h"
+#include "text/tokenizer/wordpiece_file.h"
 #include "text/utf8.h"
-#include "text/wordpiece_file.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "backend/backend.h"
 #include "file/file.h"
 #include "huggingface/export_cases.h"
-#include "text/tokenizer_export.h"
+#include "text/tokenizer_export/tokenizer_export.h"
 
 #include <stdio.h>
 

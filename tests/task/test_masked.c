@@ -7,7 +7,7 @@
 #include "task/masked.h"
 #include "task/permutation.h"
 #include "task/text.h"
-#include "text/sentencepiece.h"
+#include "text/tokenizer/sentencepiece.h"
 
 enum { TIME = 16, ROOM = TIME - 2 };
 

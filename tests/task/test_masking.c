@@ -7,7 +7,7 @@
 
 #include "base/batch.h"
 #include "support/check.h"
-#include "text/sentencepiece.h"
+#include "text/tokenizer/sentencepiece.h"
 
 #include <math.h>
 #include <stdio.h>

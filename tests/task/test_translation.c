@@ -6,8 +6,8 @@
 #include "support/scratch.h"
 #include "task/permutation.h"
 #include "task/text.h"
-#include "text/sentencepiece.h"
 #include "text/text_lines.h"
+#include "text/tokenizer/sentencepiece.h"
 
 enum { TIME = 16 };
 

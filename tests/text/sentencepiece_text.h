@@ -5,7 +5,7 @@
 #ifndef TESTS_TEXT_SENTENCEPIECE_TEXT_H
 #define TESTS_TEXT_SENTENCEPIECE_TEXT_H
 
-#include "text/sentencepiece.h"
+#include "text/tokenizer/sentencepiece.h"
 
 enum { GENERATED_LINES = 400, GENERATED_LINE_BYTES = 128 };
 struct generated_text {

@@ -4,7 +4,7 @@
  * text. The reference splits a text into lines one character at a time.
  */
 #include "support/check.h"
-#include "text/document_reader.h"
+#include "text/corpus/document_reader.h"
 #include "text/utf8.h"
 
 #include <stdlib.h>

@@ -5,9 +5,9 @@
  * tests/huggingface/gguf_tokenizers.py.
  */
 #include "support/check.h"
-#include "text/byte_characters.h"
-#include "text/gguf_rule.h"
-#include "text/tokenizer_gguf.h"
+#include "text/tokenizer_export/gguf_rule.h"
+#include "text/tokenizer_export/tokenizer_gguf.h"
+#include "text/tokenizer_json/byte_characters.h"
 
 #include <stdio.h>
 #include <string.h>

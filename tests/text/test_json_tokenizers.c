@@ -6,9 +6,9 @@
 #include "file/file.h"
 #include "support/check.h"
 #include "support/scratch.h"
-#include "text/pattern.h"
 #include "text/text_buffer.h"
-#include "text/tokenizer_type.h"
+#include "text/tokenizer/tokenizer_type.h"
+#include "text/tokenizer_json/pattern.h"
 #include "text/unicode.h"
 
 #include <stdio.h>

@@ -5,9 +5,9 @@
  */
 #include "support/check.h"
 #include "support/scratch.h"
-#include "text/table.h"
+#include "text/corpus/table.h"
+#include "text/corpus/table_record.h"
 #include "text/table_goldens.h"
-#include "text/table_record.h"
 
 #include <math.h>
 #include <stdio.h>

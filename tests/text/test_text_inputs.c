@@ -7,7 +7,7 @@
 #include "file/file.h"
 #include "support/check.h"
 #include "support/scratch.h"
-#include "text/token_documents.h"
+#include "text/corpus/token_documents.h"
 
 #include <stdio.h>
 #include <stdlib.h>

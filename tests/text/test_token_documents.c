@@ -5,8 +5,8 @@
  */
 #include "support/check.h"
 #include "support/scratch.h"
-#include "text/token_documents.h"
-#include "text/token_file.h"
+#include "text/corpus/token_documents.h"
+#include "text/corpus/token_file.h"
 
 #include <signal.h>
 #include <stdio.h>

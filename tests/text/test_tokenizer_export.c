@@ -6,7 +6,7 @@
 #include "file/gguf.h"
 #include "support/check.h"
 #include "support/scratch.h"
-#include "text/tokenizer_export.h"
+#include "text/tokenizer_export/tokenizer_export.h"
 
 #include <math.h>
 #include <stdio.h>

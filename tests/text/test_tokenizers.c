@@ -4,7 +4,7 @@
  */
 #include "support/check.h"
 #include "support/scratch.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,9 +6,9 @@
 #include "base/random.h"
 #include "support/check.h"
 #include "support/scratch.h"
-#include "text/bert_words.h"
+#include "text/tokenizer/bert_words.h"
+#include "text/tokenizer/wordpiece.h"
 #include "text/unicode.h"
-#include "text/wordpiece.h"
 #include "text/wordpiece_goldens.h"
 
 #include <stdio.h>

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The pieces of words of a vocabulary in a trie of bytes, which finds the longest piece that a text begins
+ * with in one pass. Pieces that begin a word and pieces that continue one have a root each.
+ */
+#ifndef ROTARY_TEXT_TOKENIZER_PIECE_TRIE_H
+#define ROTARY_TEXT_TOKENIZER_PIECE_TRIE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum piece_place { PIECE_FIRST, PIECE_CONTINUING, PIECE_PLACES }; /* the roots */
+
+/* The children of all nodes are in one table of slots, found by a hash of node and byte. */
+struct piece_trie {
+    struct piece_slot *slots; /* [slot_count] */
+    int32_t *tokens;          /* of each node; -1: none */
+    int64_t slot_count;       /* a power of two, at least twice as many as there are nodes */
+    int64_t nodes;
+};
+
+/* The pieces have at most so many bytes in all, since a slot has its node in 24 bits. */
+enum { PIECE_TRIE_MAX_BYTES = (1 << 24) - PIECE_PLACES };
+
+/* Allocates an empty trie for pieces of `bytes` bytes in all. False without memory. */
+bool piece_trie_create(struct piece_trie *trie, int64_t bytes);
+void piece_trie_free(struct piece_trie *trie); /* a zeroed one too */
+
+/* Adds a piece of at least one byte; one that is there already gets the new token. */
+void piece_trie_add(struct piece_trie *trie, enum piece_place place, const char *piece, int64_t bytes,
+                    int32_t token);
+/* The node that a byte leads to from another, of which a root is the first; 0: it leads to none. */
+int32_t piece_trie_step(const struct piece_trie *trie, int32_t node, char byte);
+/* The token of the longest piece that the text begins with, and the piece's bytes; -1: there is none. */
+int32_t piece_trie_longest(const struct piece_trie *trie, enum piece_place place, const char *text,
+                           int64_t bytes, int64_t *length);
+
+#endif
