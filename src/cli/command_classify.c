@@ -6,7 +6,7 @@
 #include "cli/command.h"
 #include "cli/run_plan.h"
 #include "cli/tokenize_filter.h"
-#include "task/classification.h"
+#include "task/classification/classification.h"
 
 #include <math.h>
 #include <stdio.h>

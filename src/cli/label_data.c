@@ -3,8 +3,8 @@
 
 #include "cli/result.h"
 #include "file/file.h"
-#include "task/label_baselines.h"
-#include "task/labelled_corpus.h"
+#include "task/classification/label_baselines.h"
+#include "task/classification/labelled_corpus.h"
 #include "train/metrics.h"
 
 #include <math.h>

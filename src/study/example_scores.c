@@ -3,8 +3,8 @@
 
 #include "base/fail.h"
 #include "file/file.h"
-#include "task/labelled_corpus.h"
-#include "task/split_text.h"
+#include "task/classification/labelled_corpus.h"
+#include "task/translation/split_text.h"
 #include "train/folder.h"
 
 #include <math.h>

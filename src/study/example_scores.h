@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The labels that the runs of a comparison predicted, example by example, beside what baselines predict
- * (task/label_baselines.h): how far an arm is ahead of them, over seeds and, by the paired bootstrap, over
+ * (task/classification/label_baselines.h): how far an arm is ahead of them, over seeds and, by the paired bootstrap, over
  * examples.
  *
  * Predictions are read from the predictions.tsv of each run, labels from the texts that its configuration
@@ -13,7 +13,7 @@
 
 #include "study/comparison.h"
 #include "study/resampled_contrast.h"
-#include "task/label_baselines.h"
+#include "task/classification/label_baselines.h"
 
 enum { EXAMPLE_SAMPLES = 1000, EXAMPLE_SEED = 1 }; /* of the bootstrap */
 

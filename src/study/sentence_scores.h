@@ -11,7 +11,7 @@
 
 #include "study/comparison.h"
 #include "study/resampled_contrast.h"
-#include "task/split_text.h"
+#include "task/translation/split_text.h"
 
 enum { SENTENCE_SAMPLES = 1000, SENTENCE_SEED = 1 }; /* of the bootstrap, as `rotary bleu --paired-bs` has */
 

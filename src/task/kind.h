@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The interface of a kind of task, inside src/task. Each kind has a file (copy and reverse one) and a line in
- * task/task_list.h. Kinds that make up their data at random share the functions of task/generated.h.
+ * task/task_list.h. Kinds that make up their data at random share the functions of task/generated/generated.h.
  */
 #ifndef ROTARY_TASK_KIND_H
 #define ROTARY_TASK_KIND_H

@@ -103,7 +103,7 @@ struct task_vocabulary task_vocabulary(const struct task *task);
  * may be one; NULL: they follow from the configuration alone, and nothing is saved. */
 const char *task_target_file(const struct task *task);
 const char *task_source_file(const struct task *task);
-/* Saves the vocabularies, and the names of labels (task/label_names.h). */
+/* Saves the vocabularies, and the names of labels (task/classification/label_names.h). */
 ROTARY_CHECKED rotary_status task_save(const struct task *task, const char *folder, rotary_error *error);
 /* The token that ends a completion; -1: none does. */
 int32_t task_stop(const struct task *task);
@@ -241,7 +241,7 @@ void task_problem(const struct task *task, uint64_t seed, int64_t index, struct 
  * it. */
 void task_long_prompt(const struct task *task, uint64_t seed, int64_t index, struct token_list *prompt);
 /* The validation loss, over the first so many validation sequences of a seed, of a model that knows all of
- * the task but copies nothing (task/generated.h): one that is below it copies. NaN for a task whose text is
+ * the task but copies nothing (task/generated/generated.h): one that is below it copies. NaN for a task whose text is
  * not generated. */
 bool task_is_generated(const struct task_config *config);
 double task_uncopied_loss(const struct task *task, uint64_t seed, int64_t sequences);

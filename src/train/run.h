@@ -11,7 +11,7 @@
  *     best.safetensors       the parameters at the evaluation with the lowest validation loss so far, the
  *                            first of equal ones; its metadata has "validation_loss"
  *     labels.json            of a task with labels: their names, in the order of the model's outputs
- *                            (task/label_names.h)
+ *                            (task/classification/label_names.h)
  *     average.safetensors    the mean of the last average_checkpoints checkpoints, at the end of a run
  *     translations.txt       of a task of translations: those of the test set, or without one of the
  *                            validation set, at the end of a run, one a line

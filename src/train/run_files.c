@@ -4,7 +4,7 @@
 #include "base/fail.h"
 #include "file/file.h"
 #include "file/file_checksum.h"
-#include "task/label_names.h"
+#include "task/classification/label_names.h"
 #include "task/vocabulary_files.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "file/file.h"
 #include "model/search.h"
 #include "score/bleu.h"
-#include "task/split_text.h"
+#include "task/translation/split_text.h"
 #include "text/decoded_text.h"
 #include "text/unicode.h"
 

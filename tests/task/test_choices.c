@@ -4,7 +4,7 @@
  * settings that do nothing, and what is wrong with files.
  */
 #include "support/scratch.h"
-#include "task/classification.h"
+#include "task/classification/classification.h"
 #include "task/text.h"
 
 #include <math.h>

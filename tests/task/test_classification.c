@@ -4,10 +4,10 @@
  * settings that do nothing, and what is wrong with files.
  */
 #include "support/scratch.h"
-#include "task/classification.h"
+#include "task/classification/classification.h"
 #include "task/permutation.h"
-#include "task/synthetic_sentences.h"
 #include "task/text.h"
+#include "task/text/synthetic_sentences.h"
 
 #include <math.h>
 

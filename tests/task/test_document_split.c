@@ -5,8 +5,8 @@
  */
 #include "base/random.h"
 #include "support/check.h"
-#include "task/document_split.h"
-#include "task/word_runs.h"
+#include "task/classification/document_split.h"
+#include "task/classification/word_runs.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  */
 #include "base/random.h"
 #include "support/check.h"
-#include "task/fresh_split.h"
-#include "task/word_runs.h"
+#include "task/classification/fresh_split.h"
+#include "task/classification/word_runs.h"
 
 #include <stdio.h>
 #include <stdlib.h>

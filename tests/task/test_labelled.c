@@ -5,7 +5,7 @@
  */
 #include "support/check.h"
 #include "support/scratch.h"
-#include "task/labelled_corpus.h"
+#include "task/classification/labelled_corpus.h"
 
 #include <math.h>
 #include <stdio.h>

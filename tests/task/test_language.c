@@ -4,8 +4,8 @@
  * what is held out; tokenizers; the bytes that a text has; and what is wrong with files.
  */
 #include "support/scratch.h"
-#include "task/language.h"
 #include "task/text.h"
+#include "task/text/language.h"
 
 enum { TIME = 16, DOCUMENTS = 40 };
 

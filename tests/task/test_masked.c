@@ -4,9 +4,9 @@
  * masks change and which do not, vocabularies, and what is wrong with files.
  */
 #include "support/scratch.h"
-#include "task/masked.h"
 #include "task/permutation.h"
 #include "task/text.h"
+#include "task/text/masked.h"
 #include "text/tokenizer/sentencepiece.h"
 
 enum { TIME = 16, ROOM = TIME - 2 };

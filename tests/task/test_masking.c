@@ -3,7 +3,7 @@
  * Masking: how many tokens are chosen and what becomes of them, whole words, special tokens, and that it is a
  * pure function of its key and first block.
  */
-#include "task/masking.h"
+#include "task/text/masking.h"
 
 #include "base/batch.h"
 #include "support/check.h"

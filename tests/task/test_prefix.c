@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The text of the substring-by-prefix task: every copied substring occurred before, windows are uniform, and
- * the loss of an ideal predictor is that of src/task/prefix.c.
+ * the loss of an ideal predictor is that of src/task/generated/prefix.c.
  */
 #include "task/text.h"
 

@@ -4,8 +4,8 @@
  * of word order, one translation of each sentence, and splits that share nothing.
  */
 #include "support/check.h"
-#include "task/synthetic_grammar.h"
-#include "task/synthetic_sentences.h"
+#include "task/text/synthetic_grammar.h"
+#include "task/text/synthetic_sentences.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #define TESTS_TASK_TEXT_H
 
 #include "support/check.h"
-#include "task/generated.h"
+#include "task/generated/generated.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  */
 #include "file/file.h"
 #include "support/scratch.h"
-#include "task/label_baselines.h"
-#include "task/labelled_corpus.h"
+#include "task/classification/label_baselines.h"
+#include "task/classification/labelled_corpus.h"
 #include "task/text.h"
 #include "train/label_predictions.h"
 

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "task/text/text_corpus.h"
+
+#include "base/fail.h"
+#include "file/checksum.h"
+#include "file/file.h"
+#include "task/kind.h"
+#include "task/text/synthetic_sentences.h"
+#include "text/corpus/text_files.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { HASH_BLOCK = 1 << 18 };
+/* Of the synthetic documents. */
+enum { MIN_SENTENCES = 4, MAX_SENTENCES = 11 };
+
+/* ---- settings ---- */
+
+/* The rest of a key behind the task's name: of "masked_train" with "masked_data" it is "_train". */
+static const char *behind_task(const char *data, const char *key)
+{
+    const size_t length = strlen(data) - strlen("_data");
+    return strncmp(data, key, length) == 0 ? key + length : "";
+}
+
+const char *text_corpus_excluding(const struct text_corpus_options *options, const char *data,
+                                  const char *key, const char **wanted)
+{
+    static const char *const of_files[] = {"_train", "_validation", "_test", "_boundary",
+                                           "_cache", "_field",      NULL},
+                             *const of_synthetic[] = {"_documents", "_held_out", NULL};
+    const bool synthetic = options->data[0] == '\0';
+    if (!is_one_of(behind_task(data, key), synthetic ? of_files : of_synthetic))
+        return NULL;
+    *wanted = synthetic ? "a folder of texts" : "no folder of texts";
+    return data;
+}
+
+rotary_status text_corpus_check(struct text_corpus corpus, rotary_error *error)
+{
+    const struct text_corpus_options *options = corpus.options;
+    if (options->data[0] && !options->splits[TASK_TRAINING][0])
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s_train is empty: wanted names of files in %s_data, which is %s", corpus.task,
+                           corpus.task, options->data);
+    if (!options->field[0])
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s_field is empty: wanted the name of a field of records", corpus.task);
+    return ROTARY_OK;
+}
+
+/* ---- files ---- */
+
+bool text_corpus_has_files(const struct text_corpus_options *options, enum task_split split)
+{
+    return options->data[0] != '\0' && options->splits[split][0] != '\0';
+}
+
+static rotary_status fail_memory(rotary_error *error)
+{
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a list of files");
+}
+
+void text_paths_free(struct text_paths *paths)
+{
+    for (int i = 0; i < paths->count; i++)
+        free(paths->items[i]);
+    free(paths->items);
+    *paths = (struct text_paths){0};
+}
+
+/* Adds the file of the folder whose name is the first `length` bytes of `name`. */
+static rotary_status add_path(struct text_paths *paths, struct text_corpus corpus, enum task_split split,
+                              const char *name, rotary_error *error)
+{
+    const struct text_corpus_options *options = corpus.options;
+    char path[FILE_PATH_BYTES], copy[SETTING_TEXT_BYTES];
+    const size_t length = strcspn(name, ",");
+    bool found = false;
+    memcpy(copy, name, length);
+    copy[length] = '\0';
+    if (length == 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "\"%s\" names no file before a comma or behind it: wanted names of files in %s, "
+                           "separated by commas",
+                           options->splits[split], options->data);
+    rotary_status status = file_path(path, options->data, copy, error);
+    if (status == ROTARY_OK)
+        status = file_find(path, &found, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (!found)
+        return rotary_fail(error, ROTARY_IO_ERROR, "there is no %s: wanted the %s text of the task %s", path,
+                           task_split_names[split], corpus.task);
+    paths->items[paths->count] = strdup(path);
+    if (!paths->items[paths->count])
+        return fail_memory(error);
+    paths->count++;
+    return ROTARY_OK;
+}
+
+rotary_status text_paths_find(struct text_paths *paths, struct text_corpus corpus, enum task_split split,
+                              rotary_error *error)
+{
+    const char *name = corpus.options->splits[split];
+    int commas = 0;
+    for (const char *at = name; *at; at++)
+        commas += *at == ',';
+    *paths = (struct text_paths){.items = calloc((size_t)commas + 1, sizeof *paths->items)};
+    if (!paths->items)
+        return fail_memory(error);
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; i <= commas && status == ROTARY_OK; i++) {
+        status = add_path(paths, corpus, split, name, error);
+        name += strcspn(name, ",") + 1;
+    }
+    if (status != ROTARY_OK)
+        text_paths_free(paths);
+    return status;
+}
+
+/* ---- synthetic text ---- */
+
+int64_t synthetic_document_count(const struct text_corpus_options *options, enum task_split split)
+{
+    return split == TASK_TRAINING ? options->documents : options->held_out;
+}
+
+int64_t synthetic_document(enum task_split split, int64_t index, char text[SYNTHETIC_DOCUMENT_BYTES])
+{
+    const struct rotary_random_key key = {.stream = ROTARY_STREAM_DOCUMENT, .step = (uint32_t)split};
+    const int64_t sentences =
+        MIN_SENTENCES + rotary_random_u32(key, (uint64_t)index) % (MAX_SENTENCES - MIN_SENTENCES + 1);
+    int64_t bytes = 0;
+    for (int64_t i = 0; i < sentences; i++) {
+        struct sentence german, english;
+        synthetic_pair(split, index * MAX_SENTENCES + i, &german, &english);
+        if (bytes > 0)
+            text[bytes++] = ' ';
+        memcpy(text + bytes, english.text, (size_t)english.length);
+        bytes += english.length;
+    }
+    text[bytes] = '\0';
+    return bytes;
+}
+
+/* ---- hashes ---- */
+
+static uint64_t hash_synthetic(const struct text_corpus_options *options, enum task_split split)
+{
+    uint64_t hash = 0;
+    for (int64_t i = 0; i < synthetic_document_count(options, split); i++) {
+        char text[SYNTHETIC_DOCUMENT_BYTES];
+        const int64_t bytes = synthetic_document(split, i, text);
+        const uint64_t both[] = {hash, rotary_hash(text, (uint64_t)bytes)};
+        hash = rotary_hash(both, sizeof both);
+    }
+    return hash;
+}
+
+static rotary_status add_file(struct checksum *checksum, const char *path, char *block, rotary_error *error)
+{
+    struct input input = {.descriptor = -1};
+    size_t got = 1;
+    rotary_status status = input_open(&input, path, error);
+    while (status == ROTARY_OK && got > 0) {
+        status = input_read_some(&input, block, HASH_BLOCK, &got, error);
+        if (status == ROTARY_OK)
+            checksum_add(checksum, block, got);
+    }
+    input_close(&input);
+    return status;
+}
+
+/* Of the bytes of all files, one after another. */
+static rotary_status hash_files(const struct text_files *files, uint64_t *hash, rotary_error *error)
+{
+    struct checksum checksum;
+    char *block = malloc(HASH_BLOCK);
+    rotary_status status =
+        block ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read a text");
+    checksum_start(&checksum);
+    for (int64_t i = 0; i < files->count && status == ROTARY_OK; i++)
+        status = add_file(&checksum, files->paths[i], block, error);
+    free(block);
+    *hash = checksum_finish(&checksum);
+    if (*hash == 0) /* stands for no text */
+        *hash = 1;
+    return status;
+}
+
+rotary_status text_corpus_hash(struct text_corpus corpus, enum task_split split, uint64_t *hash,
+                               rotary_error *error)
+{
+    *hash = 0;
+    if (!corpus.options->data[0]) {
+        *hash = hash_synthetic(corpus.options, split);
+        return ROTARY_OK;
+    }
+    if (!text_corpus_has_files(corpus.options, split))
+        return ROTARY_OK;
+    struct text_paths paths;
+    rotary_status status = text_paths_find(&paths, corpus, split, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct text_files files = {0};
+    status = text_files_find(&files, (const char *const *)paths.items, paths.count, error);
+    if (status == ROTARY_OK)
+        status = hash_files(&files, hash, error);
+    text_files_free(&files);
+    text_paths_free(&paths);
+    return status;
+}
