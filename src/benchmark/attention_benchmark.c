@@ -5,7 +5,7 @@
 #include "benchmark/library.h"
 #include "benchmark/limits.h"
 #include "benchmark/timed_terms.h"
-#include "layer/position.h"
+#include "layer/encoding/position.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #include "benchmark/fill.h"
 #include "benchmark/library.h"
 #include "benchmark/limits.h"
-#include "layer/position.h"
+#include "layer/encoding/position.h"
 
 struct decode_job {
     struct position_attention position;

@@ -7,7 +7,7 @@
 #include "cli/profile_table.h"
 #include "cli/result.h"
 #include "cli/run_plan.h"
-#include "layer/encoding.h"
+#include "layer/encoding/encoding.h"
 
 #include <stdio.h>
 

@@ -8,7 +8,7 @@
 #include "cli/rotation_options.h"
 #include "file/file.h"
 #include "file/print.h"
-#include "layer/encoding.h"
+#include "layer/encoding/encoding.h"
 #include "model/decay.h"
 #include "model/model_encoding.h"
 #include "report/decay_svg.h"

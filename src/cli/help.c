@@ -2,7 +2,7 @@
 #include "cli/help.h"
 
 #include "cli/progress.h"
-#include "layer/encoding.h"
+#include "layer/encoding/encoding.h"
 #include "model/shipped_encodings.h"
 #include "task/task.h"
 

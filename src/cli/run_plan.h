@@ -7,7 +7,7 @@
 #define ROTARY_CLI_RUN_PLAN_H
 
 #include "cli/command.h"
-#include "layer/encoding.h"
+#include "layer/encoding/encoding.h"
 #include "train/pretrained.h"
 #include "train/train.h"
 #include "train/unused_keys.h"

@@ -5,7 +5,7 @@
 #include "file/file.h"
 #include "huggingface/config_keys.h"
 #include "huggingface/decoder_family.h"
-#include "layer/encoding.h"
+#include "layer/encoding/encoding.h"
 #include "model/config_check.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "backend/operation_calls.h"
 #include "base/fail.h"
 #include "huggingface/config_keys.h"
-#include "layer/encoding.h"
+#include "layer/encoding/encoding.h"
 #include "layer/sublayer.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "layer/attention_workspace.h"
 
 #include "base/integer.h"
-#include "layer/relative_vectors.h"
+#include "layer/encoding/relative_vectors.h"
 
 static size_t larger(size_t a, size_t b)
 {

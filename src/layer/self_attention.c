@@ -11,8 +11,8 @@
 #include "base/fail.h"
 #include "layer/attention_views.h"
 #include "layer/attention_workspace.h"
+#include "layer/encoding/relative_vectors.h"
 #include "layer/query_key_norm.h"
-#include "layer/relative_vectors.h"
 #include "layer/sublayer_parts.h"
 
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #ifndef ROTARY_LAYER_SUBLAYER_H
 #define ROTARY_LAYER_SUBLAYER_H
 
-#include "layer/distance_bias.h"
+#include "layer/encoding/distance_bias.h"
 #include "layer/linear.h"
 #include "layer/norm.h"
 

@@ -13,7 +13,7 @@
 #define ROTARY_MODEL_ATTENTION_PLANS_H
 
 #include "base/attention_maps.h"
-#include "layer/position.h"
+#include "layer/encoding/position.h"
 #include "model/transformer_config.h"
 
 /* Two layer types, each with and without rotation. */

@@ -6,9 +6,9 @@
 #define ROTARY_MODEL_EMBEDDED_STACK_H
 
 #include "base/batch.h"
-#include "layer/distance_bias.h"
-#include "layer/distance_rows.h"
 #include "layer/embedding.h"
+#include "layer/encoding/distance_bias.h"
+#include "layer/encoding/distance_rows.h"
 #include "model/attention_plans.h"
 #include "model/stack.h"
 

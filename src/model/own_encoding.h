@@ -16,14 +16,14 @@
  *                    and heads, or {"initial": either, "shared": true} for one of all heads instead of one
  *                    for each; or of a table, whether it is learned
  *
- * Formulas are those of layer/formula.h. A .npy file is looked for beside the file that names it.
+ * Formulas are those of layer/encoding/formula.h. A .npy file is looked for beside the file that names it.
  * All keys but the name may be left out. The object of a file has no name where the file's is meant.
  */
 #ifndef ROTARY_MODEL_OWN_ENCODING_H
 #define ROTARY_MODEL_OWN_ENCODING_H
 
-#include "layer/formula_bias.h"
-#include "layer/table_bias.h"
+#include "layer/encoding/formula_bias.h"
+#include "layer/encoding/table_bias.h"
 
 #include <jansson.h>
 

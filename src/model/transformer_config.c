@@ -5,7 +5,7 @@
 #include "model/transformer_config.h"
 
 #include "file/rope_config.h"
-#include "layer/encoding.h"
+#include "layer/encoding/encoding.h"
 #include "model/own_encoding.h"
 
 static const char *const hidden_acts[] = {"relu", "gelu", "swiglu", "gelu_tanh", "geglu_tanh", NULL};

@@ -48,9 +48,9 @@ struct transformer_config {
     bool share_encoder_decoder_embeddings; /* the source reads the target's table */
     bool cross_rotary; /* cross-attention rotates queries and keys by their positions in target and source */
     int hidden_act;    /* relu, gelu, swiglu, gelu_tanh, geglu_tanh: enum activation */
-    int position;      /* enum position: layer/encoding.h; POSITION_OWN: position_object describes it */
-    int pairing;       /* half, interleaved */
-    int norm;          /* layer_norm, rms_norm */
+    int position; /* enum position: layer/encoding/encoding.h; POSITION_OWN: position_object describes it */
+    int pairing;  /* half, interleaved */
+    int norm;     /* layer_norm, rms_norm */
     int norm_position; /* enum norm_position */
     int parallel_residual;
     int query_key_norm; /* none, head, all: enum query_key_norm */
@@ -81,7 +81,7 @@ struct transformer_config {
     double attn_logit_softcapping, final_logit_softcapping; /* of scores, of logits (Gemma 2); 0: none */
     int64_t rope_sequence_length; /* for scalings by length (dynamic, longrope); 0: max_position_embeddings */
     int64_t sliding_window;       /* keys that a query of sliding_attention sees; 0: no such layer */
-    /* Of biases by distance (layer/encoding.h). */
+    /* Of biases by distance (layer/encoding/encoding.h). */
     int64_t relative_attention_num_buckets, relative_attention_max_distance; /* t5 */
     int kerple_kernel;                                                       /* log, power */
     int64_t sandwich_channels;

@@ -5,7 +5,7 @@
 #include "base/integer.h"
 #include "file/file.h"
 #include "file/safetensors.h"
-#include "layer/encoding.h"
+#include "layer/encoding/encoding.h"
 #include "train/checkpoint.h"
 #include "train/folder.h"
 #include "train/huggingface_run.h"

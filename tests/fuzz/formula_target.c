@@ -4,7 +4,7 @@
  */
 #include "file/file.h"
 #include "fuzz/target.h"
-#include "layer/formula.h"
+#include "layer/encoding/formula.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "support/check.h"
 #include "support/parameter_copy.h"
 
-#include "layer/distance_bias.h"
+#include "layer/encoding/distance_bias.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  */
 #include "support/check.h"
 
-#include "layer/encoding.h"
+#include "layer/encoding/encoding.h"
 
 #include <math.h>
 #include <stdlib.h>

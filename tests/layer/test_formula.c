@@ -5,7 +5,7 @@
  */
 #include "support/check.h"
 
-#include "layer/formula.h"
+#include "layer/encoding/formula.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  */
 #include "support/check.h"
 
-#include "layer/formula_bias.h"
+#include "layer/encoding/formula_bias.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "support/check.h"
 #include "support/parameter_copy.h"
 
-#include "layer/encoding.h"
+#include "layer/encoding/encoding.h"
 #include "model/transformer_parts.h"
 
 #include <math.h>

@@ -8,7 +8,7 @@
 #include "support/check.h"
 
 #include "base/random.h"
-#include "layer/encoding.h"
+#include "layer/encoding/encoding.h"
 #include "model/generation.h"
 
 #include <stdio.h>

@@ -11,7 +11,7 @@
 #include "support/check.h"
 #include "support/parameter_copy.h"
 
-#include "layer/encoding.h"
+#include "layer/encoding/encoding.h"
 #include "model/contradictions.h"
 
 #include <math.h>

@@ -9,7 +9,7 @@
 
 #include "backend/profile.h"
 #include "base/random.h"
-#include "layer/encoding.h"
+#include "layer/encoding/encoding.h"
 #include "model/generation.h"
 
 #include <stdio.h>

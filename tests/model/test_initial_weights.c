@@ -7,7 +7,7 @@
  * Seeds are fixed, so nothing here is random: the bounds are five standard errors, and for Kolmogorov's
  * statistic 2.4, which one draw in 50,000 exceeds.
  */
-#include "layer/encoding.h"
+#include "layer/encoding/encoding.h"
 #include "model/transformer_parts.h"
 #include "support/check.h"
 #include "support/parameter_copy.h"

@@ -10,7 +10,7 @@
 #include "support/parameter_copy.h"
 
 #include "base/random.h"
-#include "layer/encoding.h"
+#include "layer/encoding/encoding.h"
 #include "model/search.h"
 
 #include <math.h>

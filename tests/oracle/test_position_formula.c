@@ -2,7 +2,7 @@
  *
  * The oracle's formulas of position encodings against those of models, which are written apart from them.
  */
-#include "layer/encoding.h"
+#include "layer/encoding/encoding.h"
 #include "oracle/position_formula.h"
 #include "support/check.h"
 

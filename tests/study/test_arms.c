@@ -4,7 +4,7 @@
  */
 #include "support/check.h"
 
-#include "layer/encoding.h"
+#include "layer/encoding/encoding.h"
 #include "study/arms.h"
 
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include "train/runs.h"
 
 #include "file/file.h"
-#include "layer/encoding.h"
+#include "layer/encoding/encoding.h"
 #include "study/collection.h"
 #include "study/comparison_run.h"
 #include "train/checkpoint.h"

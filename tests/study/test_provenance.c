@@ -10,7 +10,7 @@
 
 #include "file/file.h"
 #include "file/json_checksum.h"
-#include "layer/encoding.h"
+#include "layer/encoding/encoding.h"
 #include "study/comparison_run.h"
 #include "study/sequential.h"
 #include "study/sweep_text.h"

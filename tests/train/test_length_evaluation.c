@@ -8,7 +8,7 @@
 #include "support/scratch.h"
 #include "train/runs.h"
 
-#include "layer/encoding.h"
+#include "layer/encoding/encoding.h"
 #include "model/generation.h"
 #include "train/length_evaluation.h"
 

@@ -9,7 +9,7 @@
 #include "train/runs.h"
 
 #include "file/safetensors.h"
-#include "layer/encoding.h"
+#include "layer/encoding/encoding.h"
 #include "train/trainer.h"
 
 #include <rotary/version.h>

@@ -21,7 +21,7 @@
 
 #include "base/half.h"
 #include "file/file.h"
-#include "layer/encoding.h"
+#include "layer/encoding/encoding.h"
 #include "train/trainer.h"
 
 #include <math.h>

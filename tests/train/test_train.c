@@ -10,7 +10,7 @@
 #include "support/thread_list.h"
 #include "train/runs.h"
 
-#include "layer/encoding.h"
+#include "layer/encoding/encoding.h"
 #include "train/checkpoint.h"
 #include "train/schedule.h"
 

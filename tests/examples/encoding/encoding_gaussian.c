@@ -3,7 +3,7 @@
  * A Gaussian window (Guo, Zhang and Liu 2019, with fixed widths): the score of query m and key n is lowered
  * by (n - m)^2 / (2 w_h^2). Head h has the width w_h = 2^h.
  */
-#include "layer/encoding.h"
+#include "layer/encoding/encoding.h"
 
 #include <math.h>
 

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Position encodings. There is one attention; an encoding says which of its terms are used, and what is added
+ * to the embedding.
+ */
+#ifndef ROTARY_LAYER_ENCODING_ENCODING_H
+#define ROTARY_LAYER_ENCODING_ENCODING_H
+
+#include "backend/parameters.h"
+#include "layer/embedding.h"
+#include "layer/encoding/encoding_list.h"
+
+#define ROTARY_ENCODING_VALUE(capitals, name, text) POSITION_##capitals,
+enum position {
+    ROTARY_ENCODINGS(ROTARY_ENCODING_VALUE) POSITIONS,
+    POSITION_OWN = POSITIONS /* none of these: the configuration describes it (model/model_encoding.h) */
+};
+#undef ROTARY_ENCODING_VALUE
+
+enum kerple_kernel { KERPLE_LOG, KERPLE_POWER };
+enum { SANDWICH_MAX_CHANNELS = 1024, FIRE_MAX_WIDTH = 256 };
+
+struct formula_bias; /* layer/encoding/formula_bias.h */
+struct table_bias;   /* layer/encoding/table_bias.h */
+
+/* What biases by distance depend on beside head and distance. Each encoding reads its own. */
+struct distance_bias_settings {
+    int64_t width;                 /* of the residual stream */
+    int64_t buckets, max_distance; /* t5: in all directions; from max_distance on all distances share one */
+    enum kerple_kernel kernel;
+    int64_t sandwich_channels;          /* an even number */
+    int64_t fire_width;                 /* hidden units, at most FIRE_MAX_WIDTH */
+    double fire_length;                 /* L at first */
+    const struct formula_bias *formula; /* of an encoding that has it, borrowed */
+    const struct table_bias *table;     /* likewise */
+};
+
+/* A bias by head and distance, the key's position minus the query's: first, first + 1, ... It is either a
+ * table, [heads, distances], or, where it has segments, a piecewise-linear function of the distance that the
+ * query's position scales (rotary_attention_piecewise_bias). */
+struct distance_bias_shape {
+    int64_t heads, distances, first;
+    bool causal;      /* no distance is above 0 */
+    int64_t segments; /* 0: a table */
+    struct distance_bias_settings settings;
+};
+
+/* Where the arrays of a piecewise-linear bias are, one after the other. */
+struct piecewise_layout {
+    int64_t intercepts, slopes, knots, inputs, scales;
+    int64_t positions; /* of the scales: 1 - first */
+    int64_t count;     /* floats of all */
+};
+
+static inline struct piecewise_layout piecewise_layout_of(const struct distance_bias_shape *shape)
+{
+    struct piecewise_layout at = {.slopes = shape->heads * shape->segments, .positions = 1 - shape->first};
+    at.knots = 2 * at.slopes;
+    at.inputs = at.knots + shape->segments - 1;
+    at.scales = at.inputs + shape->distances;
+    at.count = at.scales + at.positions;
+    return at;
+}
+
+/* The most parameters that a learned bias may have. */
+enum { DISTANCE_BIAS_PARAMETERS = 8 };
+
+/* How a bias by distance is computed, on the host: the table, or the arrays of a piecewise-linear one. The
+ * parameters of a fixed one are NULL, as it has none. */
+struct distance_bias_function {
+    void (*fill)(const struct distance_bias_shape *shape, const float *const *parameters, float *bias);
+    /* Of learned biases; else NULL. `list` describes the parameters in rows that are zero (name, shape,
+     * initial value) and returns their number. `gradient` adds the gradients of the parameters to arrays of
+     * their shapes, from that of the bias, in an order that depends on the shape alone. */
+    int (*list)(const struct distance_bias_shape *shape, struct parameter rows[DISTANCE_BIAS_PARAMETERS]);
+    void (*gradient)(const struct distance_bias_shape *shape, const float *const *parameters,
+                     const float *d_bias, double *const *d_parameters);
+    /* Of piecewise-linear biases; NULL: a table. Tables are shared by the layers of a stack, and each layer
+     * has a piecewise-linear bias of its own. */
+    int64_t (*segments)(const struct distance_bias_settings *settings);
+};
+
+/* Where vectors by distance come from (struct rotary_attention_distance_vectors). */
+enum distance_vector_source {
+    DISTANCE_VECTORS_NONE,
+    DISTANCE_VECTORS_TABLE,    /* a learned table of the layer that its heads share, of clipped distances */
+    DISTANCE_VECTORS_PROJECTED /* projected by the layer, for each head, from rows that the stack has */
+};
+
+/* The rows that a stack has for projections (layer/encoding/distance_rows.h). */
+enum distance_row_source {
+    DISTANCE_ROWS_NONE,
+    DISTANCE_ROWS_SINUSOIDS, /* of every distance (Vaswani et al. 2017) */
+    DISTANCE_ROWS_TABLE      /* a learned table of clipped distances, the query's position minus the key's */
+};
+
+/* Which vectors by distance each layer has. */
+struct distance_vector_terms {
+    enum distance_vector_source keys, queries, values;
+    enum distance_row_source rows;
+    /* Learned vectors of each head are added to queries: one where they meet keys, another where they meet
+     * keys by distance. The layers of a stack share them. */
+    bool query_biases;
+};
+
+struct distance_rows;
+
+/* The vectors of the layers of a stack. */
+struct relative_vectors_config {
+    struct distance_vector_terms terms;
+    int64_t clip; /* of tables: distances beyond clip, in either direction, have the vectors at clip */
+    bool causal;  /* no distance is above 0 */
+    const struct distance_rows *rows; /* of the stack; borrowed */
+};
+
+struct position_encoding {
+    enum embedding_position embedding; /* table added to the embedding */
+    bool rotate_query_key, rotate_value;
+    bool xpos; /* the rotation of queries and keys has xPos's magnitudes, where attention is causal */
+    const struct distance_bias_function *distance_bias; /* NULL: there is none */
+    struct distance_vector_terms distance_vectors;
+    /* Scores are divided by the root of head_dim times this, as if so many products were added up; 0: 1. */
+    int score_products;
+};
+
+#define ROTARY_ENCODING_ROW(capitals, name, text) extern const struct position_encoding encoding_##name;
+ROTARY_ENCODINGS(ROTARY_ENCODING_ROW)
+#undef ROTARY_ENCODING_ROW
+
+/* Of POSITION_OWN, that of none. */
+const struct position_encoding *position_encoding(enum position position);
+/* The names in the order of the enum, NULL-terminated. */
+extern const char *const position_names[];
+
+#endif
