@@ -7,7 +7,7 @@
  *     hostile/  two whose labels and names are full of markup
  *     long/     texts of 120 tokens and more
  */
-#include "report/heatmap_files.h"
+#include "report/heatmap/heatmap_files.h"
 #include "report/made_heatmaps.h"
 #include "support/check.h"
 

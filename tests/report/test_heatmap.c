@@ -3,9 +3,9 @@
  * Heatmaps: their statistics against sums written out here, the page's data against the weights, the
  * pictures' cells, and the scale of colours.
  */
-#include "report/heat_colours.h"
-#include "report/heatmap_page.h"
-#include "report/heatmap_svg.h"
+#include "report/heatmap/heat_colours.h"
+#include "report/heatmap/heatmap_page.h"
+#include "report/heatmap/heatmap_svg.h"
 #include "report/made_heatmaps.h"
 #include "support/check.h"
 

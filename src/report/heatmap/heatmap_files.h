@@ -8,8 +8,8 @@
  *     rope-text1-decoder-layer1.svg
  *     rope-text1-decoder.npy           f32 [layers, heads, queries, keys]
  */
-#ifndef ROTARY_REPORT_HEATMAP_FILES_H
-#define ROTARY_REPORT_HEATMAP_FILES_H
+#ifndef ROTARY_REPORT_HEATMAP_HEATMAP_FILES_H
+#define ROTARY_REPORT_HEATMAP_HEATMAP_FILES_H
 
 #include "study/heatmaps.h"
 

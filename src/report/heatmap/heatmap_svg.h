@@ -2,8 +2,8 @@
  *
  * The heads of one layer as a picture: one map for each, with the tokens as labels.
  */
-#ifndef ROTARY_REPORT_HEATMAP_SVG_H
-#define ROTARY_REPORT_HEATMAP_SVG_H
+#ifndef ROTARY_REPORT_HEATMAP_HEATMAP_SVG_H
+#define ROTARY_REPORT_HEATMAP_HEATMAP_SVG_H
 
 #include "study/heatmaps.h"
 

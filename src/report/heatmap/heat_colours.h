@@ -3,8 +3,8 @@
  * The colours of weights: one hue, with lightness in proportion to the weight, so that equal differences of
  * weights look equal (OKLab; Ottosson 2020). Weight 0 is the colour of the page's cards.
  */
-#ifndef ROTARY_REPORT_HEAT_COLOURS_H
-#define ROTARY_REPORT_HEAT_COLOURS_H
+#ifndef ROTARY_REPORT_HEATMAP_HEAT_COLOURS_H
+#define ROTARY_REPORT_HEATMAP_HEAT_COLOURS_H
 
 #include <stdbool.h>
 

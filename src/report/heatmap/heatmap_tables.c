@@ -2,8 +2,8 @@
  *
  * The tables of the page: layers, and heads.
  */
-#include "report/heatmap_names.h"
-#include "report/heatmap_page.h"
+#include "report/heatmap/heatmap_names.h"
+#include "report/heatmap/heatmap_page.h"
 #include "report/html.h"
 
 #include <math.h>

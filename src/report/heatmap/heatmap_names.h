@@ -2,8 +2,8 @@
  *
  * How pages, tables and files of heatmaps name layers and kinds of attention.
  */
-#ifndef ROTARY_REPORT_HEATMAP_NAMES_H
-#define ROTARY_REPORT_HEATMAP_NAMES_H
+#ifndef ROTARY_REPORT_HEATMAP_HEATMAP_NAMES_H
+#define ROTARY_REPORT_HEATMAP_HEATMAP_NAMES_H
 
 #include "study/heatmaps.h"
 

@@ -10,9 +10,9 @@
  * A map's cells are drawn in its own units, one per cell. Cells of about the same weight are one path, and
  * those of next to no weight are left out: they have the colour of the ground.
  */
-#include "report/heatmap_svg.h"
+#include "report/heatmap/heatmap_svg.h"
 
-#include "report/heat_colours.h"
+#include "report/heatmap/heat_colours.h"
 #include "report/html.h"
 
 #include <string.h>

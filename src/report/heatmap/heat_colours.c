@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/heat_colours.h"
+#include "report/heatmap/heat_colours.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -11,11 +11,11 @@
  *
  * Weights are base64 of 16-bit numbers, little-endian, [layers, heads, queries, keys]: 65535 is the weight 1.
  */
-#include "report/heatmap_names.h"
-#include "report/heatmap_page.h"
+#include "report/heatmap/heatmap_names.h"
+#include "report/heatmap/heatmap_page.h"
 
 #include "file/file.h"
-#include "report/heat_colours.h"
+#include "report/heatmap/heat_colours.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * The page of `rotary heatmap`: one HTML file that loads nothing else, in which one chooses text, kind of
  * attention, layer and head, and reads the weights; and the same numbers as JSON.
  */
-#ifndef ROTARY_REPORT_HEATMAP_PAGE_H
-#define ROTARY_REPORT_HEATMAP_PAGE_H
+#ifndef ROTARY_REPORT_HEATMAP_HEATMAP_PAGE_H
+#define ROTARY_REPORT_HEATMAP_HEATMAP_PAGE_H
 
 #include "study/heatmaps.h"
 

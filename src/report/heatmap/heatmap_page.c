@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/heatmap_page.h"
+#include "report/heatmap/heatmap_page.h"
 
 #include "base/fail.h"
 #include "file/print.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/heatmap_names.h"
+#include "report/heatmap/heatmap_names.h"
 
 #include <stdio.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/heatmap_files.h"
+#include "report/heatmap/heatmap_files.h"
 
 #include "base/fail.h"
 #include "file/file.h"
 #include "file/npy.h"
 #include "file/print.h"
-#include "report/heatmap_names.h"
-#include "report/heatmap_page.h"
-#include "report/heatmap_svg.h"
+#include "report/heatmap/heatmap_names.h"
+#include "report/heatmap/heatmap_page.h"
+#include "report/heatmap/heatmap_svg.h"
 
 #include <ctype.h>
 #include <errno.h>

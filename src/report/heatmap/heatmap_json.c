@@ -2,7 +2,7 @@
  *
  * The numbers of heads and layers as JSON; docs/heatmaps.md describes the object.
  */
-#include "report/heatmap_page.h"
+#include "report/heatmap/heatmap_page.h"
 
 #include "base/fail.h"
 #include "file/file.h"
