@@ -6,7 +6,7 @@
 #ifndef ROTARY_CLI_ARGUMENTS_H
 #define ROTARY_CLI_ARGUMENTS_H
 
-#include "file/settings.h"
+#include "config/settings.h"
 
 /* Members for options, which record whether the option was given. A row's member is, by its type:
  * SETTING_INTEGER and SETTING_CHOICE (the index), struct option_integer; SETTING_REAL, struct option_real;

@@ -3,9 +3,9 @@
 
 #include "base/fail.h"
 #include "file/file.h"
-#include "file/rope_config.h"
 #include "huggingface/decoder_family.h"
 #include "layer/sublayer.h"
+#include "rope_config/rope_config.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 
 #include "base/element.h"
 #include "base/fail.h"
-#include "file/rope_config.h"
 #include "huggingface/tensor_names.h"
+#include "rope_config/rope_config.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include "huggingface/model_types.h"
 
 #include "base/fail.h"
-#include "file/rope_axes.h"
-#include "file/settings.h"
+#include "config/settings.h"
+#include "rope_config/rope_axes.h"
 
 #include <stdint.h>
 #include <stdio.h>

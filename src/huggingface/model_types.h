@@ -6,7 +6,7 @@
 #ifndef ROTARY_HUGGINGFACE_MODEL_TYPES_H
 #define ROTARY_HUGGINGFACE_MODEL_TYPES_H
 
-#include "file/rope_config.h"
+#include "rope_config/rope_config.h"
 
 /* For rope_config_request.find_family: the defaults of a model type, all 0 if it is not known. The caller
  * frees them by rope_family_free. */

@@ -3,9 +3,9 @@
 
 #include "base/fail.h"
 #include "file/file.h"
-#include "file/rope_config.h"
 #include "model/model_encoding.h"
 #include "model/rotation_config.h"
+#include "rope_config/rope_config.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #include "model/own_encoding.h"
 
 #include "base/fail.h"
+#include "config/settings.h"
 #include "file/file.h"
-#include "file/settings.h"
 
 #include <ctype.h>
 #include <math.h>

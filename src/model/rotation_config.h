@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The rotation of a model's layers: what the keys of its configuration say, read as Hugging Face's are
- * (file/rope_config.h).
+ * (rope_config/rope_config.h).
  */
 #ifndef ROTARY_MODEL_ROTATION_CONFIG_H
 #define ROTARY_MODEL_ROTATION_CONFIG_H
 
-#include "file/rope_config.h"
 #include "model/transformer_config.h"
+#include "rope_config/rope_config.h"
 
 struct rotation_config {
     struct rope_config rope; /* of queries and keys; value_rope shares its lists */

@@ -4,9 +4,9 @@
  */
 #include "model/transformer_config.h"
 
-#include "file/rope_config.h"
 #include "layer/encoding/encoding.h"
 #include "model/own_encoding.h"
+#include "rope_config/rope_config.h"
 
 static const char *const hidden_acts[] = {"relu", "gelu", "swiglu", "gelu_tanh", "geglu_tanh", NULL};
 static const char *const pairings[] = {"half", "interleaved", NULL};

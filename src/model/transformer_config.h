@@ -5,7 +5,7 @@
 #ifndef ROTARY_MODEL_TRANSFORMER_CONFIG_H
 #define ROTARY_MODEL_TRANSFORMER_CONFIG_H
 
-#include "file/settings.h"
+#include "config/settings.h"
 
 enum { TRANSFORMER_MAX_HEAD_DIM = 1024, TRANSFORMER_MAX_HEADS = 1024 };
 

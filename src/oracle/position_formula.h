@@ -9,7 +9,7 @@
 #ifndef ROTARY_ORACLE_POSITION_FORMULA_H
 #define ROTARY_ORACLE_POSITION_FORMULA_H
 
-#include "file/settings.h"
+#include "config/settings.h"
 
 /* At most, of an encoding. */
 enum { FORMULA_PARAMETERS = 6, FORMULA_SETTINGS = 3, FORMULA_DIMENSIONS = 3 };

@@ -6,8 +6,8 @@
 #ifndef ROTARY_ORACLE_ROTATION_H
 #define ROTARY_ORACLE_ROTATION_H
 
-#include "file/rope_config.h"
 #include "rope/rope_roles.h"
+#include "rope_config/rope_config.h"
 
 /* Precision of the angles, in place of the configuration's. */
 enum rotation_angles { ANGLES_OF_CONFIG, ANGLES_F64, ANGLES_F32, ANGLES_F16, ANGLES_BF16 };

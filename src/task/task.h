@@ -9,7 +9,7 @@
 
 #include "base/batch.h"
 #include "base/random.h"
-#include "file/settings.h"
+#include "config/settings.h"
 #include "score/label_scores.h"
 #include "score/measure.h"
 #include "task/task_list.h"

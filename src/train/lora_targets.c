@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 #include "base/integer.h"
-#include "file/settings.h"
+#include "config/settings.h"
 
 #include <string.h>
 

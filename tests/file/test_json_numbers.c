@@ -6,7 +6,7 @@
 #include "file/json_numbers.h"
 
 #include "file/file.h"
-#include "file/rope_config.h"
+#include "rope_config/rope_config.h"
 #include "support/check.h"
 
 #include <stdio.h>

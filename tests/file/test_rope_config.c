@@ -2,8 +2,8 @@
  *
  * Configurations in all their spellings, and the messages for wrong ones.
  */
-#include "file/rope_config.h"
 #include "huggingface/model_types.h"
+#include "rope_config/rope_config.h"
 #include "support/check.h"
 
 #include <stdio.h>

@@ -4,8 +4,8 @@
  * all channels do, which is what 0 means to the library.
  */
 #include "file/file.h"
-#include "file/rope_config.h"
 #include "huggingface/model_types.h"
+#include "rope_config/rope_config.h"
 #include "support/check.h"
 
 #include <stdio.h>

@@ -4,8 +4,8 @@
  * those of layer types, and what is refused because no rotation has it. Values are those of transformers
  * 5.24 and, for "ntk", of vLLM.
  */
-#include "file/rope_config.h"
 #include "huggingface/model_types.h"
+#include "rope_config/rope_config.h"
 #include "support/check.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "support/check.h"
 
 #include "base/fail.h"
-#include "file/settings.h"
+#include "config/settings.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  *
  * Configurations of the towers of images, which are read by their model_type, and refused without it.
  */
-#include "file/rope_config.h"
 #include "huggingface/model_types.h"
+#include "rope_config/rope_config.h"
 #include "support/check.h"
 
 #include <stdio.h>

@@ -3,10 +3,10 @@
 
 #include "file/file.h"
 #include "file/npy.h"
-#include "file/rope_config.h"
 #include "file/safetensors.h"
 #include "fuzz/tokenizer_checks.h"
 #include "huggingface/model_types.h"
+#include "rope_config/rope_config.h"
 #include "text/tokenizer/sentencepiece.h"
 #include "train/run.h"
 

@@ -2,8 +2,8 @@
  *
  * The table of model types: all of it can be read, and damage to it is noticed.
  */
-#include "file/rope_axes.h"
 #include "huggingface/model_types.h"
+#include "rope_config/rope_axes.h"
 #include "support/check.h"
 
 #include <stdio.h>

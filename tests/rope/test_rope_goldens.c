@@ -5,8 +5,8 @@
  */
 #include "rope/plans.h"
 
-#include "file/rope_config.h"
 #include "huggingface/model_types.h"
+#include "rope_config/rope_config.h"
 
 #include <math.h>
 #include <string.h>

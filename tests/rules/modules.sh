@@ -12,19 +12,21 @@ BEGIN {
     below["rope"] = "kernel " below["kernel"]
     below["attention"] = "rope " below["rope"]
     below["file"] = "base"
+    below["config"] = "file base"
+    below["rope_config"] = "config file base"
     below["backend"] = "kernel base"
     below["layer"] = "backend base"
-    below["model"] = "layer file " below["layer"]
+    below["model"] = "layer rope_config config file " below["layer"]
     below["huggingface"] = "model " below["model"]
-    below["text"] = "file base"
+    below["text"] = "config file base"
     below["score"] = "text base"
-    below["task"] = "score text file base"
+    below["task"] = "score text config file base"
     below["train"] = "task score text huggingface model " below["model"]
     below["benchmark"] = "train kernel " below["train"]
     below["study"] = "train " below["train"]
     # A page is made from records of runs: never through a header that can train.
     below["report"] = "file base score/measure.h study/records.h study/record_positions.h study/measured_decay.h study/head_statistics.h study/heatmaps.h study/statistics.h study/comparison.h study/collection.h study/sweep_text.h study/sentence_scores.h study/example_scores.h"
-    below["oracle"] = "huggingface attention file " below["attention"]
+    below["oracle"] = "huggingface attention rope_config config file " below["attention"]
     below["cli"] = "kernel oracle huggingface report study benchmark " below["study"]
     for (module in below) {
         allowed[module, module] = 1

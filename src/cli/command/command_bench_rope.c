@@ -4,7 +4,7 @@
  */
 #include "benchmark/library.h"
 #include "cli/bench.h"
-#include "file/rope_config.h"
+#include "rope_config/rope_config.h"
 
 #include <stdio.h>
 

@@ -2,9 +2,9 @@
 #include "text/tokenizer/tokenizer.h"
 
 #include "base/fail.h"
+#include "config/settings.h"
 #include "file/checksum.h"
 #include "file/file.h"
-#include "file/settings.h"
 #include "text/tokenizer/tokenizer_type.h"
 
 #include <stdlib.h>

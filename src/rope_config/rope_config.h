@@ -12,10 +12,10 @@
  * A model trained here says its "position". That of xpos has xPos, with its origin in the middle of
  * max_position_embeddings unless there is another; beside other positions the model's xpos_scale is not read.
  */
-#ifndef ROTARY_FILE_ROPE_CONFIG_H
-#define ROTARY_FILE_ROPE_CONFIG_H
+#ifndef ROTARY_ROPE_CONFIG_ROPE_CONFIG_H
+#define ROTARY_ROPE_CONFIG_ROPE_CONFIG_H
 
-#include "file/rope_request.h"
+#include "rope_config/rope_request.h"
 
 #include <rotary/rope.h>
 

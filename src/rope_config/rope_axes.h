@@ -3,10 +3,10 @@
  * How the axes of a position share the pairs of a head: M-RoPE's sections, and the rows and columns of
  * towers.
  */
-#ifndef ROTARY_FILE_ROPE_AXES_H
-#define ROTARY_FILE_ROPE_AXES_H
+#ifndef ROTARY_ROPE_CONFIG_ROPE_AXES_H
+#define ROTARY_ROPE_CONFIG_ROPE_AXES_H
 
-#include "file/rope_reader.h"
+#include "rope_config/rope_reader.h"
 
 #include <rotary/rope.h>
 

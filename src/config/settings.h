@@ -4,8 +4,8 @@
  * it from JSON, to write it, for --set key=value, to check ranges, and to suggest the nearest key for an
  * unknown one. The options of a command are a struct and such a table too (cli/arguments.h).
  */
-#ifndef ROTARY_FILE_SETTINGS_H
-#define ROTARY_FILE_SETTINGS_H
+#ifndef ROTARY_CONFIG_SETTINGS_H
+#define ROTARY_CONFIG_SETTINGS_H
 
 #include <jansson.h>
 #include <rotary/status.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "file/rope_axes.h"
+#include "rope_config/rope_axes.h"
 
 #include "base/fail.h"
 

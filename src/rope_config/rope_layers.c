@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "file/rope_layers.h"
+#include "rope_config/rope_layers.h"
 
 #include "base/fail.h"
-#include "file/rope_keys.h"
-#include "file/settings.h"
+#include "config/settings.h"
+#include "rope_config/rope_keys.h"
 
 #include <stdint.h>
 #include <stdio.h>

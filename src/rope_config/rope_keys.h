@@ -2,10 +2,10 @@
  *
  * Which keys of a model's configuration are known, so that none that could change the rotation is overlooked.
  */
-#ifndef ROTARY_FILE_ROPE_KEYS_H
-#define ROTARY_FILE_ROPE_KEYS_H
+#ifndef ROTARY_ROPE_CONFIG_ROPE_KEYS_H
+#define ROTARY_ROPE_CONFIG_ROPE_KEYS_H
 
-#include "file/rope_reader.h"
+#include "rope_config/rope_reader.h"
 
 /* ROTARY_BAD_FILE for a key of reader->parameters, or one of reader->text_config with a word that begins with
  * "rope" or "rotary", that is neither known nor ignored, also beside the parameters of layer types. A key

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "file/rope_reader.h"
+#include "rope_config/rope_reader.h"
 
 #include "base/fail.h"
+#include "config/settings.h"
 #include "file/file.h"
 #include "file/json_numbers.h"
-#include "file/settings.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "file/settings.h"
+#include "config/settings.h"
 
 #include "base/fail.h"
 #include "file/file.h"

@@ -3,10 +3,10 @@
  * Finds the object of a configuration that describes the rotation: the language model's among several models,
  * and the layer type's where layer types have different rotations.
  */
-#ifndef ROTARY_FILE_ROPE_LAYERS_H
-#define ROTARY_FILE_ROPE_LAYERS_H
+#ifndef ROTARY_ROPE_CONFIG_ROPE_LAYERS_H
+#define ROTARY_ROPE_CONFIG_ROPE_LAYERS_H
 
-#include "file/rope_reader.h"
+#include "rope_config/rope_reader.h"
 
 /* Finds the language model in reader->root, its type and the defaults of its family. The caller frees
  * reader->family and reader->family_parameters, whatever is returned. */

@@ -3,10 +3,10 @@
  * The state of rope_config_parse, and checked values of a configuration: a wrong one is refused by a message
  * with file, key, what was got and what was wanted.
  */
-#ifndef ROTARY_FILE_ROPE_READER_H
-#define ROTARY_FILE_ROPE_READER_H
+#ifndef ROTARY_ROPE_CONFIG_ROPE_READER_H
+#define ROTARY_ROPE_CONFIG_ROPE_READER_H
 
-#include "file/rope_request.h"
+#include "rope_config/rope_request.h"
 
 /* Defaults of the layer type, else of the family; 0: none. */
 struct rope_defaults {

@@ -2,10 +2,10 @@
  *
  * What a caller of rope_config_read asks for, and the defaults of a model family that it may supply.
  */
-#ifndef ROTARY_FILE_ROPE_REQUEST_H
-#define ROTARY_FILE_ROPE_REQUEST_H
+#ifndef ROTARY_ROPE_CONFIG_ROPE_REQUEST_H
+#define ROTARY_ROPE_CONFIG_ROPE_REQUEST_H
 
-#include "file/settings.h"
+#include "config/settings.h"
 
 #include <jansson.h>
 #include <rotary/rope.h>

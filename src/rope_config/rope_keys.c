@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "file/rope_keys.h"
+#include "rope_config/rope_keys.h"
 
 #include "base/fail.h"
-#include "file/settings.h"
+#include "config/settings.h"
 
 #include <stdint.h>
 #include <stdio.h>

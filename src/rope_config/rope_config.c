@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "file/rope_config.h"
+#include "rope_config/rope_config.h"
 
 #include "base/fail.h"
 #include "file/file.h"
-#include "file/rope_axes.h"
-#include "file/rope_keys.h"
-#include "file/rope_layers.h"
-#include "file/rope_reader.h"
+#include "rope_config/rope_axes.h"
+#include "rope_config/rope_keys.h"
+#include "rope_config/rope_layers.h"
+#include "rope_config/rope_reader.h"
 
 #include <math.h>
 #include <stdio.h>
