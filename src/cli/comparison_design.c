@@ -2,9 +2,9 @@
 #include "cli/comparison_design.h"
 
 #include "base/fail.h"
-#include "study/comparison.h"
-#include "study/comparison_file.h"
-#include "study/power.h"
+#include "records/comparison.h"
+#include "records/comparison_file.h"
+#include "statistics/power.h"
 
 #include <ctype.h>
 #include <errno.h>

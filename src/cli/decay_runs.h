@@ -6,7 +6,7 @@
 #define ROTARY_CLI_DECAY_RUNS_H
 
 #include "cli/command.h"
-#include "study/measured_decay.h"
+#include "records/measured_decay.h"
 #include "train/checkpoint.h"
 
 struct decay_runs_call {

@@ -3,8 +3,8 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "records/record_positions.h"
 #include "score/proportion.h"
-#include "study/record_positions.h"
 
 #include "train/metrics.h"
 

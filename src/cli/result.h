@@ -6,8 +6,8 @@
 #define ROTARY_CLI_RESULT_H
 
 #include "oracle/tensor.h"
+#include "records/collection.h"
 #include "report/comparison_table.h"
-#include "study/collection.h"
 #include "train/evaluation.h"
 
 /* Prints `object` and a line feed, and releases it. ROTARY_OUT_OF_MEMORY if it is NULL, which json_pack also

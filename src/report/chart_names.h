@@ -5,8 +5,8 @@
 #ifndef ROTARY_REPORT_CHART_NAMES_H
 #define ROTARY_REPORT_CHART_NAMES_H
 
+#include "records/comparison.h"
 #include "report/svg.h"
-#include "study/comparison.h"
 
 enum { CHART_LABEL_BYTES = 128 };
 

@@ -5,7 +5,7 @@
 #ifndef ROTARY_REPORT_COMPARISON_TABLE_H
 #define ROTARY_REPORT_COMPARISON_TABLE_H
 
-#include "study/collection.h"
+#include "records/collection.h"
 
 #include <stdio.h>
 

@@ -5,8 +5,8 @@
 #ifndef ROTARY_REPORT_DECAY_PAGE_H
 #define ROTARY_REPORT_DECAY_PAGE_H
 
-#include "study/collection.h"
-#include "study/measured_decay.h"
+#include "records/collection.h"
+#include "records/measured_decay.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
 #ifndef ROTARY_REPORT_FINDINGS_H
 #define ROTARY_REPORT_FINDINGS_H
 
-#include "study/comparison.h"
+#include "records/comparison.h"
 
 #include <stdio.h>
 

@@ -2,11 +2,11 @@
 #include "report/lengths.h"
 
 #include "file/file.h"
+#include "records/record_positions.h"
 #include "report/chart_names.h"
 #include "report/findings.h"
 #include "report/html.h"
 #include "report/position_chart.h"
-#include "study/record_positions.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef ROTARY_REPORT_LENGTHS_H
 #define ROTARY_REPORT_LENGTHS_H
 
-#include "study/comparison.h"
+#include "records/comparison.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ bool lengths_are_known(const struct comparison *comparison);
 /* As text: a line for each arm and scaling, a column for each length. */
 void lengths_text(FILE *stream, const struct comparison *comparison);
 /* Of an arm: [{"length", "scaling", "runs", "mean"}], mean null where it cannot compute such sequences; of
- * texts also "perplexity", "bits_per_byte" where bytes are known, and "positions" (study/record_positions.h).
+ * texts also "perplexity", "bits_per_byte" where bytes are known, and "positions" (records/record_positions.h).
  */
 json_t *lengths_json(const struct comparison *comparison, int arm);
 

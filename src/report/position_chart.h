@@ -6,7 +6,7 @@
 #ifndef ROTARY_REPORT_POSITION_CHART_H
 #define ROTARY_REPORT_POSITION_CHART_H
 
-#include "study/comparison.h"
+#include "records/comparison.h"
 
 #include <stdio.h>
 

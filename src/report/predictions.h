@@ -6,7 +6,7 @@
 #ifndef ROTARY_REPORT_PREDICTIONS_H
 #define ROTARY_REPORT_PREDICTIONS_H
 
-#include "study/collection.h"
+#include "records/collection.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 
 #include "file/file.h"
 #include "file/print.h"
+#include "records/sweep_text.h"
 #include "report/page.h"
-#include "study/sweep_text.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #ifndef ROTARY_REPORT_REPORT_H
 #define ROTARY_REPORT_REPORT_H
 
-#include "study/collection.h"
+#include "records/collection.h"
 
 /* Writes the report to `path`, atomically. Unfinished runs are marked and drawn as far as they got. */
 ROTARY_CHECKED rotary_status report_write(const struct collection *collection, const char *path,

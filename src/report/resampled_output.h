@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Differences of the paired bootstrap (study/resampled_contrast.h) as text, as JSON and on the page, whatever
+ * Differences of the paired bootstrap (records/resampled_contrast.h) as text, as JSON and on the page, whatever
  * was resampled: sentences or examples.
  */
 #ifndef ROTARY_REPORT_RESAMPLED_OUTPUT_H
 #define ROTARY_REPORT_RESAMPLED_OUTPUT_H
 
-#include "study/collection.h"
+#include "records/collection.h"
 
 #include <jansson.h>
 #include <stdio.h>

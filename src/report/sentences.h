@@ -6,7 +6,7 @@
 #ifndef ROTARY_REPORT_SENTENCES_H
 #define ROTARY_REPORT_SENTENCES_H
 
-#include "study/collection.h"
+#include "records/collection.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #ifndef ROTARY_REPORT_SERIES_H
 #define ROTARY_REPORT_SERIES_H
 
-#include "study/collection.h"
+#include "records/collection.h"
 
 enum series_kind {
     SERIES_TRAINING_LOSS,

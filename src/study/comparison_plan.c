@@ -2,8 +2,8 @@
 #include "study/comparison_plan.h"
 
 #include "base/fail.h"
-#include "study/comparison.h"
-#include "study/sequential.h"
+#include "records/comparison.h"
+#include "statistics/sequential.h"
 #include "train/folder.h"
 
 #include <stdio.h>

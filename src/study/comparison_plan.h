@@ -7,8 +7,8 @@
 #define ROTARY_STUDY_COMPARISON_PLAN_H
 
 #include "file/file.h"
+#include "records/comparison_file.h"
 #include "study/arms.h"
-#include "study/comparison_file.h"
 #include "study/sweep.h"
 
 struct comparison_plan_call {

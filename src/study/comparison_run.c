@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
-#include "study/collection.h"
+#include "records/collection.h"
 #include "study/comparison_description.h"
 #include "train/corpus_record.h"
 #include "train/folder.h"

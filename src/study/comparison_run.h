@@ -2,14 +2,14 @@
  *
  * Trains a run for every arm and every seed.
  *
- *     <folder>/compare.json       study/comparison_file.h
+ *     <folder>/compare.json       records/comparison_file.h
  *     <folder>/<arm>-<seed>/      a run (src/train/run.h), such as roper-3/
  *     <folder>/report.html        made by report_write (src/report/report.h)
  *
  * Runs of the same seed see the same data in the same order, and their parameters of the same name and shape
  * start from the same weights: data is a function of (seed, step, row), initial weights of (seed, name).
  *
- * The results are read from the folder: collection_read (study/collection.h).
+ * The results are read from the folder: collection_read (records/collection.h).
  */
 #ifndef ROTARY_STUDY_COMPARISON_RUN_H
 #define ROTARY_STUDY_COMPARISON_RUN_H

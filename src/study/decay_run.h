@@ -6,7 +6,7 @@
 #define ROTARY_STUDY_DECAY_RUN_H
 
 #include "model/transformer.h"
-#include "study/measured_decay.h"
+#include "records/measured_decay.h"
 #include "task/task.h"
 
 struct decay_request {

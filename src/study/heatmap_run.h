@@ -6,7 +6,7 @@
 #define ROTARY_STUDY_HEATMAP_RUN_H
 
 #include "model/transformer.h"
-#include "study/heatmaps.h"
+#include "records/heatmaps.h"
 #include "task/task.h"
 #include "text/text_lines.h"
 

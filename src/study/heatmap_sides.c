@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 #include "model/model_encoding.h"
-#include "study/collection.h"
+#include "records/collection.h"
 #include "train/huggingface_run.h"
 #include "train/run.h"
 

@@ -5,7 +5,7 @@
 #ifndef ROTARY_STUDY_HEATMAP_SIDES_H
 #define ROTARY_STUDY_HEATMAP_SIDES_H
 
-#include "study/heatmaps.h"
+#include "records/heatmaps.h"
 
 /* One run's folder: one side. Two: two sides of one run each, named by their arms, or where these are one by
  * their arms and folders. A comparison's folder: its arms, with the runs of the seeds that all of them have

@@ -2,7 +2,7 @@
 #include "study/length_run.h"
 
 #include "base/fail.h"
-#include "study/collection.h"
+#include "records/collection.h"
 
 #include <math.h>
 #include <stdio.h>

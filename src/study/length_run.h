@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Scores the runs of a comparison at other lengths than that of training, into their folders
- * (study/record_lengths.h).
+ * (records/record_lengths.h).
  */
 #ifndef ROTARY_STUDY_LENGTH_RUN_H
 #define ROTARY_STUDY_LENGTH_RUN_H

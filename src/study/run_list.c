@@ -3,8 +3,8 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "records/records.h"
 #include "study/jobs.h"
-#include "study/records.h"
 #include "train/folder.h"
 
 #include <pthread.h>

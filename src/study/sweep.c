@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
-#include "study/comparison.h"
+#include "records/comparison.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -18,8 +18,8 @@
  *     predictions.tsv        of a task with labels: those of the test set, or without one of the validation set,
  *                            at the end of a run (train/label_predictions.h)
  *     lengths.json           scores at other lengths, where a comparison was asked for them
- *                            (study/record_lengths.h)
- *     decay.json             mean scores by distance, made by `rotary decay` (study/measured_decay.h)
+ *                            (records/record_lengths.h)
+ *     decay.json             mean scores by distance, made by `rotary decay` (records/measured_decay.h)
  *     report.html            made by `rotary report`
  *
  * Lines of metrics.jsonl, in order of time; steps are counted from 1:

@@ -4,7 +4,7 @@
  */
 #include "file/file.h"
 #include "fuzz/target.h"
-#include "study/measured_decay.h"
+#include "records/measured_decay.h"
 
 static void check_decay(const struct measured_decay *decay)
 {

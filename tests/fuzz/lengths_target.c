@@ -3,7 +3,7 @@
  * The scores of a run by length.
  */
 #include "fuzz/target.h"
-#include "study/record_lengths.h"
+#include "records/record_lengths.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef MADE_HEATMAPS_H
 #define MADE_HEATMAPS_H
 
-#include "study/heatmaps.h"
+#include "records/heatmaps.h"
 
 enum { MADE_LAYERS = 2, MADE_HEADS = 3, MADE_TEXTS = 3, MADE_RUNS = 3 };
 

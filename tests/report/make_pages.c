@@ -12,9 +12,9 @@
  *     translated.html  three arms that translated, beside a page of heatmaps
  *     hostile.html     records full of markup and control characters
  */
+#include "records/measured_decay.h"
 #include "report/report.h"
 #include "study/made_runs.h"
-#include "study/measured_decay.h"
 #include "study/synthetic.h"
 #include "study/translated_runs.h"
 #include "support/check.h"

@@ -5,7 +5,7 @@
 #ifndef TESTS_REPORT_PAGE_READER_H
 #define TESTS_REPORT_PAGE_READER_H
 
-#include "study/collection.h"
+#include "records/collection.h"
 
 #include <stdbool.h>
 

@@ -3,9 +3,9 @@
  * Scores by distance on the page: which runs, and lines where their means are.
  */
 #include "file/print.h"
+#include "records/measured_decay.h"
 #include "report/decay_svg.h"
 #include "report/page_reader.h"
-#include "study/measured_decay.h"
 #include "study/synthetic.h"
 #include "support/check.h"
 #include "support/scratch.h"

@@ -9,7 +9,7 @@
 #include "report/made_heatmaps.h"
 #include "support/check.h"
 
-#include "study/student.h"
+#include "statistics/student.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -19,7 +19,7 @@ good() {
     printf '#include "kernel/one.h"\n#include <dnnl.h>\n' >"$tree/src/backend/product.c"
     printf '#include "backend/one.h"\n' >"$tree/src/layer/one.c"
     printf '#include "base/one.h"\n#include <jansson.h>\n' >"$tree/src/task/one.c"
-    printf '#include "study/records.h"\n' >"$tree/src/report/one.c"
+    printf '#include "records/records.h"\n' >"$tree/src/report/one.c"
     printf '#include <sentencepiece_processor.h>\n' >"$tree/src/task/pieces.cc"
 }
 

@@ -23,9 +23,11 @@ BEGIN {
     below["task"] = "score text config file base"
     below["train"] = "task score text huggingface model " below["model"]
     below["benchmark"] = "train kernel " below["train"]
-    below["study"] = "train " below["train"]
+    below["statistics"] = "score base"
+    below["records"] = "statistics task score text config file base train/folder.h"
+    below["study"] = "records statistics train " below["train"]
     # A page is made from records of runs: never through a header that can train.
-    below["report"] = "file base score/measure.h study/records.h study/record_positions.h study/measured_decay.h study/head_statistics.h study/heatmaps.h study/statistics.h study/comparison.h study/collection.h study/sweep_text.h study/sentence_scores.h study/example_scores.h"
+    below["report"] = "records statistics config file base score/measure.h"
     below["oracle"] = "huggingface attention rope_config config file " below["attention"]
     below["cli"] = "kernel oracle huggingface report study benchmark " below["study"]
     for (module in below) {

@@ -6,7 +6,7 @@
 #ifndef TESTS_STUDY_MADE_RUNS_H
 #define TESTS_STUDY_MADE_RUNS_H
 
-#include "study/collection.h"
+#include "records/collection.h"
 
 enum { MADE_STEPS = 600, MADE_EVALUATIONS = 6, MADE_POINTS = 30, MADE_SAMPLES = 2 };
 

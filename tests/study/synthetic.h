@@ -5,7 +5,7 @@
 #ifndef TESTS_STUDY_SYNTHETIC_H
 #define TESTS_STUDY_SYNTHETIC_H
 
-#include "study/collection.h"
+#include "records/collection.h"
 
 struct synthetic_run {
     const char *task, *position;

@@ -7,7 +7,7 @@
 #include "support/scratch.h"
 #include "train/runs.h"
 
-#include "study/records.h"
+#include "records/records.h"
 #include "train/train.h"
 
 #include <dirent.h>

@@ -10,7 +10,7 @@
 
 #include "file/file.h"
 #include "layer/encoding/encoding.h"
-#include "study/collection.h"
+#include "records/collection.h"
 #include "study/comparison_run.h"
 #include "train/checkpoint.h"
 #include "train/folder.h"

@@ -9,12 +9,12 @@
 #include "support/check.h"
 
 #include "base/random.h"
-#include "study/binomial.h"
-#include "study/max_t.h"
-#include "study/power.h"
-#include "study/sequential.h"
-#include "study/statistics.h"
-#include "study/student.h"
+#include "statistics/binomial.h"
+#include "statistics/max_t.h"
+#include "statistics/power.h"
+#include "statistics/sequential.h"
+#include "statistics/statistics.h"
+#include "statistics/student.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  */
 #include "support/check.h"
 
-#include "study/head_statistics.h"
+#include "records/head_statistics.h"
 
 #include <math.h>
 

@@ -6,8 +6,8 @@
 #include "support/check.h"
 
 #include "base/random.h"
-#include "study/max_t.h"
-#include "study/sign_flip.h"
+#include "statistics/max_t.h"
+#include "statistics/sign_flip.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * decay.json: written and read back, absent, and damaged in every key.
  */
-#include "study/measured_decay.h"
+#include "records/measured_decay.h"
 #include "study/synthetic.h"
 #include "support/check.h"
 #include "support/scratch.h"

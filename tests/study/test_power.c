@@ -4,8 +4,8 @@
  */
 #include "support/check.h"
 
-#include "study/comparison.h"
-#include "study/power.h"
+#include "records/comparison.h"
+#include "statistics/power.h"
 
 #include <math.h>
 

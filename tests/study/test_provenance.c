@@ -11,9 +11,9 @@
 #include "file/file.h"
 #include "file/json_checksum.h"
 #include "layer/encoding/encoding.h"
+#include "records/sweep_text.h"
+#include "statistics/sequential.h"
 #include "study/comparison_run.h"
-#include "study/sequential.h"
-#include "study/sweep_text.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  *
  * lengths.json: written and read back, absent, and damaged in every key.
  */
-#include "study/record_lengths.h"
+#include "records/record_lengths.h"
 #include "study/synthetic.h"
 #include "support/check.h"
 #include "support/scratch.h"

@@ -6,8 +6,8 @@
 #include "support/check.h"
 
 #include "base/random.h"
-#include "study/sequential.h"
-#include "study/statistics.h"
+#include "statistics/sequential.h"
+#include "statistics/statistics.h"
 
 #include <math.h>
 

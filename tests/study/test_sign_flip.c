@@ -5,8 +5,8 @@
 #include "support/check.h"
 
 #include "base/random.h"
-#include "study/sign_flip.h"
-#include "study/student.h"
+#include "statistics/sign_flip.h"
+#include "statistics/student.h"
 
 #include <math.h>
 #include <stddef.h>

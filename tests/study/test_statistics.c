@@ -5,9 +5,9 @@
 #include "support/check.h"
 
 #include "base/random.h"
-#include "study/binomial.h"
-#include "study/statistics.h"
-#include "study/student.h"
+#include "statistics/binomial.h"
+#include "statistics/statistics.h"
+#include "statistics/student.h"
 
 #include <math.h>
 

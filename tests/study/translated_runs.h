@@ -5,7 +5,7 @@
 #ifndef TESTS_STUDY_TRANSLATED_RUNS_H
 #define TESTS_STUDY_TRANSLATED_RUNS_H
 
-#include "study/collection.h"
+#include "records/collection.h"
 
 enum { TRANSLATED_LINES = 40, TRANSLATED_RUNS = 7, TRANSLATED_ARMS = 3, TRANSLATED_BYTES = 16384 };
 

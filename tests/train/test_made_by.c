@@ -10,7 +10,7 @@
 #include "file/file.h"
 #include "file/json_checksum.h"
 #include "file/processor.h"
-#include "study/records.h"
+#include "records/records.h"
 
 #include <rotary/version.h>
 #include <stdio.h>

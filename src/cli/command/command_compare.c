@@ -11,9 +11,9 @@
 #include "cli/result.h"
 #include "cli/watch.h"
 #include "file/file.h"
+#include "records/sweep_text.h"
 #include "report/report.h"
 #include "study/comparison_run.h"
-#include "study/sweep_text.h"
 
 #include <errno.h>
 #include <stdio.h>

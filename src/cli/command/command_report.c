@@ -6,9 +6,9 @@
 #include "cli/command.h"
 #include "cli/result.h"
 #include "file/file.h"
+#include "records/sweep_text.h"
 #include "report/comparison_table.h"
 #include "report/report.h"
-#include "study/sweep_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #include "cli/run_plan.h"
 #include "file/file.h"
 #include "model/model_encoding.h"
-#include "study/collection.h"
+#include "records/collection.h"
 #include "train/folder.h"
 #include "train/train.h"
 

@@ -11,7 +11,7 @@
 #ifndef ROTARY_REPORT_HEATMAP_HEATMAP_FILES_H
 #define ROTARY_REPORT_HEATMAP_HEATMAP_FILES_H
 
-#include "study/heatmaps.h"
+#include "records/heatmaps.h"
 
 #include <jansson.h>
 

@@ -5,7 +5,7 @@
 #ifndef ROTARY_REPORT_HEATMAP_HEATMAP_NAMES_H
 #define ROTARY_REPORT_HEATMAP_HEATMAP_NAMES_H
 
-#include "study/heatmaps.h"
+#include "records/heatmaps.h"
 
 /* "deeper half (3 to 4)", "deeper half (2)": of `layers`, counted from 1. Returns `text`. */
 enum { HEATMAP_LAYERS_BYTES = 64 };

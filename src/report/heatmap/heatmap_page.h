@@ -6,7 +6,7 @@
 #ifndef ROTARY_REPORT_HEATMAP_HEATMAP_PAGE_H
 #define ROTARY_REPORT_HEATMAP_HEATMAP_PAGE_H
 
-#include "study/heatmaps.h"
+#include "records/heatmaps.h"
 
 #include <jansson.h>
 #include <stdio.h>

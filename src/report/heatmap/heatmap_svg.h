@@ -5,7 +5,7 @@
 #ifndef ROTARY_REPORT_HEATMAP_HEATMAP_SVG_H
 #define ROTARY_REPORT_HEATMAP_HEATMAP_SVG_H
 
-#include "study/heatmaps.h"
+#include "records/heatmaps.h"
 
 #include <stdio.h>
 

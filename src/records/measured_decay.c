@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "records/measured_decay.h"
+
+#include "base/fail.h"
+#include "file/file.h"
+#include "file/json_checksum.h"
+#include "records/record_fields.h"
+#include "train/folder.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Layers, heads, and means of a file, whose text has about twelve bytes for each. */
+enum { MAX_SIDE = 1024, MAX_MEANS = 3 << 20, MAX_FILE_BYTES = 64 << 20, DECAY_FORMAT = 1 };
+
+const char *const decay_measure_names[] = {"score", "weight", "bias", NULL};
+
+/* ---- memory ---- */
+
+rotary_status decay_kind_create(struct decay_kind *kind, int64_t layers, int64_t heads, int64_t first,
+                                int64_t distances, rotary_error *error)
+{
+    *kind = (struct decay_kind){.heads = heads, .first = first, .distances = distances};
+    if (distances > MAX_MEANS / DECAY_MEASURES / layers / heads)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%lld distances in %lld layers of %lld heads: wanted at most %lld distances",
+                           (long long)distances, (long long)layers, (long long)heads,
+                           (long long)(MAX_MEANS / DECAY_MEASURES / layers / heads));
+    bool complete = true;
+    kind->pairs = calloc((size_t)(layers * distances), sizeof *kind->pairs);
+    for (int i = 0; i < DECAY_MEASURES; i++) {
+        kind->means[i] = calloc((size_t)(layers * heads * distances), sizeof *kind->means[i]);
+        complete = complete && kind->means[i];
+    }
+    if (!complete || !kind->pairs)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for scores by distance");
+    kind->layers = layers;
+    return ROTARY_OK;
+}
+
+void measured_decay_free(struct measured_decay *decay)
+{
+    for (int kind = 0; kind < ATTENTION_KINDS; kind++) {
+        free(decay->kinds[kind].pairs);
+        for (int i = 0; i < DECAY_MEASURES; i++)
+            free(decay->kinds[kind].means[i]);
+        decay->kinds[kind] = (struct decay_kind){0};
+    }
+}
+
+/* ---- writing ---- */
+
+static json_t *mean_json(double mean)
+{
+    char text[32];
+    if (!isfinite(mean))
+        return json_null();
+    snprintf(text, sizeof text, "%.6e", mean);
+    return json_real(strtod(text, NULL));
+}
+
+static json_t *means_json(const struct decay_kind *kind, enum decay_measure measure)
+{
+    json_t *list = json_array();
+    for (int64_t layer = 0; layer < kind->layers; layer++) {
+        json_t *heads = json_array();
+        for (int64_t head = 0; head < kind->heads; head++) {
+            json_t *means = json_array();
+            for (int64_t i = 0; i < kind->distances; i++)
+                file_json_append(&means, mean_json(decay_means(kind, measure, layer, head)[i]));
+            file_json_append(&heads, means);
+        }
+        file_json_append(&list, heads);
+    }
+    return list;
+}
+
+static json_t *kind_json(const struct decay_kind *kind, enum attention_kind name)
+{
+    json_t *distances = json_array(), *pairs = json_array();
+    for (int64_t i = 0; i < kind->distances; i++)
+        file_json_append(&distances, json_integer(kind->first + i));
+    for (int64_t layer = 0; layer < kind->layers; layer++) {
+        json_t *list = json_array();
+        for (int64_t i = 0; i < kind->distances; i++)
+            file_json_append(&list, json_integer(kind->pairs[layer * kind->distances + i]));
+        file_json_append(&pairs, list);
+    }
+    json_t *object = json_pack("{s:s, s:o, s:o}", "kind", attention_kind_name(name), "distance", distances,
+                               "pairs", pairs);
+    bool complete = object;
+    for (int i = 0; i < DECAY_MEASURES; i++)
+        complete = json_object_set_new(object, decay_measure_names[i],
+                                       means_json(kind, (enum decay_measure)i)) == 0 &&
+                   complete;
+    if (complete)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+json_t *measured_decay_json(const struct measured_decay *decay)
+{
+    json_t *kinds = json_array();
+    for (int kind = 0; kind < ATTENTION_KINDS; kind++)
+        if (decay->kinds[kind].layers > 0)
+            file_json_append(&kinds, kind_json(&decay->kinds[kind], (enum attention_kind)kind));
+    return json_pack("{s:i, s:s, s:I, s:s, s:I, s:I, s:o}", "format", (int)DECAY_FORMAT, "position",
+                     decay->position, "step", (json_int_t)decay->step, "checkpoint", decay->checkpoint,
+                     "seed", (json_int_t)decay->seed, "sequences", (json_int_t)decay->sequences, "kinds",
+                     kinds);
+}
+
+rotary_status measured_decay_write(const struct measured_decay *decay, const char *folder,
+                                   rotary_error *error)
+{
+    char path[FILE_PATH_BYTES];
+    rotary_status status = file_output_path(path, folder, FOLDER_DECAY, error);
+    if (status != ROTARY_OK)
+        return status;
+    json_t *object = measured_decay_json(decay);
+    status = object ? json_checksum_set(object, error)
+                    : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write %s", path);
+    if (status == ROTARY_OK)
+        status = file_replace_json(path, object, error);
+    json_decref(object);
+    return status;
+}
+
+/* ---- reading ---- */
+
+static rotary_status read_name(const struct record_source *source, const json_t *object, const char *key,
+                               char name[DECAY_NAME_BYTES], rotary_error *error)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+    if (!value || strlen(value) >= DECAY_NAME_BYTES)
+        return record_field_fail(source, key, json_object_get(object, key), "a name", error);
+    memcpy(name, value, strlen(value) + 1);
+    return ROTARY_OK;
+}
+
+/* The items of a list of `count` numbers: means, or null. */
+static bool read_means(const json_t *list, int64_t count, double *means)
+{
+    if (!json_is_array(list) || json_array_size(list) != (size_t)count)
+        return false;
+    for (int64_t i = 0; i < count; i++) {
+        const json_t *value = json_array_get(list, (size_t)i);
+        if (!json_is_number(value) && !json_is_null(value))
+            return false;
+        means[i] = json_is_number(value) ? json_number_value(value) : (double)NAN;
+    }
+    return true;
+}
+
+static bool read_measure(const json_t *layers, const struct decay_kind *kind, enum decay_measure measure)
+{
+    if (!json_is_array(layers) || json_array_size(layers) != (size_t)kind->layers)
+        return false;
+    for (int64_t layer = 0; layer < kind->layers; layer++) {
+        const json_t *heads = json_array_get(layers, (size_t)layer);
+        if (!json_is_array(heads) || json_array_size(heads) != (size_t)kind->heads)
+            return false;
+        for (int64_t head = 0; head < kind->heads; head++)
+            if (!read_means(json_array_get(heads, (size_t)head), kind->distances,
+                            kind->means[measure] + (layer * kind->heads + head) * kind->distances))
+                return false;
+    }
+    return true;
+}
+
+static bool read_pairs(const json_t *layers, const struct decay_kind *kind)
+{
+    if (!json_is_array(layers) || json_array_size(layers) != (size_t)kind->layers)
+        return false;
+    for (int64_t i = 0; i < kind->layers * kind->distances; i++) {
+        const json_t *list = json_array_get(layers, (size_t)(i / kind->distances)),
+                     *value = json_array_get(list, (size_t)(i % kind->distances));
+        if (json_array_size(list) != (size_t)kind->distances || !json_is_integer(value) ||
+            json_integer_value(value) < 0)
+            return false;
+        kind->pairs[i] = json_integer_value(value);
+    }
+    return true;
+}
+
+/* Whole numbers, each one more than the one before; the first, of sequences. */
+static bool are_distances(const json_t *list)
+{
+    const json_t *first = json_array_get(list, 0);
+    const json_int_t begin = json_integer_value(first);
+    if (!json_is_integer(first) || begin < -MAX_MEANS || begin > MAX_MEANS)
+        return false;
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (!json_is_integer(json_array_get(list, i)) ||
+            json_integer_value(json_array_get(list, i)) != begin + (json_int_t)i)
+            return false;
+    return true;
+}
+
+static rotary_status read_kind(const struct record_source *source, const json_t *object,
+                               struct measured_decay *decay, rotary_error *error)
+{
+    const char *name = json_string_value(json_object_get(object, "kind"));
+    const json_t *distances = json_object_get(object, "distance"), *score = json_object_get(object, "score");
+    const size_t layers = json_array_size(score), heads = json_array_size(json_array_get(score, 0));
+    int index = 0;
+    while (index < ATTENTION_CROSS &&
+           (!name || strcmp(name, attention_kind_name((enum attention_kind)index))))
+        index++;
+    if (index == ATTENTION_CROSS || decay->kinds[index].layers > 0)
+        return record_field_fail(source, "kind", json_object_get(object, "kind"),
+                                 "encoder and decoder, each once", error);
+    if (!are_distances(distances))
+        return record_field_fail(source, "distance", json_object_get(object, "distance"),
+                                 "consecutive whole numbers", error);
+    if (layers < 1 || layers > MAX_SIDE || heads < 1 || heads > MAX_SIDE)
+        return record_field_fail(source, "score", json_object_get(object, "score"),
+                                 "a list of numbers for each head of each layer", error);
+    struct decay_kind *kind = &decay->kinds[index];
+    rotary_error inner = {0};
+    rotary_status status = decay_kind_create(kind, (int64_t)layers, (int64_t)heads,
+                                             json_integer_value(json_array_get(distances, 0)),
+                                             (int64_t)json_array_size(distances), &inner);
+    if (status != ROTARY_OK)
+        return rotary_fail(error, status == ROTARY_INVALID_ARGUMENT ? ROTARY_BAD_FILE : status, "%s: %s",
+                           source->path, inner.message);
+    if (!read_pairs(json_object_get(object, "pairs"), kind))
+        return record_field_fail(source, "pairs", json_object_get(object, "pairs"),
+                                 "a count for each distance of each layer", error);
+    for (int i = 0; i < DECAY_MEASURES; i++)
+        if (!read_measure(json_object_get(object, decay_measure_names[i]), kind, (enum decay_measure)i))
+            return record_field_fail(source, decay_measure_names[i],
+                                     json_object_get(object, decay_measure_names[i]),
+                                     "a number for each distance, head and layer", error);
+    return ROTARY_OK;
+}
+
+static rotary_status read_object(struct measured_decay *decay, const json_t *object, const char *path,
+                                 rotary_error *error)
+{
+    const struct record_source whole = {.path = path}, *source = &whole;
+    const json_t *kinds = json_object_get(object, "kinds");
+    rotary_status status = file_check_format(path, object, DECAY_FORMAT, error);
+    if (status == ROTARY_OK)
+        status = read_name(source, object, "position", decay->position, error);
+    if (status == ROTARY_OK)
+        status = read_name(source, object, "checkpoint", decay->checkpoint, error);
+    if (status == ROTARY_OK)
+        status = record_field_count(source, object, "step", &decay->step, error);
+    if (status == ROTARY_OK)
+        status = record_field_count(source, object, "seed", &decay->seed, error);
+    if (status == ROTARY_OK)
+        status = record_field_count(source, object, "sequences", &decay->sequences, error);
+    if (status == ROTARY_OK && json_array_size(kinds) == 0)
+        status = record_field_fail(source, "kinds", json_object_get(object, "kinds"),
+                                   "a list of encoder, decoder or both", error);
+    for (size_t i = 0; status == ROTARY_OK && i < json_array_size(kinds); i++)
+        status = read_kind(source, json_array_get(kinds, i), decay, error);
+    return status;
+}
+
+rotary_status measured_decay_parse(struct measured_decay *decay, const json_t *object, const char *path,
+                                   rotary_error *error)
+{
+    struct measured_decay made = {.kinds = {{0}}};
+    rotary_status status = read_object(&made, object, path, error);
+    if (status == ROTARY_OK)
+        *decay = made;
+    else
+        measured_decay_free(&made);
+    return status;
+}
+
+rotary_status measured_decay_read(struct measured_decay *decay, const char *folder, rotary_error *error)
+{
+    char path[FILE_PATH_BYTES];
+    json_t *object = NULL;
+    *decay = (struct measured_decay){.kinds = {{0}}};
+    rotary_status status = file_path(path, folder, FOLDER_DECAY, error);
+    if (status != ROTARY_OK || !file_exists(path))
+        return status;
+    status = file_read_long_json(path, MAX_FILE_BYTES, &object, error);
+    if (status == ROTARY_OK)
+        status = json_checksum_take(object, path, error);
+    if (status == ROTARY_OK)
+        status = measured_decay_parse(decay, object, path, error);
+    json_decref(object);
+    return status;
+}
