@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the rotation of a Hugging Face config.json, or of a run's, into arguments of Rope.
 
-The program's reader (src/rope_config/rope_config.c) knows more: towers of images, multi-head latent attention, axes that are
-not sections. What this one does not know is refused, never guessed. The defaults of model families are the program's
-table.
+The program's reader (src/rope_config/rope_config.c) knows more: towers of images, multi-head latent attention, axes
+that are not sections. What this one does not know is refused, never guessed. The defaults of model families are the
+program's table.
 """
 from __future__ import annotations
 

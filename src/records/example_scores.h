@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The labels that the runs of a comparison predicted, example by example, beside what baselines predict
- * (task/classification/label_baselines.h): how far an arm is ahead of them, over seeds and, by the paired bootstrap, over
- * examples.
+ * (task/classification/label_baselines.h): how far an arm is ahead of them, over seeds and, by the paired
+ * bootstrap, over examples.
  *
  * Predictions are read from the predictions.tsv of each run, labels from the texts that its configuration
  * names, to which the baselines are fitted. A run whose score does not come out as its record says it was has

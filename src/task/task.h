@@ -241,8 +241,8 @@ void task_problem(const struct task *task, uint64_t seed, int64_t index, struct 
  * it. */
 void task_long_prompt(const struct task *task, uint64_t seed, int64_t index, struct token_list *prompt);
 /* The validation loss, over the first so many validation sequences of a seed, of a model that knows all of
- * the task but copies nothing (task/generated/generated.h): one that is below it copies. NaN for a task whose text is
- * not generated. */
+ * the task but copies nothing (task/generated/generated.h): one that is below it copies. NaN for a task whose
+ * text is not generated. */
 bool task_is_generated(const struct task_config *config);
 double task_uncopied_loss(const struct task *task, uint64_t seed, int64_t sequences);
 /* Copies the answer within the text generated for a prompt to `answer`; empty if there is none. Returns

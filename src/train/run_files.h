@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The files of a run's folder without which its weights mean nothing: vocabularies (task/vocabulary_files.h)
- * and the names of labels (task/classification/label_names.h). Every checkpoint names them, each with its checksum:
+ * and the names of labels (task/classification/label_names.h). Every checkpoint names them, each with its
+ * checksum:
  *
  *     "files": {"vocabulary.json": "0f3a5c7788990a1b"}     in the metadata, as text
  *

@@ -8,9 +8,9 @@
  * The next one is, of those that share an example with a drawn one, that which makes the most examples
  * complete for the fewest that are torn apart; where there is none, the one with the smallest hash. An
  * example that shares a document with validation or test without being in it is left out. (Groups of examples
- * that share no document with others, as task/classification/fresh_split.h draws them for pairs, are no way here: in
- * CAIL2019-SCM 496 of 500 triplets are one group.) What is drawn follows from the texts alone: neither their
- * order nor a seed changes it.
+ * that share no document with others, as task/classification/fresh_split.h draws them for pairs, are no way
+ * here: in CAIL2019-SCM 496 of 500 triplets are one group.) What is drawn follows from the texts alone:
+ * neither their order nor a seed changes it.
  */
 #ifndef ROTARY_TASK_CLASSIFICATION_DOCUMENT_SPLIT_H
 #define ROTARY_TASK_CLASSIFICATION_DOCUMENT_SPLIT_H

@@ -24,9 +24,10 @@ struct labelled_request {
     int64_t synthetic[TASK_SPLITS]; /* ... so many of each split; the format is then not asked for more than
                                        score */
     const struct labelled_format *format;
-    /* All files are one text, which is split anew by sentence (task/classification/fresh_split.h), validation and test
-     * having this share of the sentences each; with choices by document (task/classification/document_split.h), each having
-     * this share of the examples. 0: splits are as the files have them. */
+    /* All files are one text, which is split anew by sentence (task/classification/fresh_split.h), validation
+     * and test having this share of the sentences each; with choices by document
+     * (task/classification/document_split.h), each having this share of the examples. 0: splits are as the
+     * files have them. */
     double fresh_share;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Labelled synthetic sentences: English sentences of the grammar of task/text/synthetic_sentences.h, half of which
- * have a run of words, four or more where there are so many, in reverse order. A bag of words does not see
- * which: the order of words has to be read.
+ * Labelled synthetic sentences: English sentences of the grammar of task/text/synthetic_sentences.h, half of
+ * which have a run of words, four or more where there are so many, in reverse order. A bag of words does not
+ * see which: the order of words has to be read.
  */
 #ifndef ROTARY_TASK_CLASSIFICATION_LABELLED_SYNTHETIC_H
 #define ROTARY_TASK_CLASSIFICATION_LABELLED_SYNTHETIC_H

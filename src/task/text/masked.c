@@ -4,9 +4,9 @@
  * behind them is to predict them (Devlin et al., "BERT", 2019).
  *
  * A sequence is a document, or a part of a longer one, between the begin token ([CLS]) and the end token
- * ([SEP]). What is masked is drawn anew each time that a sequence is read (task/text/masking.h): in training from
- * the run's seed and the ordinal of the sequence among all that are read, else from the sequence alone, so
- * that every evaluation of every run has the same masks.
+ * ([SEP]). What is masked is drawn anew each time that a sequence is read (task/text/masking.h): in training
+ * from the run's seed and the ordinal of the sequence among all that are read, else from the sequence alone,
+ * so that every evaluation of every run has the same masks.
  */
 #include "task/text/masked.h"
 

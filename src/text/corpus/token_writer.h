@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writing a file of tokens (text/corpus/token_file.h) piecemeal: into NAME.partial, with the begins of documents in
- * NAME.begins.partial until all tokens are there. The finished file is synced and renamed. Who writes has
- * NAME.partial locked, and the system unlocks it when the process ends, however it does. The next writer of
- * the same tokens goes on from the place that was noted last: where the file's header will be there is a note
- * of it, with the checksums of all before it. Nothing is synced until the end, so that a note may outlive
- * what it is about when the machine fails; then the checksums say so, and the writer begins anew.
+ * Writing a file of tokens (text/corpus/token_file.h) piecemeal: into NAME.partial, with the begins of
+ * documents in NAME.begins.partial until all tokens are there. The finished file is synced and renamed. Who
+ * writes has NAME.partial locked, and the system unlocks it when the process ends, however it does. The next
+ * writer of the same tokens goes on from the place that was noted last: where the file's header will be there
+ * is a note of it, with the checksums of all before it. Nothing is synced until the end, so that a note may
+ * outlive what it is about when the machine fails; then the checksums say so, and the writer begins anew.
  */
 #ifndef ROTARY_TEXT_CORPUS_TOKEN_WRITER_H
 #define ROTARY_TEXT_CORPUS_TOKEN_WRITER_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * WordPiece (Schuster and Nakajima, 2012; Wu et al., 2016), as BERT has it: a text becomes words
- * (text/tokenizer/bert_words.h), and a word the longest piece of the vocabulary that it begins with, then the longest
- * that goes on from there, and so on. Pieces that continue a word begin with "##". A word is the unknown
- * token if some part of it has no piece, or if it has more than BERT_WORD_CHARACTERS characters.
+ * (text/tokenizer/bert_words.h), and a word the longest piece of the vocabulary that it begins with, then the
+ * longest that goes on from there, and so on. Pieces that continue a word begin with "##". A word is the
+ * unknown token if some part of it has no piece, or if it has more than BERT_WORD_CHARACTERS characters.
  *
  * Tokens are those of the libraries `tokenizers` and transformers, but that no text is encoded as a special
  * token: "[MASK]" is three words (transformers: split_special_tokens=True). A text is decoded as they do

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The tokenizers of the library `tokenizers`, from its tokenizer.json: a normalizer (text/tokenizer_json/text_normalizer.h),
- * a pre-tokenizer (text/tokenizer_json/pre_tokenizer.h), a model (text/tokenizer_json/bpe_model.h, text/tokenizer_json/unigram_model.h,
- * text/tokenizer_json/wordpiece_model.h, or whole words) and a decoder (text/tokenizer_json/piece_decoder.h). Tokens and texts are those of
- * the library. As there, the content of an added token, special or not, is that token wherever a text has it.
+ * The tokenizers of the library `tokenizers`, from its tokenizer.json: a normalizer
+ * (text/tokenizer_json/text_normalizer.h), a pre-tokenizer (text/tokenizer_json/pre_tokenizer.h), a model
+ * (text/tokenizer_json/bpe_model.h, text/tokenizer_json/unigram_model.h,
+ * text/tokenizer_json/wordpiece_model.h, or whole words) and a decoder (text/tokenizer_json/piece_decoder.h).
+ * Tokens and texts are those of the library. As there, the content of an added token, special or not, is that
+ * token wherever a text has it.
  *
  * The text of a token is what it is decoded to in the midst of others. Bytes that are no UTF-8 stay as they
  * are: the text of some tokens may end within a character.
