@@ -8,12 +8,15 @@
 #include "base/random.h"
 #include "file/checksum.h"
 #include "file/file.h"
+#include "file/file_checksum.h"
 #include "file/input.h"
 #include "file/json_checksum.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -334,6 +337,24 @@ static void test_checksum(void)
     CHECK(checksum_of((const unsigned char *)"rotary", 6, 6) == UINT64_C(0x25a5c83cd20e19fa));
 }
 
+/* A file has the checksum of all its bytes, however many blocks it is read in. */
+static void test_file_checksum(void)
+{
+    enum { BYTES = 3 << 16 };
+    static const size_t counts[] = {0, 1, (1 << 16) - 1, 1 << 16, (1 << 16) + 1, BYTES - 1, BYTES};
+    static unsigned char bytes[BYTES];
+    const char *path = scratch_path("blocks");
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(i * 7 + i / 3);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        char digits[FILE_CHECKSUM_BYTES], wanted[FILE_CHECKSUM_BYTES];
+        scratch_write(path, bytes, counts[i]);
+        CHECK_INT(file_checksum(path, digits, NULL), ROTARY_OK);
+        snprintf(wanted, sizeof wanted, "%016" PRIx64, checksum_of(bytes, counts[i], BYTES));
+        CHECK_TEXT(digits, wanted);
+    }
+}
+
 /* An object with the checksum that was written, with another text, and with what is no text. */
 static void test_json_checksum(void)
 {
@@ -367,6 +388,7 @@ int main(void)
     test_lines();
     test_json();
     test_checksum();
+    test_file_checksum();
     test_json_checksum();
     return check_report();
 }

@@ -61,6 +61,23 @@ static void test_ties(void)
     CHECK(isinf(again[0]) && !isinf(again[1]) && !isinf(again[2]) && isinf(again[3]) && isinf(again[4]));
 }
 
+/* Of four equal scores each has a quarter: a token before which there is all of top_p is left out. */
+static void test_exact_top_p(void)
+{
+    for (int top_k = 0; top_k <= 4; top_k += 4)
+        for (int quarters = 1; quarters < 4; quarters++) {
+            float scores[4] = {1.0f, 1.0f, 1.0f, 1.0f};
+            int32_t scratch[4];
+            const struct sampler_config config = {
+                .temperature = 1.0, .top_k = top_k, .top_p = quarters / 4.0};
+            sampler_process(&config, &(struct sampler_row){.logits = scores, .count = 4, .scratch = scratch});
+            check_about("top_k %d, top_p %g", top_k, config.top_p);
+            for (int token = 0; token < 4; token++)
+                CHECK_INT(isinf(scores[token]) == 0, token < quarters);
+        }
+    check_about("%s", "");
+}
+
 /* top_p is a share of what top_k left, not of all tokens: of 0.4, 0.3, 0.2 and 0.1 the first two have 4/7 and
  * 3/7. */
 static void test_top_p_of_top_k(void)
@@ -164,6 +181,7 @@ int main(void)
     test_goldens();
     test_greedy();
     test_ties();
+    test_exact_top_p();
     test_top_p_of_top_k();
     test_draws();
     test_large();
