@@ -167,6 +167,28 @@ static void check_loss(const struct run_config *config, const struct backend *ba
         CHECK(!has_file(path, "model.safetensors") && !has_file(path, "metrics.jsonl"));
 }
 
+/* The best model is not written into a folder that is not the run's any more: nothing but the evaluation at
+ * which it would be comes between what happens and the check. */
+static void check_best(struct run_config config, const struct backend *backend, const struct loss *loss)
+{
+    char name[64];
+    snprintf(name, sizeof name, "best, %s", loss->name);
+    const char *folder = scratch_path(name);
+    check_about("%s", name);
+    config.train.evaluate_every = AT + 1;
+    config.train.checkpoint_every = 0;
+    struct happening happening = {.loss = loss, .folder = folder, .at = AT};
+    struct train_call call = {
+        .config = &config, .backend = backend, .folder = folder, .progress = happen, .argument = &happening};
+    struct train_result result;
+    rotary_error error = {0};
+    CHECK_INT(train(&call, &result, &error), loss->status);
+    if (!CHECK(strstr(error.message, loss->words) != NULL))
+        printf("%s\n", error.message);
+    CHECK_INT(result.steps_done, AT + 1);
+    CHECK(!has_file(folder, "best.safetensors"));
+}
+
 /* ---- the clock ---- */
 
 static double seconds, seconds_per_call;
@@ -250,7 +272,7 @@ static void train_with(struct run_config *config, rotary_isa isa, const char *fo
 static void test_isa(void)
 {
     struct run_config config;
-    char remark[512], wanted[128];
+    char remark[512], wanted[128], kept[64];
     const rotary_isa best = rotary_isa_best();
     const char *folder = scratch_path("instruction sets");
     if (best == ROTARY_ISA_SCALAR)
@@ -266,6 +288,8 @@ static void test_isa(void)
     snprintf(wanted, sizeof wanted,
              "the run began with the instruction set %s and goes on with scalar: ", rotary_isa_name(best));
     CHECK(strncmp(remark, wanted, strlen(wanted)) == 0 && strchr(remark, '.') == remark + strlen(remark) - 1);
+    snprintf(kept, sizeof kept, "; --isa %s keeps them.", rotary_isa_name(best));
+    CHECK(strstr(remark, kept) != NULL);
     train_with(&config, ROTARY_ISA_SCALAR, folder, remark);
     CHECK(strncmp(remark, wanted, strlen(wanted)) == 0);
     train_with(&config, best, folder, remark);
@@ -281,6 +305,8 @@ int main(void)
     for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++) {
         check_loss(&config, &backend, &losses[i], AT);
         check_loss(&config, &backend, &losses[i], STEPS);
+        if (losses[i].saved > 0)
+            check_best(config, &backend, &losses[i]);
     }
     test_log_window(&backend);
     test_isa();
