@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "file/checksum.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Odd, about half of the bits set, no pattern: 2^64 divided by the golden ratio. */
@@ -74,4 +76,9 @@ uint64_t checksum_finish(const struct checksum *checksum)
     for (int i = 0; i < 4; i++)
         result = mix(result, lanes[i]);
     return mix(result, 0);
+}
+
+void checksum_finish_text(const struct checksum *checksum, char text[CHECKSUM_TEXT_BYTES])
+{
+    snprintf(text, CHECKSUM_TEXT_BYTES, "%016" PRIx64, checksum_finish(checksum));
 }

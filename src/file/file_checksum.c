@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "file/file_checksum.h"
 
-#include "file/checksum.h"
 #include "file/input.h"
-
-#include <inttypes.h>
-#include <stdio.h>
 
 enum { BLOCK_BYTES = 1 << 16 };
 
-rotary_status file_checksum(const char *path, char digits[FILE_CHECKSUM_BYTES], rotary_error *error)
+rotary_status file_checksum(const char *path, char digits[CHECKSUM_TEXT_BYTES], rotary_error *error)
 {
     struct input input;
     struct checksum checksum;
@@ -26,6 +22,6 @@ rotary_status file_checksum(const char *path, char digits[FILE_CHECKSUM_BYTES], 
     } while (status == ROTARY_OK && count == BLOCK_BYTES);
     input_close(&input);
     if (status == ROTARY_OK)
-        snprintf(digits, FILE_CHECKSUM_BYTES, "%016" PRIx64, checksum_finish(&checksum));
+        checksum_finish_text(&checksum, digits);
     return status;
 }

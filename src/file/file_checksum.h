@@ -5,10 +5,11 @@
 #ifndef ROTARY_FILE_FILE_CHECKSUM_H
 #define ROTARY_FILE_FILE_CHECKSUM_H
 
+#include "file/checksum.h"
+
 #include <rotary/status.h>
 
-enum { FILE_CHECKSUM_BYTES = 17 }; /* 16 hexadecimal digits and a zero byte */
-ROTARY_CHECKED rotary_status file_checksum(const char *path, char digits[FILE_CHECKSUM_BYTES],
+ROTARY_CHECKED rotary_status file_checksum(const char *path, char digits[CHECKSUM_TEXT_BYTES],
                                            rotary_error *error);
 
 #endif

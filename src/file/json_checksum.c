@@ -4,14 +4,10 @@
 #include "base/fail.h"
 #include "file/checksum.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIGITS_BYTES = 17 };
-
-static rotary_status compute(const json_t *object, char digits[DIGITS_BYTES], rotary_error *error)
+static rotary_status compute(const json_t *object, char digits[CHECKSUM_TEXT_BYTES], rotary_error *error)
 {
     struct checksum checksum;
     char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
@@ -19,14 +15,14 @@ static rotary_status compute(const json_t *object, char digits[DIGITS_BYTES], ro
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the checksum of an object");
     checksum_start(&checksum);
     checksum_add(&checksum, text, strlen(text));
-    snprintf(digits, DIGITS_BYTES, "%016" PRIx64, checksum_finish(&checksum));
+    checksum_finish_text(&checksum, digits);
     free(text);
     return ROTARY_OK;
 }
 
 rotary_status json_checksum_set(json_t *object, rotary_error *error)
 {
-    char digits[DIGITS_BYTES];
+    char digits[CHECKSUM_TEXT_BYTES];
     rotary_status status = compute(object, digits, error);
     if (status == ROTARY_OK && json_object_set_new(object, JSON_CHECKSUM, json_string(digits)) != 0)
         status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the checksum of an object");
@@ -35,7 +31,7 @@ rotary_status json_checksum_set(json_t *object, rotary_error *error)
 
 rotary_status json_checksum_take(json_t *object, const char *path, rotary_error *error)
 {
-    char digits[DIGITS_BYTES];
+    char digits[CHECKSUM_TEXT_BYTES];
     json_t *recorded = json_incref(json_object_get(object, JSON_CHECKSUM));
     if (!recorded)
         return ROTARY_OK;

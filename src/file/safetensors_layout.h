@@ -12,7 +12,7 @@
 /* A header with a checksum starts with this text, followed by the digits of the checksum. */
 #define SAFETENSORS_CHECKSUM_PREFIX "{\"" SAFETENSORS_METADATA "\":{\"" SAFETENSORS_CHECKSUM "\":\""
 
-enum { SAFETENSORS_LENGTH_BYTES = 8, SAFETENSORS_CHECKSUM_DIGITS = 16 };
+enum { SAFETENSORS_LENGTH_BYTES = 8 };
 
 /* The static name equal to `name` of a type that is not a rotary_dtype; NULL if the format has no such type.
  */

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -250,17 +249,16 @@ static rotary_status verify(struct safetensors *file, rotary_error *error)
     const char *written = safetensors_metadata(file, SAFETENSORS_CHECKSUM);
     if (!written || file->header_length < prefix || memcmp(text, SAFETENSORS_CHECKSUM_PREFIX, prefix) != 0)
         return ROTARY_OK; /* written by another program */
-    char digits[SAFETENSORS_CHECKSUM_DIGITS + 1] = "";
-    if (strlen(written) == SAFETENSORS_CHECKSUM_DIGITS) {
-        size_t digits_begin = SAFETENSORS_LENGTH_BYTES + prefix,
-               digits_end = digits_begin + SAFETENSORS_CHECKSUM_DIGITS;
-        memset(digits, '0', SAFETENSORS_CHECKSUM_DIGITS);
+    char digits[CHECKSUM_TEXT_BYTES] = "";
+    if (strlen(written) == CHECKSUM_DIGITS) {
+        size_t digits_begin = SAFETENSORS_LENGTH_BYTES + prefix, digits_end = digits_begin + CHECKSUM_DIGITS;
+        memset(digits, '0', CHECKSUM_DIGITS);
         struct checksum checksum;
         checksum_start(&checksum);
         checksum_add(&checksum, file->bytes, digits_begin);
-        checksum_add(&checksum, digits, SAFETENSORS_CHECKSUM_DIGITS);
+        checksum_add(&checksum, digits, CHECKSUM_DIGITS);
         checksum_add(&checksum, file->bytes + digits_end, file->size - digits_end);
-        snprintf(digits, sizeof digits, "%016" PRIx64, checksum_finish(&checksum));
+        checksum_finish_text(&checksum, digits);
     }
     if (strcmp(digits, written) != 0)
         return rotary_fail(error, ROTARY_BAD_FILE,

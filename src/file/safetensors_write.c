@@ -7,8 +7,6 @@
 #include "base/fail.h"
 #include "file/checksum.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,8 +129,8 @@ static json_t *describe(const struct safetensor *tensor, uint64_t offset)
 static rotary_status make_header(struct layout *layout, const char *path, const struct safetensor *tensors,
                                  int count, const json_t *metadata, rotary_error *error)
 {
-    char zeros[SAFETENSORS_CHECKSUM_DIGITS + 1] = "";
-    memset(zeros, '0', SAFETENSORS_CHECKSUM_DIGITS);
+    char zeros[CHECKSUM_DIGITS + 1] = "";
+    memset(zeros, '0', CHECKSUM_DIGITS);
     json_t *header = json_pack("{s:{s:s}}", SAFETENSORS_METADATA, SAFETENSORS_CHECKSUM, zeros);
     bool good = header != NULL;
     if (good && metadata)
@@ -187,9 +185,9 @@ static rotary_status write_checksum(struct layout *layout, rotary_error *error)
         if (status != ROTARY_OK)
             return status;
     }
-    char digits[SAFETENSORS_CHECKSUM_DIGITS + 1];
-    snprintf(digits, sizeof digits, "%016" PRIx64, checksum_finish(&checksum));
-    memcpy(layout->header + strlen(SAFETENSORS_CHECKSUM_PREFIX), digits, SAFETENSORS_CHECKSUM_DIGITS);
+    char digits[CHECKSUM_TEXT_BYTES];
+    checksum_finish_text(&checksum, digits);
+    memcpy(layout->header + strlen(SAFETENSORS_CHECKSUM_PREFIX), digits, CHECKSUM_DIGITS);
     return ROTARY_OK;
 }
 

@@ -13,7 +13,8 @@ static bool has_same_shape(const struct safetensor *a, const struct safetensor *
     return same;
 }
 
-bool tied_head_equal(const struct safetensor *a, const struct safetensor *b)
+/* Whether two tensors have one shape and the same values. */
+static bool is_equal(const struct safetensor *a, const struct safetensor *b)
 {
     if (!has_same_shape(a, b) || a->other_type || b->other_type)
         return false;
@@ -37,5 +38,5 @@ enum tied_head tied_head_find(const struct weight_files *weights, const char *em
         return TIED_EMBEDDING;
     if (!first)
         return TIED_OUTPUT;
-    return tied_head_equal(first, second) ? TIED_BOTH : TIED_NOT;
+    return is_equal(first, second) ? TIED_BOTH : TIED_NOT;
 }

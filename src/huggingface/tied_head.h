@@ -18,7 +18,5 @@ enum tied_head {
 
 /* What the files have of two tensors by these names. */
 enum tied_head tied_head_find(const struct weight_files *weights, const char *embedding, const char *output);
-/* Whether two tensors have one shape and the same values. */
-bool tied_head_equal(const struct safetensor *a, const struct safetensor *b);
 
 #endif

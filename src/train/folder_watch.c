@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static rotary_status read_config(const char *folder, char digits[FILE_CHECKSUM_BYTES], rotary_error *error)
+static rotary_status read_config(const char *folder, char digits[CHECKSUM_TEXT_BYTES], rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
     rotary_status status = file_path(path, folder, FOLDER_CONFIG, error);
@@ -32,7 +32,7 @@ static bool is_there(const char *path, int file)
 
 static rotary_status check_config(const struct folder_watch *watch, rotary_error *error)
 {
-    char digits[FILE_CHECKSUM_BYTES];
+    char digits[CHECKSUM_TEXT_BYTES];
     rotary_error inner;
     if (read_config(watch->folder, digits, &inner) != ROTARY_OK)
         return rotary_fail(error, ROTARY_IO_ERROR,

@@ -14,7 +14,7 @@
 struct folder_watch {
     const char *folder, *metrics;     /* paths, borrowed */
     int folder_file, metrics_file;    /* both open, borrowed */
-    char config[FILE_CHECKSUM_BYTES]; /* of config.json */
+    char config[CHECKSUM_TEXT_BYTES]; /* of config.json */
     json_t *files;                    /* train/run_files.h; NULL: nothing is watched */
 };
 

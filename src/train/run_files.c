@@ -18,7 +18,7 @@ static const char *name_of(int index)
 }
 
 /* The checksum of a file; "": there is none. */
-static rotary_status read_one(const char *folder, const char *name, char digits[FILE_CHECKSUM_BYTES],
+static rotary_status read_one(const char *folder, const char *name, char digits[CHECKSUM_TEXT_BYTES],
                               rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
@@ -35,7 +35,7 @@ rotary_status run_files_read(const char *folder, json_t **files, rotary_error *e
     json_t *read = json_object();
     rotary_status status = ROTARY_OK;
     for (int i = 0; i < NAMES && status == ROTARY_OK; i++) {
-        char digits[FILE_CHECKSUM_BYTES];
+        char digits[CHECKSUM_TEXT_BYTES];
         status = read_one(folder, name_of(i), digits, error);
         if (status == ROTARY_OK && digits[0] &&
             json_object_set_new(read, name_of(i), json_string(digits)) != 0)
@@ -51,7 +51,7 @@ rotary_status run_files_read(const char *folder, json_t **files, rotary_error *e
 static rotary_status check_one(const char *folder, const char *name, const char *wanted, const char *owner,
                                rotary_error *error)
 {
-    char digits[FILE_CHECKSUM_BYTES];
+    char digits[CHECKSUM_TEXT_BYTES];
     rotary_status status = read_one(folder, name, digits, error);
     if (status != ROTARY_OK || strcmp(digits, wanted ? wanted : "") == 0)
         return status;

@@ -6,7 +6,6 @@
 #include "file/file.h"
 #include "train/folder.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +95,7 @@ rotary_status vocabulary_write_hash(json_t *object, const struct task *task, con
 {
     const char *file = task_target_file(task), *source = task_source_file(task);
     struct checksum checksum;
-    char text[17];
+    char text[CHECKSUM_TEXT_BYTES];
     rotary_status status = ROTARY_OK;
     checksum_start(&checksum);
     if (file)
@@ -107,7 +106,7 @@ rotary_status vocabulary_write_hash(json_t *object, const struct task *task, con
         status = hash_file(&checksum, folder, source, error);
     if (status != ROTARY_OK)
         return status;
-    snprintf(text, sizeof text, "%016" PRIx64, checksum_finish(&checksum));
+    checksum_finish_text(&checksum, text);
     return json_object_set_new(object, RUN_VOCABULARY_HASH, json_string(text)) == 0
                ? ROTARY_OK
                : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the hash of a vocabulary");

@@ -347,7 +347,7 @@ static void test_file_checksum(void)
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (unsigned char)(i * 7 + i / 3);
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        char digits[FILE_CHECKSUM_BYTES], wanted[FILE_CHECKSUM_BYTES];
+        char digits[CHECKSUM_TEXT_BYTES], wanted[CHECKSUM_TEXT_BYTES];
         scratch_write(path, bytes, counts[i]);
         CHECK_INT(file_checksum(path, digits, NULL), ROTARY_OK);
         snprintf(wanted, sizeof wanted, "%016" PRIx64, checksum_of(bytes, counts[i], BYTES));
