@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# cycles.sh BUILD COMPILER: no objects of the folder BUILD/src call each other in a circle. What an object needs is read
-# from its symbols, so that a declaration in some third header hides nothing.
+# cycles.sh BUILD COMPILER: no objects of the libraries in the folder BUILD call each other in a circle. What an object
+# needs is read from its symbols, so that a declaration in some third header hides nothing. Libraries have no objects of
+# files that are gone, which a folder may still have.
 set -eu
 build=$1 compiler=$2
 command -v nm >/dev/null || { echo "skipped: there is no nm"; exit 77; }
@@ -9,9 +10,10 @@ export LC_ALL=C
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# circles FOLDER: names the objects in circles; exit status 1 if there are any, 2 if there is nothing to look at.
+# circles FOLDER FILES: names the objects of the files with such names that are in circles; exit status 1 if there are
+# any, 2 if there is nothing to look at.
 circles() {
-    find "$1" -name '*.o' | sort | xargs nm -A | awk -v folder="$1/" '
+    find "$1" -name "$2" | sort | xargs nm -A | awk -v folder="$1/" '
     {
         object = substr($1, length(folder) + 1)
         sub(/:[0-9a-f]*$/, "", object)
@@ -74,11 +76,11 @@ for pair in a:b b:c c:a top:a; do
         "${pair#*:}" "${pair%:*}" "${pair%:*}" "${pair#*:}" >"$scratch/source.c"
     "$compiler" -c "$scratch/source.c" -o "$scratch/circle/${pair%:*}.o"
 done
-told=$(circles "$scratch/circle")
+told=$(circles "$scratch/circle" '*.o')
 wanted='a.o needs b.o: b
 b.o needs c.o: c
 c.o needs a.o: a'
 [ "$told" = "$wanted" ] || { printf 'of a circle of three it says:\n%s\n' "$told"; exit 1; }
 
-told=$(circles "$build/src")
+told=$(circles "$build" 'librotary*.a')
 [ -z "$told" ] || { printf 'in circles, or between two:\n%s\n' "$told"; exit 1; }
