@@ -19,16 +19,26 @@ static rotary_status append_mended(struct text_buffer *to, int64_t bytes, rotary
     return status;
 }
 
-rotary_status decoded_text_append(const struct tokenizer *tokenizer, const int32_t *tokens, int64_t count,
-                                  struct text_buffer *to, rotary_error *error)
+rotary_status decoded_bytes_append(const struct tokenizer *tokenizer, const int32_t *tokens, int64_t count,
+                                   struct text_buffer *to, rotary_error *error)
 {
     const int64_t bytes = tokenizer_decode(tokenizer, tokens, count, NULL, 0);
     rotary_status status = text_buffer_reserve(to, bytes + 1, error);
-    if (status != ROTARY_OK)
+    if (status == ROTARY_OK) {
+        tokenizer_decode(tokenizer, tokens, count, to->bytes + to->count, bytes + 1);
+        to->count += bytes;
+    }
+    return status;
+}
+
+rotary_status decoded_text_append(const struct tokenizer *tokenizer, const int32_t *tokens, int64_t count,
+                                  struct text_buffer *to, rotary_error *error)
+{
+    const int64_t before = to->count;
+    rotary_status status = decoded_bytes_append(tokenizer, tokens, count, to, error);
+    const int64_t bytes = to->count - before;
+    if (status != ROTARY_OK || utf8_valid_bytes(to->bytes + before, bytes) == bytes)
         return status;
-    tokenizer_decode(tokenizer, tokens, count, to->bytes + to->count, bytes + 1);
-    if (utf8_valid_bytes(to->bytes + to->count, bytes) < bytes)
-        return append_mended(to, bytes, error);
-    to->count += bytes;
-    return ROTARY_OK;
+    to->count = before;
+    return append_mended(to, bytes, error);
 }

@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 #include "base/integer.h"
-#include "text/text_buffer.h"
+#include "text/decoded_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,19 +62,6 @@ static int32_t find_plain(const struct tokenizer *tokenizer)
     return -1;
 }
 
-/* Appends the text of `tokens` behind what is there, and a zero byte that is not counted. */
-static rotary_status append_text(struct text_buffer *to, const struct tokenizer *tokenizer,
-                                 const int32_t *tokens, int64_t count, rotary_error *error)
-{
-    const int64_t bytes = tokenizer_decode(tokenizer, tokens, count, NULL, 0);
-    rotary_status status = text_buffer_reserve(to, bytes + 1, error);
-    if (status == ROTARY_OK) {
-        tokenizer_decode(tokenizer, tokens, count, to->bytes + to->count, bytes + 1);
-        to->count += bytes;
-    }
-    return status;
-}
-
 static rotary_status read_middles(struct middle_texts *texts, rotary_error *error)
 {
     const int64_t size = tokenizer_size(texts->tokenizer);
@@ -91,7 +78,7 @@ static rotary_status read_middles(struct middle_texts *texts, rotary_error *erro
     for (int32_t token = 0; status == ROTARY_OK && texts->known && token < size; token++) {
         const int32_t pair[2] = {texts->before, token};
         const int64_t begin = bytes->count;
-        status = append_text(bytes, texts->tokenizer, pair, 2, error);
+        status = decoded_bytes_append(texts->tokenizer, pair, 2, bytes, error);
         if (status != ROTARY_OK)
             break;
         char *both = bytes->bytes + begin;
@@ -174,7 +161,7 @@ static rotary_status survives(const struct tokenizer *tokenizer, const char *tex
         list.tokens ? tokenizer_encode(tokenizer, text, length, &list, error)
                     : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a text at which to stop");
     if (status == ROTARY_OK)
-        status = append_text(&decoded, tokenizer, list.tokens, list.count, error);
+        status = decoded_bytes_append(tokenizer, list.tokens, list.count, &decoded, error);
     if (status == ROTARY_OK && decoded.count > 0)
         *found = memmem(decoded.bytes, (size_t)decoded.count, text, (size_t)length) != NULL;
     text_buffer_free(&decoded);
