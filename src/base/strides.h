@@ -25,7 +25,7 @@ ROTARY_CHECKED rotary_status rotary_check_strides(const struct rotary_vectors *v
  * offsets cannot be computed. No extent is below 0. */
 ROTARY_CHECKED rotary_status rotary_check_offsets(const struct rotary_vectors *vectors, rotary_error *error);
 
-/* Of a call: no size computed from so many overflows. */
+/* A call has at most so many tokens: no size computed from them overflows. */
 #define ROTARY_MAX_TOKENS ((int64_t)1 << 40)
 /* ROTARY_INVALID_ARGUMENT for a batch of sequences of `time` tokens with a size below 0, or with more than
  * ROTARY_MAX_TOKENS tokens. */

@@ -409,8 +409,7 @@ static rotary_status write_exact_match(char text[DESIGN_POWER_BYTES], const stru
     if (status == ROTARY_OK)
         snprintf(text, DESIGN_POWER_BYTES,
                  "with the spread of results/index-quick, %d seeds find a difference of %.0f points of exact "
-                 "match "
-                 "%.0f times in 100; 80 times takes about %d seeds",
+                 "match %.0f times in 100; 80 times takes about %d seeds",
                  design->seed_count, difference, 100 * part, power_pairs(&power, difference / spread));
     return status;
 }

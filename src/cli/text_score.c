@@ -212,7 +212,7 @@ static rotary_status print_score(const struct invocation *invocation, const stru
     return ROTARY_OK;
 }
 
-/* Of a model whose tokens see all others there is nothing else. */
+/* A model whose tokens see all others has nothing else to print. */
 static rotary_status print_logits(const struct invocation *invocation,
                                   const struct text_score_options *options, const struct scored *scored,
                                   rotary_error *error)

@@ -7,7 +7,7 @@
 
 enum { PROCESSOR_NAME_BYTES = 128 };
 
-/* As /proc/cpuinfo has it, "AMD EPYC 9R14"; else its architecture. Returns `name`. */
+/* Writes the name that /proc/cpuinfo has, "AMD EPYC 9R14", or else the architecture. Returns `name`. */
 const char *processor_name(char name[PROCESSOR_NAME_BYTES]);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The tokens that end a text which a model of transformers generates: "eos_token_id", a number or a list, of
- * generation_config.json, or else of config.json. Where the first is there, it decides alone, as in
+ * The tokens that end a text which a model in Hugging Face's format generates: "eos_token_id", a number or a
+ * list, of generation_config.json, or else of config.json. Where the first is there, it decides alone, as in
  * generate() of transformers.
  */
 #ifndef ROTARY_HUGGINGFACE_GENERATION_ENDS_H

@@ -81,7 +81,7 @@ struct transformer_config {
     double attn_logit_softcapping, final_logit_softcapping; /* of scores, of logits (Gemma 2); 0: none */
     int64_t rope_sequence_length; /* for scalings by length (dynamic, longrope); 0: max_position_embeddings */
     int64_t sliding_window;       /* keys that a query of sliding_attention sees; 0: no such layer */
-    /* Of biases by distance (layer/encoding/encoding.h). */
+    /* Biases by distance depend on these (layer/encoding/encoding.h). */
     int64_t relative_attention_num_buckets, relative_attention_max_distance; /* t5 */
     int kerple_kernel;                                                       /* log, power */
     int64_t sandwich_channels;

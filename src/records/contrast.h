@@ -31,7 +31,7 @@ struct contrast {
      * found. */
     double detectable;
     int needed_pairs;
-    /* Of a sequential comparison: the pairs at the look that decided, 0 if none has, and their mean. */
+    /* A sequential comparison has the pairs at the look that decided, 0 if none has, and their mean. */
     int look;
     double look_mean;
     int censored; /* pairs of which a run, or both, never had 90% exact match */

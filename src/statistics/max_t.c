@@ -11,7 +11,7 @@
 
 enum { GROUP = 8, ENTRIES = 1 << GROUP };
 
-/* Of shares: see share_of. */
+/* Shares (share_of) that differ by less are equal. */
 static const double rounding = 1e-10;
 
 struct moments {

@@ -80,7 +80,7 @@ struct kind {
     /* The answer within `generated`; empty if generation stopped before its end. */
     void (*answer)(const char *generated, char answer[TASK_TEXT_BYTES]);
 
-    /* As task_uncopied_loss; NULL: what that is without copying is not known. */
+    /* Computes task_uncopied_loss; NULL: the loss without copying is not known. */
     double (*uncopied_loss)(const struct task *task, uint64_t seed, int64_t sequences);
 
     bool cuts;    /* its examples are cut from text, to sequences of any length */

@@ -546,8 +546,7 @@ static void note_isa(struct session *session)
     else if (session->state.isa != isa)
         snprintf(session->remark, REMARK_BYTES,
                  "the run began with the instruction set %s and goes on with %s: the last bits of its "
-                 "numbers will be "
-                 "others than if it had not stopped; --isa %s keeps them",
+                 "numbers will be others than if it had not stopped; --isa %s keeps them",
                  begun, rotary_isa_name(isa), begun);
 }
 

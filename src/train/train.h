@@ -74,7 +74,7 @@ struct trained_model {
     struct transformer *transformer;
     struct task *task;
     int64_t step;                 /* steps done; 0: the weights are the initial ones */
-    struct unused_tensors unused; /* of a model of transformers: those of heads of other tasks */
+    struct unused_tensors unused; /* of a model in Hugging Face's format: those of heads of other tasks */
 };
 struct train_load_call {
     const char *folder;

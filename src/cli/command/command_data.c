@@ -58,7 +58,7 @@ static rotary_status read_run(const struct data_options *options, struct run_con
         status = folder_refuse_output(options->run, options->output, error);
     if (status != ROTARY_OK)
         return status;
-    bool others = false; /* it is a model of transformers, of which nobody has a checksum */
+    bool others = false; /* it is a model in Hugging Face's format, of which nobody has a checksum */
     status = run_read_config(options->run, recorded, error);
     if (status == ROTARY_OK)
         status = huggingface_run_find(options->run, &others, error);

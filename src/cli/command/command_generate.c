@@ -40,8 +40,7 @@ static const struct setting generate_table[] = {
      .help = "with --context, the first N tokens never leave (default: 0)"},
     {"--stop", SETTING_LIST, MEMBER(stops), .metavar = "TEXT",
      .help = "end before this text, wherever its tokens begin, or at the special token of that name; may be "
-             "given "
-             "again"},
+             "given again"},
     {"--top-k", SETTING_INTEGER, MEMBER(top_k), .metavar = "K", .min = 1, .max = 1 << 24,
      .help = "with --temperature, sample from the K most probable tokens alone (default: all)"},
     {"--top-p", SETTING_REAL, MEMBER(top_p), .metavar = "P", .min = 1e-6, .max = 1,

@@ -25,7 +25,7 @@ void random_length_string(struct rotary_random *random, int64_t max_letters, cha
 /* Asks for `slice` ("[8:]") of a string, which is `result`. A string is held out with all its slices. */
 void string_example(const char *string, const char *slice, const char *result, struct example *example);
 
-/* As uncopied_example, where the closing quote of the string costs `length`, and the slice `slice`. */
+/* This is uncopied_example where the closing quote of the string costs `length`, and the slice `slice`. */
 void string_uncopied(const struct example *example, double length, double slice, double *nats);
 
 /* The size of a problem whose string and result have so many letters. */

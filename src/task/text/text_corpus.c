@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum { HASH_BLOCK = 1 << 18 };
-/* Of the synthetic documents. */
+/* A synthetic document has so many. */
 enum { MIN_SENTENCES = 4, MAX_SENTENCES = 11 };
 
 /* ---- settings ---- */

@@ -129,7 +129,7 @@ static bool check_model(const json_t *model, char *reason)
     return true;
 }
 
-/* Of a byte without a piece `tokenizers` merges what is on both sides, or writes the unknown token; llama.cpp
+/* Where a byte has no piece `tokenizers` merges what is on both sides, or writes the unknown token; llama.cpp
  * leaves it out. */
 static bool check_letters(const json_t *vocabulary, char *reason)
 {
@@ -163,7 +163,7 @@ static json_t *merge_text(const json_t *merge)
                                                                       : NULL;
 }
 
-/* Of a merge that is there twice llama.cpp takes the first, and `tokenizers` the last. */
+/* Where a merge is there twice llama.cpp takes the first, and `tokenizers` the last. */
 static bool check_merges(const json_t *merges, char *reason)
 {
     json_t *seen = json_object();

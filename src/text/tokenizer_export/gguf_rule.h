@@ -16,13 +16,13 @@ extern const char gguf_rule_bytes_cut[];
 
 /* Each is false and says the reason if llama.cpp would give other tokens of some text. */
 
-/* Of a tokenizer.json of byte-level BPE; *cut is llama.cpp's name for how its text is cut into words. */
+/* Judges a tokenizer.json of byte-level BPE; *cut is llama.cpp's name for how its text is cut into words. */
 bool gguf_rule_file(const json_t *file, const char **cut, char reason[TOKENIZER_REASON_BYTES]);
-/* Of the "added_tokens" of a tokenizer.json, beside the "vocab" of its model (gguf_rule_added.c). */
+/* Judges the "added_tokens" of a tokenizer.json, beside the "vocab" of its model (gguf_rule_added.c). */
 bool gguf_rule_added(const json_t *added, const json_t *vocabulary, char reason[TOKENIZER_REASON_BYTES]);
-/* Of a model of SentencePiece. */
+/* Judges a model of SentencePiece. */
 bool gguf_rule_pieces(const struct sentencepiece_pieces *pieces, char reason[TOKENIZER_REASON_BYTES]);
-/* Of the lists of all tokens, for a model with so many. */
+/* Judges the lists of all tokens, for a model with so many. */
 bool gguf_rule_tokens(const struct gguf_tokens *tokens, int64_t size, char reason[TOKENIZER_REASON_BYTES]);
 
 /* Whether llama.cpp changes the tokens of a model with this name. */

@@ -23,7 +23,7 @@ int32_t huggingface_find_piece(const struct reading *reading, const char *piece)
     return value ? (int32_t)json_integer_value(value) : -1;
 }
 
-/* Of all but Unigram: tokens by piece. */
+/* All models but Unigram have tokens by piece. */
 static rotary_status take_object(struct reading *reading, const struct json_part *part, rotary_error *error)
 {
     json_t *vocabulary = json_object_get(part->object, "vocab");

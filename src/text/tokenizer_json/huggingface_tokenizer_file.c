@@ -27,7 +27,7 @@ static rotary_status fail_memory(const char *path, rotary_error *error)
     return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", path);
 }
 
-/* Of `tokenizers`, but for one of BERT. */
+/* `tokenizers` wrote it, and it is not one of BERT. */
 static bool is_tokenizer(const json_t *object)
 {
     return !json_object_get(object, "format") && json_is_object(json_object_get(object, "model")) &&
