@@ -20,10 +20,10 @@ json_t *record_positions_json(const struct position_losses *losses)
 static rotary_status read_bin(const struct record_source *source, const json_t *object, int64_t begin,
                               struct position_bin *bin, rotary_error *error)
 {
-    int64_t begins = 0;
+    int64_t starts = 0;
     double loss = (double)NAN;
-    rotary_status status = record_field_count(source, object, "begin", &begins, error);
-    if (status == ROTARY_OK && begins != begin)
+    rotary_status status = record_field_count(source, object, "begin", &starts, error);
+    if (status == ROTARY_OK && starts != begin)
         status = record_field_fail(source, "begin", json_object_get(object, "begin"),
                                    "the first position of each bin", error);
     if (status == ROTARY_OK)

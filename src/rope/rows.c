@@ -22,9 +22,9 @@ static void ggml_angles(const rotary_rope *rope, const double *position, int64_t
 {
     float theta[ROTARY_MAX_AXES];
     for (int64_t pair = 0; pair < first + count; pair++) {
-        bool begins = pair == 0 || (rope->axes_restart && rope->axis[pair] != rope->axis[pair - 1]);
+        bool starts = pair == 0 || (rope->axes_restart && rope->axis[pair] != rope->axis[pair - 1]);
         for (int axis = 0; axis < rope->axes; axis++)
-            theta[axis] = begins ? (float)position[axis] : theta[axis] * rope->ratio[axis];
+            theta[axis] = starts ? (float)position[axis] : theta[axis] * rope->ratio[axis];
         if (pair >= first)
             angles[pair - first] = (double)(theta[rope->axis[pair]] * rope->frequency_scale[pair]);
     }

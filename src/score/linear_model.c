@@ -28,7 +28,7 @@ static void scores_of(const double *weights, int outputs, const struct feature_r
     for (int k = 0; k < outputs; k++) {
         const double *own = weights + k * width;
         z[k] = own[rows->columns];
-        for (int64_t i = rows->begins[row]; i < rows->begins[row + 1]; i++)
+        for (int64_t i = rows->starts[row]; i < rows->starts[row + 1]; i++)
             z[k] += own[rows->places[i]] * rows->values[i];
     }
 }
@@ -121,7 +121,7 @@ static double value_of(const void *context, const double *weights, double *gradi
         for (int k = 0; k < problem->outputs; k++) {
             double *own = gradient + k * width;
             own[rows->columns] += problem->scores[k];
-            for (int64_t i = rows->begins[row]; i < rows->begins[row + 1]; i++)
+            for (int64_t i = rows->starts[row]; i < rows->starts[row + 1]; i++)
                 own[rows->places[i]] += problem->scores[k] * rows->values[i];
         }
     }
@@ -193,7 +193,7 @@ void linear_free(struct linear_model *model)
 
 void feature_rows_free(struct feature_rows *rows)
 {
-    free(rows->begins);
+    free(rows->starts);
     free(rows->places);
     free(rows->values);
     *rows = (struct feature_rows){0};

@@ -12,7 +12,7 @@
 /* A sparse matrix, row by row. */
 struct feature_rows {
     int64_t rows, columns;
-    int64_t *begins; /* [rows + 1] in the next two, from 0 */
+    int64_t *starts; /* [rows + 1] in the next two, from 0 */
     int32_t *places; /* 0 ... columns - 1, each at most once in a row */
     double *values;
 };

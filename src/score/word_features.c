@@ -285,7 +285,7 @@ static rotary_status write_rows(struct writer *writer, struct scanner *scanner,
         else
             for (int64_t i = 0; i < bags[0].words.count; i++)
                 add_word(writer, bags[0].words.at[i], PART_FIRST);
-        writer->rows->begins[row + 1] = writer->used;
+        writer->rows->starts[row + 1] = writer->used;
     }
     return ROTARY_OK;
 }
@@ -298,12 +298,12 @@ rotary_status word_features(struct feature_rows *rows, const struct word_vocabul
     *rows = (struct feature_rows){.rows = texts->count,
                                   .columns = texts->second ? PARTS * vocabulary->count + WORD_OVERLAPS
                                                            : vocabulary->count,
-                                  .begins = calloc((size_t)texts->count + 1, sizeof *rows->begins)};
+                                  .starts = calloc((size_t)texts->count + 1, sizeof *rows->starts)};
     rotary_status status =
         rows->columns > INT32_MAX
             ? rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                           "the texts have %lld features, wanted less than 2^31", (long long)rows->columns)
-        : rows->begins ? write_rows(&writer, &scanner, texts, error)
+        : rows->starts ? write_rows(&writer, &scanner, texts, error)
                        : fail_memory(error);
     free_scanner(&scanner);
     if (status != ROTARY_OK)

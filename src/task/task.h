@@ -156,8 +156,8 @@ struct task_example {
     int64_t target_count;              /* tokens that the decoder, or the only stack, reads:
                                         * target[0 ... target_count - 1]; its classes are
                                         * target[1 ... target_count] */
-    const int64_t *begins;             /* [choices + 1]: where its sequences begin in the target, all plus
-                                        * begins[0]; NULL: it is one */
+    const int64_t *starts;             /* [choices + 1]: where its sequences begin in the target, all plus
+                                        * starts[0]; NULL: it is one */
     struct token_text text, reference; /* of source and target, as the corpus has them */
 };
 /* Whether the task of `config` has a finite corpus. */

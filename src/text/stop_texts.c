@@ -43,7 +43,7 @@ struct middle_texts {
     const struct tokenizer *tokenizer;
     int32_t before; /* the other one; -1: there is none that has a text */
     struct text_buffer bytes;
-    int64_t *begins; /* [size + 1] in bytes */
+    int64_t *starts; /* [size + 1] in bytes */
     bool known;      /* each is what it adds to the text before it */
 };
 
@@ -65,11 +65,11 @@ static int32_t find_plain(const struct tokenizer *tokenizer)
 static rotary_status read_middles(struct middle_texts *texts, rotary_error *error)
 {
     const int64_t size = tokenizer_size(texts->tokenizer);
-    texts->begins = calloc((size_t)size + 1, sizeof *texts->begins);
+    texts->starts = calloc((size_t)size + 1, sizeof *texts->starts);
     texts->before = find_plain(texts->tokenizer);
     texts->known = texts->before >= 0;
     rotary_status status =
-        texts->begins ? ROTARY_OK
+        texts->starts ? ROTARY_OK
                       : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a vocabulary's texts");
     struct text_buffer *bytes = &texts->bytes;
     struct token_text other = {NULL, 0};
@@ -88,7 +88,7 @@ static rotary_status read_middles(struct middle_texts *texts, rotary_error *erro
             memmove(both, both + other.count, (size_t)left);
             bytes->count = begin + left;
         }
-        texts->begins[token + 1] = bytes->count;
+        texts->starts[token + 1] = bytes->count;
     }
     return status;
 }
@@ -98,8 +98,8 @@ static bool begin_anywhere(const struct middle_texts *texts, const char *text, i
 {
     reached[0] = true;
     for (int64_t token = 0; token < tokenizer_size(texts->tokenizer); token++) {
-        const char *bytes = texts->bytes.bytes + texts->begins[token];
-        const int64_t count = texts->begins[token + 1] - texts->begins[token];
+        const char *bytes = texts->bytes.bytes + texts->starts[token];
+        const int64_t count = texts->starts[token + 1] - texts->starts[token];
         if (count > 0 && memmem(bytes, (size_t)count, text, (size_t)length))
             return true;
         for (int64_t end = 1; end <= min_i64(count, length); end++)
@@ -113,8 +113,8 @@ static bool go_on(const struct middle_texts *texts, const char *text, int64_t le
                   bool *reached)
 {
     for (int64_t token = 0; token < tokenizer_size(texts->tokenizer); token++) {
-        const char *bytes = texts->bytes.bytes + texts->begins[token];
-        const int64_t count = texts->begins[token + 1] - texts->begins[token],
+        const char *bytes = texts->bytes.bytes + texts->starts[token];
+        const int64_t count = texts->starts[token + 1] - texts->starts[token],
                       same = min_i64(count, length - from);
         if (count == 0 || memcmp(bytes, text + from, (size_t)same) != 0)
             continue;
@@ -173,7 +173,7 @@ static rotary_status check_text(struct middle_texts *texts, const char *text, ro
 {
     bool found;
     rotary_status status = survives(texts->tokenizer, text, &found, error);
-    if (status == ROTARY_OK && !found && !texts->begins)
+    if (status == ROTARY_OK && !found && !texts->starts)
         status = read_middles(texts, error);
     if (status == ROTARY_OK && !found && texts->known)
         status = search(texts, text, &found, error);
@@ -217,7 +217,7 @@ rotary_status stop_texts_create(struct stop_texts *stops, const struct tokenizer
     for (int i = 0; status == ROTARY_OK && i < count; i++)
         status = add(&made, &middles, texts[i], error);
     text_buffer_free(&middles.bytes);
-    free(middles.begins);
+    free(middles.starts);
     if (status == ROTARY_OK)
         *stops = made;
     else

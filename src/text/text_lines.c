@@ -122,15 +122,15 @@ rotary_status text_reader_next(struct text_reader *reader, struct text_line *lin
 /* ---- whole files ---- */
 
 /* Room for a begin more. False without memory. */
-static bool grow_begins(struct text_lines *lines, int64_t *capacity)
+static bool grow_starts(struct text_lines *lines, int64_t *capacity)
 {
     if (lines->count < *capacity)
         return true;
     const int64_t larger = max_i64(2 * *capacity, FIRST_LINES);
-    int64_t *begins = realloc(lines->begins, (size_t)larger * sizeof *begins);
-    if (!begins)
+    int64_t *starts = realloc(lines->starts, (size_t)larger * sizeof *starts);
+    if (!starts)
         return false;
-    lines->begins = begins;
+    lines->starts = starts;
     *capacity = larger;
     return true;
 }
@@ -144,9 +144,9 @@ static rotary_status read_all(struct text_lines *lines, struct text_reader *read
         rotary_status status = text_reader_next(reader, &line, error);
         if (status != ROTARY_OK)
             return status;
-        if (!grow_begins(lines, &capacity))
+        if (!grow_starts(lines, &capacity))
             return fail_memory(lines->path, error);
-        lines->begins[lines->count] = lines->text.count;
+        lines->starts[lines->count] = lines->text.count;
         if (!line.bytes)
             return ROTARY_OK;
         if (lines->text.count + line.count + 1 > max_bytes)
@@ -177,8 +177,8 @@ rotary_status text_lines_read(struct text_lines *lines, const char *path, int64_
 
 struct text_line text_lines_at(const struct text_lines *lines, int64_t line)
 {
-    return (struct text_line){lines->text.bytes + lines->begins[line],
-                              lines->begins[line + 1] - lines->begins[line] - 1};
+    return (struct text_line){lines->text.bytes + lines->starts[line],
+                              lines->starts[line + 1] - lines->starts[line] - 1};
 }
 
 rotary_status text_lines_check_aligned(const struct text_lines *first, const struct text_lines *second,
@@ -193,6 +193,6 @@ rotary_status text_lines_check_aligned(const struct text_lines *first, const str
 void text_lines_free(struct text_lines *lines)
 {
     text_buffer_free(&lines->text);
-    free(lines->begins);
+    free(lines->starts);
     *lines = (struct text_lines){0};
 }

@@ -50,7 +50,7 @@ struct text_lines {
     const char *path; /* borrowed */
     int64_t count;
     struct text_buffer text; /* the lines, each with a zero byte behind it */
-    int64_t *begins;         /* [count + 1] in `text` */
+    int64_t *starts;         /* [count + 1] in `text` */
 };
 
 /* Reads all lines of a file or a pipe, or of the standard input if `path` is NULL, of at most `max_bytes`

@@ -125,7 +125,7 @@ struct batch packed_batch_fill(const struct packed_batch *memory, const struct e
         task_fill_example(order->task, &place, &row);
         for (int64_t s = 0; s < sequences; s++)
             memory->starts[i * sequences + s] =
-                (int32_t)(tokens + (example.begins ? example.begins[s] - example.begins[0] : 0));
+                (int32_t)(tokens + (example.starts ? example.starts[s] - example.starts[0] : 0));
         tokens += example.target_count;
         if (!memory->source)
             continue;

@@ -19,8 +19,8 @@ static void check_documents(const struct token_file *file)
 {
     const struct token_file_header *header = &file->header;
     for (int64_t i = 0; i < header->contents.documents; i++) {
-        const int64_t begin = file->begins[i].token, end = file->begins[i + 1].token;
-        const int64_t first = file->begins[i].byte, last = file->begins[i + 1].byte;
+        const int64_t begin = file->starts[i].token, end = file->starts[i + 1].token;
+        const int64_t first = file->starts[i].byte, last = file->starts[i + 1].byte;
         if (first < 0 || last < first || last > header->contents.bytes)
             fuzz_fail("document %lld has the bytes %lld to %lld", (long long)i, (long long)first,
                       (long long)last);
@@ -58,15 +58,15 @@ static void repair_tokens(unsigned char *bytes, size_t count)
     struct token_file_contents *contents = &header.contents;
     if (contents->documents < 1 || 2 * (size_t)contents->documents > words - 3)
         contents->documents = 1;
-    const size_t begins = ((size_t)contents->documents + 1) * begin,
-                 tokens = words * sizeof(int64_t) - begins;
+    const size_t starts = ((size_t)contents->documents + 1) * begin,
+                 tokens = words * sizeof(int64_t) - starts;
     const int64_t room = (int64_t)(tokens / sizeof(int32_t)); /* of which one may be padding */
     if (contents->tokens != room && contents->tokens != room - 1)
         contents->tokens = room;
     const unsigned char *at = bytes + TOKEN_FILE_HEADER_BYTES;
     contents->tokens_checksum =
         block_checksum_of(at, (size_t)contents->tokens * sizeof(int32_t), 1, NULL, NULL);
-    contents->begins_checksum = block_checksum_of(at + tokens, begins, 1, NULL, NULL);
+    contents->starts_checksum = block_checksum_of(at + tokens, starts, 1, NULL, NULL);
     token_file_header_make(&header, &header.key, contents);
     memcpy(bytes, &header, sizeof header);
 }
@@ -169,7 +169,7 @@ const struct fuzz_target fuzz_documents = {
 /* By how the file begins. */
 static enum compression compression_found(const char *path)
 {
-    static const char *const begins[COMPRESSIONS] = {"", "\x1f\x8b", "\x28\xb5\x2f\xfd", "BZh"};
+    static const char *const starts[COMPRESSIONS] = {"", "\x1f\x8b", "\x28\xb5\x2f\xfd", "BZh"};
     char *bytes;
     size_t count;
     int compression = COMPRESSIONS - 1;
@@ -177,7 +177,7 @@ static enum compression compression_found(const char *path)
         return COMPRESSION_NONE;
     while (compression > COMPRESSION_NONE &&
            (!compression_is_supported((enum compression)compression) ||
-            strncmp(bytes, begins[compression], strlen(begins[compression])) != 0))
+            strncmp(bytes, starts[compression], strlen(starts[compression])) != 0))
         compression--;
     free(bytes);
     return (enum compression)compression;

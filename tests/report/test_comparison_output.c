@@ -385,8 +385,8 @@ static void check_rows(const struct collection *collection)
     collection_free(&other);
 
     check_about("CSV: names that a spreadsheet takes for formulas");
-    const char *const begins = "=+-@\t";
-    for (const char *begin = begins; *begin; begin++) {
+    const char *const starts = "=+-@\t";
+    for (const char *begin = starts; *begin; begin++) {
         char arm[32], wanted[64];
         snprintf(arm, sizeof arm, "%c1+1", *begin);
         snprintf(wanted, sizeof wanted, "\n\"'%s\",7,finished", arm);

@@ -24,10 +24,10 @@ static struct feature_rows sparse(const double features[GOLDEN_ROWS][GOLDEN_COLU
     enum { ALL = GOLDEN_ROWS * GOLDEN_COLUMNS };
     struct feature_rows rows = {.rows = GOLDEN_ROWS,
                                 .columns = GOLDEN_COLUMNS,
-                                .begins = calloc(GOLDEN_ROWS + 1, sizeof *rows.begins),
+                                .starts = calloc(GOLDEN_ROWS + 1, sizeof *rows.starts),
                                 .places = calloc(ALL, sizeof *rows.places),
                                 .values = calloc(ALL, sizeof *rows.values)};
-    if (!rows.begins || !rows.places || !rows.values)
+    if (!rows.starts || !rows.places || !rows.values)
         abort();
     int64_t used = 0;
     for (int i = 0; i < GOLDEN_ROWS; i++) {
@@ -36,7 +36,7 @@ static struct feature_rows sparse(const double features[GOLDEN_ROWS][GOLDEN_COLU
                 rows.places[used] = j;
                 rows.values[used++] = features[i][j];
             }
-        rows.begins[i + 1] = used;
+        rows.starts[i + 1] = used;
     }
     return rows;
 }
@@ -277,7 +277,7 @@ static void test_pair_by_hand(void)
     CHECK_INT(vocabulary.count, 6);
     CHECK_INT(word_features(&rows, &vocabulary, &texts, NULL), ROTARY_OK);
     CHECK_INT(rows.columns, 3 * 6 + WORD_OVERLAPS);
-    if (!CHECK_INT(rows.begins[1], 6 + WORD_OVERLAPS))
+    if (!CHECK_INT(rows.starts[1], 6 + WORD_OVERLAPS))
         return;
     for (int i = 0; i < 6; i++) {
         CHECK(rows.values[i] == 1);

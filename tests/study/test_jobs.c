@@ -16,7 +16,7 @@
 enum { ITEMS = 20, JOBS = 4 };
 
 struct world {
-    atomic_int begun[ITEMS], order[ITEMS], begins; /* order: the item that began as the n-th */
+    atomic_int begun[ITEMS], order[ITEMS], starts; /* order: the item that began as the n-th */
     atomic_int busy[JOBS], running, most;          /* items of each job; now, and at most at once */
     atomic_bool wrong;
     int together;     /* an item waits until so many run; 0: it does not */
@@ -54,7 +54,7 @@ static rotary_status live(struct world *world, const struct jobs_item *item, rot
 static rotary_status run(void *argument, const struct jobs_item *item, rotary_error *error)
 {
     struct world *world = argument;
-    atomic_store(&world->order[atomic_fetch_add(&world->begins, 1)], item->index);
+    atomic_store(&world->order[atomic_fetch_add(&world->starts, 1)], item->index);
     if (atomic_fetch_add(&world->begun[item->index], 1) != 0 ||
         atomic_fetch_add(&world->busy[item->job], 1) != 0)
         atomic_store(&world->wrong, true);
@@ -129,7 +129,7 @@ static void test_failure(void)
         world.waits = 1;
         CHECK_INT(run_in(&world, jobs, &error), ROTARY_IO_ERROR);
         CHECK_TEXT(error.message, "item 0 has no disk");
-        CHECK_INT(atomic_load(&world.begins), jobs);
+        CHECK_INT(atomic_load(&world.starts), jobs);
         CHECK_INT(atomic_load(&world.saved), jobs - 1);
     }
     check_about("%s", "");
@@ -145,14 +145,14 @@ static void test_interruption(void)
         world.interrupts = 0;
         world.waits = 0;
         CHECK_INT(run_in(&world, jobs, &error), ROTARY_INTERRUPTED);
-        CHECK_INT(atomic_load(&world.begins), jobs);
+        CHECK_INT(atomic_load(&world.starts), jobs);
         CHECK_INT(atomic_load(&world.saved), jobs);
         /* An item that is done when the interruption comes leaves the others undone. */
         struct world done = quiet_world();
         done.interrupts = 0;
         done.waits = 1;
         CHECK_INT(run_in(&done, jobs, &error), ROTARY_INTERRUPTED);
-        CHECK(atomic_load(&done.begins) < ITEMS);
+        CHECK(atomic_load(&done.starts) < ITEMS);
     }
     check_about("%s", "");
 }
@@ -166,7 +166,7 @@ static void test_few_threads(void)
         world.together = threads;
         atomic_store(&creatable, threads);
         CHECK_INT(run_in(&world, JOBS, NULL), ROTARY_OK);
-        CHECK_INT(atomic_load(&world.begins), ITEMS);
+        CHECK_INT(atomic_load(&world.starts), ITEMS);
         CHECK_INT(atomic_load(&world.most), threads > 0 ? threads : 1);
         CHECK(!atomic_load(&world.wrong));
     }

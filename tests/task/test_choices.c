@@ -55,10 +55,10 @@ static void test_sequences(void)
     CHECK_TEXT(task_labels(task).names[1].bytes, "B");
     CHECK_INT(task_examples(task, TASK_TRAINING), 3);
     const struct task_example example = task_example(task, TASK_TRAINING, 0);
-    static const int64_t begins[] = {0, 6, 13, 18};
-    CHECK_INT(example.target_count, begins[CHOICES]);
+    static const int64_t starts[] = {0, 6, 13, 18};
+    CHECK_INT(example.target_count, starts[CHOICES]);
     for (int i = 0; i <= CHOICES; i++)
-        CHECK_INT(example.begins[i] - example.begins[0], begins[i]);
+        CHECK_INT(example.starts[i] - example.starts[0], starts[i]);
     task_fill_example(task, &(struct example_place){.split = TASK_TRAINING},
                       &(struct example_row){.tokens = tokens, .classes = &class, .segments = segments});
     CHECK_TEXT(names_of(task, tokens, example.target_count, text),

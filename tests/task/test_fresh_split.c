@@ -35,19 +35,19 @@ static void draw_texts(struct texts *texts, uint64_t seed)
     texts->count = 0;
     while (texts->count + 6 < TEXTS) {
         char sentence[TEXT_BYTES] = "";
-        int begins[MAX_WORDS + 1], words = 1 + (int)rotary_random_below(&random, MAX_WORDS);
+        int starts[MAX_WORDS + 1], words = 1 + (int)rotary_random_below(&random, MAX_WORDS);
         for (int i = 0; i < words; i++) {
-            begins[i] = (int)strlen(sentence);
-            sprintf(sentence + begins[i], "w%u ", rotary_random_below(&random, 60));
+            starts[i] = (int)strlen(sentence);
+            sprintf(sentence + starts[i], "w%u ", rotary_random_below(&random, 60));
         }
-        begins[words] = (int)strlen(sentence);
+        starts[words] = (int)strlen(sentence);
         for (int part = 0; part < 5; part++) {
             const int first = part == 0 ? 0 : (int)rotary_random_below(&random, (uint32_t)words),
                       last = part == 0
                                  ? words
                                  : first + 1 + (int)rotary_random_below(&random, (uint32_t)(words - first));
             char text[TEXT_BYTES] = "";
-            memcpy(text, sentence + begins[first], (size_t)(begins[last] - begins[first] - 1));
+            memcpy(text, sentence + starts[first], (size_t)(starts[last] - starts[first] - 1));
             add_text(texts, text);
         }
     }

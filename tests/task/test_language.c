@@ -238,7 +238,7 @@ static void test_random(void)
     struct task *task = task_of(&config), *again = task_of(&config);
     const int64_t count = task_examples(task, TASK_TRAINING), draws = 20 * BYTES;
     bool begun[BYTES] = {false};
-    int64_t begins = 0, reseeded = 0;
+    int64_t starts = 0, reseeded = 0;
     CHECK_INT(count, (BYTES - 1 + TIME - 1) / TIME);
     for (int64_t i = 0; i < draws; i++) {
         const struct example_place place = {.index = i % count, .seed = 3, .ordinal = i},
@@ -255,11 +255,11 @@ static void test_random(void)
         const char *found = strstr(text, window);
         if (!CHECK(found != NULL))
             break;
-        begins += !begun[found - text];
+        starts += !begun[found - text];
         begun[found - text] = true;
     }
     CHECK(reseeded > draws * 9 / 10);
-    CHECK_INT(begins, BYTES - TIME); /* each: the chance to miss one is 1e-6 */
+    CHECK_INT(starts, BYTES - TIME); /* each: the chance to miss one is 1e-6 */
     /* Validation is the same, in order. */
     int64_t position = 0;
     for (int64_t i = 0; i < task_examples(task, TASK_VALIDATION); i++) {

@@ -216,7 +216,7 @@ static void test_refused(void)
         check_about("refused %zu", i);
         CHECK(table_read(&table, &request, &error) != ROTARY_OK);
         CHECK_WORDS(error.message, cases[i].wanted);
-        CHECK(!table.text.bytes && !table.begins && !table.lines);
+        CHECK(!table.text.bytes && !table.starts && !table.lines);
     }
     check_about("%s", "");
 }

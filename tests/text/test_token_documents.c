@@ -267,7 +267,7 @@ static void test_refused(void)
         scratch_remove(request.cache);
         check_refused(&request, ROTARY_BAD_FILE, cases[i].words);
         CHECK(!file_exists(request.cache) && !file_exists(scratch_path("cache.partial")));
-        CHECK(!file_exists(scratch_path("cache.begins.partial")));
+        CHECK(!file_exists(scratch_path("cache.starts.partial")));
     }
     check_about("%s", "");
     const char *path = scratch_path("missing");
@@ -294,7 +294,7 @@ enum { LARGE = 6 << 20, MAX_DOCUMENTS = 1 << 16 };
 struct large {
     char *text, *documents; /* as in the file, and one after another */
     int64_t bytes, used, count;
-    int64_t begins[MAX_DOCUMENTS + 1]; /* in `documents` */
+    int64_t starts[MAX_DOCUMENTS + 1]; /* in `documents` */
 };
 
 static void add(struct large *large, const char *text)
@@ -309,7 +309,7 @@ static void add_document(struct large *large, uint64_t seed, int64_t lines)
 {
     static const char *const some[] = {"an ", "entirely ", "\xc3\xa9\xf0\x9f\x98\x80 ",
                                        "b",   "  ",        "very-long-words-"};
-    large->begins[large->count++] = large->used;
+    large->starts[large->count++] = large->used;
     for (int64_t line = 0; line < lines; line++) {
         const int64_t begin = large->bytes;
         const int length = 1 + (int)(check_random(seed, (uint64_t)line, 0) * 1e6f) % 20;
@@ -322,7 +322,7 @@ static void add_document(struct large *large, uint64_t seed, int64_t lines)
             large->documents[large->used++] = '\n';
         add(large, seed % 5 == 0 ? "\r\n" : "\n");
     }
-    large->begins[large->count] = large->used;
+    large->starts[large->count] = large->used;
 }
 
 /* Documents of one line to more than a section has. */
@@ -351,8 +351,8 @@ static void check_large(const struct large *large, const struct token_documents 
     CHECK_INT(token_documents_count(documents), large->count);
     for (int64_t i = 0; i < large->count && i < token_documents_count(documents); i++) {
         const struct token_span span = token_documents_at(documents, i);
-        const char *wanted = large->documents + large->begins[i];
-        bool same = span.count == large->begins[i + 1] - large->begins[i] &&
+        const char *wanted = large->documents + large->starts[i];
+        bool same = span.count == large->starts[i + 1] - large->starts[i] &&
                     token_documents_bytes(documents, i) == span.count;
         for (int64_t j = 0; same && j < span.count; j++)
             same = span.tokens[j] == (unsigned char)wanted[j];
@@ -517,7 +517,7 @@ static int64_t first_progress(struct token_documents_request request)
     request.progress = stop;
     request.argument = &stopping;
     token_documents_close(opened(&request, false));
-    CHECK(!file_exists(scratch_path("cache.partial")) && !file_exists(scratch_path("cache.begins.partial")));
+    CHECK(!file_exists(scratch_path("cache.partial")) && !file_exists(scratch_path("cache.starts.partial")));
     return stopping.first;
 }
 
@@ -564,7 +564,7 @@ static void test_left(void)
     const int64_t round = first_progress(request);
     size_t count = 0, left_count = 0;
     char *wanted = read_whole(request.cache, &count);
-    static const char *const names[] = {"cache.partial", "cache.partial", "cache.begins.partial"};
+    static const char *const names[] = {"cache.partial", "cache.partial", "cache.starts.partial"};
     for (int i = 0; i < 3; i++) {
         kill_after(request, 2);
         char *left = read_whole(scratch_path(names[i]), &left_count);

@@ -109,7 +109,7 @@ static rotary_status run_sequence(const struct classifier *classifier,
                                   const struct classification_split_tokens *tokens, int64_t sequence,
                                   float *logits, rotary_error *error)
 {
-    const int64_t first = tokens->begins[sequence], count = tokens->begins[sequence + 1] - first;
+    const int64_t first = tokens->starts[sequence], count = tokens->starts[sequence + 1] - first;
     const bool pair = tokens->seconds[sequence] < count;
     int32_t *segments = pair ? malloc((size_t)count * sizeof *segments) : NULL;
     for (int64_t i = 0; segments && i < count; i++)

@@ -55,12 +55,12 @@ static rotary_status one_line(struct text_lines *lines, const char *option, cons
     int64_t bytes = (int64_t)strlen(text);
     if (utf8_valid_bytes(text, bytes) < bytes)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s is not UTF-8 text", option);
-    *lines = (struct text_lines){.count = 1, .begins = calloc(2, sizeof *lines->begins)};
-    rotary_status status = lines->begins
+    *lines = (struct text_lines){.count = 1, .starts = calloc(2, sizeof *lines->starts)};
+    rotary_status status = lines->starts
                                ? text_buffer_append(&lines->text, text, bytes + 1, error)
                                : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %s", option);
     if (status == ROTARY_OK)
-        lines->begins[1] = bytes + 1;
+        lines->starts[1] = bytes + 1;
     else
         text_lines_free(lines);
     return status;

@@ -98,7 +98,7 @@ static rotary_status read_corpus(struct corpus *corpus, const struct option_list
         if (status != ROTARY_OK)
             return status;
         corpus->count += file->count;
-        corpus->bytes += file->begins[file->count];
+        corpus->bytes += file->starts[file->count];
     }
     return list_lines(corpus, error);
 }

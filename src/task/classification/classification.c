@@ -289,9 +289,9 @@ static int64_t examples(const struct task *task, enum task_split split)
 static struct task_example example(const struct task *task, enum task_split split, int64_t index)
 {
     const int64_t sequences = sequences_of(task);
-    const int64_t *begins = data_of(task)->splits[split].begins + index * sequences;
-    return (struct task_example){.target_count = begins[sequences] - begins[0],
-                                 .begins = task->shape.choices > 0 ? begins : NULL};
+    const int64_t *starts = data_of(task)->splits[split].starts + index * sequences;
+    return (struct task_example){.target_count = starts[sequences] - starts[0],
+                                 .starts = task->shape.choices > 0 ? starts : NULL};
 }
 
 static void fill_example(const struct task *task, const struct example_place *place,
@@ -301,12 +301,12 @@ static void fill_example(const struct task *task, const struct example_place *pl
     const struct classification_split_tokens *split = &own->splits[place->split];
     const struct labelled_example *labelled = &own->corpus.examples[place->split][place->index];
     const int64_t first = place->index * sequences_of(task), end = first + sequences_of(task),
-                  begin = split->begins[first];
-    memcpy(row->tokens, split->tokens + begin, (size_t)(split->begins[end] - begin) * sizeof *row->tokens);
+                  begin = split->starts[first];
+    memcpy(row->tokens, split->tokens + begin, (size_t)(split->starts[end] - begin) * sizeof *row->tokens);
     row->classes[0] = own->corpus.classes > 0 ? labelled->class : 0;
     for (int64_t s = first; row->segments && s < end; s++)
-        for (int64_t i = split->begins[s]; i < split->begins[s + 1]; i++)
-            row->segments[i - begin] = i - split->begins[s] >= split->seconds[s];
+        for (int64_t i = split->starts[s]; i < split->starts[s + 1]; i++)
+            row->segments[i - begin] = i - split->starts[s] >= split->seconds[s];
     if (row->value)
         *row->value = (float)labelled->value;
 }

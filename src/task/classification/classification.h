@@ -66,7 +66,7 @@ ROTARY_CHECKED rotary_status classification_vocabulary(struct task *task,
  * with choices has one for each. */
 struct classification_split_tokens {
     int32_t *tokens;
-    int64_t *begins;  /* [count + 1] in `tokens` */
+    int64_t *starts;  /* [count + 1] in `tokens` */
     int64_t *seconds; /* [count]: where b begins in its sequence; its length for a single text */
     int64_t count, capacity;
     struct task_counts counts;

@@ -77,7 +77,7 @@ static bool add_sequence(struct classification_split_tokens *split, const struct
     const struct pair_lengths whole = {encoder->first.count + encoder->first.left_out,
                                        encoder->second.count + encoder->second.left_out},
                               cut = classification_cut(whole, room);
-    const int64_t begin = split->begins[split->count];
+    const int64_t begin = split->starts[split->count];
     if (!reserve(split, begin + room + 3))
         return false;
     int32_t *tokens = split->tokens + begin;
@@ -87,7 +87,7 @@ static bool add_sequence(struct classification_split_tokens *split, const struct
     split->seconds[split->count] = used;
     if (pair)
         used = append(tokens, used, &encoder->second, cut.second, special.end);
-    split->begins[++split->count] = begin + used;
+    split->starts[++split->count] = begin + used;
     split->counts.pairs++;
     split->counts.empty += whole.first == 0 || (pair && whole.second == 0);
     split->counts.too_long += cut.first < whole.first || cut.second < whole.second;
@@ -129,10 +129,10 @@ rotary_status classification_tokens(struct classification_split_tokens *split, c
                               .first = {.tokens = malloc((size_t)room * sizeof(int32_t)), .capacity = room},
                               .second = {.tokens = malloc((size_t)room * sizeof(int32_t)), .capacity = room}};
     *split = (struct classification_split_tokens){
-        .begins = calloc((size_t)sequences + 1, sizeof *split->begins),
+        .starts = calloc((size_t)sequences + 1, sizeof *split->starts),
         .seconds = calloc((size_t)sequences + 1, sizeof *split->seconds),
     };
-    rotary_status status = encoder.first.tokens && encoder.second.tokens && split->begins && split->seconds
+    rotary_status status = encoder.first.tokens && encoder.second.tokens && split->starts && split->seconds
                                ? encode_all(split, &encoder, examples, count, error)
                                : fail_memory(error);
     free(encoder.first.tokens);
@@ -145,7 +145,7 @@ rotary_status classification_tokens(struct classification_split_tokens *split, c
 void classification_tokens_free(struct classification_split_tokens *split)
 {
     free(split->tokens);
-    free(split->begins);
+    free(split->starts);
     free(split->seconds);
     *split = (struct classification_split_tokens){0};
 }

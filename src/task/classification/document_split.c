@@ -14,7 +14,7 @@ struct drawing {
     int64_t count, documents;
     int per_example;
     const int64_t *same;   /* [count * per_example]: the document of a text */
-    int64_t *begins;       /* [documents + 1] in `examples` */
+    int64_t *starts;       /* [documents + 1] in `examples` */
     int64_t *examples;     /* of each document, every time it is in one */
     int64_t *order;        /* [documents]: by their hashes */
     unsigned char *drawn;  /* [documents], an enum fresh_side: FRESH_TRAINING those that are not drawn */
@@ -46,7 +46,7 @@ static bool is_first(const int64_t *documents, int place)
 static int64_t rate(const struct drawing *drawing, int64_t document)
 {
     int64_t rate = 0;
-    for (int64_t i = drawing->begins[document]; i < drawing->begins[document + 1]; i++) {
+    for (int64_t i = drawing->starts[document]; i < drawing->starts[document + 1]; i++) {
         const int64_t example = drawing->examples[i];
         const bool torn = drawing->sides[example] == FRESH_LEFT_OUT;
         rate += drawing->wanted[example] == 1 ? 10 : 0;
@@ -59,7 +59,7 @@ static int64_t rate(const struct drawing *drawing, int64_t document)
 /* Marks what shares an example with a drawn document. */
 static void mark_neighbours(const struct drawing *drawing, int64_t document, bool *near)
 {
-    for (int64_t i = drawing->begins[document]; i < drawing->begins[document + 1]; i++)
+    for (int64_t i = drawing->starts[document]; i < drawing->starts[document + 1]; i++)
         for (int j = 0; j < drawing->per_example; j++)
             near[documents_of(drawing, drawing->examples[i])[j]] = true;
 }
@@ -90,7 +90,7 @@ static int64_t draw(struct drawing *drawing, int64_t document, enum fresh_side s
 {
     int64_t complete = 0;
     drawing->drawn[document] = (unsigned char)side;
-    for (int64_t i = drawing->begins[document]; i < drawing->begins[document + 1]; i++) {
+    for (int64_t i = drawing->starts[document]; i < drawing->starts[document + 1]; i++) {
         const int64_t example = drawing->examples[i];
         drawing->sides[example] = FRESH_LEFT_OUT;
         if (--drawing->wanted[example] == 0) {
@@ -173,7 +173,7 @@ static void list_examples(struct drawing *drawing)
     for (int pass = 0; pass < 2; pass++) {
         for (int64_t i = 0; i < texts; i++)
             if (is_first(documents_of(drawing, i / drawing->per_example), (int)(i % drawing->per_example))) {
-                int64_t *end = &drawing->begins[drawing->same[i] + 1];
+                int64_t *end = &drawing->starts[drawing->same[i] + 1];
                 if (pass == 1) {
                     drawing->examples[*end] = i / drawing->per_example;
                     drawing->wanted[i / drawing->per_example]++;
@@ -182,8 +182,8 @@ static void list_examples(struct drawing *drawing)
             }
         /* After the first pass: where each begins, kept one place on, which the second pass makes its end. */
         for (int64_t i = 0; pass == 0 && i < texts; i++) {
-            const int64_t count = drawing->begins[i + 1];
-            drawing->begins[i + 1] = used;
+            const int64_t count = drawing->starts[i + 1];
+            drawing->starts[i + 1] = used;
             used += count;
         }
     }
@@ -192,12 +192,12 @@ static void list_examples(struct drawing *drawing)
 static bool allocate(struct drawing *drawing)
 {
     const size_t texts = (size_t)(drawing->count * drawing->per_example) + 1;
-    drawing->begins = calloc(texts + 1, sizeof *drawing->begins);
+    drawing->starts = calloc(texts + 1, sizeof *drawing->starts);
     drawing->examples = calloc(texts, sizeof *drawing->examples);
     drawing->order = calloc(texts, sizeof *drawing->order);
     drawing->drawn = calloc(texts, 1);
     drawing->wanted = calloc((size_t)drawing->count + 1, 1);
-    return drawing->begins && drawing->examples && drawing->order && drawing->drawn && drawing->wanted;
+    return drawing->starts && drawing->examples && drawing->order && drawing->drawn && drawing->wanted;
 }
 
 static bool split(struct drawing *drawing, const struct word_runs *runs, double share)
@@ -212,7 +212,7 @@ static bool split(struct drawing *drawing, const struct word_runs *runs, double 
         return_examples(drawing);
     }
     free(near);
-    free(drawing->begins);
+    free(drawing->starts);
     free(drawing->examples);
     free(drawing->order);
     free(drawing->drawn);

@@ -77,10 +77,10 @@ rotary_status labelled_synthetic(struct table *table, enum task_split split, int
 {
     *table =
         (struct table){.path = "the synthetic text", .rows = count, .columns = 2, .names = {"label", "text"}};
-    table->begins = calloc(2 * (size_t)count + 1, sizeof *table->begins);
+    table->starts = calloc(2 * (size_t)count + 1, sizeof *table->starts);
     table->lines = malloc(((size_t)count + 1) * sizeof *table->lines);
     rotary_status status =
-        table->begins && table->lines
+        table->starts && table->lines
             ? ROTARY_OK
             : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld sentences", (long long)count);
     for (int64_t row = 0; row < count && status == ROTARY_OK; row++)

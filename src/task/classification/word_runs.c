@@ -48,13 +48,13 @@ static void hash_words(const struct text_line *text, uint64_t *words)
 
 static int64_t length_of(const struct word_runs *runs, int64_t text)
 {
-    return runs->begins[text + 1] - runs->begins[text];
+    return runs->starts[text + 1] - runs->starts[text];
 }
 
 /* The hashes of the prefixes of a text: one more than it has words. */
 static uint64_t *prefixes_of(const struct word_runs *runs, int64_t text)
 {
-    return runs->prefixes + runs->begins[text] + text;
+    return runs->prefixes + runs->starts[text] + text;
 }
 
 static uint64_t run_hash(const struct word_runs *runs, int64_t text, int64_t first, int64_t count)
@@ -65,7 +65,7 @@ static uint64_t run_hash(const struct word_runs *runs, int64_t text, int64_t fir
 
 static bool is_run(const struct word_runs *runs, int64_t text, int64_t first, int64_t part)
 {
-    return memcmp(runs->words + runs->begins[text] + first, runs->words + runs->begins[part],
+    return memcmp(runs->words + runs->starts[text] + first, runs->words + runs->starts[part],
                   (size_t)length_of(runs, part) * sizeof *runs->words) == 0;
 }
 
@@ -93,7 +93,7 @@ void word_runs_mark_parts(const struct word_runs *runs, int64_t whole, bool *mar
 
 uint64_t word_runs_hash(const struct word_runs *runs, int64_t text)
 {
-    return rotary_hash(runs->words + runs->begins[text],
+    return rotary_hash(runs->words + runs->starts[text],
                        (uint64_t)length_of(runs, text) * sizeof *runs->words);
 }
 
@@ -101,7 +101,7 @@ uint64_t word_runs_hash(const struct word_runs *runs, int64_t text)
 
 static bool allocate(struct word_runs *runs)
 {
-    const size_t words = (size_t)runs->begins[runs->count], texts = (size_t)runs->count;
+    const size_t words = (size_t)runs->starts[runs->count], texts = (size_t)runs->count;
     runs->slot_count = 2;
     while (runs->slot_count < 2 * runs->count)
         runs->slot_count *= 2;
@@ -117,9 +117,9 @@ static bool allocate(struct word_runs *runs)
 static void add_text(struct word_runs *runs, const struct text_line *line, int64_t text)
 {
     const int64_t length = length_of(runs, text);
-    const uint64_t *words = runs->words + runs->begins[text];
+    const uint64_t *words = runs->words + runs->starts[text];
     uint64_t *prefixes = prefixes_of(runs, text);
-    hash_words(line, runs->words + runs->begins[text]);
+    hash_words(line, runs->words + runs->starts[text]);
     prefixes[0] = 0;
     for (int64_t i = 0; i < length; i++)
         prefixes[i + 1] = prefixes[i] * FACTOR + words[i];
@@ -133,13 +133,13 @@ static void add_text(struct word_runs *runs, const struct text_line *line, int64
 rotary_status word_runs_create(struct word_runs *runs, const struct text_line *texts, int64_t count,
                                rotary_error *error)
 {
-    *runs = (struct word_runs){.count = count, .begins = calloc((size_t)count + 1, sizeof *runs->begins)};
-    for (int64_t i = 0; runs->begins && i < count; i++) {
+    *runs = (struct word_runs){.count = count, .starts = calloc((size_t)count + 1, sizeof *runs->starts)};
+    for (int64_t i = 0; runs->starts && i < count; i++) {
         const int64_t words = count_words(&texts[i]);
-        runs->begins[i + 1] = runs->begins[i] + words;
+        runs->starts[i + 1] = runs->starts[i] + words;
         runs->longest = max_i64(runs->longest, words);
     }
-    if (!runs->begins || !allocate(runs)) {
+    if (!runs->starts || !allocate(runs)) {
         word_runs_free(runs);
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the words of %lld texts",
                            (long long)count);
@@ -162,6 +162,6 @@ void word_runs_free(struct word_runs *runs)
     free(runs->has_length);
     free(runs->slots);
     free(runs->same);
-    free(runs->begins);
+    free(runs->starts);
     *runs = (struct word_runs){0};
 }

@@ -9,10 +9,10 @@
 
 struct word_runs {
     int64_t count;      /* of texts */
-    uint64_t *words;    /* [begins[count]]: a hash of each word, text by text */
-    uint64_t *prefixes; /* [begins[count] + count]: hashes of the first 0, 1, ... words of each text */
+    uint64_t *words;    /* [starts[count]]: a hash of each word, text by text */
+    uint64_t *prefixes; /* [starts[count] + count]: hashes of the first 0, 1, ... words of each text */
     uint64_t *powers;   /* [longest + 1] */
-    int64_t *begins;    /* [count + 1] in `words` */
+    int64_t *starts;    /* [count + 1] in `words` */
     int64_t longest;    /* words of the longest text */
     int64_t *slots;     /* [slot_count]: a text, -1: none; equal texts have one slot, that of the first */
     int64_t slot_count; /* a power of two */

@@ -63,7 +63,7 @@ static rotary_status open_files(struct document_set *set, const struct task *tas
 
 /* ---- synthetic text ---- */
 
-/* Appends a document, which begins at set->begins[index]. */
+/* Appends a document, which begins at set->starts[index]. */
 static rotary_status encode_synthetic(struct document_set *set, const struct task *task,
                                       enum task_split split, int64_t index, rotary_error *error)
 {
@@ -79,7 +79,7 @@ static rotary_status encode_synthetic(struct document_set *set, const struct tas
         set->synthetic.capacity = capacity;
     }
     rotary_status status = tokenizer_encode(task->tokenizer, text, bytes, &set->synthetic, error);
-    set->begins[index + 1] = (struct token_file_begin){set->synthetic.count, set->begins[index].byte + bytes};
+    set->starts[index + 1] = (struct token_file_begin){set->synthetic.count, set->starts[index].byte + bytes};
     return status;
 }
 
@@ -87,8 +87,8 @@ static rotary_status make_documents(struct document_set *set, const struct task 
                                     struct text_corpus corpus, enum task_split split, rotary_error *error)
 {
     const int64_t documents = synthetic_document_count(corpus.options, split);
-    set->begins = calloc((size_t)documents + 1, sizeof *set->begins);
-    rotary_status status = set->begins ? ROTARY_OK : fail_memory(error);
+    set->starts = calloc((size_t)documents + 1, sizeof *set->starts);
+    rotary_status status = set->starts ? ROTARY_OK : fail_memory(error);
     for (int64_t i = 0; i < documents && status == ROTARY_OK; i++)
         status = encode_synthetic(set, task, split, i, error);
     set->count = documents;
@@ -117,7 +117,7 @@ void document_set_close(struct document_set *set)
 {
     token_documents_close(set->documents);
     free(set->synthetic.tokens);
-    free(set->begins);
+    free(set->starts);
     *set = (struct document_set){0};
 }
 
@@ -125,15 +125,15 @@ struct token_span document_set_at(const struct document_set *set, int64_t index)
 {
     if (set->documents)
         return token_documents_at(set->documents, index);
-    const struct token_file_begin *begins = set->begins + index;
-    return (struct token_span){set->synthetic.tokens + begins[0].token, begins[1].token - begins[0].token};
+    const struct token_file_begin *starts = set->starts + index;
+    return (struct token_span){set->synthetic.tokens + starts[0].token, starts[1].token - starts[0].token};
 }
 
 int64_t document_set_bytes(const struct document_set *set, int64_t index)
 {
     if (set->documents)
         return token_documents_bytes(set->documents, index);
-    return set->begins[index + 1].byte - set->begins[index].byte;
+    return set->starts[index + 1].byte - set->starts[index].byte;
 }
 
 static bool is_held_out(struct token_span document)

@@ -16,7 +16,7 @@ enum { DOCUMENTS_HELD_OUT_ONE_IN = 50 };
 struct document_set {
     struct token_documents *documents; /* NULL: they are synthetic */
     struct token_list synthetic;       /* the synthetic ones, one after another */
-    struct token_file_begin *begins;   /* of these, [count + 1] */
+    struct token_file_begin *starts;   /* of these, [count + 1] */
     int64_t count;
     bool divided; /* the set has the documents of training and of validation */
 };

@@ -23,7 +23,7 @@ struct text_corpus language_corpus(const struct task_config *config);
 struct language_sequence {
     const int32_t *tokens; /* the first of them; the one before it is read, if the document does not begin */
     int32_t count;
-    bool begins, ends;
+    bool starts, ends;
 };
 
 /* Where tokens of the stream are: all documents, with the end token between them. */

@@ -48,7 +48,7 @@ static bool add_document(struct language_split *split, struct token_span documen
         const int64_t count = min_i64(room, targets - first);
         const struct language_sequence sequence = {.tokens = document.tokens + first,
                                                    .count = (int32_t)count,
-                                                   .begins = first == 0,
+                                                   .starts = first == 0,
                                                    .ends = first + count == targets};
         if (!add_sequence(split, sequence))
             return false;
@@ -74,7 +74,7 @@ static void read_document(const struct language_split *split, const struct langu
 {
     const int64_t count = sequence->count;
     const size_t bytes = (size_t)(count - 1) * sizeof *tokens;
-    tokens[0] = sequence->begins ? split->begin : sequence->tokens[-1];
+    tokens[0] = sequence->starts ? split->begin : sequence->tokens[-1];
     memcpy(tokens + 1, sequence->tokens, bytes);
     memcpy(classes, sequence->tokens, bytes);
     classes[count - 1] = sequence->ends ? split->end : sequence->tokens[count - 1];

@@ -42,7 +42,7 @@ void synthetic_pair(enum task_split split, int64_t index, struct sentence *germa
 static rotary_status append(struct text_lines *lines, const struct sentence *sentence, rotary_error *error)
 {
     rotary_status status = text_buffer_append(&lines->text, sentence->text, sentence->length + 1, error);
-    lines->begins[++lines->count] = lines->text.count;
+    lines->starts[++lines->count] = lines->text.count;
     return status;
 }
 
@@ -50,9 +50,9 @@ rotary_status synthetic_corpus(enum task_split split, int64_t count, struct text
                                struct text_lines *english, rotary_error *error)
 {
     static const char path[] = "the synthetic corpus";
-    *german = (struct text_lines){.path = path, .begins = calloc((size_t)count + 1, sizeof(int64_t))};
-    *english = (struct text_lines){.path = path, .begins = calloc((size_t)count + 1, sizeof(int64_t))};
-    rotary_status status = german->begins && english->begins
+    *german = (struct text_lines){.path = path, .starts = calloc((size_t)count + 1, sizeof(int64_t))};
+    *english = (struct text_lines){.path = path, .starts = calloc((size_t)count + 1, sizeof(int64_t))};
+    rotary_status status = german->starts && english->starts
                                ? ROTARY_OK
                                : rotary_fail(error, ROTARY_OUT_OF_MEMORY,
                                              "no memory for a corpus of %lld pairs", (long long)count);

@@ -156,10 +156,10 @@ static struct task_example example(const struct task *task, enum task_split whic
     const struct token_corpus *source = &split->sides[TRANSLATION_SOURCE],
                               *target = &split->sides[TRANSLATION_TARGET];
     return (struct task_example){
-        .source = source->tokens + source->begins[index],
-        .target = target->tokens + target->begins[index],
-        .source_count = source->begins[index + 1] - source->begins[index],
-        .target_count = target->begins[index + 1] - target->begins[index] - 1,
+        .source = source->tokens + source->starts[index],
+        .target = target->tokens + target->starts[index],
+        .source_count = source->starts[index + 1] - source->starts[index],
+        .target_count = target->starts[index + 1] - target->starts[index] - 1,
         .text = line_text(split, TRANSLATION_SOURCE, index),
         .reference = line_text(split, TRANSLATION_TARGET, index),
     };

@@ -57,7 +57,7 @@ void parallel_text_free(struct parallel_text *text); /* zeroed ones too */
 /* The sequences of one side of a split's examples, one after another. */
 struct token_corpus {
     int32_t *tokens;
-    int64_t *begins; /* [examples + 1] */
+    int64_t *starts; /* [examples + 1] */
     int64_t capacity;
 };
 struct corpus_split {

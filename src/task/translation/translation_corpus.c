@@ -168,7 +168,7 @@ static bool reserve(struct token_corpus *corpus, int64_t used, int64_t wanted)
 static bool add_sequence(struct token_corpus *corpus, int64_t index, const struct token_list *list,
                          const struct special_tokens *special, bool target)
 {
-    int64_t used = corpus->begins[index];
+    int64_t used = corpus->starts[index];
     if (!reserve(corpus, used, list->count + 2))
         return false;
     if (target)
@@ -177,7 +177,7 @@ static bool add_sequence(struct token_corpus *corpus, int64_t index, const struc
     used += list->count;
     if (!target || list->left_out == 0)
         corpus->tokens[used++] = special->end;
-    corpus->begins[index + 1] = used;
+    corpus->starts[index + 1] = used;
     return true;
 }
 
@@ -191,8 +191,8 @@ static bool add_example(struct corpus_split *split, const struct encoder *encode
             return false;
     }
     struct task_counts *counts = &split->counts;
-    const int64_t *sources = split->sides[TRANSLATION_SOURCE].begins + split->examples,
-                  *targets = split->sides[TRANSLATION_TARGET].begins + split->examples;
+    const int64_t *sources = split->sides[TRANSLATION_SOURCE].starts + split->examples,
+                  *targets = split->sides[TRANSLATION_TARGET].starts + split->examples;
     counts->source_tokens += sources[1] - sources[0];
     counts->target_tokens += targets[1] - targets[0] - 1;
     counts->longest_source = max_i64(counts->longest_source, sources[1] - sources[0]);
@@ -228,8 +228,8 @@ static bool allocate(struct corpus_split *split, struct encoder *encoder)
     for (int side = 0; side < TRANSLATION_SIDES; side++) {
         encoder->lists[side] =
             (struct token_list){.tokens = malloc((size_t)room * sizeof(int32_t)), .capacity = room};
-        split->sides[side].begins = calloc(pairs + 1, sizeof(int64_t));
-        done = done && encoder->lists[side].tokens && split->sides[side].begins;
+        split->sides[side].starts = calloc(pairs + 1, sizeof(int64_t));
+        done = done && encoder->lists[side].tokens && split->sides[side].starts;
     }
     return done;
 }
@@ -277,7 +277,7 @@ void corpus_split_free(struct corpus_split *split)
     parallel_text_free(&split->text);
     for (int side = 0; side < TRANSLATION_SIDES; side++) {
         free(split->sides[side].tokens);
-        free(split->sides[side].begins);
+        free(split->sides[side].starts);
     }
     free(split->lines);
     *split = (struct corpus_split){0};

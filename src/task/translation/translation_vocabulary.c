@@ -18,7 +18,7 @@
 /* The lines of the text that vocabularies are made from, as tokenizers read them. */
 struct prepared {
     struct text_buffer text; /* lines, each with "\n" behind it */
-    int64_t *begins;         /* [count + 1] */
+    int64_t *starts;         /* [count + 1] */
     int64_t count;
 };
 
@@ -29,8 +29,8 @@ static rotary_status prepare(struct prepared *prepared, const struct translation
     int64_t count = 0;
     for (int side = first; side <= last; side++)
         count += text->sides[side].count;
-    prepared->begins = calloc((size_t)count + 1, sizeof *prepared->begins);
-    if (!prepared->begins)
+    prepared->starts = calloc((size_t)count + 1, sizeof *prepared->starts);
+    if (!prepared->starts)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for text");
     for (int side = first; side <= last; side++)
         for (int64_t i = 0; i < text->sides[side].count; i++) {
@@ -39,7 +39,7 @@ static rotary_status prepare(struct prepared *prepared, const struct translation
             if (status != ROTARY_OK)
                 return status;
             buffer->bytes[buffer->count++] = '\n'; /* translation_append made room for it */
-            prepared->begins[++prepared->count] = buffer->count;
+            prepared->starts[++prepared->count] = buffer->count;
         }
     return ROTARY_OK;
 }
@@ -47,7 +47,7 @@ static rotary_status prepare(struct prepared *prepared, const struct translation
 static void free_prepared(struct prepared *prepared)
 {
     text_buffer_free(&prepared->text);
-    free(prepared->begins);
+    free(prepared->starts);
 }
 
 static rotary_status make_pieces(struct task *task, const struct translation_options *options,
@@ -64,8 +64,8 @@ static rotary_status make_pieces(struct task *task, const struct translation_opt
     if (!lines)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for text");
     for (int64_t i = 0; i < prepared->count; i++)
-        lines[i] = (struct text_line){prepared->text.bytes + prepared->begins[i],
-                                      prepared->begins[i + 1] - prepared->begins[i] - 1};
+        lines[i] = (struct text_line){prepared->text.bytes + prepared->starts[i],
+                                      prepared->starts[i + 1] - prepared->starts[i] - 1};
     rotary_status status = vocabulary_train_pieces(task, tokenizer, &config, lines, prepared->count, error);
     free(lines);
     return status;

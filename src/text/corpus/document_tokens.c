@@ -93,8 +93,8 @@ static rotary_status add_section(struct tokenisation *run, const struct slot *sl
     if (tokens->status != ROTARY_OK)
         return fail_section(run, tokens, error);
     rotary_status status = ROTARY_OK;
-    const bool begins = begins_with_document(run, tokens);
-    if (begins)
+    const bool starts = begins_with_document(run, tokens);
+    if (starts)
         status = begin_document(run, &(struct section_document){0, 0, 0}, error);
     for (int64_t i = 0; i < tokens->count && status == ROTARY_OK; i++)
         status = begin_document(run, &tokens->documents[i], error);
@@ -104,7 +104,7 @@ static rotary_status add_section(struct tokenisation *run, const struct slot *sl
     run->place.bytes = slot->bytes;
     run->place.rest = tokens->lines > 0 ? tokens->rest : run->place.rest + slot->section.count;
     run->place.line += tokens->lines;
-    run->place.open = tokens->open && (begins || tokens->count > 0 || run->place.open);
+    run->place.open = tokens->open && (starts || tokens->count > 0 || run->place.open);
     run->place.sections++;
     return status;
 }

@@ -17,7 +17,7 @@ struct document_tokens_call {
     struct token_writer *writer; /* open */
 };
 
-/* Writes all tokens and begins, from where an earlier writer left off; the errors are those of
+/* Writes all tokens and starts, from where an earlier writer left off; the errors are those of
  * token_documents_open. */
 ROTARY_CHECKED rotary_status document_tokens_write(const struct document_tokens_call *call,
                                                    rotary_error *error);

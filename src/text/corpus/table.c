@@ -73,7 +73,7 @@ rotary_status table_append(struct table *table, int64_t field, struct text_line 
     rotary_status status = text_buffer_append(&table->text, text.bytes, text.count, error);
     if (status == ROTARY_OK)
         status = text_buffer_append(&table->text, "", 1, error);
-    table->begins[field + 1] = table->text.count;
+    table->starts[field + 1] = table->text.count;
     return status;
 }
 
@@ -90,18 +90,18 @@ static rotary_status begin_row(struct reading *reading, int64_t line, rotary_err
     struct table *table = reading->table;
     if (table->rows == reading->row_capacity || !table->lines) {
         const int64_t capacity = max_i64(2 * reading->row_capacity, FIRST_ROWS);
-        int64_t *begins =
-            realloc(table->begins, ((size_t)capacity * (size_t)table->columns + 1) * sizeof *begins);
-        if (begins)
-            table->begins = begins;
-        int64_t *lines = begins ? realloc(table->lines, (size_t)capacity * sizeof *lines) : NULL;
+        int64_t *starts =
+            realloc(table->starts, ((size_t)capacity * (size_t)table->columns + 1) * sizeof *starts);
+        if (starts)
+            table->starts = starts;
+        int64_t *lines = starts ? realloc(table->lines, (size_t)capacity * sizeof *lines) : NULL;
         if (!lines)
             return fail_memory(table, error);
         table->lines = lines;
         reading->row_capacity = capacity;
     }
     table->lines[table->rows] = line;
-    table->begins[table->rows * table->columns] = table->text.count;
+    table->starts[table->rows * table->columns] = table->text.count;
     return ROTARY_OK;
 }
 
@@ -360,7 +360,7 @@ rotary_status table_read(struct table *table, const struct table_request *reques
 
 struct text_line table_at(const struct table *table, int64_t row, int column)
 {
-    const int64_t *begin = table->begins + row * table->columns + column;
+    const int64_t *begin = table->starts + row * table->columns + column;
     return (struct text_line){table->text.bytes + begin[0], begin[1] - begin[0] - 1};
 }
 
@@ -378,7 +378,7 @@ bool table_number(struct text_line field, double *value)
 void table_free(struct table *table)
 {
     text_buffer_free(&table->text);
-    free(table->begins);
+    free(table->starts);
     free(table->lines);
     *table = (struct table){0};
 }

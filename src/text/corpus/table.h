@@ -50,7 +50,7 @@ struct table {
     int64_t rows;
     int columns;
     struct text_buffer text; /* the fields, row by row, each with a zero byte behind it */
-    int64_t *begins;         /* [rows * columns + 1] in `text` */
+    int64_t *starts;         /* [rows * columns + 1] in `text` */
     int64_t *lines;          /* [rows]: the line of the file on which a row begins, counted from 1 */
     const char *names[TABLE_MAX_COLUMNS]; /* as they were asked for; borrowed from the request */
     int64_t numbers[TABLE_MAX_COLUMNS];   /* of the columns in the file, counted from 1; 0 in jsonl */
@@ -73,7 +73,7 @@ bool table_number(struct text_line field, double *value);
 __attribute__((format(printf, 5, 6))) rotary_status table_refuse(const struct table *table, int64_t row,
                                                                  int column, rotary_error *error,
                                                                  const char *format, ...);
-/* Appends a field, whose number is row * columns + column, after all before it. `begins` has room for it. */
+/* Appends a field, whose number is row * columns + column, after all before it. `starts` has room for it. */
 ROTARY_CHECKED rotary_status table_append(struct table *table, int64_t field, struct text_line text,
                                           rotary_error *error);
 void table_free(struct table *table); /* zeroed ones too */

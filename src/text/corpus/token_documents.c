@@ -268,12 +268,12 @@ int64_t token_documents_count(const struct token_documents *documents)
 
 struct token_span token_documents_at(const struct token_documents *documents, int64_t index)
 {
-    const struct token_file_begin *begins = documents->file.begins + index;
-    return (struct token_span){documents->file.tokens + begins[0].token, begins[1].token - begins[0].token};
+    const struct token_file_begin *starts = documents->file.starts + index;
+    return (struct token_span){documents->file.tokens + starts[0].token, starts[1].token - starts[0].token};
 }
 
 int64_t token_documents_bytes(const struct token_documents *documents, int64_t index)
 {
-    const struct token_file_begin *begins = documents->file.begins + index;
-    return begins[1].byte - begins[0].byte;
+    const struct token_file_begin *starts = documents->file.starts + index;
+    return starts[1].byte - starts[0].byte;
 }

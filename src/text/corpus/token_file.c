@@ -92,13 +92,13 @@ static void inspect_tokens(void *argument, const void *bytes, size_t count)
         atomic_store(&inspection->outside, true);
 }
 
-static bool are_rising(const struct token_file_begin *begins, const struct token_file_contents *contents)
+static bool are_rising(const struct token_file_begin *starts, const struct token_file_contents *contents)
 {
-    const struct token_file_begin end = begins[contents->documents];
-    bool rising = begins[0].token == 0 && begins[0].byte >= 0 && end.token == contents->tokens &&
+    const struct token_file_begin end = starts[contents->documents];
+    bool rising = starts[0].token == 0 && starts[0].byte >= 0 && end.token == contents->tokens &&
                   end.byte == contents->bytes;
     for (int64_t i = 0; i < contents->documents && rising; i++)
-        rising = begins[i].token < begins[i + 1].token && begins[i].byte <= begins[i + 1].byte;
+        rising = starts[i].token < starts[i + 1].token && starts[i].byte <= starts[i + 1].byte;
     return rising;
 }
 
@@ -113,9 +113,9 @@ static rotary_status check_contents(const struct token_file *file, const char *p
         return fail_damaged(path, "its tokens have another checksum", error);
     if (atomic_load(&inspection.outside))
         return fail_damaged(path, "it has a token that is not in the vocabulary", error);
-    const uint64_t begins = block_checksum_of(
-        file->begins, ((size_t)contents->documents + 1) * sizeof *file->begins, threads, NULL, NULL);
-    if (begins != contents->begins_checksum || !are_rising(file->begins, contents))
+    const uint64_t starts = block_checksum_of(
+        file->starts, ((size_t)contents->documents + 1) * sizeof *file->starts, threads, NULL, NULL);
+    if (starts != contents->starts_checksum || !are_rising(file->starts, contents))
         return fail_damaged(path, "its documents do not begin where they should", error);
     return ROTARY_OK;
 }
@@ -131,7 +131,7 @@ rotary_status token_file_open(struct token_file *file, const char *path, int thr
     if (status == ROTARY_OK) {
         const unsigned char *bytes = file->map.bytes;
         file->tokens = (const int32_t *)(const void *)(bytes + TOKEN_FILE_HEADER_BYTES);
-        file->begins =
+        file->starts =
             (const struct token_file_begin *)(const void *)(bytes + token_file_begins_at(
                                                                         file->header.contents.tokens));
         status = check_contents(file, path, threads, error);

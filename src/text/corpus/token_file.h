@@ -27,7 +27,7 @@ struct token_file_key {
 struct token_file_contents {
     int64_t documents, tokens;
     int64_t bytes; /* of the documents' text */
-    uint64_t tokens_checksum, begins_checksum;
+    uint64_t tokens_checksum, starts_checksum;
 };
 
 /* The first bytes of a file, the rest of TOKEN_FILE_HEADER_BYTES is 0. */
@@ -40,14 +40,14 @@ struct token_file_header {
 };
 void token_file_header_make(struct token_file_header *header, const struct token_file_key *key,
                             const struct token_file_contents *contents);
-/* Where the begins of documents are in the file. */
+/* Where the starts of documents are in the file. */
 int64_t token_file_begins_at(int64_t tokens);
 
 struct token_file {
     struct mapped_file map;
     struct token_file_header header;       /* a copy */
     const int32_t *tokens;                 /* [contents.tokens], each 0 ... vocabulary_size - 1 */
-    const struct token_file_begin *begins; /* [contents.documents + 1]; tokens rise, bytes do not fall */
+    const struct token_file_begin *starts; /* [contents.documents + 1]; tokens rise, bytes do not fall */
 };
 
 /* Opens a file. ROTARY_BAD_FILE if it is damaged, which is found by reading all of it on `threads` threads,

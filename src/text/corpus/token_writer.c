@@ -111,7 +111,7 @@ static rotary_status name_files(struct token_writer *writer, rotary_error *error
 {
     const int lengths[] = {
         snprintf(writer->tokens.path, sizeof writer->tokens.path, "%s.partial", writer->path),
-        snprintf(writer->begins.path, sizeof writer->begins.path, "%s.begins.partial", writer->path)};
+        snprintf(writer->starts.path, sizeof writer->starts.path, "%s.starts.partial", writer->path)};
     if (lengths[0] < 0 || lengths[1] < 0 || lengths[1] >= FILE_PATH_BYTES)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "a path of %zu bytes is too long: %.64s...",
                            strlen(writer->path), writer->path);
@@ -122,7 +122,7 @@ rotary_status token_writer_open(struct token_writer *writer, const char *path, b
                                 rotary_error *error)
 {
     *busy = false;
-    *writer = (struct token_writer){.tokens.descriptor = -1, .begins.descriptor = -1};
+    *writer = (struct token_writer){.tokens.descriptor = -1, .starts.descriptor = -1};
     snprintf(writer->path, sizeof writer->path, "%s", path);
     rotary_status status = name_files(writer, error);
     if (status == ROTARY_OK)
@@ -140,10 +140,10 @@ rotary_status token_writer_open(struct token_writer *writer, const char *path, b
 void token_writer_close(struct token_writer *writer, bool keep)
 {
     if (writer->tokens.descriptor >= 0 && !keep && is_current(&writer->tokens)) {
-        unlink(writer->begins.path);
+        unlink(writer->starts.path);
         unlink(writer->tokens.path);
     }
-    stream_close(&writer->begins);
+    stream_close(&writer->starts);
     stream_close(&writer->tokens);
 }
 
@@ -173,10 +173,10 @@ static bool check_note(struct token_writer *writer, const struct note *note)
     const struct token_file_contents *contents = &note->contents;
     return stream_read(&writer->tokens, TOKEN_FILE_HEADER_BYTES, contents->tokens * (int64_t)sizeof(int32_t),
                        writer->pending, sizeof writer->pending) &&
-           stream_read(&writer->begins, 0, contents->documents * (int64_t)sizeof *writer->pending,
+           stream_read(&writer->starts, 0, contents->documents * (int64_t)sizeof *writer->pending,
                        writer->pending, sizeof writer->pending) &&
            block_checksum_finish(&writer->tokens.checksum) == contents->tokens_checksum &&
-           block_checksum_finish(&writer->begins.checksum) == contents->begins_checksum;
+           block_checksum_finish(&writer->starts.checksum) == contents->starts_checksum;
 }
 
 rotary_status token_writer_start(struct token_writer *writer, const struct token_file_key *key,
@@ -184,13 +184,13 @@ rotary_status token_writer_start(struct token_writer *writer, const struct token
 {
     struct note note;
     writer->key = *key;
-    rotary_status status = stream_open(&writer->begins, error);
+    rotary_status status = stream_open(&writer->starts, error);
     if (status != ROTARY_OK)
         return status;
     if (!read_note(writer, &note) || !check_note(writer, &note)) {
         note = (struct note){.format = 0};
         block_checksum_start(&writer->tokens.checksum);
-        block_checksum_start(&writer->begins.checksum);
+        block_checksum_start(&writer->starts.checksum);
         /* The note is gone before what it is about. */
         status = stream_start(&writer->tokens, 0, error);
     }
@@ -198,7 +198,7 @@ rotary_status token_writer_start(struct token_writer *writer, const struct token
     *place = note.place;
     if (status == ROTARY_OK)
         status =
-            stream_start(&writer->begins, note.contents.documents * (int64_t)sizeof *writer->pending, error);
+            stream_start(&writer->starts, note.contents.documents * (int64_t)sizeof *writer->pending, error);
     if (status == ROTARY_OK)
         status =
             stream_start(&writer->tokens,
@@ -212,7 +212,7 @@ static rotary_status write_pending(struct token_writer *writer, rotary_error *er
 {
     const size_t bytes = (size_t)writer->pending_count * sizeof *writer->pending;
     writer->pending_count = 0;
-    return stream_add(&writer->begins, writer->pending, bytes, error);
+    return stream_add(&writer->starts, writer->pending, bytes, error);
 }
 
 static rotary_status add_begin(struct token_writer *writer, struct token_file_begin begin,
@@ -250,7 +250,7 @@ static rotary_status write_at_begin(struct token_writer *writer, const void *byt
 static void sum_contents(struct token_writer *writer)
 {
     writer->contents.tokens_checksum = block_checksum_finish(&writer->tokens.checksum);
-    writer->contents.begins_checksum = block_checksum_finish(&writer->begins.checksum);
+    writer->contents.starts_checksum = block_checksum_finish(&writer->starts.checksum);
 }
 
 rotary_status token_writer_note(struct token_writer *writer, const struct token_place *place,
@@ -271,20 +271,20 @@ rotary_status token_writer_note(struct token_writer *writer, const struct token_
     return write_at_begin(writer, &note, sizeof note, error);
 }
 
-/* Appends the begins to the tokens. */
+/* Appends the starts to the tokens. */
 static rotary_status join_streams(struct token_writer *writer, rotary_error *error)
 {
     char *block = (char *)writer->pending;
     const off_t end = (off_t)token_file_begins_at(writer->contents.tokens);
-    if (lseek(writer->begins.descriptor, 0, SEEK_SET) != 0 ||
+    if (lseek(writer->starts.descriptor, 0, SEEK_SET) != 0 ||
         lseek(writer->tokens.descriptor, end, SEEK_SET) != end)
-        return fail_system("read", writer->begins.path, error);
+        return fail_system("read", writer->starts.path, error);
     for (;;) {
-        const ssize_t got = read(writer->begins.descriptor, block, sizeof writer->pending);
+        const ssize_t got = read(writer->starts.descriptor, block, sizeof writer->pending);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return fail_system("read", writer->begins.path, error);
+            return fail_system("read", writer->starts.path, error);
         if (got == 0)
             return ROTARY_OK;
         rotary_status status = stream_write(&writer->tokens, block, (size_t)got, error);
@@ -318,6 +318,6 @@ rotary_status token_writer_finish(struct token_writer *writer, rotary_error *err
         status = fail_system("write", writer->tokens.path, error);
     if (status != ROTARY_OK)
         return status;
-    unlink(writer->begins.path); /* before the name is another writer's */
+    unlink(writer->starts.path); /* before the name is another writer's */
     return file_rename(writer->tokens.path, writer->path, error);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writing a file of tokens (text/corpus/token_file.h) piecemeal: into NAME.partial, with the begins of
- * documents in NAME.begins.partial until all tokens are there. The finished file is synced and renamed. Who
+ * Writing a file of tokens (text/corpus/token_file.h) piecemeal: into NAME.partial, with the starts of
+ * documents in NAME.starts.partial until all tokens are there. The finished file is synced and renamed. Who
  * writes has NAME.partial locked, and the system unlocks it when the process ends, however it does. The next
  * writer of the same tokens goes on from the place that was noted last: where the file's header will be there
  * is a note of it, with the checksums of all before it. Nothing is synced until the end, so that a note may
@@ -35,7 +35,7 @@ enum { TOKEN_WRITER_BEGINS = 1 << 12 };
 struct token_writer {
     char path[FILE_PATH_BYTES];
     struct token_file_key key;
-    struct token_stream tokens, begins;
+    struct token_stream tokens, starts;
     struct token_file_contents contents; /* so far, without checksums */
     struct token_file_begin pending[TOKEN_WRITER_BEGINS];
     int pending_count;

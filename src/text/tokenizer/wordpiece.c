@@ -18,7 +18,7 @@ struct wordpiece {
     struct bert_rules rules;
     struct piece_trie trie;
     char *pool;      /* the bytes of the pieces */
-    int64_t *begins; /* [size + 1] in `pool` */
+    int64_t *starts; /* [size + 1] in `pool` */
 };
 
 static const struct wordpiece *of(const struct tokenizer *tokenizer)
@@ -40,13 +40,13 @@ static void destroy(struct tokenizer *tokenizer)
     struct wordpiece *wordpiece = (struct wordpiece *)tokenizer;
     piece_trie_free(&wordpiece->trie);
     free(wordpiece->pool);
-    free(wordpiece->begins);
+    free(wordpiece->starts);
     free(wordpiece);
 }
 
 static struct token_text text_of(const struct tokenizer *tokenizer, int32_t token)
 {
-    const int64_t *begin = of(tokenizer)->begins + token;
+    const int64_t *begin = of(tokenizer)->starts + token;
     return (struct token_text){of(tokenizer)->pool + begin[0], begin[1] - begin[0]};
 }
 
@@ -111,7 +111,7 @@ static void fill(struct wordpiece *wordpiece, const struct token_text *pieces, i
     for (int64_t i = 0; i < count; i++) {
         const struct token_text piece = pieces[i];
         int64_t mark = has_continuation(piece) ? CONTINUATION_BYTES : 0;
-        wordpiece->begins[i] = used;
+        wordpiece->starts[i] = used;
         if (piece.count > 0 && !is_special(&wordpiece->tokenizer.special, (int32_t)i))
             piece_trie_add(&wordpiece->trie, mark > 0 ? PIECE_CONTINUING : PIECE_FIRST, piece.bytes + mark,
                            piece.count - mark, (int32_t)i);
@@ -119,7 +119,7 @@ static void fill(struct wordpiece *wordpiece, const struct token_text *pieces, i
             memcpy(wordpiece->pool + used, piece.bytes, (size_t)piece.count);
         used += piece.count;
     }
-    wordpiece->begins[count] = used;
+    wordpiece->starts[count] = used;
 }
 
 rotary_status wordpiece_create(struct tokenizer **tokenizer, const struct wordpiece_config *config,
@@ -137,9 +137,9 @@ rotary_status wordpiece_create(struct tokenizer **tokenizer, const struct wordpi
             (struct tokenizer){.type = &tokenizer_wordpiece, .size = count, .special = config->special};
         made->rules = config->rules;
         made->pool = malloc((size_t)bytes + 1);
-        made->begins = malloc(((size_t)count + 1) * sizeof *made->begins);
+        made->starts = malloc(((size_t)count + 1) * sizeof *made->starts);
     }
-    if (!made || !made->pool || !made->begins || !piece_trie_create(&made->trie, bytes)) {
+    if (!made || !made->pool || !made->starts || !piece_trie_create(&made->trie, bytes)) {
         if (made)
             destroy(&made->tokenizer);
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld pieces of words",

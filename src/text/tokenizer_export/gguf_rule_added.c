@@ -18,7 +18,7 @@ struct searched {
 struct search {
     struct searched *tokens; /* [count] in the order of their first bytes */
     size_t count;
-    size_t begins[257]; /* of each first byte */
+    size_t starts[257]; /* of each first byte */
 };
 
 static bool is_true(const json_t *token, const char *key)
@@ -74,9 +74,9 @@ static bool create(struct search *search, const json_t *added)
         return false;
     qsort(search->tokens, search->count, sizeof *search->tokens, compare_first);
     for (size_t i = 0; i < search->count; i++)
-        search->begins[(unsigned char)search->tokens[i].text[0] + 1]++;
+        search->starts[(unsigned char)search->tokens[i].text[0] + 1]++;
     for (int byte = 0; byte < 256; byte++)
-        search->begins[byte + 1] += search->begins[byte];
+        search->starts[byte + 1] += search->starts[byte];
     return true;
 }
 
@@ -112,7 +112,7 @@ static bool check_token(const struct search *search, const struct searched *toke
 {
     for (size_t at = 0; at < token->length; at++) {
         const unsigned char byte = (unsigned char)token->text[at];
-        for (size_t i = search->begins[byte]; i < search->begins[byte + 1]; i++) {
+        for (size_t i = search->starts[byte]; i < search->starts[byte + 1]; i++) {
             const struct searched *other = &search->tokens[i];
             if (other != token && !(at > 0 ? is_alike(token, at, other) : is_alike_first(token, other)))
                 return gguf_rule_refuse(

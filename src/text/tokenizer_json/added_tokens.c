@@ -58,7 +58,7 @@ struct added_place added_tokens_find(const struct added_tokens *tokens, bool nor
     if (!tokens->any[normalized])
         return place;
     for (int64_t at = from, length = 0; at < text->count; at++) {
-        if (!tokens->begins[normalized][(unsigned char)text->bytes[at]])
+        if (!tokens->starts[normalized][(unsigned char)text->bytes[at]])
             continue;
         int32_t item = piece_trie_longest(&tokens->tries[normalized], PIECE_FIRST, text->bytes + at,
                                           text->count - at, &length);
@@ -142,7 +142,7 @@ static bool fill_trie(struct added_tokens *tokens, bool normalized)
         if (tokens->items[i].normalized != normalized || text.count == 0)
             continue;
         piece_trie_add(&tokens->tries[normalized], PIECE_FIRST, text.bytes, text.count, (int32_t)i);
-        tokens->begins[normalized][(unsigned char)text.bytes[0]] = true;
+        tokens->starts[normalized][(unsigned char)text.bytes[0]] = true;
         tokens->any[normalized] = true;
     }
     return true;

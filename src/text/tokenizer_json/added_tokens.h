@@ -25,7 +25,7 @@ struct added_tokens {
     struct added_token *items; /* [count] */
     int64_t count;
     struct piece_trie tries[2];  /* of those in the text as it is, and of normalized ones: items by content */
-    bool any[2], begins[2][256]; /* whether there are some; and some that begin with this byte */
+    bool any[2], starts[2][256]; /* whether there are some; and some that begin with this byte */
 };
 
 enum { ADDED_TOKENS_MAX = 1 << 16, ADDED_TOKEN_BYTES = 1 << 12 };

@@ -27,7 +27,7 @@ void huggingface_tokenizer_destroy(struct tokenizer *tokenizer)
     wordpiece_model_destroy(made->wordpiece);
     text_buffer_free(&made->texts);
     text_buffer_free(&made->file);
-    free(made->text_begins);
+    free(made->text_starts);
     free(made->flags);
     free(made);
 }
@@ -148,8 +148,8 @@ static rotary_status encode(const struct tokenizer *tokenizer, const char *text,
 static struct token_text text_of(const struct tokenizer *tokenizer, int32_t token)
 {
     const struct huggingface_tokenizer *from = of(tokenizer);
-    int64_t begin = from->text_begins[token];
-    return (struct token_text){from->texts.bytes + begin, from->text_begins[token + 1] - begin};
+    int64_t begin = from->text_starts[token];
+    return (struct token_text){from->texts.bytes + begin, from->text_starts[token + 1] - begin};
 }
 
 static bool continues_word(const struct tokenizer *tokenizer, int32_t token)

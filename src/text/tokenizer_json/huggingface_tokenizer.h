@@ -40,7 +40,7 @@ struct huggingface_tokenizer {
     struct wordpiece_model *wordpiece;
     int32_t unknown_word;     /* of whole words */
     struct text_buffer texts; /* of all tokens, one after the other */
-    int64_t *text_begins;     /* [size + 1] */
+    int64_t *text_starts;     /* [size + 1] */
     unsigned char *flags;     /* enum token_flag of each token */
     struct text_buffer file;  /* the JSON that it was read from */
 };

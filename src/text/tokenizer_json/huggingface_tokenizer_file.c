@@ -111,8 +111,8 @@ static rotary_status read_tokens(struct reading *reading, rotary_error *error)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s: the \"vocab\" is empty", reading->path);
     reading->raw = calloc((size_t)reading->size, sizeof *reading->raw);
     made->flags = calloc((size_t)reading->size, sizeof *made->flags);
-    made->text_begins = calloc((size_t)reading->size + 1, sizeof *made->text_begins);
-    if (!reading->raw || !made->flags || !made->text_begins)
+    made->text_starts = calloc((size_t)reading->size + 1, sizeof *made->text_starts);
+    if (!reading->raw || !made->flags || !made->text_starts)
         return fail_memory(reading->path, error);
     made->tokenizer.size = reading->size;
     status = take_pieces(reading, error);
@@ -162,7 +162,7 @@ static rotary_status read_texts(struct reading *reading, rotary_error *error)
             status = piece_decoder_apply(&made->decoder, text, &reading->scratch, error);
         if (status == ROTARY_OK)
             status = text_buffer_append(&made->texts, text->bytes, text->count, error);
-        made->text_begins[token + 1] = made->texts.count;
+        made->text_starts[token + 1] = made->texts.count;
         made->flags[token] |= flags_of(reading, text, raw);
     }
     return status == ROTARY_OK ? text_buffer_reserve(&made->texts, 1, error) : status;
@@ -234,10 +234,10 @@ static int32_t find_token(const struct reading *reading, const char *name)
 }
 
 /* One of the two tokens that a post-processor may put around a text. */
-static rotary_status frame(struct reading *reading, const char *name, bool begins, rotary_error *error)
+static rotary_status frame(struct reading *reading, const char *name, bool starts, rotary_error *error)
 {
     struct tokenizer *tokenizer = &reading->made->tokenizer;
-    bool *framed = begins ? &tokenizer->frame.begin : &tokenizer->frame.end;
+    bool *framed = starts ? &tokenizer->frame.begin : &tokenizer->frame.end;
     int32_t token = find_token(reading, name);
     if (token < 0 || *framed)
         return rotary_fail(error, ROTARY_BAD_FILE,
@@ -246,7 +246,7 @@ static rotary_status frame(struct reading *reading, const char *name, bool begin
                                        "one token before and one behind a text at most",
                            reading->path, name ? name : "");
     *framed = true;
-    *(begins ? &tokenizer->special.begin : &tokenizer->special.end) = token;
+    *(starts ? &tokenizer->special.begin : &tokenizer->special.end) = token;
     return ROTARY_OK;
 }
 
@@ -254,16 +254,16 @@ static rotary_status frame(struct reading *reading, const char *name, bool begin
 static rotary_status read_template(struct reading *reading, const struct json_part *part, rotary_error *error)
 {
     const json_t *list = json_object_get(part->object, "single");
-    bool begins = true;
+    bool starts = true;
     rotary_status status = ROTARY_OK;
     if (!json_is_array(list))
         return json_part_fail(part, "single", "a list", error);
     for (size_t i = 0; i < json_array_size(list) && status == ROTARY_OK; i++) {
         const json_t *entry = json_array_get(list, i), *token = json_object_get(entry, "SpecialToken");
         if (token)
-            status = frame(reading, json_string_value(json_object_get(token, "id")), begins, error);
-        else if (json_object_get(entry, "Sequence") && begins)
-            begins = false;
+            status = frame(reading, json_string_value(json_object_get(token, "id")), starts, error);
+        else if (json_object_get(entry, "Sequence") && starts)
+            starts = false;
         else
             status = json_part_fail(part, "single", "special tokens around one text", error);
     }

@@ -10,17 +10,17 @@ bool piece_table_create(struct piece_table *table, int64_t count, int64_t bytes)
     while (slots < 2 * count)
         slots *= 2;
     *table = (struct piece_table){.pool = malloc((size_t)bytes + 1),
-                                  .begins = malloc(((size_t)count + 1) * sizeof *table->begins),
+                                  .starts = malloc(((size_t)count + 1) * sizeof *table->starts),
                                   .bytes = calloc((size_t)count + 1, sizeof *table->bytes),
                                   .slots = malloc((size_t)slots * sizeof *table->slots),
                                   .count = count,
                                   .capacity = bytes,
                                   .slot_count = slots};
-    if (!table->pool || !table->begins || !table->bytes || !table->slots) {
+    if (!table->pool || !table->starts || !table->bytes || !table->slots) {
         piece_table_free(table);
         return false;
     }
-    memset(table->begins, 0xff, ((size_t)count + 1) * sizeof *table->begins);
+    memset(table->starts, 0xff, ((size_t)count + 1) * sizeof *table->starts);
     memset(table->slots, 0xff, (size_t)slots * sizeof *table->slots);
     return true;
 }
@@ -28,7 +28,7 @@ bool piece_table_create(struct piece_table *table, int64_t count, int64_t bytes)
 void piece_table_free(struct piece_table *table)
 {
     free(table->pool);
-    free(table->begins);
+    free(table->starts);
     free(table->bytes);
     free(table->slots);
     *table = (struct piece_table){0};
@@ -55,7 +55,7 @@ static int32_t *find_slot(const struct piece_table *table, const char *piece, in
     for (uint64_t slot = hash_of(piece, bytes) & mask;; slot = (slot + 1) & mask) {
         int32_t token = table->slots[slot];
         if (token < 0 || (table->bytes[token] == bytes &&
-                          memcmp(table->pool + table->begins[token], piece, (size_t)bytes) == 0))
+                          memcmp(table->pool + table->starts[token], piece, (size_t)bytes) == 0))
             return &table->slots[slot];
     }
 }
@@ -63,9 +63,9 @@ static int32_t *find_slot(const struct piece_table *table, const char *piece, in
 bool piece_table_add(struct piece_table *table, int32_t token, const char *piece, int64_t bytes)
 {
     int32_t *slot = find_slot(table, piece, bytes);
-    if (*slot >= 0 || table->begins[token] >= 0 || bytes > table->capacity - table->used)
+    if (*slot >= 0 || table->starts[token] >= 0 || bytes > table->capacity - table->used)
         return false;
-    table->begins[token] = (int32_t)table->used;
+    table->starts[token] = (int32_t)table->used;
     table->bytes[token] = (int32_t)bytes;
     memcpy(table->pool + table->used, piece, (size_t)bytes);
     table->used += bytes;
@@ -80,6 +80,6 @@ int32_t piece_table_find(const struct piece_table *table, const char *piece, int
 
 struct token_text piece_table_text(const struct piece_table *table, int32_t token)
 {
-    int32_t begin = table->begins[token];
+    int32_t begin = table->starts[token];
     return (struct token_text){begin < 0 ? NULL : table->pool + begin, table->bytes[token]};
 }

@@ -9,7 +9,7 @@
 
 struct piece_table {
     char *pool;              /* the bytes of all pieces */
-    int32_t *begins, *bytes; /* of each token, [count]; begins is -1 where there is no piece */
+    int32_t *starts, *bytes; /* of each token, [count]; starts is -1 where there is no piece */
     int32_t *slots;          /* tokens by the hash of their bytes, [slot_count]; -1: free */
     int64_t count, used, capacity, slot_count; /* slot_count is a power of two */
 };
