@@ -94,7 +94,7 @@ static rotary_status rotation_of_encoding(const struct transformer_config *confi
 
 /* Biases of keys before the query, of which the first entry is the farthest; a -0 is a 0. */
 static rotary_status biases_of_encoding(const struct transformer_config *config,
-                                        const struct own_encoding *encoding, int64_t distance,
+                                        const struct custom_encoding *encoding, int64_t distance,
                                         struct decay_curves *curves, rotary_error *error)
 {
     struct decay_curves made = {.curves = config->num_attention_heads, .count = distance + 1};
@@ -142,8 +142,9 @@ rotary_status decay_config(const struct decay_encoding *encoding, struct transfo
     return status;
 }
 
-static rotary_status curves_of(const struct transformer_config *config, const struct own_encoding *encoding,
-                               int64_t distance, struct decay_curves *curves, rotary_error *error)
+static rotary_status curves_of(const struct transformer_config *config,
+                               const struct custom_encoding *encoding, int64_t distance,
+                               struct decay_curves *curves, rotary_error *error)
 {
     const struct distance_bias_function *bias = encoding->terms.distance_bias;
     char name[ENCODING_NAME_BYTES];
@@ -164,11 +165,11 @@ static rotary_status curves_of(const struct transformer_config *config, const st
 rotary_status decay_of_encoding(const struct transformer_config *config, int64_t distance,
                                 struct decay_curves *curves, rotary_error *error)
 {
-    struct own_encoding encoding;
+    struct custom_encoding encoding;
     rotary_status status = model_encoding_read(config, &encoding, error);
     if (status != ROTARY_OK)
         return status;
     status = curves_of(config, &encoding, distance, curves, error);
-    own_encoding_free(&encoding);
+    custom_encoding_free(&encoding);
     return status;
 }

@@ -24,17 +24,17 @@ static rotary_status no_memory(rotary_error *error)
 }
 
 static rotary_status read_description(const struct transformer_config *config, int64_t heads,
-                                      struct own_encoding *encoding, rotary_error *error)
+                                      struct custom_encoding *encoding, rotary_error *error)
 {
     char where[WHERE_BYTES];
     if (config->position != POSITION_OWN) {
-        *encoding = (struct own_encoding){.terms = *position_encoding((enum position)config->position)};
+        *encoding = (struct custom_encoding){.terms = *position_encoding((enum position)config->position)};
         return ROTARY_OK;
     }
     json_t *object = settings_json(config->position_object);
     if (!object)
         return no_memory(error);
-    rotary_status status = own_encoding_read(object, where_of(config, where), heads, encoding, error);
+    rotary_status status = custom_encoding_read(object, where_of(config, where), heads, encoding, error);
     json_decref(object);
     return status;
 }
@@ -42,12 +42,12 @@ static rotary_status read_description(const struct transformer_config *config, i
 rotary_status model_encoding_terms(const struct transformer_config *config, struct position_encoding *terms,
                                    rotary_error *error)
 {
-    struct own_encoding encoding;
+    struct custom_encoding encoding;
     rotary_status status = read_description(config, 0, &encoding, error);
     if (status != ROTARY_OK)
         return status;
     *terms = encoding.terms;
-    own_encoding_free(&encoding);
+    custom_encoding_free(&encoding);
     return ROTARY_OK;
 }
 
@@ -70,14 +70,14 @@ const char *model_encoding_name(const struct transformer_config *config, char na
     return name;
 }
 
-rotary_status model_encoding_read(const struct transformer_config *config, struct own_encoding *encoding,
+rotary_status model_encoding_read(const struct transformer_config *config, struct custom_encoding *encoding,
                                   rotary_error *error)
 {
     return read_description(config, config->num_attention_heads, encoding, error);
 }
 
 struct distance_bias_settings model_encoding_bias_settings(const struct transformer_config *config,
-                                                           const struct own_encoding *encoding)
+                                                           const struct custom_encoding *encoding)
 {
     return (struct distance_bias_settings){.width = config->hidden_size,
                                            .buckets = config->relative_attention_num_buckets,
@@ -100,7 +100,7 @@ rotary_status model_encoding_frequencies(const struct transformer_config *config
     json_t *object = settings_json(config->position_object);
     if (!object)
         return no_memory(error);
-    rotary_status status = own_encoding_frequencies(object, where_of(config, where), pairs, list, error);
+    rotary_status status = custom_encoding_frequencies(object, where_of(config, where), pairs, list, error);
     json_decref(object);
     return status;
 }
@@ -117,7 +117,8 @@ bool model_encoding_has_frequencies(const struct transformer_config *config)
 
 /* The initial bias at a few distances of each head. */
 static rotary_status check_finite(const struct transformer_config *config,
-                                  const struct own_encoding *encoding, int64_t distance, rotary_error *error)
+                                  const struct custom_encoding *encoding, int64_t distance,
+                                  rotary_error *error)
 {
     const struct formula_bias *bias = &encoding->bias;
     const struct distance_bias_shape shape = {.heads = config->num_attention_heads,
@@ -141,8 +142,8 @@ static rotary_status check_finite(const struct transformer_config *config,
 }
 
 /* All distances up to 64, and then fewer and fewer, to the longest. */
-static rotary_status check_bias(const struct transformer_config *config, const struct own_encoding *encoding,
-                                rotary_error *error)
+static rotary_status check_bias(const struct transformer_config *config,
+                                const struct custom_encoding *encoding, rotary_error *error)
 {
     const int64_t longest = config->max_position_embeddings - 1;
     rotary_status status = ROTARY_OK;
@@ -157,12 +158,12 @@ static rotary_status check_bias(const struct transformer_config *config, const s
 
 rotary_status model_encoding_check(const struct transformer_config *config, rotary_error *error)
 {
-    struct own_encoding encoding;
+    struct custom_encoding encoding;
     rotary_status status = model_encoding_read(config, &encoding, error);
     if (status != ROTARY_OK)
         return status;
     if (encoding.bias.formula)
         status = check_bias(config, &encoding, error);
-    own_encoding_free(&encoding);
+    custom_encoding_free(&encoding);
     return status;
 }

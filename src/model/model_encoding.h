@@ -5,7 +5,7 @@
 #ifndef ROTARY_MODEL_MODEL_ENCODING_H
 #define ROTARY_MODEL_MODEL_ENCODING_H
 
-#include "model/own_encoding.h"
+#include "model/custom_encoding.h"
 #include "model/transformer_config.h"
 
 /* The terms of the encoding. */
@@ -17,13 +17,13 @@ struct position_encoding model_encoding(const struct transformer_config *config)
 /* Writes the encoding's name to `name` and returns that. */
 const char *model_encoding_name(const struct transformer_config *config, char name[ENCODING_NAME_BYTES]);
 
-/* Reads the description; of a named encoding only `terms` is set. own_encoding_free frees it. */
+/* Reads the description; of a named encoding only `terms` is set. custom_encoding_free frees it. */
 ROTARY_CHECKED rotary_status model_encoding_read(const struct transformer_config *config,
-                                                 struct own_encoding *encoding, rotary_error *error);
+                                                 struct custom_encoding *encoding, rotary_error *error);
 /* What a bias by distance depends on, whoever computes it: the keys of the configuration, and the formula or
  * table of `encoding`, which model_encoding_read has read and which stays borrowed. */
 struct distance_bias_settings model_encoding_bias_settings(const struct transformer_config *config,
-                                                           const struct own_encoding *encoding);
+                                                           const struct custom_encoding *encoding);
 /* The frequencies that a description gives for so many pairs of rotated channels, as a list that the caller
  * releases; NULL: it gives none. */
 ROTARY_CHECKED rotary_status model_encoding_frequencies(const struct transformer_config *config,

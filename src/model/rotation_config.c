@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* Adds the frequencies of a configuration's own encoding. */
+/* Adds the frequencies of a configuration's custom encoding. */
 static rotary_status add_frequencies(const struct transformer_config *config, bool query_key, json_t *object,
                                      rotary_error *error)
 {

@@ -507,7 +507,7 @@ void transformer_destroy(struct transformer *transformer)
     linear_destroy(transformer->output);
     output_transform_destroy(transformer->transform);
     parameters_free(&transformer->parameters);
-    own_encoding_free(&transformer->encoding);
+    custom_encoding_free(&transformer->encoding);
     backend_arena_free(transformer->backend, &transformer->arena);
     rotary_arena_free(&transformer->host_arena);
     free(transformer);

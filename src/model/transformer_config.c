@@ -5,7 +5,7 @@
 #include "model/transformer_config.h"
 
 #include "layer/encoding/encoding.h"
-#include "model/own_encoding.h"
+#include "model/custom_encoding.h"
 #include "rope_config/rope_config.h"
 
 static const char *const hidden_acts[] = {"relu", "gelu", "swiglu", "gelu_tanh", "geglu_tanh", NULL};
@@ -47,7 +47,7 @@ void transformer_config_default(struct transformer_config *config)
 
 static const struct setting table[] = {
     {"position", SETTING_CHOICE, MEMBER(position), 0, 0, position_names, .help = "position encoding",
-     .object = MEMBER(position_object), .stands_for = own_encoding_value},
+     .object = MEMBER(position_object), .stands_for = custom_encoding_value},
     {"architecture", SETTING_CHOICE, MEMBER(architecture), 0, 0, architecture_names,
      .help =
          "decoder; encoder_decoder for tasks with a source; encoder, in which all tokens see one another"},

@@ -7,15 +7,15 @@
 #define ROTARY_MODEL_TRANSFORMER_PARTS_H
 
 #include "layer/loss.h"
+#include "model/custom_encoding.h"
 #include "model/embedded_stack.h"
-#include "model/own_encoding.h"
 #include "model/transformer.h"
 
 struct transformer {
     struct transformer_config config;
     struct transformer_limits limits;
     const struct backend *backend;
-    struct own_encoding encoding; /* its terms, also of a named one */
+    struct custom_encoding encoding; /* its terms, also of a named one */
     struct parameters parameters;
     struct rotary_arena arena; /* backend memory: of the activations, and of the tokens of a call */
     struct rotary_arena host_arena;

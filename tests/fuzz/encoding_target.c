@@ -18,7 +18,7 @@
 /* Heads have three pairs of channels. A model's tables of a longer clip have no room. */
 enum { HEADS = 3, CHANNELS = 6, DISTANCES = 19, TIME = 7, VOCABULARY = 5, MAX_CLIP = 64 };
 
-static void check_bias(const struct transformer_config *config, const struct own_encoding *encoding)
+static void check_bias(const struct transformer_config *config, const struct custom_encoding *encoding)
 {
     const struct distance_bias_function *function = encoding->terms.distance_bias;
     const struct distance_bias_shape shape = {.heads = HEADS,
@@ -61,7 +61,7 @@ static void train(struct transformer *transformer)
     (void)fuzz_refused(transformer_run(transformer, &call, &loss, &error), &error);
 }
 
-static void check_model(struct transformer_config config, const struct own_encoding *encoding)
+static void check_model(struct transformer_config config, const struct custom_encoding *encoding)
 {
     const struct transformer_limits limits = {.batch = 1, .time = TIME, .training = true};
     struct backend backend;
@@ -93,7 +93,7 @@ static void check_frequencies(const struct transformer_config *config)
 
 static void check_encoding(const struct transformer_config *config, const char *wanted)
 {
-    struct own_encoding encoding;
+    struct custom_encoding encoding;
     rotary_error error = {0};
     char name[ENCODING_NAME_BYTES];
     if (strcmp(model_encoding_name(config, name), wanted) != 0)
@@ -107,7 +107,7 @@ static void check_encoding(const struct transformer_config *config, const char *
     fuzz_count_memory(false);
     check_model(*config, &encoding);
     fuzz_count_memory(true);
-    own_encoding_free(&encoding);
+    custom_encoding_free(&encoding);
 }
 
 static bool read_encoding(const char *path)
@@ -115,7 +115,7 @@ static bool read_encoding(const char *path)
     rotary_error error = {0};
     struct transformer_config config;
     json_t *object;
-    if (fuzz_refused(own_encoding_file(path, &object, &error), &error))
+    if (fuzz_refused(custom_encoding_file(path, &object, &error), &error))
         return false;
     char *text = file_json_text(object, JSON_COMPACT);
     transformer_config_default(&config);

@@ -23,7 +23,7 @@ awk '/^## Your own/ { own = 1 } /^```$/ { if (inside) exit } inside { print } ow
     does 0 train index --steps 4 --resume --out two --json
     has position '"mine"'
 }
-cmp four/model.safetensors two/model.safetensors || complain "a resumed run with its own encoding has other weights"
+cmp four/model.safetensors two/model.safetensors || complain "a resumed run with its custom encoding has other weights"
 grep -q '"position.scale"' two/model.safetensors || complain "the checkpoint has no learned number"
 grep -q '"position":"mine"' two/model.safetensors || complain "the checkpoint does not name its encoding"
 does 0 evaluate two --json

@@ -19,8 +19,8 @@
  * Formulas are those of layer/encoding/formula.h. A .npy file is looked for beside the file that names it.
  * All keys but the name may be left out. The object of a file has no name where the file's is meant.
  */
-#ifndef ROTARY_MODEL_OWN_ENCODING_H
-#define ROTARY_MODEL_OWN_ENCODING_H
+#ifndef ROTARY_MODEL_CUSTOM_ENCODING_H
+#define ROTARY_MODEL_CUSTOM_ENCODING_H
 
 #include "layer/encoding/formula_bias.h"
 #include "layer/encoding/table_bias.h"
@@ -29,7 +29,7 @@
 
 enum { ENCODING_NAME_BYTES = 64 };
 
-struct own_encoding {
+struct custom_encoding {
     struct position_encoding terms;
     int64_t clip;             /* of the vectors by distance; 0: there are none */
     struct formula_bias bias; /* owned; formula NULL: there is none */
@@ -39,19 +39,19 @@ struct own_encoding {
 /* Reads an object. heads: of the model, for initial values; 0: these are left out. `where` begins the
  * messages. ROTARY_INVALID_ARGUMENT for a key that is unknown or wrong, with the key, and of a formula the
  * column. */
-ROTARY_CHECKED rotary_status own_encoding_read(const json_t *object, const char *where, int64_t heads,
-                                               struct own_encoding *encoding, rotary_error *error);
-void own_encoding_free(struct own_encoding *encoding);
+ROTARY_CHECKED rotary_status custom_encoding_read(const json_t *object, const char *where, int64_t heads,
+                                                  struct custom_encoding *encoding, rotary_error *error);
+void custom_encoding_free(struct custom_encoding *encoding);
 /* The frequencies that an object gives for so many pairs, as a list that the caller releases; NULL if it
  * gives none. */
-ROTARY_CHECKED rotary_status own_encoding_frequencies(const json_t *object, const char *where, int64_t pairs,
-                                                      json_t **list, rotary_error *error);
+ROTARY_CHECKED rotary_status custom_encoding_frequencies(const json_t *object, const char *where,
+                                                         int64_t pairs, json_t **list, rotary_error *error);
 
 /* Reads and checks a file, whose object, with a name, becomes *object, which the caller releases.
  * ROTARY_BAD_FILE for what is wrong in it. */
-ROTARY_CHECKED rotary_status own_encoding_file(const char *path, json_t **object, rotary_error *error);
+ROTARY_CHECKED rotary_status custom_encoding_file(const char *path, json_t **object, rotary_error *error);
 /* The value of "position" that a text stands for: the name of an encoding, of one that is shipped as a file
  * (model/shipped_encodings.h), or a file whose name ends in ".json". The caller releases *value. */
-ROTARY_CHECKED rotary_status own_encoding_value(const char *text, json_t **value, rotary_error *error);
+ROTARY_CHECKED rotary_status custom_encoding_value(const char *text, json_t **value, rotary_error *error);
 
 #endif

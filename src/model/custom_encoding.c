@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/own_encoding.h"
+#include "model/custom_encoding.h"
 
 #include "base/fail.h"
 #include "config/settings.h"
@@ -29,7 +29,7 @@ struct reader {
     const json_t *object;
     const char *where;
     int64_t heads;
-    struct own_encoding *encoding;
+    struct custom_encoding *encoding;
     rotary_error *error;
 };
 
@@ -243,8 +243,8 @@ static rotary_status evaluate_frequencies(const struct reader *reader, const str
     return ROTARY_OK;
 }
 
-rotary_status own_encoding_frequencies(const json_t *object, const char *where, int64_t pairs, json_t **list,
-                                       rotary_error *error)
+rotary_status custom_encoding_frequencies(const json_t *object, const char *where, int64_t pairs,
+                                          json_t **list, rotary_error *error)
 {
     const struct reader reader = {.object = object, .where = where, .error = error};
     json_t *value = json_object_get(object, "frequencies"), *made = json_array();
@@ -461,10 +461,10 @@ static rotary_status read_bias(const struct reader *reader)
 
 /* ---- public ---- */
 
-rotary_status own_encoding_read(const json_t *object, const char *where, int64_t heads,
-                                struct own_encoding *encoding, rotary_error *error)
+rotary_status custom_encoding_read(const json_t *object, const char *where, int64_t heads,
+                                   struct custom_encoding *encoding, rotary_error *error)
 {
-    struct own_encoding made = {.terms = {.embedding = EMBEDDING_POSITION_NONE}};
+    struct custom_encoding made = {.terms = {.embedding = EMBEDDING_POSITION_NONE}};
     const struct reader reader = {object, where, heads, &made, error};
     rotary_status status = check_keys(&reader, NULL, object, keys);
     if (status == ROTARY_OK)
@@ -482,13 +482,13 @@ rotary_status own_encoding_read(const json_t *object, const char *where, int64_t
     if (status == ROTARY_OK)
         *encoding = made;
     else
-        own_encoding_free(&made);
+        custom_encoding_free(&made);
     return status;
 }
 
-void own_encoding_free(struct own_encoding *encoding)
+void custom_encoding_free(struct custom_encoding *encoding)
 {
     formula_bias_free(&encoding->bias);
     table_bias_free(&encoding->table);
-    *encoding = (struct own_encoding){0};
+    *encoding = (struct custom_encoding){0};
 }

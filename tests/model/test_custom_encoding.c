@@ -235,12 +235,12 @@ static void check_clip(const struct backend *backend)
 static void refuse(const char *text, const char *message)
 {
     rotary_error error = {0};
-    struct own_encoding encoding;
+    struct custom_encoding encoding;
     json_t *object = json_loads(text, 0, NULL);
     check_about("%.100s", text);
     if (!CHECK(object))
         return;
-    CHECK_INT(own_encoding_read(object, "mine.json", 4, &encoding, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(custom_encoding_read(object, "mine.json", 4, &encoding, &error), ROTARY_INVALID_ARGUMENT);
     CHECK_WORDS(error.message, message);
     json_decref(object);
 }
@@ -375,7 +375,7 @@ static void check_array(void)
     CHECK_INT(mkdir("beside", 0777), 0);
     CHECK_INT(npy_write("beside/some.npy", &array, &error), ROTARY_OK);
     write_text("beside/array.json", "{\"rotate\": [\"query\", \"key\"], \"frequencies\": \"some.npy\"}");
-    CHECK_INT(own_encoding_value("beside/array.json", &value, &error), ROTARY_OK);
+    CHECK_INT(custom_encoding_value("beside/array.json", &value, &error), ROTARY_OK);
     char *text = file_json_text(json_object_get(value, "frequencies"), JSON_COMPACT | JSON_ENCODE_ANY);
     CHECK_TEXT(text, "[0.1,2.0,-3e-5]");
     free(text);
@@ -385,7 +385,7 @@ static void check_array(void)
     array.shape[1] = 3;
     CHECK_INT(npy_write("beside/some.npy", &array, &error), ROTARY_OK);
     write_text("beside/table.json", "{\"bias\": \"some.npy\", \"learned\": true}");
-    CHECK_INT(own_encoding_value("beside/table.json", &value, &error), ROTARY_OK);
+    CHECK_INT(custom_encoding_value("beside/table.json", &value, &error), ROTARY_OK);
     text = file_json_text(json_object_get(value, "bias"), JSON_COMPACT | JSON_ENCODE_ANY);
     CHECK_TEXT(text, "[[0.1,2.0,-3e-5]]");
     free(text);
@@ -393,7 +393,7 @@ static void check_array(void)
     static double doubles[] = {0.1, 1.0 / 3.0, -2};
     const struct npy wide = {.type = NPY_F64, .dimensions = 1, .shape = {3}, .data = doubles};
     CHECK_INT(npy_write("beside/some.npy", &wide, &error), ROTARY_OK);
-    CHECK_INT(own_encoding_value("beside/table.json", &value, &error), ROTARY_OK);
+    CHECK_INT(custom_encoding_value("beside/table.json", &value, &error), ROTARY_OK);
     text = file_json_text(json_object_get(value, "bias"), JSON_COMPACT | JSON_ENCODE_ANY);
     CHECK_TEXT(text, "[0.1,0.33333334,-2.0]");
     free(text);
@@ -402,12 +402,12 @@ static void check_array(void)
     array.shape[0] = 3;
     numbers[1] = (float)INFINITY;
     CHECK_INT(npy_write("beside/some.npy", &array, &error), ROTARY_OK);
-    CHECK_INT(own_encoding_value("beside/array.json", &value, &error), ROTARY_BAD_FILE);
+    CHECK_INT(custom_encoding_value("beside/array.json", &value, &error), ROTARY_BAD_FILE);
     CHECK_WORDS(error.message, "beside/some.npy: number 1 is not finite");
     array.dimensions = 2;
     array.shape[1] = 1;
     CHECK_INT(npy_write("beside/some.npy", &array, &error), ROTARY_OK);
-    CHECK_INT(own_encoding_value("beside/array.json", &value, &error), ROTARY_BAD_FILE);
+    CHECK_INT(custom_encoding_value("beside/array.json", &value, &error), ROTARY_BAD_FILE);
     CHECK_WORDS(error.message, "beside/some.npy: wanted an array of one dimension");
 }
 
@@ -420,21 +420,21 @@ static void check_files(void)
     write_text("other.json", "{\"name\": \"theirs\"}");
     write_text("rope.json", "{}");
     write_text("line.json", "{\n\"rotate\" 5}");
-    CHECK_INT(own_encoding_value("mine.json", &value, &error), ROTARY_OK);
+    CHECK_INT(custom_encoding_value("mine.json", &value, &error), ROTARY_OK);
     CHECK_TEXT(file_json_name(value), "mine");
     json_decref(value);
-    CHECK_INT(own_encoding_value("./other.json", &value, &error), ROTARY_OK);
+    CHECK_INT(custom_encoding_value("./other.json", &value, &error), ROTARY_OK);
     CHECK_TEXT(file_json_name(value), "theirs");
     json_decref(value);
-    CHECK_INT(own_encoding_value("alibi", &value, &error), ROTARY_OK);
+    CHECK_INT(custom_encoding_value("alibi", &value, &error), ROTARY_OK);
     CHECK_TEXT(file_json_name(value), "alibi");
     json_decref(value);
     check_array();
-    CHECK(own_encoding_value("rope.json", &value, &error) != ROTARY_OK);
+    CHECK(custom_encoding_value("rope.json", &value, &error) != ROTARY_OK);
     CHECK_WORDS(error.message, "rope.json: \"name\" is \"rope\", wanted one that no other encoding has");
-    CHECK(own_encoding_value("line.json", &value, &error) != ROTARY_OK);
+    CHECK(custom_encoding_value("line.json", &value, &error) != ROTARY_OK);
     CHECK_WORDS(error.message, "line.json, line 2, column ");
-    CHECK(own_encoding_value("none.json", &value, &error) != ROTARY_OK);
+    CHECK(custom_encoding_value("none.json", &value, &error) != ROTARY_OK);
     CHECK_WORDS(error.message, "none.json");
 }
 
@@ -446,7 +446,7 @@ static void check_shipped(const struct backend *backend)
         rotary_error error = {0};
         json_t *value = NULL;
         check_about("%s", shipped_encoding_names[count]);
-        if (!CHECK_INT(own_encoding_value(shipped_encoding_names[count], &value, &error), ROTARY_OK))
+        if (!CHECK_INT(custom_encoding_value(shipped_encoding_names[count], &value, &error), ROTARY_OK))
             continue;
         CHECK_TEXT(file_json_name(value), shipped_encoding_names[count]);
         char *text = file_json_text(value, JSON_COMPACT);
@@ -465,7 +465,7 @@ static void check_learned_slopes(const struct backend *backend)
 {
     rotary_error error = {0};
     json_t *value = NULL;
-    CHECK_INT(own_encoding_value("alibi-learned", &value, &error), ROTARY_OK);
+    CHECK_INT(custom_encoding_value("alibi-learned", &value, &error), ROTARY_OK);
     char *text = file_json_text(value, JSON_COMPACT);
     struct transformer_config mine = config_of(text), theirs = config_of("alibi");
     mine.num_attention_heads = theirs.num_attention_heads = 4;

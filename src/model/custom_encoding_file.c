@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/own_encoding.h"
+#include "model/custom_encoding.h"
 
 #include "base/fail.h"
 #include "file/file.h"
@@ -151,35 +151,35 @@ static rotary_status add_name(const char *path, json_t *object, rotary_error *er
 /* Completes and checks what was read from `path`; releases it if it is wrong. */
 static rotary_status complete(const char *path, json_t *made, json_t **object, rotary_error *error)
 {
-    struct own_encoding encoding;
+    struct custom_encoding encoding;
     rotary_error wrong = {0};
     rotary_status status = add_name(path, made, &wrong);
     if (status == ROTARY_OK)
         status = read_arrays(path, made, &wrong);
     if (status == ROTARY_OK)
-        status = own_encoding_read(made, path, 0, &encoding, &wrong);
+        status = custom_encoding_read(made, path, 0, &encoding, &wrong);
     if (status != ROTARY_OK) {
         json_decref(made);
         return rotary_fail(error, status == ROTARY_INVALID_ARGUMENT ? ROTARY_BAD_FILE : status, "%s",
                            wrong.message);
     }
-    own_encoding_free(&encoding);
+    custom_encoding_free(&encoding);
     *object = made;
     return ROTARY_OK;
 }
 
-rotary_status own_encoding_file(const char *path, json_t **object, rotary_error *error)
+rotary_status custom_encoding_file(const char *path, json_t **object, rotary_error *error)
 {
     json_t *made = NULL;
     rotary_status status = file_read_json(path, &made, error);
     return status == ROTARY_OK ? complete(path, made, object, error) : status;
 }
 
-rotary_status own_encoding_value(const char *text, json_t **value, rotary_error *error)
+rotary_status custom_encoding_value(const char *text, json_t **value, rotary_error *error)
 {
     json_t *made = NULL;
     if (ends_with(text, ".json"))
-        return own_encoding_file(text, value, error);
+        return custom_encoding_file(text, value, error);
     for (int i = 0; shipped_encoding_names[i]; i++)
         if (strcmp(text, shipped_encoding_names[i]) == 0) {
             const char *shipped = shipped_encoding_texts[i];
