@@ -33,7 +33,7 @@ struct configuration_options {
     struct option_list assignments;
 };
 
-struct piece_store;
+struct tokenizer_cache;
 struct task_watch;
 struct invocation {
     const struct command *command;
@@ -43,7 +43,8 @@ struct invocation {
     struct operands operands;       /* as many as the command takes */
     const char *command_line;       /* quoted for a shell */
     const atomic_bool *interrupted; /* a signal asked to stop; of a command with `stopping` */
-    struct piece_store *pieces;     /* vocabularies that the command has trained (task/piece_store.h) */
+    struct tokenizer_cache
+        *tokenizers;                /* vocabularies that the command has trained (task/tokenizer_cache.h) */
     const struct task_watch *watch; /* of texts that it tokenises (cli/tokenising.h) */
 };
 

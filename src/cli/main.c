@@ -6,7 +6,7 @@
 #include "base/fail.h"
 #include "cli/help.h"
 #include "cli/tokenising.h"
-#include "task/piece_store.h"
+#include "task/tokenizer_cache.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -183,18 +183,18 @@ static enum exit_status run_command(const struct command *command, int words, in
 {
     char *line = join(count, arguments), *options = calloc(1, command->options_size + 1);
     const char **operands = calloc((size_t)count + 1, sizeof *operands);
-    struct piece_store *pieces = NULL;
+    struct tokenizer_cache *tokenizers = NULL;
     struct tokenising tokenising;
     tokenising_start(&tokenising, &interrupted);
     enum exit_status status;
-    if (line && options && operands && piece_store_create(&pieces, NULL) == ROTARY_OK) {
+    if (line && options && operands && tokenizer_cache_create(&tokenizers, NULL) == ROTARY_OK) {
         struct invocation invocation = {.command = command,
                                         .options = options,
                                         .commands = commands,
                                         .operands = {.items = operands},
                                         .command_line = line,
                                         .interrupted = &interrupted,
-                                        .pieces = pieces,
+                                        .tokenizers = tokenizers,
                                         .watch = &tokenising.watch};
         status = read_and_run(&invocation, options, count - words, arguments + words);
     } else {
@@ -202,7 +202,7 @@ static enum exit_status run_command(const struct command *command, int words, in
         (void)rotary_fail(&error, ROTARY_OUT_OF_MEMORY, "no memory for the command line");
         status = command_fail(&error);
     }
-    piece_store_destroy(pieces);
+    tokenizer_cache_destroy(tokenizers);
     free(operands);
     free(options);
     free(line);

@@ -133,7 +133,7 @@ rotary_status plan_draft(const struct plan_request *request, struct run_config *
         *config = *request->base;
     else
         run_config_default(config);
-    config->task.pieces = request->pieces;
+    config->task.tokenizers = request->tokenizers;
     config->task.watch = request->watch;
     const char *preset = request->preset ? request->preset : request->base ? NULL : PLAN_PRESET;
     if (preset)

@@ -22,8 +22,8 @@ struct plan_request {
     struct option_integer steps;
     const struct option_list *assignments;
     const struct common_options *common;
-    struct piece_store *pieces;     /* borrowed by the configuration; NULL: none */
-    const struct task_watch *watch; /* likewise */
+    struct tokenizer_cache *tokenizers; /* borrowed by the configuration; NULL: none */
+    const struct task_watch *watch;     /* likewise */
 };
 
 #define PLAN_PRESET "quick"

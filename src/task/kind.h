@@ -18,7 +18,7 @@ struct task {
     struct task_shape shape;               /* before: sequence_length tokens, nothing else */
     struct tokenizer *tokenizer;           /* destroyed with the task */
     struct tokenizer *source_tokenizer;    /* of the encoder's side, or NULL; may be `tokenizer` */
-    bool borrows_tokenizers;               /* of config.pieces; before: false */
+    bool borrows_tokenizers;               /* of config.tokenizers; before: false */
     struct task_vocabulary vocabulary;     /* where it is 0, that of the tokenizers */
     const char *target_file, *source_file; /* names for task_save, or NULL */
     bool lowercase;                        /* text is lower case; before: false */

@@ -41,15 +41,15 @@ struct task_watch {
     const atomic_bool *interrupted; /* once true, making the task ends with ROTARY_INTERRUPTED soon */
 };
 
-struct piece_store;
+struct tokenizer_cache;
 struct task_config {
     int task;                /* enum task_kind; JSON key "task" */
     int64_t sequence_length; /* tokens per sequence that the model reads */
     int64_t problems;        /* problems per evaluation */
     union task_options options[TASK_KINDS];
-    struct piece_store
-        *pieces; /* no setting: borrowed by the tasks that are made, where they find vocabularies
-                  * that were trained before (task/piece_store.h). NULL: each trains its own */
+    struct tokenizer_cache *tokenizers; /* no setting: borrowed by the tasks that are made, where they find
+                                         * vocabularies that were trained before (task/tokenizer_cache.h).
+                                         * NULL: each trains its own */
     const struct task_watch *watch; /* likewise no setting; NULL: nobody watches */
 };
 void task_config_default(struct task_config *config);

@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
-#include "task/piece_store.h"
+#include "task/tokenizer_cache.h"
 
 const char *const vocabulary_files[VOCABULARY_KINDS][VOCABULARY_FILES] = {
     {"source.json", "target.json", "vocabulary.json"}, {"source.model", "target.model", "vocabulary.model"}};
@@ -59,8 +59,8 @@ rotary_status vocabulary_train_pieces(struct task *task, struct tokenizer **toke
                                       const struct sentencepiece_config *config,
                                       const struct text_line *lines, int64_t count, rotary_error *error)
 {
-    struct piece_store *store = task->config.pieces;
-    task->borrows_tokenizers = store != NULL;
-    return store ? piece_store_train(store, tokenizer, config, lines, count, error)
+    struct tokenizer_cache *cache = task->config.tokenizers;
+    task->borrows_tokenizers = cache != NULL;
+    return cache ? tokenizer_cache_train(cache, tokenizer, config, lines, count, error)
                  : sentencepiece_train(tokenizer, config, lines, count, NULL, error);
 }

@@ -7,7 +7,7 @@
 #include "train/runs.h"
 
 #include "study/comparison_run.h"
-#include "task/piece_store.h"
+#include "task/tokenizer_cache.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -34,7 +34,7 @@ rotary_status __wrap_sentencepiece_train(struct tokenizer **tokenizer,
     return __real_sentencepiece_train(tokenizer, config, lines, count, counts, error);
 }
 
-static struct run_config pieces_config(struct piece_store *store)
+static struct run_config pieces_config(struct tokenizer_cache *cache)
 {
     struct run_config config;
     run_config_default(&config);
@@ -46,7 +46,7 @@ static struct run_config pieces_config(struct piece_store *store)
     set_option(&config, "architecture=encoder_decoder");
     config.task.sequence_length = 64;
     config.task.problems = 2;
-    config.task.pieces = store;
+    config.task.tokenizers = cache;
     config.model.hidden_size = 16;
     config.model.num_hidden_layers = 1;
     config.model.num_attention_heads = 2;
@@ -59,9 +59,9 @@ static struct run_config pieces_config(struct piece_store *store)
 }
 
 /* The vocabularies of the two languages, trained by one comparison of two arms from two seeds. */
-static void test_comparison(struct piece_store *store)
+static void test_comparison(struct tokenizer_cache *cache)
 {
-    struct run_config config = pieces_config(store);
+    struct run_config config = pieces_config(cache);
     struct backend backend;
     struct arms arms;
     static const int64_t seeds[] = {1, 2};
@@ -88,7 +88,7 @@ static void test_comparison(struct piece_store *store)
 }
 
 struct wanted {
-    struct piece_store *store;
+    struct tokenizer_cache *cache;
     struct tokenizer *tokenizer;
     int64_t size;
     const char *word;
@@ -102,18 +102,18 @@ static void *train_pieces(void *argument)
     sentencepiece_defaults(&config);
     config.model = SENTENCEPIECE_BPE;
     config.vocabulary_size = wanted->size;
-    CHECK_INT(piece_store_train(wanted->store, &wanted->tokenizer, &config, lines, 2, NULL), ROTARY_OK);
+    CHECK_INT(tokenizer_cache_train(wanted->cache, &wanted->tokenizer, &config, lines, 2, NULL), ROTARY_OK);
     return NULL;
 }
 
 /* Four threads that want the same have one; other lines and another size are others. */
-static void test_store(struct piece_store *store)
+static void test_cache(struct tokenizer_cache *cache)
 {
     struct wanted wanted[THREADS];
     pthread_t threads[THREADS];
     atomic_store(&trained, 0);
     for (int i = 0; i < THREADS; i++) {
-        wanted[i] = (struct wanted){.store = store, .size = 14, .word = "abg"};
+        wanted[i] = (struct wanted){.cache = cache, .size = 14, .word = "abg"};
         CHECK_INT(pthread_create(&threads[i], NULL, train_pieces, &wanted[i]), 0);
     }
     for (int i = 0; i < THREADS; i++) {
@@ -121,8 +121,8 @@ static void test_store(struct piece_store *store)
         CHECK(wanted[i].tokenizer == wanted[0].tokenizer);
     }
     CHECK_INT(atomic_load(&trained), 1);
-    struct wanted larger = {.store = store, .size = 15, .word = "abg"},
-                  other = {.store = store, .size = 14, .word = "agb"};
+    struct wanted larger = {.cache = cache, .size = 15, .word = "abg"},
+                  other = {.cache = cache, .size = 14, .word = "agb"};
     train_pieces(&larger);
     train_pieces(&other);
     CHECK_INT(atomic_load(&trained), 3);
@@ -136,11 +136,11 @@ int main(void)
         printf("without SentencePiece\n");
         return 77;
     }
-    struct piece_store *store;
-    if (!CHECK_INT(piece_store_create(&store, NULL), ROTARY_OK))
+    struct tokenizer_cache *cache;
+    if (!CHECK_INT(tokenizer_cache_create(&cache, NULL), ROTARY_OK))
         return check_report();
-    test_store(store);
-    test_comparison(store);
-    piece_store_destroy(store);
+    test_cache(cache);
+    test_comparison(cache);
+    tokenizer_cache_destroy(cache);
     return check_report();
 }

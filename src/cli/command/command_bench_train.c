@@ -51,7 +51,7 @@ static rotary_status plan_configs(const struct invocation *invocation, struct be
                                          .position = several ? NULL : options->position,
                                          .assignments = &configuration->assignments,
                                          .common = &invocation->common,
-                                         .pieces = invocation->pieces,
+                                         .tokenizers = invocation->tokenizers,
                                          .watch = invocation->watch};
     plan->benchmark.count = 1;
     rotary_status status = plan_config(&request, &plan->configs[0], error);

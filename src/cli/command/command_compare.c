@@ -75,7 +75,7 @@ static rotary_status plan(const struct invocation *invocation, struct compare_pl
                                    .steps = options->steps,
                                    .assignments = &options->configuration.assignments,
                                    .common = &invocation->common,
-                                   .pieces = invocation->pieces,
+                                   .tokenizers = invocation->tokenizers,
                                    .watch = invocation->watch};
     plan_folder(&request, NULL, plan->default_folder);
     plan->folder = options->out ? options->out : plan->default_folder;

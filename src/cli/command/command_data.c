@@ -78,7 +78,7 @@ static rotary_status plan(const struct invocation *invocation, struct data_plan 
                                    .preset = options->configuration.preset,
                                    .assignments = &options->configuration.assignments,
                                    .common = &invocation->common,
-                                   .pieces = invocation->pieces,
+                                   .tokenizers = invocation->tokenizers,
                                    .watch = invocation->watch};
     struct run_config recorded;
     plan->request = (struct data_request){.config = &plan->config,

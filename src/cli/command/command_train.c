@@ -91,7 +91,7 @@ static rotary_status plan(const struct invocation *invocation, struct train_plan
                                    .steps = options->steps,
                                    .assignments = &options->configuration.assignments,
                                    .common = &invocation->common,
-                                   .pieces = invocation->pieces,
+                                   .tokenizers = invocation->tokenizers,
                                    .watch = invocation->watch};
     struct run_config recorded;
     rotary_status status = plan_draft(&request, &plan->config, error);

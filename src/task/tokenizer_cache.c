@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "task/piece_store.h"
+#include "task/tokenizer_cache.h"
 
 #include "base/fail.h"
 #include "base/random.h"
@@ -9,41 +9,41 @@
 #include <string.h>
 
 /* A model and what it was trained from. */
-struct trained_pieces {
+struct cached_tokenizer {
     struct sentencepiece_config config;
     int64_t lines;
     uint64_t hash; /* of the lines */
     struct tokenizer *tokenizer;
-    struct trained_pieces *next;
+    struct cached_tokenizer *next;
 };
 
-struct piece_store {
+struct tokenizer_cache {
     pthread_mutex_t lock;
-    struct trained_pieces *first;
+    struct cached_tokenizer *first;
 };
 
-rotary_status piece_store_create(struct piece_store **store, rotary_error *error)
+rotary_status tokenizer_cache_create(struct tokenizer_cache **cache, rotary_error *error)
 {
-    struct piece_store *made = calloc(1, sizeof *made);
+    struct tokenizer_cache *made = calloc(1, sizeof *made);
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a list of vocabularies");
     pthread_mutex_init(&made->lock, NULL);
-    *store = made;
+    *cache = made;
     return ROTARY_OK;
 }
 
-void piece_store_destroy(struct piece_store *store)
+void tokenizer_cache_destroy(struct tokenizer_cache *cache)
 {
-    if (!store)
+    if (!cache)
         return;
-    while (store->first) {
-        struct trained_pieces *first = store->first;
-        store->first = first->next;
+    while (cache->first) {
+        struct cached_tokenizer *first = cache->first;
+        cache->first = first->next;
         tokenizer_destroy(first->tokenizer);
         free(first);
     }
-    pthread_mutex_destroy(&store->lock);
-    free(store);
+    pthread_mutex_destroy(&cache->lock);
+    free(cache);
 }
 
 static uint64_t hash_lines(const struct text_line *lines, int64_t count)
@@ -65,10 +65,10 @@ static bool is_same_config(const struct sentencepiece_config *a, const struct se
 }
 
 /* Adds what it trains. The lock is held. */
-static rotary_status train(struct piece_store *store, const struct trained_pieces *wanted,
+static rotary_status train(struct tokenizer_cache *cache, const struct cached_tokenizer *wanted,
                            const struct text_line *lines, rotary_error *error)
 {
-    struct trained_pieces *made = malloc(sizeof *made);
+    struct cached_tokenizer *made = malloc(sizeof *made);
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a vocabulary");
     *made = *wanted;
@@ -78,27 +78,27 @@ static rotary_status train(struct piece_store *store, const struct trained_piece
         free(made);
         return status;
     }
-    made->next = store->first;
-    store->first = made;
+    made->next = cache->first;
+    cache->first = made;
     return ROTARY_OK;
 }
 
-rotary_status piece_store_train(struct piece_store *store, struct tokenizer **tokenizer,
-                                const struct sentencepiece_config *config, const struct text_line *lines,
-                                int64_t count, rotary_error *error)
+rotary_status tokenizer_cache_train(struct tokenizer_cache *cache, struct tokenizer **tokenizer,
+                                    const struct sentencepiece_config *config, const struct text_line *lines,
+                                    int64_t count, rotary_error *error)
 {
-    const struct trained_pieces wanted = {
+    const struct cached_tokenizer wanted = {
         .config = *config, .lines = count, .hash = hash_lines(lines, count)};
     rotary_status status = ROTARY_OK;
-    pthread_mutex_lock(&store->lock);
-    const struct trained_pieces *found = store->first;
+    pthread_mutex_lock(&cache->lock);
+    const struct cached_tokenizer *found = cache->first;
     while (found && !(found->hash == wanted.hash && found->lines == wanted.lines &&
                       is_same_config(&found->config, config)))
         found = found->next;
     if (!found)
-        status = train(store, &wanted, lines, error);
+        status = train(cache, &wanted, lines, error);
     if (status == ROTARY_OK)
-        *tokenizer = (found ? found : store->first)->tokenizer;
-    pthread_mutex_unlock(&store->lock);
+        *tokenizer = (found ? found : cache->first)->tokenizer;
+    pthread_mutex_unlock(&cache->lock);
     return status;
 }
