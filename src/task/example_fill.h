@@ -5,9 +5,9 @@
 #ifndef ROTARY_TASK_EXAMPLE_FILL_H
 #define ROTARY_TASK_EXAMPLE_FILL_H
 
-#include "task/kind.h"
+#include "task/task_type.h"
 
-/* The `fill` of a kind that has fill_example: a row is an example, and padding behind it. */
+/* The `fill` of a task type that has fill_example: a row is an example, and padding behind it. */
 void example_fill(const struct task *task, const struct task_place *place, const struct task_row *row);
 
 #endif

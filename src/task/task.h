@@ -22,11 +22,11 @@
 struct task;
 
 #define ROTARY_TASK_ENUMERATOR(NAME, name) TASK_##NAME,
-enum task_kind { ROTARY_TASKS(ROTARY_TASK_ENUMERATOR) TASK_KINDS };
+enum task_id { ROTARY_TASKS(ROTARY_TASK_ENUMERATOR) TASK_COUNT };
 #undef ROTARY_TASK_ENUMERATOR
-extern const char *const task_names[]; /* NULL-terminated, in the order of task_kind */
+extern const char *const task_names[]; /* NULL-terminated, in the order of task_id */
 
-/* The settings that one kind of task has for itself: a struct of the type that its file declares. */
+/* The settings that one type of task has for itself: a struct of the type that its file declares. */
 enum { TASK_OPTIONS_BYTES = 4096 };
 union task_options {
     unsigned char bytes[TASK_OPTIONS_BYTES];
@@ -43,14 +43,14 @@ struct task_watch {
 
 struct tokenizer_cache;
 struct task_config {
-    int task;                /* enum task_kind; JSON key "task" */
+    int task;                /* enum task_id; JSON key "task" */
     int64_t sequence_length; /* tokens per sequence that the model reads */
     int64_t problems;        /* problems per evaluation */
-    union task_options options[TASK_KINDS];
+    union task_options options[TASK_COUNT];
     struct tokenizer_cache *tokenizers; /* no setting: borrowed by the tasks that are made, where they find
                                          * vocabularies that were trained before (task/tokenizer_cache.h).
                                          * NULL: each trains its own */
-    const struct task_watch *watch; /* likewise no setting; NULL: nobody watches */
+    const struct task_watch *watch;     /* likewise no setting; NULL: nobody watches */
 };
 void task_config_default(struct task_config *config);
 /* The key because of whose value the setting `key` does nothing, and what is wanted in its place: "task" for
@@ -61,8 +61,8 @@ const char *task_excluding_key(const struct task_config *config, const char *key
 /* Whether the setting `key` says how the task's vocabularies are made, so that it does nothing where they are
  * those of a folder (task_request.folder). */
 bool task_makes_vocabulary(const struct task_config *config, const char *key);
-/* The tables over `config`: what all tasks have, then each kind's own. */
-enum { TASK_SETTINGS = 1 + TASK_KINDS };
+/* The tables over `config`: what all tasks have, then each type's own. */
+enum { TASK_SETTINGS = 1 + TASK_COUNT };
 void task_settings(struct task_config *config, struct settings settings[TASK_SETTINGS]);
 
 /* What a task is created for. Each has what the next one has. */

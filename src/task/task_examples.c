@@ -2,28 +2,28 @@
  *
  * The examples of a task that has a finite number of them: what kinds of tasks ask of one another's examples.
  */
-#include "task/kind.h"
+#include "task/task_type.h"
 
 #include <string.h>
 
 int64_t task_examples(const struct task *task, enum task_split split)
 {
-    return task->kind->examples ? task->kind->examples(task, split) : 0;
+    return task->type->examples ? task->type->examples(task, split) : 0;
 }
 
 struct task_example task_example(const struct task *task, enum task_split split, int64_t index)
 {
-    return task->kind->example(task, split, index);
+    return task->type->example(task, split, index);
 }
 
 void task_fill_example(const struct task *task, const struct example_place *place,
                        const struct example_row *row)
 {
-    if (task->kind->fill_example) {
-        task->kind->fill_example(task, place, row);
+    if (task->type->fill_example) {
+        task->type->fill_example(task, place, row);
         return;
     }
-    const struct task_example example = task->kind->example(task, place->split, place->index);
+    const struct task_example example = task->type->example(task, place->split, place->index);
     const size_t bytes = (size_t)example.target_count * sizeof *row->tokens;
     memcpy(row->tokens, example.target, bytes);
     memcpy(row->classes, example.target + 1, bytes);

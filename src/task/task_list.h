@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The tasks. A line makes a task known everywhere: it gives the enumerator TASK_NAME, the name in
- * configurations and commands, and `kind_name`, which the task's own file defines (task/kind.h).
+ * configurations and commands, and `task_type_name`, which the task's own file defines (task/task_type.h).
  */
 #ifndef ROTARY_TASK_TASK_LIST_H
 #define ROTARY_TASK_TASK_LIST_H
 
-struct kind; /* task/kind.h */
+struct task_type; /* task/task_type.h */
 
 #define ROTARY_TASKS(TASK)                                                                                   \
     TASK(ADDITION, addition)                                                                                 \

@@ -6,7 +6,7 @@
 #ifndef ROTARY_TASK_VOCABULARY_FILES_H
 #define ROTARY_TASK_VOCABULARY_FILES_H
 
-#include "task/kind.h"
+#include "task/task_type.h"
 #include "text/tokenizer/sentencepiece.h"
 
 enum { VOCABULARY_KINDS = 2, VOCABULARY_FILES = 3 };

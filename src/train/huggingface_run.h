@@ -22,7 +22,7 @@ ROTARY_CHECKED rotary_status huggingface_run_find(const char *folder, bool *foun
 
 /* The run that such a model stands for. */
 struct huggingface_run {
-    enum task_kind task;
+    enum task_id task;
     int64_t sequence_length;
     struct transformer_config model;
 };

@@ -156,7 +156,7 @@ static bool is_supported(const struct run_config *config)
 }
 
 /* Whether a paper has an experiment on the task that a preset repeats. */
-static bool is_published(enum task_kind task)
+static bool is_published(enum task_id task)
 {
     return task != TASK_COPY && task != TASK_PASSKEY && task != TASK_REVERSE;
 }
@@ -212,7 +212,7 @@ static void check_preset(const char *path, const char *task)
 
 int main(void)
 {
-    for (int task = 0; task < TASK_KINDS; task++) {
+    for (int task = 0; task < TASK_COUNT; task++) {
         char pattern[512];
         snprintf(pattern, sizeof pattern, "%s/presets/%s/*.json", getenv("ROTARY_SOURCE_DIR"),
                  task_names[task]);
@@ -228,7 +228,7 @@ int main(void)
             check_about("%s", found.gl_pathv[i]);
             check_preset(found.gl_pathv[i], task_names[task]);
         }
-        CHECK(quick && paper == is_published((enum task_kind)task));
+        CHECK(quick && paper == is_published((enum task_id)task));
         globfree(&found);
     }
     return check_report();

@@ -31,7 +31,7 @@ static void test_example(void)
         addition_example(known[i].left, known[i].right, &example);
         CHECK_TEXT(example.prompt, known[i].prompt);
         CHECK_TEXT(example.completion, known[i].completion);
-        kind_addition.answer(example.completion, answer);
+        task_type_addition.answer(example.completion, answer);
         CHECK_TEXT(answer, known[i].answer);
     }
 }
@@ -172,7 +172,7 @@ static void test_answer(void)
 static void test_size(void)
 {
     struct task_config config = config_of(TASK_ADDITION);
-    const struct generator *generator = kind_addition.generator;
+    const struct generator *generator = task_type_addition.generator;
     for (int64_t digits = 2; digits <= 16; digits++) {
         set_option(&config, "addition_digits", digits);
         struct problem_size size = generator->size(&config), longest = {0};

@@ -9,7 +9,7 @@
 enum { SHORTEST = 3, LONGEST = 20, LENGTHS = LONGEST - SHORTEST + 1 };
 
 static const struct probe {
-    enum task_kind kind;
+    enum task_id kind;
     const char *slice, *key;
     bool reversed;
     double loss; /* the lowest possible, nats per token: docs/experiments.md */

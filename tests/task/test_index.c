@@ -121,7 +121,7 @@ static void test_size(void)
         char string[100];
         memset(string, 'q', sizeof string);
         string[letters] = '\0';
-        struct problem_size longest = {0}, size = kind_index.generator->size(&config);
+        struct problem_size longest = {0}, size = task_type_index.generator->size(&config);
         for (int64_t index = 0; index < letters; index++) {
             struct example example;
             index_example(string, index, &example);

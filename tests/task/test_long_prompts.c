@@ -8,9 +8,9 @@
 
 enum { LONGEST = 2000, PROBLEMS = 100 };
 
-static const enum task_kind kinds[] = {TASK_ADDITION, TASK_COPY, TASK_INDEX, TASK_PASSKEY, TASK_REVERSE};
+static const enum task_id kinds[] = {TASK_ADDITION, TASK_COPY, TASK_INDEX, TASK_PASSKEY, TASK_REVERSE};
 
-static struct task *long_task(enum task_kind kind, int64_t length)
+static struct task *long_task(enum task_id kind, int64_t length)
 {
     struct task_config config = config_of(kind);
     config.sequence_length = length;
@@ -64,7 +64,7 @@ static void check_hidden(const struct task *task, const char *text, const struct
     *place = (double)(found - text) / (double)(length - (int64_t)(strlen(key) + strlen(question)));
 }
 
-static void test_lengths(enum task_kind kind, int64_t length)
+static void test_lengths(enum task_id kind, int64_t length)
 {
     struct task *task = long_task(kind, length), *usual = long_task(kind, 640);
     double sum = 0, first = 1, last = 0;

@@ -147,7 +147,7 @@ static void test_answer(void)
 static void test_size(void)
 {
     struct task_config config = config_of(TASK_PASSKEY);
-    const struct generator *generator = kind_passkey.generator;
+    const struct generator *generator = task_type_passkey.generator;
     for (int64_t most = 1; most <= 20; most++) {
         const int64_t digits = 3 + most * 13 / 20;
         set_option(&config, "passkey_sentences", most);

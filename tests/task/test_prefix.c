@@ -140,8 +140,8 @@ static void test_shapes(void)
             CHECK_INT(tokens[i] == 26, i == 3 || (i >= 10 && (i - 10) % 9 == 0));
         task_destroy(task);
     }
-    CHECK(task_has_problems(&(struct task){.kind = &kind_index}));
-    CHECK(!task_has_problems(&(struct task){.kind = &kind_prefix}));
+    CHECK(task_has_problems(&(struct task){.type = &task_type_index}));
+    CHECK(!task_has_problems(&(struct task){.type = &task_type_prefix}));
     check_about("%s", "");
 }
 

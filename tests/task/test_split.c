@@ -13,7 +13,7 @@ enum { MADE_UP = TASK_TRANSLATION }; /* the tasks before it make up their data *
 
 static bool has_corpus(int kind)
 {
-    const struct task_config config = config_of((enum task_kind)kind);
+    const struct task_config config = config_of((enum task_id)kind);
     return task_has_examples(&config);
 }
 
@@ -46,7 +46,7 @@ static void add(struct words *words, const char *from, size_t length)
 }
 
 /* Adds what identifies the problems of a sequence: "a+b", the string, the key, or the sequence itself. */
-static void add_sequence(struct words *words, enum task_kind kind, const char *text)
+static void add_sequence(struct words *words, enum task_id kind, const char *text)
 {
     if (kind == TASK_PREFIX) {
         add(words, text, strlen(text));
@@ -87,7 +87,7 @@ static void test_disjoint(void)
 {
     struct task_config small[MADE_UP];
     for (int kind = 0; kind < MADE_UP; kind++)
-        small[kind] = config_of((enum task_kind)kind);
+        small[kind] = config_of((enum task_id)kind);
     set_option(&small[TASK_ADDITION], "addition_digits", 2);
     set_option(&small[TASK_COPY], "copy_letters", 3);
     set_option(&small[TASK_INDEX], "index_letters", 2);
@@ -109,16 +109,16 @@ static void test_disjoint(void)
                                                                                   : 600;
         for (int64_t row = 0; row < sequences; row++) {
             text_of(task, 1, row / 100, row % 100, tokens, text);
-            add_sequence(&trained, (enum task_kind)kind, text);
+            add_sequence(&trained, (enum task_id)kind, text);
         }
         for (int64_t row = 0; row < (kind == TASK_PREFIX ? 500 : 100); row++) {
             text_of(task, 2, -1, row, tokens, text);
-            add_sequence(&held_out, (enum task_kind)kind, text);
+            add_sequence(&held_out, (enum task_id)kind, text);
         }
         for (int64_t index = 0; task_has_problems(task) && index < 500; index++) {
             struct problem problem;
             task_problem(task, 2, index, &problem);
-            add_sequence(&held_out, (enum task_kind)kind, problem.prompt);
+            add_sequence(&held_out, (enum task_id)kind, problem.prompt);
         }
         int trained_distinct = distinct(&trained), held_out_distinct = distinct(&held_out);
         check_about("task %s, %d in training, %d held out", task_names[kind], trained_distinct,
@@ -173,7 +173,7 @@ static void test_tiny_operands(void)
 static void test_pure(void)
 {
     for (int kind = next_kind(-1); kind < MADE_UP; kind = next_kind(kind)) {
-        struct task_config config = config_of((enum task_kind)kind);
+        struct task_config config = config_of((enum task_id)kind);
         struct task *task = task_of(&config), *other = task_of(&config);
         char text[TEXT_TOKENS + 1], again[TEXT_TOKENS + 1];
         check_about("task %s", task_names[kind]);
@@ -221,7 +221,7 @@ static void test_distinct(void)
     enum { EACH = 150, PLACES = 4 * EACH, PART = TEXT_TOKENS / 4 };
     static uint64_t parts[4 * PLACES], prompts[2 * EACH];
     for (int kind = next_kind(-1); kind < MADE_UP; kind = next_kind(kind)) {
-        struct task_config config = config_of((enum task_kind)kind);
+        struct task_config config = config_of((enum task_id)kind);
         struct task *task = task_of(&config);
         check_about("task %s", task_names[kind]);
         for (int64_t i = 0; i < PLACES; i++) {
@@ -265,7 +265,7 @@ static void test_pinned(void)
                          [TASK_PREFIX] = {-6846964814225062047, 1223251363974842202},
                          [TASK_REVERSE] = {4893027997579695909, -9147018478911265567}};
     for (int kind = next_kind(-1); kind < MADE_UP; kind = next_kind(kind)) {
-        struct task_config config = config_of((enum task_kind)kind);
+        struct task_config config = config_of((enum task_id)kind);
         struct task *task = task_of(&config);
         char text[TEXT_TOKENS + 1];
         check_about("task %s", task_names[kind]);
@@ -282,7 +282,7 @@ static void test_pinned(void)
 static void test_cut(void)
 {
     for (int kind = next_kind(-1); kind < MADE_UP; kind = next_kind(kind)) {
-        struct task_config config = config_of((enum task_kind)kind);
+        struct task_config config = config_of((enum task_id)kind);
         struct task *longer = task_of(&config);
         config.sequence_length = 300;
         struct task *shorter = task_of(&config);

@@ -71,8 +71,8 @@ static void check_view(const struct task_batch *memory, int64_t first, int64_t r
 
 static void test_shape(struct task_shape shape)
 {
-    const struct kind kind = {.fill = fill};
-    const struct task task = {.kind = &kind, .shape = shape};
+    const struct task_type kind = {.fill = fill};
+    const struct task task = {.type = &kind, .shape = shape};
     struct rotary_arena arena = {0};
     struct task_batch memory;
     task_batch_carve(&memory, &task, ROWS, &arena);
@@ -92,7 +92,7 @@ static void test_shape(struct task_shape shape)
 /* The settings of every kind fit the room for them. */
 static void test_options(void)
 {
-#define OPTIONS_FIT(NAME, name) CHECK(kind_##name.options_bytes <= TASK_OPTIONS_BYTES);
+#define OPTIONS_FIT(NAME, name) CHECK(task_type_##name.options_bytes <= TASK_OPTIONS_BYTES);
     ROTARY_TASKS(OPTIONS_FIT)
 }
 

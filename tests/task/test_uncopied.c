@@ -15,7 +15,7 @@
 
 enum { LENGTH = 4000, ROWS = 4 };
 
-static struct task *create(enum task_kind kind, int64_t length)
+static struct task *create(enum task_id kind, int64_t length)
 {
     struct task_config config;
     struct task *task = NULL;
@@ -112,7 +112,7 @@ static double count_addition(const char *text)
     return sum;
 }
 
-static void check_task(enum task_kind kind, double (*count)(const char *text), double most)
+static void check_task(enum task_id kind, double (*count)(const char *text), double most)
 {
     static char text[LENGTH + 1];
     struct task *task = create(kind, LENGTH);

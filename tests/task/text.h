@@ -31,7 +31,7 @@ static inline struct task *task_of(const struct task_config *config)
     return task;
 }
 
-static inline struct task_config config_of(enum task_kind kind)
+static inline struct task_config config_of(enum task_id kind)
 {
     struct task_config config;
     task_config_default(&config);
@@ -100,7 +100,7 @@ struct known_answer {
     const char *generated, *answer;
 };
 
-static inline void check_answers(enum task_kind kind, const struct known_answer *known, size_t count)
+static inline void check_answers(enum task_id kind, const struct known_answer *known, size_t count)
 {
     struct task_config config = config_of(kind);
     struct task *task = task_of(&config);

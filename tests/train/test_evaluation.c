@@ -158,7 +158,7 @@ static void prepare(const struct task *task)
     stub.task = task;
 }
 
-static struct task *short_task(enum task_kind kind)
+static struct task *short_task(enum task_id kind)
 {
     struct task_config config = config_of(kind);
     config.sequence_length = LENGTH;

@@ -93,7 +93,7 @@ static void rate_of_nan(struct run_config *config)
 }
 static void unknown_task(struct run_config *config)
 {
-    config->task.task = TASK_KINDS;
+    config->task.task = TASK_COUNT;
 }
 static void negative_schedule(struct run_config *config)
 {
@@ -211,7 +211,7 @@ static void test_same(void)
 /* Tokens and special ones are in config.json, and are the task's. */
 static void test_vocabulary(void)
 {
-    static const enum task_kind kinds[] = {TASK_INDEX, TASK_ADDITION, TASK_PREFIX};
+    static const enum task_id kinds[] = {TASK_INDEX, TASK_ADDITION, TASK_PREFIX};
     for (int i = 0; i < 3; i++) {
         const char *folder = new_folder(task_names[kinds[i]]);
         struct run_config config;

@@ -348,7 +348,7 @@ static int choices(const struct task_config *config)
 
 const struct labelled_corpus *task_labelled(const struct task *task)
 {
-    return task->kind == &kind_classification ? &data_of(task)->corpus : NULL;
+    return task->type == &task_type_classification ? &data_of(task)->corpus : NULL;
 }
 
 static rotary_status text_hash(const struct task_config *config, enum task_split split, uint64_t *hash,
@@ -371,7 +371,7 @@ static const char *const locations[] = {"classification_data", NULL};
 
 static const char *const vocabulary_keys[] = {VOCABULARY_KEYS("classification"), NULL};
 
-const struct kind kind_classification = {
+const struct task_type task_type_classification = {
     .settings = table,
     .setting_count = sizeof table / sizeof table[0],
     .options_bytes = sizeof defaults,

@@ -7,7 +7,7 @@
 #define ROTARY_TASK_CLASSIFICATION_CLASSIFICATION_H
 
 #include "task/classification/labelled_corpus.h"
-#include "task/kind.h"
+#include "task/task_type.h"
 
 enum classification_tokenizer {
     CLASSIFICATION_WORDS,

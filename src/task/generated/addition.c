@@ -168,7 +168,7 @@ static const struct generator generator = {
     .uncopied_example = uncopied,
 };
 
-const struct kind kind_addition = {
+const struct task_type task_type_addition = {
     .settings = table,
     .setting_count = sizeof table / sizeof table[0],
     .options_bytes = sizeof defaults,

@@ -91,7 +91,7 @@ static const struct generator generator = {
     .uncopied_example = uncopied,
 };
 
-const struct kind kind_copy = {
+const struct task_type task_type_copy = {
     .settings = copy_table,
     .setting_count = sizeof copy_table / sizeof copy_table[0],
     .options_bytes = sizeof defaults,
@@ -106,7 +106,7 @@ const struct kind kind_copy = {
     .generator = &generator,
 };
 
-const struct kind kind_reverse = {
+const struct task_type task_type_reverse = {
     .settings = reverse_table,
     .setting_count = sizeof reverse_table / sizeof reverse_table[0],
     .options_bytes = sizeof defaults,

@@ -27,13 +27,13 @@ static bool is_held_out(uint64_t identity)
 static uint64_t random_identity(const struct task *task, struct rotary_random *random,
                                 struct example *example)
 {
-    if (task->kind->generator->random_example) {
-        task->kind->generator->random_example(&task->config, random, example);
+    if (task->type->generator->random_example) {
+        task->type->generator->random_example(&task->config, random, example);
         return example->identity;
     }
     int32_t tokens[GENERATED_OPENING_TOKENS];
     int64_t count = task->config.sequence_length + 1;
-    return task->kind->generator->random_sequence(
+    return task->type->generator->random_sequence(
         &task->config, random, count < GENERATED_OPENING_TOKENS ? count : GENERATED_OPENING_TOKENS, tokens);
 }
 
@@ -65,7 +65,7 @@ static rotary_status find_stop(struct task *task, rotary_error *error)
 
 rotary_status generated_create(struct task *task, rotary_error *error)
 {
-    const struct generator *generator = task->kind->generator;
+    const struct generator *generator = task->type->generator;
     char alphabet[GENERATED_ALPHABET_BYTES];
     generator->alphabet(&task->config, alphabet);
     task->shape.scratch = task->config.sequence_length + 1;
@@ -98,9 +98,9 @@ static void fill_sequence(const struct task *task, struct rotary_random random, 
 {
     const int64_t count = task->config.sequence_length + 1;
     struct example example;
-    if (!task->kind->generator->random_example) {
+    if (!task->type->generator->random_example) {
         struct rotary_random accepted = sample_split(task, &random, held_out, &example);
-        task->kind->generator->random_sequence(&task->config, &accepted, count, tokens);
+        task->type->generator->random_sequence(&task->config, &accepted, count, tokens);
         return;
     }
     struct token_list list = {.tokens = tokens, .capacity = count};
@@ -140,7 +140,7 @@ void generated_fill(const struct task *task, const struct task_place *place, con
  * the targets. */
 static double uncopied_examples(const struct task *task, struct rotary_random random)
 {
-    const struct generator *generator = task->kind->generator;
+    const struct generator *generator = task->type->generator;
     const int64_t count = task->config.sequence_length + 1;
     double sum = 0;
     for (int64_t filled = 0; filled < count;) {
@@ -161,13 +161,13 @@ static double uncopied_sequence(const struct task *task, struct rotary_random ra
     double sum = 0;
     fill_sequence(task, random, true, tokens);
     for (int64_t i = 1; i < count; i++)
-        sum += task->kind->generator->uncopied_token(&task->config, tokens[i]);
+        sum += task->type->generator->uncopied_token(&task->config, tokens[i]);
     return sum;
 }
 
 double generated_uncopied_loss(const struct task *task, uint64_t seed, int64_t sequences)
 {
-    const bool examples = task->kind->generator->random_example != NULL;
+    const bool examples = task->type->generator->random_example != NULL;
     int32_t *tokens = examples ? NULL : malloc((size_t)(task->config.sequence_length + 1) * sizeof *tokens);
     double sum = examples || tokens ? 0 : (double)NAN;
     for (int64_t row = 0; row < sequences && !isnan(sum); row++) {
@@ -184,7 +184,7 @@ void generated_problem(const struct task *task, uint64_t seed, int64_t index, st
     struct example example;
     sample_split(task, &random, true, &example);
     memcpy(problem->prompt, example.prompt, sizeof problem->prompt);
-    task->kind->answer(example.completion, problem->answer);
+    task->type->answer(example.completion, problem->answer);
 }
 
 /* Examples of training, so that none of them is the problem itself, as long as they fit `room`. */
@@ -204,7 +204,7 @@ static void append_examples(const struct task *task, struct rotary_random *rando
 
 void generated_long_prompt(const struct task *task, uint64_t seed, int64_t index, struct token_list *prompt)
 {
-    const struct generator *generator = task->kind->generator;
+    const struct generator *generator = task->type->generator;
     struct rotary_random random = random_of(seed, ROTARY_STREAM_EVALUATE, EVALUATION_PROBLEMS, index),
                          around = random_of(seed, ROTARY_STREAM_EVALUATE, SURROUNDINGS, index);
     struct example example;
@@ -220,7 +220,7 @@ void generated_long_prompt(const struct task *task, uint64_t seed, int64_t index
 
 struct problem_size generated_size(const struct task *task)
 {
-    return task->kind->generator->size(&task->config);
+    return task->type->generator->size(&task->config);
 }
 
 void generated_answer(const char *generated, char answer[TASK_TEXT_BYTES])

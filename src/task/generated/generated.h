@@ -7,7 +7,7 @@
 #ifndef ROTARY_TASK_GENERATED_GENERATED_H
 #define ROTARY_TASK_GENERATED_GENERATED_H
 
-#include "task/kind.h"
+#include "task/task_type.h"
 
 struct example {
     char prompt[TASK_TEXT_BYTES];     /* given to the model */
@@ -24,7 +24,7 @@ struct generator {
     /* Every character of the task's text, zero-terminated. */
     void (*alphabet)(const struct task_config *config, char alphabet[GENERATED_ALPHABET_BYTES]);
 
-    /* NULL for a kind without problems, as is the next. */
+    /* NULL for a task type without problems, as is the next. */
     void (*random_example)(const struct task_config *config, struct rotary_random *random,
                            struct example *example);
     struct problem_size (*size)(const struct task_config *config);
@@ -35,7 +35,7 @@ struct generator {
     void (*long_prompt)(const struct task *task, const struct example *example, struct rotary_random *random,
                         int64_t room, struct token_list *prompt);
 
-    /* NULL for a kind with problems. Writes the first `count` tokens of a random sequence and returns its
+    /* NULL for a task type with problems. Writes the first `count` tokens of a random sequence and returns its
      * identity, which is the same for every count of at least GENERATED_OPENING_TOKENS. */
     uint64_t (*random_sequence)(const struct task_config *config, struct rotary_random *random, int64_t count,
                                 int32_t *tokens);
@@ -48,7 +48,7 @@ struct generator {
     double (*uncopied_token)(const struct task_config *config, int32_t token);
 };
 
-/* The functions of a struct kind whose generator is set. */
+/* The functions of a struct task_type whose generator is set. */
 rotary_status generated_create(struct task *task, rotary_error *error);
 void generated_fill(const struct task *task, const struct task_place *place, const struct task_row *row);
 void generated_problem(const struct task *task, uint64_t seed, int64_t index, struct problem *problem);

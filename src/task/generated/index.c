@@ -65,7 +65,7 @@ static const struct generator generator = {
     .uncopied_example = uncopied,
 };
 
-const struct kind kind_index = {
+const struct task_type task_type_index = {
     .settings = table,
     .setting_count = sizeof table / sizeof table[0],
     .options_bytes = sizeof defaults,

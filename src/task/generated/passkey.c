@@ -151,7 +151,7 @@ static const struct generator generator = {
     .uncopied_example = uncopied,
 };
 
-const struct kind kind_passkey = {
+const struct task_type task_type_passkey = {
     .settings = table,
     .setting_count = sizeof table / sizeof table[0],
     .options_bytes = sizeof defaults,

@@ -120,7 +120,7 @@ static const struct generator generator = {
     .uncopied_token = uncopied,
 };
 
-const struct kind kind_prefix = {
+const struct task_type task_type_prefix = {
     .settings = table,
     .setting_count = sizeof table / sizeof table[0],
     .options_bytes = sizeof defaults,

@@ -6,7 +6,7 @@
 #ifndef ROTARY_TASK_TEXT_DOCUMENT_SET_H
 #define ROTARY_TASK_TEXT_DOCUMENT_SET_H
 
-#include "task/kind.h"
+#include "task/task_type.h"
 #include "task/text/text_corpus.h"
 #include "text/corpus/token_documents.h"
 

@@ -130,7 +130,7 @@ static const char *const locations[] = {"language_data", "language_cache", NULL}
 
 static const char *const vocabulary_keys[] = {VOCABULARY_KEYS("language"), NULL};
 
-const struct kind kind_language = {
+const struct task_type task_type_language = {
     .settings = table,
     .setting_count = sizeof table / sizeof table[0],
     .options_bytes = sizeof defaults,

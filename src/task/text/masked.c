@@ -161,7 +161,7 @@ static const char *const locations[] = {"masked_data", "masked_cache", NULL};
 
 static const char *const vocabulary_keys[] = {VOCABULARY_KEYS("masked"), NULL};
 
-const struct kind kind_masked = {
+const struct task_type task_type_masked = {
     .settings = table,
     .setting_count = sizeof table / sizeof table[0],
     .options_bytes = sizeof defaults,

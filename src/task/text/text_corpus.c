@@ -4,7 +4,7 @@
 #include "base/fail.h"
 #include "file/checksum.h"
 #include "file/file.h"
-#include "task/kind.h"
+#include "task/task_type.h"
 #include "task/text/synthetic_sentences.h"
 #include "text/corpus/text_files.h"
 

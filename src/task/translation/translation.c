@@ -205,7 +205,7 @@ static const char *const locations[] = {"translation_data", NULL};
 static const char *const vocabulary_keys[] = {"translation_model_type", "translation_vocab_size",
                                               "translation_min_frequency", NULL};
 
-const struct kind kind_translation = {
+const struct task_type task_type_translation = {
     .settings = table,
     .setting_count = sizeof table / sizeof table[0],
     .options_bytes = sizeof defaults,

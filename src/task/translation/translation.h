@@ -6,7 +6,7 @@
 #define ROTARY_TASK_TRANSLATION_TRANSLATION_H
 
 #include "file/file.h"
-#include "task/kind.h"
+#include "task/task_type.h"
 #include "text/text_buffer.h"
 #include "text/text_lines.h"
 

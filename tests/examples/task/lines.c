@@ -5,8 +5,8 @@
  * are held out from training.
  */
 #include "base/fail.h"
-#include "task/kind.h"
 #include "task/permutation.h"
+#include "task/task_type.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -97,7 +97,7 @@ static void fill(const struct task *task, const struct task_place *place, const 
     *row->length = (int32_t)line.target_count;
 }
 
-const struct kind kind_lines = {
+const struct task_type task_type_lines = {
     .settings = table,
     .setting_count = sizeof table / sizeof table[0],
     .options_bytes = sizeof defaults,

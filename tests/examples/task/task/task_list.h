@@ -5,7 +5,7 @@
 #ifndef ROTARY_TASK_TASK_LIST_H
 #define ROTARY_TASK_TASK_LIST_H
 
-struct kind; /* task/kind.h */
+struct task_type; /* task/task_type.h */
 
 #define ROTARY_TASKS(TASK)                                                                                   \
     TASK(ADDITION, addition)                                                                                 \

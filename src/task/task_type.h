@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The interface of a kind of task, inside src/task. Each kind has a file (copy and reverse one) and a line in
- * task/task_list.h. Kinds that make up their data at random share the functions of task/generated/generated.h.
+ * The interface of a type of task, inside src/task. Each type has a file (copy and reverse one) and a line in
+ * task/task_list.h. Types that make up their data at random share the functions of task/generated/generated.h.
  */
-#ifndef ROTARY_TASK_KIND_H
-#define ROTARY_TASK_KIND_H
+#ifndef ROTARY_TASK_TASK_TYPE_H
+#define ROTARY_TASK_TASK_TYPE_H
 
 #include "task/task.h"
 
@@ -12,9 +12,9 @@
 
 struct task {
     struct task_config config;
-    const struct kind *kind;
+    const struct task_type *type;
     struct task_request request; /* while it is created */
-    /* Set by kind->create. */
+    /* Set by type->create. */
     struct task_shape shape;               /* before: sequence_length tokens, nothing else */
     struct tokenizer *tokenizer;           /* destroyed with the task */
     struct tokenizer *source_tokenizer;    /* of the encoder's side, or NULL; may be `tokenizer` */
@@ -24,25 +24,25 @@ struct task {
     bool lowercase;                        /* text is lower case; before: false */
     int32_t stop;                          /* before: -1 */
     int32_t begin;                         /* as task_begin; before: -1 */
-    void *data;                            /* the kind's own; before: NULL */
+    void *data;                            /* the type's own; before: NULL */
 };
 
-struct kind {
-    /* The kind's own settings: a table over a struct of options_bytes, whose default values are `defaults`.
-     * Keys start with the task's name. All 0 for a kind without any. */
+struct task_type {
+    /* The type's own settings: a table over a struct of options_bytes, whose default values are `defaults`.
+     * Keys start with the task's name. All 0 for a type without any. */
     const struct setting *settings;
     int setting_count;
     size_t options_bytes;
     const void *defaults;
 
-    /* The kind's setting that makes `key`, another one, do nothing, and what is wanted in its place; NULL:
+    /* The type's setting that makes `key`, another one, do nothing, and what is wanted in its place; NULL:
      * the key is used. The function is NULL if all keys are. */
     const char *(*excluding_key)(const struct task_config *config, const char *key, const char **wanted);
     /* The settings that say how vocabularies are made, which nothing reads where a folder has them;
      * NULL-terminated. NULL: there are none. */
     const char *const *vocabulary_keys;
 
-    /* Sets what is the kind's in `task`, as far as task->request needs it, and checks that its settings
+    /* Sets what is the type's in `task`, as far as task->request needs it, and checks that its settings
      * agree.
      */
     rotary_status (*create)(struct task *task, rotary_error *error);
@@ -50,14 +50,14 @@ struct kind {
     void (*destroy)(struct task *task);
     void (*fill)(const struct task *task, const struct task_place *place, const struct task_row *row);
 
-    /* Saves what a run's folder has of the kind besides vocabularies; NULL: nothing. */
+    /* Saves what a run's folder has of the type besides vocabularies; NULL: nothing. */
     rotary_status (*save)(const struct task *task, const char *folder, rotary_error *error);
 
-    /* As task_source_line; NULL for a kind without an encoder's side. */
+    /* As task_source_line; NULL for a type without an encoder's side. */
     rotary_status (*source_line)(const struct task *task, const char *text, int64_t bytes, char **line,
                                  int64_t *line_bytes, rotary_error *error);
 
-    /* NULL for a kind without a finite corpus, as are the next three. The last two may be NULL: nothing is
+    /* NULL for a type without a finite corpus, as are the next three. The last two may be NULL: nothing is
      * counted, the corpus is part of the program. */
     int64_t (*examples)(const struct task *task, enum task_split split);
     struct task_example (*example)(const struct task *task, enum task_split split, int64_t index);
@@ -73,7 +73,7 @@ struct kind {
     /* The settings that say where its text lies, NULL-terminated; NULL: none does. */
     const char *const *locations;
 
-    /* NULL for a kind without problems, as are the next three. */
+    /* NULL for a type without problems, as are the next three. */
     void (*problem)(const struct task *task, uint64_t seed, int64_t index, struct problem *problem);
     void (*long_prompt)(const struct task *task, uint64_t seed, int64_t index, struct token_list *prompt);
     struct problem_size (*size)(const struct task *task);
@@ -86,12 +86,12 @@ struct kind {
     bool cuts;    /* its examples are cut from text, to sequences of any length */
     bool encoder; /* its model is an encoder alone: every token is seen from every other */
 
-    const struct generator *generator; /* of a kind that makes up its data; else NULL */
+    const struct generator *generator; /* of a type that makes up its data; else NULL */
 };
 
-#define ROTARY_TASK_KIND(NAME, name) extern const struct kind kind_##name;
-ROTARY_TASKS(ROTARY_TASK_KIND)
-#undef ROTARY_TASK_KIND
+#define ROTARY_TASK_TYPE(NAME, name) extern const struct task_type task_type_##name;
+ROTARY_TASKS(ROTARY_TASK_TYPE)
+#undef ROTARY_TASK_TYPE
 
 /* Whether a key is in a NULL-terminated list: for excluding_key. */
 static inline bool is_one_of(const char *key, const char *const *keys)
@@ -125,10 +125,10 @@ static inline const char *tokenizer_excluding_key(const char *setting, const str
     return NULL;
 }
 
-/* The kind's own settings. */
-static inline const void *task_options(const struct task_config *config, enum task_kind kind)
+/* The type's own settings. */
+static inline const void *task_options(const struct task_config *config, enum task_id id)
 {
-    return &config->options[kind];
+    return &config->options[id];
 }
 
 #endif
