@@ -3,8 +3,8 @@
 
 #include "base/fail.h"
 #include "file/file.h"
-#include "records/alike.h"
 #include "records/arm_name.h"
+#include "records/comparable_runs.h"
 #include "train/folder.h"
 
 #include <stdio.h>
@@ -154,8 +154,8 @@ static rotary_status read_comparison(struct collection *collection, const char *
     int *arms = NULL;
     status = collection->varied ? read_runs(collection, folder, &arms, error) : no_memory(error);
     if (status == ROTARY_OK)
-        status = alike_comparison(&collection->unlike, &collection->file, collection->records, arms,
-                                  collection->record_count, error);
+        status = comparable_with_comparison(&collection->unlike, &collection->file, collection->records, arms,
+                                            collection->record_count, error);
     free(arms);
     if (status == ROTARY_OK)
         status = read_looks(collection, error);
@@ -288,7 +288,7 @@ static rotary_status name_arms(struct collection *collection, const json_t *keys
     if (varied && status == ROTARY_OK)
         status = check_arms(records, count, keys, error);
     if (status == ROTARY_OK)
-        status = alike_runs(&collection->unlike, records, count, keys, found, error);
+        status = comparable_runs(&collection->unlike, records, count, keys, found, error);
     for (int i = 0; status == ROTARY_OK && collection->unlike && i < count; i++)
         status = name_apart(&records[i], found, error);
     json_decref(found);

@@ -28,7 +28,7 @@ struct collection_options {
 };
 
 /* Reads one folder that holds a comparison, or `count` folders of runs of one task. Runs that differ in more
- * than what is compared are not paired: comparison->unlike says what they differ in (records/alike.h). */
+ * than what is compared are not paired: comparison->unlike says what they differ in (records/comparable_runs.h). */
 ROTARY_CHECKED rotary_status collection_read_with(struct collection *collection, const char *const *folders,
                                                   int count, const struct collection_options *options,
                                                   rotary_error *error);

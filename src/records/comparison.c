@@ -2,7 +2,7 @@
 #include "records/comparison.h"
 
 #include "base/fail.h"
-#include "records/comparable.h"
+#include "records/comparable_scores.h"
 #include "records/family.h"
 #include "statistics/binomial.h"
 #include "statistics/sequential.h"
@@ -100,7 +100,7 @@ static rotary_status check_scores(struct comparison *comparison, rotary_error *e
                                     .scoring = comparison->scoring,
                                     .measure_count = comparison->measure_count};
     memcpy(comparable.measures, comparison->measures, sizeof comparable.measures);
-    rotary_status status = comparable_check(&comparable, error);
+    rotary_status status = comparable_scores_check(&comparable, error);
     if (status != ROTARY_OK)
         return status;
     memcpy(comparison->measures, comparable.measures, sizeof comparison->measures);

@@ -254,7 +254,7 @@ static rotary_status read_examples(struct labelled_corpus *corpus, rotary_error 
 /* ---- a fresh split ---- */
 
 /* All examples, and where they are to be. */
-struct dealt {
+struct assignment {
     struct labelled_example *examples; /* [count] */
     struct text_line *first, *second;  /* [count] */
     struct text_line *texts;           /* [count, 1 + choices]; of choices alone */
@@ -262,7 +262,7 @@ struct dealt {
     int64_t count;
 };
 
-static void free_dealt(struct dealt *all)
+static void free_assignment(struct assignment *all)
 {
     free(all->examples);
     free(all->first);
@@ -271,7 +271,7 @@ static void free_dealt(struct dealt *all)
     free(all->sides);
 }
 
-static bool gather(struct dealt *all, const struct labelled_corpus *corpus)
+static bool gather(struct assignment *all, const struct labelled_corpus *corpus)
 {
     for (int split = 0; split < TASK_SPLITS; split++)
         all->count += corpus->counts[split];
@@ -294,7 +294,7 @@ static bool gather(struct dealt *all, const struct labelled_corpus *corpus)
     return true;
 }
 
-static bool deal(struct labelled_corpus *corpus, const struct dealt *all)
+static bool deal(struct labelled_corpus *corpus, const struct assignment *all)
 {
     static const enum task_split splits[FRESH_LEFT_OUT] = {TASK_TRAINING, TASK_VALIDATION, TASK_TEST};
     int64_t counts[FRESH_SIDES] = {0};
@@ -316,7 +316,7 @@ static bool deal(struct labelled_corpus *corpus, const struct dealt *all)
     return true;
 }
 
-static rotary_status draw_sides(const struct labelled_corpus *corpus, const struct dealt *all,
+static rotary_status draw_sides(const struct labelled_corpus *corpus, const struct assignment *all,
                                 const struct labelled_request *request, rotary_error *error)
 {
     const struct fresh_request fresh = {all->count, all->first, request->format->second ? all->second : NULL,
@@ -330,13 +330,13 @@ static rotary_status draw_sides(const struct labelled_corpus *corpus, const stru
 static rotary_status split_anew(struct labelled_corpus *corpus, const struct labelled_request *request,
                                 rotary_error *error)
 {
-    struct dealt all = {0};
+    struct assignment all = {0};
     rotary_status status = gather(&all, corpus) ? ROTARY_OK : fail_memory(error);
     if (status == ROTARY_OK)
         status = draw_sides(corpus, &all, request, error);
     if (status == ROTARY_OK && !deal(corpus, &all))
         status = fail_memory(error);
-    free_dealt(&all);
+    free_assignment(&all);
     if (status == ROTARY_OK && (corpus->counts[TASK_TRAINING] == 0 || corpus->counts[TASK_VALIDATION] == 0))
         status = rotary_fail(error, ROTARY_BAD_FILE,
                              "%s and its other files have too few sentences to be "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "records/comparable.h"
+#include "records/comparable_scores.h"
 
 #include "base/fail.h"
 #include "file/print.h"
@@ -144,7 +144,7 @@ static void write_scores(FILE *stream, const struct record *a, const struct reco
     write_scored(stream, b, &of_b);
 }
 
-rotary_status comparable_check(struct comparable *comparable, rotary_error *error)
+rotary_status comparable_scores_check(struct comparable *comparable, rotary_error *error)
 {
     const struct record *records = comparable->records, *first;
     int other = 0;

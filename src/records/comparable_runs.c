@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "records/alike.h"
+#include "records/comparable_runs.h"
 
 #include "base/fail.h"
 #include "file/file.h"
@@ -136,8 +136,8 @@ static bool compare_key(struct differences *differences, const struct record *re
     return false;
 }
 
-rotary_status alike_runs(char **text, const struct record *records, int count, const json_t *keys,
-                         json_t *found, rotary_error *error)
+rotary_status comparable_runs(char **text, const struct record *records, int count, const json_t *keys,
+                              json_t *found, rotary_error *error)
 {
     struct differences differences;
     rotary_status status = begin(&differences, error);
@@ -193,8 +193,9 @@ static void compare_run(struct differences *differences, const struct record *ru
     compare_recorded(differences, run, first, RUN_CORPUS);
 }
 
-rotary_status alike_comparison(char **text, const struct comparison_file *file, const struct record *records,
-                               const int *arms, int count, rotary_error *error)
+rotary_status comparable_with_comparison(char **text, const struct comparison_file *file,
+                                         const struct record *records, const int *arms, int count,
+                                         rotary_error *error)
 {
     struct differences differences;
     rotary_status status = begin(&differences, error);
