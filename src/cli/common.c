@@ -4,7 +4,7 @@
  */
 #include "base/threads.h"
 #include "cli/command.h"
-#include "train/checkpoint.h"
+#include "train/folder/checkpoint.h"
 
 static const char *const isa_names[] = {"auto",   "scalar", "neon",       "avx2",
                                         "avx512", "amx",    "avx512bf16", NULL}; /* of rotary_isa */

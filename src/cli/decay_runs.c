@@ -10,7 +10,7 @@
 #include "model/model_encoding.h"
 #include "report/decay_page.h"
 #include "study/decay_run.h"
-#include "train/folder.h"
+#include "train/folder/folder.h"
 
 #include <math.h>
 #include <stdio.h>

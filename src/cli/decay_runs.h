@@ -7,7 +7,7 @@
 
 #include "cli/command.h"
 #include "records/measured_decay.h"
-#include "train/checkpoint.h"
+#include "train/folder/checkpoint.h"
 
 struct decay_runs_call {
     const struct invocation *invocation; /* operands: folders of runs or of comparisons */

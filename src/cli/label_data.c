@@ -5,7 +5,7 @@
 #include "file/file.h"
 #include "task/classification/label_baselines.h"
 #include "task/classification/labelled_corpus.h"
-#include "train/metrics.h"
+#include "train/folder/metrics.h"
 
 #include <math.h>
 #include <stdio.h>

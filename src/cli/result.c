@@ -6,7 +6,7 @@
 #include "records/record_positions.h"
 #include "score/proportion.h"
 
-#include "train/metrics.h"
+#include "train/folder/metrics.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "oracle/tensor.h"
 #include "records/collection.h"
 #include "report/comparison_table.h"
-#include "train/evaluation.h"
+#include "train/evaluation/evaluation.h"
 
 /* Prints `object` and a line feed, and releases it. ROTARY_OUT_OF_MEMORY if it is NULL, which json_pack also
  * gives for a text that is not UTF-8. */

@@ -4,8 +4,8 @@
 #include "base/fail.h"
 #include "cli/presets.h"
 #include "model/model_encoding.h"
-#include "train/initial_weights.h"
 #include "train/trainer.h"
+#include "train/weights/initial_weights.h"
 
 #include <stdio.h>
 #include <stdlib.h>

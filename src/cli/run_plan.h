@@ -8,9 +8,9 @@
 
 #include "cli/command.h"
 #include "layer/encoding/encoding.h"
-#include "train/pretrained.h"
 #include "train/train.h"
 #include "train/unused_keys.h"
+#include "train/weights/pretrained.h"
 
 struct plan_request {
     const char *task;
@@ -83,7 +83,7 @@ struct plan_load_call {
     enum task_need need;
     int64_t batch, time;
     const struct option_list *assignments; /* of keys of the task: other data; NULL: none */
-    /* Whether of a decoder of transformers model and tokenizer are all that is wanted (train/pretrained.h):
+    /* Whether of a decoder of transformers model and tokenizer are all that is wanted (train/weights/pretrained.h):
      * its weights then stay in their files. The longest text has `tokens`, or as many as the model has
      * positions for (0). For others such a folder is a run of the task language. */
     bool takes_pretrained;

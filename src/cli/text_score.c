@@ -7,7 +7,7 @@
 #include "cli/run_plan.h"
 #include "file/file.h"
 #include "file/npy.h"
-#include "train/text_evaluation.h"
+#include "train/evaluation/text_evaluation.h"
 
 #include <ctype.h>
 #include <errno.h>

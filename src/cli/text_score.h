@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * rotary evaluate --text and --tokens: the perplexity of any text in a decoder (train/text_evaluation.h).
+ * rotary evaluate --text and --tokens: the perplexity of any text in a decoder (train/evaluation/text_evaluation.h).
  */
 #ifndef ROTARY_CLI_TEXT_SCORE_H
 #define ROTARY_CLI_TEXT_SCORE_H
 
 #include "cli/command.h"
-#include "train/checkpoint.h"
+#include "train/folder/checkpoint.h"
 
 struct text_score_options {
     const char *text, *tokens, *logits; /* NULL: not given */

@@ -5,7 +5,7 @@
 #include "file/file.h"
 #include "records/arm_name.h"
 #include "records/comparable_runs.h"
-#include "train/folder.h"
+#include "train/folder/folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

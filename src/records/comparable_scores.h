@@ -24,7 +24,7 @@ struct comparable {
 
 /* Where the records are of models with other vocabularies, takes losses per token out of the measures, whose
  * primary one becomes bits per byte if every finished run has them. Vocabularies are other by the hash of
- * their contents (train/vocabulary.h), or by their sizes where an earlier version recorded none. */
+ * their contents (train/folder/vocabulary.h), or by their sizes where an earlier version recorded none. */
 ROTARY_CHECKED rotary_status comparable_scores_check(struct comparable *comparable, rotary_error *error);
 
 #endif

@@ -5,7 +5,7 @@
 #include "file/file.h"
 #include "task/classification/labelled_corpus.h"
 #include "task/translation/split_text.h"
-#include "train/folder.h"
+#include "train/folder/folder.h"
 
 #include <math.h>
 #include <stdlib.h>

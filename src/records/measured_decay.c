@@ -5,7 +5,7 @@
 #include "file/file.h"
 #include "file/json_checksum.h"
 #include "records/record_fields.h"
-#include "train/folder.h"
+#include "train/folder/folder.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * lengths.json in a run's folder: its scores on sequences of other lengths than it was trained on
- * (train/length_evaluation.h).
+ * (train/evaluation/length_evaluation.h).
  *
  *     {"step": 600, "lengths": [
  *         {"length": 512, "scaling": "yarn", "correct": 12, "problems": 128, "loss": 1.31}, ...]}

@@ -8,7 +8,7 @@
 #include "file/line_checksum.h"
 #include "records/record_fields.h"
 #include "statistics/statistics.h"
-#include "train/folder.h"
+#include "train/folder/folder.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -44,7 +44,7 @@ struct record {
                                     of other keys names it otherwise */
     int64_t seed, steps;         /* steps: as configured */
     bool averages;               /* at its end it evaluates the mean of its last checkpoints */
-    json_t *provenance;          /* a list: what trained it (train/provenance.h); NULL: not recorded */
+    json_t *provenance;          /* a list: what trained it (train/folder/provenance.h); NULL: not recorded */
     int64_t parameters;          /* of the model; 0: not recorded */
     double tokens_per_second;    /* median over its lines; NaN: none says */
     int64_t done;                /* the last step that has a line; 0: none yet */

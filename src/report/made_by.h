@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The programs and machines that trained the runs (train/provenance.h), on the page.
+ * The programs and machines that trained the runs (train/folder/provenance.h), on the page.
  */
 #ifndef ROTARY_REPORT_MADE_BY_H
 #define ROTARY_REPORT_MADE_BY_H

@@ -2,7 +2,7 @@
 #include "study/arms.h"
 
 #include "base/fail.h"
-#include "train/initial_weights.h"
+#include "train/weights/initial_weights.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "base/fail.h"
 #include "records/comparison.h"
 #include "statistics/sequential.h"
-#include "train/folder.h"
+#include "train/folder/folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

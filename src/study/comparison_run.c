@@ -5,8 +5,8 @@
 #include "file/file.h"
 #include "records/collection.h"
 #include "study/comparison_description.h"
-#include "train/corpus_record.h"
-#include "train/folder.h"
+#include "train/folder/corpus_record.h"
+#include "train/folder/folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "base/fail.h"
 #include "file/memory.h"
 #include "study/jobs.h"
-#include "train/evaluation.h"
+#include "train/evaluation/evaluation.h"
 #include "train/trainer.h"
 
 #include <math.h>

@@ -4,8 +4,8 @@
 #include "base/fail.h"
 #include "model/model_encoding.h"
 #include "records/collection.h"
-#include "train/huggingface_run.h"
 #include "train/run.h"
+#include "train/weights/huggingface_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #ifndef ROTARY_STUDY_LENGTH_RUN_H
 #define ROTARY_STUDY_LENGTH_RUN_H
 
-#include "train/length_evaluation.h"
+#include "train/evaluation/length_evaluation.h"
 
 struct length_wanted {
     int64_t length;

@@ -5,7 +5,7 @@
 #include "file/file.h"
 #include "records/records.h"
 #include "study/jobs.h"
-#include "train/folder.h"
+#include "train/folder/folder.h"
 
 #include <pthread.h>
 #include <stdio.h>

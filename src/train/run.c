@@ -9,13 +9,13 @@
 #include "model/config_check.h"
 #include "model/contradictions.h"
 #include "score/measure.h"
-#include "train/corpus_record.h"
-#include "train/folder.h"
-#include "train/huggingface_run.h"
-#include "train/lora_targets.h"
+#include "train/folder/corpus_record.h"
+#include "train/folder/folder.h"
+#include "train/folder/vocabulary.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
-#include "train/vocabulary.h"
+#include "train/weights/huggingface_run.h"
+#include "train/weights/lora_targets.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * A run: one model, trained on one task from one seed, in one folder.
  *
  *     config.json            the complete configuration, a flat object; presets have the same keys; and the
- *                            vocabulary (train/vocabulary.h) and hashes of the corpus
- *                            (train/corpus_record.h), and what trained it (train/provenance.h)
+ *                            vocabulary (train/folder/vocabulary.h) and hashes of the corpus
+ *                            (train/folder/corpus_record.h), and what trained it (train/folder/provenance.h)
  *     metrics.jsonl          one JSON object per line, see below
  *     model.safetensors      the parameters by name, in f32
  *     optimizer.safetensors  the optimizer state: moments and step; with the model, all that resuming needs
@@ -16,7 +16,7 @@
  *     translations.txt       of a task of translations: those of the test set, or without one of the
  *                            validation set, at the end of a run, one a line
  *     predictions.tsv        of a task with labels: those of the test set, or without one of the validation set,
- *                            at the end of a run (train/label_predictions.h)
+ *                            at the end of a run (train/evaluation/label_predictions.h)
  *     lengths.json           scores at other lengths, where a comparison was asked for them
  *                            (records/record_lengths.h)
  *     decay.json             mean scores by distance, made by `rotary decay` (records/measured_decay.h)
@@ -45,7 +45,7 @@
  * whose argmax is correct. A sample's "answer" is the correct one. Of a task of translations, "bleu" is that
  * of the first "translated" sentences of the validation set, translated greedily; of all of them at the end
  * of a run, which also translates the test set. A sample is then a source, its reference ("answer") and its
- * translation. Of a task with labels, "labels" has the scores of all validation examples (train/metrics.h),
+ * translation. Of a task with labels, "labels" has the scores of all validation examples (train/folder/metrics.h),
  * and at the end of a run also those of the test set. "bits_per_byte" is the validation loss of all tokens of
  * a text, in bits, divided by the bytes of that text. "frequency_loss" is that of a model that gives each
  * token its frequency (score/frequency_loss.h). "checkpoint" is "average" where the mean of the last
@@ -75,9 +75,9 @@ struct train_config {
     int64_t validation_sequences;  /* sequences of the validation loss */
     int primary_measure;           /* enum measure: what a comparison of runs is decided by */
     char init[SETTING_TEXT_BYTES]; /* the run that the initial weights are from; empty: random ones */
-    int64_t lora_rank;             /* of an adaptation of these (train/lora.h); 0: they are trained */
+    int64_t lora_rank;             /* of an adaptation of these (train/weights/lora.h); 0: they are trained */
     double lora_alpha;
-    char lora_targets[SETTING_TEXT_BYTES]; /* names of projections (train/lora_targets.h) */
+    char lora_targets[SETTING_TEXT_BYTES]; /* names of projections (train/weights/lora_targets.h) */
 };
 
 struct run_config {
@@ -153,7 +153,7 @@ ROTARY_CHECKED rotary_status run_check_unchanged(const char *folder, rotary_erro
 /* What config.json says of a run beside its configuration and its task. */
 struct run_record {
     int64_t parameters;       /* numbers of the model that are trained */
-    const json_t *provenance; /* train/provenance.h; NULL: none */
+    const json_t *provenance; /* train/folder/provenance.h; NULL: none */
 };
 /* Writes config.json and the vocabularies of `task`, which is that of the configuration. */
 ROTARY_CHECKED rotary_status run_write_config(const char *folder, const struct run_config *config,

@@ -5,13 +5,13 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "file/file.h"
-#include "train/average.h"
-#include "train/corpus_record.h"
-#include "train/folder.h"
-#include "train/folder_watch.h"
-#include "train/metrics.h"
-#include "train/provenance.h"
+#include "train/folder/corpus_record.h"
+#include "train/folder/folder.h"
+#include "train/folder/folder_watch.h"
+#include "train/folder/metrics.h"
+#include "train/folder/provenance.h"
 #include "train/trainer.h"
+#include "train/weights/average.h"
 
 #include <math.h>
 #include <stdio.h>

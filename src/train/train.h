@@ -6,8 +6,8 @@
 #define ROTARY_TRAIN_TRAIN_H
 
 #include "huggingface/weight_files.h"
-#include "train/checkpoint.h"
-#include "train/evaluation.h"
+#include "train/evaluation/evaluation.h"
+#include "train/folder/checkpoint.h"
 
 struct train_progress {
     int64_t step, steps;

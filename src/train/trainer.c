@@ -6,8 +6,8 @@
 #include "base/integer.h"
 #include "file/memory.h"
 #include "train/batch_size.h"
-#include "train/initial_weights.h"
-#include "train/lora_targets.h"
+#include "train/weights/initial_weights.h"
+#include "train/weights/lora_targets.h"
 
 #include <math.h>
 

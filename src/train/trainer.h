@@ -5,13 +5,13 @@
 #ifndef ROTARY_TRAIN_TRAINER_H
 #define ROTARY_TRAIN_TRAINER_H
 
-#include "train/checkpoint.h"
-#include "train/lora.h"
+#include "train/folder/checkpoint.h"
 #include "train/optimizer.h"
 #include "train/packed_batch.h"
 #include "train/run.h"
 #include "train/schedule.h"
 #include "train/training_batch.h"
+#include "train/weights/lora.h"
 
 struct trainer {
     const struct run_config *config; /* borrowed, checked */

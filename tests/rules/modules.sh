@@ -24,7 +24,7 @@ BEGIN {
     below["train"] = "task score text huggingface model " below["model"]
     below["benchmark"] = "train kernel " below["train"]
     below["statistics"] = "score base"
-    below["records"] = "statistics task score text config file base train/folder.h"
+    below["records"] = "statistics task score text config file base train/folder/folder.h"
     below["study"] = "records statistics train " below["train"]
     # A page is made from records of runs: never through a header that can train.
     below["report"] = "records statistics config file base score/measure.h"

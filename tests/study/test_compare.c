@@ -12,8 +12,8 @@
 #include "layer/encoding/encoding.h"
 #include "records/collection.h"
 #include "study/comparison_run.h"
-#include "train/checkpoint.h"
-#include "train/folder.h"
+#include "train/folder/checkpoint.h"
+#include "train/folder/folder.h"
 #include "train/schedule.h"
 
 #include <math.h>

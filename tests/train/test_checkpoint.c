@@ -9,7 +9,7 @@
 #include "train/runs.h"
 
 #include "file/safetensors.h"
-#include "train/checkpoint.h"
+#include "train/folder/checkpoint.h"
 
 #include <signal.h>
 #include <stdio.h>

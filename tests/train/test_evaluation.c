@@ -7,7 +7,7 @@
 #include "model/generation.h"
 #include "model/search.h"
 #include "task/text.h"
-#include "train/evaluation.h"
+#include "train/evaluation/evaluation.h"
 
 /* The calls that the stub received, and the status it returns. */
 static struct {

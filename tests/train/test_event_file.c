@@ -5,9 +5,9 @@
  */
 #include "support/check.h"
 #include "support/scratch.h"
-#include "train/event_file.h"
 #include "train/event_goldens.h"
-#include "train/folder.h"
+#include "train/folder/event_file.h"
+#include "train/folder/folder.h"
 #include "train/runs.h"
 
 #include <stdlib.h>

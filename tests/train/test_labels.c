@@ -8,7 +8,7 @@
 #include "task/classification/label_baselines.h"
 #include "task/classification/labelled_corpus.h"
 #include "task/text.h"
-#include "train/label_predictions.h"
+#include "train/evaluation/label_predictions.h"
 
 #include <math.h>
 

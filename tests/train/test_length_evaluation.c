@@ -10,7 +10,7 @@
 
 #include "layer/encoding/encoding.h"
 #include "model/generation.h"
-#include "train/length_evaluation.h"
+#include "train/evaluation/length_evaluation.h"
 
 #include <stdio.h>
 #include <stdlib.h>

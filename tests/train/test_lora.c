@@ -11,8 +11,8 @@
 #include "train/runs.h"
 
 #include "file/safetensors.h"
-#include "train/initial_weights.h"
 #include "train/trainer.h"
+#include "train/weights/initial_weights.h"
 
 #include <math.h>
 #include <stdio.h>

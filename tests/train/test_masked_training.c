@@ -9,7 +9,7 @@
 #include "support/scratch.h"
 #include "train/runs.h"
 
-#include "train/evaluation.h"
+#include "train/evaluation/evaluation.h"
 #include "train/trainer.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
 #include "train/runs.h"
 
 #include "file/line_checksum.h"
-#include "train/metrics.h"
+#include "train/folder/metrics.h"
 
 #include <math.h>
 #include <stdio.h>

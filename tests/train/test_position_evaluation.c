@@ -4,7 +4,7 @@
  * all of them together are the validation loss. And the loss of a model that knows frequencies alone.
  */
 #include "support/check.h"
-#include "train/evaluation.h"
+#include "train/evaluation/evaluation.h"
 #include "train/runs.h"
 
 #include <math.h>

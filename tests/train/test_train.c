@@ -11,7 +11,7 @@
 #include "train/runs.h"
 
 #include "layer/encoding/encoding.h"
-#include "train/checkpoint.h"
+#include "train/folder/checkpoint.h"
 #include "train/schedule.h"
 
 #include <fcntl.h>

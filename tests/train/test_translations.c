@@ -10,7 +10,7 @@
 
 #include "base/random.h"
 #include "score/bleu.h"
-#include "train/corpus_record.h"
+#include "train/folder/corpus_record.h"
 #include "train/trainer.h"
 
 #include <signal.h>

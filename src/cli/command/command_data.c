@@ -8,10 +8,10 @@
 #include "cli/result.h"
 #include "cli/run_plan.h"
 #include "file/npy.h"
-#include "train/checkpoint.h"
 #include "train/data_arrays.h"
-#include "train/folder.h"
-#include "train/huggingface_run.h"
+#include "train/folder/checkpoint.h"
+#include "train/folder/folder.h"
+#include "train/weights/huggingface_run.h"
 
 #include <stdio.h>
 #include <string.h>

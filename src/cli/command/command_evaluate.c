@@ -10,7 +10,7 @@
 #include "cli/text_score.h"
 #include "file/file.h"
 #include "model/model_encoding.h"
-#include "train/folder.h"
+#include "train/folder/folder.h"
 #include "train/train.h"
 
 #include <stdio.h>

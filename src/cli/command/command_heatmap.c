@@ -13,7 +13,7 @@
 #include "study/heatmap_run.h"
 #include "study/heatmap_sides.h"
 #include "text/utf8.h"
-#include "train/folder.h"
+#include "train/folder/folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

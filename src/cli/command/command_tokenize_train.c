@@ -8,7 +8,7 @@
 #include "cli/result.h"
 #include "file/file.h"
 #include "text/tokenizer/sentencepiece.h"
-#include "train/folder.h"
+#include "train/folder/folder.h"
 
 #include <stdlib.h>
 #include <string.h>

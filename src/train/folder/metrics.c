@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/folder/metrics.h"
+
+#include "base/fail.h"
+#include "file/input.h"
+#include "file/line_checksum.h"
+#include "train/folder/folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DIGITS = 9 };                /* of the numbers of an evaluation */
+#define CHECKPOINT_KEY "checkpoint" /* of evaluations that are not of the last one */
+
+/* The values of one line. */
+struct line {
+    int64_t step;
+    bool evaluated, diverged;
+    double loss;
+    struct evaluation evaluation;
+};
+
+static bool has_numbers(const json_t *object, const char *const *keys)
+{
+    while (*keys && json_is_number(json_object_get(object, *keys)))
+        keys++;
+    return !*keys;
+}
+
+json_t *metrics_labels_json(const struct label_scores *scores)
+{
+    json_t *object = json_pack("{s:I, s:s}", "examples", (json_int_t)scores->examples, "score",
+                               label_score_names[scores->decides]);
+    for (int i = 0; object && i < LABEL_SCORES; i++)
+        if (!isnan(scores->values[i]))
+            json_object_set_new(object, label_score_names[i], json_real(scores->values[i]));
+    return object;
+}
+
+struct label_scores metrics_labels_read(const json_t *object)
+{
+    const char *name = json_string_value(json_object_get(object, "score"));
+    struct label_scores scores = {.examples = json_integer_value(json_object_get(object, "examples")),
+                                  .decides = LABEL_SCORES};
+    for (int i = 0; i < LABEL_SCORES; i++) {
+        const json_t *value = json_object_get(object, label_score_names[i]);
+        scores.values[i] = json_is_number(value) ? json_number_value(value) : (double)NAN;
+        if (name && strcmp(name, label_score_names[i]) == 0)
+            scores.decides = (enum label_score)i;
+    }
+    if (scores.decides == LABEL_SCORES)
+        scores.examples = 0;
+    return scores;
+}
+
+/* Parses a line; false if it is not a line of metrics. */
+static bool read_line(const char *text, size_t length, struct line *line)
+{
+    static const char *const of_step[] = {"loss", "learning_rate", "gradient_norm", "tokens_per_second",
+                                          NULL};
+    static const char *const of_evaluation[] = {"correct", "problems", "loss", "accuracy", "seconds", NULL};
+    json_t *object = json_loadb(text, length, 0, NULL);
+    const json_t *step = json_object_get(object, "step");
+    const json_t *evaluation = json_object_get(object, "evaluation"),
+                 *test = json_object_get(evaluation, "test");
+    bool good = json_is_integer(step) && json_integer_value(step) > 0;
+    *line = (struct line){.step = json_integer_value(step), .evaluated = evaluation};
+    line->diverged = json_is_string(json_object_get(object, "diverged"));
+    if (line->diverged) {
+        /* there is only its step */
+    } else if (evaluation) {
+        good = good && has_numbers(evaluation, of_evaluation);
+        line->evaluation = (struct evaluation){
+            .correct = json_integer_value(json_object_get(evaluation, "correct")),
+            .problems = json_integer_value(json_object_get(evaluation, "problems")),
+            .loss = json_number_value(json_object_get(evaluation, "loss")),
+            .accuracy = json_number_value(json_object_get(evaluation, "accuracy")),
+            .seconds = json_number_value(json_object_get(evaluation, "seconds")),
+            .bits_per_byte = json_number_value(json_object_get(evaluation, "bits_per_byte")),
+            .translated = json_integer_value(json_object_get(evaluation, "translated")),
+            .bleu = json_number_value(json_object_get(evaluation, "bleu")),
+            .test.translated = json_integer_value(json_object_get(test, "translated")),
+            .test.bleu = json_number_value(json_object_get(test, "bleu")),
+            .test.loss = json_number_value(json_object_get(test, "loss")),
+            .test.accuracy = json_number_value(json_object_get(test, "accuracy")),
+            .labels = metrics_labels_read(json_object_get(evaluation, "labels")),
+            .test.labels = metrics_labels_read(json_object_get(test, "labels")),
+            .averaged = json_object_get(evaluation, CHECKPOINT_KEY) != NULL,
+        };
+    } else {
+        good = good && has_numbers(object, of_step);
+        line->loss = json_number_value(json_object_get(object, "loss"));
+    }
+    json_decref(object);
+    return good;
+}
+
+/* Keeps what an evaluation found; its samples are the caller's. */
+static void take_evaluation(struct metrics *metrics, int64_t step, const struct evaluation *evaluation)
+{
+    metrics->evaluation = *evaluation;
+    metrics->evaluation.samples = NULL;
+    metrics->evaluation.sample_count = 0;
+    if (evaluation->averaged) {
+        metrics->averaged = step;
+        return;
+    }
+    metrics->evaluated = step;
+    metrics->lowest_loss = fmin(metrics->lowest_loss, evaluation->loss);
+}
+
+/* Keeps what a valid line says. */
+static void take_line(struct metrics *metrics, const struct line *line, uint64_t end)
+{
+    metrics->valid_bytes = end;
+    if (line->diverged) {
+        metrics->diverged = line->step;
+    } else if (line->evaluated) {
+        take_evaluation(metrics, line->step, &line->evaluation);
+    } else {
+        metrics->logged = line->step;
+        metrics->loss = line->loss;
+    }
+}
+
+/* What is wrong with a line by itself; NULL: nothing. *changed: it is one, but not as it was written. */
+static const char *find_fault(const char *text, size_t count, struct line *line, bool *changed)
+{
+    const enum line_checksum checksum = line_checksum_check(text, count);
+    *changed = false;
+    if (!read_line(text, count, line))
+        return "not a line of metrics";
+    *changed = checksum != LINE_CHECKSUM_GOOD;
+    return checksum == LINE_CHECKSUM_ABSENT ? "it has no checksum"
+           : checksum == LINE_CHECKSUM_BAD  ? "it does not match its checksum: it was changed"
+                                            : NULL;
+}
+
+/* Reads the lines up to the last one whose step is at most `step`. */
+static rotary_status read_lines(struct metrics *metrics, struct lines *lines, int64_t step,
+                                rotary_error *error)
+{
+    const char *fault = NULL;     /* of the first line that has one, ... */
+    int64_t bad = 0, reached = 0; /* ... and its number */
+    for (;;) {
+        const char *text;
+        size_t count;
+        rotary_status status = lines_next(lines, &text, &count, error);
+        if (status != ROTARY_OK || !text)
+            return status;
+        struct line line;
+        bool changed;
+        const char *found = find_fault(text, count, &line, &changed);
+        if (!found && line.step < reached)
+            found = "it is of an earlier step than the line before it";
+        const bool good = !found;
+        if (found && !fault) {
+            fault = found;
+            bad = lines->number;
+        }
+        if (good)
+            reached = line.step;
+        /* What a crash leaves behind the lines up to `step`, which are on the disk, is no line of such a
+         * step. */
+        if ((!good && !(changed && line.step <= step)) || (line.step > step && !line.diverged))
+            continue;
+        if (fault)
+            return rotary_fail(error, ROTARY_BAD_FILE,
+                               "%s, line %lld: %s: wanted the line as the run wrote it", metrics->path,
+                               (long long)bad, fault);
+        take_line(metrics, &line, lines->taken);
+    }
+}
+
+rotary_status metrics_read(struct metrics *metrics, const char *folder, int64_t step, rotary_error *error)
+{
+    *metrics = (struct metrics){.file = -1, .events.file = -1, .loss = NAN, .lowest_loss = INFINITY};
+    rotary_status status = file_output_path(metrics->path, folder, FOLDER_METRICS, error);
+    if (status != ROTARY_OK || !file_exists(metrics->path))
+        return status;
+    struct lines lines;
+    status = lines_open(&lines, metrics->path, UINT64_MAX, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = read_lines(metrics, &lines, step, error);
+    lines_close(&lines);
+    return status;
+}
+
+rotary_status metrics_open(struct metrics *metrics, rotary_error *error)
+{
+    metrics->file = open(metrics->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    /* A crash leaves the old length or the new one. Both are valid: metrics_read ignores what is truncated.
+     */
+    if (metrics->file < 0 || ftruncate(metrics->file, (off_t)metrics->valid_bytes) != 0)
+        return rotary_fail(error, ROTARY_IO_ERROR, "cannot write %s: %s", metrics->path, strerror(errno));
+    return ROTARY_OK;
+}
+
+rotary_status metrics_open_events(struct metrics *metrics, const char *folder, bool wanted,
+                                  rotary_error *error)
+{
+    bool found = false;
+    rotary_status status = event_file_find(folder, &found, error);
+    if (status != ROTARY_OK || (!wanted && !found))
+        return status;
+    return event_file_open(&metrics->events, folder, metrics->path, metrics->valid_bytes, error);
+}
+
+void metrics_close(struct metrics *metrics)
+{
+    event_file_close(&metrics->events);
+    if (metrics->file >= 0)
+        close(metrics->file);
+    metrics->file = -1;
+}
+
+/* `text` has room for LINE_CHECKSUM_BYTES behind the line's newline. */
+static rotary_status append(struct metrics *metrics, char *text, size_t count, rotary_error *error)
+{
+    count = line_checksum_add(text, count);
+    for (size_t at = 0; at < count;) {
+        ssize_t written = write(metrics->file, text + at, count - at);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return rotary_fail(error, ROTARY_IO_ERROR, "cannot write to %s: %s", metrics->path,
+                               strerror(errno));
+        at += (size_t)written;
+    }
+    return metrics->events.file >= 0 ? event_file_add(&metrics->events, text, count, error) : ROTARY_OK;
+}
+
+rotary_status metrics_write_line(struct metrics *metrics, const struct metrics_line *line,
+                                 rotary_error *error)
+{
+    char text[256 + LINE_CHECKSUM_BYTES];
+    int count = snprintf(text, 256,
+                         "{\"step\":%lld,\"loss\":%.9g,\"learning_rate\":%.9g,\"gradient_norm\":%.9g,"
+                         "\"tokens_per_second\":%.1f}\n",
+                         (long long)line->step, line->loss, line->learning_rate, line->gradient_norm,
+                         line->tokens_per_second);
+    rotary_status status = append(metrics, text, (size_t)count, error);
+    if (status == ROTARY_OK) {
+        metrics->logged = line->step;
+        metrics->loss = line->loss;
+    }
+    return status;
+}
+
+rotary_status metrics_write_divergence(struct metrics *metrics, int64_t step, const char *what,
+                                       rotary_error *error)
+{
+    char text[128 + LINE_CHECKSUM_BYTES];
+    int count = snprintf(text, 128, "{\"step\":%lld,\"diverged\":\"%s\"}\n", (long long)step, what);
+    rotary_status status = append(metrics, text, (size_t)count, error);
+    if (status == ROTARY_OK)
+        metrics->diverged = step;
+    return status;
+}
+
+static json_t *samples_array(const struct evaluation *evaluation)
+{
+    json_t *samples = json_array();
+    for (int64_t i = 0; samples && i < evaluation->sample_count; i++) {
+        const struct evaluation_sample *sample = &evaluation->samples[i];
+        json_t *object = json_pack("{s:s, s:s, s:s, s:b}", "prompt", sample->problem.prompt, "answer",
+                                   sample->problem.answer, "generated", sample->generated, "correct",
+                                   (int)sample->correct);
+        if (json_array_append_new(samples, object) != 0) {
+            json_decref(samples);
+            samples = NULL;
+        }
+    }
+    return samples;
+}
+
+static json_t *evaluation_object(int64_t step, const struct evaluation *evaluation)
+{
+    json_t *scores = json_pack("{s:I, s:I, s:f, s:f, s:f}", "correct", (json_int_t)evaluation->correct,
+                               "problems", (json_int_t)evaluation->problems, "loss", evaluation->loss,
+                               "accuracy", evaluation->accuracy, "seconds", evaluation->seconds);
+    if (evaluation->bits_per_byte > 0)
+        json_object_set_new(scores, "bits_per_byte", json_real(evaluation->bits_per_byte));
+    if (evaluation->frequency_loss > 0)
+        json_object_set_new(scores, "frequency_loss", json_real(evaluation->frequency_loss));
+    if (evaluation->translated > 0)
+        json_object_update_new(scores, json_pack("{s:f, s:I, s:s}", "bleu", evaluation->bleu, "translated",
+                                                 (json_int_t)evaluation->translated, "signature",
+                                                 evaluation->signature));
+    if (evaluation->test.translated > 0)
+        json_object_set_new(scores, "test",
+                            json_pack("{s:f, s:I, s:f, s:f}", "bleu", evaluation->test.bleu, "translated",
+                                      (json_int_t)evaluation->test.translated, "loss", evaluation->test.loss,
+                                      "accuracy", evaluation->test.accuracy));
+    if (evaluation->labels.examples > 0)
+        json_object_set_new(scores, "labels", metrics_labels_json(&evaluation->labels));
+    if (evaluation->test.labels.examples > 0)
+        json_object_set_new(scores, "test",
+                            json_pack("{s:o, s:f}", "labels", metrics_labels_json(&evaluation->test.labels),
+                                      "loss", evaluation->test.loss));
+    if (evaluation->averaged)
+        json_object_set_new(scores, CHECKPOINT_KEY, json_string("average"));
+    return json_pack("{s:I, s:o, s:o}", "step", (json_int_t)step, "evaluation", scores, "samples",
+                     samples_array(evaluation));
+}
+
+rotary_status metrics_write_evaluation(struct metrics *metrics, int64_t step,
+                                       const struct evaluation *evaluation, rotary_error *error)
+{
+    json_t *object = evaluation_object(step, evaluation);
+    char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS)) : NULL;
+    const size_t count = text ? strlen(text) : 0;
+    char *line = text ? realloc(text, count + 1 + LINE_CHECKSUM_BYTES) : NULL;
+    json_decref(object);
+    if (!line) {
+        free(text);
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write an evaluation");
+    }
+    line[count] = '\n'; /* replaces the final zero byte, so that one system call writes the line */
+    rotary_status status = append(metrics, line, count + 1, error);
+    free(line);
+    if (status == ROTARY_OK)
+        take_evaluation(metrics, step, evaluation);
+    return status;
+}
+
+double metrics_rounded(double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.*g", DIGITS, value);
+    return strtod(text, NULL);
+}
+
+rotary_status metrics_sync(struct metrics *metrics, rotary_error *error)
+{
+    if (fsync(metrics->file) != 0)
+        return rotary_fail(error, ROTARY_IO_ERROR, "cannot write %s to the disk: %s", metrics->path,
+                           strerror(errno));
+    return ROTARY_OK;
+}

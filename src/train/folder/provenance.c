@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/folder/provenance.h"
+
+#include "base/fail.h"
+#include "base/isa.h"
+#include "file/file.h"
+#include "file/processor.h"
+#include "train/folder/folder.h"
+
+#include <rotary/version.h>
+
+static const char step_key[] = "step";
+
+static json_t *describe(const struct provenance_call *call)
+{
+    char name[PROCESSOR_NAME_BYTES];
+    json_t *processor = json_string(processor_name(name));
+    if (!processor) /* not UTF-8 */
+        processor = json_string("unknown");
+    return json_pack("{s:I, s:s, s:s, s:s, s:i, s:o}", step_key, (json_int_t)call->step, "version",
+                     rotary_version(), "commit", call->commit ? call->commit : "unknown", "isa",
+                     rotary_isa_name(call->backend->isa), "threads", call->backend->threads, "processor",
+                     processor);
+}
+
+/* Whether both are one program on one machine, from whichever step on. */
+static bool is_same(const json_t *last, const json_t *now)
+{
+    json_t *before = last ? json_copy((json_t *)(uintptr_t)last) : NULL;
+    const bool same = before && json_object_set(before, step_key, json_object_get(now, step_key)) == 0 &&
+                      json_equal(before, now);
+    json_decref(before);
+    return same;
+}
+
+/* *list: what the folder has; empty if that is nothing. */
+static rotary_status read_list(json_t **list, const char *folder, rotary_error *error)
+{
+    char path[FILE_PATH_BYTES];
+    json_t *object = NULL;
+    rotary_status status = file_path(path, folder, FOLDER_CONFIG, error);
+    if (status == ROTARY_OK)
+        status = file_read_json(path, &object, error);
+    const json_t *recorded = json_object_get(object, RUN_PROVENANCE);
+    if (status == ROTARY_OK && recorded && !json_is_array(recorded))
+        status = rotary_fail(error, ROTARY_BAD_FILE, "%s: \"" RUN_PROVENANCE "\" is no list", path);
+    if (status == ROTARY_OK)
+        *list = recorded ? json_deep_copy(recorded) : json_array();
+    json_decref(object);
+    return status;
+}
+
+rotary_status provenance_extend(json_t **list, bool *grown, const struct provenance_call *call,
+                                rotary_error *error)
+{
+    json_t *made = NULL, *now = describe(call);
+    rotary_status status = ROTARY_OK;
+    if (call->folder)
+        status = read_list(&made, call->folder, error);
+    else
+        made = json_array();
+    const size_t count = json_array_size(made);
+    *grown = now && !is_same(json_array_get(made, count - 1), now);
+    if (status == ROTARY_OK && (!made || !now || (*grown && json_array_append(made, now) != 0)))
+        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the provenance of a run");
+    json_decref(now);
+    if (status == ROTARY_OK)
+        *list = made;
+    else
+        json_decref(made);
+    return status;
+}
