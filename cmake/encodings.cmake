@@ -1,5 +1,5 @@
 # cmake -DENCODINGS=<folder> -DOUTPUT=<file.c> -P encodings.cmake
-# writes every <folder>/<name>.json into a C file as the tables of src/model/shipped_encodings.h, so that the program is one
+# writes every <folder>/<name>.json into a C file as the tables of src/model/encoding/shipped_encodings.h, so that the program is one
 # file.
 include(${CMAKE_CURRENT_LIST_DIR}/embed.cmake)
 file(GLOB files RELATIVE ${ENCODINGS} ${ENCODINGS}/*.json)
@@ -16,4 +16,4 @@ foreach(file ${files})
     string(APPEND texts "    text_${index},\n")
     math(EXPR index "${index} + 1")
 endforeach()
-file(WRITE ${OUTPUT} "#include \"model/shipped_encodings.h\"\n\n${arrays}\nconst char *const shipped_encoding_names[] = {\n${names}    0,\n};\nconst char *const shipped_encoding_texts[] = {\n${texts}    0,\n};\n")
+file(WRITE ${OUTPUT} "#include \"model/encoding/shipped_encodings.h\"\n\n${arrays}\nconst char *const shipped_encoding_names[] = {\n${names}    0,\n};\nconst char *const shipped_encoding_texts[] = {\n${texts}    0,\n};\n")

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "benchmark/operations.h"
-#include "model/generation.h"
+#include "model/generation/generation.h"
 
 /* The memory of a generate_call. */
 struct buffers {

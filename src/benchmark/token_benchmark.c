@@ -7,7 +7,7 @@
 #include "base/integer.h"
 #include "benchmark/limits.h"
 #include "benchmark/operations.h"
-#include "model/token_choice.h"
+#include "model/generation/token_choice.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/random.h"
-#include "model/search.h"
+#include "model/generation/search.h"
 
 /* The memory of a search_call. */
 struct buffers {

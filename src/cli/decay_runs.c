@@ -7,7 +7,7 @@
 #include "cli/run_plan.h"
 #include "file/file.h"
 #include "file/print.h"
-#include "model/model_encoding.h"
+#include "model/encoding/model_encoding.h"
 #include "report/decay_page.h"
 #include "study/decay_run.h"
 #include "train/folder/folder.h"

@@ -6,7 +6,7 @@
 #include "cli/result.h"
 #include "file/file.h"
 #include "file/print.h"
-#include "model/model_encoding.h"
+#include "model/encoding/model_encoding.h"
 #include "report/position_chart.h"
 #include "score/proportion.h"
 #include "score/token_scores.h"

@@ -3,7 +3,7 @@
 
 #include "cli/progress.h"
 #include "layer/encoding/encoding.h"
-#include "model/shipped_encodings.h"
+#include "model/encoding/shipped_encodings.h"
 #include "task/task.h"
 
 #include <stdlib.h>

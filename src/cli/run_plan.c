@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 #include "cli/presets.h"
-#include "model/model_encoding.h"
+#include "model/encoding/model_encoding.h"
 #include "train/trainer.h"
 #include "train/weights/initial_weights.h"
 

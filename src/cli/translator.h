@@ -6,7 +6,7 @@
 #define ROTARY_CLI_TRANSLATOR_H
 
 #include "cli/run_plan.h"
-#include "model/search.h"
+#include "model/generation/search.h"
 #include "text/text_lines.h"
 
 /* A line of the input. Its source tokens end with the end token. */

@@ -4,7 +4,7 @@
 #include "base/element.h"
 #include "base/fail.h"
 #include "huggingface/tensor_names.h"
-#include "model/rotation_config.h"
+#include "model/encoding/rotation_config.h"
 
 #include <math.h>
 #include <rotary/rope.h>

@@ -10,7 +10,7 @@
 #ifndef ROTARY_HUGGINGFACE_EXPORT_ROTATION_H
 #define ROTARY_HUGGINGFACE_EXPORT_ROTATION_H
 
-#include "model/rotation_config.h"
+#include "model/encoding/rotation_config.h"
 
 #include <rotary/rope.h>
 

@@ -2,8 +2,8 @@
 #include "model/config_check.h"
 
 #include "base/fail.h"
-#include "model/attention_plans.h"
-#include "model/model_encoding.h"
+#include "model/encoding/attention_plans.h"
+#include "model/encoding/model_encoding.h"
 
 #include <string.h>
 

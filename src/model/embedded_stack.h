@@ -9,7 +9,7 @@
 #include "layer/embedding.h"
 #include "layer/encoding/distance_bias.h"
 #include "layer/encoding/distance_rows.h"
-#include "model/attention_plans.h"
+#include "model/encoding/attention_plans.h"
 #include "model/stack.h"
 
 struct embedded_stack {

@@ -6,7 +6,7 @@
 
 #include "base/fail.h"
 #include "layer/sublayer_parts.h"
-#include "model/model_encoding.h"
+#include "model/encoding/model_encoding.h"
 #include "model/transformer_parts.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "model/transformer_config.h"
 
 #include "layer/encoding/encoding.h"
-#include "model/custom_encoding.h"
+#include "model/encoding/custom_encoding.h"
 #include "rope_config/rope_config.h"
 
 static const char *const hidden_acts[] = {"relu", "gelu", "swiglu", "gelu_tanh", "geglu_tanh", NULL};

@@ -67,9 +67,9 @@ struct transformer_config {
     int classifier_activation;                                        /* enum classifier_activation */
     int classifier_pooling;                                           /* enum classifier_pooling */
     int attention_bias, attention_output_bias, mlp_bias, output_bias; /* enum projection_bias */
-    char position_object[SETTING_OBJECT_BYTES];                       /* model/custom_encoding.h */
+    char position_object[SETTING_OBJECT_BYTES];                       /* model/encoding/custom_encoding.h */
     /* The rotation beyond rope_theta, and what differs between layers, as Hugging Face writes them
-     * (model/rotation_config.h, model/attention_plans.h). */
+     * (model/encoding/rotation_config.h, model/encoding/attention_plans.h). */
     char rope_scaling[SETTING_JSON_BYTES];    /* {"rope_type": ..., "factor": ..., ...} */
     char rope_parameters[SETTING_JSON_BYTES]; /* likewise, with rope_theta, once or by layer type */
     char layer_types[SETTING_JSON_BYTES];     /* [layers] "full_attention" or "sliding_attention" */

@@ -7,8 +7,8 @@
 #define ROTARY_MODEL_TRANSFORMER_PARTS_H
 
 #include "layer/loss.h"
-#include "model/custom_encoding.h"
 #include "model/embedded_stack.h"
+#include "model/encoding/custom_encoding.h"
 #include "model/transformer.h"
 
 struct transformer {

@@ -3,7 +3,7 @@
  * The forward and backward passes of a transformer, and logits.
  */
 #include "base/fail.h"
-#include "model/random_positions.h"
+#include "model/encoding/random_positions.h"
 #include "model/transformer_parts.h"
 
 #include <math.h>

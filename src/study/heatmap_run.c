@@ -3,8 +3,8 @@
 
 #include "base/fail.h"
 #include "model/attention_weights.h"
-#include "model/generation.h"
-#include "model/search.h"
+#include "model/generation/generation.h"
+#include "model/generation/search.h"
 #include "text/tokenizer/mask_text.h"
 #include "text/utf8.h"
 

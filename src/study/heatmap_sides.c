@@ -2,7 +2,7 @@
 #include "study/heatmap_sides.h"
 
 #include "base/fail.h"
-#include "model/model_encoding.h"
+#include "model/encoding/model_encoding.h"
 #include "records/collection.h"
 #include "train/run.h"
 #include "train/weights/huggingface_run.h"

@@ -7,7 +7,7 @@
 #include "file/json_checksum.h"
 #include "huggingface/encoder_config.h"
 #include "model/config_check.h"
-#include "model/contradictions.h"
+#include "model/encoding/contradictions.h"
 #include "score/measure.h"
 #include "train/folder/corpus_record.h"
 #include "train/folder/folder.h"

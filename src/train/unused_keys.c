@@ -4,7 +4,7 @@
 #include "base/fail.h"
 #include "file/file.h"
 #include "layer/sublayer.h"
-#include "model/model_encoding.h"
+#include "model/encoding/model_encoding.h"
 #include "train/schedule.h"
 
 #include <stdio.h>

@@ -6,8 +6,8 @@
 #include "fuzz/target.h"
 
 #include "file/file.h"
-#include "model/decay.h"
-#include "model/model_encoding.h"
+#include "model/encoding/decay.h"
+#include "model/encoding/model_encoding.h"
 #include "model/transformer.h"
 
 #include <math.h>

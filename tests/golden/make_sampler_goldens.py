@@ -46,7 +46,7 @@ def main():
 #ifndef TESTS_MODEL_SAMPLER_GOLDENS_H
 #define TESTS_MODEL_SAMPLER_GOLDENS_H
 
-#include "model/sampler.h"
+#include "model/generation/sampler.h"
 
 #include <math.h>
 

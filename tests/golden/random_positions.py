@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Randomised positions as src/model/random_positions.h has them, for the scripts beside this one."""
+"""Randomised positions as src/model/encoding/random_positions.h has them, for the scripts beside this one."""
 
 STREAM = 12
 

@@ -6,7 +6,7 @@
 #include "support/check.h"
 
 #include "backend/reference_backend.h"
-#include "model/rotation_config.h"
+#include "model/encoding/rotation_config.h"
 #include "model/transformer_parts.h"
 #include "rope/rope_roles.h"
 

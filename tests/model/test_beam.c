@@ -4,7 +4,7 @@
  * search that copies whole hypotheses and sorts all continuations; against the best of all outputs there are;
  * a beam of 1 against the most probable token of each step; and that slots follow the hypotheses.
  */
-#include "model/beam.h"
+#include "model/generation/beam.h"
 #include "model/plain_search.h"
 #include "support/check.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/random.h"
 #include "layer/encoding/encoding.h"
-#include "model/generation.h"
+#include "model/generation/generation.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,8 +9,8 @@
 
 #include "file/file.h"
 #include "file/npy.h"
-#include "model/model_encoding.h"
-#include "model/shipped_encodings.h"
+#include "model/encoding/model_encoding.h"
+#include "model/encoding/shipped_encodings.h"
 #include "model/transformer.h"
 
 #include <math.h>

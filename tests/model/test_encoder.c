@@ -13,7 +13,7 @@
 #include "support/parameter_copy.h"
 
 #include "base/isa.h"
-#include "model/generation.h"
+#include "model/generation/generation.h"
 
 #include <math.h>
 #include <stdio.h>

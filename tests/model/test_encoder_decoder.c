@@ -12,7 +12,7 @@
 #include "support/parameter_copy.h"
 
 #include "layer/encoding/encoding.h"
-#include "model/contradictions.h"
+#include "model/encoding/contradictions.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #include "backend/profile.h"
 #include "base/random.h"
 #include "layer/encoding/encoding.h"
-#include "model/generation.h"
+#include "model/generation/generation.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "support/check.h"
 #include "support/parameter_copy.h"
 
-#include "model/random_positions.h"
+#include "model/encoding/random_positions.h"
 #include "model/transformer_parts.h"
 
 #include <stdio.h>

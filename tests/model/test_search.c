@@ -11,7 +11,7 @@
 
 #include "base/random.h"
 #include "layer/encoding/encoding.h"
-#include "model/search.h"
+#include "model/generation/search.h"
 
 #include <math.h>
 #include <stdlib.h>

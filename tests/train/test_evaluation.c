@@ -4,8 +4,8 @@
  * stub whose answers and losses are known.
  */
 #include "base/fail.h"
-#include "model/generation.h"
-#include "model/search.h"
+#include "model/generation/generation.h"
+#include "model/generation/search.h"
 #include "task/text.h"
 #include "train/evaluation/evaluation.h"
 

@@ -9,7 +9,7 @@
 #include "train/runs.h"
 
 #include "layer/encoding/encoding.h"
-#include "model/generation.h"
+#include "model/generation/generation.h"
 #include "train/evaluation/length_evaluation.h"
 
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "cli/profile_table.h"
 #include "cli/result.h"
 #include "cli/run_plan.h"
-#include "model/model_encoding.h"
+#include "model/encoding/model_encoding.h"
 
 #include <stdio.h>
 #include <string.h>

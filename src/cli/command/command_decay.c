@@ -9,8 +9,8 @@
 #include "file/file.h"
 #include "file/print.h"
 #include "layer/encoding/encoding.h"
-#include "model/decay.h"
-#include "model/model_encoding.h"
+#include "model/encoding/decay.h"
+#include "model/encoding/model_encoding.h"
 #include "report/decay_svg.h"
 
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include "cli/run_plan.h"
 #include "cli/text_score.h"
 #include "file/file.h"
-#include "model/model_encoding.h"
+#include "model/encoding/model_encoding.h"
 #include "train/folder/folder.h"
 #include "train/train.h"
 

@@ -7,7 +7,7 @@
 #include "cli/continuation.h"
 #include "cli/result.h"
 #include "cli/run_plan.h"
-#include "model/generation.h"
+#include "model/generation/generation.h"
 #include "text/text_lines.h"
 
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #include "cli/result.h"
 #include "cli/run_plan.h"
 #include "file/file.h"
-#include "model/model_encoding.h"
+#include "model/encoding/model_encoding.h"
 #include "records/collection.h"
 #include "train/folder/folder.h"
 #include "train/train.h"

@@ -13,7 +13,8 @@
 #define ROTARY_ENCODING_VALUE(capitals, name, text) POSITION_##capitals,
 enum position {
     ROTARY_ENCODINGS(ROTARY_ENCODING_VALUE) POSITIONS,
-    POSITION_OWN = POSITIONS /* none of these: the configuration describes it (model/model_encoding.h) */
+    POSITION_OWN =
+        POSITIONS /* none of these: the configuration describes it (model/encoding/model_encoding.h) */
 };
 #undef ROTARY_ENCODING_VALUE
 

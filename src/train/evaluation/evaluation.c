@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/integer.h"
-#include "model/generation.h"
+#include "model/generation/generation.h"
 #include "score/frequency_loss.h"
 #include "score/token_scores.h"
 #include "train/evaluation/label_predictions.h"

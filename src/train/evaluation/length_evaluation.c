@@ -4,7 +4,7 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "model/config_check.h"
-#include "model/model_encoding.h"
+#include "model/encoding/model_encoding.h"
 #include "train/evaluation/evaluation.h"
 #include "train/train.h"
 

@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "file/file.h"
-#include "model/search.h"
+#include "model/generation/search.h"
 #include "score/bleu.h"
 #include "task/translation/split_text.h"
 #include "text/decoded_text.h"

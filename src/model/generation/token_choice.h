@@ -2,8 +2,8 @@
  *
  * How a token is taken from the logits of one row.
  */
-#ifndef ROTARY_MODEL_TOKEN_CHOICE_H
-#define ROTARY_MODEL_TOKEN_CHOICE_H
+#ifndef ROTARY_MODEL_GENERATION_TOKEN_CHOICE_H
+#define ROTARY_MODEL_GENERATION_TOKEN_CHOICE_H
 
 #include <stdint.h>
 

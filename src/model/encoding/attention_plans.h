@@ -9,8 +9,8 @@
  * cross_rotary, queries and keys each by their own positions, but it never rotates values; without, it
  * rotates nothing.
  */
-#ifndef ROTARY_MODEL_ATTENTION_PLANS_H
-#define ROTARY_MODEL_ATTENTION_PLANS_H
+#ifndef ROTARY_MODEL_ENCODING_ATTENTION_PLANS_H
+#define ROTARY_MODEL_ENCODING_ATTENTION_PLANS_H
 
 #include "base/attention_maps.h"
 #include "layer/encoding/position.h"

@@ -3,8 +3,8 @@
  * The rotation of a model's layers: what the keys of its configuration say, read as Hugging Face's are
  * (rope_config/rope_config.h).
  */
-#ifndef ROTARY_MODEL_ROTATION_CONFIG_H
-#define ROTARY_MODEL_ROTATION_CONFIG_H
+#ifndef ROTARY_MODEL_ENCODING_ROTATION_CONFIG_H
+#define ROTARY_MODEL_ENCODING_ROTATION_CONFIG_H
 
 #include "model/transformer_config.h"
 #include "rope_config/rope_config.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/beam.h"
+#include "model/generation/beam.h"
 
 #include "base/integer.h"
 

@@ -13,8 +13,8 @@
  *
  * Of a bias by distance it is the bias of each head.
  */
-#ifndef ROTARY_MODEL_DECAY_H
-#define ROTARY_MODEL_DECAY_H
+#ifndef ROTARY_MODEL_ENCODING_DECAY_H
+#define ROTARY_MODEL_ENCODING_DECAY_H
 
 #include "model/transformer_config.h"
 
@@ -36,7 +36,7 @@ ROTARY_CHECKED rotary_status decay_of_rotation(const rotary_rope *rope, double x
 
 /* What an encoding's curves depend on beside the distance. */
 struct decay_encoding {
-    const char *position; /* a name, or a file that describes one (model/custom_encoding.h) */
+    const char *position; /* a name, or a file that describes one (model/encoding/custom_encoding.h) */
     int64_t heads;        /* of biases */
     int64_t channels;     /* of a rotated head, or of the sinusoids of sandwich */
 };

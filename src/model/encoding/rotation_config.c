@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/rotation_config.h"
+#include "model/encoding/rotation_config.h"
 
 #include "base/fail.h"
-#include "model/model_encoding.h"
+#include "model/encoding/model_encoding.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/token_choice.h"
+#include "model/generation/token_choice.h"
 
 #include <math.h>
 

@@ -2,10 +2,10 @@
  *
  * The position encoding of a configuration: a named one, or one that the configuration describes.
  */
-#ifndef ROTARY_MODEL_MODEL_ENCODING_H
-#define ROTARY_MODEL_MODEL_ENCODING_H
+#ifndef ROTARY_MODEL_ENCODING_MODEL_ENCODING_H
+#define ROTARY_MODEL_ENCODING_MODEL_ENCODING_H
 
-#include "model/custom_encoding.h"
+#include "model/encoding/custom_encoding.h"
 #include "model/transformer_config.h"
 
 /* The terms of the encoding. */

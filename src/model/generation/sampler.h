@@ -13,8 +13,8 @@
  *
  * Probabilities are those of what the processors before have left.
  */
-#ifndef ROTARY_MODEL_SAMPLER_H
-#define ROTARY_MODEL_SAMPLER_H
+#ifndef ROTARY_MODEL_GENERATION_SAMPLER_H
+#define ROTARY_MODEL_GENERATION_SAMPLER_H
 
 #include <rotary/status.h>
 

@@ -7,7 +7,7 @@
  *
  * Where a context is given, a sequence whose cache is full drops tokens and shifts those after them.
  */
-#include "model/generation.h"
+#include "model/generation/generation.h"
 
 #include "base/arena.h"
 #include "base/fail.h"

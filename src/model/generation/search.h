@@ -11,8 +11,8 @@
  * those that end are finished; the first k that do not end are the next beam. A source is done when it has k
  * finished outputs, none of which is worse than the best unfinished one is at its present length.
  */
-#ifndef ROTARY_MODEL_SEARCH_H
-#define ROTARY_MODEL_SEARCH_H
+#ifndef ROTARY_MODEL_GENERATION_SEARCH_H
+#define ROTARY_MODEL_GENERATION_SEARCH_H
 
 #include "model/transformer.h"
 
@@ -24,7 +24,7 @@ struct search_config {
      * 1. length_factor 0: no such limit. */
     float length_factor;
     int64_t length_constant;
-    int64_t beams;        /* 1, which is greedy, to BEAM_MAX_SIZE (model/beam.h) */
+    int64_t beams;        /* 1, which is greedy, to BEAM_MAX_SIZE (model/generation/beam.h) */
     int64_t n_best;       /* outputs of each source, 1 ... beams */
     float length_penalty; /* 0: none. At least 0 */
     int32_t begin;        /* the first token that the decoder reads; never an output's */

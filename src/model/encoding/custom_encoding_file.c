@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/custom_encoding.h"
+#include "model/encoding/custom_encoding.h"
 
 #include "base/fail.h"
 #include "file/file.h"
 #include "file/npy.h"
-#include "model/shipped_encodings.h"
+#include "model/encoding/shipped_encodings.h"
 
 #include <stdio.h>
 #include <stdlib.h>

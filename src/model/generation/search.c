@@ -5,13 +5,13 @@
  * of them one more. A source that is done leaves: the last one takes its place in the cache, so that the
  * others come first and steps become smaller.
  */
-#include "model/search.h"
+#include "model/generation/search.h"
 
 #include "base/fail.h"
 #include "base/integer.h"
 #include "base/random.h"
-#include "model/beam.h"
-#include "model/token_choice.h"
+#include "model/generation/beam.h"
+#include "model/generation/token_choice.h"
 #include "model/transformer_parts.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/custom_encoding.h"
+#include "model/encoding/custom_encoding.h"
 
 #include "base/fail.h"
 #include "config/settings.h"

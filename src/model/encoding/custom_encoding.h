@@ -19,8 +19,8 @@
  * Formulas are those of layer/encoding/formula.h. A .npy file is looked for beside the file that names it.
  * All keys but the name may be left out. The object of a file has no name where the file's is meant.
  */
-#ifndef ROTARY_MODEL_CUSTOM_ENCODING_H
-#define ROTARY_MODEL_CUSTOM_ENCODING_H
+#ifndef ROTARY_MODEL_ENCODING_CUSTOM_ENCODING_H
+#define ROTARY_MODEL_ENCODING_CUSTOM_ENCODING_H
 
 #include "layer/encoding/formula_bias.h"
 #include "layer/encoding/table_bias.h"
@@ -51,7 +51,7 @@ ROTARY_CHECKED rotary_status custom_encoding_frequencies(const json_t *object, c
  * ROTARY_BAD_FILE for what is wrong in it. */
 ROTARY_CHECKED rotary_status custom_encoding_file(const char *path, json_t **object, rotary_error *error);
 /* The value of "position" that a text stands for: the name of an encoding, of one that is shipped as a file
- * (model/shipped_encodings.h), or a file whose name ends in ".json". The caller releases *value. */
+ * (model/encoding/shipped_encodings.h), or a file whose name ends in ".json". The caller releases *value. */
 ROTARY_CHECKED rotary_status custom_encoding_value(const char *text, json_t **value, rotary_error *error);
 
 #endif

@@ -3,8 +3,8 @@
  * Keys of a model that contradict each other, each valid by itself. What a model computes is defined with
  * them too, so transformer_config_check accepts them; a run that is configured so is a mistake.
  */
-#ifndef ROTARY_MODEL_CONTRADICTIONS_H
-#define ROTARY_MODEL_CONTRADICTIONS_H
+#ifndef ROTARY_MODEL_ENCODING_CONTRADICTIONS_H
+#define ROTARY_MODEL_ENCODING_CONTRADICTIONS_H
 
 #include "model/transformer_config.h"
 

@@ -3,7 +3,7 @@
  * Selection sampling: of the positions in order, each is chosen with the probability of those still wanted
  * among those still left (Knuth, The Art of Computer Programming 2, 3.4.2, algorithm S).
  */
-#include "model/random_positions.h"
+#include "model/encoding/random_positions.h"
 
 #include "base/random.h"
 

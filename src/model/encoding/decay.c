@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/decay.h"
+#include "model/encoding/decay.h"
 
 #include "base/fail.h"
-#include "model/model_encoding.h"
-#include "model/rotation_config.h"
+#include "model/encoding/model_encoding.h"
+#include "model/encoding/rotation_config.h"
 
 #include <math.h>
 #include <stdlib.h>

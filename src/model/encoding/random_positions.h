@@ -3,8 +3,8 @@
  * Randomised positions (Ruoss et al. 2023): tokens have an ordered random subset of more positions than a
  * sequence has tokens, so that training meets the positions of longer sequences.
  */
-#ifndef ROTARY_MODEL_RANDOM_POSITIONS_H
-#define ROTARY_MODEL_RANDOM_POSITIONS_H
+#ifndef ROTARY_MODEL_ENCODING_RANDOM_POSITIONS_H
+#define ROTARY_MODEL_ENCODING_RANDOM_POSITIONS_H
 
 #include <stdint.h>
 

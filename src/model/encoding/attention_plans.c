@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/attention_plans.h"
+#include "model/encoding/attention_plans.h"
 
 #include "base/fail.h"
 #include "base/integer.h"
-#include "model/model_encoding.h"
-#include "model/rotation_config.h"
+#include "model/encoding/model_encoding.h"
+#include "model/encoding/rotation_config.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,11 +4,11 @@
  * vocabulary. Of equal scores the token of the lower number comes first; in transformers top_p cuts them in
  * the order of an unstable sort.
  */
-#include "model/sampler.h"
+#include "model/generation/sampler.h"
 
 #include "base/fail.h"
 #include "base/integer.h"
-#include "model/token_choice.h"
+#include "model/generation/token_choice.h"
 
 #include <math.h>
 

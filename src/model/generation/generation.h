@@ -2,10 +2,10 @@
  *
  * Text generation: batched decoding of many prompts of different lengths, greedy or by sampling.
  */
-#ifndef ROTARY_MODEL_GENERATION_H
-#define ROTARY_MODEL_GENERATION_H
+#ifndef ROTARY_MODEL_GENERATION_GENERATION_H
+#define ROTARY_MODEL_GENERATION_GENERATION_H
 
-#include "model/sampler.h"
+#include "model/generation/sampler.h"
 #include "model/transformer.h"
 
 #include <stdatomic.h>

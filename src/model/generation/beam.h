@@ -4,8 +4,8 @@
  * computes. An unfinished hypothesis has a slot, which is its sequence in the model's cache. One that
  * continues another stays in that one's slot where it can, so that little of a cache is ever copied.
  */
-#ifndef ROTARY_MODEL_BEAM_H
-#define ROTARY_MODEL_BEAM_H
+#ifndef ROTARY_MODEL_GENERATION_BEAM_H
+#define ROTARY_MODEL_GENERATION_BEAM_H
 
 #include "base/arena.h"
 

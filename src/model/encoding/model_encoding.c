@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/model_encoding.h"
+#include "model/encoding/model_encoding.h"
 
 #include "base/fail.h"
 #include "base/integer.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/contradictions.h"
+#include "model/encoding/contradictions.h"
 
 #include "base/fail.h"
 #include "file/file.h"
-#include "model/model_encoding.h"
-#include "model/rotation_config.h"
+#include "model/encoding/model_encoding.h"
+#include "model/encoding/rotation_config.h"
 #include "rope_config/rope_config.h"
 
 #include <stdlib.h>
