@@ -7,7 +7,7 @@
 #include "file/file.h"
 #include "file/print.h"
 #include "model/encoding/model_encoding.h"
-#include "report/position_chart.h"
+#include "report/chart/position_chart.h"
 #include "score/proportion.h"
 #include "score/token_scores.h"
 

@@ -3,7 +3,7 @@
 
 #include "file/print.h"
 #include "report/findings.h"
-#include "report/predictions.h"
+#include "report/prediction/predictions.h"
 #include "report/text_scores.h"
 
 #include <inttypes.h>

@@ -6,8 +6,8 @@
 #include "report/cost.h"
 #include "report/findings.h"
 #include "report/lengths.h"
-#include "report/predictions.h"
-#include "report/sentences.h"
+#include "report/prediction/predictions.h"
+#include "report/prediction/sentences.h"
 #include "report/text_scores.h"
 
 /* jansson gives NULL without memory, and for text that is not UTF-8. A NULL that is put into an array or an

@@ -6,8 +6,8 @@
 #include "report/cost.h"
 #include "report/findings.h"
 #include "report/lengths.h"
-#include "report/predictions.h"
-#include "report/sentences.h"
+#include "report/prediction/predictions.h"
+#include "report/prediction/sentences.h"
 #include "report/text_scores.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "report/cost.h"
 
 #include "file/file.h"
-#include "report/chart_names.h"
+#include "report/chart/chart_names.h"
 #include "report/findings.h"
 #include "report/html.h"
 

@@ -2,7 +2,7 @@
 #include "report/decay_page.h"
 
 #include "base/fail.h"
-#include "report/decay_svg.h"
+#include "report/chart/decay_svg.h"
 #include "report/html.h"
 
 #include <stdlib.h>

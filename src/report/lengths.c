@@ -3,10 +3,10 @@
 
 #include "file/file.h"
 #include "records/record_positions.h"
-#include "report/chart_names.h"
+#include "report/chart/chart_names.h"
+#include "report/chart/position_chart.h"
 #include "report/findings.h"
 #include "report/html.h"
-#include "report/position_chart.h"
 
 #include <math.h>
 #include <string.h>

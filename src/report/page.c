@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/page.h"
 
-#include "report/charts.h"
+#include "report/chart/charts.h"
+#include "report/chart/position_chart.h"
+#include "report/chart/svg.h"
 #include "report/cost.h"
 #include "report/html.h"
 #include "report/lengths.h"
 #include "report/made_by.h"
-#include "report/position_chart.h"
-#include "report/predictions.h"
-#include "report/sentences.h"
+#include "report/prediction/predictions.h"
+#include "report/prediction/sentences.h"
 #include "report/style.h"
-#include "report/svg.h"
 #include "report/text_scores.h"
 
 #include <math.h>

@@ -5,9 +5,9 @@
 #ifndef ROTARY_REPORT_PAGE_H
 #define ROTARY_REPORT_PAGE_H
 
+#include "report/chart/series.h"
 #include "report/decay_page.h"
 #include "report/findings.h"
-#include "report/series.h"
 
 #include <stdio.h>
 

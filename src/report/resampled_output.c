@@ -2,9 +2,9 @@
 #include "report/resampled_output.h"
 
 #include "file/file.h"
+#include "report/chart/svg.h"
 #include "report/findings.h"
 #include "report/html.h"
-#include "report/svg.h"
 
 /* ---- text ---- */
 

@@ -2,10 +2,10 @@
  *
  * The parts of the page that are tables, and the models' answers.
  */
+#include "report/chart/svg.h"
 #include "report/html.h"
 #include "report/page.h"
-#include "report/predictions.h"
-#include "report/svg.h"
+#include "report/prediction/predictions.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -2,9 +2,9 @@
 #include "report/text_scores.h"
 
 #include "file/file.h"
+#include "report/chart/svg.h"
 #include "report/findings.h"
 #include "report/html.h"
-#include "report/svg.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
  */
 #include "file/print.h"
 #include "records/measured_decay.h"
-#include "report/decay_svg.h"
+#include "report/chart/decay_svg.h"
 #include "report/page_reader.h"
 #include "study/synthetic.h"
 #include "support/check.h"

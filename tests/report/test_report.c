@@ -2,11 +2,11 @@
  *
  * The parts of a report, then complete reports.
  */
+#include "report/chart/series.h"
+#include "report/chart/svg.h"
 #include "report/findings.h"
 #include "report/html.h"
 #include "report/report.h"
-#include "report/series.h"
-#include "report/svg.h"
 #include "study/synthetic.h"
 #include "support/check.h"
 #include "support/scratch.h"

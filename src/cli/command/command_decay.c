@@ -11,7 +11,7 @@
 #include "layer/encoding/encoding.h"
 #include "model/encoding/decay.h"
 #include "model/encoding/model_encoding.h"
-#include "report/decay_svg.h"
+#include "report/chart/decay_svg.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  *
  * The paired bootstrap over sentences as text and as JSON.
  */
+#include "report/prediction/sentences.h"
 #include "report/resampled_output.h"
-#include "report/sentences.h"
 
 const struct sentence_scores *sentences_scores(const struct comparison *comparison)
 {

@@ -4,7 +4,7 @@
  */
 #include "report/html.h"
 #include "report/page.h"
-#include "report/predictions.h"
+#include "report/prediction/predictions.h"
 #include "report/resampled_output.h"
 
 #include <math.h>

@@ -2,11 +2,11 @@
  *
  * The paired bootstrap over sentences on the page, and translations side by side.
  */
+#include "report/chart/svg.h"
 #include "report/html.h"
 #include "report/page.h"
+#include "report/prediction/sentences.h"
 #include "report/resampled_output.h"
-#include "report/sentences.h"
-#include "report/svg.h"
 
 #include <string.h>
 

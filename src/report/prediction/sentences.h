@@ -3,8 +3,8 @@
  * What is shown of translations sentence by sentence: the paired bootstrap, as text, JSON and part of the
  * page, and translations side by side.
  */
-#ifndef ROTARY_REPORT_SENTENCES_H
-#define ROTARY_REPORT_SENTENCES_H
+#ifndef ROTARY_REPORT_PREDICTION_SENTENCES_H
+#define ROTARY_REPORT_PREDICTION_SENTENCES_H
 
 #include "records/collection.h"
 

@@ -4,7 +4,7 @@
  */
 #include "file/file.h"
 #include "report/findings.h"
-#include "report/predictions.h"
+#include "report/prediction/predictions.h"
 #include "report/resampled_output.h"
 
 #include <math.h>

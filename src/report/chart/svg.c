@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/svg.h"
+#include "report/chart/svg.h"
 
 #include "report/html.h"
 #include "report/style.h"

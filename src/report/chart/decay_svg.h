@@ -2,8 +2,8 @@
  *
  * Charts of numbers by distance, a line for each head: one panel, or one for each layer.
  */
-#ifndef ROTARY_REPORT_DECAY_SVG_H
-#define ROTARY_REPORT_DECAY_SVG_H
+#ifndef ROTARY_REPORT_CHART_DECAY_SVG_H
+#define ROTARY_REPORT_CHART_DECAY_SVG_H
 
 #include <stdbool.h>
 #include <stdint.h>

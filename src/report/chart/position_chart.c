@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/position_chart.h"
+#include "report/chart/position_chart.h"
 
 #include "base/integer.h"
-#include "report/chart_names.h"
+#include "report/chart/chart_names.h"
 #include "report/html.h"
 
 #include <math.h>

@@ -3,8 +3,8 @@
  * The perplexity of a text by position within its sequences, where runs were scored at other lengths
  * (score/position_losses.h).
  */
-#ifndef ROTARY_REPORT_POSITION_CHART_H
-#define ROTARY_REPORT_POSITION_CHART_H
+#ifndef ROTARY_REPORT_CHART_POSITION_CHART_H
+#define ROTARY_REPORT_CHART_POSITION_CHART_H
 
 #include "records/comparison.h"
 

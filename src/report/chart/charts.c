@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/charts.h"
+#include "report/chart/charts.h"
 
-#include "report/chart_names.h"
+#include "report/chart/chart_names.h"
+#include "report/chart/svg.h"
 #include "report/html.h"
-#include "report/svg.h"
 
 #include <math.h>
 #include <string.h>

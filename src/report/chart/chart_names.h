@@ -2,11 +2,11 @@
  *
  * The names of arms in charts, beside what they name.
  */
-#ifndef ROTARY_REPORT_CHART_NAMES_H
-#define ROTARY_REPORT_CHART_NAMES_H
+#ifndef ROTARY_REPORT_CHART_CHART_NAMES_H
+#define ROTARY_REPORT_CHART_CHART_NAMES_H
 
 #include "records/comparison.h"
-#include "report/svg.h"
+#include "report/chart/svg.h"
 
 enum { CHART_LABEL_BYTES = 128 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/decay_svg.h"
+#include "report/chart/decay_svg.h"
 
-#include "report/svg.h"
+#include "report/chart/svg.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/series.h"
+#include "report/chart/series.h"
 
 #include "base/fail.h"
 

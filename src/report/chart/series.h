@@ -2,8 +2,8 @@
  *
  * Curves over steps, made from records: one per run, and one per arm, the mean of its finished runs.
  */
-#ifndef ROTARY_REPORT_SERIES_H
-#define ROTARY_REPORT_SERIES_H
+#ifndef ROTARY_REPORT_CHART_SERIES_H
+#define ROTARY_REPORT_CHART_SERIES_H
 
 #include "records/collection.h"
 

@@ -2,10 +2,10 @@
  *
  * The charts of the page. Each writes one <svg> and is a function of its arguments alone.
  */
-#ifndef ROTARY_REPORT_CHARTS_H
-#define ROTARY_REPORT_CHARTS_H
+#ifndef ROTARY_REPORT_CHART_CHARTS_H
+#define ROTARY_REPORT_CHART_CHARTS_H
 
-#include "report/series.h"
+#include "report/chart/series.h"
 
 #include <stdio.h>
 

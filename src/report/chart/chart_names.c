@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/chart_names.h"
+#include "report/chart/chart_names.h"
 
 #include <math.h>
 #include <stdio.h>

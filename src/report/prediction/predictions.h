@@ -3,8 +3,8 @@
  * What is shown of predicted labels example by example: the baselines, and the paired bootstrap over
  * examples, as text, JSON and part of the page.
  */
-#ifndef ROTARY_REPORT_PREDICTIONS_H
-#define ROTARY_REPORT_PREDICTIONS_H
+#ifndef ROTARY_REPORT_PREDICTION_PREDICTIONS_H
+#define ROTARY_REPORT_PREDICTION_PREDICTIONS_H
 
 #include "records/collection.h"
 

@@ -2,8 +2,8 @@
  *
  * The elements of charts, written as SVG. The page's style sheet colours them by class, in light and in dark.
  */
-#ifndef ROTARY_REPORT_SVG_H
-#define ROTARY_REPORT_SVG_H
+#ifndef ROTARY_REPORT_CHART_SVG_H
+#define ROTARY_REPORT_CHART_SVG_H
 
 #include <stdbool.h>
 #include <stdio.h>
