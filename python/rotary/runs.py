@@ -41,7 +41,7 @@ _MEMBER = re.compile(rb',"checksum":"([0-9a-f]{16})"}\Z')
 
 
 def _checksum(data: bytes) -> str:
-    """The checksum of src/file/checksum.h."""
+    """The checksum of src/file/checksum/checksum.h."""
     mask = 2**64 - 1
 
     def mix(lane: int, word: int) -> int:

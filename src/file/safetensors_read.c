@@ -5,7 +5,7 @@
 #include "file/safetensors_layout.h"
 
 #include "base/fail.h"
-#include "file/checksum.h"
+#include "file/checksum/checksum.h"
 #include "file/json_numbers.h"
 
 #include <errno.h>

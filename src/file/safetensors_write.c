@@ -5,7 +5,7 @@
 #include "file/safetensors_layout.h"
 
 #include "base/fail.h"
-#include "file/checksum.h"
+#include "file/checksum/checksum.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #include "records/measured_decay.h"
 
 #include "base/fail.h"
+#include "file/checksum/json_checksum.h"
 #include "file/file.h"
-#include "file/json_checksum.h"
 #include "records/record_fields.h"
 #include "train/folder/folder.h"
 

@@ -2,10 +2,10 @@
 #include "records/records.h"
 
 #include "base/fail.h"
+#include "file/checksum/json_checksum.h"
+#include "file/checksum/line_checksum.h"
 #include "file/file.h"
 #include "file/input.h"
-#include "file/json_checksum.h"
-#include "file/line_checksum.h"
 #include "records/record_fields.h"
 #include "statistics/statistics.h"
 #include "train/folder/folder.h"

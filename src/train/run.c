@@ -3,8 +3,8 @@
 
 #include "base/fail.h"
 #include "base/integer.h"
+#include "file/checksum/json_checksum.h"
 #include "file/file.h"
-#include "file/json_checksum.h"
 #include "huggingface/encoder_config.h"
 #include "model/config_check.h"
 #include "model/encoding/contradictions.h"

@@ -36,7 +36,7 @@
  *      "bits_per_byte":2.16,"frequency_loss":2.9},"samples":[]}
  *     {"step":731,"diverged":"loss", ...}  the last line of a run that diverged: its loss, gradient norm or
  *                                          validation loss was not finite at that step
- * Each ends in "checksum":"0f3a5c7788990a1b"}, of the bytes before it (file/line_checksum.h), which resuming
+ * Each ends in "checksum":"0f3a5c7788990a1b"}, of the bytes before it (file/checksum/line_checksum.h), which resuming
  * demands; those who only read allow lines without one, which earlier versions wrote.
  * "loss" is the training loss, the mean in nats per token over the steps since the last line; within
  * "evaluation" it is the validation loss, over sequences held out from training. Both are -log p(target),
@@ -147,7 +147,7 @@ ROTARY_CHECKED rotary_status run_read_config(const char *folder, struct run_conf
  * a run of this program. */
 ROTARY_CHECKED rotary_status run_read_folder(const char *folder, struct run_config *config,
                                              json_t **transformers, rotary_error *error);
-/* Checks that config.json is as it was written (file/json_checksum.h): for those who believe what no
+/* Checks that config.json is as it was written (file/checksum/json_checksum.h): for those who believe what no
  * checkpoint says too, such as the steps that are planned. */
 ROTARY_CHECKED rotary_status run_check_unchanged(const char *folder, rotary_error *error);
 /* What config.json says of a run beside its configuration and its task. */

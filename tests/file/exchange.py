@@ -43,7 +43,7 @@ assert (np.frombuffer(data[begin:end], "<f4") == np.arange(6) - 2.5).all()
 begin, end = header["half"]["data_offsets"]
 assert header["half"]["dtype"] == "BF16" and data[begin:end] == bytes([0x80, 0x3F, 0x00, 0xC0])
 
-# The checksum, from its description in src/file/checksum.h.
+# The checksum, from its description in src/file/checksum/checksum.h.
 def mix(lane, word):
     lane = ((lane ^ word) * 0x9E3779B97F4A7C15) % 2**64
     return lane ^ lane >> 32

@@ -6,11 +6,11 @@
 #include "support/scratch.h"
 
 #include "base/random.h"
-#include "file/checksum.h"
+#include "file/checksum/checksum.h"
+#include "file/checksum/file_checksum.h"
+#include "file/checksum/json_checksum.h"
 #include "file/file.h"
-#include "file/file_checksum.h"
 #include "file/input.h"
-#include "file/json_checksum.h"
 
 #include <errno.h>
 #include <fcntl.h>

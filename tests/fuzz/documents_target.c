@@ -2,7 +2,7 @@
  *
  * Files of tokens, texts read as documents in sections of a few bytes, compressed texts and records of JSON.
  */
-#include "file/block_checksum.h"
+#include "file/checksum/block_checksum.h"
 #include "file/file.h"
 #include "fuzz/target.h"
 #include "text/corpus/section_tokens.h"

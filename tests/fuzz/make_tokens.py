@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes the files of corpus/tokens as src/text/corpus/token_file.h describes them; the checksums are those of
-src/file/checksum.h and src/file/block_checksum.h."""
+src/file/checksum/checksum.h and src/file/checksum/block_checksum.h."""
 import os
 import struct
 

@@ -2,7 +2,7 @@
 #include "huggingface/export_cases.h"
 
 #include "base/fail.h"
-#include "file/checksum.h"
+#include "file/checksum/checksum.h"
 #include "file/file.h"
 
 #include <stdlib.h>

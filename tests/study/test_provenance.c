@@ -8,8 +8,8 @@
 #include "support/scratch.h"
 #include "train/runs.h"
 
+#include "file/checksum/json_checksum.h"
 #include "file/file.h"
-#include "file/json_checksum.h"
 #include "layer/encoding/encoding.h"
 #include "records/sweep_text.h"
 #include "statistics/sequential.h"

@@ -6,7 +6,7 @@
 #include "support/check.h"
 #include "support/scratch.h"
 
-#include "file/line_checksum.h"
+#include "file/checksum/line_checksum.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * Documents of compressed texts, beside those of the text, and of records of JSON, beside those that were
  * written. The texts are compressed by the programs gzip, zstd and bzip2.
  */
-#include "file/decompressed.h"
+#include "file/compressed/decompressed.h"
 #include "file/file.h"
 #include "support/check.h"
 #include "support/scratch.h"

@@ -2,8 +2,8 @@
 #include "train/runs.h"
 
 #include "base/random.h"
+#include "file/checksum/json_checksum.h"
 #include "file/file.h"
-#include "file/json_checksum.h"
 #include "support/check.h"
 #include "support/scratch.h"
 

@@ -7,8 +7,8 @@
 #include "train/runs.h"
 
 #include "base/isa.h"
+#include "file/checksum/json_checksum.h"
 #include "file/file.h"
-#include "file/json_checksum.h"
 #include "file/processor.h"
 #include "records/records.h"
 

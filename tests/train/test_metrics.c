@@ -6,7 +6,7 @@
 #include "support/scratch.h"
 #include "train/runs.h"
 
-#include "file/line_checksum.h"
+#include "file/checksum/line_checksum.h"
 #include "train/folder/metrics.h"
 
 #include <math.h>

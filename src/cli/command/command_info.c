@@ -10,7 +10,7 @@
 #include "cli/program.h"
 #include "cli/result.h"
 #include "cli/run_plan.h"
-#include "file/decompressed.h"
+#include "file/compressed/decompressed.h"
 #include "file/memory.h"
 #include "file/processor.h"
 #include "kernel/attention/attention_kernels.h"

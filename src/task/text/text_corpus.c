@@ -2,7 +2,7 @@
 #include "task/text/text_corpus.h"
 
 #include "base/fail.h"
-#include "file/checksum.h"
+#include "file/checksum/checksum.h"
 #include "file/file.h"
 #include "task/task_type.h"
 #include "task/text/synthetic_sentences.h"

@@ -6,7 +6,7 @@
 #ifndef ROTARY_TEXT_CORPUS_TEXT_FEED_H
 #define ROTARY_TEXT_CORPUS_TEXT_FEED_H
 
-#include "file/decompressed.h"
+#include "file/compressed/decompressed.h"
 #include "text/text_buffer.h"
 
 enum text_format {

@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 #include "base/integer.h"
-#include "file/block_checksum.h"
+#include "file/checksum/block_checksum.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #ifndef ROTARY_TEXT_CORPUS_TOKEN_WRITER_H
 #define ROTARY_TEXT_CORPUS_TOKEN_WRITER_H
 
-#include "file/block_checksum.h"
+#include "file/checksum/block_checksum.h"
 #include "file/file.h"
 #include "text/corpus/token_file.h"
 

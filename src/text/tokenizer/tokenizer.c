@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 #include "config/settings.h"
-#include "file/checksum.h"
+#include "file/checksum/checksum.h"
 #include "file/file.h"
 #include "text/tokenizer/tokenizer_type.h"
 

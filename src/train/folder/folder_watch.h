@@ -6,7 +6,7 @@
 #ifndef ROTARY_TRAIN_FOLDER_FOLDER_WATCH_H
 #define ROTARY_TRAIN_FOLDER_FOLDER_WATCH_H
 
-#include "file/file_checksum.h"
+#include "file/checksum/file_checksum.h"
 
 #include <jansson.h>
 #include <stdbool.h>

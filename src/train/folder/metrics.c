@@ -2,8 +2,8 @@
 #include "train/folder/metrics.h"
 
 #include "base/fail.h"
+#include "file/checksum/line_checksum.h"
 #include "file/input.h"
-#include "file/line_checksum.h"
 #include "train/folder/folder.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * metrics.jsonl; train/run.h documents its lines. Each line has a checksum (file/line_checksum.h), and is
+ * metrics.jsonl; train/run.h documents its lines. Each line has a checksum (file/checksum/line_checksum.h), and is
  * written by one system call, so that a killed process loses none. When training resumes from an earlier
  * step, the file is truncated to that step.
  */

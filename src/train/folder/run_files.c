@@ -2,8 +2,8 @@
 #include "train/folder/run_files.h"
 
 #include "base/fail.h"
+#include "file/checksum/file_checksum.h"
 #include "file/file.h"
-#include "file/file_checksum.h"
 #include "task/classification/label_names.h"
 #include "task/vocabulary_files.h"
 

@@ -2,7 +2,7 @@
 #include "train/folder/vocabulary.h"
 
 #include "base/fail.h"
-#include "file/checksum.h"
+#include "file/checksum/checksum.h"
 #include "file/file.h"
 #include "train/folder/folder.h"
 

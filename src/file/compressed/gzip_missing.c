@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "file/decoder.h"
+#include "file/compressed/decoder.h"
 
 const struct decoder gzip_decoder = {.library = "zlib", .package = "zlib1g-dev"};

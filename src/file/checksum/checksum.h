@@ -7,8 +7,8 @@
  * one word always changes the result. The last block of 32 bytes is padded with zeros. The number of bytes is
  * mixed in at the end, so that zeros at the end change the result.
  */
-#ifndef ROTARY_FILE_CHECKSUM_H
-#define ROTARY_FILE_CHECKSUM_H
+#ifndef ROTARY_FILE_CHECKSUM_CHECKSUM_H
+#define ROTARY_FILE_CHECKSUM_CHECKSUM_H
 
 #include <stddef.h>
 #include <stdint.h>

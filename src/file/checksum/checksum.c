@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "file/checksum.h"
+#include "file/checksum/checksum.h"
 
 #include <inttypes.h>
 #include <stdio.h>

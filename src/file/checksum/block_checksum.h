@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A checksum that several threads may compute: of the checksums (file/checksum.h) of blocks of
+ * A checksum that several threads may compute: of the checksums (file/checksum/checksum.h) of blocks of
  * BLOCK_CHECKSUM_BYTES, in order. The number of threads does not change it.
  */
-#ifndef ROTARY_FILE_BLOCK_CHECKSUM_H
-#define ROTARY_FILE_BLOCK_CHECKSUM_H
+#ifndef ROTARY_FILE_CHECKSUM_BLOCK_CHECKSUM_H
+#define ROTARY_FILE_CHECKSUM_BLOCK_CHECKSUM_H
 
-#include "file/checksum.h"
+#include "file/checksum/checksum.h"
 
 enum { BLOCK_CHECKSUM_BYTES = 1 << 20 };
 

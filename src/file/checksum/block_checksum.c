@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "file/block_checksum.h"
+#include "file/checksum/block_checksum.h"
 
 #include "base/threads.h"
 

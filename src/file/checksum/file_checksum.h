@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The checksum (file/checksum.h) of a file, as text: how other files name what they belong to.
+ * The checksum (file/checksum/checksum.h) of a file, as text: how other files name what they belong to.
  */
-#ifndef ROTARY_FILE_FILE_CHECKSUM_H
-#define ROTARY_FILE_FILE_CHECKSUM_H
+#ifndef ROTARY_FILE_CHECKSUM_FILE_CHECKSUM_H
+#define ROTARY_FILE_CHECKSUM_FILE_CHECKSUM_H
 
-#include "file/checksum.h"
+#include "file/checksum/checksum.h"
 
 #include <rotary/status.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "file/file_checksum.h"
+#include "file/checksum/file_checksum.h"
 
 #include "file/input.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lines of JSON that carry a checksum (file/checksum.h) as their last member, of all bytes before it:
+ * Lines of JSON that carry a checksum (file/checksum/checksum.h) as their last member, of all bytes before it:
  *
  *     {"step":10,"loss":2.13,"checksum":"0f3a5c7788990a1b"}
  */
-#ifndef ROTARY_FILE_LINE_CHECKSUM_H
-#define ROTARY_FILE_LINE_CHECKSUM_H
+#ifndef ROTARY_FILE_CHECKSUM_LINE_CHECKSUM_H
+#define ROTARY_FILE_CHECKSUM_LINE_CHECKSUM_H
 
 #include <rotary/status.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * What libraries decompress: one file of this folder includes each, and NAME_missing.c stands for one that a
  * program was built without.
  */
-#ifndef ROTARY_FILE_DECODER_H
-#define ROTARY_FILE_DECODER_H
+#ifndef ROTARY_FILE_COMPRESSED_DECODER_H
+#define ROTARY_FILE_COMPRESSED_DECODER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
  *
  * Decompresses .zst by libzstd.
  */
-#include "file/decoder.h"
+#include "file/compressed/decoder.h"
 
 #include <zstd.h>
 #include <zstd_errors.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "file/json_checksum.h"
+#include "file/checksum/json_checksum.h"
 
 #include "base/fail.h"
-#include "file/checksum.h"
+#include "file/checksum/checksum.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "file/decompressed.h"
+#include "file/compressed/decompressed.h"
 
 #include "base/fail.h"
 

@@ -3,10 +3,10 @@
  * Files that may be compressed, as the bytes that they have once decompressed, in pieces. Several compressed
  * parts one after another are one file, as they are for gzip, zstd and bzip2.
  */
-#ifndef ROTARY_FILE_DECOMPRESSED_H
-#define ROTARY_FILE_DECOMPRESSED_H
+#ifndef ROTARY_FILE_COMPRESSED_DECOMPRESSED_H
+#define ROTARY_FILE_COMPRESSED_DECOMPRESSED_H
 
-#include "file/decoder.h"
+#include "file/compressed/decoder.h"
 #include "file/input.h"
 
 enum compression { COMPRESSION_NONE, COMPRESSION_GZIP, COMPRESSION_ZSTD, COMPRESSION_BZIP2, COMPRESSIONS };

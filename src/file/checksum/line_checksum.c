@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "file/line_checksum.h"
+#include "file/checksum/line_checksum.h"
 
-#include "file/checksum.h"
+#include "file/checksum/checksum.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  *
  * Decompresses .bz2 by libbz2.
  */
-#include "file/decoder.h"
+#include "file/compressed/decoder.h"
 
 #include <bzlib.h>
 #include <limits.h>

@@ -2,7 +2,7 @@
  *
  * Decompresses .gz by zlib.
  */
-#include "file/decoder.h"
+#include "file/compressed/decoder.h"
 
 #include <limits.h>
 #include <stdlib.h>
