@@ -5,9 +5,9 @@
 #ifndef ROTARY_CLI_BLEU_OUTPUT_H
 #define ROTARY_CLI_BLEU_OUTPUT_H
 
-#include "score/bleu.h"
-#include "score/chrf.h"
 #include "score/resampling.h"
+#include "score/translation/bleu.h"
+#include "score/translation/chrf.h"
 
 #include <jansson.h>
 

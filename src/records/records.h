@@ -57,7 +57,7 @@ struct record {
     int64_t sample_count;
     json_t *sample_lines;          /* owns the samples' strings */
     struct record_lengths lengths; /* scores of its last weights at other lengths */
-    char *signature;               /* of the last BLEU (score/bleu.h); NULL: there is none */
+    char *signature;               /* of the last BLEU (score/translation/bleu.h); NULL: there is none */
 };
 
 /* Reads a run's folder. A last line without a newline, which a killed run leaves, is ignored. Any other line

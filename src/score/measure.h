@@ -13,7 +13,7 @@
 enum scoring {
     SCORING_LOSS, /* not at all: there is the loss alone */
     SCORING_EXACT_MATCH,
-    SCORING_BLEU,    /* of all answers together (score/bleu.h) */
+    SCORING_BLEU,    /* of all answers together (score/translation/bleu.h) */
     SCORING_CLASSES, /* labels that are classes (score/label_scores.h) */
     SCORING_NUMBERS, /* labels that are numbers */
 };

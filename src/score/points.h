@@ -5,7 +5,7 @@
 #ifndef ROTARY_SCORE_POINTS_H
 #define ROTARY_SCORE_POINTS_H
 
-#include "score/segments.h"
+#include "score/translation/segments.h"
 
 struct points {
     uint32_t *at; /* [capacity] */

@@ -12,7 +12,7 @@
 #ifndef ROTARY_SCORE_RESAMPLING_H
 #define ROTARY_SCORE_RESAMPLING_H
 
-#include "score/segments.h"
+#include "score/translation/segments.h"
 
 struct resampling {
     struct segment_metric metric;

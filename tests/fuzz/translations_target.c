@@ -5,8 +5,8 @@
 #include "base/integer.h"
 #include "base/random.h"
 #include "fuzz/target.h"
-#include "score/bleu.h"
-#include "score/chrf.h"
+#include "score/translation/bleu.h"
+#include "score/translation/chrf.h"
 
 #include <stdlib.h>
 

@@ -112,8 +112,8 @@ print(f"""/* SPDX-License-Identifier: Apache-2.0
 #ifndef TESTS_SCORE_BLEU_GOLDENS_H
 #define TESTS_SCORE_BLEU_GOLDENS_H
 
-#include "score/bleu.h"
-#include "score/chrf.h"
+#include "score/translation/bleu.h"
+#include "score/translation/chrf.h"
 
 /* clang-format off */
 enum {{ GOLDEN_SEGMENTS = {SEGMENTS}, GOLDEN_REFERENCES = {REFERENCES}, GOLDEN_RESAMPLED = {RESAMPLED}, GOLDEN_SAMPLES = {SAMPLES} }};

@@ -4,8 +4,8 @@
 #ifndef TESTS_SCORE_BLEU_GOLDENS_H
 #define TESTS_SCORE_BLEU_GOLDENS_H
 
-#include "score/bleu.h"
-#include "score/chrf.h"
+#include "score/translation/bleu.h"
+#include "score/translation/chrf.h"
 
 /* clang-format off */
 enum { GOLDEN_SEGMENTS = 20, GOLDEN_REFERENCES = 3, GOLDEN_RESAMPLED = 12, GOLDEN_SAMPLES = 80 };

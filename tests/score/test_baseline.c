@@ -3,10 +3,10 @@
  * Baselines against scikit-learn: linear models of the same features, and bags of words and similarities of
  * the same texts.
  */
-#include "score/baseline.h"
+#include "score/baseline/baseline.h"
+#include "score/baseline/lbfgs.h"
+#include "score/baseline/tfidf.h"
 #include "score/baseline_goldens.h"
-#include "score/lbfgs.h"
-#include "score/tfidf.h"
 #include "support/check.h"
 
 #include <math.h>

@@ -2,8 +2,8 @@
  *
  * BLEU, against cases worked out by hand and against sacreBLEU's tokens and scores.
  */
-#include "score/bleu.h"
 #include "score/bleu_goldens.h"
+#include "score/translation/bleu.h"
 #include "support/check.h"
 #include "text/unicode.h"
 

@@ -9,7 +9,7 @@
 #include "train/runs.h"
 
 #include "base/random.h"
-#include "score/bleu.h"
+#include "score/translation/bleu.h"
 #include "train/folder/corpus_record.h"
 #include "train/trainer.h"
 

@@ -2,8 +2,8 @@
 #include "task/classification/label_baselines.h"
 
 #include "base/fail.h"
-#include "score/baseline.h"
-#include "score/tfidf.h"
+#include "score/baseline/baseline.h"
+#include "score/baseline/tfidf.h"
 #include "task/classification/labelled_corpus.h"
 
 #include <stdlib.h>

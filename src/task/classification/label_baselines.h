@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a model of labels is compared with (score/baseline.h), on labelled texts.
+ * What a model of labels is compared with (score/baseline/baseline.h), on labelled texts.
  */
 #ifndef ROTARY_TASK_CLASSIFICATION_LABEL_BASELINES_H
 #define ROTARY_TASK_CLASSIFICATION_LABEL_BASELINES_H
@@ -11,7 +11,7 @@
 enum label_baseline {
     BASELINE_MAJORITY, /* the most frequent class of training, or its mean number */
     BASELINE_WORDS, /* a linear model of the words of the training texts; of choices the one that is the most
-                       similar to the text (score/tfidf.h) */
+                       similar to the text (score/baseline/tfidf.h) */
     LABEL_BASELINES
 };
 /* These are the names in JSON, and for people: "majority", "bag of words" or, of texts with choices, "TF-IDF". */

@@ -6,7 +6,7 @@
 #ifndef ROTARY_TASK_TRANSLATION_SPLIT_TEXT_H
 #define ROTARY_TASK_TRANSLATION_SPLIT_TEXT_H
 
-#include "score/bleu.h"
+#include "score/translation/bleu.h"
 #include "task/task.h"
 #include "text/text_lines.h"
 

@@ -8,7 +8,7 @@
 #include "model/transformer.h"
 #include "score/label_scores.h"
 #include "score/position_losses.h"
-#include "score/segments.h"
+#include "score/translation/segments.h"
 #include "task/task.h"
 
 #include <stdatomic.h>

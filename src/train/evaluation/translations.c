@@ -5,7 +5,7 @@
 #include "base/fail.h"
 #include "file/file.h"
 #include "model/generation/search.h"
-#include "score/bleu.h"
+#include "score/translation/bleu.h"
 #include "task/translation/split_text.h"
 #include "text/decoded_text.h"
 #include "text/unicode.h"

@@ -8,8 +8,8 @@
  *     v(g) = count of g in the text · idf(g)     of the pairs that the n texts have
  *     similarity = a · b / (|a| |b|), and 0 where a text has none of these pairs
  */
-#ifndef ROTARY_SCORE_TFIDF_H
-#define ROTARY_SCORE_TFIDF_H
+#ifndef ROTARY_SCORE_BASELINE_TFIDF_H
+#define ROTARY_SCORE_BASELINE_TFIDF_H
 
 #include "text/text_lines.h"
 

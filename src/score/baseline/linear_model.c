@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "score/linear_model.h"
+#include "score/baseline/linear_model.h"
 
 #include "base/fail.h"
-#include "score/lbfgs.h"
+#include "score/baseline/lbfgs.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,10 +9,10 @@
  * the mean over the lengths n that translations and references both have. Of several references a segment's
  * is the one with the best score.
  */
-#ifndef ROTARY_SCORE_CHRF_H
-#define ROTARY_SCORE_CHRF_H
+#ifndef ROTARY_SCORE_TRANSLATION_CHRF_H
+#define ROTARY_SCORE_TRANSLATION_CHRF_H
 
-#include "score/segments.h"
+#include "score/translation/segments.h"
 
 enum { CHRF_MAX_CHAR_ORDER = 12, CHRF_MAX_WORD_ORDER = 8 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What metrics of translations (score/bleu.h, score/chrf.h) read and write. A metric has a row of statistics,
+ * What metrics of translations (score/translation/bleu.h, score/translation/chrf.h) read and write. A metric has a row of statistics,
  * whole numbers, for each segment. The statistics of a corpus are their sums, and its score is a function of
  * the sums alone, so that any selection of segments is scored without looking at a text again.
  */
-#ifndef ROTARY_SCORE_SEGMENTS_H
-#define ROTARY_SCORE_SEGMENTS_H
+#ifndef ROTARY_SCORE_TRANSLATION_SEGMENTS_H
+#define ROTARY_SCORE_TRANSLATION_SEGMENTS_H
 
 #include "text/text_lines.h"
 

@@ -9,10 +9,10 @@
  * reference that has it most often; h: tokens of all translations; r: tokens of the references, of several
  * the one whose length is nearest, of two as near the shorter.
  */
-#ifndef ROTARY_SCORE_BLEU_H
-#define ROTARY_SCORE_BLEU_H
+#ifndef ROTARY_SCORE_TRANSLATION_BLEU_H
+#define ROTARY_SCORE_TRANSLATION_BLEU_H
 
-#include "score/bleu_tokenizer.h"
+#include "score/translation/bleu_tokenizer.h"
 
 /* What a precision is that has no match: half of the one before with one match, each time (exp: p_n = 1 /
  * (2^k total) for the k-th such n); `smoothing_value` matches (floor); or 0. add-k adds the value to matches

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What a model of texts is compared with: the answer that is best without a look at the text, and a linear
- * model of its words (score/word_features.h, score/linear_model.h).
+ * model of its words (score/baseline/word_features.h, score/baseline/linear_model.h).
  */
-#ifndef ROTARY_SCORE_BASELINE_H
-#define ROTARY_SCORE_BASELINE_H
+#ifndef ROTARY_SCORE_BASELINE_BASELINE_H
+#define ROTARY_SCORE_BASELINE_BASELINE_H
 
-#include "score/word_features.h"
+#include "score/baseline/word_features.h"
 
 /* What baselines learn from: texts, and what is wanted for each. */
 struct baseline_training {

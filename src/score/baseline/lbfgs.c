@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "score/lbfgs.h"
+#include "score/baseline/lbfgs.h"
 
 #include "base/fail.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "score/tfidf.h"
+#include "score/baseline/tfidf.h"
 
 #include "base/fail.h"
 #include "text/utf8.h"

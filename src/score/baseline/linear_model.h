@@ -4,8 +4,8 @@
  * numbers, as scikit-learn defines them (LogisticRegression with C = 1 / penalty, Ridge with alpha =
  * penalty).
  */
-#ifndef ROTARY_SCORE_LINEAR_MODEL_H
-#define ROTARY_SCORE_LINEAR_MODEL_H
+#ifndef ROTARY_SCORE_BASELINE_LINEAR_MODEL_H
+#define ROTARY_SCORE_BASELINE_LINEAR_MODEL_H
 
 #include <rotary/status.h>
 

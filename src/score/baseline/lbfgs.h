@@ -4,8 +4,8 @@
  * storage", Mathematics of Computation 35, 1980), with a line search for the weak Wolfe conditions (Lewis and
  * Overton, "Nonsmooth optimization via quasi-Newton methods", Mathematical Programming 141, 2013).
  */
-#ifndef ROTARY_SCORE_LBFGS_H
-#define ROTARY_SCORE_LBFGS_H
+#ifndef ROTARY_SCORE_BASELINE_LBFGS_H
+#define ROTARY_SCORE_BASELINE_LBFGS_H
 
 #include <rotary/status.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "score/bleu.h"
+#include "score/translation/bleu.h"
 
 #include "base/fail.h"
 #include "base/integer.h"
-#include "score/ngrams.h"
+#include "score/translation/ngrams.h"
 
 #include <math.h>
 #include <stdio.h>

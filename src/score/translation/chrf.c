@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "score/chrf.h"
+#include "score/translation/chrf.h"
 
 #include "base/fail.h"
 #include "base/integer.h"
-#include "score/ngrams.h"
 #include "score/points.h"
+#include "score/translation/ngrams.h"
 
 #include <stdio.h>
 #include <stdlib.h>

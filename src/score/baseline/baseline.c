@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "score/baseline.h"
+#include "score/baseline/baseline.h"
 
 #include "base/fail.h"
 #include "score/class_scores.h"

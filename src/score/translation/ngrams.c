@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "score/ngrams.h"
+#include "score/translation/ngrams.h"
 
 #include "base/fail.h"
 

@@ -11,10 +11,10 @@
  *     |A ∩ B| / |A ∪ B|      |A ∩ B| / |A|      |A ∩ B| / |B|
  *     |A₂ ∩ B₂| / |A₂ ∪ B₂|  |log((1 + |A|) / (1 + |B|))|
  */
-#ifndef ROTARY_SCORE_WORD_FEATURES_H
-#define ROTARY_SCORE_WORD_FEATURES_H
+#ifndef ROTARY_SCORE_BASELINE_WORD_FEATURES_H
+#define ROTARY_SCORE_BASELINE_WORD_FEATURES_H
 
-#include "score/linear_model.h"
+#include "score/baseline/linear_model.h"
 #include "text/text_lines.h"
 
 enum { WORD_OVERLAPS = 5 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "score/word_features.h"
+#include "score/baseline/word_features.h"
 
 #include "base/fail.h"
 #include "base/integer.h"

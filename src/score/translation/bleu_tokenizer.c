@@ -4,7 +4,7 @@
  * pass here: matches do not overlap and are looked for from the left, and what a pass inserts it does not
  * look at.
  */
-#include "score/bleu_tokenizer.h"
+#include "score/translation/bleu_tokenizer.h"
 
 #include "text/unicode.h"
 

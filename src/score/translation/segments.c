@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "score/segments.h"
+#include "score/translation/segments.h"
 
 #include <rotary/version.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
  * a hash table. An n-gram is the node that n symbols lead to. The symbols may be characters, or words, which
  * are nodes of another trie, so that equal numbers always are equal texts.
  */
-#ifndef ROTARY_SCORE_NGRAMS_H
-#define ROTARY_SCORE_NGRAMS_H
+#ifndef ROTARY_SCORE_TRANSLATION_NGRAMS_H
+#define ROTARY_SCORE_TRANSLATION_NGRAMS_H
 
 #include <rotary/status.h>
 

@@ -11,8 +11,8 @@
  *     char   every character is a token
  *     none   the text is left as it is
  */
-#ifndef ROTARY_SCORE_BLEU_TOKENIZER_H
-#define ROTARY_SCORE_BLEU_TOKENIZER_H
+#ifndef ROTARY_SCORE_TRANSLATION_BLEU_TOKENIZER_H
+#define ROTARY_SCORE_TRANSLATION_BLEU_TOKENIZER_H
 
 #include "score/points.h"
 
