@@ -2,8 +2,8 @@
 #include "cli/comparison_design.h"
 
 #include "base/fail.h"
-#include "records/comparison.h"
-#include "records/comparison_file.h"
+#include "records/comparison/comparison.h"
+#include "records/comparison/comparison_file.h"
 #include "statistics/power.h"
 
 #include <ctype.h>

@@ -3,8 +3,8 @@
 
 #include "base/fail.h"
 #include "file/file.h"
-#include "records/arm_name.h"
-#include "records/comparable_runs.h"
+#include "records/comparison/arm_name.h"
+#include "records/comparison/comparable_runs.h"
 #include "train/folder/folder.h"
 
 #include <stdio.h>

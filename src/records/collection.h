@@ -5,8 +5,8 @@
 #ifndef ROTARY_RECORDS_COLLECTION_H
 #define ROTARY_RECORDS_COLLECTION_H
 
-#include "records/comparison.h"
-#include "records/comparison_file.h"
+#include "records/comparison/comparison.h"
+#include "records/comparison/comparison_file.h"
 #include "records/example_scores.h"
 #include "records/sentence_scores.h"
 
@@ -28,7 +28,7 @@ struct collection_options {
 };
 
 /* Reads one folder that holds a comparison, or `count` folders of runs of one task. Runs that differ in more
- * than what is compared are not paired: comparison->unlike says what they differ in (records/comparable_runs.h). */
+ * than what is compared are not paired: comparison->unlike says what they differ in (records/comparison/comparable_runs.h). */
 ROTARY_CHECKED rotary_status collection_read_with(struct collection *collection, const char *const *folders,
                                                   int count, const struct collection_options *options,
                                                   rotary_error *error);

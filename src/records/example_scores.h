@@ -11,8 +11,8 @@
 #ifndef ROTARY_RECORDS_EXAMPLE_SCORES_H
 #define ROTARY_RECORDS_EXAMPLE_SCORES_H
 
-#include "records/comparison.h"
-#include "records/resampled_contrast.h"
+#include "records/comparison/comparison.h"
+#include "records/comparison/resampled_contrast.h"
 #include "task/classification/label_baselines.h"
 
 enum { EXAMPLE_SAMPLES = 1000, EXAMPLE_SEED = 1 }; /* of the bootstrap */

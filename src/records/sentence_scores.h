@@ -9,8 +9,8 @@
 #ifndef ROTARY_RECORDS_SENTENCE_SCORES_H
 #define ROTARY_RECORDS_SENTENCE_SCORES_H
 
-#include "records/comparison.h"
-#include "records/resampled_contrast.h"
+#include "records/comparison/comparison.h"
+#include "records/comparison/resampled_contrast.h"
 #include "task/translation/split_text.h"
 
 enum { SENTENCE_SAMPLES = 1000, SENTENCE_SEED = 1 }; /* of the bootstrap, as `rotary bleu --paired-bs` has */

@@ -5,7 +5,7 @@
 #ifndef ROTARY_REPORT_FINDINGS_H
 #define ROTARY_REPORT_FINDINGS_H
 
-#include "records/comparison.h"
+#include "records/comparison/comparison.h"
 
 #include <stdio.h>
 

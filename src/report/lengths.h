@@ -5,7 +5,7 @@
 #ifndef ROTARY_REPORT_LENGTHS_H
 #define ROTARY_REPORT_LENGTHS_H
 
-#include "records/comparison.h"
+#include "records/comparison/comparison.h"
 
 #include <jansson.h>
 #include <stdio.h>

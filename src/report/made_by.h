@@ -5,7 +5,7 @@
 #ifndef ROTARY_REPORT_MADE_BY_H
 #define ROTARY_REPORT_MADE_BY_H
 
-#include "records/comparison.h"
+#include "records/comparison/comparison.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,7 @@
 #ifndef ROTARY_REPORT_REMARKS_H
 #define ROTARY_REPORT_REMARKS_H
 
-#include "records/comparison.h"
+#include "records/comparison/comparison.h"
 
 #include <stdio.h>
 

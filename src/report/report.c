@@ -3,7 +3,7 @@
 
 #include "file/file.h"
 #include "file/print.h"
-#include "records/sweep_text.h"
+#include "records/comparison/sweep_text.h"
 #include "report/page.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #ifndef ROTARY_REPORT_TEXT_SCORES_H
 #define ROTARY_REPORT_TEXT_SCORES_H
 
-#include "records/comparison.h"
+#include "records/comparison/comparison.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #ifndef ROTARY_STUDY_ARMS_H
 #define ROTARY_STUDY_ARMS_H
 
-#include "records/arm_name.h"
+#include "records/comparison/arm_name.h"
 #include "train/run.h"
 
 enum { MAX_ARMS = 100 };

@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 #include "base/integer.h"
-#include "records/comparison.h"
+#include "records/comparison/comparison.h"
 
 #include <rotary/version.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "study/comparison_plan.h"
 
 #include "base/fail.h"
-#include "records/comparison.h"
+#include "records/comparison/comparison.h"
 #include "statistics/sequential.h"
 #include "train/folder/folder.h"
 

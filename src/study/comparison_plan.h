@@ -7,7 +7,7 @@
 #define ROTARY_STUDY_COMPARISON_PLAN_H
 
 #include "file/file.h"
-#include "records/comparison_file.h"
+#include "records/comparison/comparison_file.h"
 #include "study/arms.h"
 #include "study/sweep.h"
 

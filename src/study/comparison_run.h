@@ -2,7 +2,7 @@
  *
  * Trains a run for every arm and every seed.
  *
- *     <folder>/compare.json       records/comparison_file.h
+ *     <folder>/compare.json       records/comparison/comparison_file.h
  *     <folder>/<arm>-<seed>/      a run (src/train/run.h), such as roper-3/
  *     <folder>/report.html        made by report_write (src/report/report.h)
  *

@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
-#include "records/comparison.h"
+#include "records/comparison/comparison.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  */
 #include "support/check.h"
 
-#include "records/comparison.h"
+#include "records/comparison/comparison.h"
 #include "statistics/power.h"
 
 #include <math.h>

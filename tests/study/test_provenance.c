@@ -11,7 +11,7 @@
 #include "file/checksum/json_checksum.h"
 #include "file/file.h"
 #include "layer/encoding/encoding.h"
-#include "records/sweep_text.h"
+#include "records/comparison/sweep_text.h"
 #include "statistics/sequential.h"
 #include "study/comparison_run.h"
 

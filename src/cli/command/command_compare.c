@@ -11,7 +11,7 @@
 #include "cli/result.h"
 #include "cli/watch.h"
 #include "file/file.h"
-#include "records/sweep_text.h"
+#include "records/comparison/sweep_text.h"
 #include "report/report.h"
 #include "study/comparison_run.h"
 

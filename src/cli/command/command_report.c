@@ -6,7 +6,7 @@
 #include "cli/command.h"
 #include "cli/result.h"
 #include "file/file.h"
-#include "records/sweep_text.h"
+#include "records/comparison/sweep_text.h"
 #include "report/comparison_table.h"
 #include "report/report.h"
 

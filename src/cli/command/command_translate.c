@@ -11,7 +11,7 @@
 #include "cli/run_plan.h"
 #include "cli/translator.h"
 #include "file/file.h"
-#include "records/comparison_file.h"
+#include "records/comparison/comparison_file.h"
 #include "study/run_list.h"
 
 #include <math.h>

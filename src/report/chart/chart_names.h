@@ -5,7 +5,7 @@
 #ifndef ROTARY_REPORT_CHART_CHART_NAMES_H
 #define ROTARY_REPORT_CHART_CHART_NAMES_H
 
-#include "records/comparison.h"
+#include "records/comparison/comparison.h"
 #include "report/chart/svg.h"
 
 enum { CHART_LABEL_BYTES = 128 };

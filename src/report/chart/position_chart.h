@@ -6,7 +6,7 @@
 #ifndef ROTARY_REPORT_CHART_POSITION_CHART_H
 #define ROTARY_REPORT_CHART_POSITION_CHART_H
 
-#include "records/comparison.h"
+#include "records/comparison/comparison.h"
 
 #include <stdio.h>
 

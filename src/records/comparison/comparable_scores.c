@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "records/comparable_scores.h"
+#include "records/comparison/comparable_scores.h"
 
 #include "base/fail.h"
 #include "file/print.h"

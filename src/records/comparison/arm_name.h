@@ -2,8 +2,8 @@
  *
  * Names of arms, from the keys that are compared and their values, and of their runs.
  */
-#ifndef ROTARY_RECORDS_ARM_NAME_H
-#define ROTARY_RECORDS_ARM_NAME_H
+#ifndef ROTARY_RECORDS_COMPARISON_ARM_NAME_H
+#define ROTARY_RECORDS_COMPARISON_ARM_NAME_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -16,8 +16,8 @@
  * weights of another, and of those whose configuration lacks what the reference follows from: they count as
  * begun.
  */
-#ifndef ROTARY_RECORDS_LEARNED_H
-#define ROTARY_RECORDS_LEARNED_H
+#ifndef ROTARY_RECORDS_COMPARISON_LEARNED_H
+#define ROTARY_RECORDS_COMPARISON_LEARNED_H
 
 #include "records/records.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "records/contrast.h"
+#include "records/comparison/contrast.h"
 
 int contrast_undiverged(const struct contrast *contrast)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "records/comparable_runs.h"
+#include "records/comparison/comparable_runs.h"
 
 #include "base/fail.h"
 #include "file/file.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "records/learned.h"
+#include "records/comparison/learned.h"
 
 #include "task/task.h"
 

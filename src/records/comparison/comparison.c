@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "records/comparison.h"
+#include "records/comparison/comparison.h"
 
 #include "base/fail.h"
-#include "records/comparable_scores.h"
-#include "records/family.h"
+#include "records/comparison/comparable_scores.h"
+#include "records/comparison/family.h"
 #include "statistics/binomial.h"
 #include "statistics/sequential.h"
 

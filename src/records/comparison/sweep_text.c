@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "records/sweep_text.h"
+#include "records/comparison/sweep_text.h"
 
-#include "records/arm_name.h"
+#include "records/comparison/arm_name.h"
 
 #include <stdint.h>
 #include <string.h>

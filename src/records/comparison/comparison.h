@@ -7,11 +7,11 @@
  * means. It is the worst run in "the mean without the worst", which is undefined if two or more diverged. In
  * a pair it counts with the worst score that there is, so that an arm gains nothing by runs that diverge.
  */
-#ifndef ROTARY_RECORDS_COMPARISON_H
-#define ROTARY_RECORDS_COMPARISON_H
+#ifndef ROTARY_RECORDS_COMPARISON_COMPARISON_H
+#define ROTARY_RECORDS_COMPARISON_COMPARISON_H
 
-#include "records/contrast.h"
-#include "records/learned.h"
+#include "records/comparison/contrast.h"
+#include "records/comparison/learned.h"
 #include "records/records.h"
 
 /* The probability that a comparison shows any difference where there is none. */

@@ -3,10 +3,10 @@
  * The differences of a contrast over the examples that its runs were scored on, by the paired bootstrap
  * (score/resampling.h): what these very models would give on other examples.
  */
-#ifndef ROTARY_RECORDS_RESAMPLED_CONTRAST_H
-#define ROTARY_RECORDS_RESAMPLED_CONTRAST_H
+#ifndef ROTARY_RECORDS_COMPARISON_RESAMPLED_CONTRAST_H
+#define ROTARY_RECORDS_COMPARISON_RESAMPLED_CONTRAST_H
 
-#include "records/comparison.h"
+#include "records/comparison/comparison.h"
 #include "score/resampling.h"
 
 /* An arm minus its baseline. */

@@ -18,8 +18,8 @@
  *
  * Nothing that it says of finished runs changes later: arms, seeds and steps are only added.
  */
-#ifndef ROTARY_RECORDS_COMPARISON_FILE_H
-#define ROTARY_RECORDS_COMPARISON_FILE_H
+#ifndef ROTARY_RECORDS_COMPARISON_COMPARISON_FILE_H
+#define ROTARY_RECORDS_COMPARISON_COMPARISON_FILE_H
 
 #include <jansson.h>
 #include <rotary/status.h>

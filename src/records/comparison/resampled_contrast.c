@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "records/resampled_contrast.h"
+#include "records/comparison/resampled_contrast.h"
 
 #include "base/fail.h"
 

@@ -2,8 +2,8 @@
  *
  * Two arms that are compared, seed by seed.
  */
-#ifndef ROTARY_RECORDS_CONTRAST_H
-#define ROTARY_RECORDS_CONTRAST_H
+#ifndef ROTARY_RECORDS_COMPARISON_CONTRAST_H
+#define ROTARY_RECORDS_COMPARISON_CONTRAST_H
 
 #include "statistics/statistics.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "records/comparison_file.h"
+#include "records/comparison/comparison_file.h"
 
 #include "base/fail.h"
 #include "file/file.h"

@@ -2,8 +2,8 @@
  *
  * What a sweep (sweep.h) chose, as text.
  */
-#ifndef ROTARY_RECORDS_SWEEP_TEXT_H
-#define ROTARY_RECORDS_SWEEP_TEXT_H
+#ifndef ROTARY_RECORDS_COMPARISON_SWEEP_TEXT_H
+#define ROTARY_RECORDS_COMPARISON_SWEEP_TEXT_H
 
 #include <jansson.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "records/arm_name.h"
+#include "records/comparison/arm_name.h"
 
 #include "file/file.h"
 

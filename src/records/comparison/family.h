@@ -2,10 +2,10 @@
  *
  * The contrasts of a comparison that are judged together, by max_t.h.
  */
-#ifndef ROTARY_RECORDS_FAMILY_H
-#define ROTARY_RECORDS_FAMILY_H
+#ifndef ROTARY_RECORDS_COMPARISON_FAMILY_H
+#define ROTARY_RECORDS_COMPARISON_FAMILY_H
 
-#include "records/contrast.h"
+#include "records/comparison/contrast.h"
 
 struct family {
     int count, seeds; /* contrasts that are judged, and seeds that they have pairs of */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "records/family.h"
+#include "records/comparison/family.h"
 
 #include "base/fail.h"
 #include "statistics/max_t.h"
