@@ -259,13 +259,14 @@ typedef struct rotary_attention_backward_call {
     /* rotary_attention_backward_bytes, that for packed sequences, or rotary_attention_backward_call_bytes */
     void *workspace;
     rotary_attention_bias bias; /* as in the forward pass; its gradient is not computed */
-    /* As in the forward pass. */
+    /* This is as in the forward pass. */
     rotary_attention_packed_sequences packed_sequences;
     const int64_t *key_lengths;
     const int32_t *query_positions, *key_positions;
     rotary_attention_distance_bias distance_bias; /* as in the forward pass */
     rotary_attention_dropout dropout;             /* as in the forward pass */
-    /* As in the forward pass. Calls with them need the workspace of rotary_attention_backward_call_bytes. */
+    /* These are as in the forward pass. Calls with them need the workspace of
+     * rotary_attention_backward_call_bytes. */
     rotary_attention_distance_vectors distance_keys;
     const float *query_bias;
     /* The gradient of query_bias is added to this, likewise [heads, head_dim]; NULL: not wanted. */
@@ -274,7 +275,7 @@ typedef struct rotary_attention_backward_call {
     rotary_attention_piecewise_bias piecewise_bias;                      /* likewise */
 } rotary_attention_backward_call;
 
-/* As rotary_attention_forward_call_bytes. */
+/* Answers as rotary_attention_forward_call_bytes does. */
 ROTARY_API size_t rotary_attention_backward_call_bytes(const rotary_attention *attention,
                                                        const rotary_attention_backward_call *call);
 

@@ -21,7 +21,7 @@ extern "C" {
 
 /* ROTARY_VERSION_NUMBER of the library at run time, which may be newer than these headers. */
 ROTARY_API int rotary_version_number(void);
-/* The same as text, "1.2.3". Never NULL; belongs to the library. */
+/* Returns it as text, "1.2.3". Never NULL; belongs to the library. */
 ROTARY_API const char *rotary_version(void);
 
 #ifdef __cplusplus

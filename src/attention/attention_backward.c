@@ -147,7 +147,7 @@ static struct largest largest_of(const rotary_attention *attention, rotary_atten
     return largest;
 }
 
-/* As bytes_of, but enough for fewer sequences, queries and keys too. */
+/* Answers as bytes_of, but with enough for fewer sequences, queries and keys too. */
 static size_t largest_bytes(const rotary_attention *attention, const struct attention_call *call,
                             rotary_attention_shape shape)
 {
@@ -387,8 +387,8 @@ static void finish_keys(void *argument, int64_t index, int worker)
     write_keys(backward, &work, &sums);
 }
 
-/* Of the round's work items that query head `head` is in, number i, which is at *item. False where a band has
- * no such block. */
+/* Finds number i of the round's work items that query head `head` is in: *item. False where a band has no
+ * such block. */
 static bool round_item(const struct backward *backward, int64_t head, int64_t i, rotary_attention_work *work,
                        int64_t *item)
 {
@@ -422,7 +422,7 @@ struct vector_round {
     const struct vector_gradient *gradient;
 };
 
-/* The same of vectors, for some entries of a table. */
+/* Does so for vectors, for some entries of a table. */
 static void add_vectors(void *argument, int64_t index, int worker)
 {
     (void)worker;
@@ -438,7 +438,7 @@ static void add_vectors(void *argument, int64_t index, int worker)
                                                   &slice);
 }
 
-/* The same of one part of the gradient of a piecewise bias. */
+/* Does so for one part of the gradient of a piecewise bias. */
 static void add_piecewise(void *argument, int64_t part, int worker)
 {
     (void)worker;

@@ -63,8 +63,8 @@ static size_t bytes_of(const rotary_attention *attention, const struct attention
     return arena.used;
 }
 
-/* As bytes_of, but enough for fewer sequences, queries and keys too. Those may be cut into more items that
- * share packed keys, and into larger blocks. */
+/* Answers as bytes_of, but with enough for fewer sequences, queries and keys too. Those may be cut into more
+ * items that share packed keys, and into larger blocks. */
 static size_t largest_bytes(const rotary_attention *attention, const struct attention_call *call,
                             rotary_attention_shape shape)
 {

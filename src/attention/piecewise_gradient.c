@@ -28,7 +28,7 @@ struct piecewise_part rotary_attention_piecewise_part(const rotary_attention *at
     int64_t heads = attention->heads;
     if (index < heads)
         return (struct piecewise_part){PIECEWISE_SEGMENTS, index, index + 1, 1};
-    /* Of one head of each group: the sums are of all that share keys. */
+    /* They are of one head of each group: the sums are of all that share keys. */
     return (struct piecewise_part){index == heads ? PIECEWISE_DISTANCES : PIECEWISE_QUERIES, 0, heads,
                                    rotary_attention_group(attention)};
 }

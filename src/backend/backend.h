@@ -90,7 +90,7 @@ enum precision { PRECISION_AUTO, PRECISION_F32, PRECISION_BF16 };
  * Also caps the instruction set of oneDNN; the first call in a process decides (backend/matmul.h). */
 ROTARY_CHECKED rotary_status backend_create(struct backend *backend, int threads, rotary_isa isa,
                                             enum precision precision, rotary_error *error);
-/* Of any backend. One that is all zero is allowed. */
+/* Frees what any backend has. One that is all zero is allowed. */
 void backend_destroy(struct backend *backend);
 
 /* rotary_arena_allocate (base/arena.h) with memory of the backend, and its counterpart. */

@@ -18,7 +18,7 @@ struct rows {
     int64_t count, block;
 };
 
-/* Of gated ones that of the gate. */
+/* Gated ones have that of the gate. */
 static enum layer_activation kernel_of(enum activation kind)
 {
     static const enum layer_activation kernels[] = {[ACTIVATION_RELU] = LAYER_RELU,

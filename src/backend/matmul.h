@@ -36,7 +36,7 @@ void packed_weight_destroy(struct packed_weight *weight);
 size_t packed_weight_bytes(const struct packed_weight *weight);
 ROTARY_CHECKED rotary_status packed_weight_fill(struct packed_weight *weight, struct matmul *matmul,
                                                 const float *source, rotary_error *error);
-/* Of a transposed one: its columns are rows `first` and on of a weight as a file has it. */
+/* A transposed one has more: its columns are rows `first` and on of a weight as a file has it. */
 ROTARY_CHECKED rotary_status packed_weight_fill_stored(struct packed_weight *weight, struct matmul *matmul,
                                                        const struct stored_weight *stored, int64_t first,
                                                        rotary_error *error);

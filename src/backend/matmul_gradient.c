@@ -205,7 +205,7 @@ static void sum_own_chunk(const struct run *run, const struct item *item, int wo
         add_sums(run, item, sums, a.columns, adding);
 }
 
-/* The same by GEMMs. All tiles of the item read the same transposed chunk of `a`. */
+/* Computes it by GEMMs. All tiles of the item read the same transposed chunk of `a`. */
 static int sum_chunk(const struct run *run, const struct item *item, int worker, int64_t row, bool adding)
 {
     const struct matmul *matmul = run->matmul;

@@ -60,8 +60,8 @@ struct parameters {
     const struct backend *backend; /* borrowed; to be set before rows are added, all else being zero */
     struct parameter *rows;
     int count, capacity;
-    /* Of `values`; of the moments; of `gradients`, whose last are those of adapted rows. With the gaps for
-     * alignment, which stay zero. */
+    /* Counts the floats of `values`; of the moments; of `gradients`, whose last are those of adapted rows.
+     * With the gaps for alignment, which stay zero. */
     int64_t elements, trained_elements, gradient_elements;
     float *values, *gradients;          /* gradients is NULL without training */
     float *moment1, *moment2;           /* Adam's first and second moments; NULL without training */

@@ -86,7 +86,7 @@ static bool is_alike(const struct trial *trial, struct layer_sum_order order)
            0;
 }
 
-/* The same in as many trials as make COMPARED sums: fewer could be alike by chance. */
+/* Asks it in as many trials as make COMPARED sums: fewer could be alike by chance. */
 static bool is_always_alike(const struct trial *trial, struct layer_sum_order order)
 {
     enum { COMPARED = 512 };

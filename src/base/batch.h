@@ -31,8 +31,8 @@ struct batch {
     /* A target for each row of `input`, of a classifier for each sequence, or BATCH_IGNORED; NULL: none. */
     const int32_t *classes;
     const float *values; /* a real target for each sequence; NULL: none */
-    /* Of a classifier, so many sequences one after another are the choices of an example, which has one
-     * target: which of them it is. 0: there are none. */
+    /* A classifier may take choices: so many sequences one after another are the choices of an example, which
+     * has one target: which of them it is. 0: there are none. */
     int choices;
 };
 

@@ -18,7 +18,7 @@ static inline float rotary_element(const void *data, int64_t at, rotary_dtype dt
     return dtype == ROTARY_F16 ? rotary_f16_to_float(half) : rotary_bf16_to_float(half);
 }
 
-/* The same of data that lie anywhere in a file. */
+/* Reads data that lie anywhere in a file. */
 static inline float rotary_unaligned_element(const void *data, int64_t at, rotary_dtype dtype)
 {
     const size_t size = rotary_dtype_size(dtype);

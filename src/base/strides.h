@@ -8,8 +8,8 @@
 #include <rotary/types.h>
 
 /* A tensor of extents[0] * extents[1] * extents[2] vectors, each of `length` contiguous elements. Strides
- * count elements, and those of axes of size 1 are ignored. Messages name the tensor and its member, as "query"
- * and ".output". */
+ * count elements, and those of axes of size 1 are ignored. Messages name the tensor and its member, as
+ * "query" and ".output". */
 struct rotary_vectors {
     const char *tensor, *member;
     int64_t length;

@@ -56,7 +56,7 @@ void timed_terms_fill(const struct timed_terms *terms)
     }
 }
 
-/* Of all distances, or of the last SHAW_CLIP + 1, which all heads share. */
+/* They are of all distances, or of the last SHAW_CLIP + 1, which all heads share. */
 static rotary_attention_distance_vectors vectors_of(const struct timed_terms *terms, const float *data,
                                                     float *gradient, bool clipped)
 {

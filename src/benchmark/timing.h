@@ -25,7 +25,7 @@ struct timing_item {
     struct timing ratio;                /* filled in: its time divided by the baseline's, paired by round */
 };
 
-/* As many rounds as fit into `seconds`, but at least `min` and at most `max`. */
+/* Plans as many rounds as fit into `seconds`, but at least `min` and at most `max`. */
 struct timing_plan {
     double seconds;
     int64_t min, max;
@@ -36,7 +36,7 @@ struct timing_plan {
 ROTARY_CHECKED rotary_status timing_rounds(struct timing_item *items, int count, int64_t rounds,
                                            rotary_error *error);
 
-/* The same after two warm-up rounds; the plan and the time of the second determine *rounds. More than
+/* Times them after two warm-up rounds; the plan and the time of the second determine *rounds. More than
  * TIMING_MAX_ITEMS items are ROTARY_INVALID_ARGUMENT. */
 ROTARY_CHECKED rotary_status timing_run(struct timing_item *items, int count, const struct timing_plan *plan,
                                         int64_t *rounds, rotary_error *error);

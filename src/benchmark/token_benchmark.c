@@ -86,9 +86,8 @@ static rotary_status time_steps(struct loop *loop, struct token_benchmark *resul
     return status;
 }
 
-/* Of the matrices that multiply a token: the table of embeddings is one of them where it is also the
- * output's.
- */
+/* Sums up the matrices that multiply a token: the table of embeddings is one of them where it is also the
+ * output's. */
 static double weight_bytes(const struct transformer_config *config, const struct parameters *parameters,
                            rotary_dtype packed)
 {

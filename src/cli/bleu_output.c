@@ -143,7 +143,7 @@ void bleu_print_text(const struct bleu_scores *scores)
 
 /* ---- JSON ---- */
 
-/* As it is, or with the decimals that were asked for. */
+/* Prints it as it is, or with the decimals that were asked for. */
 static json_t *score_json(const struct bleu_scores *scores, double score)
 {
     char text[SCORE_BYTES];

@@ -18,7 +18,7 @@ struct decay_runs_call {
     enum decay_measure measure; /* that the picture shows */
 };
 
-/* Of a comparison the first run of each arm counts. */
+/* Only the first run of each arm of a comparison counts. */
 ROTARY_CHECKED rotary_status decay_runs(const struct decay_runs_call *call, rotary_error *error);
 
 #endif

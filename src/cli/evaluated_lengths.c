@@ -131,7 +131,7 @@ static rotary_status write_factors(const char *path, const json_t *object, char 
     return status;
 }
 
-/* Of the option; longrope wants it, and nothing else does. */
+/* The option names it; longrope wants it, and nothing else does. */
 static rotary_status read_factors(const struct length_options *options, struct length_request *request,
                                   rotary_error *error)
 {

@@ -18,7 +18,7 @@ struct label_data {
 ROTARY_CHECKED rotary_status label_data_find(struct label_data *data, const struct task *task,
                                              rotary_error *error);
 void label_data_print(const struct label_data *data);
-/* Of one split. */
+/* Describes one split. */
 json_t *label_data_json(const struct label_data *data, enum task_split split);
 
 /* Prints the scores of the baselines on validation and test; or, with `object`, sets its key "baselines". */

@@ -25,7 +25,7 @@ void progress_step_of_many(struct progress *progress, const char *label, const s
                            const char *line);
 /* A line in place of the bar, on a terminal alone. */
 __attribute__((format(printf, 2, 3))) void progress_show(struct progress *progress, const char *format, ...);
-/* As often as a bar: a line in its place on a terminal, elsewhere a line. */
+/* Shows, as often as a bar, a line in its place on a terminal and a line of its own elsewhere. */
 __attribute__((format(printf, 2, 3))) void progress_at_times(struct progress *progress, const char *format,
                                                              ...);
 /* A line that stays, above the bar. */

@@ -13,7 +13,7 @@
 /* Prints `object` and a line feed, and releases it. ROTARY_OUT_OF_MEMORY if it is NULL, which json_pack also
  * gives for a text that is not UTF-8. */
 ROTARY_CHECKED rotary_status result_print_json(json_t *object, rotary_error *error);
-/* The same in one line that does not end: one of the members of a list. */
+/* Prints it in one line that does not end: one of the members of a list. */
 ROTARY_CHECKED rotary_status result_print_json_member(json_t *object, rotary_error *error);
 
 /* {"correct", "problems", "loss", "accuracy", "seconds"} as in metrics.jsonl, the "interval" of the share of

@@ -31,7 +31,7 @@ struct plan_request {
 /* Refuses a configuration of no steps, which only `rotary train` has a use for. */
 ROTARY_CHECKED rotary_status plan_config(const struct plan_request *request, struct run_config *config,
                                          rotary_error *error);
-/* The same without the check that the settings fit together. */
+/* Does so without the check that the settings fit together. */
 ROTARY_CHECKED rotary_status plan_draft(const struct plan_request *request, struct run_config *config,
                                         rotary_error *error);
 /* Says on stderr what a number of steps other than the preset's makes of the learning rates of `count`
@@ -83,9 +83,9 @@ struct plan_load_call {
     enum task_need need;
     int64_t batch, time;
     const struct option_list *assignments; /* of keys of the task: other data; NULL: none */
-    /* Whether of a decoder of transformers model and tokenizer are all that is wanted (train/weights/pretrained.h):
-     * its weights then stay in their files. The longest text has `tokens`, or as many as the model has
-     * positions for (0). For others such a folder is a run of the task language. */
+    /* Whether of a decoder of transformers model and tokenizer are all that is wanted
+     * (train/weights/pretrained.h): its weights then stay in their files. The longest text has `tokens`, or
+     * as many as the model has positions for (0). For others such a folder is a run of the task language. */
     bool takes_pretrained;
     int64_t tokens;
     bool reads_parameters; /* of such a decoder: they are copied from its files */

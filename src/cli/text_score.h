@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * rotary evaluate --text and --tokens: the perplexity of any text in a decoder (train/evaluation/text_evaluation.h).
+ * rotary evaluate --text and --tokens: the perplexity of any text in a decoder
+ * (train/evaluation/text_evaluation.h).
  */
 #ifndef ROTARY_CLI_TEXT_SCORE_H
 #define ROTARY_CLI_TEXT_SCORE_H

@@ -27,7 +27,7 @@ struct tokenize_filter {
 enum exit_status tokenize_filter_run(const struct invocation *invocation,
                                      const struct tokenize_filter *filter, void *context);
 
-/* The same without a file of a tokenizer: `start` is not called. */
+/* Runs without a file of a tokenizer: `start` is not called. */
 ROTARY_CHECKED rotary_status tokenize_filter_lines(const struct invocation *invocation,
                                                    const struct tokenize_filter *filter, void *context,
                                                    rotary_error *error);

@@ -64,7 +64,7 @@ void watch_estimate(void *argument, const struct run_list_estimate *estimate)
         watch->busy = calloc((size_t)e->jobs, sizeof *watch->busy);
 }
 
-/* Of all runs: those that wait take as long as those that are trained or were. */
+/* Estimates for all runs: those that wait take as long as those that are trained or were. */
 static double seconds_left(const struct watch *watch)
 {
     double left = 0, longest = 0, seconds = 0;

@@ -20,7 +20,7 @@ enum { READER_ATTEMPTS = 100, READER_NANOSECONDS = 10 * 1000 * 1000 }; /* a seco
 
 static rotary_status fail_system(rotary_error *error, const char *doing, const char *path)
 {
-    /* Of the longest paths a part, so that the reason is not cut off. */
+    /* Only a part of the longest paths is shown, so that the reason is not cut off. */
     const char *more = strlen(path) > SHOWN_BYTES ? "..." : "";
     return rotary_fail(error, ROTARY_IO_ERROR, "cannot %s %.*s%s: %s", doing, (int)SHOWN_BYTES, path, more,
                        strerror(errno));

@@ -14,8 +14,8 @@
 enum { FILE_PATH_BYTES = 4096 };
 ROTARY_CHECKED rotary_status file_path(char path[FILE_PATH_BYTES], const char *folder, const char *name,
                                        rotary_error *error);
-/* The same for a file that the program writes by a name of its own, in a folder that may be anybody's. Of a
- * symbolic link the target would be replaced, wherever that lies: ROTARY_INVALID_ARGUMENT. */
+/* Makes the path of a file that the program writes by a name of its own, in a folder that may be anybody's.
+ * A symbolic link there, whose target would be replaced wherever that lies, is ROTARY_INVALID_ARGUMENT. */
 ROTARY_CHECKED rotary_status file_output_path(char path[FILE_PATH_BYTES], const char *folder,
                                               const char *name, rotary_error *error);
 /* The folder that holds `path`, "." if it names none. ROTARY_INVALID_ARGUMENT if that has FILE_PATH_BYTES or
@@ -45,7 +45,7 @@ struct file_part {
 typedef rotary_status file_take(void *argument, const void *bytes, size_t count, rotary_error *error);
 ROTARY_CHECKED rotary_status file_part_blocks(const struct file_part *part, file_take *take, void *argument,
                                               rotary_error *error);
-/* As file_replace; the content is the parts, one after another. */
+/* Does as file_replace; the content is the parts, one after another. */
 ROTARY_CHECKED rotary_status file_replace_parts(const char *path, const struct file_part *parts, int count,
                                                 rotary_error *error);
 /* Writes and syncs `path` in place, not atomically: for files that are renamed afterwards. A failure leaves
@@ -57,7 +57,8 @@ ROTARY_CHECKED rotary_status file_write_parts(const char *path, const struct fil
 ROTARY_CHECKED rotary_status file_make_folder(const char *path, rotary_error *error);
 /* Whether something has this name, be it a link that leads nowhere. */
 bool file_exists(const char *path);
-/* Likewise, but that it cannot be known, as in a folder that may not be entered, is ROTARY_IO_ERROR. */
+/* Answers likewise, but that it cannot be known, as in a folder that may not be entered, is ROTARY_IO_ERROR.
+ */
 ROTARY_CHECKED rotary_status file_find(const char *path, bool *found, rotary_error *error);
 /* Whether both are the same file, by whatever paths and links; where there is none yet, whether the same name
  * in the same folder. A character device is never the same. */
@@ -79,10 +80,11 @@ ROTARY_CHECKED rotary_status file_rename(const char *from, const char *to, rotar
  * read as file/json_numbers.h says. */
 enum { FILE_JSON_BYTES = 4 << 20 };
 ROTARY_CHECKED rotary_status file_read_json(const char *path, json_t **object, rotary_error *error);
-/* Likewise, with a limit of its own. */
+/* Reads likewise, with a limit of its own. */
 ROTARY_CHECKED rotary_status file_read_long_json(const char *path, size_t max, json_t **object,
                                                  rotary_error *error);
-/* As file_read_json, but all numbers are real: integers of other programs may be greater than any of ours. */
+/* Reads as file_read_json does, but all numbers are real: integers of other programs may be greater than any
+ * of ours. */
 ROTARY_CHECKED rotary_status file_read_real_json(const char *path, json_t **object, rotary_error *error);
 /* Parses the JSON object in `count` bytes, read from `path`. */
 ROTARY_CHECKED rotary_status file_parse_json(const char *path, const char *text, size_t count,

@@ -16,7 +16,7 @@ enum { SHOWN_BYTES = 350 };
 
 static rotary_status fail_system(const struct input *input, const char *doing, rotary_error *error)
 {
-    /* Of the longest paths a part, so that the reason is not cut off. */
+    /* Only a part of the longest paths is shown, so that the reason is not cut off. */
     const char *more = strlen(input->path) > SHOWN_BYTES ? "..." : "";
     return rotary_fail(error, ROTARY_IO_ERROR, "cannot %s %.*s%s: %s", doing, (int)SHOWN_BYTES, input->path,
                        more, strerror(errno));

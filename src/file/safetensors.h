@@ -38,7 +38,7 @@ int64_t safetensors_elements(const struct safetensor *tensor);
  * no file at `path`. */
 ROTARY_CHECKED rotary_status safetensors_write(const char *path, const struct safetensor *tensors, int count,
                                                const json_t *metadata, rotary_error *error);
-/* The same, atomically. */
+/* Writes it atomically. */
 ROTARY_CHECKED rotary_status safetensors_replace(const char *path, const struct safetensor *tensors,
                                                  int count, const json_t *metadata, rotary_error *error);
 
@@ -47,9 +47,9 @@ struct safetensors; /* an open file, memory-mapped and validated */
  * checksum is verified if the file has one. Data are aligned to their elements. */
 ROTARY_CHECKED rotary_status safetensors_open(struct safetensors **file, const char *path,
                                               rotary_error *error);
-/* The same for files with tensors of any type, for callers that copy tensors or read their numbers wherever
- * they lie: the format does not align data, and they stay in the file. Only files opened by this function
- * have tensors with an other_type. */
+/* Opens files with tensors of any type, for callers that copy tensors or read their numbers wherever they
+ * lie: the format does not align data, and they stay in the file. Only files opened by this function have
+ * tensors with an other_type. */
 ROTARY_CHECKED rotary_status safetensors_open_any(struct safetensors **file, const char *path,
                                                   rotary_error *error);
 void safetensors_close(struct safetensors *file);

@@ -30,7 +30,7 @@ bool encoder_config_is(const json_t *object);
  * Without a head for labels in "architectures" the head is ENCODER_TOKENS, be it there or not. */
 ROTARY_CHECKED rotary_status encoder_config_read(struct encoder_config *config, const json_t *object,
                                                  const char *path, rotary_error *error);
-/* The same model as this program configures it. */
+/* Describes the same model as this program configures it. */
 void encoder_config_model(const struct encoder_config *config, struct transformer_config *model);
 
 #endif

@@ -31,7 +31,7 @@ extern const char *const export_format_names[]; /* NULL-terminated, in the order
 struct export_family {
     json_t *facts;
     json_t *entry; /* with what it has of others */
-    /* Of the entry, or of its "gguf", borrowed. */
+    /* They are of the entry, or of its "gguf", borrowed. */
     const json_t *form;        /* "architecture", "tensors" */
     const json_t *description; /* config.json or metadata, where "$fact" stands for a fact */
 };

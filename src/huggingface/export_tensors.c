@@ -28,7 +28,7 @@ struct export_source {
     int64_t first, columns; /* of its rows; columns of a vector are 1 */
     rotary_dtype dtype;
     float offset; /* added to each element */
-    /* Of projections to heads; head_dim 0: of another, whose rows stay in their order. */
+    /* These are of projections to heads; head_dim 0: of another, whose rows stay in their order. */
     int64_t head_dim, rotary_dim, heads, rotated_rows; /* rows before that one are of queries and keys */
     enum fused fused;
     rotary_pairing from, to;

@@ -12,7 +12,7 @@
  * frees them by rope_family_free. */
 ROTARY_CHECKED rotary_status model_types_find(const char *model_type, struct rope_family *family,
                                               rotary_error *error);
-/* The same from a table that is already parsed. A table of another form is ROTARY_BAD_FILE; of the families
+/* Finds it in a table that is already parsed. A table of another form is ROTARY_BAD_FILE; of the families
  * only the one that is found is checked: an unknown key or a wrong value is ROTARY_INVALID_ARGUMENT. */
 ROTARY_CHECKED rotary_status model_types_find_in(const json_t *table, const char *model_type,
                                                  struct rope_family *family, rotary_error *error);

@@ -102,7 +102,7 @@ static inline vint v_blend(vint mask, vint a, vint b)
 #endif
 }
 
-/* The same by bitwise operations, which a compiler simplifies where `a` or `b` is constant. */
+/* Selects by bitwise operations, which a compiler simplifies where `a` or `b` is constant. */
 static inline vfloat v_select(vint mask, vfloat a, vfloat b)
 {
     return (vfloat)((mask & (vint)a) | (~mask & (vint)b));
@@ -226,8 +226,8 @@ static inline vfloat v_zip_high(vfloat even, vfloat odd)
     return __builtin_shufflevector(even, odd, V_ZIP_HIGH);
 }
 
-/* The same in the lane order that takes fewest instructions. v_deinterleaved_order permutes other vectors to
- * that order. */
+/* Separates even and odd lanes in the lane order that takes fewest instructions. v_deinterleaved_order
+ * permutes other vectors to that order. */
 #if defined(__AVX2__) && LANES == 8
 static inline vfloat v_deinterleaved_order(vfloat v)
 {
@@ -578,8 +578,8 @@ static inline vfloat v_tanh(vfloat x)
     return v_select(square < v_set(0.64f * 0.64f), small, large);
 }
 
-/* The same for x <= 88, with half the instructions: nothing overflows, and the power of two is added to the
- * exponent bits. Undefined for larger x. */
+/* Computes exp(x) for x <= 88, with half the instructions: nothing overflows, and the power of two is added
+ * to the exponent bits. Undefined for larger x. */
 static inline vfloat v_exp_to_88(vfloat x)
 {
     const vfloat log2e = v_set(0x1.715476p+0f), lowest = v_set(-0x1.5d589ep+6f);

@@ -160,7 +160,7 @@ static struct dropout dropout_of_sum(const struct embedding *embedding, const st
     return embedding->norm.kind == NORM_NONE ? call->dropout : none;
 }
 
-/* Of a table as a file has it, beside which there are neither positions nor types nor a norm. */
+/* Reads a table as a file has it, beside which there are neither positions nor types nor a norm. */
 static rotary_status forward_stored(const struct embedding *embedding, const struct stored_weight *table,
                                     const struct embedding_call *call, float *out, rotary_error *error)
 {

@@ -13,8 +13,8 @@ struct output_transform {
     struct output_transform_config config;
     struct linear *dense;
     struct norm norm; /* of kind NORM_NONE where there is none: hidden and out are then one matrix */
-    /* Of a call, [rows, width]. Without training `pre` and `hidden` are one matrix; so are d_out and the
-     * gradients before it. */
+    /* These are of a call, [rows, width]. Without training `pre` and `hidden` are one matrix; so are d_out
+     * and the gradients before it. */
     struct matrix pre, hidden, out, d_out;
     float *mean, *rstd; /* [rows]; without training NULL */
 };

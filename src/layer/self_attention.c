@@ -457,7 +457,7 @@ static rotary_status decode(struct sublayer *sublayer, const struct parameters *
                           MATMUL_EPILOGUE_NONE, error);
 }
 
-/* Of the keys, and of the values, of a token. */
+/* Counts the keys, and the values, of a token. */
 static size_t token_bytes(const struct sublayer *sublayer)
 {
     return (size_t)(sublayer->config.key_value_heads * sublayer->config.head_dim) *

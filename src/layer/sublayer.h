@@ -61,8 +61,8 @@ struct sublayer_config {
     bool learned_distance_bias; /* it has a gradient in training; known where the bias has no memory yet */
     struct relative_vectors_config distance_vectors;
 
-    /* Of a piecewise-linear bias that the layer has for itself; function NULL: none. The prefix is not read.
-     */
+    /* Describes a piecewise-linear bias that the layer has for itself; function NULL: none. The prefix is not
+     * read. */
     struct distance_bias_config layer_bias;
 
     int64_t hidden;
@@ -188,7 +188,7 @@ struct sublayer_type {
                             const struct sublayer_config *config, struct parameters *parameters,
                             rotary_error *error);
     void (*destroy)(struct sublayer *sublayer);
-    /* Of the packed weights of forward passes (layer/linear.h). */
+    /* Counts the packed weights of forward passes (layer/linear.h). */
     size_t (*weight_bytes)(const struct sublayer *sublayer);
 
     /* Both are called twice, first to measure (base/arena.h). carve_saved: what the forward pass stores for
@@ -214,7 +214,7 @@ struct sublayer_type {
      * cache is of a source. */
     rotary_status (*shift)(struct sublayer *sublayer, const struct sublayer_shift_call *call,
                            rotary_error *error);
-    /* Of workspace, for decode and reorder. */
+    /* Counts the workspace of decode and reorder. */
     size_t (*cache_bytes)(const struct sublayer *sublayer, struct sublayer_cache_shape shape);
     /* Fills the cache of a sublayer that reads a source, before the first decode; NULL for other types. */
     rotary_status (*cache_source)(struct sublayer *sublayer, const struct parameters *parameters,

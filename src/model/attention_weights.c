@@ -87,7 +87,7 @@ struct scene {
     struct vectors query, key, value, output;
     float *distance_bias;               /* [heads, head stride]; NULL: none */
     float *piecewise[PIECEWISE_ARRAYS]; /* as those of the call; NULL: none */
-    /* Of vectors by distance, laid out as those of the call; NULL: none. */
+    /* These are of vectors by distance, laid out as those of the call; NULL: none. */
     float *distance_keys, *distance_queries, *distance_values;
     float *query_bias;              /* [heads, head_dim]; NULL: none */
     struct vectors unrotated_query; /* of distance_keys */

@@ -31,7 +31,7 @@ static rotary_status check_encoder_decoder(struct transformer_config *config, ro
     return ROTARY_OK;
 }
 
-/* Of T5's buckets half are single distances, and the others lie between these and the last. */
+/* Half of T5's buckets are single distances, and the others lie between these and the last. */
 static rotary_status check_distance_bias(const struct transformer_config *config, rotary_error *error)
 {
     long long buckets = (long long)config->relative_attention_num_buckets,

@@ -23,7 +23,7 @@ struct embedded_stack {
     struct distance_rows distance_rows;     /* likewise */
     struct stack *stack;                    /* NULL: the transformer has no such part */
     uint32_t dropout_site;                  /* of the embedding; those of the stack follow it */
-    /* Of a call, in the backend's memory: [rows]. */
+    /* These are of a call, in the backend's memory: [rows]. */
     int32_t *tokens, *positions; /* positions where they are not 0, 1, 2, ... */
     int32_t *types;              /* of tokens; NULL: the embedding has none */
     /* On the host. */

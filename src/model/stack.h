@@ -80,7 +80,7 @@ struct stack_call {
     struct dropout activation_dropout;         /* of feed-forward sublayers' hidden channels, likewise */
     struct sublayer_source source;             /* for cross-attention */
     const struct attention_observer *observer; /* of the forward pass; NULL: none */
-    /* Of the backward pass. */
+    /* The backward pass has these. */
     const float *d_output; /* f32 [rows, width]; NULL: in stack_output_gradient */
     float *d_source;       /* f32 [source rows, width]: added to; NULL: not wanted, or no cross-attention */
 };

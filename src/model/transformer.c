@@ -18,7 +18,7 @@ static struct initial_config initial_of(const struct transformer_config *config)
         .kind = (enum initial_kind)config->initialisation, .range = config->initializer_range, .depth = 1.0};
 }
 
-/* Of the names of a part's parameters. */
+/* Starts the names of a part's parameters. */
 static const char *prefix_of(const struct transformer *transformer, const struct embedded_stack *part)
 {
     return part == &transformer->encoder ? "encoder." : "";

@@ -74,8 +74,8 @@ ROTARY_CHECKED rotary_status transformer_run(struct transformer *transformer,
 ROTARY_CHECKED rotary_status transformer_logits(struct transformer *transformer, const struct batch *batch,
                                                 float *logits, rotary_error *error);
 
-/* Of an encoder, logits of `count` tokens of the batch alone, f32 [count, vocab_size]: those of rows[0],
- * rows[1], ..., which ascend. ROTARY_UNSUPPORTED of other models. */
+/* Computes an encoder's logits of `count` tokens of the batch alone, f32 [count, vocab_size]: those of
+ * rows[0], rows[1], ..., which ascend. ROTARY_UNSUPPORTED of other models. */
 ROTARY_CHECKED rotary_status transformer_row_logits(struct transformer *transformer,
                                                     const struct batch *batch, const int64_t *rows,
                                                     int64_t count, float *logits, rotary_error *error);
@@ -143,8 +143,8 @@ struct transformer_decode_call {
     int64_t time;
     const int32_t *tokens; /* [batch, time]; those from counts[b] on are not read */
     const int64_t *counts; /* [batch]; NULL: all are `time` */
-    /* Of the last new token of each sequence, undefined where there is none; on the host: logits, f32 [batch,
-     * vocab_size], or else the most probable tokens. */
+    /* What follows is of the last new token of each sequence, undefined where there is none; on the host:
+     * logits, f32 [batch, vocab_size], or else the most probable tokens. */
     float *logits;                                 /* NULL: not wanted */
     const struct backend_top_classes *top_classes; /* all members but input, weight, bias */
 };

@@ -36,7 +36,7 @@ void transformer_draw_evaluation(struct transformer *transformer, uint64_t seed)
     random_positions_draw(&draw, draw.longest, transformer->evaluation_positions);
 }
 
-/* Of sequences with equal numbers the source's has the odd one. */
+/* The source's sequence has the odd one of two that have equal numbers. */
 void transformer_place(const struct transformer *transformer, const struct embedded_stack *part,
                        const struct transformer_call *call, struct token_sequences *sequences)
 {

@@ -63,7 +63,7 @@ struct formula_encoding {
 
     /* Added to the score after scale and softcap. */
     double (*bias)(const struct position_formula *formula, int64_t head, int64_t distance);
-    /* The same, where distance alone does not say: of the positions of query and key. */
+    /* Adds likewise where distance alone does not say: by the positions of query and key. */
     double (*pair_bias)(const struct position_formula *formula, int64_t head, int64_t m, int64_t n);
     formula_vector *key, *query; /* [head_dim]: what the query of the score is multiplied with, and the key */
     formula_vector *value;       /* [value_dim], added to the value */
@@ -73,7 +73,7 @@ struct formula_encoding {
     int products; /* that a score sums, by whose number times head_dim variances are divided; 0: 1 */
 };
 
-/* Of all encodings, NULL-terminated. */
+/* Lists the names of all encodings, NULL-terminated. */
 extern const struct formula_encoding *const formula_encodings[];
 /* NULL if there is none of this name. */
 const struct formula_encoding *formula_find(const char *name);

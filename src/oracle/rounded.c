@@ -33,7 +33,7 @@ static rotary_status library_rows(const rotary_rope *rope, const rotary_rope_app
     return rotary_rope_apply(rope, &ask, error);
 }
 
-/* The same from angles in 16 bits. library_rows has checked the positions. */
+/* Computes it from angles in 16 bits. library_rows has checked the positions. */
 static void round_rows(const rotary_rope *rope, const rotary_rope_apply_call *call,
                        enum rotary_rope_role role, rotary_dtype dtype, float *heads)
 {

@@ -28,11 +28,12 @@ struct collection_options {
 };
 
 /* Reads one folder that holds a comparison, or `count` folders of runs of one task. Runs that differ in more
- * than what is compared are not paired: comparison->unlike says what they differ in (records/comparison/comparable_runs.h). */
+ * than what is compared are not paired: comparison->unlike says what they differ in
+ * (records/comparison/comparable_runs.h). */
 ROTARY_CHECKED rotary_status collection_read_with(struct collection *collection, const char *const *folders,
                                                   int count, const struct collection_options *options,
                                                   rotary_error *error);
-/* The same without options. */
+/* Reads without options. */
 ROTARY_CHECKED rotary_status collection_read(struct collection *collection, const char *const *folders,
                                              int count, rotary_error *error);
 /* Reads the translations of runs that are scored by BLEU, or the predictions of those that are scored by

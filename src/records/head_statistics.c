@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Of one query, with `keys` weights. */
+/* Measures one query, with `keys` weights. */
 static double entropy_of(const float *weights, int64_t keys)
 {
     double entropy = 0;

@@ -17,8 +17,8 @@
 #include <jansson.h>
 #include <rotary/status.h>
 
-/* Of a query and a key: the score before the softmax, the weight after it, and the part of the score that
- * depends on their places alone. */
+/* A query and a key have these: the score before the softmax, the weight after it, and the part of the score
+ * that depends on their places alone. */
 enum decay_measure { DECAY_SCORE, DECAY_WEIGHT, DECAY_BIAS, DECAY_MEASURES };
 extern const char *const decay_measure_names[]; /* "score", "weight", "bias", NULL */
 

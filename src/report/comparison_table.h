@@ -14,8 +14,8 @@
 ROTARY_CHECKED rotary_status comparison_text(const struct comparison *comparison, char **text,
                                              rotary_error *error);
 
-/* The same with every run's values; docs/experiments.md describes the object. The caller owns *object. What
- * is undefined or infinite is null. */
+/* Gives the same with every run's values; docs/experiments.md describes the object. The caller owns *object.
+ * What is undefined or infinite is null. */
 ROTARY_CHECKED rotary_status comparison_json(const struct comparison *comparison, json_t **object,
                                              rotary_error *error);
 

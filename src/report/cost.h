@@ -13,9 +13,9 @@
 /* Whether there are several arms, and runs that recorded their parameters. */
 bool cost_is_known(const struct comparison *comparison);
 
-/* As text: a line for each arm, the best score first. */
+/* Prints it as text: a line for each arm, the best score first. */
 void cost_text(FILE *stream, const struct comparison *comparison);
-/* Of an arm: {"parameters", "time"}, null where unknown. */
+/* Describes an arm: {"parameters", "time"}, null where unknown. */
 json_t *cost_json(const struct comparison_arm *arm);
 
 /* On the page: the same table, and the primary measure's mean over each cost. */

@@ -220,7 +220,7 @@ void lengths_text(FILE *stream, const struct comparison *comparison)
     }
 }
 
-/* Of an arm at a length; NULL: no run was scored there. */
+/* Finds the scores of an arm at a length; NULL: no run was scored there. */
 static json_t *length_json(const struct comparison *comparison, int arm, int64_t length, const char *scaling)
 {
     const struct length_mean mean = mean_of(comparison, arm, length, scaling, VIEW_SCORE);

@@ -13,11 +13,11 @@
 /* Whether a run has such scores. */
 bool lengths_are_known(const struct comparison *comparison);
 
-/* As text: a line for each arm and scaling, a column for each length. */
+/* Prints it as text: a line for each arm and scaling, a column for each length. */
 void lengths_text(FILE *stream, const struct comparison *comparison);
-/* Of an arm: [{"length", "scaling", "runs", "mean"}], mean null where it cannot compute such sequences; of
- * texts also "perplexity", "bits_per_byte" where bytes are known, and "positions" (records/record_positions.h).
- */
+/* Describes an arm: [{"length", "scaling", "runs", "mean"}], mean null where it cannot compute such
+ * sequences; of texts also "perplexity", "bits_per_byte" where bytes are known, and "positions"
+ * (records/record_positions.h). */
 json_t *lengths_json(const struct comparison *comparison, int arm);
 
 /* On the page: the same tables, and the mean score over length for each arm. */

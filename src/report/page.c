@@ -435,7 +435,7 @@ static void write_heatmap(FILE *stream, const struct page *page)
     fputs("</code> then links them here.</p>\n", stream);
 }
 
-/* Of translations there is more than the samples of the last evaluation, where it could be read. */
+/* A page of translations has more than the samples of the last evaluation, where it could be read. */
 static void write_samples(FILE *stream, const struct page *page)
 {
     const struct sentence_scores *sentences = page->collection->sentences;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Differences of the paired bootstrap (records/comparison/resampled_contrast.h) as text, as JSON and on the page, whatever
- * was resampled: sentences or examples.
+ * Differences of the paired bootstrap (records/comparison/resampled_contrast.h) as text, as JSON and on the
+ * page, whatever was resampled: sentences or examples.
  */
 #ifndef ROTARY_REPORT_RESAMPLED_OUTPUT_H
 #define ROTARY_REPORT_RESAMPLED_OUTPUT_H

@@ -14,9 +14,10 @@
 /* Whether runs recorded the bits per byte of their text. */
 bool text_scores_are_known(const struct comparison *comparison);
 
-/* As text: a line for each arm. */
+/* Prints them as text: a line for each arm. */
 void text_scores_text(FILE *stream, const struct comparison *comparison);
-/* Of an arm: {"perplexity", "bits_per_byte"}, null where it has no finished run; null if nothing is known. */
+/* Describes an arm: {"perplexity", "bits_per_byte"}, null where it has no finished run; null if nothing is
+ * known. */
 json_t *text_scores_json(const struct comparison *comparison, int arm);
 /* On the page: the same table. */
 void text_scores_table(FILE *stream, const struct comparison *comparison);

@@ -32,8 +32,8 @@ struct rotary_rope {
     rotary_dtype table_dtype;
     int64_t table_positions;
     float *cosine, *sine; /* [table_positions, pairs], without magnitudes, not rounded to table_dtype */
-    /* Of a plan with magnitudes, for queries and keys: [table_positions, pairs], complete for a forward
-     * rotation at the same position of every axis. Without xPos the two are one. */
+    /* A plan with magnitudes has these, for queries and keys: [table_positions, pairs], complete for a
+     * forward rotation at the same position of every axis. Without xPos the two are one. */
     float *role_cosine[ROTARY_ROLE_VALUE], *role_sine[ROTARY_ROLE_VALUE];
     int threads;
     const struct rotary_rope_kernels *kernels;

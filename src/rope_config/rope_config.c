@@ -24,7 +24,7 @@ static rotary_status read_integer(const struct rope_reader *reader, const char *
     return rope_reader_integer(reader, key, rope_reader_value(reader->text_config, key), min, integer);
 }
 
-/* Likewise, at the first of the NULL-terminated `keys` that is there. */
+/* Reads likewise, at the first of the NULL-terminated `keys` that is there. */
 static rotary_status read_size(const struct rope_reader *reader, const char *const *keys, int64_t *size)
 {
     for (; *keys; keys++)

@@ -22,8 +22,8 @@ struct rope_family {
     int64_t max_position_embeddings, original_max_position_embeddings;
     double rope_theta;
     int pairing, span, axes; /* indices into rope_config_pairings, rope_config_spans, rope_axes_names */
-    /* Of towers, whose tokens have the row and the column of a patch in an image as positions: how the two
-     * share a head's pairs, index into rope_tower_names. 0: no tower. */
+    /* Towers' tokens have the row and the column of a patch in an image as positions: how the two share a
+     * head's pairs, index into rope_tower_names. 0: no tower. */
     int tower;
     int64_t embed_dim;     /* of towers whose hidden_size is not their own width */
     bool without_rotation; /* refused, unless config.json has a key that names a rotation */
@@ -43,7 +43,7 @@ void rope_family_free(struct rope_family *family);
 
 struct rope_config_request {
     const char *layer_type; /* the one to read; NULL: all layers have one rotation */
-    /* Of the tensors; 0: not known. It is the default where the file has no head_dim, and decides whether
+    /* The tensors say it; 0: not known. It is the default where the file has no head_dim, and decides whether
      * MLA's heads are meant with their unrotated channels or without. */
     int64_t head_dim;
     const char *const *ignored; /* unknown keys to accept, NULL-terminated; NULL: none */

@@ -38,7 +38,7 @@ rotary_status class_counts_fill(const struct class_counts *counts, const int32_t
     return ROTARY_OK;
 }
 
-/* Of one class: examples with it as label, as prediction, as both. */
+/* Counts for one class the examples with it as label, as prediction, as both. */
 struct class_sums {
     int64_t labels, predictions, both;
 };

@@ -18,7 +18,7 @@ struct number_pairs {
  * Fewer than 2 pairs, NaN, and numbers beyond 1e300 are ROTARY_INVALID_ARGUMENT. */
 ROTARY_CHECKED rotary_status correlation_pearson(const struct number_pairs *pairs, double *correlation,
                                                  rotary_error *error);
-/* Likewise Spearman's: Pearson's of the ranks, where equal numbers share the mean of their ranks. */
+/* Computes Spearman's: Pearson's of the ranks, where equal numbers share the mean of their ranks. */
 ROTARY_CHECKED rotary_status correlation_spearman(const struct number_pairs *pairs, double *correlation,
                                                   rotary_error *error);
 

@@ -18,7 +18,7 @@ enum label_score {
     LABEL_SCORES
 };
 extern const char *const label_score_names[]; /* NULL-terminated, in the order of label_score, then "auto" */
-/* As people write them: "accuracy", "F1", "macro F1", "Matthews correlation", ... */
+/* Names them as people do: "accuracy", "F1", "macro F1", "Matthews correlation", ... */
 extern const char *const label_score_titles[LABEL_SCORES];
 
 struct label_scores {

@@ -28,8 +28,8 @@ enum measure {
     MEASURE_STEPS_TO_90, /* the step of the first evaluation with 90% exact match, or the last step of a run
                             that never got there (a restricted time) */
     MEASURE_BLEU,        /* of the last evaluation, 0 ... 100: of the test set where it was translated */
-    /* Of the last evaluation, in hundredths, in the order of enum label_score: of the test set where there is
-       one. */
+    /* These are of the last evaluation, in hundredths, in the order of enum label_score: of the test set
+     * where there is one. */
     MEASURE_ACCURACY,
     MEASURE_F1,
     MEASURE_MACRO_F1,

@@ -28,7 +28,7 @@ struct resampling {
     int threads; /* 0: every processor */
 };
 
-/* Of one system. */
+/* One system has these. */
 struct resampled {
     double score;
     double mean, interval; /* of the bootstrap samples: 95% of them are within mean ± interval; else NaN */

@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-/* Of a proportion: as if half of z² more problems were answered correctly, and half of z² not. */
+/* Gives the variance of a proportion as if half of z² more problems were answered correctly, and half of z²
+ * not. */
 static double variance(int64_t correct, int64_t problems)
 {
     const double z = 1.959963984540054; /* the normal distribution is within ±z 95% of the time */

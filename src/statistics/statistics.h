@@ -9,8 +9,8 @@
 
 #include <rotary/status.h>
 
-/* Of the scores of `count` runs. Undefined values are NaN: all without runs or if
- * a score is NaN; the deviation and the mean without the worst of a single run. */
+/* Sums up the scores of `count` runs. Undefined values are NaN: all without runs or if a score is NaN; the
+ * deviation and the mean without the worst of a single run. */
 struct statistics {
     int count;
     double mean, median;

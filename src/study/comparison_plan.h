@@ -34,7 +34,7 @@ struct comparison_plan {
     int seed_count;
     int max_seeds;      /* of a comparison that goes on until a verdict; 0: it has all its seeds */
     int64_t first_seed; /* the first of them; others follow one by one */
-    /* Of each arm, checked; their seed is any of the seeds. From comparison_plan_settle. */
+    /* Each arm has one, checked; their seed is any of the seeds. From comparison_plan_settle. */
     struct run_config *configs;
     /* compare.json, and whether the folder's is another: from description_create. */
     json_t *object;

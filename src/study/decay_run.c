@@ -40,7 +40,7 @@ static rotary_status open_sequences(struct sequences *sequences, rotary_error *e
     return status;
 }
 
-/* Of a row the tokens that are no padding. They live until the next call. */
+/* These are the tokens of a row that are no padding. They live until the next call. */
 static struct attention_weights_call sequence_at(const struct sequences *sequences, int64_t index)
 {
     const struct decay_request *request = sequences->request;

@@ -161,7 +161,7 @@ static int measure_more(const struct estimate_call *call, int limit,
         return 1;
     for (int i = 1; i < count; i++) {
         double spent = rotary_clock() - begin;
-        /* As long as the steps of all its jobs, or less. */
+        /* It takes as long as the steps of all its jobs, or less. */
         double expected = candidates[i] * ((1 + MIN_STEPS) * rows[0].step + rows[0].evaluation);
         if (spent + expected > ESTIMATE_SHARE * all)
             break;

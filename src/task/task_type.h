@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The interface of a type of task, inside src/task. Each type has a file (copy and reverse one) and a line in
- * task/task_list.h. Types that make up their data at random share the functions of task/generated/generated.h.
+ * task/task_list.h. Types that make up their data at random share the functions of
+ * task/generated/generated.h.
  */
 #ifndef ROTARY_TASK_TASK_TYPE_H
 #define ROTARY_TASK_TASK_TYPE_H
@@ -53,7 +54,7 @@ struct task_type {
     /* Saves what a run's folder has of the type besides vocabularies; NULL: nothing. */
     rotary_status (*save)(const struct task *task, const char *folder, rotary_error *error);
 
-    /* As task_source_line; NULL for a type without an encoder's side. */
+    /* Answers as task_source_line; NULL for a type without an encoder's side. */
     rotary_status (*source_line)(const struct task *task, const char *text, int64_t bytes, char **line,
                                  int64_t *line_bytes, rotary_error *error);
 
@@ -61,11 +62,11 @@ struct task_type {
      * counted, the corpus is part of the program. */
     int64_t (*examples)(const struct task *task, enum task_split split);
     struct task_example (*example)(const struct task *task, enum task_split split, int64_t index);
-    /* As task_fill_example; NULL: what example() has. */
+    /* Fills as task_fill_example; NULL: what example() has. */
     void (*fill_example)(const struct task *task, const struct example_place *place,
                          const struct example_row *row);
     int (*choices)(const struct task_config *config); /* as task_choices; NULL: 0 */
-    /* As task_labels; NULL: it has none. */
+    /* Answers as task_labels; NULL: it has none. */
     struct task_labels (*labels)(const struct task *task);
     struct task_counts (*counts)(const struct task *task, enum task_split split);
     rotary_status (*text_hash)(const struct task_config *config, enum task_split split, uint64_t *hash,

@@ -13,9 +13,10 @@ struct tokenizer_cache;
 ROTARY_CHECKED rotary_status tokenizer_cache_create(struct tokenizer_cache **cache, rotary_error *error);
 void tokenizer_cache_destroy(struct tokenizer_cache *cache); /* NULL is allowed */
 
-/* As sentencepiece_train, without counts: the tokenizer of an earlier call with the same configuration and
- * lines (by number and a hash of 64 bits), or else a new one. It belongs to the cache. Any number of threads
- * may call this; one trains at a time, so that two that want the same do not both train it. */
+/* Does as sentencepiece_train, without counts, and gives the tokenizer of an earlier call with the same
+ * configuration and lines (by number and a hash of 64 bits), or else a new one. It belongs to the cache. Any
+ * number of threads may call this; one trains at a time, so that two that want the same do not both train it.
+ */
 ROTARY_CHECKED rotary_status tokenizer_cache_train(struct tokenizer_cache *cache,
                                                    struct tokenizer **tokenizer,
                                                    const struct sentencepiece_config *config,

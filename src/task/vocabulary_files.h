@@ -22,7 +22,7 @@ ROTARY_CHECKED rotary_status vocabulary_check_named(const char *task, const char
  * of its names it is there. `path` has room for FILE_PATH_BYTES. */
 ROTARY_CHECKED rotary_status vocabulary_find(char *path, const char *folder, bool *found,
                                              rotary_error *error);
-/* Likewise; a folder without one is ROTARY_INVALID_ARGUMENT. */
+/* Reads likewise; a folder without one is ROTARY_INVALID_ARGUMENT. */
 ROTARY_CHECKED rotary_status vocabulary_find_saved(char *path, const char *folder, rotary_error *error);
 
 /* Trains a SentencePiece model, in the store of the task's configuration if it has one, which then lends it

@@ -46,9 +46,9 @@ int unicode_combining_class(uint32_t point);
  * are. */
 enum { UNICODE_LOWER_MAX = 2 };
 int64_t unicode_lower(const uint32_t *points, int64_t count, uint32_t *lower);
-/* Likewise, each by itself: a final sigma is one like any other. */
+/* Maps likewise, each by itself: a final sigma is one like any other. */
 int64_t unicode_lower_each(const uint32_t *points, int64_t count, uint32_t *lower);
-/* Likewise of UTF-8: *lower has *lower_bytes bytes and a zero byte after them; the caller frees it. */
+/* Maps UTF-8 likewise: *lower has *lower_bytes bytes and a zero byte after them; the caller frees it. */
 ROTARY_CHECKED rotary_status unicode_lowercase(const char *text, int64_t bytes, char **lower,
                                                int64_t *lower_bytes, rotary_error *error);
 

@@ -12,7 +12,7 @@
 enum data_split { DATA_TRAINING, DATA_VALIDATION, DATA_TEST, DATA_PROBLEMS };
 extern const char *const data_split_names[]; /* NULL-terminated, in the order of data_split */
 
-/* Of training, validation and test rows, three arrays:
+/* Training, validation and test rows have three arrays:
  *     tokens   what the model reads
  *     targets  what it is to predict there: the next token; BATCH_IGNORED where nothing is to be learned
  *     mask     1 where the target counts in the loss, else 0

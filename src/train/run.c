@@ -516,7 +516,7 @@ static rotary_status fail_in_file(const char *path, rotary_status status, rotary
     return rotary_fail(error, ROTARY_BAD_FILE, "%s: %.400s", path, inner.message);
 }
 
-/* Of a model of transformers. */
+/* Reads those of a model of transformers. */
 static rotary_status read_transformers(const json_t *object, const char *path, struct run_config *config,
                                        rotary_error *error)
 {
@@ -533,7 +533,7 @@ static rotary_status read_transformers(const json_t *object, const char *path, s
     return ROTARY_OK;
 }
 
-/* Of a run of this program; `object` is changed. */
+/* Reads those of a run of this program; `object` is changed. */
 static rotary_status read_own(const char *folder, const char *path, json_t *object, struct run_config *config,
                               rotary_error *error)
 {

@@ -143,7 +143,7 @@ bool run_may_pad(const struct run_config *config);
  * Refuses another "format", a folder without a run, and a vocabulary that is not the task's. */
 ROTARY_CHECKED rotary_status run_read_config(const char *folder, struct run_config *config,
                                              rotary_error *error);
-/* The same, and of a model of transformers config.json, which the caller releases: *transformers is NULL for
+/* Reads it, and of a model of transformers config.json, which the caller releases: *transformers is NULL for
  * a run of this program. */
 ROTARY_CHECKED rotary_status run_read_folder(const char *folder, struct run_config *config,
                                              json_t **transformers, rotary_error *error);

@@ -11,8 +11,8 @@
 
 struct train_progress {
     int64_t step, steps;
-    /* Of this step; tokens_per_second is the mean since the last line of metrics. All 0 if a resumed run
-     * reports an evaluation that was due when it was stopped. */
+    /* These are of this step; tokens_per_second is the mean since the last line of metrics. All 0 if a
+     * resumed run reports an evaluation that was due when it was stopped. */
     double loss, learning_rate, gradient_norm, tokens_per_second, seconds_left;
     const struct evaluation *evaluation; /* of this step; NULL if there was none */
     const char *remark;                  /* what a reader should know of the run, once; else NULL */

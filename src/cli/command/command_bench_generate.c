@@ -89,7 +89,7 @@ static rotary_status create(struct loaded_model *model, rotary_error *error)
     return status;
 }
 
-/* Likewise the model of the folder, with as many tokens at once as `rotary generate` gives it. */
+/* Takes the model of the folder, with as many tokens at once as `rotary generate` gives it. */
 static rotary_status load(const struct invocation *invocation, struct loaded_model *model,
                           rotary_error *error)
 {

@@ -164,7 +164,7 @@ static void print_targets(const struct task *task, const struct data_arrays *dat
         }
 }
 
-/* Of a corpus without an encoder's side. */
+/* Prints the sizes of a corpus without an encoder's side. */
 static void print_documents(const struct task *task)
 {
     for (int split = 0; split < TASK_SPLITS; split++) {
@@ -363,7 +363,7 @@ static rotary_status print(const struct invocation *invocation, const struct dat
     return plan->baselines ? label_data_baselines(task, NULL, error) : ROTARY_OK;
 }
 
-/* Of a task with labels what is printed before its rows, and whether baselines are wanted. */
+/* Prints, of a task with labels, what comes before its rows, and whether baselines are wanted. */
 static rotary_status find_labels(const struct invocation *invocation, struct data_plan *plan,
                                  const struct task *task, rotary_error *error)
 {

@@ -90,7 +90,7 @@ static int32_t end_of(const struct pretrained *pretrained)
     return pretrained->end < 0 && pretrained->ends.count > 0 ? pretrained->ends.tokens[0] : pretrained->end;
 }
 
-/* Of a run the end of a text, or else of an answer. */
+/* A run has the end of a text, or else of an answer. */
 static struct exported_vocabulary_call vocabulary_of(const struct loaded_model *model)
 {
     struct exported_vocabulary_call call = {.tokenizer = model->tokenizer,

@@ -75,7 +75,7 @@ static int64_t given_or(struct option_integer option, int64_t otherwise)
     return option.given ? option.value : otherwise;
 }
 
-/* As many translations are sampled as are printed. */
+/* Decides that as many translations are sampled as are printed. */
 static int64_t beams_of(const struct translate_options *options)
 {
     return samples(options) ? given_or(options->n_best, 1) : given_or(options->beams, DEFAULT_BEAMS);

@@ -26,7 +26,7 @@ void checksum_start(struct checksum *checksum);
 void checksum_add(struct checksum *checksum, const void *bytes, size_t count);
 uint64_t checksum_finish(const struct checksum *checksum);
 
-/* The same as text: 16 hexadecimal digits and a zero byte. */
+/* Writes it as text: 16 hexadecimal digits and a zero byte. */
 enum { CHECKSUM_DIGITS = 16, CHECKSUM_TEXT_BYTES };
 void checksum_finish_text(const struct checksum *checksum, char text[CHECKSUM_TEXT_BYTES]);
 

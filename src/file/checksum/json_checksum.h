@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Objects of JSON that carry a checksum (file/checksum/checksum.h) of what they say, as their member "checksum": of
- * the compact text of the others, sorted by their keys. White space, and the order of keys, may change.
+ * Objects of JSON that carry a checksum (file/checksum/checksum.h) of what they say, as their member
+ * "checksum": of the compact text of the others, sorted by their keys. White space, and the order of keys,
+ * may change.
  */
 #ifndef ROTARY_FILE_CHECKSUM_JSON_CHECKSUM_H
 #define ROTARY_FILE_CHECKSUM_JSON_CHECKSUM_H

@@ -101,7 +101,7 @@ struct rotary_attention_problem {
     const float *query_bias;                            /* b, [heads, head_dim]; NULL: none */
     rotary_attention_distance_vectors distance_queries; /* B, and */
     rotary_attention_distance_vectors distance_values;  /* V; data NULL: none */
-    /* The same packed; data NULL: a kernel packs what it needs. */
+    /* These are the same packed; data NULL: a kernel packs what it needs. */
     struct rotary_attention_columns packed_keys, packed_queries, packed_values;
     /* Those of the kernels' score terms that the problem has; then NULL. */
     const struct rotary_attention_score_term *score_terms[ROTARY_ATTENTION_MAX_TERMS + 1];
@@ -130,14 +130,15 @@ struct rotary_attention_work {
 struct rotary_attention_sums {
     float *query, *key, *value;
     bool score_terms; /* score terms add their gradients, to the sums that follow */
-    /* Of the work item: for each head of the group rotary_attention_distance_sums floats, zero at first;
-     * NULL: not wanted. */
+    /* The work item has these: for each head of the group rotary_attention_distance_sums floats, zero at
+     * first; NULL: not wanted. */
     float *distance_bias;
-    /* As query, but always as rows, and of queries before their rotation: sum_n ds(m, n) A(n - m). */
+    /* It is laid out as query is, but always as rows, and of queries before their rotation: sum_n ds(m, n)
+     * A(n - m). */
     float *unrotated_query;
     float *unrotated_key; /* likewise, as key: sum_m ds(m, n) B(n - m) */
-    /* Of the work item: for each head of the group rotary_attention_vector_sums floats (distance_vectors.h),
-     * zero at first; NULL: not wanted. */
+    /* The work item has these: for each head of the group rotary_attention_vector_sums floats
+     * (distance_vectors.h), zero at first; NULL: not wanted. */
     float *distance_keys;
     float *distance_queries, *distance_values; /* likewise */
     float *piecewise_bias; /* of the work item (piecewise_sums.h), zero at first; NULL: not wanted */

@@ -94,7 +94,7 @@ static inline void rotate_in(uint16_t *to, const uint16_t *from, int64_t head_di
     }
 }
 
-/* The same for the usual case: half-split pairs over the full head, no padding, halves of full vectors. */
+/* Does so in the usual case: half-split pairs over the full head, no padding, halves of full vectors. */
 static inline void rotate_in_dense(uint16_t *to, const uint16_t *from, int64_t pairs, bool scaled,
                                    __m512 factor, const float *cosine, const float *sine)
 {

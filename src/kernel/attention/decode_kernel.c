@@ -165,7 +165,7 @@ INLINE struct channels load_channels(enum arithmetic arithmetic, const char *con
     return part;
 }
 
-/* The same of value i; IN_PAIRS: of values i and i + 1, i even, as pairs of their even channels and of their
+/* Does so for value i; IN_PAIRS: of values i and i + 1, i even, as pairs of their even channels and of their
  * odd ones. */
 INLINE struct channels load_values(enum arithmetic arithmetic, const char *const *value, const char *ahead,
                                    int i, int64_t channel, int64_t left)

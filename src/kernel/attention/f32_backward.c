@@ -261,7 +261,7 @@ static void derive_rows(const rotary_attention_problem *problem, const struct st
     }
 }
 
-/* The same with a weight term, which needs p before ds is computed; w becomes the factors of the values. */
+/* Does so with a weight term, which needs p before ds is computed; w becomes the factors of the values. */
 static void derive_weighted_rows(const rotary_attention_problem *problem, const rotary_attention_work *work,
                                  const struct state *state, const struct block_pair *pair,
                                  const struct range *visible, const struct terms *terms, int64_t count)

@@ -111,7 +111,7 @@ static inline int64_t bisect_run(const struct piecewise_tile *t, int64_t run)
     return begin;
 }
 
-/* The same by steps from a distance nearby. */
+/* Finds it by steps from a distance nearby. */
 static inline int64_t step_to_run(const struct piecewise_tile *t, int64_t run, int64_t from)
 {
     while (from > 0 && !is_before_run(t, run, from - 1))

@@ -20,13 +20,13 @@ static inline int64_t one_term_scratch(int64_t rows, int64_t columns, int64_t he
                    rotary_attention_piecewise_scratch(rows, columns));
 }
 
-/* The same of term_scores and add_term_gradients: the sum of the terms, and what one needs. */
+/* Says so for term_scores and add_term_gradients: the sum of the terms, and what one needs. */
 static inline int64_t term_scratch(int64_t rows, int64_t columns, int64_t head_dim)
 {
     return rows * columns + one_term_scratch(rows, columns, head_dim);
 }
 
-/* The same of term_starts. */
+/* Says so for term_starts. */
 static inline int64_t start_scratch(int64_t rows, int64_t columns, int64_t head_dim)
 {
     return max_i64(term_scratch(rows, columns, head_dim),

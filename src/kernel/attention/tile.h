@@ -79,7 +79,7 @@ static inline void fetch_ahead(const rotary_attention_problem *problem, rotary_a
         __builtin_prefetch(vector + at);
 }
 
-/* The same for rows that will be written. */
+/* Gives rows that will be written. */
 static inline void fetch_ahead_to_write(const rotary_attention_problem *problem, rotary_attention_view view,
                                         int64_t sequence, int64_t row, int64_t last, int64_t head)
 {

@@ -225,7 +225,7 @@ static inline void multiply_entries(const struct vector_tile *t)
         }
 }
 
-/* The same with one entry, rounded alike: LANES queries at a time, which are transposed. */
+/* Computes it with one entry, rounded alike: LANES queries at a time, which are transposed. */
 static inline void multiply_one_entry(const struct vector_tile *t)
 {
     const float *vector = entry_at(t, t->entries.begin);
@@ -242,7 +242,7 @@ static inline void multiply_one_entry(const struct vector_tile *t)
     }
 }
 
-/* The same for one query, as in decoding. */
+/* Does so for one query, as in decoding. */
 static inline void multiply_entries_by_one(const struct vector_tile *t)
 {
     float *product = t->product + first_product(t);
@@ -416,7 +416,7 @@ static inline struct numbers numbers_of(const struct vector_tile *t, bool transp
     return numbers;
 }
 
-/* The same of a tile without margins, which is copied unless the sums of its rows are enough. */
+/* Does so for a tile without margins, which is copied unless the sums of its rows are enough. */
 static inline struct numbers copied_numbers(const struct vector_tile *t, bool transposed, const float *from,
                                             int64_t row_stride)
 {
@@ -472,7 +472,7 @@ static inline void add_to_queries(const struct vector_tile *t, const struct numb
         add_outer(t, t->above, t->entries.end - 1, sums);
 }
 
-/* The same for one query, as in decoding: one row. */
+/* Does so for one query, as in decoding: one row. */
 static inline void add_to_one_query(const struct vector_tile *t, const float *weights, float *sums)
 {
     int64_t begin = t->entries.begin, end = t->entries.end, entry = entry_of_query(t, 0),

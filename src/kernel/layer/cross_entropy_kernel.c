@@ -55,8 +55,8 @@ INLINE void write_gradient(const struct layer_cross_entropy *work, rotary_dtype 
     }
 }
 
-/* The same of capped logits x, from which their exponentials follow anew: the derivative of the cap is 1 -
- * (x / softcap)^2. */
+/* Does so for capped logits x, from which their exponentials follow anew: the derivative of the cap is 1 - (x
+ * / softcap)^2. */
 INLINE void write_capped_gradient(const struct layer_cross_entropy *work, rotary_dtype storage, int64_t row,
                                   const float *x, float max, float total)
 {

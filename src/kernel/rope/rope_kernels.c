@@ -93,9 +93,7 @@ INLINE void rotate_half(const struct rotary_rope_tile *tile, int64_t from, int64
     store(tile->output, to + tile->partner, y.second, count, out);
 }
 
-/* The same for interleaved pairs. A pair of bf16 is as wide as an f32: it is loaded as one and split by
- * shifts.
- */
+/* Rotates interleaved pairs. A pair of bf16 is as wide as an f32: it is loaded as one and split by shifts. */
 INLINE void rotate_interleaved(const struct rotary_rope_tile *tile, int64_t from, int64_t to,
                                const float *cosine, const float *sine, int64_t count, rotary_dtype in,
                                rotary_dtype out)

@@ -71,7 +71,7 @@ static rotary_status create_rows(struct distance_rows *rows, int64_t width, rota
     return status;
 }
 
-/* As in the authors' code, normal with a standard deviation of 0.02. */
+/* Draws as the authors' code does, normal with a standard deviation of 0.02. */
 static rotary_status add_table(const struct distance_rows_config *config, int *index,
                                struct parameters *parameters, rotary_error *error)
 {
@@ -94,7 +94,7 @@ static rotary_status create_table(struct distance_rows *rows, const struct dista
     return backend->operations->allocate(backend, &rows->d_rows.data, bytes, what, error);
 }
 
-/* As in the authors' code, normal with a standard deviation of 0.02. */
+/* Draws as the authors' code does, normal with a standard deviation of 0.02. */
 static rotary_status add_bias(const struct distance_rows_config *config, const char *name, int *index,
                               struct parameters *parameters, rotary_error *error)
 {

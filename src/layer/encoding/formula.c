@@ -62,7 +62,7 @@ bool formula_uses(const struct formula *formula, int name)
     return formula->uses[name];
 }
 
-/* Of `count` entries from `first` on. */
+/* Evaluates `count` entries from `first` on. */
 struct block {
     const struct formula *formula;
     const double *const *inputs;

@@ -8,7 +8,7 @@
 
 static const char what[] = "vectors by distance";
 
-/* Of the distances -clip ... clip, or those up to 0. */
+/* Counts the distances -clip ... clip, or those up to 0. */
 static int64_t table_rows(const struct relative_vectors_config *config)
 {
     return (config->causal ? 1 : 2) * config->clip + 1;

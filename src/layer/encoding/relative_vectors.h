@@ -43,7 +43,7 @@ ROTARY_CHECKED rotary_status relative_vectors_create(struct relative_vectors *ve
                                                      const struct sublayer_config *config,
                                                      struct parameters *parameters, rotary_error *error);
 void relative_vectors_destroy(struct relative_vectors *vectors);
-/* Of projected vectors and packed weights. */
+/* Counts projected vectors and packed weights. */
 size_t relative_vectors_bytes(const struct relative_vectors *vectors);
 void relative_vectors_carve_scratch(struct relative_vectors *vectors, struct rotary_arena *arena);
 

@@ -11,7 +11,7 @@
 /* The terms of the encoding. */
 ROTARY_CHECKED rotary_status model_encoding_terms(const struct transformer_config *config,
                                                   struct position_encoding *terms, rotary_error *error);
-/* The same for checks of keys, which end before a model is made: of a description that cannot be read, none.
+/* Names it for checks of keys, which end before a model is made: of a description that cannot be read, none.
  */
 struct position_encoding model_encoding(const struct transformer_config *config);
 /* Writes the encoding's name to `name` and returns that. */

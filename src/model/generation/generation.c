@@ -37,7 +37,7 @@ struct group {
     struct rotary_arena arena;
     struct sequence *sequences; /* [count]: the unfinished ones come first */
     int32_t *tokens;            /* [count, capacity] */
-    /* Of one transformer call. */
+    /* These are of one transformer call. */
     int32_t *inputs; /* [unfinished, time] */
     int64_t *counts; /* [unfinished] */
     float *logits;   /* [unfinished, vocabulary], or [unfinished, time, vocabulary] without a cache */
@@ -154,7 +154,7 @@ static rotary_status advance(struct group *group, rotary_error *error)
     return status;
 }
 
-/* The same without a cache: runs all tokens of every sequence. What follows a shorter one is not seen by it.
+/* Does so without a cache: runs all tokens of every sequence. What follows a shorter one is not seen by it.
  */
 static rotary_status advance_without_cache(struct group *group, rotary_error *error)
 {

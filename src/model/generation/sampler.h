@@ -45,8 +45,8 @@ struct sampler_row {
 /* Replaces the logits by what transformers' processors make of them, in f32: -infinity for tokens that are
  * left out. At least one is left. */
 void sampler_process(const struct sampler_config *config, const struct sampler_row *row);
-/* The same, and a token: the first of the largest scores with temperature 0, else drawn from their softmax by
- * its cumulative sum; `uniform` is in [0, 1). */
+/* Does so, and chooses a token: the first of the largest scores with temperature 0, else drawn from their
+ * softmax by its cumulative sum; `uniform` is in [0, 1). */
 int32_t sampler_choose(const struct sampler_config *config, const struct sampler_row *row, double uniform);
 
 #endif

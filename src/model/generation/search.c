@@ -30,7 +30,7 @@ struct searcher {
     int32_t excluded[MAX_EXCLUDED]; /* tokens that are never an output's */
     int64_t excluded_count;
     int64_t candidates;
-    /* Of all groups: the first has the most sources, and the longest. */
+    /* These are of all groups: the first has the most sources, and the longest. */
     struct transformer_cache *cache;
     int64_t cached; /* sequences */
 };
@@ -45,7 +45,7 @@ struct group {
     int64_t *places;        /* [count] where in the cache each was before the step */
     int32_t *source_tokens; /* [count, source_time] */
     int32_t *source_lengths;
-    /* Of one step, by slot, [count * size]: */
+    /* These are of one step, by slot, [count * size]: */
     int32_t *inputs, *parents, *moves;
     int64_t *counts;
     float *logits;            /* [vocabulary] each, where tokens are drawn from all */

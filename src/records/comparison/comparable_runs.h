@@ -5,8 +5,8 @@
  *
  * Seeds may differ, and log_every and checkpoint_every, which change no number. The vocabulary, by the hash
  * of its contents and by its size, may differ where a compared key makes it (one of the task's own, or init);
- * whether scores then compare, records/comparison/comparable_scores.h says. evaluate_every may not: the area under the validation
- * loss and the steps to 90% are measured where a run is evaluated. Nor may steps.
+ * whether scores then compare, records/comparison/comparable_scores.h says. evaluate_every may not: the area
+ * under the validation loss and the steps to 90% are measured where a run is evaluated. Nor may steps.
  */
 #ifndef ROTARY_RECORDS_COMPARISON_COMPARABLE_RUNS_H
 #define ROTARY_RECORDS_COMPARISON_COMPARABLE_RUNS_H

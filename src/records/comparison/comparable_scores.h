@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether the scores of runs may be set beside each other at all. (records/comparison/comparable_runs.h asks whether what the runs
- * were made with is alike but for what is compared.)
+ * Whether the scores of runs may be set beside each other at all. (records/comparison/comparable_runs.h asks
+ * whether what the runs were made with is alike but for what is compared.)
  *
  * A loss per token depends on what a token is: across vocabularies only bits per byte compare. Scores of a
  * test set do not compare with those of a validation set, nor BLEU with BLEU that is computed in another way.

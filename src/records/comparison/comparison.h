@@ -120,7 +120,7 @@ void comparison_destroy(struct comparison *comparison);
 
 /* The number of seeds at the first look that saw fewer than are finished now; 0 if there was none. */
 int comparison_seen_before(const struct comparison *comparison);
-/* The same for steps. */
+/* Counts steps likewise. */
 int64_t comparison_seen_steps(const struct comparison *comparison);
 /* What the primary measure shows: a difference to the side of its mean if adjusted_p is at most
  * comparison_alpha. Of a sequential comparison its interval decides. */

@@ -11,7 +11,7 @@
 
 /* An arm minus its baseline. */
 struct resampled_contrast {
-    /* Of each pair of the contrast: what these two models would give on other examples. */
+    /* Says for each pair of the contrast what these two models would give on other examples. */
     struct resampled_difference *pairs; /* [pair_count], NaN where a run diverged; the caller frees it */
     /* The mean over the pairs, whose answers to an example are drawn together: what other examples would
      * change of the mean difference of these runs. It says nothing of other seeds; the interval over seeds

@@ -39,7 +39,7 @@ void chart_names(const struct chart_names *names);
  * height is CHART_BELOW more than the frame's bottom. It is high enough for a name for each arm. */
 enum { CHART_LEADER_GAP = 20, CHART_BELOW = 46 };
 struct svg_frame chart_names_frame(const struct comparison *comparison);
-/* The same for so many names, the widest of which is `width` wide. */
+/* Plans for so many names, the widest of which is `width` wide. */
 struct svg_frame chart_frame(int names, double width);
 
 #endif

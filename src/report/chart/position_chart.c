@@ -49,8 +49,8 @@ struct positions_chart {
     struct svg_scale across, up;
 };
 
-/* Of an arm of which nothing is known too: curves of arms have their indices. Returns whether something is.
- */
+/* Draws an arm of which nothing is known too: curves of arms have their indices. Returns whether something
+ * is. */
 static bool add_curve(struct positions_chart *chart, int arm, const char *scaling, const char *name)
 {
     if (chart->count == MAX_CURVES)

@@ -52,7 +52,7 @@ static double evaluation_value(const struct record_evaluation *evaluation, struc
                                 : (double)NAN;
 }
 
-/* Of the run's own weights, not of averaged ones; of several at one step the last. */
+/* Takes those of the run's own weights, not of averaged ones; of several at one step the last. */
 static void copy_evaluations(struct series_curve *curve, const struct record *record, struct shown shown)
 {
     for (int64_t i = 0; i < record->evaluation_count; i++) {

@@ -44,7 +44,7 @@ void svg_round_range(double *low, double *high)
     *high = distance * ceil(*high / distance - 1e-6);
 }
 
-/* Of a picture alone, beside the page's style sheet. */
+/* Styles a picture alone, beside the page's style sheet. */
 static const char style_alone[] =
     "svg{background:var(--card);font-family:system-ui,sans-serif;max-width:920px}\n";
 

@@ -38,7 +38,7 @@ struct svg_frame {
 };
 
 void svg_begin(FILE *stream, int height, const char *label);
-/* The same of a picture that stands alone, with the style sheet in it. */
+/* Starts a picture that stands alone, with the style sheet in it. */
 void svg_begin_alone(FILE *stream, int height, const char *label);
 void svg_end(FILE *stream);
 /* Until svg_end, what lies above or below the frame is not shown. */

@@ -13,19 +13,19 @@
 
 /* What there is to show beside the scores of `measure`; NULL: nothing, or a fault instead. */
 const struct example_scores *predictions_of(const struct comparison *comparison, enum measure measure);
-/* The same whatever the measure. */
+/* Is the same whatever the measure. */
 const struct example_scores *predictions_scores(const struct comparison *comparison);
 
-/* As text, below the table of `measure`: the differences, or why there are none. */
+/* Prints as text, below the table of `measure`, the differences, or why there are none. */
 void predictions_text(FILE *stream, const struct comparison *comparison, enum measure measure);
-/* Of the whole comparison: {"split", "examples", "samples", "seed", "fault", "baselines": {"majority",
+/* Describes the whole comparison: {"split", "examples", "samples", "seed", "fault", "baselines": {"majority",
  * "bag_of_words"}}, of texts with choices {"majority", "tfidf", "word_embeddings"}; JSON's null where nothing
  * was read. */
 json_t *predictions_json(const struct comparison *comparison);
-/* Of arm `index`: {"majority": {"mean", "level", "low", "high", "examples": {"mean", "low", "high", "p"}},
- * "bag_of_words": ...}, over seeds and over examples; JSON's null where there is none. */
+/* Describes arm `index`: {"majority": {"mean", "level", "low", "high", "examples": {"mean", "low", "high",
+ * "p"}}, "bag_of_words": ...}, over seeds and over examples; JSON's null where there is none. */
 json_t *predictions_arm_json(const struct comparison *comparison, int index);
-/* Of contrast `index`, as sentences_contrast_json has it. */
+/* Describes contrast `index` as sentences_contrast_json does. */
 json_t *predictions_contrast_json(const struct comparison *comparison, int index);
 
 /* On the page: a line of a verdict's card, rows of the table of `measure`, and a table of its own. */

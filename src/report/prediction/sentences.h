@@ -17,13 +17,14 @@ const struct sentence_scores *sentences_scores(const struct comparison *comparis
  * has. */
 const char *sentences_signature(const struct comparison *comparison);
 
-/* As text, below the table of BLEU: the signature, and what the bootstrap says or why there is none. */
+/* Prints as text, below the table of BLEU: the signature, and what the bootstrap says or why there is none.
+ */
 void sentences_text(FILE *stream, const struct comparison *comparison);
-/* Of the whole comparison: {"split", "sentences", "samples", "seed", "signature", "fault"}; JSON's null where
- * nothing was read. */
+/* Describes the whole comparison: {"split", "sentences", "samples", "seed", "signature", "fault"}; JSON's
+ * null where nothing was read. */
 json_t *sentences_json(const struct comparison *comparison);
-/* Of contrast `index`: {"mean": {"mean", "low", "high", "p"}, "pairs": [the same]}; JSON's null where there
- * is none. */
+/* Describes contrast `index`: {"mean": {"mean", "low", "high", "p"}, "pairs": [the same]}; JSON's null where
+ * there is none. */
 json_t *sentences_contrast_json(const struct comparison *comparison, int index);
 
 /* On the page: a line of a verdict's card, the table, and the translations. */

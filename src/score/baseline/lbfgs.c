@@ -9,7 +9,8 @@
 #include <string.h>
 
 enum { HISTORY = 10, MAX_TRIALS = 60 };
-/* Of the slope along the direction: what the value must sink by, and what the slope must rise to. */
+/* These are shares of the slope along the direction: what the value must sink by, and what the slope must
+ * rise to. */
 static const double SUFFICIENT = 1e-4, CURVATURE = 0.9;
 
 /* Step and change of gradient of one iteration. */

@@ -70,7 +70,7 @@ static int64_t count_shared(const struct hashes *a, const struct hashes *b)
 
 /* ---- words of a text ---- */
 
-/* Of one text. */
+/* Counts those of one text. */
 struct bag {
     struct hashes words, neighbours; /* sets: words, and pairs of neighbouring ones */
 };

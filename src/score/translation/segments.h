@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What metrics of translations (score/translation/bleu.h, score/translation/chrf.h) read and write. A metric has a row of statistics,
- * whole numbers, for each segment. The statistics of a corpus are their sums, and its score is a function of
- * the sums alone, so that any selection of segments is scored without looking at a text again.
+ * What metrics of translations (score/translation/bleu.h, score/translation/chrf.h) read and write. A metric
+ * has a row of statistics, whole numbers, for each segment. The statistics of a corpus are their sums, and
+ * its score is a function of the sums alone, so that any selection of segments is scored without looking at a
+ * text again.
  */
 #ifndef ROTARY_SCORE_TRANSLATION_SEGMENTS_H
 #define ROTARY_SCORE_TRANSLATION_SEGMENTS_H
@@ -21,7 +22,7 @@ struct segment_corpus {
 /* A metric for those that know no texts (score/resampling.h). */
 struct segment_metric {
     int width; /* numbers in a row of statistics */
-    /* Of sums of rows, in the metric's unit; the better, the higher. */
+    /* Computes it from sums of rows, in the metric's unit; the better, the higher. */
     double (*score)(const void *config, const int64_t *sums);
     const void *config; /* borrowed */
 };

@@ -14,7 +14,8 @@ enum label_baseline {
                        similar to the text (score/baseline/tfidf.h) */
     LABEL_BASELINES
 };
-/* These are the names in JSON, and for people: "majority", "bag of words" or, of texts with choices, "TF-IDF". */
+/* These are the names in JSON, and for people: "majority", "bag of words" or, of texts with choices,
+ * "TF-IDF". */
 const char *label_baseline_name(int baseline, bool choices);
 const char *label_baseline_title(int baseline, bool choices);
 

@@ -150,7 +150,7 @@ static rotary_status read_labels(struct label_names *names, const json_t *config
     return ROTARY_OK;
 }
 
-/* Of a folder without labels.json. */
+/* Reads them from config.json, where a folder has no labels.json. */
 static rotary_status read_transformers(struct label_names *names, const char *folder, rotary_error *error)
 {
     char path[FILE_PATH_BYTES];

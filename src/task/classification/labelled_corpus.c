@@ -31,7 +31,7 @@ static int compare_texts(const void *a, const void *b)
     return order != 0 ? order : (first->count > second->count) - (first->count < second->count);
 }
 
-/* Of whole numbers; those that are written in two ways are two labels. */
+/* Orders whole numbers; those that are written in two ways are two labels. */
 static int compare_integers(const void *a, const void *b)
 {
     const long first = strtol(((const struct text_line *)a)->bytes, NULL, 10),

@@ -35,8 +35,8 @@ struct generator {
     void (*long_prompt)(const struct task *task, const struct example *example, struct rotary_random *random,
                         int64_t room, struct token_list *prompt);
 
-    /* NULL for a task type with problems. Writes the first `count` tokens of a random sequence and returns its
-     * identity, which is the same for every count of at least GENERATED_OPENING_TOKENS. */
+    /* NULL for a task type with problems. Writes the first `count` tokens of a random sequence and returns
+     * its identity, which is the same for every count of at least GENERATED_OPENING_TOKENS. */
     uint64_t (*random_sequence)(const struct task_config *config, struct rotary_random *random, int64_t count,
                                 int32_t *tokens);
 
@@ -57,7 +57,7 @@ struct problem_size generated_size(const struct task *task);
 double generated_uncopied_loss(const struct task *task, uint64_t seed, int64_t sequences);
 /* Appends a text of the task, a token each character, as far as there is room. */
 void generated_append(const struct task *task, const char *text, struct token_list *list);
-/* Of kinds whose completion is the answer and the #: the text before the #. */
+/* Finds it for tasks whose completion is the answer and the #: the text before the #. */
 void generated_answer(const char *generated, char answer[TASK_TEXT_BYTES]);
 
 /* The example for given operands, as random_example() makes it from random ones. */

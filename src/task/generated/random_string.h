@@ -19,7 +19,7 @@ enum {
 /* A zero-terminated string of so many letters, at most STRING_MAX_LETTERS, uniform over a to z. */
 void random_string(struct rotary_random *random, int64_t letters, char string[STRING_BYTES]);
 
-/* The same of STRING_MIN_LETTERS to max_letters letters, each number equally likely. */
+/* Draws one of STRING_MIN_LETTERS to max_letters letters, each number equally likely. */
 void random_length_string(struct rotary_random *random, int64_t max_letters, char string[STRING_BYTES]);
 
 /* Asks for `slice` ("[8:]") of a string, which is `result`. A string is held out with all its slices. */

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Of ten chosen tokens so many become the mask, and so many a random token. */
+/* So many of ten chosen tokens become the mask, and so many a random token. */
 enum { MASKED_OF_TEN = 8, RANDOM_OF_TEN = 1 };
 
 /* What a token is: bits. */

@@ -173,7 +173,7 @@ static rotary_status add_file(struct checksum *checksum, const char *path, char 
     return status;
 }
 
-/* Of the bytes of all files, one after another. */
+/* Hashes the bytes of all files, one after another. */
 static rotary_status hash_files(const struct text_files *files, uint64_t *hash, rotary_error *error)
 {
     struct checksum checksum;

@@ -64,8 +64,8 @@ struct text_corpus {
     const struct text_corpus_options *options;
 };
 
-/* Answers as excluding_key of a task type, for keys of files and of the synthetic text in their place. `data` is the
- * name of the setting text_corpus_options.data. */
+/* Answers as excluding_key of a task type, for keys of files and of the synthetic text in their place. `data`
+ * is the name of the setting text_corpus_options.data. */
 const char *text_corpus_excluding(const struct text_corpus_options *options, const char *data,
                                   const char *key, const char **wanted);
 /* Checks that settings agree. */

@@ -42,8 +42,8 @@ struct text_vocabulary_options {
             .help = "tokens of a SentencePiece vocabulary of the " task " task"                              \
     }
 
-/* As excluding_key of a task type: keys of one kind of tokenizer. `tokenizer` is the name of the setting
- * text_vocabulary_options.tokenizer. */
+/* Answers as excluding_key of a task type, for keys of one kind of tokenizer. `tokenizer` is the name of the
+ * setting text_vocabulary_options.tokenizer. */
 const char *text_vocabulary_excluding(const struct text_vocabulary_options *options, const char *tokenizer,
                                       const char *key, const char **wanted);
 

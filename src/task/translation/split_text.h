@@ -22,7 +22,7 @@ ROTARY_CHECKED rotary_status split_text_read(struct split_text *text, const json
 void split_text_free(struct split_text *text); /* zeroed ones too */
 
 struct labelled_corpus;
-/* The same of the task classification; *score: what predictions are scored by. The caller frees *corpus,
+/* Reads those of the task classification; *score: what predictions are scored by. The caller frees *corpus,
  * which must not be moved. */
 ROTARY_CHECKED rotary_status labelled_text_read(struct labelled_corpus *corpus, enum label_score *score,
                                                 const json_t *config, rotary_error *error);

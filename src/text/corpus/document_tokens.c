@@ -8,7 +8,8 @@
 
 #include <stdlib.h>
 
-/* Of a round. More sections leave threads less to wait for one another at its end; fewer take less memory. */
+/* A round has so many. More sections leave threads less to wait for one another at its end; fewer take less
+ * memory. */
 enum { SECTIONS_PER_THREAD = 8, MAX_SECTIONS = 1024 };
 
 struct slot {

@@ -49,7 +49,7 @@ static char line_end(const struct text_section *section)
     return section->boundary == DOCUMENT_RECORD ? '\0' : '\n';
 }
 
-/* Of the section's bytes from ... to - 1. */
+/* Counts those of the section's bytes from ... to - 1. */
 static int64_t count_lines(const struct text_section *section, int64_t from, int64_t to)
 {
     int64_t lines = 0;
@@ -60,7 +60,7 @@ static int64_t count_lines(const struct text_section *section, int64_t from, int
     return lines;
 }
 
-/* Of the first `bytes` of the section, those behind the last line end. */
+/* Counts, of the first `bytes` of the section, those behind the last line end. */
 static int64_t behind_last_line(const struct text_section *section, int64_t bytes)
 {
     const char *newline = memrchr(section->bytes, line_end(section), (size_t)bytes);

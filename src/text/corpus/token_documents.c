@@ -22,8 +22,8 @@ struct token_documents {
 
 /* ---- the key and the name of a cache ---- */
 
-/* Of the files one after another, as they are; where one ends counts, and how it is read, but not what it is
- * called. */
+/* Hashes the files one after another, as they are; where one ends counts, and how it is read, but not what it
+ * is called. */
 static rotary_status read_text(const struct text_files *files, const struct token_documents_request *request,
                                struct token_file_key *key, rotary_error *error)
 {

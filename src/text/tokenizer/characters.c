@@ -104,7 +104,7 @@ static struct token_text text_of(const struct tokenizer *tokenizer, int32_t toke
     return (struct token_text){&of(tokenizer)->character[token], 1};
 }
 
-/* As numbers, because an alphabet need not be UTF-8. */
+/* Writes them as numbers, because an alphabet need not be UTF-8. */
 static bool save(const struct tokenizer *tokenizer, json_t *object)
 {
     json_t *list = json_array();

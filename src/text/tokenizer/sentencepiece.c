@@ -95,7 +95,7 @@ static struct token_text file_bytes(const struct tokenizer *tokenizer)
     return (struct token_text){of(tokenizer)->bytes, of(tokenizer)->count};
 }
 
-/* Of a file of JSON that says it is one. */
+/* Reads a file of JSON that says it is one. */
 static rotary_status load(struct tokenizer **tokenizer, const json_t *object, const char *path,
                           rotary_error *error)
 {

@@ -64,7 +64,7 @@ class line_iterator : public sentencepiece::SentenceIterator
     std::string value_;
 };
 
-/* Of a message "file(line) [condition] text", the text; without one, all of it. */
+/* Finds, in a message "file(line) [condition] text", the text; without one, all of it. */
 const char *text_of(const util::Status &status)
 {
     const char *message = status.message(), *bracket = std::strstr(message, "] ");
@@ -101,7 +101,7 @@ rotary_status guarded(rotary_status status, rotary_error *error, function call) 
 
 using arguments = std::unordered_map<std::string, std::string>;
 
-/* Of what the library logs, fatal errors alone. */
+/* Lets the library log fatal errors alone. */
 const char *const log_level = "3";
 
 /* The level is a variable of the library, which only its trainer sets: this training, without lines, fails.

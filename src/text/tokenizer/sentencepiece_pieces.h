@@ -8,7 +8,7 @@
 
 #include <rotary/status.h>
 
-/* Of the file, and of GGUF. */
+/* These are the types of the file, and of GGUF. */
 enum piece_type {
     PIECE_NORMAL = 1,
     PIECE_UNKNOWN = 2,

@@ -49,10 +49,10 @@ ROTARY_CHECKED rotary_status characters_create(struct tokenizer **tokenizer, con
  * has the position of the first one, counted from 1. */
 ROTARY_CHECKED rotary_status words_create(struct tokenizer **tokenizer, const char *text, int64_t bytes,
                                           int64_t min_frequency, rotary_error *error);
-/* Likewise, but punctuation marks and symbols are words of their own, so that the vocabulary of a text that
- * is not tokenised has "tree" and "." where words_create has "tree.". A mark stays in its word if it is an
- * apostrophe or a hyphen followed by a letter or a digit (don't, well-known), or one of . , : between digits
- * (3.5, 10:30). In what is decoded the marks stand alone, as in any text that was tokenised. */
+/* Does likewise, but punctuation marks and symbols are words of their own, so that the vocabulary of a text
+ * that is not tokenised has "tree" and "." where words_create has "tree.". A mark stays in its word if it is
+ * an apostrophe or a hyphen followed by a letter or a digit (don't, well-known), or one of . , : between
+ * digits (3.5, 10:30). In what is decoded the marks stand alone, as in any text that was tokenised. */
 ROTARY_CHECKED rotary_status words_and_punctuation_create(struct tokenizer **tokenizer, const char *text,
                                                           int64_t bytes, int64_t min_frequency,
                                                           rotary_error *error);

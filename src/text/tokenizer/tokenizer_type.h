@@ -42,8 +42,8 @@ struct tokenizer_format {
                           rotary_error *error);
     /* Whether an object without a format of this program is one that load() understands; NULL: none is. */
     bool (*is_object)(const json_t *object);
-    /* A type with files of its own says whether a file with these bytes is one, and makes a tokenizer from the
-     * bytes of the file `path`, which are borrowed. */
+    /* A type with files of its own says whether a file with these bytes is one, and makes a tokenizer from
+     * the bytes of the file `path`, which are borrowed. */
     bool (*is_file)(const char *bytes, int64_t count);
     rotary_status (*load_bytes)(struct tokenizer **tokenizer, const char *bytes, int64_t count,
                                 const char *path, rotary_error *error);

@@ -23,7 +23,7 @@ struct wordpiece_config {
     struct bert_rules rules;
     struct special_tokens special; /* different ids; -1: none, which `unknown` may not be */
 };
-/* As bert-base-uncased: lower case, accents stripped, Chinese characters split. No special tokens. */
+/* Is as bert-base-uncased: lower case, accents stripped, Chinese characters split. No special tokens. */
 void wordpiece_defaults(struct wordpiece_config *config);
 
 /* The tokenizer of `count` pieces, which are copied: token i is pieces[i]. Of equal pieces the last one is

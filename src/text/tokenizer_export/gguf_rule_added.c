@@ -99,7 +99,7 @@ static bool is_alike(const struct searched *token, size_t at, const struct searc
     return inside || token->length > other->length || (is_run(token) && is_run(other));
 }
 
-/* The same for those at its beginning, of which the longest counts, but that others are looked for before it.
+/* Does so for those at its beginning, of which the longest counts, but that others are looked for before it.
  */
 static bool is_alike_first(const struct searched *token, const struct searched *other)
 {

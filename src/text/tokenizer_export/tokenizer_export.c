@@ -170,7 +170,7 @@ static rotary_status check_types(const struct sentencepiece_pieces *pieces, rota
     return ROTARY_OK;
 }
 
-/* Of SentencePiece. */
+/* Exports those of SentencePiece. */
 static rotary_status make_pieces(struct token_text file, json_t *post_processor, json_t **object,
                                  rotary_error *error)
 {

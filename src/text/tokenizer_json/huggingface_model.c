@@ -33,7 +33,7 @@ static rotary_status take_object(struct reading *reading, const struct json_part
     return ROTARY_OK;
 }
 
-/* Of Unigram: a list of [piece, score], in the order of tokens. */
+/* Reads those of Unigram: a list of [piece, score], in the order of tokens. */
 static rotary_status take_list(struct reading *reading, const struct json_part *part, rotary_error *error)
 {
     const json_t *list = json_object_get(part->object, "vocab");

@@ -330,7 +330,7 @@ static rotary_status read_names(struct reading *reading, rotary_error *error)
     return status;
 }
 
-/* Of a file of this program the numbers are there. */
+/* A file of this program has the numbers. */
 static rotary_status read_numbers(struct reading *reading, const json_t *object, rotary_error *error)
 {
     struct special_tokens *special = &reading->made->tokenizer.special;

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a search: kibibytes of memory for backtracking, and its steps: so many, and more for each byte, since
- * "\s*\n" goes back over all spaces of a text that has no line feed. */
+/* Limits of a search are kibibytes of memory for backtracking, and its steps: so many, and more for each
+ * byte, since "\s*\n" goes back over all spaces of a text that has no line feed. */
 enum { MAX_HEAP_KIB = 64 << 10, MIN_STEPS = 1 << 20, STEPS_PER_BYTE = 16, MAX_EXPRESSION_BYTES = 1 << 14 };
 
 struct pattern {

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Of all examples of a split; arrays of classes or of numbers. */
+/* These are of all examples of a split; arrays of classes or of numbers. */
 struct predictions {
     struct task_labels labels;
     int64_t count;

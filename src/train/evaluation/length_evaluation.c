@@ -126,7 +126,7 @@ rotary_status length_evaluate(const struct length_call *call, struct evaluation 
     if (status != ROTARY_OK)
         return status;
     const struct run_config config = config_at(call);
-    /* As many tokens at once as in training, or else one sequence. */
+    /* It has as many tokens at once as in training, or else one sequence. */
     const int64_t tokens = call->config->train.batch_size * call->config->task.sequence_length;
     const struct train_load_call load = {
         .folder = call->folder,

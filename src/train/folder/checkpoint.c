@@ -81,7 +81,7 @@ static int list_moments(struct source *sources, const struct parameters *paramet
     return count;
 }
 
-/* Of the model the values; of the optimizer the moments, and all of an adapter. */
+/* A checkpoint has the values of the model; of the optimizer the moments, and all of an adapter. */
 static int list_part(struct source *sources, const struct parameters *parameters, enum checkpoint_part part)
 {
     const struct parameters *adapter = parameters->adapter;

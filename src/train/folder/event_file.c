@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum { MAX_EVENT_BYTES = 1 << 16, MAX_FILE_BYTES = 1 << 30, TAG_BYTES = 128, MAX_DEPTH = 4 };
-/* Of a record: the length and its checksum before the event, a checksum behind it. */
+/* A record has these: the length and its checksum before the event, a checksum behind it. */
 enum { HEAD_BYTES = 12, TAIL_BYTES = 4 };
 /* The numbers of the fields of an Event, a Summary and a Summary.Value. */
 enum { EVENT_TIME = 1, EVENT_STEP = 2, EVENT_VERSION = 3, EVENT_SUMMARY = 5 };

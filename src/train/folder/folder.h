@@ -22,8 +22,8 @@
 
 enum { RUN_FORMAT = 2 }; /* "format" in config.json and in checkpoints; other numbers are refused */
 
-/* Keys of config.json beside "format" and the settings: train/folder/vocabulary.h, train/folder/corpus_record.h,
- * train/folder/provenance.h. */
+/* Keys of config.json beside "format" and the settings: train/folder/vocabulary.h,
+ * train/folder/corpus_record.h, train/folder/provenance.h. */
 #define RUN_VOCABULARY        "vocabulary"
 #define RUN_SOURCE_VOCABULARY "source_vocabulary"
 #define RUN_SPECIAL_TOKENS    "special_tokens"
@@ -43,7 +43,7 @@ ROTARY_CHECKED rotary_status folder_inspect(const char *folder, enum folder_stat
 /* ROTARY_INVALID_ARGUMENT if `path`, by whatever name or link, is one of the files of the run in the folder:
  * no output replaces them. */
 ROTARY_CHECKED rotary_status folder_refuse_output(const char *folder, const char *path, rotary_error *error);
-/* The same for the run, if any, in whose folder `path` is, links followed. */
+/* Answers for the run, if any, in whose folder `path` is, links followed. */
 ROTARY_CHECKED rotary_status folder_refuse_any(const char *path, rotary_error *error);
 
 /* Locks the folder against training by other processes, until folder_unlock or the end of this process,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * metrics.jsonl; train/run.h documents its lines. Each line has a checksum (file/checksum/line_checksum.h), and is
- * written by one system call, so that a killed process loses none. When training resumes from an earlier
- * step, the file is truncated to that step.
+ * metrics.jsonl; train/run.h documents its lines. Each line has a checksum (file/checksum/line_checksum.h),
+ * and is written by one system call, so that a killed process loses none. When training resumes from an
+ * earlier step, the file is truncated to that step.
  */
 #ifndef ROTARY_TRAIN_FOLDER_METRICS_H
 #define ROTARY_TRAIN_FOLDER_METRICS_H

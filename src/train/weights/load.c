@@ -14,7 +14,7 @@ struct recorded {
     json_t *transformers; /* config.json of a model of transformers; NULL: it is a run of this program */
 };
 
-/* Of a model of transformers there is the last checkpoint alone, and nobody says after how many steps. */
+/* A model of transformers has the last checkpoint alone, and nobody says after how many steps. */
 static rotary_status load_weights(const struct train_load_call *call, const struct recorded *recorded,
                                   struct trained_model *model, rotary_error *error)
 {

@@ -27,7 +27,7 @@ struct lora;
  * are the rows of their `adapter` from here on. */
 ROTARY_CHECKED rotary_status lora_begin(struct lora **lora, const struct run_config *config,
                                         struct parameters *parameters, rotary_error *error);
-/* The same from a checkpoint of the run: trained is what has moments in it. */
+/* Reads it from a checkpoint of the run: trained is what has moments in it. */
 ROTARY_CHECKED rotary_status lora_resume(struct lora **lora, const struct run_config *config,
                                          struct parameters *parameters, const struct checkpoint *checkpoint,
                                          rotary_error *error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The projections of a model that low-rank adaptation (train/weights/lora.h) may adapt. Where the parameter table
- * has several in one matrix, one below another, each is adapted by matrices of its own.
+ * The projections of a model that low-rank adaptation (train/weights/lora.h) may adapt. Where the parameter
+ * table has several in one matrix, one below another, each is adapted by matrices of its own.
  */
 #ifndef ROTARY_TRAIN_WEIGHTS_LORA_TARGETS_H
 #define ROTARY_TRAIN_WEIGHTS_LORA_TARGETS_H

@@ -23,8 +23,8 @@ struct pretrained_call {
     const char *folder;
     const struct backend *backend; /* borrowed by the model */
     int64_t batch, time;           /* of its calls at most: struct transformer_limits */
-    /* Of the longest text, prompt and continuation together: scalings by length are for so many. 0: as many
-     * as the model has positions for. */
+    /* The longest text has so many tokens, prompt and continuation together: scalings by length are for so
+     * many. 0: as many as the model has positions for. */
     int64_t tokens;
     bool copies; /* the weights into parameters of f32, to be read; else matrices stay in their files */
 };
