@@ -17,7 +17,7 @@ struct plan_request {
     const char *preset;            /* NULL: `base` alone if there is one, else PLAN_PRESET */
     const struct run_config *base; /* what the preset is applied to; NULL: the defaults */
     const char *position;          /* NULL: as configured */
-    const char *init; /* folder of a run, or of a model of transformers, with the initial weights, whose
+    const char *init; /* folder of a run, or of a Hugging Face model, with the initial weights, whose
                        * model is taken too unless there is a base; NULL: as configured */
     struct option_integer steps;
     const struct option_list *assignments;
@@ -63,11 +63,11 @@ struct loaded_model {
     struct run_config config;
     struct backend backend;
     struct transformer *transformer;
-    struct task *task;                 /* NULL: a decoder of transformers, of which none was wanted */
+    struct task *task;                 /* NULL: a Hugging Face decoder, of which none was wanted */
     const struct tokenizer *tokenizer; /* of the task, or of that decoder; NULL: its folder has none */
     int32_t begin;                     /* the token that texts begin with; -1: none */
     int64_t step;                      /* steps done; 0: the weights are the initial ones */
-    int64_t trained; /* tokens of a sequence in training; a decoder of transformers does not say, and had as
+    int64_t trained; /* tokens of a sequence in training; a Hugging Face decoder does not say, and had as
                       * many as it has positions */
     struct pretrained pretrained; /* of such a decoder */
 };
@@ -83,7 +83,7 @@ struct plan_load_call {
     enum task_need need;
     int64_t batch, time;
     const struct option_list *assignments; /* of keys of the task: other data; NULL: none */
-    /* Whether of a decoder of transformers model and tokenizer are all that is wanted
+    /* Whether of a Hugging Face decoder model and tokenizer are all that is wanted
      * (train/weights/pretrained.h): its weights then stay in their files. The longest text has `tokens`, or
      * as many as the model has positions for (0). For others such a folder is a run of the task language. */
     bool takes_pretrained;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The config.json of a decoder of transformers: Llama, Mistral, Qwen, GPT-NeoX and others of
+ * The config.json of a Hugging Face decoder: Llama, Mistral, Qwen, GPT-NeoX and others of
  * huggingface/decoder_family.h.
  */
 #ifndef ROTARY_HUGGINGFACE_DECODER_CONFIG_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Families of decoders of transformers, as data: decoder_families.json, which the build embeds. Of each
+ * Families of Hugging Face decoders, as data: decoder_families.json, which the build embeds. Of each
  * "model_type" it says which of this program's models it is, and what its tensors are called. An entry has
  *
  * - "like": a family whose entries, and single defaults and tensors, this one takes where it has none

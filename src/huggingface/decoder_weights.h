@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The weights of a decoder in a folder of transformers.
+ * The weights of a decoder in a Hugging Face folder.
  */
 #ifndef ROTARY_HUGGINGFACE_DECODER_WEIGHTS_H
 #define ROTARY_HUGGINGFACE_DECODER_WEIGHTS_H

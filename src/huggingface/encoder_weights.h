@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The weights of BERT and RoFormer in a folder of transformers: model.safetensors.
+ * The weights of BERT and RoFormer in a Hugging Face folder: model.safetensors.
  */
 #ifndef ROTARY_HUGGINGFACE_ENCODER_WEIGHTS_H
 #define ROTARY_HUGGINGFACE_ENCODER_WEIGHTS_H

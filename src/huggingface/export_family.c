@@ -15,7 +15,7 @@
 const char *const export_format_names[] = {"huggingface", "gguf", NULL};
 
 /* How messages call what a format's readers have. */
-static const char *const readers[] = {"transformers", "llama.cpp"};
+static const char *const readers[] = {"Hugging Face", "llama.cpp"};
 
 /* ---- facts ---- */
 

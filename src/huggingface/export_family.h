@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which model of transformers and of llama.cpp a model of ours is, and how these write it:
+ * Which model of Hugging Face and of llama.cpp a model of ours is, and how these write it:
  * export_families.json, which the build embeds. An entry of its "families" has
  *
  * - "model_type", "architecture": as config.json has them

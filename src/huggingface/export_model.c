@@ -94,7 +94,7 @@ static rotary_status fail_memory(const struct export_model_call *call, rotary_er
     return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory to export it", call->where);
 }
 
-/* ---- a folder of transformers ---- */
+/* ---- a Hugging Face folder ---- */
 
 /* A token's id, or null. */
 static json_t *token_json(int32_t token)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writes a model as a folder of transformers or as a file of GGUF.
+ * Writes a model as a Hugging Face folder or as a file of GGUF.
  */
 #ifndef ROTARY_HUGGINGFACE_EXPORT_MODEL_H
 #define ROTARY_HUGGINGFACE_EXPORT_MODEL_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The weights in a folder of transformers: model.safetensors, or the files that model.safetensors.index.json
+ * The weights in a Hugging Face folder: model.safetensors, or the files that model.safetensors.index.json
  * names ("weight_map": which tensor is in which).
  */
 #ifndef ROTARY_HUGGINGFACE_WEIGHT_FILES_H

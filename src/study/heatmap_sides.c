@@ -44,7 +44,7 @@ static rotary_status set_task(struct heatmaps *maps, const char *task, const cha
 
 /* ---- runs ---- */
 
-/* A model of transformers has no records. */
+/* A Hugging Face model has no records. */
 static rotary_status read_model(struct heatmaps *maps, const char *folder, rotary_error *error)
 {
     struct run_config config;

@@ -28,7 +28,7 @@ rotary_status vocabulary_check_named(const char *task, const char *path, rotary_
 
 rotary_status vocabulary_find(char *path, const char *folder, bool *found, rotary_error *error)
 {
-    /* The last three are those of models of transformers, in the order in which it looks for them. */
+    /* The last three are those of Hugging Face models, in the order in which it looks for them. */
     const char *const names[] = {vocabulary_files[1][SHARED_VOCABULARY],
                                  vocabulary_files[0][SHARED_VOCABULARY], "tokenizer.json", "tokenizer.model",
                                  "vocab.txt"};
@@ -49,7 +49,7 @@ rotary_status vocabulary_find_saved(char *path, const char *folder, rotary_error
     if (status == ROTARY_OK && !found)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s has no vocabulary: wanted the %s or %s of a run, or the tokenizer.json, "
-                           "tokenizer.model or vocab.txt of a model of transformers",
+                           "tokenizer.model or vocab.txt of a Hugging Face model",
                            folder, vocabulary_files[0][SHARED_VOCABULARY],
                            vocabulary_files[1][SHARED_VOCABULARY]);
     return status;

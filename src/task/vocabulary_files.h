@@ -18,7 +18,7 @@ extern const char *const vocabulary_files[VOCABULARY_KINDS][VOCABULARY_FILES];
 ROTARY_CHECKED rotary_status vocabulary_load(struct task *task, const char *path, rotary_error *error);
 /* Checks that the setting TASK_vocabulary names a file, as TASK_tokenizer is file. */
 ROTARY_CHECKED rotary_status vocabulary_check_named(const char *task, const char *path, rotary_error *error);
-/* Writes the path of the shared vocabulary in the folder of a run or of a model of transformers, by whichever
+/* Writes the path of the shared vocabulary in the folder of a run or of a Hugging Face model, by whichever
  * of its names it is there. `path` has room for FILE_PATH_BYTES. */
 ROTARY_CHECKED rotary_status vocabulary_find(char *path, const char *folder, bool *found,
                                              rotary_error *error);

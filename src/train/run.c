@@ -77,7 +77,7 @@ static const struct setting train_table[] = {
      .help = "what decides a comparison; auto: what suits the task: exact_match, bleu, classification_score "
              "or validation_loss"},
     {"init", SETTING_TEXT, MEMBER(init),
-     .help = "folder of a run, or of a model of transformers, whose weights and vocabulary are taken; empty: "
+     .help = "folder of a run, or of a Hugging Face model, whose weights and vocabulary are taken; empty: "
              "random weights"},
     {"lora_rank", SETTING_INTEGER, MEMBER(lora_rank), 0, MAX_RANK, NULL,
      .help = "rank of a low-rank adaptation of the weights of init, which stay frozen; 0: they are trained"},
@@ -516,7 +516,7 @@ static rotary_status fail_in_file(const char *path, rotary_status status, rotary
     return rotary_fail(error, ROTARY_BAD_FILE, "%s: %.400s", path, inner.message);
 }
 
-/* Reads those of a model of transformers. */
+/* Reads those of a Hugging Face model. */
 static rotary_status read_transformers(const json_t *object, const char *path, struct run_config *config,
                                        rotary_error *error)
 {

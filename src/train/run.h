@@ -135,15 +135,15 @@ bool run_config_equal(const struct run_config *a, const struct run_config *b);
 /* Keeps the keys that are fixed for a run: sets those that may change to their defaults. */
 void run_config_keep_fixed(struct run_config *config);
 
-/* Whether the model may have more rows than there are tokens, which no text has: so models of transformers
+/* Whether the model may have more rows than there are tokens, which no text has: so Hugging Face models
  * have. */
 bool run_may_pad(const struct run_config *config);
 
-/* Reads and checks config.json of a run's folder, or of a model of transformers.
+/* Reads and checks config.json of a run's folder, or of a Hugging Face model.
  * Refuses another "format", a folder without a run, and a vocabulary that is not the task's. */
 ROTARY_CHECKED rotary_status run_read_config(const char *folder, struct run_config *config,
                                              rotary_error *error);
-/* Reads it, and of a model of transformers config.json, which the caller releases: *transformers is NULL for
+/* Reads it, and of a Hugging Face model config.json, which the caller releases: *transformers is NULL for
  * a run of this program. */
 ROTARY_CHECKED rotary_status run_read_folder(const char *folder, struct run_config *config,
                                              json_t **transformers, rotary_error *error);

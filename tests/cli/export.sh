@@ -44,7 +44,7 @@ does 0 export run --format huggingface --out with/its/parents/
 [ "$(fingerprint folder)" = "$(fingerprint with/its/parents)" ] || complain "another path is another model"
 [ "$(find . -name '*.next')" = "" ] || complain "there is a folder that is not complete"
 
-# An exported folder is a decoder of transformers, which is exported again without a change.
+# An exported folder is a Hugging Face decoder, which is exported again without a change.
 does 0 export folder --format huggingface --out second
 [ "$(fingerprint folder)" = "$(fingerprint second)" ] || complain "a folder that is exported again is another"
 
@@ -130,9 +130,9 @@ refuses 2 "export wants --format huggingface or gguf, and --out PATH" export run
 refuses 2 "export wants --format huggingface or gguf, and --out PATH" export run --format gguf
 refuses 2 '--format is "onnx", wanted huggingface or gguf' export run --format onnx --out x
 refuses 2 "would replace" export run --format gguf --out run/model.safetensors
-refuses 1 'roper: position is "roper", which no model of transformers has' export roper --format huggingface --out x
+refuses 1 'roper: position is "roper", which no model of Hugging Face has' export roper --format huggingface --out x
 refuses 1 'roper: position is "roper", which no model of llama.cpp has' export roper --format gguf --out x
-refuses 1 'norm: norm is "layer_norm", which no model of transformers has: wanted "rms_norm"' export norm --format huggingface --out x
+refuses 1 'norm: norm is "layer_norm", which no model of Hugging Face has: wanted "rms_norm"' export norm --format huggingface --out x
 refuses 1 "absent" export absent --format gguf --out x
 refuses 1 "absent/x" export run --format gguf --out absent/x
 escape=$(printf '\033[1m')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# rotary train language --init: training that goes on from a decoder of transformers or from a run; what its folder is used for
+# rotary train language --init: training that goes on from a Hugging Face decoder or from a run; what its folder is used for
 # afterwards, what may be set beside it, and what is refused.
 decoders=$(realpath "$(dirname "$0")/../huggingface/decoders")
 . "$(dirname "$0")/support.sh"
@@ -128,7 +128,7 @@ done
     does 0 evaluate roper-out-llama-3 --json
     close "$("$json_get" evaluation.loss <out)" "$roper" 1e-5 || complain "a run and its export begin with other losses"
     does 0 train language --init whole-llama-3 --position roper $data $steps --steps 3 --out roper
-    refuses 1 'position is "roper", which no model of transformers has' export roper --format huggingface --out none
+    refuses 1 'position is "roper", which no model of Hugging Face has' export roper --format huggingface --out none
 
     # Longer sequences with another scaling of the rotation: positions are as many, those of the folder at least.
     yarn='rope_scaling={"rope_type":"yarn","factor":2,"original_max_position_embeddings":64}'

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The config.json of a decoder of transformers, and the index of its weights.
+ * The config.json of a Hugging Face decoder, and the index of its weights.
  */
 #include "file/file.h"
 #include "fuzz/target.h"

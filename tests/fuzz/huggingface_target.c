@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The config.json of a BERT or RoFormer of transformers.
+ * The config.json of a Hugging Face BERT or RoFormer.
  */
 #include "file/file.h"
 #include "fuzz/target.h"

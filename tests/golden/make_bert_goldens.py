@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Losses, logits and gradients of tiny BERT and RoFormer models of transformers, in double precision: masked tokens, classes
+"""Losses, logits and gradients of tiny BERT and RoFormer Hugging Face models, in double precision: masked tokens, classes
 of sequences, numbers, and the choices of an example. Writes tests/model/bert_goldens.h. Their weights are those that encoder_models.py gives parameters
 of this project's names, and gradients are named likewise: so what is compared is what each name means, too.
 

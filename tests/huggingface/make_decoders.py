@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tiny decoders of transformers with random weights into folders, as save_pretrained does, and beside each the logits
+"""Writes tiny Hugging Face decoders with random weights into folders, as save_pretrained does, and beside each the logits
 that transformers computes of them for a few sequences: expected.json. Those of tests/huggingface/decoders are smaller ones:
 
     python3 tests/huggingface/make_decoders.py FOLDER

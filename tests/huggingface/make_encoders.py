@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tiny BERT and RoFormer models of transformers with random weights into folders, as save_pretrained does, and beside
+"""Writes tiny BERT and RoFormer Hugging Face models with random weights into folders, as save_pretrained does, and beside
 each what transformers computes of them for a few texts: expected.json. Those of tests/huggingface/encoders are smaller ones:
 
     python3 tests/huggingface/make_encoders.py FOLDER

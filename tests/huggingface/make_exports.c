@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * make_exports FOLDER: writes each case of export_cases.c as FOLDER/NAME, a folder of transformers,
+ * make_exports FOLDER: writes each case of export_cases.c as FOLDER/NAME, a Hugging Face folder,
  * FOLDER/NAME.gguf, its logits as FOLDER/NAME.npy, and the tokens that these are of as FOLDER/tokens.npy.
  * Prints names, and checksums of the two files of tensors.
  */

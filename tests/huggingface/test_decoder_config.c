@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * config.json of decoders of transformers: the model that each describes, and what is refused, in one line.
+ * config.json of Hugging Face decoders: the model that each describes, and what is refused, in one line.
  */
 #include "support/check.h"
 

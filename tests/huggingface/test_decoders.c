@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_decoders FOLDER...: logits of decoders of transformers, in one pass and token by token through a
+ * test_decoders FOLDER...: logits of Hugging Face decoders, in one pass and token by token through a
  * cache, beside those that transformers computed of the same sequences: expected.json of each folder, an
  * object with "sequences" [n][tokens] and "logits" [n][tokens][vocabulary]. A sequence may be shorter than
  * others.

@@ -52,7 +52,7 @@ static void check_checksum(const char *path, uint64_t wanted)
 
 /* ---- reading it back ---- */
 
-/* The folder as this program reads decoders of transformers. */
+/* The folder as this program reads Hugging Face decoders. */
 static rotary_status read_back(const char *folder, struct export_model *model, rotary_error *error)
 {
     const struct transformer_limits limits = {.batch = 1, .time = EXPORT_TIME};
@@ -153,7 +153,7 @@ struct refusal {
 #define MIXED  "\"layer_types\":[\"full_attention\",\"sliding_attention\"],\"sliding_window\":8"
 static const struct refusal refusals[] = {
     {"{\"position\":\"roper\"}", EXPORT_HUGGINGFACE,
-     "case: position is \"roper\"|transformers|wanted \"rope\""},
+     "case: position is \"roper\"|Hugging Face|wanted \"rope\""},
     {"{\"position\":\"roper\"}", EXPORT_GGUF, "case: position is \"roper\"|llama.cpp|wanted \"rope\""},
     {"{\"position\":\"shaw\"}", EXPORT_HUGGINGFACE, "position is \"shaw\""},
     {"{\"position\":\"learned\"}", EXPORT_GGUF, "position is \"learned\""},

@@ -38,7 +38,7 @@ static const struct setting generate_table[] = {
 
 /* ---- what is timed ---- */
 
-/* Whether matrices stay in their files: those of a decoder of transformers. */
+/* Whether matrices stay in their files: those of a Hugging Face decoder. */
 static bool is_mapped(const struct loaded_model *model)
 {
     return model->pretrained.transformer != NULL;
@@ -102,7 +102,7 @@ static rotary_status load(const struct invocation *invocation, struct loaded_mod
 
 /* ---- results ---- */
 
-/* The task of a run or of a configuration; NULL: a decoder of transformers has none. */
+/* The task of a run or of a configuration; NULL: a Hugging Face decoder has none. */
 static const char *task_of(const struct loaded_model *model)
 {
     return is_mapped(model) ? NULL : task_names[model->config.task.task];
@@ -225,7 +225,7 @@ const struct command command_bench_generate = {
     .operands = "[DIR]",
     .summary = "times generation with a KV cache",
     .more =
-        "DIR is a run's folder, or that of a decoder of transformers (docs/huggingface.md), whose weights "
+        "DIR is a run's folder, or that of a Hugging Face decoder (docs/huggingface.md), whose weights "
         "stay in their files; without it the model has initial weights. It continues a batch of prompts of "
         "one token, and never stops early. Then longer prompts are timed, and single steps after them, in "
         "alternating rounds with a plain read of as many bytes as a step's weights have: one sequence cannot "

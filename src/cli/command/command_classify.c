@@ -235,7 +235,7 @@ const struct command command_classify = {
     .operands = "DIR",
     .summary = "labels texts: standard input to standard output",
     .more =
-        "DIR is the folder of a run of the task classification, or of a BERT or RoFormer of transformers "
+        "DIR is the folder of a run of the task classification, or of a Hugging Face BERT or RoFormer "
         "with a head for sequence classification, which reads texts and pairs. Every line of standard input "
         "is a text, or a pair with a tab between the texts, as the run was trained on, or a text and its "
         "choices likewise. It becomes a line with the most probable class or choice, a tab and its "

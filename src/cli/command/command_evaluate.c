@@ -286,7 +286,7 @@ const struct command command_evaluate = {
     .name = "evaluate",
     .operands = "DIR",
     .summary = "scores a trained model on its task, or on any text",
-    .more = "DIR is a run's folder, or that of a model of transformers, for which --set names the data. "
+    .more = "DIR is a run's folder, or that of a Hugging Face model, for which --set names the data. "
             "Problems and validation sequences are those of the run's seed, which were not trained on; "
             "--seed draws others. Translations are made greedily, and scored by BLEU. The interval is "
             "Wilson's: what other problems would change, not what another seed of training would. At other "

@@ -184,9 +184,9 @@ static enum exit_status run(const struct invocation *invocation)
 const struct command command_export = {
     .name = "export",
     .operands = "DIR",
-    .summary = "writes a trained model for transformers or llama.cpp",
+    .summary = "writes a trained model for Hugging Face or llama.cpp",
     .more =
-        "DIR is the folder of a run, or of a decoder of transformers, with rotary positions and of a kind "
+        "DIR is the folder of a run, or of a Hugging Face decoder, with rotary positions and of a kind "
         "that the "
         "format has (docs/export.md): like Llama, Mistral, Qwen 2 or 3, OLMo 2, Phi-3, Gemma 2 or 3, or "
         "GPT-NeoX. "

@@ -229,7 +229,7 @@ const struct command command_fill = {
     .name = "fill",
     .operands = "DIR",
     .summary = "names the most probable tokens for masks: standard input to standard output",
-    .more = "DIR is the folder of a run of the task masked, or of a BERT or RoFormer of transformers. Every "
+    .more = "DIR is the folder of a run of the task masked, or of a Hugging Face BERT or RoFormer. Every "
             "line has one or more masks, written as the vocabulary has them (<mask>, [MASK]). It becomes a "
             "line with the most probable tokens for each of them and their probabilities, a tab between one "
             "mask and the next. A line without a mask, or with more tokens than a sequence of the run, ends "

@@ -438,7 +438,7 @@ const struct command command_generate = {
     .operands = "DIR",
     .summary = "continues prompts",
     .more =
-        "DIR is a run's folder, or that of a decoder of transformers (docs/huggingface.md). The model "
+        "DIR is a run's folder, or that of a Hugging Face decoder (docs/huggingface.md). The model "
         "generates token by token, with a KV cache, and each is printed as "
         "soon as it is there. Of --prompts each line is printed with its continuation, in which line ends "
         "are "

@@ -292,7 +292,7 @@ const struct command command_heatmap = {
     .operands = "DIR [DIR]",
     .summary = "shows what the heads of attention look at",
     .more =
-        "DIR is a run's folder, or that of a model of transformers; with two, both are shown side by side on "
+        "DIR is a run's folder, or that of a Hugging Face model; with two, both are shown side by side on "
         "the same texts. Or DIR is a comparison's folder: its arms side by side, with the runs "
         "of the seeds that all have finished. Writes one HTML page that loads nothing else, in which one "
         "chooses text, layer and head and reads the weights; an SVG picture of every layer; and the weights "

@@ -32,7 +32,7 @@ static const struct setting train_table[] = {
     {"--out", SETTING_TEXT, MEMBER(out), .metavar = "DIR",
      .help = "the run's folder (default: runs/TASK-PRESET-POSITION)"},
     {"--init", SETTING_TEXT, MEMBER(init), .metavar = "DIR",
-     .help = "begin with the last weights and the vocabulary of the run, or of the model of transformers, in "
+     .help = "begin with the last weights and the vocabulary of the run, or of the Hugging Face model, in "
              "DIR: --set init=DIR"},
     {"--resume", SETTING_BOOLEAN, MEMBER(resume),
      .help = "resume the run in the folder, with its configuration"},

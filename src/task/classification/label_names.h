@@ -23,7 +23,7 @@ struct label_names {
  * of a regression are null. */
 ROTARY_CHECKED rotary_status label_names_save(const struct task_labels *labels, bool pairs,
                                               const char *folder, rotary_error *error);
-/* Reads it. Of a model of transformers, whose folder has no such file, classes are the labels of "id2label"
+/* Reads it. Of a Hugging Face model, whose folder has no such file, classes are the labels of "id2label"
  * in its config.json, or the numbers i of LABEL_i where all have these names, which stand for none; one label
  * is a regression. Whether texts are pairs it does not say (pairs_unknown). A file of another form is
  * ROTARY_BAD_FILE. */

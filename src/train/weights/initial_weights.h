@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A run that begins with the weights of another (the setting `init`), or of a model of transformers: the next
+ * A run that begins with the weights of another (the setting `init`), or of a Hugging Face model: the next
  * stage of its training, on longer sequences or other text, or another task. Its vocabulary is that of the
  * other.
  */

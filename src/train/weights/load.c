@@ -11,10 +11,10 @@
 /* What the folder has. */
 struct recorded {
     struct run_config config;
-    json_t *transformers; /* config.json of a model of transformers; NULL: it is a run of this program */
+    json_t *transformers; /* config.json of a Hugging Face model; NULL: it is a run of this program */
 };
 
-/* A model of transformers has the last checkpoint alone, and nobody says after how many steps. */
+/* A Hugging Face model has the last checkpoint alone, and nobody says after how many steps. */
 static rotary_status load_weights(const struct train_load_call *call, const struct recorded *recorded,
                                   struct trained_model *model, rotary_error *error)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A decoder of transformers that was trained elsewhere: model, weights and tokenizer of a folder, which
+ * A Hugging Face decoder that was trained elsewhere: model, weights and tokenizer of a folder, which
  * stands in the place of a run's (docs/huggingface.md) and is only read. There is no task.
  */
 #ifndef ROTARY_TRAIN_WEIGHTS_PRETRAINED_H
