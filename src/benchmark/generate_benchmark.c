@@ -59,7 +59,7 @@ static rotary_status run_generation(struct generate_benchmark *result, struct tr
                                      .generated = buffers.counts};
         /* The first token packs the weights: that is part of the start. */
         double begin = rotary_clock();
-        status = generate(transformer, &generation, &call, error);
+        status = generation_run(transformer, &generation, &call, error);
         result->startup_seconds += rotary_clock() - begin;
         call.count = result->problems;
         generation.max_new_tokens = result->tokens;
@@ -67,7 +67,7 @@ static rotary_status run_generation(struct generate_benchmark *result, struct tr
             *backend->profile = (struct profile){0};
         begin = rotary_clock();
         if (status == ROTARY_OK)
-            status = generate(transformer, &generation, &call, error);
+            status = generation_run(transformer, &generation, &call, error);
         result->seconds = rotary_clock() - begin;
     }
     rotary_arena_free(&buffers.arena);

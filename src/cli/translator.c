@@ -186,7 +186,7 @@ rotary_status translation_batch_run(struct translation_batch *batch, rotary_erro
                                          .generated = selection.generated,
                                          .scores = selection.scores,
                                          .interrupted = batch->interrupted};
-        status = search(batch->model->transformer, &batch->search, &call, error);
+        status = search_run(batch->model->transformer, &batch->search, &call, error);
         take_results(batch, &selection);
     }
     selection_free(&selection);

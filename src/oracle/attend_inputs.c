@@ -12,8 +12,8 @@
 static rotary_status check_key_value(const struct attend_work *work, rotary_error *error)
 {
     const struct heads *query = &work->query, *key = &work->key, *value = &work->value;
-    const struct digits batch = digits(query->batch), heads = digits(key->heads), time = digits(key->time),
-                        channels = digits(query->channels);
+    const struct digits batch = digits_of(query->batch), heads = digits_of(key->heads),
+                        time = digits_of(key->time), channels = digits_of(query->channels);
     const char *front = query->batched ? batch.text : NULL;
     if (key->batched != query->batched || key->batch != query->batch || key->channels != query->channels ||
         query->heads % key->heads != 0) {
@@ -82,7 +82,7 @@ static rotary_status read_lengths(const struct attend_config *config, struct att
     if (status)
         return status;
     int64_t batch = work->query.batch, keys = work->key.time;
-    const struct digits wanted = digits(batch);
+    const struct digits wanted = digits_of(batch);
     char shape[64];
     snprintf(shape, sizeof shape, "[%s], whole numbers", wanted.text);
     if (lengths.dimensions != 1 || lengths.shape[0] != batch)

@@ -121,7 +121,7 @@ static rotary_status refuse_shape(const struct formula_parameter *row, const str
     int length = snprintf(wanted, sizeof wanted, "[");
     for (int i = 0; i < row->dimensions; i++)
         length += snprintf(wanted + length, sizeof wanted - (size_t)length, "%s%s", i > 0 ? ", " : "",
-                           row->shape[i] ? digits(row->shape[i]).text : "W");
+                           row->shape[i] ? digits_of(row->shape[i]).text : "W");
     snprintf(wanted + length, sizeof wanted - (size_t)length, "] for %.80s", row->name);
     return tensor_refuse_shape(tensor, wanted, error);
 }

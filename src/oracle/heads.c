@@ -20,7 +20,7 @@ static void heads_text(enum heads_layout layout, const struct heads_names *names
              swapped ? names->time : names->heads, layout == HEADS_FLAT ? " * " : ", ", names->channels);
 }
 
-struct digits digits(int64_t number)
+struct digits digits_of(int64_t number)
 {
     struct digits digits;
     snprintf(digits.text, sizeof digits.text, "%lld", (long long)number);
@@ -87,7 +87,7 @@ static rotary_status refuse_sizes(const struct heads_request *request, const str
                                   rotary_error *error)
 {
     char alone[HEADS_TEXT_BYTES], batched[HEADS_TEXT_BYTES], wanted[3 * HEADS_TEXT_BYTES];
-    const struct digits number = digits(request->count);
+    const struct digits number = digits_of(request->count);
     struct heads_names names = request->names;
     names.batch = NULL;
     if (request->layout == HEADS_FLAT)
@@ -158,8 +158,8 @@ rotary_status heads_join(const struct heads *past, struct heads *heads, rotary_e
 {
     if (past->batched != heads->batched || past->batch != heads->batch || past->heads != heads->heads ||
         past->channels != heads->channels) {
-        const struct digits batch = digits(heads->batch), pairs = digits(heads->heads),
-                            channels = digits(heads->channels);
+        const struct digits batch = digits_of(heads->batch), pairs = digits_of(heads->heads),
+                            channels = digits_of(heads->channels);
         const struct heads_names names = {heads->batched ? batch.text : NULL, "P", pairs.text, channels.text};
         return heads_refuse(past, &names, "", heads, error);
     }

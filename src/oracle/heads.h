@@ -30,7 +30,7 @@ struct heads_names {
 struct digits {
     char text[24];
 };
-struct digits digits(int64_t number);
+struct digits digits_of(int64_t number);
 /* LABEL has shape [3], wanted [2, S, G, 64]MORE, to go with PARTNER */
 rotary_status heads_refuse(const struct heads *heads, const struct heads_names *names, const char *more,
                            const struct heads *partner, rotary_error *error);

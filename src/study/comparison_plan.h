@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What compare() trains in a folder: the arms and seeds of the call and those that the folder has, and the
- * compare.json of both (comparison_file.h).
+ * What comparison_run() trains in a folder: the arms and seeds of the call and those that the folder has, and
+ * the compare.json of both (comparison_file.h).
  */
 #ifndef ROTARY_STUDY_COMPARISON_PLAN_H
 #define ROTARY_STUDY_COMPARISON_PLAN_H

@@ -223,7 +223,7 @@ static rotary_status check_plan(const struct compare_call *call, rotary_error *e
     return status;
 }
 
-rotary_status compare(const struct compare_call *call, rotary_error *error)
+rotary_status comparison_run(const struct compare_call *call, rotary_error *error)
 {
     int lock = -1;
     struct comparison_plan plan = {0};

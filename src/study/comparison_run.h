@@ -34,15 +34,15 @@ struct compare_call {
 /* Trains the runs that are not finished, of the sweep first if there is one (sweep.h). A folder that holds a
  * comparison is always resumed: finished runs are kept, an interrupted run resumes, and arms and seeds are
  * added. (What was planned and nobody began is left out again if the call lacks it.) Runs that were trained
- * there by train() are taken over. The call may have another log_every and checkpoint_every than the folder,
- * and more steps unless the schedule depends on their number (run_config_check_steps); with more steps
- * finished runs resume, too. Any other difference is ROTARY_INVALID_ARGUMENT, and the message has its key. A
- * folder that holds something else is refused. A run that diverges is finished without a score, and the
- * comparison continues. compare.json changes only if the call adds something, or its results were not seen
- * before: the caller shows them.
+ * there by train_run() are taken over. The call may have another log_every and checkpoint_every than the
+ * folder, and more steps unless the schedule depends on their number (run_config_check_steps); with more
+ * steps finished runs resume, too. Any other difference is ROTARY_INVALID_ARGUMENT, and the message has its
+ * key. A folder that holds something else is refused. A run that diverges is finished without a score, and
+ * the comparison continues. compare.json changes only if the call adds something, or its results were not
+ * seen before: the caller shows them.
  *
  * With `until` the seeds are trained one after the other, until every contrast has a verdict by the test that
  * allows for looking after each (sequential.h), or all are trained. The same call resumes it. */
-ROTARY_CHECKED rotary_status compare(const struct compare_call *call, rotary_error *error);
+ROTARY_CHECKED rotary_status comparison_run(const struct compare_call *call, rotary_error *error);
 
 #endif

@@ -149,7 +149,7 @@ static rotary_status continue_text(struct reading *reading, rotary_error *error)
                                        .lengths = &reading->target_count,
                                        .outputs = &output,
                                        .generated = &generated};
-    rotary_status status = generate(reading->transformer, &config, &call, error);
+    rotary_status status = generation_run(reading->transformer, &config, &call, error);
     reading->target_count += generated;
     return status;
 }
@@ -174,7 +174,7 @@ static rotary_status translate(struct reading *reading, rotary_error *error)
                                      .lengths = &reading->source_count,
                                      .outputs = &output,
                                      .generated = &generated};
-    rotary_status status = search(reading->transformer, &config, &call, error);
+    rotary_status status = search_run(reading->transformer, &config, &call, error);
     if (status != ROTARY_OK)
         return status;
     bool ended = generated > 0 && output[generated - 1] == special.end;

@@ -73,7 +73,7 @@ rotary_status run_list_check(const struct run_list *list, const struct backend *
             continue;
         struct run_config config = *list->runs[i].config;
         config.train.seed = list->runs[i].seed;
-        if (config.train.precision == PRECISION_AUTO) /* as train() does */
+        if (config.train.precision == PRECISION_AUTO) /* as train_run() does */
             config.train.precision = backend->storage == ROTARY_BF16 ? PRECISION_BF16 : PRECISION_F32;
         status = check_run(&config, folder, error);
     }
@@ -90,7 +90,7 @@ static int64_t count_evaluations(const struct train_config *train, int64_t steps
 }
 
 /* The steps that a run has left; -1: it is finished. One that cannot be read is taken not to have begun:
- * train() will say what is wrong with it. */
+ * train_run() will say what is wrong with it. */
 static int64_t steps_left(const struct run_list *list, const struct listed_run *run)
 {
     char folder[FILE_PATH_BYTES], path[FILE_PATH_BYTES];
@@ -238,7 +238,7 @@ static rotary_status train_one(void *argument, const struct jobs_item *item, rot
                              .argument = &forwarding,
                              .interrupted = item->stop};
     struct train_result result;
-    status = train(&run, &result, error);
+    status = train_run(&run, &result, error);
     forwarding.progress.diverged = result.diverged;
     if (result.diverged)
         status = ROTARY_OK; /* metrics.jsonl records the divergence */

@@ -19,7 +19,7 @@
 enum { REMARK_BYTES = 256 };
 enum { SAMPLES = 8 }; /* problems per evaluation that are recorded with the generated text */
 
-/* One call of train(). */
+/* One call of train_run(). */
 struct session {
     const struct train_call *call;
     struct run_config config; /* the call's, with `auto` precision resolved */
@@ -486,7 +486,7 @@ static rotary_status run(struct session *session, rotary_error *error)
     return status;
 }
 
-/* ---- train() ---- */
+/* ---- train_run() ---- */
 
 /* Checks that metrics.jsonl ends where the checkpoint expects it: at the line before loss_steps steps, or, if
  * catch_up() wrote one, at a line of the checkpoint's own step. */
@@ -641,7 +641,7 @@ static rotary_status begin_and_run(struct session *session, rotary_error *error)
     return status;
 }
 
-rotary_status train(const struct train_call *call, struct train_result *result, rotary_error *error)
+rotary_status train_run(const struct train_call *call, struct train_result *result, rotary_error *error)
 {
     double begin = rotary_clock();
     struct session session = {.call = call,

@@ -30,7 +30,7 @@ struct train_call {
     /* Called after every step, from the calling thread. May be NULL. */
     void (*progress)(void *argument, const struct train_progress *progress);
     void *argument;
-    /* Once true, train() writes a checkpoint and returns ROTARY_INTERRUPTED. May be NULL. */
+    /* Once true, train_run() writes a checkpoint and returns ROTARY_INTERRUPTED. May be NULL. */
     const atomic_bool *interrupted;
 };
 
@@ -65,8 +65,8 @@ struct train_result {
  * checksums. (Where the plan changes, the metadata of best.safetensors have the plan of the time when it was
  * written.) The problems of evaluations depend on the run's seed alone, so runs of one seed have the same
  * ones. Precision `auto` becomes that of backend->storage, also in config.json. */
-ROTARY_CHECKED rotary_status train(const struct train_call *call, struct train_result *result,
-                                   rotary_error *error);
+ROTARY_CHECKED rotary_status train_run(const struct train_call *call, struct train_result *result,
+                                       rotary_error *error);
 
 /* A trained model; the caller destroys transformer and task. */
 struct trained_model {

@@ -207,7 +207,7 @@ static void test_generation(const struct backend *backend, enum position positio
         rotary_error error = {0};
         check_about("%s, a context of %d, the first %d are kept", position_names[position],
                     (int)contexts[k][0], (int)contexts[k][1]);
-        if (!CHECK_INT(generate(transformer, &config, &call, &error), ROTARY_OK))
+        if (!CHECK_INT(generation_run(transformer, &config, &call, &error), ROTARY_OK))
             printf("%s\n", error.message);
         for (int i = 0; i < 2; i++) {
             CHECK_INT(generated[i], MAX_NEW);
@@ -218,11 +218,11 @@ static void test_generation(const struct backend *backend, enum position positio
         struct generate_config refused = config;
         refused.context = 16;
         refused.keep = 15;
-        CHECK_INT(generate(transformer, &refused, &call, &error), ROTARY_INVALID_ARGUMENT);
+        CHECK_INT(generation_run(transformer, &refused, &call, &error), ROTARY_INVALID_ARGUMENT);
         CHECK(strstr(error.message, "a context of 16 tokens that keeps the first 15") != NULL);
         refused = config;
         refused.without_cache = true;
-        CHECK_INT(generate(transformer, &refused, &call, &error), ROTARY_INVALID_ARGUMENT);
+        CHECK_INT(generation_run(transformer, &refused, &call, &error), ROTARY_INVALID_ARGUMENT);
     }
     check_about("%s", "");
     transformer_destroy(transformer);

@@ -371,7 +371,7 @@ static void test_refusals(const struct backend *backend)
     const struct generate_config generation = {.max_new_tokens = 2, .stop = -1, .without_cache = true};
     const struct generate_call call = {
         .count = 1, .prompts = &prompts, .lengths = &length, .outputs = &outputs, .generated = &generated};
-    CHECK_INT(generate(transformer, &generation, &call, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(generation_run(transformer, &generation, &call, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "the model is an encoder, which continues no prompt"));
     transformer_destroy(transformer);
     good.type_vocab_size = 0;

@@ -76,7 +76,7 @@ static struct prompts run(struct transformer *transformer, struct generate_confi
                                        .lengths = prompts.lengths,
                                        .outputs = prompts.to,
                                        .generated = prompts.generated};
-    if (!CHECK_INT(generate(transformer, &config, &call, &error), ROTARY_OK))
+    if (!CHECK_INT(generation_run(transformer, &config, &call, &error), ROTARY_OK))
         printf("%s\n", error.message);
     return prompts;
 }
@@ -220,7 +220,7 @@ static void test_together(const struct backend *backend, enum position position,
                                            .outputs = ignored.to,
                                            .generated = generated};
         rotary_error error = {0};
-        CHECK_INT(generate(transformer, &config, &call, &error), ROTARY_OK);
+        CHECK_INT(generation_run(transformer, &config, &call, &error), ROTARY_OK);
         wanted.generated[i] = generated[call.count - 1];
         memcpy(wanted.out[i], ignored.out[call.count - 1], sizeof wanted.out[i]);
     }
@@ -274,7 +274,7 @@ static void draw(struct transformer *transformer, uint64_t seed, int32_t tokens[
     }
     const struct generate_call call = {
         .count = SAMPLED, .prompts = prompts, .lengths = lengths, .outputs = outputs, .generated = generated};
-    CHECK_INT(generate(transformer, &config, &call, NULL), ROTARY_OK);
+    CHECK_INT(generation_run(transformer, &config, &call, NULL), ROTARY_OK);
 }
 
 /* Every prompt and position draws a number of its own: each token is as frequent as the others, and two
@@ -343,7 +343,7 @@ static void test_listener(struct transformer *transformer)
                                        .generated = got.generated,
                                        .listener = hear,
                                        .context = &heard};
-    CHECK_INT(generate(transformer, &config, &call, NULL), ROTARY_OK);
+    CHECK_INT(generation_run(transformer, &config, &call, NULL), ROTARY_OK);
     for (int i = 0; i < PROMPTS; i++) {
         check_about("prompt %d", i);
         CHECK_INT(got.generated[i], 3 + i);
@@ -359,7 +359,7 @@ static void test_listener(struct transformer *transformer)
                                        .outputs = got.to + 4,
                                        .generated = got.generated + 4,
                                        .first = 4};
-    CHECK_INT(generate(transformer, &config, &rest, NULL), ROTARY_OK);
+    CHECK_INT(generation_run(transformer, &config, &rest, NULL), ROTARY_OK);
     for (int i = 4; i < PROMPTS; i++)
         CHECK(memcmp(got.out[i], all.out[i], sizeof got.out[i]) == 0);
     /* Tokens of the text are penalised: none is there twice while others are left. */
@@ -370,7 +370,7 @@ static void test_listener(struct transformer *transformer)
     CHECK(memcmp(penalised.out, greedy.out, sizeof greedy.out) != 0);
     config.sampler.top_k = 2;
     rotary_error error = {0};
-    CHECK_INT(generate(transformer, &config, &rest, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(generation_run(transformer, &config, &rest, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "top_k without a temperature") != NULL);
 }
 

@@ -119,7 +119,7 @@ static void run(struct transformer *transformer, struct search_config config, st
     rotary_error error = {0};
     fill(found);
     const struct search_call call = call_of(found);
-    if (!CHECK_INT(search(transformer, &config, &call, &error), ROTARY_OK))
+    if (!CHECK_INT(search_run(transformer, &config, &call, &error), ROTARY_OK))
         printf("%s\n", error.message);
     CHECK_INT(found->done, SOURCES);
 }
@@ -247,7 +247,7 @@ static void test_neighbours(const struct backend *one_thread, enum position posi
         call.count = 1;
         call.sources += i;
         call.lengths += i;
-        CHECK_INT(search(transformer, &config, &call, NULL), ROTARY_OK);
+        CHECK_INT(search_run(transformer, &config, &call, NULL), ROTARY_OK);
         for (int64_t j = 0, at = i * config.n_best; j < config.n_best; j++, at++) {
             CHECK_INT(other.generated[j], together.generated[at]);
             CHECK(memcmp(other.out[j], together.out[at], sizeof *other.out) == 0);
@@ -325,7 +325,7 @@ static void refuse(struct transformer *transformer, struct search_config config,
                    const struct search_call *call, const char *words)
 {
     rotary_error error = {0};
-    CHECK_INT(search(transformer, &config, call, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(search_run(transformer, &config, call, &error), ROTARY_INVALID_ARGUMENT);
     CHECK_WORDS(error.message, words);
 }
 
@@ -361,9 +361,9 @@ static void test_refusals(struct transformer *transformer)
     const atomic_bool interrupted = true;
     call.interrupted = &interrupted;
     config = greedy();
-    CHECK_INT(search(transformer, &config, &call, NULL), ROTARY_INTERRUPTED);
+    CHECK_INT(search_run(transformer, &config, &call, NULL), ROTARY_INTERRUPTED);
     call = (struct search_call){0};
-    CHECK_INT(search(transformer, &config, &call, NULL), ROTARY_OK);
+    CHECK_INT(search_run(transformer, &config, &call, NULL), ROTARY_OK);
     float *values = parameter_copy(transformer_parameters(transformer), PARAMETER_VALUES);
     for (int64_t i = 0; i < transformer_parameters(transformer)->elements; i++)
         values[i] = (float)NAN;

@@ -130,7 +130,7 @@ static void check_folder(const struct whole *whole, const char *folder, bool res
     config.train.steps = STEPS + 2;
     const struct train_call call = {.config = &config, .backend = &backend, .folder = folder, .resume = true};
     struct train_result result;
-    if (resumes && train(&call, &result, NULL) == ROTARY_OK)
+    if (resumes && train_run(&call, &result, NULL) == ROTARY_OK)
         CHECK(same_file(folder, whole->resumed, "model.safetensors"));
 }
 

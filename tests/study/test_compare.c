@@ -111,7 +111,7 @@ static struct compare_call call_of(const struct run_config *config, const char *
 static void check_status(const struct compare_call *call, rotary_status wanted, const char *words)
 {
     rotary_error error = {0};
-    bool good = CHECK_INT(compare(call, &error), wanted);
+    bool good = CHECK_INT(comparison_run(call, &error), wanted);
     if (!(wanted == ROTARY_OK || CHECK(strstr(error.message, words) != NULL)) || !good)
         printf("    %s\n", error.message);
 }

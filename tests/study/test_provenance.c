@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What compare() trains of what was asked for: values of any key, a sweep before them, seeds until there is a
- * verdict; and what compare.json says of it. Models are tiny.
+ * What comparison_run() trains of what was asked for: values of any key, a sweep before them, seeds until
+ * there is a verdict; and what compare.json says of it. Models are tiny.
  */
 #include "study/synthetic.h"
 #include "support/check.h"
@@ -81,7 +81,7 @@ static int compared(const struct comparison_plan_call *plan, const char *words)
     struct counts counts;
     rotary_error error = {0};
     struct compare_call call = call_of(plan, &counts);
-    rotary_status status = compare(&call, &error);
+    rotary_status status = comparison_run(&call, &error);
     if (!CHECK_INT(status, words ? ROTARY_INVALID_ARGUMENT : ROTARY_OK))
         printf("    %s\n", error.message);
     if (words)
@@ -223,7 +223,7 @@ static void check_trained_beforehand(const char *place)
     rotary_error error = {0};
     struct compare_call call = call_of(&plan, &counts);
     call.interrupted = &interrupted;
-    CHECK_INT(compare(&call, &error), ROTARY_INTERRUPTED);
+    CHECK_INT(comparison_run(&call, &error), ROTARY_INTERRUPTED);
     check_part(place, "seeds", "[3,9,4,5]");
     plan.seed_count = 1;
     CHECK_INT(compared(&plan, NULL), 2);
@@ -370,7 +370,7 @@ static void check_until(const char *place)
     struct compare_call call = call_of(&plan, &counts);
     call.jobs = RUN_LIST_AUTO;
     call.estimated = count_estimates;
-    CHECK_INT(compare(&call, &error), ROTARY_OK);
+    CHECK_INT(comparison_run(&call, &error), ROTARY_OK);
     CHECK_INT(counts.trained, 14 + 2);
     CHECK_INT(counts.estimates, 1); /* not for every seed */
     collection = synthetic_read(plan.folder);

@@ -80,7 +80,7 @@ static void test_comparison(struct tokenizer_cache *cache)
                                       .backend = &backend,
                                       .jobs = 2};
     atomic_store(&trained, 0);
-    if (!CHECK_INT(compare(&call, &error), ROTARY_OK))
+    if (!CHECK_INT(comparison_run(&call, &error), ROTARY_OK))
         printf("    %s\n", error.message);
     CHECK_INT(atomic_load(&trained), 2);
     arms_free(&arms);

@@ -84,7 +84,7 @@ void train_to_end(const struct run_config *config, int threads, const char *fold
           ROTARY_OK);
     struct train_call call = {.config = config, .backend = &backend, .folder = folder, .resume = true};
     struct train_result result;
-    if (!CHECK(train(&call, &result, &error) == ROTARY_OK))
+    if (!CHECK(train_run(&call, &result, &error) == ROTARY_OK))
         printf("%s\n", error.message);
     CHECK_INT(result.steps_done, config->train.steps);
     backend_destroy(&backend);

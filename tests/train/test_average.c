@@ -179,7 +179,7 @@ static void check_refused(struct run_config *run, const char *folder, const char
     struct train_call call = {.config = run, .backend = &backend, .folder = folder, .resume = true};
     struct train_result result;
     rotary_error error = {0};
-    CHECK_INT(train(&call, &result, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(train_run(&call, &result, &error), ROTARY_INVALID_ARGUMENT);
     CHECK_WORDS(error.message, words);
     CHECK(hash_folder(folder) == before);
 }

@@ -83,7 +83,7 @@ static void check_not_resumed(const char *folder, rotary_status wanted, const ch
     struct train_call call = {.config = &config, .backend = &backend, .folder = folder, .resume = true};
     struct train_result result;
     rotary_error error = {0};
-    CHECK_INT(train(&call, &result, &error), wanted);
+    CHECK_INT(train_run(&call, &result, &error), wanted);
     if (!CHECK(strstr(error.message, words) != NULL))
         printf("wanted \"%s\" in: %s\n", words, error.message);
     CHECK(strchr(error.message, '\n') == NULL);
@@ -176,7 +176,7 @@ static void test_last_is_returned(void)
     for (int again = 0; again < 2; again++) {
         struct train_result result;
         check_about("%s", again ? "read back" : "just trained");
-        CHECK(train(&call, &result, NULL) == ROTARY_OK);
+        CHECK(train_run(&call, &result, NULL) == ROTARY_OK);
         CHECK_NEAR(result.evaluation.loss, loss_of(folder, CHECKPOINT_LAST, ROTARY_OK, ""), 1e-8);
         CHECK(result.evaluation.loss > loss_of(folder, CHECKPOINT_BEST, ROTARY_OK, "") + 0.01);
     }

@@ -62,8 +62,8 @@ static void stub_answer(int64_t i, const char *prompt, char generated[TASK_TEXT_
     }
 }
 
-rotary_status generate(struct transformer *transformer, const struct generate_config *config,
-                       const struct generate_call *call, rotary_error *error)
+rotary_status generation_run(struct transformer *transformer, const struct generate_config *config,
+                             const struct generate_call *call, rotary_error *error)
 {
     (void)transformer;
     CHECK(call->interrupted == NULL);
@@ -106,8 +106,8 @@ void search_config_default(struct search_config *config)
     abort();
 }
 
-rotary_status search(struct transformer *transformer, const struct search_config *config,
-                     const struct search_call *call, rotary_error *error)
+rotary_status search_run(struct transformer *transformer, const struct search_config *config,
+                         const struct search_call *call, rotary_error *error)
 {
     (void)transformer;
     (void)config;

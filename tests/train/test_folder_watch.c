@@ -155,7 +155,7 @@ static void check_loss(const struct run_config *config, const struct backend *ba
         .config = config, .backend = backend, .folder = path, .progress = happen, .argument = &happening};
     struct train_result result;
     rotary_error error = {0};
-    CHECK_INT(train(&call, &result, &error), loss->status);
+    CHECK_INT(train_run(&call, &result, &error), loss->status);
     if (!CHECK(strstr(error.message, loss->words) != NULL))
         printf("%s\n", error.message);
     if (at == STEPS)
@@ -182,7 +182,7 @@ static void check_best(struct run_config config, const struct backend *backend, 
         .config = &config, .backend = backend, .folder = folder, .progress = happen, .argument = &happening};
     struct train_result result;
     rotary_error error = {0};
-    CHECK_INT(train(&call, &result, &error), loss->status);
+    CHECK_INT(train_run(&call, &result, &error), loss->status);
     if (!CHECK(strstr(error.message, loss->words) != NULL))
         printf("%s\n", error.message);
     CHECK_INT(result.steps_done, AT + 1);
@@ -226,7 +226,7 @@ static void test_log_window(const struct backend *backend)
     struct train_result result;
     seconds_per_call = 1.0;
     faked = true;
-    CHECK_INT(train(&call, &result, NULL), ROTARY_OK);
+    CHECK_INT(train_run(&call, &result, NULL), ROTARY_OK);
     faked = false;
     size_t count;
     char *text = read_file(folder, "metrics.jsonl", &count), *at = text;
@@ -263,7 +263,7 @@ static void train_with(struct run_config *config, rotary_isa isa, const char *fo
                               .resume = true,
                               .progress = keep_remark,
                               .argument = remark};
-    if (!CHECK_INT(train(&call, &result, &error), ROTARY_OK))
+    if (!CHECK_INT(train_run(&call, &result, &error), ROTARY_OK))
         printf("%s\n", error.message);
     backend_destroy(&backend);
     config->train.steps += 3;

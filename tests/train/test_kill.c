@@ -144,7 +144,7 @@ static pid_t start_child(const struct run_config *config, const char *folder)
                               .progress = note_step,
                               .interrupted = &interrupted};
     if (status == ROTARY_OK)
-        status = train(&call, &result, &error);
+        status = train_run(&call, &result, &error);
     if (status == ROTARY_OK)
         _exit(CHILD_DONE);
     if (status == ROTARY_INTERRUPTED)

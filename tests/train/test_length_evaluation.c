@@ -79,7 +79,7 @@ static void generate_plainly(const struct task *task, struct transformer *transf
         .max_new_tokens = task_problem_size(task).completion, .stop = task_stop(task), .without_cache = true};
     const struct generate_call call = {
         .count = 1, .prompts = prompts, .lengths = &list.count, .outputs = outputs, .generated = &generated};
-    CHECK_INT(generate(transformer, &config, &call, NULL), ROTARY_OK);
+    CHECK_INT(generation_run(transformer, &config, &call, NULL), ROTARY_OK);
     tokenizer_decode(task_tokenizer(task), output, generated, text, TASK_TEXT_BYTES);
 }
 

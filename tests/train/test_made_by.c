@@ -26,7 +26,7 @@ static void train_by(const struct run_config *config, int threads, rotary_isa is
     CHECK_INT(backend_create(&backend, threads, isa, PRECISION_F32, &error), ROTARY_OK);
     const struct train_call call = {
         .config = config, .backend = &backend, .folder = folder, .resume = true, .commit = commit};
-    if (!CHECK_INT(train(&call, &result, &error), ROTARY_OK))
+    if (!CHECK_INT(train_run(&call, &result, &error), ROTARY_OK))
         printf("    %s\n", error.message);
     backend_destroy(&backend);
 }
@@ -97,7 +97,7 @@ static void check_stopped(const struct run_config *config, const char *isa, cons
                                     .commit = "00ff",
                                     .progress = interrupt,
                                     .interrupted = &interrupted};
-    CHECK_INT(train(&call, &result, &error), ROTARY_INTERRUPTED);
+    CHECK_INT(train_run(&call, &result, &error), ROTARY_INTERRUPTED);
     backend_destroy(&backend);
     train_by(config, 1, ROTARY_ISA_AUTO, "00fe", folder);
     check_item(folder, 2, 0, 0, 1, isa, "00ff");

@@ -137,7 +137,7 @@ static void test_lines(void)
                               .argument = &interrupted,
                               .interrupted = &interrupted};
     struct train_result result;
-    CHECK_INT(train(&call, &result, NULL), ROTARY_INTERRUPTED);
+    CHECK_INT(train_run(&call, &result, NULL), ROTARY_INTERRUPTED);
     CHECK_INT(result.steps_done, 6);
     train_to_end(&config, 1, folder);
     char *resumed = timeless_metrics(folder);

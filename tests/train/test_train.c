@@ -32,7 +32,7 @@ static const char *numbered(const char *kind, int number)
     return scratch_path(name);
 }
 
-/* Calls train(), and checks the status and `words` in the message. */
+/* Calls train_run(), and checks the status and `words` in the message. */
 static struct train_result call_train(const struct run_config *config, const char *folder, bool resume,
                                       rotary_status wanted, const char *words)
 {
@@ -42,7 +42,7 @@ static struct train_result call_train(const struct run_config *config, const cha
     CHECK(backend_create(&backend, 1, ROTARY_ISA_AUTO, (enum precision)config->train.precision, NULL) ==
           ROTARY_OK);
     struct train_call call = {.config = config, .backend = &backend, .folder = folder, .resume = resume};
-    if (!CHECK_INT(train(&call, &result, &error), wanted) || !CHECK(strstr(error.message, words) != NULL))
+    if (!CHECK_INT(train_run(&call, &result, &error), wanted) || !CHECK(strstr(error.message, words) != NULL))
         printf("wanted \"%s\" in: %s\n", words, error.message);
     CHECK(strchr(error.message, '\n') == NULL);
     backend_destroy(&backend);
@@ -203,7 +203,7 @@ static void test_steps_take_nothing(void)
                                       .progress = note_counts,
                                       .argument = counts};
             struct train_result result;
-            CHECK(train(&call, &result, NULL) == ROTARY_OK);
+            CHECK(train_run(&call, &result, NULL) == ROTARY_OK);
             for (int step = 2; step < 8; step++) {
                 check_about("%s, %d threads, step %d", precision_names[precision], threads, step);
                 CHECK_INT(counts[step].allocations - counts[step - 1].allocations, 0);
@@ -387,7 +387,7 @@ static void test_fewer_steps(void)
                               .argument = &interrupted,
                               .interrupted = &interrupted};
     struct train_result result;
-    CHECK_INT(train(&call, &result, NULL), ROTARY_INTERRUPTED);
+    CHECK_INT(train_run(&call, &result, NULL), ROTARY_INTERRUPTED);
     backend_destroy(&backend);
     static const int steps[] = {4, 4, 10}; /* the second call finds a finished run, the third resumes it */
     for (int i = 0; i < 3; i++) {

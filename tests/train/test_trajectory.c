@@ -219,7 +219,7 @@ static void check_run(const struct golden_run *golden, rotary_isa isa, const cha
                                     .progress = check_step,
                                     .argument = &watched};
     struct train_result result;
-    if (!CHECK(train(&call, &result, &error) == ROTARY_OK))
+    if (!CHECK(train_run(&call, &result, &error) == ROTARY_OK))
         printf("%s\n", error.message);
     check_about("%s", "");
     CHECK_INT(watched.steps, golden->step_count);

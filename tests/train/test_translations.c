@@ -214,7 +214,7 @@ static void train_in_child(const struct run_config *config, const char *folder, 
         struct train_call call = {
             .config = config, .backend = &backend, .folder = folder, .resume = true, .progress = die};
         if (status == ROTARY_OK)
-            status = train(&call, &result, &error);
+            status = train_run(&call, &result, &error);
         printf("%s", error.message);
         fflush(stdout);
         _exit(status == ROTARY_OK ? 0 : 1);
@@ -298,7 +298,7 @@ static rotary_status resume(const struct run_config *config, const char *folder,
     struct train_result result;
     more.train.steps += 40; /* of which no checkpoint is averaged that is gone */
     const struct train_call call = {.config = &more, .backend = backend, .folder = folder, .resume = true};
-    return train(&call, &result, error);
+    return train_run(&call, &result, error);
 }
 
 /* A line more, for each split and side; then the same lines that end otherwise. */

@@ -191,7 +191,7 @@ static enum exit_status run(const struct invocation *invocation)
                                 .progress = watch_run,
                                 .argument = &watch,
                                 .interrupted = invocation->interrupted};
-    rotary_status status = compare(&call, &error);
+    rotary_status status = comparison_run(&call, &error);
     watch_end(&watch);
     if (status == ROTARY_INTERRUPTED && watch.jobs > 1)
         (void)rotary_fail(&error, status,

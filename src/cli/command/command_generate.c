@@ -192,7 +192,7 @@ static rotary_status generate_all(struct generation *generation, rotary_error *e
                                        .first = generation->first,
                                        .listener = listen,
                                        .context = generation};
-    rotary_status status = generate(generation->model->transformer, &config, &call, error);
+    rotary_status status = generation_run(generation->model->transformer, &config, &call, error);
     for (int64_t i = 0; status == ROTARY_OK && i < generation->count; i++)
         status = continuation_end(&generation->continuations[i], error);
     return status;

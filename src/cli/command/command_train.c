@@ -68,7 +68,7 @@ static rotary_status check_new(const struct option_list *assignments, struct run
     return status == ROTARY_OK ? plan_check_used(assignments, &used, error) : status;
 }
 
-/* Refuses nothing that an earlier version accepted; train() refuses other keys than those of a plan. For
+/* Refuses nothing that an earlier version accepted; train_run() refuses other keys than those of a plan. For
  * another number of epochs there are other steps. */
 static rotary_status check_resumed(const struct run_config *recorded, const char *folder,
                                    struct run_config *config, rotary_error *error)
@@ -252,7 +252,7 @@ static enum exit_status run(const struct invocation *invocation)
                               .argument = &progress,
                               .interrupted = invocation->interrupted};
     struct train_result result;
-    rotary_status status = train(&call, &result, &error);
+    rotary_status status = train_run(&call, &result, &error);
     progress_end(&progress);
     status = finish(invocation, &made, &result, &profiled, status, &error);
     backend_destroy(&made.backend);

@@ -268,8 +268,8 @@ static rotary_status check_context(const struct transformer *transformer,
     return transformer_check_shift(transformer, error);
 }
 
-rotary_status generate(struct transformer *transformer, const struct generate_config *config,
-                       const struct generate_call *call, rotary_error *error)
+rotary_status generation_run(struct transformer *transformer, const struct generate_config *config,
+                             const struct generate_call *call, rotary_error *error)
 {
     if (config->max_new_tokens < 1)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "max_new_tokens is %lld: wanted at least 1",

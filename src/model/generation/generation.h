@@ -27,13 +27,14 @@ typedef bool generate_listener(void *context, int64_t prompt, int32_t token);
 
 /* Prompts and their outputs. All arrays have `count` elements. */
 struct generate_call {
-    int64_t count;                  /* prompts */
-    const int32_t *const *prompts;  /* prompt i: lengths[i] tokens */
-    const int64_t *lengths;         /* at least 1 each */
-    int32_t *const *outputs;        /* output i: room for max_new_tokens; gets the new tokens of prompt i,
+    int64_t count;                 /* prompts */
+    const int32_t *const *prompts; /* prompt i: lengths[i] tokens */
+    const int64_t *lengths;        /* at least 1 each */
+    int32_t *const *outputs;       /* output i: room for max_new_tokens; gets the new tokens of prompt i,
                                        the stop token included */
-    int64_t *generated;             /* gets the number of new tokens of each prompt */
-    const atomic_bool *interrupted; /* once true, generate() returns ROTARY_INTERRUPTED soon; may be NULL */
+    int64_t *generated;            /* gets the number of new tokens of each prompt */
+    const atomic_bool
+        *interrupted; /* once true, generation_run() returns ROTARY_INTERRUPTED soon; may be NULL */
     int64_t
         first; /* the number of prompt 0, where prompts take several calls: each draws numbers of its own */
     generate_listener *listener; /* NULL: none */
@@ -42,7 +43,8 @@ struct generate_call {
 
 /* Generates from every prompt of the call. The random number of a token is a function of seed, prompt and
  * position alone. ROTARY_INVALID_ARGUMENT if the configuration or a prompt does not fit the model. */
-ROTARY_CHECKED rotary_status generate(struct transformer *transformer, const struct generate_config *config,
-                                      const struct generate_call *call, rotary_error *error);
+ROTARY_CHECKED rotary_status generation_run(struct transformer *transformer,
+                                            const struct generate_config *config,
+                                            const struct generate_call *call, rotary_error *error);
 
 #endif

@@ -483,8 +483,8 @@ static rotary_status search_all(struct searcher *searcher, rotary_error *error)
     return status;
 }
 
-rotary_status search(struct transformer *transformer, const struct search_config *config,
-                     const struct search_call *call, rotary_error *error)
+rotary_status search_run(struct transformer *transformer, const struct search_config *config,
+                         const struct search_call *call, rotary_error *error)
 {
     rotary_status status = check_config(transformer, config, error);
     if (status == ROTARY_OK)

@@ -49,7 +49,7 @@ struct search_call {
     int64_t *generated;            /* [count * n_best] gets the number of their tokens; -1: fewer outputs than
                                       n_best were found */
     double *scores;                /* [count * n_best] gets the scores; may be NULL */
-    const atomic_bool *interrupted; /* once true, search() returns ROTARY_INTERRUPTED soon; may be NULL */
+    const atomic_bool *interrupted; /* once true, search_run() returns ROTARY_INTERRUPTED soon; may be NULL */
     /* Called whenever sources are done, with their number so far; may be NULL. */
     void (*progress)(void *context, int64_t done);
     void *context;
@@ -59,7 +59,7 @@ struct search_call {
  * its neighbours nor the number of threads. Of equally probable tokens the first is taken. Uses the limits
  * that the transformer was created with: batch * time rows at once, and `batch` sources of source_time.
  * ROTARY_INVALID_ARGUMENT if a source, or the beams of one, do not fit them. */
-ROTARY_CHECKED rotary_status search(struct transformer *transformer, const struct search_config *config,
-                                    const struct search_call *call, rotary_error *error);
+ROTARY_CHECKED rotary_status search_run(struct transformer *transformer, const struct search_config *config,
+                                        const struct search_call *call, rotary_error *error);
 
 #endif

@@ -22,7 +22,7 @@ ROTARY_CHECKED rotary_status comparable_runs(char **text, const struct record *r
 
 /* What the runs of a comparison differ in from its compare.json, in the same way. arms: the arm of each run.
  * A run with fewer steps is unfinished, not different. A key that one of them lacks, as another version wrote
- * it, has its default there: compare() checked that. Precision "auto" is that of the first run. */
+ * it, has its default there: comparison_run() checked that. Precision "auto" is that of the first run. */
 ROTARY_CHECKED rotary_status comparable_with_comparison(char **text, const struct comparison_file *file,
                                                         const struct record *records, const int *arms,
                                                         int count, rotary_error *error);

@@ -120,7 +120,7 @@ static rotary_status solve_problems(const struct task *task, struct transformer 
                                            .outputs = workspace->outputs + first,
                                            .generated = workspace->generated + first,
                                            .interrupted = config->interrupted};
-        status = generate(transformer, &generation, &call, error);
+        status = generation_run(transformer, &generation, &call, error);
     }
     if (status == ROTARY_OK)
         score_problems(task, workspace, evaluation);

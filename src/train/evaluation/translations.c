@@ -67,7 +67,7 @@ static rotary_status translate(const struct sentences *sentences, struct transfo
                                      .outputs = sentences->outputs,
                                      .generated = sentences->generated,
                                      .interrupted = interrupted};
-    return search(transformer, &config, &call, error);
+    return search_run(transformer, &config, &call, error);
 }
 
 static rotary_status write_lines(struct sentences *sentences, rotary_error *error)

@@ -179,7 +179,7 @@ static void train_in_child(const struct run_config *config, const char *folder, 
         struct train_call call = {
             .config = config, .backend = &backend, .folder = folder, .resume = true, .progress = die};
         if (status == ROTARY_OK)
-            status = train(&call, &result, &error);
+            status = train_run(&call, &result, &error);
         printf("%s", error.message);
         fflush(stdout);
         _exit(status == ROTARY_OK ? 0 : 1);
