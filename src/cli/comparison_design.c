@@ -77,7 +77,7 @@ static rotary_status note_given(struct comparison_design *design, const struct o
         status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a configuration");
     for (int i = 0; status == ROTARY_OK && i < assignments->count; i++) {
         char key[SETTING_TEXT_BYTES];
-        plan_assigned_key(key, assignments->items[i]);
+        settings_assigned_key(key, assignments->items[i]);
         json_object_set(design->given, key, json_object_get(all, key));
     }
     json_decref(all);
@@ -293,9 +293,10 @@ static rotary_status check_design(const struct comparison_design *design, const 
     if (status != ROTARY_OK)
         return status;
     const struct unused_keys_call used = {.configs = configs, .count = design->arms.count};
-    status = plan_check_used(request->assignments, &used, error);
+    status =
+        unused_keys_check_assigned(&used, request->assignments->items, request->assignments->count, error);
     if (status == ROTARY_OK)
-        status = plan_check_used(varied, &used, error);
+        status = unused_keys_check_assigned(&used, varied->items, varied->count, error);
     if (status == ROTARY_OK)
         status = plan_say_schedules(request, configs, design->arms.count, error);
     free(configs);

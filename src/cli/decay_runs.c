@@ -115,17 +115,17 @@ static rotary_status measure_model(const struct decay_runs_call *call, const str
 static rotary_status measure(const struct decay_runs_call *call, const char *folder,
                              struct measured_decay *decay, rotary_error *error)
 {
-    const struct plan_load_call load = {.folder = folder,
-                                        .need = TASK_HELD_OUT,
-                                        .checkpoint = call->checkpoint,
-                                        .common = &call->invocation->common,
-                                        .batch = 1};
+    const struct loaded_model_call load = {.folder = folder,
+                                           .need = TASK_HELD_OUT,
+                                           .checkpoint = call->checkpoint,
+                                           .backend = plan_model_backend(&call->invocation->common),
+                                           .batch = 1};
     struct loaded_model model;
-    rotary_status status = plan_load_for(&load, &model, error);
+    rotary_status status = plan_open_model(&load, &model, error);
     if (status != ROTARY_OK)
         return status;
     status = measure_model(call, &model, folder, decay, error);
-    plan_unload(&model);
+    loaded_model_close(&model);
     return status;
 }
 

@@ -185,23 +185,6 @@ rotary_status plan_say_schedules(const struct plan_request *request, const struc
     return ROTARY_OK;
 }
 
-void plan_assigned_key(char key[SETTING_TEXT_BYTES], const char *assignment)
-{
-    snprintf(key, SETTING_TEXT_BYTES, "%.*s", (int)strcspn(assignment, "="), assignment);
-}
-
-rotary_status plan_check_used(const struct option_list *assignments, const struct unused_keys_call *call,
-                              rotary_error *error)
-{
-    rotary_status status = ROTARY_OK;
-    for (int i = 0; i < assignments->count && status == ROTARY_OK; i++) {
-        char key[SETTING_TEXT_BYTES];
-        plan_assigned_key(key, assignments->items[i]);
-        status = unused_keys_check(call, key, error);
-    }
-    return status;
-}
-
 /* Whether the configuration's encoding is that of one of the others. */
 static bool has_position(const struct run_config *configs, int count, const struct run_config *config)
 {
@@ -254,27 +237,12 @@ rotary_status plan_backend(const struct common_options *common, int precision, s
                           (enum precision)precision, error);
 }
 
-static struct transformer_limits limits_of(const struct plan_load_call *call, const struct run_config *config)
+struct loaded_model_backend plan_model_backend(const struct common_options *common)
 {
-    struct transformer_limits limits = trainer_limits(config);
-    limits.batch = call->batch > 0 ? call->batch : limits.batch;
-    limits.time = call->time > 0 ? call->time : limits.time;
-    return limits;
-}
-
-/* Sets keys of the task, each of which must change something. */
-static rotary_status assign_data(const struct plan_load_call *call, struct run_config *config,
-                                 rotary_error *error)
-{
-    struct settings settings[RUN_SETTINGS];
-    rotary_status status = ROTARY_OK;
-    run_settings(config, settings);
-    for (int i = 0; i < call->assignments->count && status == ROTARY_OK; i++)
-        status = settings_assign(settings, TASK_SETTINGS, call->assignments->items[i], error);
-    if (status == ROTARY_OK)
-        status = run_config_check_recorded(config, call->folder, error);
-    const struct unused_keys_call used = {.configs = config, .count = 1, .folder = call->folder};
-    return status == ROTARY_OK ? plan_check_used(call->assignments, &used, error) : status;
+    return (struct loaded_model_backend){.threads = (int)common->threads.value,
+                                         .isa = (rotary_isa)common->isa.value,
+                                         .precision_given = common->precision.given,
+                                         .precision = (enum precision)common->precision.value};
 }
 
 static void say_unused(const char *folder, const struct unused_tensors *unused)
@@ -287,119 +255,13 @@ static void say_unused(const char *folder, const struct unused_tensors *unused)
                 unused->first, more, unused->count > 1 ? "are" : "is");
 }
 
-static rotary_status load_run(const struct plan_load_call *call, bool pretrained, struct loaded_model *model,
+rotary_status plan_open_model(const struct loaded_model_call *call, struct loaded_model *model,
                               rotary_error *error)
 {
-    const struct common_options *common = call->common;
-    const bool assigned = call->assignments && call->assignments->count > 0;
-    rotary_status status = run_read_config(call->folder, &model->config, error);
-    if (status != ROTARY_OK)
-        return status;
-    model->trained =
-        pretrained ? model->config.model.max_position_embeddings : model->config.task.sequence_length;
-    if (assigned)
-        status = assign_data(call, &model->config, error);
-    if (status != ROTARY_OK)
-        return status;
-    int precision = common->precision.given ? (int)common->precision.value : model->config.train.precision;
-    status = plan_backend(common, precision, &model->backend, error);
-    if (status != ROTARY_OK)
-        return status;
-    const struct train_load_call load = {.folder = call->folder,
-                                         .need = call->need,
-                                         .checkpoint = call->checkpoint,
-                                         .backend = &model->backend,
-                                         .limits = limits_of(call, &model->config),
-                                         .other = assigned ? &model->config : NULL};
-    struct trained_model trained;
-    status = train_load(&load, &trained, error);
-    if (status != ROTARY_OK) {
-        backend_destroy(&model->backend);
-        return status;
-    }
-    say_unused(call->folder, &trained.unused);
-    model->config = trained.config;
-    model->transformer = trained.transformer;
-    model->task = trained.task;
-    model->tokenizer = task_tokenizer(trained.task);
-    model->begin = task_begin(trained.task);
-    model->step = trained.step;
-    model->pretrained = (struct pretrained){0};
-    return ROTARY_OK;
-}
-
-static rotary_status load_pretrained(const struct plan_load_call *call, struct loaded_model *model,
-                                     rotary_error *error)
-{
-    enum { USUAL_ROWS = 512 }; /* of a call: a prompt is read in pieces of so many tokens */
-    const struct common_options *common = call->common;
-    run_config_default(&model->config);
-    int precision = common->precision.given ? (int)common->precision.value : model->config.train.precision;
-    rotary_status status = plan_backend(common, precision, &model->backend, error);
-    if (status != ROTARY_OK)
-        return status;
-    const struct pretrained_call pretrained = {.folder = call->folder,
-                                               .backend = &model->backend,
-                                               .batch = call->batch > 0 ? call->batch : 1,
-                                               .time = call->time > 0 ? call->time : USUAL_ROWS,
-                                               .tokens = call->tokens,
-                                               .copies = call->reads_parameters};
-    status = pretrained_load(&pretrained, &model->pretrained, error);
-    if (status != ROTARY_OK) {
-        backend_destroy(&model->backend);
-        return status;
-    }
-    model->config.model = model->pretrained.model;
-    model->transformer = model->pretrained.transformer;
-    model->tokenizer = model->pretrained.tokenizer;
-    model->begin = model->pretrained.begin;
-    model->task = NULL;
-    model->step = 0;
-    model->trained = model->config.model.max_position_embeddings;
-    return ROTARY_OK;
-}
-
-rotary_status plan_load_for(const struct plan_load_call *call, struct loaded_model *model,
-                            rotary_error *error)
-{
-    bool pretrained;
-    rotary_status status = pretrained_find(call->folder, &pretrained, error);
-    if (status != ROTARY_OK)
-        return status;
-    return pretrained && call->takes_pretrained ? load_pretrained(call, model, error)
-                                                : load_run(call, pretrained, model, error);
-}
-
-rotary_status plan_max_positions(const char *folder, int64_t *positions, rotary_error *error)
-{
-    bool pretrained;
-    struct run_config config;
-    rotary_status status = pretrained_find(folder, &pretrained, error);
-    if (status == ROTARY_OK && pretrained)
-        return pretrained_positions(folder, positions, error);
+    rotary_status status = loaded_model_open(call, model, error);
     if (status == ROTARY_OK)
-        status = run_read_config(folder, &config, error);
-    if (status == ROTARY_OK)
-        *positions = config.model.max_position_embeddings;
+        say_unused(call->folder, &model->unused);
     return status;
-}
-
-rotary_status plan_load(const char *folder, enum checkpoint_kind checkpoint,
-                        const struct common_options *common, struct loaded_model *model, rotary_error *error)
-{
-    const struct plan_load_call call = {.folder = folder, .checkpoint = checkpoint, .common = common};
-    return plan_load_for(&call, model, error);
-}
-
-void plan_unload(struct loaded_model *model)
-{
-    if (model->pretrained.transformer) {
-        pretrained_free(&model->pretrained);
-    } else {
-        transformer_destroy(model->transformer);
-        task_destroy(model->task);
-    }
-    backend_destroy(&model->backend);
 }
 
 void plan_folder(const struct plan_request *request, const char *position, char folder[PLAN_FOLDER_BYTES])

@@ -7,10 +7,10 @@
 #define ROTARY_CLI_RUN_PLAN_H
 
 #include "cli/command.h"
+#include "inference/loaded_model.h"
 #include "layer/encoding/encoding.h"
 #include "train/train.h"
 #include "train/unused_keys.h"
-#include "train/weights/pretrained.h"
 
 struct plan_request {
     const char *task;
@@ -40,11 +40,6 @@ ROTARY_CHECKED rotary_status plan_draft(const struct plan_request *request, stru
 ROTARY_CHECKED rotary_status plan_say_schedules(const struct plan_request *request,
                                                 const struct run_config *configs, int count,
                                                 rotary_error *error);
-/* The key of a --set that plan_draft found: "steps" of "steps=5". */
-void plan_assigned_key(char key[SETTING_TEXT_BYTES], const char *assignment);
-/* Refuses a --set, or the key of a --vary, that changes none of the configurations made of it. */
-ROTARY_CHECKED rotary_status plan_check_used(const struct option_list *assignments,
-                                             const struct unused_keys_call *call, rotary_error *error);
 /* Applies each of the encodings that "rope,mine.json" names to a copy of `base`. All are different, and at
  * most `max`; `where` is the option that names them. */
 struct plan_positions_call {
@@ -58,43 +53,11 @@ ROTARY_CHECKED rotary_status plan_positions(const struct plan_positions_call *ca
 ROTARY_CHECKED rotary_status plan_backend(const struct common_options *common, int precision,
                                           struct backend *backend, rotary_error *error);
 
-/* A trained model, ready to be used. */
-struct loaded_model {
-    struct run_config config;
-    struct backend backend;
-    struct transformer *transformer;
-    struct task *task;                 /* NULL: a Hugging Face decoder, of which none was wanted */
-    const struct tokenizer *tokenizer; /* of the task, or of that decoder; NULL: its folder has none */
-    int32_t begin;                     /* the token that texts begin with; -1: none */
-    int64_t step;                      /* steps done; 0: the weights are the initial ones */
-    int64_t trained; /* tokens of a sequence in training; a Hugging Face decoder does not say, and had as
-                      * many as it has positions */
-    struct pretrained pretrained; /* of such a decoder */
-};
-/* Loads a checkpoint of a run's folder, in the precision that it was trained in unless another is given. */
-ROTARY_CHECKED rotary_status plan_load(const char *folder, enum checkpoint_kind checkpoint,
-                                       const struct common_options *common, struct loaded_model *model,
-                                       rotary_error *error);
-/* The same with another need of the task and other limits of the transformer; 0: as configured. */
-struct plan_load_call {
-    const char *folder;
-    enum checkpoint_kind checkpoint;
-    const struct common_options *common;
-    enum task_need need;
-    int64_t batch, time;
-    const struct option_list *assignments; /* of keys of the task: other data; NULL: none */
-    /* Whether of a Hugging Face decoder model and tokenizer are all that is wanted
-     * (train/weights/pretrained.h): its weights then stay in their files. The longest text has `tokens`, or
-     * as many as the model has positions for (0). For others such a folder is a run of the task language. */
-    bool takes_pretrained;
-    int64_t tokens;
-    bool reads_parameters; /* of such a decoder: they are copied from its files */
-};
-ROTARY_CHECKED rotary_status plan_load_for(const struct plan_load_call *call, struct loaded_model *model,
-                                           rotary_error *error);
-void plan_unload(struct loaded_model *model);
-/* The positions of the model in a folder, without loading it. */
-ROTARY_CHECKED rotary_status plan_max_positions(const char *folder, int64_t *positions, rotary_error *error);
+/* The backend of a loaded model by --threads, --isa and --precision. */
+struct loaded_model_backend plan_model_backend(const struct common_options *common);
+/* loaded_model_open; says on stderr what its files have beside the model. */
+ROTARY_CHECKED rotary_status plan_open_model(const struct loaded_model_call *call, struct loaded_model *model,
+                                             rotary_error *error);
 
 /* The default folder: "runs/<task>-<preset>", and "-<position>" if that is not NULL. */
 enum { PLAN_FOLDER_BYTES = 256 };

@@ -277,20 +277,20 @@ enum exit_status text_score_run(const struct invocation *invocation, const struc
     struct loaded_model model;
     int64_t positions;
     const char *folder = invocation->operands.items[0];
-    rotary_status status = plan_max_positions(folder, &positions, &error);
+    rotary_status status = loaded_model_positions(folder, &positions, &error);
     if (status != ROTARY_OK)
         return command_fail(&error);
     scored.context = choose_context(options, positions);
     scored.stride = options->stride.given ? options->stride.value : max_i64(scored.context / 2, 1);
-    const struct plan_load_call load = {.folder = folder,
-                                        .checkpoint = checkpoint,
-                                        .common = &invocation->common,
-                                        .need = TASK_TOKENIZERS,
-                                        .batch = 1,
-                                        .time = scored.context,
-                                        .tokens = scored.context,
-                                        .takes_pretrained = true};
-    status = plan_load_for(&load, &model, &error);
+    const struct loaded_model_call load = {.folder = folder,
+                                           .checkpoint = checkpoint,
+                                           .backend = plan_model_backend(&invocation->common),
+                                           .need = TASK_TOKENIZERS,
+                                           .batch = 1,
+                                           .time = scored.context,
+                                           .tokens = scored.context,
+                                           .takes_pretrained = true};
+    status = plan_open_model(&load, &model, &error);
     if (status != ROTARY_OK)
         return command_fail(&error);
     status = check_kind(options, &model, folder, &error);
@@ -298,6 +298,6 @@ enum exit_status text_score_run(const struct invocation *invocation, const struc
         status = score(invocation, options, &model, &scored, &error);
     free(scored.text);
     free(scored.tokens);
-    plan_unload(&model);
+    loaded_model_close(&model);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }

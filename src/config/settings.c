@@ -432,6 +432,11 @@ rotary_status settings_assign(const struct settings *settings, int count, const 
     return status;
 }
 
+void settings_assigned_key(char key[SETTING_TEXT_BYTES], const char *assignment)
+{
+    snprintf(key, SETTING_TEXT_BYTES, "%.*s", (int)strcspn(assignment, "="), assignment);
+}
+
 static json_t *member_value(const struct setting *setting, void *member)
 {
     switch (setting->type) {

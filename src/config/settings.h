@@ -67,6 +67,8 @@ ROTARY_CHECKED rotary_status settings_set(const struct settings *settings, int c
 /* The same of "key=value"; `where` is "--set". */
 ROTARY_CHECKED rotary_status settings_assign(const struct settings *settings, int count,
                                              const char *assignment, rotary_error *error);
+/* The key of an assignment that settings_assign took: "steps" of "steps=5". */
+void settings_assigned_key(char key[SETTING_TEXT_BYTES], const char *assignment);
 /* Every key of every table into `object`, in table order. */
 ROTARY_CHECKED rotary_status settings_write(const struct settings *settings, int count, json_t *object,
                                             rotary_error *error);

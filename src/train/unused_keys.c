@@ -281,3 +281,15 @@ rotary_status unused_keys_check(const struct unused_keys_call *call, const char 
         status = refuse(call, &call->configs[i], key, error);
     return status;
 }
+
+rotary_status unused_keys_check_assigned(const struct unused_keys_call *call, const char *const *assignments,
+                                         int count, rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; i < count && status == ROTARY_OK; i++) {
+        char key[SETTING_TEXT_BYTES];
+        settings_assigned_key(key, assignments[i]);
+        status = unused_keys_check(call, key, error);
+    }
+    return status;
+}

@@ -20,5 +20,9 @@ struct unused_keys_call {
 };
 ROTARY_CHECKED rotary_status unused_keys_check(const struct unused_keys_call *call, const char *key,
                                                rotary_error *error);
+/* Checks the key of each "key=value" that settings_assign took. */
+ROTARY_CHECKED rotary_status unused_keys_check_assigned(const struct unused_keys_call *call,
+                                                        const char *const *assignments, int count,
+                                                        rotary_error *error);
 
 #endif

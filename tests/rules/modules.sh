@@ -22,14 +22,15 @@ BEGIN {
     below["score"] = "text base"
     below["task"] = "score text config file base"
     below["train"] = "task score text huggingface model " below["model"]
+    below["inference"] = "train " below["train"]
     below["benchmark"] = "train kernel " below["train"]
     below["statistics"] = "score base"
     below["records"] = "statistics task score text config file base train/folder/folder.h"
-    below["study"] = "records statistics train " below["train"]
+    below["study"] = "records statistics inference train " below["train"]
     # A page is made from records of runs: never through a header that can train.
     below["report"] = "records statistics config file base score/measure.h"
     below["oracle"] = "huggingface attention rope_config config file " below["attention"]
-    below["cli"] = "kernel oracle huggingface report study benchmark " below["study"]
+    below["cli"] = "kernel oracle huggingface report study benchmark inference " below["study"]
     for (module in below) {
         allowed[module, module] = 1
         count = split(below[module], names, " ")

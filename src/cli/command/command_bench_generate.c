@@ -93,11 +93,11 @@ static rotary_status create(struct loaded_model *model, rotary_error *error)
 static rotary_status load(const struct invocation *invocation, struct loaded_model *model,
                           rotary_error *error)
 {
-    const struct plan_load_call call = {.folder = invocation->operands.items[0],
-                                        .common = &invocation->common,
-                                        .need = TASK_SIZES,
-                                        .takes_pretrained = true};
-    return plan_load_for(&call, model, error);
+    const struct loaded_model_call call = {.folder = invocation->operands.items[0],
+                                           .backend = plan_model_backend(&invocation->common),
+                                           .need = TASK_SIZES,
+                                           .takes_pretrained = true};
+    return plan_open_model(&call, model, error);
 }
 
 /* ---- results ---- */
@@ -216,7 +216,7 @@ static enum exit_status run(const struct invocation *invocation)
     if (status != ROTARY_OK)
         return command_fail(&error);
     status = time_model(invocation, &model, rotary_clock() - begin, &error);
-    plan_unload(&model);
+    loaded_model_close(&model);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
 

@@ -210,21 +210,21 @@ static enum exit_status run(const struct invocation *invocation)
 {
     struct classifier classifier = {.top = 0};
     const struct tokenize_filter filter = {.key = "texts", .compute = compute, .print = print};
-    const struct plan_load_call call = {
+    const struct loaded_model_call call = {
         .folder = invocation->operands.items[0],
         .checkpoint =
             (enum checkpoint_kind)((const struct classify_options *)invocation->options)->checkpoint.value,
-        .common = &invocation->common,
+        .backend = plan_model_backend(&invocation->common),
         .need = TASK_TOKENIZERS,
         .batch = 1};
     rotary_error error = {0};
-    rotary_status status = plan_load_for(&call, &classifier.model, &error);
+    rotary_status status = plan_open_model(&call, &classifier.model, &error);
     if (status != ROTARY_OK)
         return command_fail(&error);
     status = prepare(invocation, &classifier, &error);
     if (status == ROTARY_OK)
         status = tokenize_filter_lines(invocation, &filter, &classifier, &error);
-    plan_unload(&classifier.model);
+    loaded_model_close(&classifier.model);
     free(classifier.logits);
     free(classifier.order);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);

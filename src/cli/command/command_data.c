@@ -102,7 +102,8 @@ static rotary_status plan(const struct invocation *invocation, struct data_plan 
                               : run_config_check(&plan->config, error);
     const struct unused_keys_call keys = {.configs = &plan->config, .count = 1, .folder = options->run};
     if (status == ROTARY_OK)
-        status = plan_check_used(request.assignments, &keys, error);
+        status =
+            unused_keys_check_assigned(&keys, request.assignments->items, request.assignments->count, error);
     if (status != ROTARY_OK)
         return status;
     int used = snprintf(plan->label, LABEL_BYTES, "%s, seed %lld, %s", request.task,

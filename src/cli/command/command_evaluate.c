@@ -257,18 +257,19 @@ static enum exit_status run(const struct invocation *invocation)
         return command_refuse(invocation, &error);
     if (text_score_wanted(&options->text))
         return text_score_run(invocation, &options->text, checkpoint_of(options));
-    const struct plan_load_call load = {.folder = invocation->operands.items[0],
-                                        .need = TASK_HELD_OUT,
-                                        .checkpoint = checkpoint_of(options),
-                                        .common = &invocation->common,
-                                        .assignments = &options->assignments};
-    rotary_status status = plan_load_for(&load, &model, &error);
+    const struct loaded_model_call load = {.folder = invocation->operands.items[0],
+                                           .need = TASK_HELD_OUT,
+                                           .checkpoint = checkpoint_of(options),
+                                           .backend = plan_model_backend(&invocation->common),
+                                           .assignments = options->assignments.items,
+                                           .assignment_count = options->assignments.count};
+    rotary_status status = plan_open_model(&load, &model, &error);
     if (status != ROTARY_OK)
         return command_fail(&error);
     struct scores scores = {.evaluation = {.sample_count = options->show.value}};
     if (check_options(invocation, model.task, &error) != ROTARY_OK ||
         read_lengths(invocation, &model, &scores, &error) != ROTARY_OK) {
-        plan_unload(&model);
+        loaded_model_close(&model);
         return command_refuse(invocation, &error);
     }
     scores.evaluation.samples = calloc((size_t)options->show.value + 1, sizeof *scores.evaluation.samples);
@@ -278,7 +279,7 @@ static enum exit_status run(const struct invocation *invocation)
         status = rotary_fail(&error, ROTARY_OUT_OF_MEMORY, "no memory to show %lld problems",
                              (long long)options->show.value);
     free(scores.evaluation.samples);
-    plan_unload(&model);
+    loaded_model_close(&model);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
 

@@ -150,22 +150,22 @@ static rotary_status export(const struct invocation *invocation, struct result *
                                      .name = name,
                                      .format = (enum export_format)options->format.value,
                                      .dtype = (rotary_dtype)options->dtype.value};
-    const struct plan_load_call load = {.folder = folder,
-                                        .checkpoint = (enum checkpoint_kind)options->checkpoint.value,
-                                        .common = &invocation->common,
-                                        .need = TASK_TOKENIZERS,
-                                        .batch = 1,
-                                        .time = 1,
-                                        .takes_pretrained = true,
-                                        .reads_parameters = true};
+    const struct loaded_model_call load = {.folder = folder,
+                                           .checkpoint = (enum checkpoint_kind)options->checkpoint.value,
+                                           .backend = plan_model_backend(&invocation->common),
+                                           .need = TASK_TOKENIZERS,
+                                           .batch = 1,
+                                           .time = 1,
+                                           .takes_pretrained = true,
+                                           .reads_parameters = true};
     struct loaded_model model;
     rotary_status status = check_model(&call, error);
     if (status == ROTARY_OK)
-        status = plan_load_for(&load, &model, error);
+        status = plan_open_model(&load, &model, error);
     if (status != ROTARY_OK)
         return status;
     status = write_model(&call, &model, result, error);
-    plan_unload(&model);
+    loaded_model_close(&model);
     return status;
 }
 

@@ -177,18 +177,18 @@ static void print(const void *context, bool json)
 static rotary_status load(const struct invocation *invocation, struct filler *filler, rotary_error *error)
 {
     const struct fill_options *options = invocation->options;
-    const struct plan_load_call call = {.folder = invocation->operands.items[0],
-                                        .checkpoint = (enum checkpoint_kind)options->checkpoint.value,
-                                        .common = &invocation->common,
-                                        .need = TASK_TOKENIZERS,
-                                        .batch = 1};
-    rotary_status status = plan_load_for(&call, &filler->model, error);
+    const struct loaded_model_call call = {.folder = invocation->operands.items[0],
+                                           .checkpoint = (enum checkpoint_kind)options->checkpoint.value,
+                                           .backend = plan_model_backend(&invocation->common),
+                                           .need = TASK_TOKENIZERS,
+                                           .batch = 1};
+    rotary_status status = plan_open_model(&call, &filler->model, error);
     if (status != ROTARY_OK)
         return status;
     filler->tokenizer = task_tokenizer(filler->model.task);
     const struct special_tokens special = tokenizer_special(filler->tokenizer);
     if (!task_wants_encoder(filler->model.task) || special.mask < 0) {
-        plan_unload(&filler->model);
+        loaded_model_close(&filler->model);
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s is a run of the task %s, which has no masks: wanted one of the task masked",
                            call.folder, task_names[filler->model.config.task.task]);
@@ -203,7 +203,7 @@ static rotary_status load(const struct invocation *invocation, struct filler *fi
     filler->rows = malloc((size_t)filler->room * sizeof *filler->rows);
     if (filler->tokens && filler->rows)
         return ROTARY_OK;
-    plan_unload(&filler->model);
+    loaded_model_close(&filler->model);
     return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a line of %lld tokens",
                        (long long)filler->room);
 }
@@ -216,7 +216,7 @@ static enum exit_status run(const struct invocation *invocation)
     rotary_status status = load(invocation, &filler, &error);
     if (status == ROTARY_OK) {
         status = tokenize_filter_lines(invocation, &filter, &filler, &error);
-        plan_unload(&filler.model);
+        loaded_model_close(&filler.model);
     }
     free(filler.tokens);
     free(filler.rows);

@@ -4,9 +4,9 @@
  */
 #include "base/fail.h"
 #include "cli/command.h"
-#include "cli/continuation.h"
 #include "cli/result.h"
 #include "cli/run_plan.h"
+#include "inference/continuation.h"
 #include "model/generation/generation.h"
 #include "text/text_lines.h"
 
@@ -233,11 +233,17 @@ static rotary_status keep_results(struct generation *generation, rotary_error *e
     return ROTARY_OK;
 }
 
+static void stream(const char *text, int64_t bytes)
+{
+    fwrite(text, 1, (size_t)bytes, stdout);
+    fflush(stdout); /* main reports what stdout cannot take */
+}
+
 static rotary_status continue_prompt(struct generation *generation, rotary_error *error)
 {
     const struct invocation *invocation = generation->invocation;
     const struct generate_options *options = invocation->options;
-    generation->texts.streamed = !invocation->common.json;
+    generation->texts.show = invocation->common.json ? NULL : stream;
     rotary_status status = add(generation, options->prompt, (int64_t)strlen(options->prompt), error);
     if (status == ROTARY_OK && !invocation->common.json)
         fputs(options->prompt, stdout);
@@ -418,18 +424,18 @@ static enum exit_status run(const struct invocation *invocation)
     rotary_error error = {0};
     if (check_options(options, &sampler, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
-    const struct plan_load_call call = {.folder = invocation->operands.items[0],
-                                        .checkpoint = (enum checkpoint_kind)options->checkpoint.value,
-                                        .common = &invocation->common,
-                                        .need = TASK_TOKENIZERS,
-                                        .takes_pretrained = true,
-                                        .tokens = count_tokens(options)};
+    const struct loaded_model_call call = {.folder = invocation->operands.items[0],
+                                           .checkpoint = (enum checkpoint_kind)options->checkpoint.value,
+                                           .backend = plan_model_backend(&invocation->common),
+                                           .need = TASK_TOKENIZERS,
+                                           .takes_pretrained = true,
+                                           .tokens = count_tokens(options)};
     struct loaded_model model;
-    rotary_status status = plan_load_for(&call, &model, &error);
+    rotary_status status = plan_open_model(&call, &model, &error);
     if (status != ROTARY_OK)
         return command_fail(&error);
     status = generate_with(invocation, &model, &sampler, &error);
-    plan_unload(&model);
+    loaded_model_close(&model);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
 

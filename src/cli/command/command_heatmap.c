@@ -118,11 +118,11 @@ static rotary_status fill_run(const struct invocation *invocation, const struct 
     const struct heatmap_options *options = invocation->options;
     struct loaded_model model;
     /* The texts are given: data that the model was trained on need not be here. */
-    const struct plan_load_call call = {.folder = run->folder,
-                                        .checkpoint = (enum checkpoint_kind)options->checkpoint.value,
-                                        .common = &invocation->common,
-                                        .need = TASK_TOKENIZERS};
-    rotary_status status = plan_load_for(&call, &model, error);
+    const struct loaded_model_call call = {.folder = run->folder,
+                                           .checkpoint = (enum checkpoint_kind)options->checkpoint.value,
+                                           .backend = plan_model_backend(&invocation->common),
+                                           .need = TASK_TOKENIZERS};
+    rotary_status status = plan_open_model(&call, &model, error);
     if (status != ROTARY_OK)
         return status;
     int64_t positions = model.config.task.sequence_length;
@@ -133,7 +133,7 @@ static rotary_status fill_run(const struct invocation *invocation, const struct 
                                             .new_tokens = options->max_new_tokens.value,
                                             .shown = shown};
     status = heatmap_run_fill(run, model.transformer, &request, error);
-    plan_unload(&model);
+    loaded_model_close(&model);
     return status;
 }
 

@@ -65,7 +65,9 @@ static rotary_status check_new(const struct option_list *assignments, struct run
 {
     rotary_status status = run_config_check(config, error);
     const struct unused_keys_call used = {.configs = config, .count = 1};
-    return status == ROTARY_OK ? plan_check_used(assignments, &used, error) : status;
+    return status == ROTARY_OK
+               ? unused_keys_check_assigned(&used, assignments->items, assignments->count, error)
+               : status;
 }
 
 /* Refuses nothing that an earlier version accepted; train_run() refuses other keys than those of a plan. For

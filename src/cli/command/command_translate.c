@@ -9,8 +9,8 @@
 #include "cli/progress.h"
 #include "cli/result.h"
 #include "cli/run_plan.h"
-#include "cli/translator.h"
 #include "file/file.h"
+#include "inference/translator.h"
 #include "records/comparison/comparison_file.h"
 #include "study/run_list.h"
 
@@ -355,10 +355,10 @@ static enum exit_status run(const struct invocation *invocation)
     rotary_error error = {0};
     if (check_options(options, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
-    const struct plan_load_call call = {
+    const struct loaded_model_call call = {
         .folder = invocation->operands.items[0],
         .checkpoint = (enum checkpoint_kind)options->checkpoint.value,
-        .common = &invocation->common,
+        .backend = plan_model_backend(&invocation->common),
         .need = TASK_TOKENIZERS,
         .batch = given_or(options->batch_size, DEFAULT_BATCH_SIZE),
         /* A step reads a token of each hypothesis; weights of attention are of a whole translation. */
@@ -366,11 +366,11 @@ static enum exit_status run(const struct invocation *invocation)
     struct loaded_model model;
     rotary_status status = refuse_comparison(call.folder, &error);
     if (status == ROTARY_OK)
-        status = plan_load_for(&call, &model, &error);
+        status = plan_open_model(&call, &model, &error);
     if (status != ROTARY_OK)
         return command_fail(&error);
     status = translate(invocation, &model, &error);
-    plan_unload(&model);
+    loaded_model_close(&model);
     if (ferror(stdout))
         return EXIT_FAILED; /* main says why */
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/translator.h"
+#include "inference/translator.h"
 
 #include "base/fail.h"
 #include "base/integer.h"

@@ -3,8 +3,8 @@
  * A prompt and its continuation, which grows token by token and ends at a stop text, at an end token, or when
  * it is as long as it may be.
  */
-#ifndef ROTARY_CLI_CONTINUATION_H
-#define ROTARY_CLI_CONTINUATION_H
+#ifndef ROTARY_INFERENCE_CONTINUATION_H
+#define ROTARY_INFERENCE_CONTINUATION_H
 
 #include "text/stop_strings.h"
 #include "text/stop_texts.h"
@@ -21,7 +21,8 @@ struct continuation_config {
     int end_count;
     int32_t begin;      /* the token before each prompt; -1: none */
     int64_t vocabulary; /* tokens of the model: the tokenizer may have more, which no prompt may have */
-    bool streamed;      /* text is printed to stdout as soon as it is there */
+    /* Gets text as soon as it is known, in order. NULL: nothing is called. */
+    void (*show)(const char *text, int64_t bytes);
 };
 
 struct continuation {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/continuation.h"
+#include "inference/continuation.h"
 
 #include "base/fail.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,15 +75,13 @@ rotary_status continuation_reserve(struct continuation *continuation, int64_t ma
     return continuation->generated ? ROTARY_OK : fail_memory(error);
 }
 
-/* Appends text to the continuation, and prints it if it is streamed. */
-static rotary_status show(struct continuation *continuation, const char *text, int64_t bytes,
-                          rotary_error *error)
+/* Appends text to the continuation, and shows it. */
+static rotary_status append(struct continuation *continuation, const char *text, int64_t bytes,
+                            rotary_error *error)
 {
     rotary_status status = text_buffer_append(&continuation->text, text, bytes, error);
-    if (status == ROTARY_OK && bytes > 0 && continuation->config->streamed) {
-        fwrite(text, 1, (size_t)bytes, stdout);
-        fflush(stdout); /* main reports what stdout cannot take */
-    }
+    if (status == ROTARY_OK && bytes > 0 && continuation->config->show)
+        continuation->config->show(text, bytes);
     return status;
 }
 
@@ -96,7 +93,7 @@ static rotary_status read_text(struct continuation *continuation, struct token_t
     rotary_status status =
         stop_strings_read(&continuation->stop, text.bytes, text.count, &shown, &bytes, error);
     if (status == ROTARY_OK)
-        status = show(continuation, shown, bytes, error);
+        status = append(continuation, shown, bytes, error);
     if (continuation->stop.found >= 0)
         continuation->finish = FINISH_STOP;
     return status;
@@ -147,7 +144,7 @@ rotary_status continuation_end(struct continuation *continuation, rotary_error *
     if (continuation->stop.found >= 0 || status != ROTARY_OK)
         return status;
     stop_strings_end(&continuation->stop, &held, &bytes);
-    return show(continuation, held, bytes, error);
+    return append(continuation, held, bytes, error);
 }
 
 void continuation_free(struct continuation *continuation)

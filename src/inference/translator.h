@@ -2,10 +2,10 @@
  *
  * Lines of text through a trained encoder–decoder: what `rotary translate` does with some lines at once.
  */
-#ifndef ROTARY_CLI_TRANSLATOR_H
-#define ROTARY_CLI_TRANSLATOR_H
+#ifndef ROTARY_INFERENCE_TRANSLATOR_H
+#define ROTARY_INFERENCE_TRANSLATOR_H
 
-#include "cli/run_plan.h"
+#include "inference/loaded_model.h"
 #include "model/generation/search.h"
 #include "text/text_lines.h"
 
