@@ -9,8 +9,8 @@
 #include "file/print.h"
 #include "model/encoding/model_encoding.h"
 #include "report/decay_page.h"
+#include "run_folder/folder.h"
 #include "study/decay_run.h"
-#include "train/folder/folder.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "file/file.h"
 #include "records/comparison/arm_name.h"
 #include "records/comparison/comparable_runs.h"
-#include "train/folder/folder.h"
+#include "run_folder/folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  */
 #include "file/file.h"
 #include "records/collection.h"
-#include "train/folder/folder.h"
+#include "run_folder/folder.h"
 
 rotary_status collection_check_output(const struct collection *collection, const char *const *folders,
                                       int count, const char *path, rotary_error *error)

@@ -3,9 +3,9 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "run_folder/folder.h"
 #include "task/classification/labelled_corpus.h"
 #include "task/translation/split_text.h"
-#include "train/folder/folder.h"
 
 #include <math.h>
 #include <stdlib.h>

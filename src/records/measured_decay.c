@@ -5,7 +5,7 @@
 #include "file/checksum/json_checksum.h"
 #include "file/file.h"
 #include "records/record_fields.h"
-#include "train/folder/folder.h"
+#include "run_folder/folder.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "file/checksum/json_checksum.h"
 #include "file/file.h"
 #include "records/record_positions.h"
-#include "train/folder/folder.h"
+#include "run_folder/folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
 #include "file/file.h"
 #include "file/input.h"
 #include "records/record_fields.h"
+#include "run_folder/folder.h"
 #include "statistics/statistics.h"
-#include "train/folder/folder.h"
 
 #include <math.h>
 #include <stdio.h>

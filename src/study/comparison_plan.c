@@ -3,8 +3,8 @@
 
 #include "base/fail.h"
 #include "records/comparison/comparison.h"
+#include "run_folder/folder.h"
 #include "statistics/sequential.h"
-#include "train/folder/folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,9 +4,9 @@
 #include "base/fail.h"
 #include "file/file.h"
 #include "records/collection.h"
+#include "run_folder/folder.h"
 #include "study/comparison_description.h"
 #include "train/folder/corpus_record.h"
-#include "train/folder/folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

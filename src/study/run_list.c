@@ -4,8 +4,8 @@
 #include "base/fail.h"
 #include "file/file.h"
 #include "records/records.h"
+#include "run_folder/folder.h"
 #include "study/jobs.h"
-#include "train/folder/folder.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -5,9 +5,6 @@
 #include "file/file.h"
 #include "task/tokenizer_cache.h"
 
-const char *const vocabulary_files[VOCABULARY_KINDS][VOCABULARY_FILES] = {
-    {"source.json", "target.json", "vocabulary.json"}, {"source.model", "target.model", "vocabulary.model"}};
-
 rotary_status vocabulary_load(struct task *task, const char *path, rotary_error *error)
 {
     rotary_status status = tokenizer_load(&task->tokenizer, path, error);

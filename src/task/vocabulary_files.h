@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The files in which a task saves its vocabularies, in the folder of a run: of SentencePiece, and of other
- * tokenizers; of source, of target, and of both where they share one. And how pieces are learned.
+ * The files in which a task saves its vocabularies, in the folder of a run, and how pieces are learned.
  */
 #ifndef ROTARY_TASK_VOCABULARY_FILES_H
 #define ROTARY_TASK_VOCABULARY_FILES_H
 
+#include "run_folder/folder.h"
 #include "task/task_type.h"
 #include "text/tokenizer/sentencepiece.h"
-
-enum { VOCABULARY_KINDS = 2, VOCABULARY_FILES = 3 };
-enum { SOURCE_VOCABULARY, TARGET_VOCABULARY, SHARED_VOCABULARY };
-
-extern const char *const vocabulary_files[VOCABULARY_KINDS][VOCABULARY_FILES];
 
 /* Loads a task's one tokenizer from a file, and sets the name of the file that it is saved in. */
 ROTARY_CHECKED rotary_status vocabulary_load(struct task *task, const char *path, rotary_error *error);

@@ -12,6 +12,7 @@ BEGIN {
     below["rope"] = "kernel " below["kernel"]
     below["attention"] = "rope " below["rope"]
     below["file"] = "base"
+    below["run_folder"] = "file base"
     below["config"] = "file base"
     below["rope_config"] = "config file base"
     below["backend"] = "kernel base"
@@ -20,12 +21,12 @@ BEGIN {
     below["huggingface"] = "model " below["model"]
     below["text"] = "config file base"
     below["score"] = "text base"
-    below["task"] = "score text config file base"
-    below["train"] = "task score text huggingface model " below["model"]
+    below["task"] = "score text run_folder config file base"
+    below["train"] = "task score text run_folder huggingface model " below["model"]
     below["inference"] = "train " below["train"]
     below["benchmark"] = "train kernel " below["train"]
     below["statistics"] = "score base"
-    below["records"] = "statistics task score text config file base train/folder/folder.h"
+    below["records"] = "statistics task score text run_folder config file base"
     below["study"] = "records statistics inference train " below["train"]
     # A page is made from records of runs: never through a header that can train.
     below["report"] = "records statistics config file base score/measure.h"

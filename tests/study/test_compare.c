@@ -11,9 +11,9 @@
 #include "file/file.h"
 #include "layer/encoding/encoding.h"
 #include "records/collection.h"
+#include "run_folder/folder.h"
 #include "study/comparison_run.h"
 #include "train/folder/checkpoint.h"
-#include "train/folder/folder.h"
 #include "train/schedule.h"
 
 #include <math.h>

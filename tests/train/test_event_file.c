@@ -3,11 +3,11 @@
  * Event files: the bytes that TensorBoard's own writer makes of the same lines; a file that is opened again
  * keeps the time of events whose lines are still there, and loses the others.
  */
+#include "run_folder/folder.h"
 #include "support/check.h"
 #include "support/scratch.h"
 #include "train/event_goldens.h"
 #include "train/folder/event_file.h"
-#include "train/folder/folder.h"
 #include "train/runs.h"
 
 #include <stdlib.h>

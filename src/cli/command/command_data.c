@@ -8,9 +8,9 @@
 #include "cli/result.h"
 #include "cli/run_plan.h"
 #include "file/npy.h"
+#include "run_folder/folder.h"
 #include "train/data_arrays.h"
 #include "train/folder/checkpoint.h"
-#include "train/folder/folder.h"
 #include "train/weights/huggingface_run.h"
 
 #include <stdio.h>

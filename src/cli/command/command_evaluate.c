@@ -10,7 +10,7 @@
 #include "cli/text_score.h"
 #include "file/file.h"
 #include "model/encoding/model_encoding.h"
-#include "train/folder/folder.h"
+#include "run_folder/folder.h"
 #include "train/train.h"
 
 #include <stdio.h>

@@ -7,8 +7,8 @@
 #include "cli/result.h"
 #include "cli/run_plan.h"
 #include "file/file.h"
+#include "run_folder/folder.h"
 #include "train/folder/exported_vocabulary.h"
-#include "train/folder/folder.h"
 
 #include <stdio.h>
 #include <string.h>

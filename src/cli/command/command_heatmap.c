@@ -10,10 +10,10 @@
 #include "report/heatmap/heatmap_files.h"
 #include "report/heatmap/heatmap_names.h"
 #include "report/heatmap/heatmap_page.h"
+#include "run_folder/folder.h"
 #include "study/heatmap_run.h"
 #include "study/heatmap_sides.h"
 #include "text/utf8.h"
-#include "train/folder/folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

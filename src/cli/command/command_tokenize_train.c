@@ -7,8 +7,8 @@
 #include "cli/progress.h"
 #include "cli/result.h"
 #include "file/file.h"
+#include "run_folder/folder.h"
 #include "text/tokenizer/sentencepiece.h"
-#include "train/folder/folder.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #include "file/file.h"
 #include "model/encoding/model_encoding.h"
 #include "records/collection.h"
-#include "train/folder/folder.h"
+#include "run_folder/folder.h"
 #include "train/train.h"
 
 #include <stdio.h>

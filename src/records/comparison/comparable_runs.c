@@ -3,8 +3,8 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "run_folder/folder.h"
 #include "task/task.h"
-#include "train/folder/folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

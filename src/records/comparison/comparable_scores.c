@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 #include "file/print.h"
-#include "train/folder/folder.h"
+#include "run_folder/folder.h"
 
 #include <stdlib.h>
 #include <string.h>

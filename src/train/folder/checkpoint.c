@@ -5,8 +5,8 @@
 #include "file/file.h"
 #include "file/safetensors.h"
 #include "file/shape_text.h"
+#include "run_folder/folder.h"
 #include "train/folder/checkpoint_metadata.h"
-#include "train/folder/folder.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
-#include "train/folder/folder.h"
+#include "run_folder/folder.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 
 #include "base/fail.h"
 #include "file/input.h"
+#include "run_folder/folder.h"
 #include "text/tokenizer/protobuf.h"
-#include "train/folder/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #include "base/fail.h"
 #include "file/checksum/line_checksum.h"
 #include "file/input.h"
-#include "train/folder/folder.h"
+#include "run_folder/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>

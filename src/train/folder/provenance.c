@@ -5,7 +5,7 @@
 #include "base/isa.h"
 #include "file/file.h"
 #include "file/processor.h"
-#include "train/folder/folder.h"
+#include "run_folder/folder.h"
 
 #include <rotary/version.h>
 

@@ -4,7 +4,7 @@
 #include "base/fail.h"
 #include "file/checksum/checksum.h"
 #include "file/file.h"
-#include "train/folder/folder.h"
+#include "run_folder/folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

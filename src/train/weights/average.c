@@ -4,7 +4,7 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "file/file.h"
-#include "train/folder/folder.h"
+#include "run_folder/folder.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "huggingface/decoder_family.h"
 #include "huggingface/decoder_weights.h"
 #include "huggingface/encoder_weights.h"
-#include "train/folder/folder.h"
+#include "run_folder/folder.h"
 
 #include <stdlib.h>
 #include <string.h>

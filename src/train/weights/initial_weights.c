@@ -6,8 +6,8 @@
 #include "file/file.h"
 #include "file/safetensors.h"
 #include "layer/encoding/encoding.h"
+#include "run_folder/folder.h"
 #include "train/folder/checkpoint.h"
-#include "train/folder/folder.h"
 #include "train/weights/huggingface_run.h"
 
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  *
  * A run's folder: the names and the format of its files, what it holds, and a lock.
  */
-#ifndef ROTARY_TRAIN_FOLDER_FOLDER_H
-#define ROTARY_TRAIN_FOLDER_FOLDER_H
+#ifndef ROTARY_RUN_FOLDER_FOLDER_H
+#define ROTARY_RUN_FOLDER_FOLDER_H
 
 #include <rotary/status.h>
 
@@ -19,6 +19,12 @@
 #define FOLDER_LENGTHS      "lengths.json"
 #define FOLDER_DECAY        "decay.json"
 #define FOLDER_NEXT         ".next" /* suffix of a file that will replace the one named without it */
+
+/* Files of vocabularies: those of SentencePiece are in the second row, those of other tokenizers in the first;
+ * each has that of a source, of a target, and of both where they share one. */
+enum { VOCABULARY_KINDS = 2, VOCABULARY_FILES = 3 };
+enum { SOURCE_VOCABULARY, TARGET_VOCABULARY, SHARED_VOCABULARY };
+extern const char *const vocabulary_files[VOCABULARY_KINDS][VOCABULARY_FILES];
 
 enum { RUN_FORMAT = 2 }; /* "format" in config.json and in checkpoints; other numbers are refused */
 

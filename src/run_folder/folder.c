@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/folder/folder.h"
+#include "run_folder/folder.h"
 
 #include "base/fail.h"
 #include "file/file.h"
-#include "task/vocabulary_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +15,8 @@
 static const char *const names[] = {FOLDER_CONFIG,  FOLDER_METRICS, FOLDER_MODEL,        FOLDER_OPTIMIZER,
                                     FOLDER_BEST,    FOLDER_AVERAGE, FOLDER_TRANSLATIONS, FOLDER_PREDICTIONS,
                                     FOLDER_LENGTHS, FOLDER_DECAY,   FOLDER_EVENTS};
+const char *const vocabulary_files[VOCABULARY_KINDS][VOCABULARY_FILES] = {
+    {"source.json", "target.json", "vocabulary.json"}, {"source.model", "target.model", "vocabulary.model"}};
 enum { NAMES = sizeof names / sizeof names[0] };
 
 rotary_status folder_inspect(const char *folder, enum folder_state *state, rotary_error *error)
