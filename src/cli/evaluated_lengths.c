@@ -198,35 +198,16 @@ rotary_status length_options_read(const struct length_options *options, const st
     return status;
 }
 
-void evaluated_lengths_want(struct evaluated_lengths *lengths, const struct length_request *request)
+void evaluated_lengths_want(struct length_scores *lengths, const struct length_request *request)
 {
     lengths->count = request->count;
     lengths->trained = request->trained;
     for (int i = 0; i < request->count; i++)
-        lengths->scores[i] = (struct evaluated_length){.length = request->wanted[i].length,
-                                                       .scaling = request->wanted[i].scaling};
-}
-
-rotary_status evaluated_lengths_run(struct evaluated_lengths *lengths, const struct length_call *call,
-                                    rotary_error *error)
-{
-    rotary_status status = ROTARY_OK;
-    for (int i = 0; status == ROTARY_OK && i < lengths->count; i++) {
-        struct evaluated_length *score = &lengths->scores[i];
-        struct length_call one = *call;
-        one.trained = lengths->trained;
-        one.length = score->length;
-        one.scaling = score->scaling;
-        score->factor = length_factor(&one);
-        score->possible = length_is_possible(&one);
-        if (score->possible)
-            status = length_evaluate(&one, &score->evaluation, error);
-    }
-    return status;
+        lengths->items[i] = (struct length_score){.wanted = request->wanted[i]};
 }
 
 /* The share of problems solved and its interval, where there are problems. */
-static void print_correct(const struct evaluated_length *score)
+static void print_correct(const struct length_score *score)
 {
     const struct evaluation *evaluation = &score->evaluation;
     if (!score->possible || evaluation->problems == 0) {
@@ -239,20 +220,20 @@ static void print_correct(const struct evaluated_length *score)
 }
 
 /* "     512  yarn           2". */
-static void print_head(const struct evaluated_length *score)
+static void print_head(const struct length_score *score)
 {
-    printf("%8lld  %-8s  %6.4g", (long long)score->length, length_scaling_names[score->scaling],
+    printf("%8lld  %-8s  %6.4g", (long long)score->wanted.length, length_scaling_names[score->wanted.scaling],
            score->factor);
 }
 
-static void print_problems(const struct evaluated_lengths *lengths)
+static void print_problems(const struct length_scores *lengths)
 {
     printf("\nsequences of so many tokens, %lld in training; a problem stands last in one\n",
            (long long)lengths->trained);
     printf("%8s  %-8s  %6s  %8s  %16s  %6s\n", "tokens", "scaling", "factor", "correct", "95% interval",
            "loss");
     for (int i = 0; i < lengths->count; i++) {
-        const struct evaluated_length *score = &lengths->scores[i];
+        const struct length_score *score = &lengths->items[i];
         print_head(score);
         print_correct(score);
         if (score->possible)
@@ -263,13 +244,13 @@ static void print_problems(const struct evaluated_lengths *lengths)
 }
 
 /* Without problems there is the loss alone. */
-static void print_losses(const struct evaluated_lengths *lengths)
+static void print_losses(const struct length_scores *lengths)
 {
     printf("\nsequences of so many tokens, %lld in training\n", (long long)lengths->trained);
     printf("%8s  %-8s  %6s  %8s  %10s  %9s\n", "tokens", "scaling", "factor", "loss", "perplexity",
            "bits/byte");
     for (int i = 0; i < lengths->count; i++) {
-        const struct evaluated_length *score = &lengths->scores[i];
+        const struct length_score *score = &lengths->items[i];
         print_head(score);
         if (score->possible)
             printf("  %8.4f  %10.4g", score->evaluation.loss, exp(score->evaluation.loss));
@@ -300,30 +281,30 @@ static void print_bins(const struct position_losses *losses, int first, int end)
 }
 
 /* A line for each eighth of the longest sequences, a column for each scaling. */
-static void print_positions(const struct evaluated_lengths *lengths)
+static void print_positions(const struct length_scores *lengths)
 {
     int64_t longest = 0;
     for (int i = 0; i < lengths->count; i++)
-        longest = max_i64(longest, lengths->scores[i].evaluation.positions.length);
+        longest = max_i64(longest, lengths->items[i].evaluation.positions.length);
     if (longest == 0)
         return;
     printf("\nperplexity by position in sequences of %lld tokens\n%8s", (long long)longest, "from");
     for (int i = 0; i < lengths->count; i++)
-        if (lengths->scores[i].evaluation.positions.length == longest)
-            printf("  %10s", length_scaling_names[lengths->scores[i].scaling]);
+        if (lengths->items[i].evaluation.positions.length == longest)
+            printf("  %10s", length_scaling_names[lengths->items[i].wanted.scaling]);
     putchar('\n');
     const int bins = position_bins(longest);
     for (int line = 0; line < POSITION_LINES; line++) {
         const int first = line * bins / POSITION_LINES, end = (line + 1) * bins / POSITION_LINES;
         printf("%8lld", (long long)position_begin(longest, first));
         for (int i = 0; i < lengths->count; i++)
-            if (lengths->scores[i].evaluation.positions.length == longest)
-                print_bins(&lengths->scores[i].evaluation.positions, first, end);
+            if (lengths->items[i].evaluation.positions.length == longest)
+                print_bins(&lengths->items[i].evaluation.positions, first, end);
         putchar('\n');
     }
 }
 
-void evaluated_lengths_print(const struct evaluated_lengths *lengths, const struct task *task)
+void evaluated_lengths_print(const struct length_scores *lengths, const struct task *task)
 {
     if (task_has_problems(task)) {
         print_problems(lengths);
@@ -333,42 +314,27 @@ void evaluated_lengths_print(const struct evaluated_lengths *lengths, const stru
     print_positions(lengths);
 }
 
-json_t *evaluated_lengths_json(const struct evaluated_lengths *lengths)
+json_t *evaluated_lengths_json(const struct length_scores *lengths)
 {
     json_t *list = json_array();
     for (int i = 0; i < lengths->count; i++) {
-        const struct evaluated_length *score = &lengths->scores[i];
+        const struct length_score *score = &lengths->items[i];
         json_array_append_new(
-            list, json_pack("{s:I, s:s, s:f, s:o}", "length", (json_int_t)score->length, "scaling",
-                            length_scaling_names[score->scaling], "factor", score->factor, "evaluation",
-                            score->possible ? result_evaluation_json(&score->evaluation) : json_null()));
+            list,
+            json_pack("{s:I, s:s, s:f, s:o}", "length", (json_int_t)score->wanted.length, "scaling",
+                      length_scaling_names[score->wanted.scaling], "factor", score->factor, "evaluation",
+                      score->possible ? result_evaluation_json(&score->evaluation) : json_null()));
     }
     return list;
 }
 
-/* The scores as records have them; record_lengths_free frees them. */
-static rotary_status record_scores(const struct evaluated_lengths *lengths, struct record_lengths *records,
-                                   rotary_error *error)
-{
-    rotary_status status = ROTARY_OK;
-    *records = (struct record_lengths){0};
-    for (int i = 0; status == ROTARY_OK && i < lengths->count; i++) {
-        const struct evaluated_length *score = &lengths->scores[i];
-        const struct record_length record =
-            length_record(&(struct length_wanted){score->length, score->scaling},
-                          score->possible ? &score->evaluation : NULL);
-        status = record_lengths_add(records, &record, error);
-    }
-    return status;
-}
-
-rotary_status evaluated_lengths_csv(const struct evaluated_lengths *lengths, const struct run_config *config,
+rotary_status evaluated_lengths_csv(const struct length_scores *lengths, const struct run_config *config,
                                     enum csv_table table, rotary_error *error)
 {
     char name[ENCODING_NAME_BYTES];
     model_encoding_name(&config->model, name);
     struct record record = {.arm = name, .seed = config->train.seed};
-    rotary_status status = record_scores(lengths, &record.lengths, error);
+    rotary_status status = length_scores_record(lengths, &record.lengths, error);
     if (status == ROTARY_OK)
         lengths_csv(stdout, &record, 1, table);
     record_lengths_free(&record.lengths);
@@ -386,11 +352,11 @@ static rotary_status draw(const struct record_lengths *records, int64_t trained,
     return print_replace(&print, path, error);
 }
 
-rotary_status evaluated_lengths_draw(const struct evaluated_lengths *lengths, const char *path,
+rotary_status evaluated_lengths_draw(const struct length_scores *lengths, const char *path,
                                      rotary_error *error)
 {
     struct record_lengths records;
-    rotary_status status = record_scores(lengths, &records, error);
+    rotary_status status = length_scores_record(lengths, &records, error);
     if (status == ROTARY_OK)
         status = draw(&records, lengths->trained, path, error);
     record_lengths_free(&records);

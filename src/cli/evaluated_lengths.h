@@ -8,9 +8,7 @@
 
 #include "cli/arguments.h"
 #include "report/comparison_table.h"
-#include "study/length_run.h"
-
-enum { MAX_LENGTHS = 16, MAX_WANTED = MAX_LENGTHS * LENGTH_SCALINGS };
+#include "study/length_scores.h"
 
 /* The two options of a command, over struct length_options. */
 struct length_options {
@@ -27,19 +25,6 @@ struct length_request {
     char factors[SETTING_JSON_BYTES]; /* of longrope, as in length_call */
 };
 
-struct evaluated_length {
-    int64_t length;
-    enum length_scaling scaling;
-    double factor;
-    bool possible; /* false: nothing was evaluated */
-    struct evaluation evaluation;
-};
-struct evaluated_lengths {
-    int count;
-    int64_t trained;                            /* tokens of a sequence in training */
-    struct evaluated_length scores[MAX_WANTED]; /* by length, then by scaling, as given */
-};
-
 /* Reads "256,512" and "none,yarn" (not given: "none"), each once, and the file of factors. Checks that a run
  * of the configuration can be asked for them (length_check), which had sequences of `trained` tokens in
  * training. 0: runs of a comparison, whose scalings are not checked, as some arms may have some of their own.
@@ -48,22 +33,19 @@ ROTARY_CHECKED rotary_status length_options_read(const struct length_options *op
                                                  const struct run_config *config, int64_t trained,
                                                  struct length_request *request, rotary_error *error);
 /* What is to be evaluated. */
-void evaluated_lengths_want(struct evaluated_lengths *lengths, const struct length_request *request);
-/* Evaluates all of them; `call` has the rest. */
-ROTARY_CHECKED rotary_status evaluated_lengths_run(struct evaluated_lengths *lengths,
-                                                   const struct length_call *call, rotary_error *error);
+void evaluated_lengths_want(struct length_scores *lengths, const struct length_request *request);
 /* A table on stdout, "-" where a model cannot; of a text also the perplexity by position in the longest
  * sequences. */
-void evaluated_lengths_print(const struct evaluated_lengths *lengths, const struct task *task);
+void evaluated_lengths_print(const struct length_scores *lengths, const struct task *task);
 /* [{"length", "scaling", "factor", "evaluation"}], the last null where a model cannot. */
-json_t *evaluated_lengths_json(const struct evaluated_lengths *lengths);
+json_t *evaluated_lengths_json(const struct length_scores *lengths);
 /* CSV on stdout as `rotary report` has it of the runs of a comparison, under the name of the model's position
  * encoding. */
-ROTARY_CHECKED rotary_status evaluated_lengths_csv(const struct evaluated_lengths *lengths,
+ROTARY_CHECKED rotary_status evaluated_lengths_csv(const struct length_scores *lengths,
                                                    const struct run_config *config, enum csv_table table,
                                                    rotary_error *error);
 /* Replaces the file by the picture of the perplexity by position (positions_picture). */
-ROTARY_CHECKED rotary_status evaluated_lengths_draw(const struct evaluated_lengths *lengths, const char *path,
+ROTARY_CHECKED rotary_status evaluated_lengths_draw(const struct length_scores *lengths, const char *path,
                                                     rotary_error *error);
 
 #endif

@@ -80,7 +80,7 @@ struct scores {
     uint64_t data_seed;
     struct evaluation evaluation;
     struct length_request asked;
-    struct evaluated_lengths lengths; /* count 0: none were asked for */
+    struct length_scores lengths; /* count 0: none were asked for */
 };
 
 /* What was scored, and on which data. */
@@ -142,7 +142,7 @@ static rotary_status evaluate(const struct invocation *invocation, const struct 
                                      .factors = scores->asked.factors};
     rotary_status status = evaluation_run(model->task, model->transformer, &how, &scores->evaluation, error);
     if (status == ROTARY_OK)
-        status = evaluated_lengths_run(&scores->lengths, &call, error);
+        status = length_scores_run(&scores->lengths, &call, error);
     if (status == ROTARY_OK && options->picture)
         status = evaluated_lengths_draw(&scores->lengths, options->picture, error);
     return status == ROTARY_OK ? print_result(invocation, model, scores, error) : status;
