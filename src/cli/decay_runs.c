@@ -5,73 +5,13 @@
 #include "cli/progress.h"
 #include "cli/result.h"
 #include "cli/run_plan.h"
-#include "file/file.h"
 #include "file/print.h"
-#include "model/encoding/model_encoding.h"
 #include "report/decay_page.h"
 #include "run_folder/folder.h"
+#include "study/decay_folders.h"
 #include "study/decay_run.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* ---- folders ---- */
-
-struct run_folders {
-    char **items;
-    int count;
-};
-
-static void free_folders(struct run_folders *folders)
-{
-    for (int i = 0; i < folders->count; i++)
-        free(folders->items[i]);
-    free(folders->items);
-}
-
-static rotary_status add_folder(struct run_folders *folders, const char *folder, rotary_error *error)
-{
-    char **items = realloc(folders->items, (size_t)(folders->count + 1) * sizeof *items);
-    if (items)
-        folders->items = items;
-    char *copy = items ? strdup(folder) : NULL;
-    if (!copy)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the names of folders");
-    folders->items[folders->count++] = copy;
-    return ROTARY_OK;
-}
-
-/* The first run of each arm, by seed. */
-static rotary_status add_comparison(struct run_folders *folders, const char *folder, rotary_error *error)
-{
-    struct collection collection;
-    rotary_status status = collection_read(&collection, &folder, 1, error);
-    if (status != ROTARY_OK)
-        return status;
-    const struct comparison *comparison = collection.comparison;
-    const int before = folders->count;
-    for (int i = 0; status == ROTARY_OK && i < comparison->arm_count; i++)
-        if (comparison->arms[i].run_count > 0)
-            status = add_folder(folders, comparison->records[comparison->arms[i].runs[0]].folder, error);
-    if (status == ROTARY_OK && folders->count == before)
-        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                             "%s: no run of the comparison is finished, wanted at least one", folder);
-    collection_free(&collection);
-    return status;
-}
-
-static rotary_status find_folders(struct run_folders *folders, const struct operands *operands,
-                                  rotary_error *error)
-{
-    rotary_status status = ROTARY_OK;
-    for (int i = 0; status == ROTARY_OK && i < operands->count; i++)
-        status = comparison_file_exists(operands->items[i])
-                     ? add_comparison(folders, operands->items[i], error)
-                     : add_folder(folders, operands->items[i], error);
-    return status;
-}
 
 /* ---- measuring ---- */
 
@@ -88,43 +28,32 @@ static void show_bar(void *context, int64_t done, int64_t sequences)
                   (long long)sequences);
 }
 
-static rotary_status measure_model(const struct decay_runs_call *call, const struct loaded_model *model,
-                                   const char *folder, struct measured_decay *decay, rotary_error *error)
+static rotary_status measure(const struct decay_runs_call *call, const char *folder,
+                             struct measured_decay *decay, rotary_error *error)
 {
-    const struct option_integer *seed = &call->invocation->common.seed;
+    const struct common_options *common = &call->invocation->common;
+    const struct loaded_model_call load = {.folder = folder,
+                                           .need = TASK_HELD_OUT,
+                                           .checkpoint = call->checkpoint,
+                                           .backend = plan_model_backend(common),
+                                           .batch = 1};
     struct bar bar = {.folder = folder};
-    rotary_error inner = {0};
-    decay->step = model->step;
-    decay->seed = seed->given ? seed->value : model->config.train.seed;
-    model_encoding_name(&model->config.model, decay->position);
-    snprintf(decay->checkpoint, sizeof decay->checkpoint, "%s", checkpoint_names[call->checkpoint]);
-    const struct decay_request request = {.task = model->task,
-                                          .seed = (uint64_t)decay->seed,
+    struct loaded_model model;
+    rotary_status status = plan_open_model(&load, &model, error);
+    if (status != ROTARY_OK)
+        return status;
+    const struct decay_request request = {.model = &model,
+                                          .folder = folder,
+                                          .checkpoint = call->checkpoint,
+                                          .seed = common->seed.given ? common->seed.value
+                                                                     : model.config.train.seed,
                                           .sequences = call->sequences,
                                           .distance = call->distance,
                                           .progress = show_bar,
                                           .context = &bar};
     progress_start(&bar.progress);
-    rotary_status status = decay_run(decay, model->transformer, &request, &inner);
+    status = decay_run(decay, &request, error);
     progress_end(&bar.progress);
-    if (status != ROTARY_OK)
-        return rotary_fail(error, status, "%s: %.400s", folder, inner.message);
-    return measured_decay_write(decay, folder, error);
-}
-
-static rotary_status measure(const struct decay_runs_call *call, const char *folder,
-                             struct measured_decay *decay, rotary_error *error)
-{
-    const struct loaded_model_call load = {.folder = folder,
-                                           .need = TASK_HELD_OUT,
-                                           .checkpoint = call->checkpoint,
-                                           .backend = plan_model_backend(&call->invocation->common),
-                                           .batch = 1};
-    struct loaded_model model;
-    rotary_status status = plan_open_model(&load, &model, error);
-    if (status != ROTARY_OK)
-        return status;
-    status = measure_model(call, &model, folder, decay, error);
     loaded_model_close(&model);
     return status;
 }
@@ -198,7 +127,7 @@ static rotary_status show_run(const struct decay_runs_call *call, const char *fo
 }
 
 /* A picture is of one run, and replaces none of a run's files. */
-static rotary_status check_picture(const struct decay_runs_call *call, const struct run_folders *folders,
+static rotary_status check_picture(const struct decay_runs_call *call, const struct decay_folders *folders,
                                    rotary_error *error)
 {
     if (!call->picture)
@@ -213,9 +142,10 @@ static rotary_status check_picture(const struct decay_runs_call *call, const str
 
 rotary_status decay_runs(const struct decay_runs_call *call, rotary_error *error)
 {
-    struct run_folders folders = {0};
+    const struct operands *operands = &call->invocation->operands;
+    struct decay_folders folders;
     json_t *runs = json_array();
-    rotary_status status = find_folders(&folders, &call->invocation->operands, error);
+    rotary_status status = decay_folders_find(&folders, operands->items, operands->count, error);
     if (status == ROTARY_OK)
         status = check_picture(call, &folders, error);
     for (int i = 0; status == ROTARY_OK && i < folders.count; i++)
@@ -223,6 +153,6 @@ rotary_status decay_runs(const struct decay_runs_call *call, rotary_error *error
     if (status == ROTARY_OK && call->invocation->common.json)
         status = result_print_json(json_pack("{s:O}", "runs", runs), error);
     json_decref(runs);
-    free_folders(&folders);
+    decay_folders_free(&folders);
     return status;
 }

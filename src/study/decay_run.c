@@ -4,9 +4,11 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "model/attention_weights.h"
+#include "model/encoding/model_encoding.h"
 #include "train/training_batch.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* ---- sequences ---- */
 
@@ -21,13 +23,13 @@ struct sequences {
 /* Whether the sequences are examples that are in memory. */
 static bool has_stored_examples(const struct sequences *sequences)
 {
-    const struct task *task = sequences->request->task;
+    const struct task *task = sequences->request->model->task;
     return task_examples(task, TASK_VALIDATION) > 0 && task_example(task, TASK_VALIDATION, 0).target;
 }
 
 static rotary_status open_sequences(struct sequences *sequences, rotary_error *error)
 {
-    const struct task *task = sequences->request->task;
+    const struct task *task = sequences->request->model->task;
     sequences->count = sequences->request->sequences;
     if (task_has_examples(task_configuration(task)))
         sequences->count = min_i64(sequences->count, task_examples(task, TASK_VALIDATION));
@@ -45,7 +47,7 @@ static struct attention_weights_call sequence_at(const struct sequences *sequenc
 {
     const struct decay_request *request = sequences->request;
     if (has_stored_examples(sequences)) {
-        const struct task_example example = task_example(request->task, TASK_VALIDATION, index);
+        const struct task_example example = task_example(request->model->task, TASK_VALIDATION, index);
         return (struct attention_weights_call){
             .tokens = example.target,
             .count = example.target_count,
@@ -53,7 +55,7 @@ static struct attention_weights_call sequence_at(const struct sequences *sequenc
             .source_count = example.source_count,
         };
     }
-    const struct task_place place = validation_place(request->seed, index);
+    const struct task_place place = validation_place((uint64_t)request->seed, index);
     task_batch_fill(&sequences->row, 0, &place);
     const struct batch batch = task_batch_view(&sequences->row, 0, 1);
     struct attention_weights_call call = {.tokens = batch.input.tokens, .count = batch.input.time};
@@ -156,9 +158,10 @@ static rotary_status add_sequences(const struct sequences *sequences, struct tra
     return status;
 }
 
-rotary_status decay_run(struct measured_decay *decay, struct transformer *transformer,
-                        const struct decay_request *request, rotary_error *error)
+static rotary_status measure(struct measured_decay *decay, const struct decay_request *request,
+                             rotary_error *error)
 {
+    struct transformer *transformer = request->model->transformer;
     const struct transformer_config *config = transformer_configuration(transformer);
     struct sequences sequences = {.request = request};
     struct sums sums = {.decay = decay, .reader = ATTENTION_DECODER};
@@ -174,4 +177,18 @@ rotary_status decay_run(struct measured_decay *decay, struct transformer *transf
     decay->sequences = sequences.count;
     rotary_arena_free(&sequences.arena);
     return status;
+}
+
+rotary_status decay_run(struct measured_decay *decay, const struct decay_request *request,
+                        rotary_error *error)
+{
+    rotary_error inner = {0};
+    decay->step = request->model->step;
+    decay->seed = request->seed;
+    model_encoding_name(&request->model->config.model, decay->position);
+    snprintf(decay->checkpoint, sizeof decay->checkpoint, "%s", checkpoint_names[request->checkpoint]);
+    rotary_status status = measure(decay, request, &inner);
+    if (status != ROTARY_OK)
+        return rotary_fail(error, status, "%s: %.400s", request->folder, inner.message);
+    return measured_decay_write(decay, request->folder, error);
 }
