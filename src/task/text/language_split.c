@@ -11,8 +11,8 @@
 #include <string.h>
 
 enum { FIRST_SEQUENCES = 1 << 10 };
-/* A stream without files of validation loses so many tokens of `HELD_OUT_OF` are held out, as nanoGPT does.
- */
+/* A stream without files of validation is trained on so many tokens of HELD_OUT_OF, and the last ones are held
+ * out, as nanoGPT does. */
 enum { TRAINED = 9, HELD_OUT_OF = 10 };
 
 struct text_corpus language_corpus(const struct task_config *config)
