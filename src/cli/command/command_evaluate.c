@@ -7,7 +7,7 @@
 #include "cli/evaluated_lengths.h"
 #include "cli/result.h"
 #include "cli/run_plan.h"
-#include "cli/text_score.h"
+#include "cli/scored_text.h"
 #include "file/file.h"
 #include "model/encoding/model_encoding.h"
 #include "run_folder/folder.h"
@@ -22,7 +22,7 @@ struct evaluate_options {
     struct option_integer problems, show, checkpoint, split;
     struct option_real temperature;
     struct length_options lengths;
-    struct text_score_options text;
+    struct scored_text_options text;
     const char *predictions, *picture;
     struct option_list assignments;
     struct option_integer rows; /* index into length_tables */
@@ -241,7 +241,7 @@ static rotary_status check_beside_text(const struct evaluate_options *options, r
                        : options->rows.given            ? "--rows"
                        : options->assignments.count > 0 ? "--set"
                                                         : NULL;
-    if (!name || !text_score_wanted(&options->text))
+    if (!name || !scored_text_wanted(&options->text))
         return ROTARY_OK;
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s with --text or --tokens: wanted one of the two",
                        name);
@@ -252,11 +252,11 @@ static enum exit_status run(const struct invocation *invocation)
     const struct evaluate_options *options = invocation->options;
     rotary_error error = {0};
     struct loaded_model model;
-    if (text_score_check(&options->text, &error) != ROTARY_OK ||
+    if (scored_text_check(&options->text, &error) != ROTARY_OK ||
         check_beside_text(options, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
-    if (text_score_wanted(&options->text))
-        return text_score_run(invocation, &options->text, checkpoint_of(options));
+    if (scored_text_wanted(&options->text))
+        return scored_text_run(invocation, &options->text, checkpoint_of(options));
     const struct loaded_model_call load = {.folder = invocation->operands.items[0],
                                            .need = TASK_HELD_OUT,
                                            .checkpoint = checkpoint_of(options),
@@ -300,7 +300,7 @@ const struct command command_evaluate = {
     .shared = {{temperature_option, 1, MEMBER(temperature)},
                {checkpoint_option, 1, MEMBER(checkpoint)},
                {length_option_rows, LENGTH_OPTION_ROWS, MEMBER(lengths)},
-               {text_score_rows, TEXT_SCORE_ROWS, MEMBER(text)}},
+               {scored_text_rows, SCORED_TEXT_ROWS, MEMBER(text)}},
     .options = evaluate_table,
     .option_count = sizeof evaluate_table / sizeof evaluate_table[0],
     .options_size = sizeof(struct evaluate_options),
