@@ -2,7 +2,9 @@
 #include "study/comparison_plan.h"
 
 #include "base/fail.h"
+#include "base/integer.h"
 #include "records/comparison/comparison.h"
+#include "records/comparison/comparison_description.h"
 #include "run_folder/folder.h"
 #include "statistics/sequential.h"
 
@@ -275,12 +277,58 @@ rotary_status comparison_plan_settle(struct comparison_plan *plan, rotary_error 
     return status;
 }
 
-void comparison_plan_add_seed(struct comparison_plan *plan)
+/* ---- compare.json ---- */
+
+rotary_status comparison_plan_describe(struct comparison_plan *plan, const json_t *sweep, rotary_error *error)
+{
+    struct described_arm arms[MAX_ARMS];
+    json_t *configs[MAX_ARMS] = {NULL};
+    const int count = plan->arms.count;
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; status == ROTARY_OK && i < count; i++) {
+        const struct arm *arm = &plan->arms.items[i];
+        status = run_config_to_json(&plan->configs[i], &configs[i], error);
+        arms[i] = (struct described_arm){arm->name, arm->set, arm->chosen, configs[i]};
+    }
+    const struct comparison_description description = {.before = &plan->file,
+                                                       .arms = arms,
+                                                       .arm_count = count,
+                                                       .seeds = plan->seeds,
+                                                       .seed_count = plan->seed_count,
+                                                       .command = plan->call->command,
+                                                       .max_seeds = plan->max_seeds,
+                                                       .first_seed = plan->first_seed,
+                                                       .all_pairs = plan->call->all_pairs,
+                                                       .sweep = sweep};
+    if (status == ROTARY_OK)
+        status = description_create(&description, &plan->object, &plan->changed, error);
+    for (int i = 0; i < count; i++)
+        json_decref(configs[i]);
+    return status;
+}
+
+rotary_status comparison_plan_add_seed(struct comparison_plan *plan, rotary_error *error)
 {
     int64_t seed = plan->first_seed;
     while (has_seed(plan->seeds, plan->seed_count, seed))
         seed++;
     plan->seeds[plan->seed_count++] = seed;
+    plan->changed = true;
+    return description_add_seed(plan->object, seed, error);
+}
+
+rotary_status comparison_plan_add_look(struct comparison_plan *plan, const int64_t *seeds, int count,
+                                       rotary_error *error)
+{
+    const char *names[MAX_ARMS];
+    struct description_look look = {
+        .arms = names, .arm_count = plan->arms.count, .seeds = seeds, .seed_count = count};
+    for (int i = 0; i < plan->arms.count; i++) {
+        names[i] = plan->arms.items[i].name;
+        /* Arms may have steps of their own, which follow from epochs. */
+        look.steps = max_i64(look.steps, plan->configs[i].train.steps);
+    }
+    return description_add_look(plan->object, &look, &plan->changed, error);
 }
 
 void comparison_plan_free(struct comparison_plan *plan)

@@ -36,7 +36,7 @@ struct comparison_plan {
     int64_t first_seed; /* the first of them; others follow one by one */
     /* Each arm has one, checked; their seed is any of the seeds. From comparison_plan_settle. */
     struct run_config *configs;
-    /* compare.json, and whether the folder's is another: from description_create. */
+    /* compare.json, and whether the folder's is another: from comparison_plan_describe. */
     json_t *object;
     bool changed;
 };
@@ -49,8 +49,14 @@ ROTARY_CHECKED rotary_status comparison_plan_create(struct comparison_plan *plan
 /* Makes the configurations, of arms that have their chosen values. Refuses a call whose runs do not compare
  * with those of the folder. */
 ROTARY_CHECKED rotary_status comparison_plan_settle(struct comparison_plan *plan, rotary_error *error);
+/* Describes what is settled, with what a sweep chose; NULL: nothing. */
+ROTARY_CHECKED rotary_status comparison_plan_describe(struct comparison_plan *plan, const json_t *sweep,
+                                                      rotary_error *error);
 /* Adds the next seed of a comparison that goes on until a verdict. */
-void comparison_plan_add_seed(struct comparison_plan *plan);
+ROTARY_CHECKED rotary_status comparison_plan_add_seed(struct comparison_plan *plan, rotary_error *error);
+/* Records that results are shown, of the `count` seeds that every arm has finished. */
+ROTARY_CHECKED rotary_status comparison_plan_add_look(struct comparison_plan *plan, const int64_t *seeds,
+                                                      int count, rotary_error *error);
 void comparison_plan_free(struct comparison_plan *plan);
 
 #endif

@@ -5,7 +5,6 @@
 #include "file/file.h"
 #include "records/collection.h"
 #include "run_folder/folder.h"
-#include "study/comparison_description.h"
 #include "train/folder/corpus_record.h"
 
 #include <stdio.h>
@@ -103,8 +102,7 @@ static rotary_status train_until(const struct compare_call *call, struct compari
             each.jobs = jobs < plan->arms.count ? jobs : plan->arms.count;
             each.estimated = NULL;
         }
-        comparison_plan_add_seed(plan);
-        status = description_add_seed(plan, error);
+        status = comparison_plan_add_seed(plan, error);
         if (status == ROTARY_OK)
             status = train_seeds(&each, plan, plan->seed_count - 1, &jobs, error);
         if (status == ROTARY_OK)
@@ -138,7 +136,7 @@ static rotary_status record_look(const struct compare_call *call, struct compari
         if (has_finished(&collection, collection.file.seeds[i]))
             seeds[count++] = collection.file.seeds[i];
     collection_free(&collection);
-    status = seeds ? description_add_look(plan, seeds, count, error)
+    status = seeds ? comparison_plan_add_look(plan, seeds, count, error)
                    : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for seeds");
     free(seeds);
     return status == ROTARY_OK ? write_description(plan, error) : status;
@@ -167,7 +165,7 @@ static rotary_status train_plan(const struct compare_call *call, struct comparis
     if (status == ROTARY_OK)
         status = comparison_plan_settle(plan, error);
     if (status == ROTARY_OK)
-        status = description_create(plan, chosen, error);
+        status = comparison_plan_describe(plan, chosen, error);
     json_decref(chosen);
     if (status != ROTARY_OK)
         return status;
