@@ -2,16 +2,12 @@
  *
  * rotary fill: the most probable tokens for the masks of a text.
  */
-#include "base/fail.h"
-#include "base/integer.h"
 #include "cli/command.h"
 #include "cli/run_plan.h"
 #include "cli/tokenize_filter.h"
-#include "text/tokenizer/mask_text.h"
+#include "inference/mask_filler.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { DEFAULT_TOP = 5, MAX_TOP = 1000 };
@@ -26,112 +22,15 @@ static const struct setting fill_table[] = {
      .help = "print the K most probable tokens for each mask (default: 5)"},
 };
 
-/* A token and its probability. */
-struct guess {
-    int32_t token;
-    double probability;
-};
-
-struct filler {
-    struct loaded_model model;
-    const struct tokenizer *tokenizer;
-    struct token_text mask; /* what stands for a mask */
-    int64_t top, room;      /* guesses for a mask; tokens that the model has positions for */
-    int64_t masks;          /* of the line */
-    int32_t *tokens;        /* [room] */
-    int64_t *rows;          /* [room]: of the masks */
-    float *logits;          /* [logits_room, vocabulary] */
-    int64_t logits_room;
-    struct guess *guesses; /* [logits_room, top] */
-};
-
-/* ---- lines ---- */
-
-static rotary_status check_line(const struct filler *filler, const struct token_list *list,
-                                rotary_error *error)
-{
-    if (list->left_out > 0)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%lld tokens with begin and end, wanted at most %lld, as many as the model has "
-                           "positions",
-                           (long long)(list->count + list->left_out + 1), (long long)filler->room);
-    if (filler->masks == 0)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "there is no %.*s: wanted one at least",
-                           (int)filler->mask.count, filler->mask.bytes);
-    return ROTARY_OK;
-}
-
-/* ---- guesses ---- */
-
-static rotary_status reserve(struct filler *filler, rotary_error *error)
-{
-    if (filler->masks <= filler->logits_room)
-        return ROTARY_OK;
-    const size_t vocabulary = (size_t)filler->model.config.model.vocab_size, masks = (size_t)filler->masks;
-    free(filler->logits);
-    free(filler->guesses);
-    filler->logits = malloc(masks * vocabulary * sizeof *filler->logits);
-    filler->guesses = malloc(masks * (size_t)filler->top * sizeof *filler->guesses);
-    filler->logits_room = filler->logits && filler->guesses ? filler->masks : 0;
-    return filler->logits_room > 0
-               ? ROTARY_OK
-               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the logits of %lld masks",
-                             (long long)filler->masks);
-}
-
-/* The most probable of `tokens` tokens, the first of equal ones first. A padded vocabulary has more logits:
- * what they take from the probabilities is that of the model, but no text stands for them. */
-static void choose(const float *logits, int64_t vocabulary, int64_t tokens, struct guess *guesses,
-                   int64_t top)
-{
-    double largest = -INFINITY, sum = 0;
-    int64_t count = 0;
-    for (int64_t i = 0; i < vocabulary; i++)
-        largest = fmax(largest, (double)logits[i]);
-    for (int64_t i = 0; i < vocabulary; i++) {
-        const double probability = exp((double)logits[i] - largest);
-        sum += probability;
-        if (i >= tokens || (count == top && probability <= guesses[top - 1].probability))
-            continue;
-        int64_t place = count < top ? count++ : top - 1;
-        for (; place > 0 && guesses[place - 1].probability < probability; place--)
-            guesses[place] = guesses[place - 1];
-        guesses[place] = (struct guess){(int32_t)i, probability};
-    }
-    for (int64_t i = 0; i < count; i++)
-        guesses[i].probability /= sum;
-}
-
 static rotary_status compute(void *context, const struct text_line *line, rotary_error *error)
 {
-    struct filler *filler = context;
-    const struct special_tokens special = tokenizer_special(filler->tokenizer);
-    const int64_t vocabulary = filler->model.config.model.vocab_size,
-                  tokens = tokenizer_size(filler->tokenizer);
-    struct token_list list = {.tokens = filler->tokens, .capacity = filler->room - 1, .count = 1};
-    filler->tokens[0] = special.begin;
-    rotary_status status =
-        mask_text_encode(filler->tokenizer, line, &list, filler->rows, &filler->masks, error);
-    if (status == ROTARY_OK)
-        status = check_line(filler, &list, error);
-    if (status == ROTARY_OK)
-        status = reserve(filler, error);
-    if (status != ROTARY_OK)
-        return status;
-    filler->tokens[list.count++] = special.end;
-    const struct batch batch = {.input = {.batch = 1, .time = list.count, .tokens = filler->tokens}};
-    status = transformer_row_logits(filler->model.transformer, &batch, filler->rows, filler->masks,
-                                    filler->logits, error);
-    for (int64_t i = 0; i < filler->masks && status == ROTARY_OK; i++)
-        choose(filler->logits + i * vocabulary, vocabulary, tokens, filler->guesses + i * filler->top,
-               filler->top);
-    return status;
+    return mask_filler_run(context, line, error);
 }
 
 /* ---- output ---- */
 
 /* What SentencePiece writes for a space is none of the word. */
-static struct token_text word_of(const struct filler *filler, int32_t token)
+static struct token_text word_of(const struct mask_filler *filler, int32_t token)
 {
     struct token_text text = tokenizer_text(filler->tokenizer, token);
     if (text.count > 3 && memcmp(text.bytes, "\xe2\x96\x81", 3) == 0)
@@ -139,7 +38,7 @@ static struct token_text word_of(const struct filler *filler, int32_t token)
     return text;
 }
 
-static void print_guess(const struct filler *filler, const struct guess *guess, bool json)
+static void print_guess(const struct mask_filler *filler, const struct mask_guess *guess, bool json)
 {
     if (json) {
         const struct token_text text = tokenizer_text(filler->tokenizer, guess->token);
@@ -154,7 +53,7 @@ static void print_guess(const struct filler *filler, const struct guess *guess, 
 
 static void print(const void *context, bool json)
 {
-    const struct filler *filler = context;
+    const struct mask_filler *filler = context;
     if (json)
         putchar('[');
     for (int64_t mask = 0; mask < filler->masks; mask++) {
@@ -174,54 +73,27 @@ static void print(const void *context, bool json)
 
 /* ---- the command ---- */
 
-static rotary_status load(const struct invocation *invocation, struct filler *filler, rotary_error *error)
+static enum exit_status run(const struct invocation *invocation)
 {
     const struct fill_options *options = invocation->options;
+    const struct tokenize_filter filter = {.key = "masks", .compute = compute, .print = print};
     const struct loaded_model_call call = {.folder = invocation->operands.items[0],
                                            .checkpoint = (enum checkpoint_kind)options->checkpoint.value,
                                            .backend = plan_model_backend(&invocation->common),
                                            .need = TASK_TOKENIZERS,
                                            .batch = 1};
-    rotary_status status = plan_open_model(&call, &filler->model, error);
-    if (status != ROTARY_OK)
-        return status;
-    filler->tokenizer = task_tokenizer(filler->model.task);
-    const struct special_tokens special = tokenizer_special(filler->tokenizer);
-    if (!task_wants_encoder(filler->model.task) || special.mask < 0) {
-        loaded_model_close(&filler->model);
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%s is a run of the task %s, which has no masks: wanted one of the task masked",
-                           call.folder, task_names[filler->model.config.task.task]);
-    }
-    filler->mask = tokenizer_text(filler->tokenizer, special.mask);
-    filler->room = filler->model.config.task.sequence_length;
-    filler->top = options->top.given ? options->top.value : DEFAULT_TOP;
-    /* Either may have more tokens: the model to pad its table, the vocabulary what no text has. */
-    filler->top = min_i64(filler->top,
-                          min_i64(tokenizer_size(filler->tokenizer), filler->model.config.model.vocab_size));
-    filler->tokens = malloc((size_t)filler->room * sizeof *filler->tokens);
-    filler->rows = malloc((size_t)filler->room * sizeof *filler->rows);
-    if (filler->tokens && filler->rows)
-        return ROTARY_OK;
-    loaded_model_close(&filler->model);
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a line of %lld tokens",
-                       (long long)filler->room);
-}
-
-static enum exit_status run(const struct invocation *invocation)
-{
-    struct filler filler = {.top = 0};
-    const struct tokenize_filter filter = {.key = "masks", .compute = compute, .print = print};
+    struct loaded_model model;
+    struct mask_filler filler = {.top = 0};
     rotary_error error = {0};
-    rotary_status status = load(invocation, &filler, &error);
-    if (status == ROTARY_OK) {
+    rotary_status status = plan_open_model(&call, &model, &error);
+    if (status != ROTARY_OK)
+        return command_fail(&error);
+    status = mask_filler_create(&filler, &model, call.folder,
+                                options->top.given ? options->top.value : DEFAULT_TOP, &error);
+    if (status == ROTARY_OK)
         status = tokenize_filter_lines(invocation, &filter, &filler, &error);
-        loaded_model_close(&filler.model);
-    }
-    free(filler.tokens);
-    free(filler.rows);
-    free(filler.logits);
-    free(filler.guesses);
+    mask_filler_free(&filler);
+    loaded_model_close(&model);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
 
