@@ -6,15 +6,14 @@
 #include "cli/command.h"
 #include "cli/result.h"
 #include "cli/run_plan.h"
-#include "inference/continuation.h"
-#include "model/generation/generation.h"
+#include "inference/continuation_batch.h"
 #include "text/text_lines.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_NEW_TOKENS = 100, MAX_NEW_TOKENS = 1 << 20, DEFAULT_BATCH_SIZE = 16, MAX_BATCH_SIZE = 4096 };
+enum { MAX_NEW_TOKENS = 1 << 20, DEFAULT_BATCH_SIZE = 16, MAX_BATCH_SIZE = 4096 };
 
 struct generate_options {
     const char *prompt, *prompts;
@@ -83,120 +82,11 @@ static rotary_status check_options(const struct generate_options *options, struc
     return sampler_check(sampler, error);
 }
 
-/* ---- Some prompts at once. ---- */
-
 struct generation {
     const struct invocation *invocation;
-    const struct loaded_model *model;
-    struct generate_config config;
-    struct continuation_config texts;
-    int64_t first, count, capacity; /* prompts done before, in the batch, at most */
-    struct continuation *continuations;
-    const int32_t **prompts; /* [capacity], and likewise: */
-    int32_t **outputs;
-    int64_t *lengths, *generated;
+    struct continuation_batch batch;
     json_t *results; /* of --json */
 };
-
-static rotary_status create(struct generation *generation, rotary_error *error)
-{
-    size_t capacity = (size_t)generation->capacity;
-    generation->continuations = calloc(capacity, sizeof *generation->continuations);
-    generation->prompts = calloc(capacity, sizeof *generation->prompts);
-    generation->outputs = calloc(capacity, sizeof *generation->outputs);
-    generation->lengths = calloc(capacity, sizeof *generation->lengths);
-    generation->generated = calloc(capacity, sizeof *generation->generated);
-    generation->results = json_array();
-    if (generation->continuations && generation->prompts && generation->outputs && generation->lengths &&
-        generation->generated && generation->results)
-        return ROTARY_OK;
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %zu prompts", capacity);
-}
-
-static void clear(struct generation *generation)
-{
-    for (int64_t i = 0; i < generation->count; i++)
-        continuation_free(&generation->continuations[i]);
-    generation->first += generation->count;
-    generation->count = 0;
-}
-
-static void destroy(struct generation *generation)
-{
-    clear(generation);
-    free(generation->continuations);
-    free(generation->prompts);
-    free(generation->outputs);
-    free(generation->lengths);
-    free(generation->generated);
-    json_decref(generation->results);
-}
-
-/* The maximum of new tokens, after a check against the positions of the model, unless the context is shifted.
- */
-static rotary_status fit(const struct generation *generation, int64_t length, int64_t *max_new_tokens,
-                         rotary_error *error)
-{
-    const struct generate_options *options = generation->invocation->options;
-    int64_t positions = generation->model->config.model.max_position_embeddings, room = positions - length;
-    int64_t wanted = options->max_new_tokens.given                          ? options->max_new_tokens.value
-                     : room < DEFAULT_NEW_TOKENS && !options->context.given ? room
-                                                                            : DEFAULT_NEW_TOKENS;
-    *max_new_tokens = wanted;
-    if (options->context.given)
-        return ROTARY_OK;
-    if (room >= 1 && wanted <= room)
-        return ROTARY_OK;
-    wanted = wanted > 1 ? wanted : 1;
-    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                       "a prompt of %lld tokens and %lld new ones need %lld positions, the model has %lld; "
-                       "--context %lld generates on",
-                       (long long)length, (long long)wanted, (long long)(length + wanted),
-                       (long long)positions, (long long)positions);
-}
-
-static rotary_status add(struct generation *generation, const char *prompt, int64_t bytes,
-                         rotary_error *error)
-{
-    struct continuation *made = &generation->continuations[generation->count];
-    rotary_status status = continuation_create(made, &generation->texts, prompt, bytes, error);
-    if (status != ROTARY_OK)
-        return status;
-    int64_t i = generation->count++, max_new_tokens;
-    status = fit(generation, made->length, &max_new_tokens, error);
-    if (status == ROTARY_OK)
-        status = continuation_reserve(made, max_new_tokens, error);
-    generation->prompts[i] = made->tokens;
-    generation->lengths[i] = made->length;
-    generation->outputs[i] = made->generated;
-    return status;
-}
-
-static bool listen(void *context, int64_t prompt, int32_t token)
-{
-    struct generation *generation = context;
-    return continuation_read(&generation->continuations[prompt], token);
-}
-
-static rotary_status generate_all(struct generation *generation, rotary_error *error)
-{
-    struct generate_config config = generation->config;
-    for (int64_t i = 0; i < generation->count; i++)
-        if (generation->continuations[i].max_new_tokens > config.max_new_tokens)
-            config.max_new_tokens = generation->continuations[i].max_new_tokens;
-    const struct generate_call call = {.count = generation->count,
-                                       .prompts = generation->prompts,
-                                       .lengths = generation->lengths,
-                                       .outputs = generation->outputs,
-                                       .generated = generation->generated,
-                                       .first = generation->first,
-                                       .listener = listen,
-                                       .context = generation};
-    rotary_status status = generation_run(generation->model->transformer, &config, &call, error);
-    for (int64_t i = 0; status == ROTARY_OK && i < generation->count; i++)
-        status = continuation_end(&generation->continuations[i], error);
-    return status;
-}
 
 /* ---- Results. ---- */
 
@@ -222,11 +112,11 @@ static void print_line(const struct continuation *of)
 
 static rotary_status keep_results(struct generation *generation, rotary_error *error)
 {
-    for (int64_t i = 0; i < generation->count; i++) {
+    for (int64_t i = 0; i < generation->batch.count; i++) {
         if (!generation->invocation->common.json)
-            print_line(&generation->continuations[i]);
+            print_line(&generation->batch.continuations[i]);
         else if (json_array_append_new(generation->results,
-                                       continuation_json(&generation->continuations[i])) != 0)
+                                       continuation_json(&generation->batch.continuations[i])) != 0)
             return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the results");
     }
     fflush(stdout);
@@ -243,12 +133,13 @@ static rotary_status continue_prompt(struct generation *generation, rotary_error
 {
     const struct invocation *invocation = generation->invocation;
     const struct generate_options *options = invocation->options;
-    generation->texts.show = invocation->common.json ? NULL : stream;
-    rotary_status status = add(generation, options->prompt, (int64_t)strlen(options->prompt), error);
+    generation->batch.texts.show = invocation->common.json ? NULL : stream;
+    rotary_status status =
+        continuation_batch_add(&generation->batch, options->prompt, (int64_t)strlen(options->prompt), error);
     if (status == ROTARY_OK && !invocation->common.json)
         fputs(options->prompt, stdout);
     if (status == ROTARY_OK)
-        status = generate_all(generation, error);
+        status = continuation_batch_run(&generation->batch, error);
     if (status != ROTARY_OK)
         return status;
     if (!invocation->common.json) {
@@ -256,7 +147,7 @@ static rotary_status continue_prompt(struct generation *generation, rotary_error
         return ROTARY_OK;
     }
     json_t *object = json_pack("{s:s}", "folder", invocation->operands.items[0]);
-    json_object_update_new(object, continuation_json(&generation->continuations[0]));
+    json_object_update_new(object, continuation_json(&generation->batch.continuations[0]));
     return result_print_json(object, error);
 }
 
@@ -275,13 +166,13 @@ static rotary_status read_prompts(struct generation *generation, struct text_rea
 {
     const struct generate_options *options = generation->invocation->options;
     rotary_status status = ROTARY_OK;
-    while (status == ROTARY_OK && *more && generation->count < generation->capacity) {
+    while (status == ROTARY_OK && *more && generation->batch.count < generation->batch.capacity) {
         struct text_line line;
         status = text_reader_next(reader, &line, error);
         *more = status == ROTARY_OK && line.bytes;
         if (!*more)
             break;
-        status = add(generation, line.bytes, line.count, error);
+        status = continuation_batch_add(&generation->batch, line.bytes, line.count, error);
         if (status != ROTARY_OK)
             return fail_line(options->prompts, reader->number, status, error);
     }
@@ -298,11 +189,11 @@ static rotary_status continue_prompts(struct generation *generation, rotary_erro
         text_reader_open(&reader, strcmp(options->prompts, "-") == 0 ? NULL : options->prompts, error);
     while (status == ROTARY_OK && more) {
         status = read_prompts(generation, &reader, &more, error);
-        if (status == ROTARY_OK && generation->count > 0)
-            status = generate_all(generation, error);
+        if (status == ROTARY_OK && generation->batch.count > 0)
+            status = continuation_batch_run(&generation->batch, error);
         if (status == ROTARY_OK)
             status = keep_results(generation, error);
-        clear(generation);
+        continuation_batch_clear(&generation->batch);
     }
     text_reader_close(&reader);
     if (status != ROTARY_OK || !invocation->common.json)
@@ -378,32 +269,35 @@ static rotary_status generate_with(const struct invocation *invocation, const st
     struct stop_texts stops = {0};
     struct generation generation = {
         .invocation = invocation,
-        .model = model,
-        .config = {.stop = -1,
-                   .sampler = *sampler,
-                   .context = options->context.value,
-                   .keep = options->keep.value,
-                   .seed = (uint64_t)(seed->given ? seed->value : model->config.train.seed)},
-        .texts = {.tokenizer = model->tokenizer,
-                  .begin = model->begin,
-                  .vocabulary = model->config.model.vocab_size,
-                  .stops = &stops,
-                  .ends = pretrained ? model->pretrained.ends.tokens : &own_end,
-                  .end_count = pretrained ? model->pretrained.ends.count : own_end >= 0},
-        .capacity = !options->prompts ? 1
-                    : batch->given    ? batch->value
-                                      : DEFAULT_BATCH_SIZE};
+        .results = json_array(),
+        .batch = {.model = model,
+                  .config = {.stop = -1,
+                             .sampler = *sampler,
+                             .max_new_tokens = options->max_new_tokens.value,
+                             .context = options->context.value,
+                             .keep = options->keep.value,
+                             .seed = (uint64_t)(seed->given ? seed->value : model->config.train.seed)},
+                  .texts = {.tokenizer = model->tokenizer,
+                            .begin = model->begin,
+                            .vocabulary = model->config.model.vocab_size,
+                            .stops = &stops,
+                            .ends = pretrained ? model->pretrained.ends.tokens : &own_end,
+                            .end_count = pretrained ? model->pretrained.ends.count : own_end >= 0},
+                  .capacity = !options->prompts ? 1
+                              : batch->given    ? batch->value
+                                                : DEFAULT_BATCH_SIZE}};
     rotary_status status = check_model(options, model, invocation->operands.items[0], error);
     if (status == ROTARY_OK)
         status = find_stops(&stops, model, &options->stops, error);
     if (status == ROTARY_OK)
-        status = create(&generation, error);
+        status = continuation_batch_create(&generation.batch, error);
     if (status == ROTARY_OK)
         say_ends(model, invocation->operands.items[0]);
     if (status == ROTARY_OK)
         status =
             options->prompts ? continue_prompts(&generation, error) : continue_prompt(&generation, error);
-    destroy(&generation);
+    continuation_batch_free(&generation.batch);
+    json_decref(generation.results);
     stop_texts_free(&stops);
     return status;
 }
@@ -414,7 +308,7 @@ static int64_t count_tokens(const struct generate_options *options)
     const struct option_integer *added = &options->max_new_tokens;
     if (!options->prompt)
         return 0;
-    return 1 + (int64_t)strlen(options->prompt) + (added->given ? added->value : DEFAULT_NEW_TOKENS);
+    return 1 + (int64_t)strlen(options->prompt) + (added->given ? added->value : USUAL_NEW_TOKENS);
 }
 
 static enum exit_status run(const struct invocation *invocation)
