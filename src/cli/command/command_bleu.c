@@ -6,14 +6,11 @@
 #include "cli/bleu_output.h"
 #include "cli/command.h"
 #include "cli/result.h"
-#include "text/text_lines.h"
-#include "text/unicode.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { MAX_FILE_BYTES = 1 << 28, TOKENIZED_LINES = 100 };
+enum { TOKENIZED_LINES = 100 };
 
 struct bleu_options {
     struct option_list inputs;
@@ -77,9 +74,8 @@ struct bleu_plan {
     struct bleu_config bleu;
     struct chrf_config chrf;
     bool with_bleu, with_chrf, sentence_level;
-    int reference_count, systems;
-    const char *const *references, *const *inputs;
-    struct bleu_scores scores;
+    struct system_scores_call call;
+    struct bleu_output output;
 };
 
 static rotary_status plan_metrics(const char *text, struct bleu_plan *plan, rotary_error *error)
@@ -135,15 +131,15 @@ static const char *wrong_test_options(const struct bleu_options *options, const 
         return "--paired-ar-n wants --paired-ar";
     if (options->confidence_samples.given && !options->confidence)
         return "--confidence-n wants --confidence";
-    if (paired && plan->systems < 2)
+    if (paired && plan->call.system_count < 2)
         return "a paired test wants two systems or more: --input FILE --input FILE";
-    if (options->confidence && plan->systems > 1)
+    if (options->confidence && plan->call.system_count > 1)
         return "--confidence is for one system; of several, --paired-bs gives intervals too";
-    if (options->sentence_level && (plan->systems > 1 || (plan->with_bleu && plan->with_chrf)))
+    if (options->sentence_level && (plan->call.system_count > 1 || (plan->with_bleu && plan->with_chrf)))
         return "--sentence-level wants one system and one metric";
     if (options->sentence_level && options->confidence)
         return "--sentence-level and --confidence exclude each other";
-    if (options->score_only && plan->systems > 1)
+    if (options->score_only && plan->call.system_count > 1)
         return "--score-only wants one system";
     return NULL;
 }
@@ -156,7 +152,7 @@ static const char *wrong_files(const struct invocation *invocation, const struct
     const struct bleu_options *options = invocation->options;
     for (int i = 0; i < options->inputs.count; i++)
         standard += strcmp(options->inputs.items[i], "-") == 0;
-    if (plan->reference_count < 1)
+    if (plan->call.reference_count < 1)
         return "bleu wants REFERENCE... HYPOTHESIS, or REFERENCE... and --input FILE";
     if (standard > 1)
         return "the standard input, -, can be read only once";
@@ -194,30 +190,34 @@ static int64_t or_default(const struct option_integer *option, int64_t value)
 static void plan_tests(const struct invocation *invocation, struct bleu_plan *plan)
 {
     const struct bleu_options *options = invocation->options;
-    struct bleu_scores *scores = &plan->scores;
-    scores->test = options->paired_randomization                      ? TEST_RANDOMIZATION
-                   : options->paired_bootstrap || options->confidence ? TEST_BOOTSTRAP
-                                                                      : TEST_NONE;
-    scores->sampling.seed = or_default(&invocation->common.seed, 1);
+    struct system_scores_call *call = &plan->call;
+    call->bleu = plan->with_bleu ? &plan->bleu : NULL;
+    call->chrf = plan->with_chrf ? &plan->chrf : NULL;
+    call->threads = (int)invocation->common.threads.value;
+    call->test = options->paired_randomization                      ? TEST_RANDOMIZATION
+                 : options->paired_bootstrap || options->confidence ? TEST_BOOTSTRAP
+                                                                    : TEST_NONE;
+    call->sampling.seed = or_default(&invocation->common.seed, 1);
     if (options->paired_randomization)
-        scores->sampling.trials = or_default(&options->trials, 10000);
+        call->sampling.trials = or_default(&options->trials, 10000);
     else if (options->paired_bootstrap)
-        scores->sampling.bootstrap = or_default(&options->bootstrap_samples, 1000);
+        call->sampling.bootstrap = or_default(&options->bootstrap_samples, 1000);
     else
-        scores->sampling.bootstrap = or_default(&options->confidence_samples, 1000);
-    scores->width = (int)or_default(&options->width, 1);
-    scores->width_given = options->width.given;
-    scores->score_only = options->score_only;
+        call->sampling.bootstrap = or_default(&options->confidence_samples, 1000);
+    plan->output = (struct bleu_output){.call = call,
+                                        .width_given = options->width.given,
+                                        .score_only = options->score_only,
+                                        .width = (int)or_default(&options->width, 1)};
 }
 
 static rotary_status plan(const struct invocation *invocation, struct bleu_plan *plan, rotary_error *error)
 {
     const struct bleu_options *options = invocation->options;
     int operands = invocation->operands.count, given = options->inputs.count;
-    plan->references = invocation->operands.items;
-    plan->reference_count = given > 0 ? operands : operands - 1;
-    plan->inputs = given > 0 ? options->inputs.items : invocation->operands.items + operands - 1;
-    plan->systems = given > 0 ? given : 1;
+    plan->call.references = invocation->operands.items;
+    plan->call.reference_count = given > 0 ? operands : operands - 1;
+    plan->call.systems = given > 0 ? options->inputs.items : invocation->operands.items + operands - 1;
+    plan->call.system_count = given > 0 ? given : 1;
     plan->sentence_level = options->sentence_level;
     rotary_status status = plan_metrics(options->metrics, plan, error);
     if (status != ROTARY_OK)
@@ -232,193 +232,50 @@ static rotary_status plan(const struct invocation *invocation, struct bleu_plan 
     return ROTARY_OK;
 }
 
-/* ---- reading ---- */
-
-/* One file, whose lines are without the white space at their ends, as sacreBLEU reads them. */
-struct side {
-    struct text_lines file;
-    struct text_line *lines; /* [file.count] */
-};
-
-static rotary_status read_side(struct side *side, const char *path, rotary_error *error)
-{
-    bool standard = strcmp(path, "-") == 0;
-    rotary_status status = text_lines_read(&side->file, standard ? NULL : path, MAX_FILE_BYTES, error);
-    if (status != ROTARY_OK)
-        return status;
-    side->file.path = standard ? "standard input" : path;
-    if (side->file.count == 0)
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s has no lines", side->file.path);
-    side->lines = malloc((size_t)side->file.count * sizeof *side->lines);
-    if (!side->lines)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", side->file.path);
-    for (int64_t i = 0; i < side->file.count; i++) {
-        side->lines[i] = text_lines_at(&side->file, i);
-        side->lines[i].count = unicode_trimmed(side->lines[i].bytes, side->lines[i].count);
-    }
-    return ROTARY_OK;
-}
-
-/* The references, then the systems; each file must have as many lines as the first. */
-static rotary_status read_sides(const struct bleu_plan *plan, struct side *sides, rotary_error *error)
-{
-    for (int i = 0; i < plan->reference_count + plan->systems; i++) {
-        const char *path =
-            i < plan->reference_count ? plan->references[i] : plan->inputs[i - plan->reference_count];
-        rotary_status status = read_side(&sides[i], path, error);
-        if (status == ROTARY_OK && i > 0)
-            status = text_lines_check_aligned(&sides[0].file, &sides[i].file, error);
-        if (status != ROTARY_OK)
-            return status;
-    }
-    return ROTARY_OK;
-}
-
-static void free_sides(struct side *sides, int count)
-{
-    for (int i = 0; sides && i < count; i++) {
-        free(sides[i].lines);
-        text_lines_free(&sides[i].file);
-    }
-    free(sides);
-}
-
 /* Text that is tokenized already is scored higher than it is. */
-static void warn_of_tokens(const struct bleu_plan *plan, const struct side *systems)
+static void warn_of_tokens(const struct bleu_plan *plan, const struct system_scores *scores)
 {
-    if (!plan->with_bleu || plan->bleu.tokenizer == BLEU_NONE)
+    if (!plan->with_bleu || plan->bleu.tokenizer == BLEU_NONE || !scores->tokenized)
         return;
-    for (int i = 0; i < plan->systems; i++) {
-        int64_t found = 0;
-        for (int64_t j = 0; j < systems[i].file.count; j++) {
-            const struct text_line *line = &systems[i].lines[j];
-            found += line->count >= 2 && memcmp(line->bytes + line->count - 2, " .", 2) == 0;
-        }
-        if (found < TOKENIZED_LINES)
+    for (int i = 0; i < scores->systems; i++) {
+        if (scores->tokenized[i] < TOKENIZED_LINES)
             continue;
+        const char *path = plan->call.systems[i];
         rotary_error note; /* a message shows no control characters of a path */
         (void)!rotary_fail(&note, ROTARY_OK,
                            "%lld lines of %s end in \" .\": BLEU wants text that is not tokenized",
-                           (long long)found, systems[i].file.path);
+                           (long long)scores->tokenized[i], strcmp(path, "-") == 0 ? "standard input" : path);
         fprintf(stderr, "note: %s\n", note.message);
-    }
-}
-
-/* ---- scoring ---- */
-
-static rotary_status count(const struct bleu_plan *plan, const struct metric_scores *metric,
-                           const struct segment_corpus *corpus, int64_t *rows, rotary_error *error)
-{
-    return metric->bleu ? bleu_count(&plan->bleu, corpus, rows, error)
-                        : chrf_count(&plan->chrf, corpus, rows, error);
-}
-
-static rotary_status score_metric(const struct bleu_plan *plan, struct metric_scores *metric,
-                                  const struct side *sides, int threads, rotary_error *error)
-{
-    const struct bleu_scores *scores = &plan->scores;
-    const struct text_line **references = malloc((size_t)plan->reference_count * sizeof *references);
-    metric->rows = calloc((size_t)plan->systems, sizeof *metric->rows);
-    metric->results = calloc((size_t)plan->systems, sizeof *metric->results);
-    rotary_status status = ROTARY_OK;
-    if (!references || !metric->rows || !metric->results)
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %d systems", plan->systems);
-    for (int i = 0; i < plan->reference_count && status == ROTARY_OK; i++)
-        references[i] = sides[i].lines;
-    for (int i = 0; i < plan->systems && status == ROTARY_OK; i++) {
-        const struct segment_corpus corpus = {scores->segments, sides[plan->reference_count + i].lines,
-                                              plan->reference_count, references};
-        metric->rows[i] = malloc((size_t)scores->segments * (size_t)metric->metric.width * sizeof(int64_t));
-        status = metric->rows[i] ? count(plan, metric, &corpus, metric->rows[i], error)
-                                 : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld segments",
-                                               (long long)scores->segments);
-    }
-    free(references);
-    if (status != ROTARY_OK)
-        return status;
-    const struct resampling resampling = {.metric = metric->metric,
-                                          .segments = scores->segments,
-                                          .systems = plan->systems,
-                                          .rows = (const int64_t *const *)metric->rows,
-                                          .samples = scores->sampling.bootstrap + scores->sampling.trials,
-                                          .seed = scores->sampling.seed,
-                                          .threads = threads};
-    if (scores->test == TEST_NONE) {
-        resample_none(&resampling, metric->results);
-        return ROTARY_OK;
-    }
-    return scores->test == TEST_BOOTSTRAP ? resample_bootstrap(&resampling, metric->results, error)
-                                          : resample_trials(&resampling, metric->results, error);
-}
-
-/* BLEU comes before chrF. */
-static void name_metrics(struct bleu_plan *plan)
-{
-    struct bleu_scores *scores = &plan->scores;
-    const struct segment_sampling *sampling = scores->test != TEST_NONE ? &scores->sampling : NULL;
-    if (plan->with_bleu) {
-        struct metric_scores *metric = &scores->metrics[scores->metric_count++];
-        *metric =
-            (struct metric_scores){.name = "BLEU", .bleu = &plan->bleu, .metric = bleu_metric(&plan->bleu)};
-        bleu_signature(&plan->bleu, plan->reference_count, sampling, metric->signature);
-    }
-    if (plan->with_chrf) {
-        struct metric_scores *metric = &scores->metrics[scores->metric_count++];
-        *metric = (struct metric_scores){.metric = chrf_metric(&plan->chrf)};
-        chrf_name(&plan->chrf, metric->name);
-        chrf_signature(&plan->chrf, plan->reference_count, sampling, metric->signature);
     }
 }
 
 static rotary_status print(const struct bleu_plan *plan, bool json, rotary_error *error)
 {
-    const struct bleu_scores *scores = &plan->scores;
+    const struct bleu_output *output = &plan->output;
     if (json)
-        return result_print_json(plan->sentence_level ? bleu_segments_json(scores) : bleu_scores_json(scores),
+        return result_print_json(plan->sentence_level ? bleu_segments_json(output) : bleu_scores_json(output),
                                  error);
     if (plan->sentence_level)
-        bleu_print_segments(scores);
+        bleu_print_segments(output);
     else
-        bleu_print_text(scores);
+        bleu_print_text(output);
     return ROTARY_OK;
-}
-
-static rotary_status score(struct bleu_plan *plan, const struct common_options *common, rotary_error *error)
-{
-    struct bleu_scores *scores = &plan->scores;
-    int files = plan->reference_count + plan->systems;
-    struct side *sides = calloc((size_t)files, sizeof *sides);
-    rotary_status status = sides ? read_sides(plan, sides, error)
-                                 : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %d files", files);
-    if (status == ROTARY_OK) {
-        warn_of_tokens(plan, sides + plan->reference_count);
-        scores->segments = sides[0].file.count;
-        scores->systems = plan->systems;
-        scores->names = plan->inputs;
-        name_metrics(plan);
-    }
-    for (int i = 0; i < scores->metric_count && status == ROTARY_OK; i++)
-        status = score_metric(plan, &scores->metrics[i], sides, (int)common->threads.value, error);
-    if (status == ROTARY_OK)
-        status = print(plan, common->json, error);
-    for (int i = 0; i < scores->metric_count; i++) {
-        struct metric_scores *metric = &scores->metrics[i];
-        for (int j = 0; metric->rows && j < plan->systems; j++)
-            free(metric->rows[j]);
-        free(metric->rows);
-        free(metric->results);
-    }
-    free_sides(sides, files);
-    return status;
 }
 
 static enum exit_status run(const struct invocation *invocation)
 {
     struct bleu_plan made = {0};
+    struct system_scores scores;
     rotary_error error = {0};
     if (plan(invocation, &made, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
-    return score(&made, &invocation->common, &error) == ROTARY_OK ? EXIT_DONE : command_fail(&error);
+    made.output.scores = &scores;
+    rotary_status status = system_scores_create(&scores, &made.call, &error);
+    warn_of_tokens(&made, &scores);
+    if (status == ROTARY_OK)
+        status = print(&made, invocation->common.json, &error);
+    system_scores_free(&scores);
+    return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
 
 const struct command command_bleu = {
