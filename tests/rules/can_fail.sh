@@ -51,6 +51,7 @@ breaks modules.sh "a layer that calls kernels" src/layer/one.c '#include "kernel
 breaks modules.sh "a page that can train" src/report/one.c '#include "study/comparison_run.h"\n'
 breaks modules.sh "a module nobody knows" src/one.c '#include <stdio.h>\n'
 breaks modules.sh "a header without a module" src/task/one.c '#include "one.h"\n'
+breaks modules.sh "a module below the program that prints" src/study/one.c 'void f(void) { fputs("", stdout); }\n'
 breaks modules.sh "two files that include oneDNN" src/task/one.c '#include <dnnl.h>\n'
 breaks modules.sh "two files that include SentencePiece" src/task/one.cc '#include <sentencepiece_trainer.h>\n'
 breaks modules.sh "zlib in the library" src/base/one.h '#include <zlib.h>\n'

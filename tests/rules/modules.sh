@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# modules.sh ROOT: a module of src/ includes only headers of modules below it, and each foreign library is included by one
-# file. The table is that of docs/architecture.md.
+# modules.sh ROOT: a module of src/ includes only headers of modules below it, each foreign library is included by one file,
+# and src/cli alone prints. The table is that of docs/architecture.md.
 set -eu
 cd "$1"
 find src include -name '*.[ch]' -o -name '*.cc' -o -name '*.inc' | LC_ALL=C sort | xargs awk '
@@ -83,6 +83,9 @@ FNR == 1 {
             complain("includes <" header ">, and so does " includer[once[i]] ": one file is enough")
         includer[once[i]] = FILENAME
     }
+}
+module != "cli" && /(^|[^a-z_])(std(out|err)([^a-z_]|$)|(v?printf|puts|putchar|perror)\()/ {
+    complain("prints: a caller gets a text, or says where to write")
 }
 END {
     if (files == 0) {

@@ -7,8 +7,8 @@
 #include "cli/result.h"
 #include "cli/run_plan.h"
 #include "file/file.h"
+#include "inference/exported_model.h"
 #include "run_folder/folder.h"
-#include "train/folder/exported_vocabulary.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,13 +51,7 @@ static void name_of(const char *path, char name[FILE_PATH_BYTES])
     snprintf(name, FILE_PATH_BYTES, "%.*s", (int)(end - begin), path + begin);
 }
 
-/* What was written, and why a file of GGUF has no tokenizer; "": it has one, or is a folder. */
-struct result {
-    struct export_written written;
-    char reason[EXPORT_REASON_BYTES];
-};
-
-static rotary_status print(const struct invocation *invocation, const struct result *result,
+static rotary_status print(const struct invocation *invocation, const struct exported_model *result,
                            rotary_error *error)
 {
     const struct export_options *options = invocation->options;
@@ -84,72 +78,18 @@ static rotary_status print(const struct invocation *invocation, const struct res
     return ROTARY_OK;
 }
 
-/* The tokenizer's, or else the first that its files name. */
-static int32_t end_of(const struct pretrained *pretrained)
-{
-    return pretrained->end < 0 && pretrained->ends.count > 0 ? pretrained->ends.tokens[0] : pretrained->end;
-}
-
-/* A run has the end of a text, or else of an answer. */
-static struct exported_vocabulary_call vocabulary_of(const struct loaded_model *model)
-{
-    struct exported_vocabulary_call call = {.tokenizer = model->tokenizer,
-                                            .begin = model->begin,
-                                            .end = end_of(&model->pretrained),
-                                            .ends = &model->pretrained.ends,
-                                            .size = model->config.model.vocab_size};
-    if (model->task) {
-        const int32_t end = tokenizer_special(model->tokenizer).end;
-        call.end = end >= 0 ? end : task_stop(model->task);
-        call.ends = NULL;
-    }
-    return call;
-}
-
-static rotary_status write_model(struct export_model_call *call, const struct loaded_model *model,
-                                 struct result *result, rotary_error *error)
-{
-    struct export_vocabulary vocabulary;
-    struct exported_vocabulary_call vocabulary_call = vocabulary_of(model);
-    vocabulary_call.format = call->format;
-    vocabulary_call.name = call->name;
-    rotary_status status = exported_vocabulary_make(&vocabulary, &vocabulary_call, error);
-    if (status != ROTARY_OK)
-        return status;
-    call->config = &model->config.model;
-    call->parameters = transformer_parameters(model->transformer);
-    call->vocabulary = &vocabulary;
-    snprintf(result->reason, sizeof result->reason, "%s", vocabulary.reason);
-    status = export_model_write(call, &result->written, error);
-    export_vocabulary_free(&vocabulary);
-    return status;
-}
-
-/* Whether the format has the model of a run is known before its weights are read. */
-static rotary_status check_model(const struct export_model_call *call, rotary_error *error)
-{
-    struct run_config config;
-    bool pretrained;
-    rotary_status status = pretrained_find(call->where, &pretrained, error);
-    if (status != ROTARY_OK || pretrained)
-        return status;
-    struct export_model_call checked = *call;
-    checked.config = &config.model;
-    status = run_read_config(call->where, &config, error);
-    return status == ROTARY_OK ? export_model_check(&checked, error) : status;
-}
-
-static rotary_status export(const struct invocation *invocation, struct result *result, rotary_error *error)
+static rotary_status export(const struct invocation *invocation, struct exported_model *result,
+                            rotary_error *error)
 {
     const struct export_options *options = invocation->options;
     char name[FILE_PATH_BYTES];
     const char *folder = invocation->operands.items[0];
     name_of(folder, name);
-    struct export_model_call call = {.where = folder,
-                                     .path = options->out,
-                                     .name = name,
-                                     .format = (enum export_format)options->format.value,
-                                     .dtype = (rotary_dtype)options->dtype.value};
+    const struct export_model_call call = {.where = folder,
+                                           .path = options->out,
+                                           .name = name,
+                                           .format = (enum export_format)options->format.value,
+                                           .dtype = (rotary_dtype)options->dtype.value};
     const struct loaded_model_call load = {.folder = folder,
                                            .checkpoint = (enum checkpoint_kind)options->checkpoint.value,
                                            .backend = plan_model_backend(&invocation->common),
@@ -159,19 +99,19 @@ static rotary_status export(const struct invocation *invocation, struct result *
                                            .takes_pretrained = true,
                                            .reads_parameters = true};
     struct loaded_model model;
-    rotary_status status = check_model(&call, error);
+    rotary_status status = exported_model_check(&call, error);
     if (status == ROTARY_OK)
         status = plan_open_model(&load, &model, error);
     if (status != ROTARY_OK)
         return status;
-    status = write_model(&call, &model, result, error);
+    status = exported_model_write(&call, &model, result, error);
     loaded_model_close(&model);
     return status;
 }
 
 static enum exit_status run(const struct invocation *invocation)
 {
-    struct result result;
+    struct exported_model result;
     rotary_error error = {0};
     if (check_options(invocation, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);

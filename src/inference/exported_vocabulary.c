@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/folder/exported_vocabulary.h"
+#include "inference/exported_vocabulary.h"
 
 #include "base/fail.h"
 #include "text/tokenizer_export/gguf_rule.h"

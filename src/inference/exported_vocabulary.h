@@ -2,8 +2,8 @@
  *
  * The vocabulary of a model as an exported one has it (huggingface/export_model.h).
  */
-#ifndef ROTARY_TRAIN_FOLDER_EXPORTED_VOCABULARY_H
-#define ROTARY_TRAIN_FOLDER_EXPORTED_VOCABULARY_H
+#ifndef ROTARY_INFERENCE_EXPORTED_VOCABULARY_H
+#define ROTARY_INFERENCE_EXPORTED_VOCABULARY_H
 
 #include "huggingface/export_model.h"
 #include "text/tokenizer/tokenizer.h"
