@@ -299,7 +299,7 @@ static rotary_status check_design(const struct comparison_design *design, const 
         status = unused_keys_check_assigned(&used, varied->items, varied->count, error);
     if (status == ROTARY_OK)
         status = plan_say_schedules(request, configs, design->arms.count, error);
-    free(configs);
+    arms_configs_free(configs, design->arms.count);
     return status;
 }
 
@@ -340,7 +340,7 @@ rotary_status design_create(struct comparison_design *design, const struct desig
     *design = (struct comparison_design){0};
     struct comparison_file file = {0};
     struct plan_request based = *request;
-    struct run_config recorded;
+    struct run_config recorded RUN_CONFIG_LOCAL = {0};
     rotary_status status =
         comparison_file_exists(folder) ? comparison_file_read(&file, folder, error) : ROTARY_OK;
     if (status == ROTARY_OK && file.object && !request->preset) {
@@ -431,6 +431,7 @@ rotary_status design_power(const struct comparison_design *design, char rule[DES
 
 void design_free(struct comparison_design *design)
 {
+    run_config_free(&design->config);
     arms_free(&design->sweep.candidates);
     arms_free(&design->arms);
     json_decref(design->given);

@@ -103,9 +103,9 @@ static const json_t *find_factors(const json_t *object)
     return object;
 }
 
-/* Their lists as members of an object of JSON. */
-static rotary_status write_factors(const char *path, const json_t *object, char factors[SETTING_JSON_BYTES],
-                                   rotary_error *error)
+/* An object of their lists, which the caller releases. */
+static rotary_status take_factors(const char *path, const json_t *object, json_t **factors,
+                                  rotary_error *error)
 {
     json_t *of_short = json_object_get(object, "short_factor"),
            *of_long = json_object_get(object, "long_factor");
@@ -114,21 +114,9 @@ static rotary_status write_factors(const char *path, const json_t *object, char 
                            "%s has no lists \"short_factor\" and \"long_factor\": wanted those of longrope, "
                            "alone or in rope_scaling or rope_parameters",
                            path);
-    json_t *lists = json_pack("{s:O, s:O}", "short_factor", of_short, "long_factor", of_long);
-    char *text = lists ? json_dumps(lists, JSON_COMPACT) : NULL;
-    const size_t bytes = text ? strlen(text) : 0;
-    rotary_status status = ROTARY_OK;
-    if (!text)
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the factors of %s", path);
-    else if (bytes + 256 > SETTING_JSON_BYTES) /* what else a rope_scaling has */
-        status =
-            rotary_fail(error, ROTARY_BAD_FILE, "%s: the lists of factors have %lld bytes, wanted at most %d",
-                        path, (long long)bytes, SETTING_JSON_BYTES - 256);
-    else
-        snprintf(factors, SETTING_JSON_BYTES, "%.*s", (int)bytes - 2, text + 1);
-    free(text);
-    json_decref(lists);
-    return status;
+    *factors = json_pack("{s:O, s:O}", "short_factor", of_short, "long_factor", of_long);
+    return *factors ? ROTARY_OK
+                    : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the factors of %s", path);
 }
 
 /* The option names it; longrope wants it, and nothing else does. */
@@ -150,7 +138,7 @@ static rotary_status read_factors(const struct length_options *options, struct l
     rotary_status status = file_read_json(options->factors, &object, error);
     if (status != ROTARY_OK)
         return status;
-    status = write_factors(options->factors, find_factors(object), request->factors, error);
+    status = take_factors(options->factors, find_factors(object), &request->factors, error);
     json_decref(object);
     return status;
 }
@@ -331,9 +319,8 @@ json_t *evaluated_lengths_json(const struct length_scores *lengths)
 rotary_status evaluated_lengths_csv(const struct length_scores *lengths, const struct run_config *config,
                                     enum csv_table table, rotary_error *error)
 {
-    char name[ENCODING_NAME_BYTES];
-    model_encoding_name(&config->model, name);
-    struct record record = {.arm = name, .seed = config->train.seed};
+    const char *name = model_encoding_name(&config->model);
+    struct record record = {.arm = (char *)(uintptr_t)name, .seed = config->train.seed};
     rotary_status status = length_scores_record(lengths, &record.lengths, error);
     if (status == ROTARY_OK)
         lengths_csv(stdout, &record, 1, table);

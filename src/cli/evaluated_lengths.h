@@ -20,9 +20,9 @@ extern const struct setting length_option_rows[LENGTH_OPTION_ROWS];
 /* What they ask for. */
 struct length_request {
     struct length_wanted wanted[MAX_WANTED];
-    int count;                        /* 0: nothing */
-    int64_t trained;                  /* as in length_call */
-    char factors[SETTING_JSON_BYTES]; /* of longrope, as in length_call */
+    int count;       /* 0: nothing */
+    int64_t trained; /* as in length_call */
+    json_t *factors; /* of longrope, as in length_call; owned: json_decref frees it */
 };
 
 /* Reads "256,512" and "none,yarn" (not given: "none"), each once, and the file of factors. Checks that a run

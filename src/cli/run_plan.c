@@ -104,7 +104,8 @@ static rotary_status apply_options(const struct plan_request *request, struct ru
 {
     const struct common_options *common = request->common;
     rotary_status status = apply_init(request, config, error);
-    const struct transformer_config taken = config->model;
+    struct transformer_config taken; /* as it is before others are set */
+    transformer_config_copy(&taken, &config->model);
     if (status == ROTARY_OK && request->position)
         status = apply(config, "--position", "position", request->position, error);
     if (request->steps.given)
@@ -121,16 +122,18 @@ static rotary_status apply_options(const struct plan_request *request, struct ru
         config->train.epochs = 0;
     if (status == ROTARY_OK && request->init && !request->base)
         status = initial_weights_fit(&taken, config, error);
+    transformer_config_free(&taken);
     return status;
 }
 
 rotary_status plan_draft(const struct plan_request *request, struct run_config *config, rotary_error *error)
 {
+    *config = (struct run_config){0};
     rotary_status status = find_task(request->task, error);
     if (status != ROTARY_OK)
         return status;
     if (request->base)
-        *config = *request->base;
+        run_config_copy(config, request->base);
     else
         run_config_default(config);
     config->task.tokenizers = request->tokenizers;
@@ -144,6 +147,8 @@ rotary_status plan_draft(const struct plan_request *request, struct run_config *
         status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                              "the configuration has task %s, wanted %s, as in the command",
                              task_names[config->task.task], request->task);
+    if (status != ROTARY_OK)
+        run_config_free(config);
     return status;
 }
 
@@ -158,6 +163,8 @@ rotary_status plan_config(const struct plan_request *request, struct run_config 
         status = run_config_check(&planned, error);
     if (status == ROTARY_OK)
         *config = planned;
+    else
+        run_config_free(&planned);
     return status;
 }
 
@@ -168,7 +175,7 @@ rotary_status plan_say_schedules(const struct plan_request *request, const struc
     struct plan_request usual = *request;
     usual.steps = (struct option_integer){0};
     usual.assignments = &nothing;
-    struct run_config preset;
+    struct run_config preset RUN_CONFIG_LOCAL = {0};
     rotary_status status = plan_draft(&usual, &preset, error);
     if (status != ROTARY_OK)
         return status;
@@ -188,10 +195,9 @@ rotary_status plan_say_schedules(const struct plan_request *request, const struc
 /* Whether the configuration's encoding is that of one of the others. */
 static bool has_position(const struct run_config *configs, int count, const struct run_config *config)
 {
-    char name[ENCODING_NAME_BYTES], other[ENCODING_NAME_BYTES];
-    model_encoding_name(&config->model, name);
+    const char *name = model_encoding_name(&config->model);
     for (int i = 0; i < count; i++)
-        if (strcmp(model_encoding_name(&configs[i].model, other), name) == 0)
+        if (strcmp(model_encoding_name(&configs[i].model), name) == 0)
             return true;
     return false;
 }
@@ -203,11 +209,14 @@ static rotary_status add_position(const struct plan_positions_call *call, const 
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s names more than %d encodings, wanted fewer",
                            call->where, call->max);
     struct run_config *config = &configs[*count];
-    *config = *call->base;
+    run_config_copy(config, call->base);
     rotary_status status = apply(config, call->where, "position", name, error);
     if (status == ROTARY_OK && has_position(configs, *count, config))
         status = rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s names %s twice", call->where, name);
-    *count += status == ROTARY_OK;
+    if (status == ROTARY_OK)
+        ++*count;
+    else
+        run_config_free(config);
     return status;
 }
 

@@ -112,9 +112,8 @@ static void describe_wanted(const struct setting *setting, char wanted[SETTINGS_
         return;
     case SETTING_CHOICE:
         settings_names(setting->choices, wanted);
-        if (setting->object > 0)
-            snprintf(wanted + strlen(wanted), SETTINGS_NAMES_BYTES - strlen(wanted),
-                     ", or an object of at most %d bytes", SETTING_OBJECT_BYTES - 1);
+        if (setting->describe)
+            snprintf(wanted + strlen(wanted), SETTINGS_NAMES_BYTES - strlen(wanted), ", or an object");
         return;
     case SETTING_TEXT:
     case SETTING_LIST:
@@ -122,33 +121,10 @@ static void describe_wanted(const struct setting *setting, char wanted[SETTINGS_
         return;
     case SETTING_OBJECT:
     case SETTING_ARRAY:
-        snprintf(wanted, SETTINGS_NAMES_BYTES, "%s of at most %d bytes, or null",
-                 setting->type == SETTING_OBJECT ? "an object" : "a list", SETTING_JSON_BYTES - 1);
+        snprintf(wanted, SETTINGS_NAMES_BYTES, "%s or null",
+                 setting->type == SETTING_OBJECT ? "an object" : "a list");
         return;
     }
-}
-
-json_t *settings_json(const char *text)
-{
-    return text[0] ? json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL) : json_null();
-}
-
-static bool is_json(enum setting_type type)
-{
-    return type == SETTING_OBJECT || type == SETTING_ARRAY;
-}
-
-/* Whether the text, which may be NULL, fits and is what the row wants. */
-static bool allows_json(const struct setting *setting, const char *text)
-{
-    const size_t room = setting->type == SETTING_CHOICE ? SETTING_OBJECT_BYTES : SETTING_JSON_BYTES;
-    if (!text || strlen(text) >= room)
-        return false;
-    json_t *json = settings_json(text);
-    bool allowed =
-        text[0] == 0 || (setting->type == SETTING_ARRAY ? json_is_array(json) : json_is_object(json));
-    json_decref(json);
-    return allowed;
 }
 
 int setting_choice(const struct setting *setting, const char *name)
@@ -178,15 +154,16 @@ bool setting_allows(const struct setting *setting, const struct setting_value *v
     case SETTING_BOOLEAN:
         return true;
     case SETTING_CHOICE:
-        if (setting->object > 0 && value->integer == choice_count(setting))
-            return allows_json(setting, value->text) && value->text[0];
+        if (setting->describe && value->integer == choice_count(setting))
+            return value->json;
         return value->integer >= 0 && value->integer < choice_count(setting);
     case SETTING_TEXT:
     case SETTING_LIST:
         return value->text && strlen(value->text) < SETTING_TEXT_BYTES;
     case SETTING_OBJECT:
+        return !value->json || json_is_object(value->json);
     case SETTING_ARRAY:
-        return allows_json(setting, value->text);
+        return !value->json || json_is_array(value->json);
     }
     return false;
 }
@@ -217,13 +194,7 @@ static bool read_integer(const json_t *json, int64_t *integer)
     return whole;
 }
 
-/* The caller frees it; NULL without memory. */
-static char *compact_text(const json_t *json)
-{
-    return json_is_null(json) ? strdup("") : file_json_text(json, JSON_ENCODE_ANY | JSON_COMPACT);
-}
-
-/* False if it is of another type. The caller frees value->owned. */
+/* False if it is of another type. */
 static bool read_value(const struct setting *setting, const json_t *json, struct setting_value *value)
 {
     switch (setting->type) {
@@ -237,10 +208,10 @@ static bool read_value(const struct setting *setting, const json_t *json, struct
         return json_is_boolean(json);
     case SETTING_CHOICE:
         value->integer = -1;
-        if (setting->object > 0 && json_is_object(json)) {
+        if (setting->describe && json_is_object(json)) {
             value->integer = choice_count(setting);
-            value->text = value->owned = compact_text(json);
-            return value->text;
+            value->json = json;
+            return true;
         }
         if (json_is_string(json))
             value->integer = setting_choice(setting, json_string_value(json));
@@ -253,23 +224,75 @@ static bool read_value(const struct setting *setting, const json_t *json, struct
     case SETTING_LIST:
         return false;
     case SETTING_OBJECT:
-        value->text = value->owned = compact_text(json);
-        return value->text && (json_is_object(json) || json_is_null(json));
     case SETTING_ARRAY:
-        value->text = value->owned = compact_text(json);
-        return value->text && (json_is_array(json) || json_is_null(json));
+        value->json = json_is_null(json) ? NULL : json;
+        return true; /* setting_allows says which it may be */
     }
     return false;
 }
 
-/* The place of the object of a choice that may be one. */
-static char *object_member(const struct setting *setting, void *member)
+/* ---- what members own ---- */
+
+/* The member of a row that is an object or a list; NULL: it is neither. */
+static json_t **json_member(const struct setting *setting, void *member)
 {
-    return (char *)member - setting->offset + setting->object;
+    return setting->type == SETTING_OBJECT || setting->type == SETTING_ARRAY ? (json_t **)member : NULL;
 }
 
-static void store(const struct setting *setting, const struct setting_value *value, void *member)
+/* The member that has the description of a choice; NULL: it has none. */
+static struct setting_description **description_member(const struct setting *setting, void *member)
 {
+    char *structure = (char *)member - setting->offset;
+    return setting->describe ? (struct setting_description **)(void *)(structure + setting->description)
+                             : NULL;
+}
+
+static void share(const struct setting *setting, void *member)
+{
+    json_t **json = json_member(setting, member);
+    struct setting_description **description = description_member(setting, member);
+    if (json)
+        json_incref(*json);
+    if (description && *description)
+        atomic_fetch_add(&(*description)->owners, 1);
+}
+
+static void release(const struct setting *setting, void *member)
+{
+    json_t **json = json_member(setting, member);
+    struct setting_description **description = description_member(setting, member);
+    if (json) {
+        json_decref(*json);
+        *json = NULL;
+    }
+    if (description) {
+        if (*description && atomic_fetch_sub(&(*description)->owners, 1) == 1)
+            (*description)->destroy(*description);
+        *description = NULL;
+    }
+}
+
+void settings_share(const struct settings *settings, int count)
+{
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < settings[i].count; j++)
+            share(&settings[i].table[j], (char *)settings[i].structure + settings[i].table[j].offset);
+}
+
+void settings_free(const struct settings *settings, int count)
+{
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < settings[i].count; j++)
+            release(&settings[i].table[j], (char *)settings[i].structure + settings[i].table[j].offset);
+}
+
+/* ---- members ---- */
+
+/* Also the description of a choice's object, which the member then owns. */
+static void store(const struct setting *setting, const struct setting_value *value,
+                  struct setting_description *description, void *member)
+{
+    release(setting, member);
     switch (setting->type) {
     case SETTING_INTEGER:
         *(int64_t *)member = value->integer;
@@ -282,15 +305,15 @@ static void store(const struct setting *setting, const struct setting_value *val
         return;
     case SETTING_CHOICE:
         *(int *)member = (int)value->integer;
-        if (setting->object > 0) {
-            const char *text = value->text ? value->text : "";
-            memcpy(object_member(setting, member), text, strlen(text) + 1);
-        }
+        if (description)
+            *description_member(setting, member) = description;
         return;
     case SETTING_TEXT:
+        memcpy(member, value->text, strlen(value->text) + 1);
+        return;
     case SETTING_OBJECT:
     case SETTING_ARRAY:
-        memcpy(member, value->text, strlen(value->text) + 1);
+        *(json_t **)member = json_deep_copy(value->json); /* nobody else can change it; NULL of NULL */
         return;
     case SETTING_LIST:
         return;
@@ -315,13 +338,19 @@ static rotary_status take(const struct setting *setting, const json_t *json, voi
                           rotary_error *error)
 {
     struct setting_value value = {0};
+    struct setting_description *description = NULL;
     rotary_status status = ROTARY_OK;
     if (!read_value(setting, json, &value) || !setting_allows(setting, &value))
-        status = refuse_json(setting, json, where, error);
-    else if (member)
-        store(setting, &value, member);
-    free(value.owned);
-    return status;
+        return refuse_json(setting, json, where, error);
+    if (setting->describe && value.json)
+        status = setting->describe(json, &description, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (member)
+        store(setting, &value, description, member);
+    else if (description)
+        description->destroy(description);
+    return ROTARY_OK;
 }
 
 /* ---- tables ---- */
@@ -387,7 +416,7 @@ static rotary_status parse(const struct setting *setting, const char *where, con
                            rotary_error *error)
 {
     const bool words = setting->type == SETTING_CHOICE || setting->type == SETTING_TEXT,
-               json = !words || text[0] == '"' || (setting->object > 0 && text[0] == '{');
+               json = !words || text[0] == '"' || (setting->describe && text[0] == '{');
     if (setting->stands_for && !json)
         return setting->stands_for(text, value, error);
     json_t *made = json ? json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL) : NULL;
@@ -437,6 +466,13 @@ void settings_assigned_key(char key[SETTING_TEXT_BYTES], const char *assignment)
     snprintf(key, SETTING_TEXT_BYTES, "%.*s", (int)strcspn(assignment, "="), assignment);
 }
 
+/* The object of a choice that is none of the names. */
+static json_t *description_json(const struct setting *setting, void *member)
+{
+    struct setting_description **description = description_member(setting, member);
+    return description && *description ? json_deep_copy((*description)->json) : json_null();
+}
+
 static json_t *member_value(const struct setting *setting, void *member)
 {
     switch (setting->type) {
@@ -448,7 +484,7 @@ static json_t *member_value(const struct setting *setting, void *member)
         return json_boolean(*(const bool *)member);
     case SETTING_CHOICE:
         if (!setting->choices[*(const int *)member])
-            return settings_json(object_member(setting, member));
+            return description_json(setting, member);
         return json_string(setting->choices[*(const int *)member]);
     case SETTING_TEXT:
         return json_string(member);
@@ -456,7 +492,7 @@ static json_t *member_value(const struct setting *setting, void *member)
         return NULL;
     case SETTING_OBJECT:
     case SETTING_ARRAY:
-        return settings_json(member);
+        return *(json_t **)member ? json_deep_copy(*(json_t **)member) : json_null();
     }
     return NULL;
 }
@@ -478,10 +514,9 @@ rotary_status settings_write(const struct settings *settings, int count, json_t 
 static struct setting_value load_choice(const struct setting *setting, void *member)
 {
     struct setting_value value = {.integer = *(const int *)member};
-    if (setting->object > 0 && value.integer == choice_count(setting)) {
-        const char *text = object_member(setting, member);
-        value.text = memchr(text, 0, SETTING_OBJECT_BYTES) ? text : NULL;
-    }
+    struct setting_description **description = description_member(setting, member);
+    if (description && *description)
+        value.json = (*description)->json;
     return value;
 }
 
@@ -501,7 +536,7 @@ static struct setting_value load(const struct setting *setting, void *member)
         return (struct setting_value){.text = memchr(member, 0, SETTING_TEXT_BYTES) ? member : NULL};
     case SETTING_OBJECT:
     case SETTING_ARRAY:
-        return (struct setting_value){.text = memchr(member, 0, SETTING_JSON_BYTES) ? member : NULL};
+        return (struct setting_value){.json = *(json_t **)member};
     case SETTING_LIST:
         break;
     }
@@ -517,7 +552,7 @@ static rotary_status check_member(const struct setting *setting, void *member, c
     json_t *json = NULL; /* also of an infinity and a NaN */
     if (setting->type == SETTING_CHOICE)
         json = json_integer(value.integer);
-    else if (setting->type != SETTING_TEXT && !is_json(setting->type))
+    else if (setting->type != SETTING_TEXT)
         json = member_value(setting, member);
     rotary_status status = refuse_json(setting, json, where, error);
     json_decref(json);

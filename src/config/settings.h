@@ -3,12 +3,15 @@
  * A configuration is a C struct and a table that says which key fills which member. The table is used to read
  * it from JSON, to write it, for --set key=value, to check ranges, and to suggest the nearest key for an
  * unknown one. The options of a command are a struct and such a table too (cli/arguments.h).
+ *
+ * Objects and lists are parsed where they are read, and never change after. The struct is an owner of each: a copy by assignment borrows them, and settings_share makes it an owner too.
  */
 #ifndef ROTARY_CONFIG_SETTINGS_H
 #define ROTARY_CONFIG_SETTINGS_H
 
 #include <jansson.h>
 #include <rotary/status.h>
+#include <stdatomic.h>
 
 /* What a value is, and the member that it fills in a configuration. (In a command's options: see
  * cli/arguments.h.) */
@@ -19,16 +22,19 @@ enum setting_type {
     SETTING_CHOICE,  /* int: index into `choices` */
     SETTING_TEXT,    /* char[SETTING_TEXT_BYTES] */
     SETTING_LIST,    /* of texts; of options only */
-    /* JSON kept as text, so that a configuration can be copied by value: char[SETTING_JSON_BYTES], compact;
-     * empty for null. Of configurations only. settings_json parses it. */
-    SETTING_OBJECT, /* an object or null */
-    SETTING_ARRAY,  /* a list or null */
+    /* Of configurations only: */
+    SETTING_OBJECT, /* json_t *: an object; NULL for null */
+    SETTING_ARRAY,  /* json_t *: a list; NULL for null */
 };
 
-enum {
-    SETTING_TEXT_BYTES = 256,
-    SETTING_JSON_BYTES = 8192,
-    SETTING_OBJECT_BYTES = 65536 /* of a choice that is an object */
+enum { SETTING_TEXT_BYTES = 256 };
+
+/* What an object describes that stands in the place of a choice: the first member of a struct that is made
+ * where the object is read. It never changes; the structs that own it are counted. */
+struct setting_description {
+    json_t *json; /* the object, owned */
+    atomic_int owners;
+    void (*destroy)(struct setting_description *description); /* frees the struct, `json` too */
 };
 
 struct setting {
@@ -39,9 +45,12 @@ struct setting {
     const char *const *choices; /* NULL-terminated names of a SETTING_CHOICE */
     const char *help;           /* one phrase: what it is, in which unit */
     const char *metavar;        /* placeholder of an option's value in its help: "N"; NULL: a flag */
-    /* Of a choice in a configuration that may also be an object: the offset of a char[SETTING_OBJECT_BYTES],
-     * which has its text where the index is the number of choices, and is empty elsewhere. 0: none. */
-    size_t object;
+    /* Of a choice in a configuration that may also be an object: what makes the description, with one owner,
+     * and the offset of a struct setting_description *, which is NULL unless the index is the number of
+     * choices. NULL: it may not. */
+    rotary_status (*describe)(const json_t *object, struct setting_description **description,
+                              rotary_error *error);
+    size_t description;
     /* Of a choice in a configuration: what a text stands for that a person writes in place of a value, such
      * as the name of a file; NULL: a choice. The caller releases *value. */
     rotary_status (*stands_for)(const char *text, json_t **value, rotary_error *error);
@@ -77,9 +86,10 @@ ROTARY_CHECKED rotary_status settings_write(const struct settings *settings, int
 ROTARY_CHECKED rotary_status settings_check(const struct settings *settings, int count, const char *where,
                                             rotary_error *error);
 
-/* The value of a SETTING_OBJECT or SETTING_ARRAY, which the caller frees by json_decref: JSON's null for an
- * empty text; NULL without memory, or for a text that is not JSON (settings_check refuses it). */
-json_t *settings_json(const char *text);
+/* Makes a struct that was copied by assignment an owner of its objects and lists, beside the other. */
+void settings_share(const struct settings *settings, int count);
+/* Releases the objects and lists of a struct, which then has none. */
+void settings_free(const struct settings *settings, int count);
 
 /* The row whose name is the first `length` bytes of `name`, and its member; NULL if there is none. */
 const struct setting *settings_find(const struct settings *settings, int count, const char *name,
@@ -91,8 +101,8 @@ const struct setting *settings_suggest(const struct settings *settings, int coun
 struct setting_value {
     int64_t integer; /* also 0 or 1 of a boolean, and the index of a choice, -1 for a name that is none */
     double real;
-    const char *text; /* also the JSON of an object or a list; empty for null */
-    char *owned;      /* what the reader allocated for it; NULL: nothing */
+    const char *text;
+    const json_t *json; /* an object or a list, also that of a choice; NULL for null */
 };
 /* Whether the row's range, choices or length allow the value. */
 bool setting_allows(const struct setting *setting, const struct setting_value *value);

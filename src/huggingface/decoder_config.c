@@ -440,11 +440,13 @@ static rotary_status read_all(const struct reading *reading, struct transformer_
         rotary_error wrong = {0};
         status = transformer_config_check(&made, &wrong);
         if (status != ROTARY_OK)
-            return rotary_fail(reading->error, status == ROTARY_INVALID_ARGUMENT ? ROTARY_BAD_FILE : status,
-                               "%s: %.400s", reading->path, wrong.message);
+            status = rotary_fail(reading->error, status == ROTARY_INVALID_ARGUMENT ? ROTARY_BAD_FILE : status,
+                                 "%s: %.400s", reading->path, wrong.message);
     }
     if (status == ROTARY_OK)
         *model = made;
+    else
+        transformer_config_free(&made);
     return status;
 }
 

@@ -37,8 +37,8 @@ static rotary_status settings_of(const struct transformer_config *config, json_t
 /* Layers that all are of one type are as if no type was given. */
 static void simplify_layers(json_t *facts, const struct transformer_config *config)
 {
-    const bool sliding = strstr(config->layer_types, "\"sliding_attention\"") != NULL,
-               full = strstr(config->layer_types, "\"full_attention\"") != NULL;
+    const bool sliding = transformer_names_layer_type(config, "sliding_attention"),
+               full = transformer_names_layer_type(config, "full_attention");
     if (sliding != full)
         json_object_set_new(facts, "layer_types", json_null());
     if (!export_family_windowed(config))
@@ -47,28 +47,27 @@ static void simplify_layers(json_t *facts, const struct transformer_config *conf
 
 bool export_family_windowed(const struct transformer_config *config)
 {
-    const bool types = config->layer_types[0] != '\0';
-    return config->sliding_window > 0 && (!types || strstr(config->layer_types, "\"sliding_attention\""));
+    return config->sliding_window > 0 &&
+           (!config->layer_types || transformer_names_layer_type(config, "sliding_attention"));
 }
 
 /* The type of a layer. */
-static bool is_sliding(const struct transformer_config *config, const json_t *types, int64_t layer)
+static bool is_sliding(const struct transformer_config *config, int64_t layer)
 {
-    const char *type = json_string_value(json_array_get(types, (size_t)layer));
+    const char *type = json_string_value(json_array_get(config->layer_types, (size_t)layer));
     return export_family_windowed(config) && (!type || strcmp(type, "sliding_attention") == 0);
 }
 
 /* Every layer's type, the window, and whether every other layer has it, as in Gemma 2. */
 static void add_layer_facts(json_t *facts, const struct transformer_config *config)
 {
-    json_t *given = settings_json(config->layer_types), *types = json_array();
+    json_t *types = json_array();
     bool alternating = true;
     for (int64_t i = 0; i < config->num_hidden_layers; i++) {
-        const bool sliding = is_sliding(config, given, i);
+        const bool sliding = is_sliding(config, i);
         json_array_append_new(types, json_string(sliding ? "sliding_attention" : "full_attention"));
         alternating = alternating && sliding == (i % 2 == 0);
     }
-    json_decref(given);
     json_object_set_new(facts, "types", types);
     json_object_set_new(facts, "alternating", json_boolean(alternating));
     /* Readers of Gemma 2 want a window even where no layer has one. */

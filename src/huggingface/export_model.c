@@ -23,7 +23,7 @@ void export_vocabulary_free(struct export_vocabulary *vocabulary)
 /* What a model is in a format. */
 struct exported {
     const struct export_model_call *call;
-    /* The call's, with the pairing and the share that rope_parameters names. */
+    /* The call's, borrowed, with the pairing and the share that rope_parameters names. */
     struct transformer_config config;
     struct export_family family;
     struct export_rotation rotation, sliding; /* of all layers, or of those without a window and with one */

@@ -69,7 +69,7 @@ static void derive(struct export_rotation *rotation)
 static const char *layer_type_of(const struct transformer_config *config, bool sliding)
 {
     const bool windowed = export_family_windowed(config),
-               full = !windowed || strstr(config->layer_types, "\"full_attention\"");
+               full = !windowed || transformer_names_layer_type(config, "full_attention");
     return !full || (sliding && windowed) ? "sliding_attention" : "full_attention";
 }
 

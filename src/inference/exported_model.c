@@ -7,7 +7,7 @@
 
 rotary_status exported_model_check(const struct export_model_call *call, rotary_error *error)
 {
-    struct run_config config;
+    struct run_config config RUN_CONFIG_LOCAL = {0};
     bool pretrained;
     rotary_status status = pretrained_find(call->where, &pretrained, error);
     if (status != ROTARY_OK || pretrained)

@@ -39,13 +39,12 @@ static rotary_status assign_data(const struct loaded_model_call *call, struct ru
                : status;
 }
 
-static rotary_status load_run(const struct loaded_model_call *call, bool pretrained,
-                              struct loaded_model *model, rotary_error *error)
+/* The configuration is read. */
+static rotary_status load_weights(const struct loaded_model_call *call, bool pretrained,
+                                  struct loaded_model *model, rotary_error *error)
 {
     const bool assigned = call->assignment_count > 0;
-    rotary_status status = run_read_config(call->folder, &model->config, error);
-    if (status != ROTARY_OK)
-        return status;
+    rotary_status status = ROTARY_OK;
     model->trained =
         pretrained ? model->config.model.max_position_embeddings : model->config.task.sequence_length;
     if (assigned)
@@ -67,6 +66,7 @@ static rotary_status load_run(const struct loaded_model_call *call, bool pretrai
         backend_destroy(&model->backend);
         return status;
     }
+    run_config_free(&model->config);
     model->config = trained.config;
     model->transformer = trained.transformer;
     model->task = trained.task;
@@ -76,6 +76,18 @@ static rotary_status load_run(const struct loaded_model_call *call, bool pretrai
     model->pretrained = (struct pretrained){0};
     model->unused = trained.unused;
     return ROTARY_OK;
+}
+
+static rotary_status load_run(const struct loaded_model_call *call, bool pretrained,
+                              struct loaded_model *model, rotary_error *error)
+{
+    rotary_status status = run_read_config(call->folder, &model->config, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = load_weights(call, pretrained, model, error);
+    if (status != ROTARY_OK)
+        run_config_free(&model->config);
+    return status;
 }
 
 static rotary_status load_pretrained(const struct loaded_model_call *call, struct loaded_model *model,
@@ -97,7 +109,7 @@ static rotary_status load_pretrained(const struct loaded_model_call *call, struc
         backend_destroy(&model->backend);
         return status;
     }
-    model->config.model = model->pretrained.model;
+    transformer_config_copy(&model->config.model, &model->pretrained.model);
     model->transformer = model->pretrained.transformer;
     model->tokenizer = model->pretrained.tokenizer;
     model->begin = model->pretrained.begin;
@@ -122,7 +134,7 @@ rotary_status loaded_model_open(const struct loaded_model_call *call, struct loa
 rotary_status loaded_model_positions(const char *folder, int64_t *positions, rotary_error *error)
 {
     bool pretrained;
-    struct run_config config;
+    struct run_config config RUN_CONFIG_LOCAL = {0};
     rotary_status status = pretrained_find(folder, &pretrained, error);
     if (status == ROTARY_OK && pretrained)
         return pretrained_positions(folder, positions, error);
@@ -141,5 +153,6 @@ void loaded_model_close(struct loaded_model *model)
         transformer_destroy(model->transformer);
         task_destroy(model->task);
     }
+    run_config_free(&model->config);
     backend_destroy(&model->backend);
 }

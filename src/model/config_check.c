@@ -5,8 +5,6 @@
 #include "model/encoding/attention_plans.h"
 #include "model/encoding/model_encoding.h"
 
-#include <string.h>
-
 /* What an encoder-decoder has and others have not. */
 static rotary_status check_encoder_decoder(struct transformer_config *config, rotary_error *error)
 {
@@ -55,20 +53,19 @@ static rotary_status check_distance_bias(const struct transformer_config *config
 /* Positions are those of tables and rotations; other terms of scores count tokens. */
 static rotary_status check_randomized(const struct transformer_config *config, rotary_error *error)
 {
-    const struct position_encoding encoding = model_encoding(config);
-    bool has_positions = encoding.embedding != EMBEDDING_POSITION_NONE || encoding.rotate_query_key ||
-                         encoding.rotate_value,
+    const struct position_encoding *encoding = model_encoding(config);
+    bool has_positions = encoding->embedding != EMBEDDING_POSITION_NONE || encoding->rotate_query_key ||
+                         encoding->rotate_value,
          counts =
-             encoding.distance_bias || encoding.distance_vectors.keys || encoding.distance_vectors.values;
+             encoding->distance_bias || encoding->distance_vectors.keys || encoding->distance_vectors.values;
     long long positions = (long long)config->randomized_positions;
-    char name[ENCODING_NAME_BYTES];
     if (positions == 0)
         return ROTARY_OK;
     if (!has_positions || counts)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "randomized_positions is %lld with position %s, which %s: wanted 0, or position "
                            "learned, sinusoidal, rope, roper or xpos",
-                           positions, model_encoding_name(config, name),
+                           positions, model_encoding_name(config),
                            counts ? "counts the tokens between two" : "has no positions of tokens");
     if (positions < config->max_position_embeddings)
         return rotary_fail(
@@ -86,7 +83,7 @@ static rotary_status check_encoder_alone(const struct transformer_config *config
                            "sliding_window is %lld with architecture encoder: wanted 0, as a window is of "
                            "earlier tokens and an encoder sees all",
                            (long long)config->sliding_window);
-    if (strstr(config->layer_types, "\"sliding_attention\""))
+    if (transformer_names_layer_type(config, "sliding_attention"))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "layer_types has sliding_attention with architecture encoder: wanted "
                            "full_attention alone, as an encoder sees all tokens");

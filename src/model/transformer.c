@@ -44,8 +44,9 @@ static struct sublayer_config attention_config(const struct transformer_config *
 static struct relative_vectors_config vectors_config_of(const struct transformer *transformer,
                                                         const struct embedded_stack *part)
 {
-    const int64_t own = transformer->encoding.clip;
-    return (struct relative_vectors_config){.terms = transformer->encoding.terms.distance_vectors,
+    const struct custom_encoding *custom = transformer->encoding.custom;
+    const int64_t own = custom ? custom->clip : 0;
+    return (struct relative_vectors_config){.terms = transformer->encoding.terms->distance_vectors,
                                             .clip = own > 0 ? own : transformer->config.max_relative_position,
                                             .causal = part->kind == ATTENTION_DECODER,
                                             .rows = &part->distance_rows};
@@ -200,7 +201,7 @@ static rotary_status add_embedding(struct transformer *transformer, struct embed
     const struct transformer_config *config = &transformer->config;
     bool normal = initial_is_normal((enum initial_kind)config->initialisation),
          is_source = part == &transformer->encoder;
-    enum embedding_position position = transformer->encoding.terms.embedding;
+    enum embedding_position position = transformer->encoding.terms->embedding;
     if (measured && position == EMBEDDING_POSITION_SINUSOIDAL)
         position = EMBEDDING_POSITION_NONE;
     const struct embedding_config embedding = {
@@ -227,7 +228,7 @@ static struct distance_bias_config bias_config_of(const struct transformer *tran
                                                   const struct embedded_stack *part, int64_t positions)
 {
     const struct transformer_config *config = &transformer->config;
-    return (struct distance_bias_config){.function = transformer->encoding.terms.distance_bias,
+    return (struct distance_bias_config){.function = transformer->encoding.terms->distance_bias,
                                          .prefix = prefix_of(transformer, part),
                                          .heads = config->num_attention_heads,
                                          .positions = positions,
@@ -254,7 +255,7 @@ static struct distance_rows_config rows_config_of(const struct transformer *tran
                                                   const struct embedded_stack *part, bool measured)
 {
     const struct transformer_config *config = &transformer->config;
-    return (struct distance_rows_config){.terms = transformer->encoding.terms.distance_vectors,
+    return (struct distance_rows_config){.terms = transformer->encoding.terms->distance_vectors,
                                          .prefix = prefix_of(transformer, part),
                                          .width = config->hidden_size,
                                          .heads = config->num_attention_heads,
@@ -379,13 +380,14 @@ static rotary_status create_without_memory(struct transformer **transformer, con
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a model of %lld layers",
                            (long long)given->config.num_hidden_layers);
     *made = *given;
+    transformer_config_copy(&made->config, &given->config);
     rotary_status status = transformer_config_check(&made->config, error);
     if (made->config.randomized_positions > 0)
         made->limits.positions = true;
     if (status == ROTARY_OK)
         status = check_limits(made, error);
     if (status == ROTARY_OK)
-        status = model_encoding_read(&made->config, &made->encoding, error);
+        status = model_encoding_create(&made->config, &made->encoding, error);
     if (status == ROTARY_OK)
         status = add_parts(made, table_positions, measured, error);
     if (status == ROTARY_OK)
@@ -405,7 +407,7 @@ static double count_tables(const struct transformer *transformer, const struct e
     double positions = (double)transformer_positions(config),
            biases = distance_bias_segments(&bias) > 0 ? (double)part->plans.layers : 1.0,
            bytes = biases * distance_bias_bytes(&bias) + distance_rows_bytes(transformer->backend, &rows);
-    if (transformer->encoding.terms.embedding == EMBEDDING_POSITION_SINUSOIDAL)
+    if (transformer->encoding.terms->embedding == EMBEDDING_POSITION_SINUSOIDAL)
         bytes += positions * (double)config->hidden_size * sizeof(float);
     return bytes + attention_plans_table_bytes(&part->plans, config);
 }
@@ -507,7 +509,8 @@ void transformer_destroy(struct transformer *transformer)
     linear_destroy(transformer->output);
     output_transform_destroy(transformer->transform);
     parameters_free(&transformer->parameters);
-    custom_encoding_free(&transformer->encoding);
+    transformer_config_free(&transformer->config);
+    model_encoding_free(&transformer->encoding);
     backend_arena_free(transformer->backend, &transformer->arena);
     rotary_arena_free(&transformer->host_arena);
     free(transformer);

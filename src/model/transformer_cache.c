@@ -285,7 +285,7 @@ rotary_status transformer_cache_copy(struct transformer *transformer, struct tra
 
 rotary_status transformer_check_shift(const struct transformer *transformer, rotary_error *error)
 {
-    if (transformer->encoding.terms.embedding != EMBEDDING_POSITION_NONE)
+    if (transformer->encoding.terms->embedding != EMBEDDING_POSITION_NONE)
         return rotary_fail(
             error, ROTARY_UNSUPPORTED,
             "the model adds positions to its embedding, so cached tokens cannot move: wanted one "

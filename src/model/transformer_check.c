@@ -20,7 +20,7 @@ rotary_status transformer_check_tokens(const struct embedded_stack *part, const 
 rotary_status transformer_check_position(const struct transformer *transformer, int64_t last,
                                          rotary_error *error)
 {
-    const struct position_encoding *encoding = &transformer->encoding.terms;
+    const struct position_encoding *encoding = transformer->encoding.terms;
     bool table = encoding->embedding != EMBEDDING_POSITION_NONE || encoding->distance_bias ||
                  encoding->distance_vectors.rows == DISTANCE_ROWS_SINUSOIDS;
     int64_t positions = transformer_positions(&transformer->config);

@@ -8,6 +8,8 @@
 #include "model/encoding/custom_encoding.h"
 #include "rope_config/rope_config.h"
 
+#include <string.h>
+
 static const char *const hidden_acts[] = {"relu", "gelu", "swiglu", "gelu_tanh", "geglu_tanh", NULL};
 static const char *const pairings[] = {"half", "interleaved", NULL};
 static const char *const norms[] = {"layer_norm", "rms_norm", NULL};
@@ -47,7 +49,8 @@ void transformer_config_default(struct transformer_config *config)
 
 static const struct setting table[] = {
     {"position", SETTING_CHOICE, MEMBER(position), 0, 0, position_names, .help = "position encoding",
-     .object = MEMBER(position_object), .stands_for = custom_encoding_value},
+     .describe = custom_encoding_describe, .description = MEMBER(description),
+     .stands_for = custom_encoding_value},
     {"architecture", SETTING_CHOICE, MEMBER(architecture), 0, 0, architecture_names,
      .help =
          "decoder; encoder_decoder for tasks with a source; encoder, in which all tokens see one another"},
@@ -180,6 +183,19 @@ struct settings transformer_settings(struct transformer_config *config)
     return (struct settings){table, sizeof table / sizeof *table, config};
 }
 
+void transformer_config_copy(struct transformer_config *copy, const struct transformer_config *config)
+{
+    *copy = *config;
+    const struct settings settings = transformer_settings(copy);
+    settings_share(&settings, 1);
+}
+
+void transformer_config_free(struct transformer_config *config)
+{
+    const struct settings settings = transformer_settings(config);
+    settings_free(&settings, 1);
+}
+
 bool transformer_has_bias(const struct transformer_config *config, int choice)
 {
     return choice == PROJECTION_BIAS_AS_BIAS ? config->bias : choice == PROJECTION_BIAS_TRUE;
@@ -198,6 +214,16 @@ int64_t transformer_outputs(const struct transformer_config *config)
 bool transformer_has_encoder(const struct transformer_config *config)
 {
     return config->architecture == ARCHITECTURE_ENCODER_DECODER;
+}
+
+bool transformer_names_layer_type(const struct transformer_config *config, const char *type)
+{
+    const json_t *entry;
+    size_t layer;
+    json_array_foreach (config->layer_types, layer, entry)
+        if (json_is_string(entry) && strcmp(json_string_value(entry), type) == 0)
+            return true;
+    return false;
 }
 
 bool transformer_is_gated(const struct transformer_config *config)

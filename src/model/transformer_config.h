@@ -48,9 +48,11 @@ struct transformer_config {
     bool share_encoder_decoder_embeddings; /* the source reads the target's table */
     bool cross_rotary; /* cross-attention rotates queries and keys by their positions in target and source */
     int hidden_act;    /* relu, gelu, swiglu, gelu_tanh, geglu_tanh: enum activation */
-    int position; /* enum position: layer/encoding/encoding.h; POSITION_OWN: position_object describes it */
-    int pairing;  /* half, interleaved */
-    int norm;     /* layer_norm, rms_norm */
+    int position;      /* enum position: layer/encoding/encoding.h */
+    struct setting_description
+        *description;  /* of POSITION_CUSTOM: model/encoding/custom_encoding.h; else NULL */
+    int pairing;       /* half, interleaved */
+    int norm;          /* layer_norm, rms_norm */
     int norm_position; /* enum norm_position */
     int parallel_residual;
     int query_key_norm; /* none, head, all: enum query_key_norm */
@@ -67,16 +69,16 @@ struct transformer_config {
     int classifier_activation;                                        /* enum classifier_activation */
     int classifier_pooling;                                           /* enum classifier_pooling */
     int attention_bias, attention_output_bias, mlp_bias, output_bias; /* enum projection_bias */
-    char position_object[SETTING_OBJECT_BYTES];                       /* model/encoding/custom_encoding.h */
     /* The rotation beyond rope_theta, and what differs between layers, as Hugging Face writes them
-     * (model/encoding/rotation_config.h, model/encoding/attention_plans.h). */
-    char rope_scaling[SETTING_JSON_BYTES];    /* {"rope_type": ..., "factor": ..., ...} */
-    char rope_parameters[SETTING_JSON_BYTES]; /* likewise, with rope_theta, once or by layer type */
-    char layer_types[SETTING_JSON_BYTES];     /* [layers] "full_attention" or "sliding_attention" */
-    char no_rope_layers[SETTING_JSON_BYTES];  /* [layers] 1: rotated, 0: not */
-    double rope_local_base_freq;              /* base of sliding_attention; 0: rope_theta */
-    double xpos_scale;                        /* of the magnitudes of xpos, in positions */
-    int64_t randomized_positions;             /* those that tokens get a random subset of; 0: 0, 1, 2, ... */
+     * (model/encoding/rotation_config.h, model/encoding/attention_plans.h). Owned, and never
+     * changed; NULL: null. */
+    json_t *rope_scaling;         /* {"rope_type": ..., "factor": ..., ...} */
+    json_t *rope_parameters;      /* likewise, with rope_theta, once or by layer type */
+    json_t *layer_types;          /* [layers] "full_attention" or "sliding_attention" */
+    json_t *no_rope_layers;       /* [layers] 1: rotated, 0: not */
+    double rope_local_base_freq;  /* base of sliding_attention; 0: rope_theta */
+    double xpos_scale;            /* of the magnitudes of xpos, in positions */
+    int64_t randomized_positions; /* those that tokens get a random subset of; 0: 0, 1, 2, ... */
     double query_pre_attn_scalar; /* scores are divided by its square root; 0: by that of head_dim */
     double attn_logit_softcapping, final_logit_softcapping; /* of scores, of logits (Gemma 2); 0: none */
     int64_t rope_sequence_length; /* for scalings by length (dynamic, longrope); 0: max_position_embeddings */
@@ -92,6 +94,12 @@ struct transformer_config {
 };
 
 void transformer_config_default(struct transformer_config *config);
+/* Copies a configuration, which transformer_config_free frees. One that was made by assignment borrows what
+ * the other owns. */
+void transformer_config_copy(struct transformer_config *copy, const struct transformer_config *config);
+void transformer_config_free(struct transformer_config *config);
+/* Of a local configuration: it is freed where its scope ends. */
+#define TRANSFORMER_CONFIG_LOCAL __attribute__((cleanup(transformer_config_free)))
 /* The settings table of `config`. */
 struct settings transformer_settings(struct transformer_config *config);
 /* The number of positions, all of which tables have. */
@@ -102,6 +110,8 @@ bool transformer_has_bias(const struct transformer_config *config, int choice);
 bool transformer_has_encoder(const struct transformer_config *config);
 /* Outputs: classes of a token, or of a sequence. */
 int64_t transformer_outputs(const struct transformer_config *config);
+/* Whether layer_types, which may be missing, has the type for any layer. */
+bool transformer_names_layer_type(const struct transformer_config *config, const char *type);
 /* Whether the feed-forward layer has a gate (swiglu). */
 bool transformer_is_gated(const struct transformer_config *config);
 

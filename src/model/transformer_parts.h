@@ -8,14 +8,14 @@
 
 #include "layer/loss.h"
 #include "model/embedded_stack.h"
-#include "model/encoding/custom_encoding.h"
+#include "model/encoding/model_encoding.h"
 #include "model/transformer.h"
 
 struct transformer {
     struct transformer_config config;
     struct transformer_limits limits;
     const struct backend *backend;
-    struct custom_encoding encoding; /* its terms, also of a named one */
+    struct model_encoding encoding;
     struct parameters parameters;
     struct rotary_arena arena; /* backend memory: of the activations, and of the tokens of a call */
     struct rotary_arena host_arena;

@@ -118,7 +118,7 @@ static const struct setting *setting_of(const char *key)
 static rotary_status read_value(const struct arm_axis *axis, const char *text, json_t **value,
                                 rotary_error *error)
 {
-    struct run_config config;
+    struct run_config config RUN_CONFIG_LOCAL = {0};
     run_config_default(&config);
     struct settings settings[RUN_SETTINGS];
     run_settings(&config, settings);
@@ -259,7 +259,7 @@ static rotary_status take_model(const struct arms *arms, const struct arm *arm, 
     rotary_status status = settings_set(settings, RUN_SETTINGS, arm->name, "init", init_of(arms, arm), error);
     if (status == ROTARY_OK)
         status = initial_weights_model(config, error);
-    *taken = config->model;
+    transformer_config_copy(taken, &config->model);
     if (status == ROTARY_OK && arms->given)
         status = settings_read(settings, RUN_SETTINGS, arms->given, "--set", error);
     return status;
@@ -269,10 +269,11 @@ rotary_status arm_config(const struct arms *arms, int index, const struct run_co
                          struct run_config *config, rotary_error *error)
 {
     const struct arm *arm = &arms->items[index];
-    struct run_config made = *base;
+    struct run_config made;
+    run_config_copy(&made, base);
     struct settings settings[RUN_SETTINGS];
     run_settings(&made, settings);
-    struct transformer_config taken = made.model;
+    struct transformer_config taken = {0};
     const bool takes = init_of(arms, arm)[0] != 0;
     rotary_status status = takes ? take_model(arms, arm, &made, &taken, error) : ROTARY_OK;
     if (status == ROTARY_OK)
@@ -282,13 +283,16 @@ rotary_status arm_config(const struct arms *arms, int index, const struct run_co
     if (status == ROTARY_OK && takes)
         status = initial_weights_fit(&taken, &made, error);
     made.train.seed = seed;
+    transformer_config_free(&taken);
     if (status == ROTARY_OK && made.train.steps == 0)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "steps is 0, wanted at least 1: a run of no steps has no results");
+        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                             "steps is 0, wanted at least 1: a run of no steps has no results");
     if (status == ROTARY_OK)
         status = run_config_check(&made, error);
     if (status == ROTARY_OK)
         *config = made;
+    else
+        run_config_free(&made);
     return status;
 }
 
@@ -321,10 +325,16 @@ rotary_status arms_configs(const struct arms *arms, const struct run_config *bas
         status = arm_config(arms, i, base, seed, &made[i], error);
     if (status == ROTARY_OK)
         status = check_distinct(arms, made, error);
-    if (status != ROTARY_OK) {
-        free(made);
-        return status;
-    }
-    *configs = made;
-    return ROTARY_OK;
+    if (status == ROTARY_OK)
+        *configs = made;
+    else
+        arms_configs_free(made, arms->count);
+    return status;
+}
+
+void arms_configs_free(struct run_config *configs, int count)
+{
+    for (int i = 0; configs && i < count; i++)
+        run_config_free(&configs[i]);
+    free(configs);
 }

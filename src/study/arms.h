@@ -48,8 +48,10 @@ int arms_find(const struct arms *arms, const char *name);
 ROTARY_CHECKED rotary_status arm_config(const struct arms *arms, int index, const struct run_config *base,
                                         int64_t seed, struct run_config *config, rotary_error *error);
 /* The configurations of all arms, with the seed; ROTARY_INVALID_ARGUMENT if two are the same, or train no
- * steps. The caller frees *configs. */
+ * steps. arms_configs_free frees *configs. */
 ROTARY_CHECKED rotary_status arms_configs(const struct arms *arms, const struct run_config *base,
                                           int64_t seed, struct run_config **configs, rotary_error *error);
+/* `configs` may be NULL. */
+void arms_configs_free(struct run_config *configs, int count);
 
 #endif

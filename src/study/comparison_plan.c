@@ -177,7 +177,7 @@ static rotary_status check_arm(const struct comparison_plan *plan, int index, co
     json_t *object = comparison_file_config(&plan->file, index);
     if (!object)
         return no_memory(error);
-    struct run_config recorded;
+    struct run_config recorded RUN_CONFIG_LOCAL = {0};
     const char *path = plan->path;
     rotary_status status = run_config_from_json(&recorded, object, path, error);
     json_decref(object);
@@ -334,8 +334,8 @@ rotary_status comparison_plan_add_look(struct comparison_plan *plan, const int64
 void comparison_plan_free(struct comparison_plan *plan)
 {
     comparison_file_free(&plan->file);
+    arms_configs_free(plan->configs, plan->arms.count);
     arms_free(&plan->arms);
-    free(plan->configs);
     free(plan->seeds);
     json_decref(plan->object);
     *plan = (struct comparison_plan){0};

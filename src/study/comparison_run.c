@@ -184,7 +184,7 @@ static rotary_status check_corpus(struct corpus *corpus, const char *folder, con
         status = file_path(config, run, FOLDER_CONFIG, error);
     if (status != ROTARY_OK || !file_exists(config))
         return status;
-    struct run_config recorded;
+    struct run_config recorded RUN_CONFIG_LOCAL = {0};
     if (!corpus->read) {
         status = run_read_config(run, &recorded, error);
         if (status == ROTARY_OK)

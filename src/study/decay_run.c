@@ -185,7 +185,8 @@ rotary_status decay_run(struct measured_decay *decay, const struct decay_request
     rotary_error inner = {0};
     decay->step = request->model->step;
     decay->seed = request->seed;
-    model_encoding_name(&request->model->config.model, decay->position);
+    snprintf(decay->position, sizeof decay->position, "%s",
+             model_encoding_name(&request->model->config.model));
     snprintf(decay->checkpoint, sizeof decay->checkpoint, "%s", checkpoint_names[request->checkpoint]);
     rotary_status status = measure(decay, request, &inner);
     if (status != ROTARY_OK)

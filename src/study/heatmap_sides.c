@@ -47,8 +47,7 @@ static rotary_status set_task(struct heatmaps *maps, const char *task, const cha
 /* A Hugging Face model has no records. */
 static rotary_status read_model(struct heatmaps *maps, const char *folder, rotary_error *error)
 {
-    struct run_config config;
-    char name[ENCODING_NAME_BYTES];
+    struct run_config config RUN_CONFIG_LOCAL = {0};
     rotary_status status = run_read_config(folder, &config, error);
     if (status == ROTARY_OK)
         status = set_task(maps, task_names[config.task.task], folder, error);
@@ -56,7 +55,7 @@ static rotary_status read_model(struct heatmaps *maps, const char *folder, rotar
         return status;
     char *path = strdup(folder);
     struct record record = {.folder = path, .seed = config.train.seed};
-    status = path ? begin_side(maps, model_encoding_name(&config.model, name), 1, error) : fail_memory(error);
+    status = path ? begin_side(maps, model_encoding_name(&config.model), 1, error) : fail_memory(error);
     if (status == ROTARY_OK)
         status = add_run(&maps->sides[maps->side_count - 1], &record, error);
     free(path);

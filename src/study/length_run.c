@@ -55,7 +55,7 @@ static bool is_there(const struct record *record, const struct length_wanted *wa
 static rotary_status complete(const struct length_run_call *call, struct record *record, bool *changed,
                               rotary_error *error)
 {
-    struct run_config config;
+    struct run_config config RUN_CONFIG_LOCAL = {0};
     rotary_status status = run_read_config(record->folder, &config, error);
     for (int i = 0; status == ROTARY_OK && i < call->count; i++) {
         struct record_length scored;

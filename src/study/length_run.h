@@ -21,7 +21,7 @@ struct length_run_call {
     const struct backend *backend;
     const struct length_wanted *wanted;
     int count;
-    const char *factors; /* of longrope, as in length_call. May be NULL */
+    const json_t *factors; /* of longrope, as in length_call. May be NULL */
     /* Called before a run is scored, `number` counted from 1. May be NULL. */
     void (*progress)(void *argument, const char *run, int number, int runs);
     void *argument;

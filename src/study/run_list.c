@@ -40,7 +40,7 @@ void run_list_free(struct run_list *list)
 
 static rotary_status check_run(const struct run_config *config, const char *folder, rotary_error *error)
 {
-    struct run_config recorded;
+    struct run_config recorded RUN_CONFIG_LOCAL = {0};
     rotary_status status = run_read_config(folder, &recorded, error);
     if (status == ROTARY_OK)
         status = run_config_check_same(config, &recorded, folder, error);

@@ -87,7 +87,7 @@ rotary_status sweep_check_arms(const struct sweep *sweep, const struct arms *arm
     rotary_status status = list_tried(&tried, arms, sweep, error);
     if (status == ROTARY_OK && tried.count)
         status = arms_configs(&tried, config, SWEEP_SEED, &configs, error);
-    free(configs);
+    arms_configs_free(configs, tried.count);
     arms_free(&tried);
     return status;
 }
@@ -113,7 +113,7 @@ static rotary_status train_tried(const struct sweep_call *call, const struct arm
         status = run_list_train(&train, error);
     }
     run_list_free(&list);
-    free(configs);
+    arms_configs_free(configs, tried->count);
     return status;
 }
 

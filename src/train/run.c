@@ -129,6 +129,21 @@ void run_settings(struct run_config *config, struct settings settings[RUN_SETTIN
         (struct settings){train_table, sizeof train_table / sizeof train_table[0], &config->train};
 }
 
+void run_config_copy(struct run_config *copy, const struct run_config *config)
+{
+    struct settings settings[RUN_SETTINGS];
+    *copy = *config;
+    run_settings(copy, settings);
+    settings_share(settings, RUN_SETTINGS);
+}
+
+void run_config_free(struct run_config *config)
+{
+    struct settings settings[RUN_SETTINGS];
+    run_settings(config, settings);
+    settings_free(settings, RUN_SETTINGS);
+}
+
 rotary_status run_config_to_json(const struct run_config *config, json_t **object, rotary_error *error)
 {
     json_t *made = json_object();
@@ -155,6 +170,8 @@ rotary_status run_config_from_json(struct run_config *config, const json_t *obje
     rotary_status status = settings_read(settings, RUN_SETTINGS, object, where, error);
     if (status == ROTARY_OK)
         *config = made;
+    else
+        run_config_free(&made);
     return status;
 }
 
@@ -567,7 +584,7 @@ rotary_status run_read_folder(const char *folder, struct run_config *config, jso
     if (!object)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s is not the folder of a run: it has no " FOLDER_CONFIG, folder);
-    struct run_config read;
+    struct run_config read = {0};
     const bool others = huggingface_run_is(object);
     if (others) {
         status = read_transformers(object, path, &read, error);
@@ -578,6 +595,8 @@ rotary_status run_read_folder(const char *folder, struct run_config *config, jso
     }
     if (status == ROTARY_OK)
         *config = read;
+    else
+        run_config_free(&read);
     if (status == ROTARY_OK && others)
         *transformers = object;
     else

@@ -89,6 +89,12 @@ struct run_config {
 extern const char *const precision_names[]; /* NULL-terminated, in the order of enum precision */
 
 void run_config_default(struct run_config *config);
+/* Copies a configuration, which run_config_free frees: it owns what its keys describe. One that was made by
+ * assignment borrows that from the other. */
+void run_config_copy(struct run_config *copy, const struct run_config *config);
+void run_config_free(struct run_config *config);
+/* Of a local configuration that begins as {0}: it is freed where its scope ends. */
+#define RUN_CONFIG_LOCAL __attribute__((cleanup(run_config_free)))
 enum { RUN_SETTINGS = TASK_SETTINGS + 2 };
 /* The tables over `config`: the task's, the model's, the training's. Keys are distinct across them. */
 void run_settings(struct run_config *config, struct settings settings[RUN_SETTINGS]);
@@ -139,7 +145,8 @@ void run_config_keep_fixed(struct run_config *config);
  * have. */
 bool run_may_pad(const struct run_config *config);
 
-/* Reads and checks config.json of a run's folder, or of a Hugging Face model.
+/* Reads and checks config.json of a run's folder, or of a Hugging Face model. After a failure *config is as it
+ * was.
  * Refuses another "format", a folder without a run, and a vocabulary that is not the task's. */
 ROTARY_CHECKED rotary_status run_read_config(const char *folder, struct run_config *config,
                                              rotary_error *error);

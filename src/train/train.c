@@ -22,7 +22,7 @@ enum { SAMPLES = 8 }; /* problems per evaluation that are recorded with the gene
 /* One call of train_run(). */
 struct session {
     const struct train_call *call;
-    struct run_config config; /* the call's, with `auto` precision resolved */
+    struct run_config config; /* the call's, borrowed, with `auto` precision resolved */
     int lock;
     bool resumes;       /* the folder has a run */
     bool writes_config; /* config.json is missing, or keys change that may, or what trains the run */
@@ -90,7 +90,7 @@ static rotary_status enter_folder(struct session *session, rotary_error *error)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s holds a run already: resume it, or choose another folder", folder);
     session->resumes = true;
-    struct run_config recorded;
+    struct run_config recorded RUN_CONFIG_LOCAL = {0};
     char path[FILE_PATH_BYTES];
     status = run_read_config(folder, &recorded, error);
     if (status == ROTARY_OK)

@@ -68,7 +68,7 @@ struct train_result {
 ROTARY_CHECKED rotary_status train_run(const struct train_call *call, struct train_result *result,
                                        rotary_error *error);
 
-/* A trained model; the caller destroys transformer and task. */
+/* A trained model, which trained_model_free frees. */
 struct trained_model {
     struct run_config config;
     struct transformer *transformer;
@@ -88,5 +88,6 @@ struct train_load_call {
 /* Loads a folder's trained model for inference. */
 ROTARY_CHECKED rotary_status train_load(const struct train_load_call *call, struct trained_model *model,
                                         rotary_error *error);
+void trained_model_free(struct trained_model *model);
 
 #endif

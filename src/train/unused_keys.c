@@ -17,8 +17,8 @@ enum { VALUE_BYTES = 64 };
 
 static bool rotates_nothing(const struct run_config *config)
 {
-    const struct position_encoding encoding = model_encoding(&config->model);
-    return !encoding.rotate_query_key && !encoding.rotate_value;
+    const struct position_encoding *encoding = model_encoding(&config->model);
+    return !encoding->rotate_query_key && !encoding->rotate_value;
 }
 
 static bool has_frequencies(const struct run_config *config)
@@ -28,12 +28,12 @@ static bool has_frequencies(const struct run_config *config)
 
 static bool rotates_no_value(const struct run_config *config)
 {
-    return !model_encoding(&config->model).rotate_value;
+    return !model_encoding(&config->model)->rotate_value;
 }
 
 static bool has_no_xpos(const struct run_config *config)
 {
-    return !model_encoding(&config->model).xpos;
+    return !model_encoding(&config->model)->xpos;
 }
 
 static bool has_no_buckets(const struct run_config *config)
@@ -61,14 +61,26 @@ static bool has_no_fire(const struct run_config *config)
     return config->model.position != POSITION_FIRE;
 }
 
+/* Whether parameters, or those of a layer type within, name a scaling by the length of the sequences. */
+static bool scales_by_length(const json_t *parameters)
+{
+    static const char *const names[] = {"dynamic", "longrope", "su", NULL};
+    const char *key;
+    json_t *value;
+    json_object_foreach ((json_t *)(uintptr_t)parameters, key, value) { /* jansson's parameter is not const */
+        for (int i = 0; json_is_string(value) && names[i]; i++)
+            if (strcmp(json_string_value(value), names[i]) == 0)
+                return true;
+        if (scales_by_length(value))
+            return true;
+    }
+    return false;
+}
+
 /* No scaling that depends on the length of the sequences. */
 static bool scales_by_no_length(const struct run_config *config)
 {
-    const char *const texts[] = {config->model.rope_scaling, config->model.rope_parameters};
-    for (int i = 0; i < 2; i++)
-        if (strstr(texts[i], "\"dynamic\"") || strstr(texts[i], "\"longrope\"") || strstr(texts[i], "\"su\""))
-            return false;
-    return true;
+    return !scales_by_length(config->model.rope_scaling) && !scales_by_length(config->model.rope_parameters);
 }
 
 static bool has_no_minimum(const struct run_config *config)
@@ -131,7 +143,7 @@ static bool has_wide_window(const struct run_config *config)
 {
     const struct transformer_config *model = &config->model;
     return model->sliding_window >= model->max_position_embeddings && model->rope_local_base_freq == 0 &&
-           model->layer_types[0] == 0 && model->rope_parameters[0] == 0;
+           !model->layer_types && !model->rope_parameters;
 }
 
 /* ---- keys without effect ---- */

@@ -18,7 +18,8 @@ struct sample {
     bool bias;
     int act;
     char name[SETTING_TEXT_BYTES];
-    char scaling[SETTING_JSON_BYTES], types[SETTING_JSON_BYTES], act_object[SETTING_OBJECT_BYTES];
+    json_t *scaling, *types;
+    struct setting_description *act_object;
 };
 
 static const struct setting sample_table[] = {
@@ -205,44 +206,63 @@ static void test_write(void)
     json_decref(object);
 }
 
-/* JSON in a configuration: kept as text, written as it was read. */
+/* Whether a value is that of the text. */
+static bool is_json(const json_t *value, const char *text)
+{
+    json_t *wanted = json_loads(text, 0, NULL);
+    const bool same = json_equal(value, wanted);
+    json_decref(wanted);
+    return same;
+}
+
+/* JSON in a configuration: parsed once, and written as it was read. */
 static void test_json(void)
 {
     reset();
     CHECK_INT(settings_assign(nested, 1, "rope_scaling={ \"type\": \"yarn\",\n\"factor\": 0.1 }", &error),
               ROTARY_OK);
-    CHECK_TEXT(sample.scaling, "{\"type\":\"yarn\",\"factor\":0.1}");
+    CHECK(is_json(sample.scaling, "{\"type\":\"yarn\",\"factor\":0.1}"));
     CHECK_INT(settings_assign(nested, 1, "layer_types=[\"a\", [1e300, null]]", &error), ROTARY_OK);
-    CHECK_TEXT(sample.types, "[\"a\",[1e300,null]]");
-    json_t *object = json_object(), *list = settings_json(sample.types);
-    CHECK_INT((int64_t)json_array_size(list), 2);
-    json_decref(list);
+    CHECK(is_json(sample.types, "[\"a\",[1e300,null]]"));
+    json_t *object = json_object();
     CHECK_INT(settings_write(nested, 1, object, &error), ROTARY_OK);
     CHECK(json_real_value(json_object_get(json_object_get(object, "rope_scaling"), "factor")) == 0.1);
-    struct sample before = sample;
     CHECK_INT(settings_assign(nested, 1, "rope_scaling=null", &error), ROTARY_OK);
-    CHECK_TEXT(sample.scaling, "");
+    CHECK(!sample.scaling);
     CHECK_INT(settings_read(nested, 1, object, "here", &error), ROTARY_OK);
-    CHECK_TEXT(sample.scaling, before.scaling);
+    CHECK(is_json(sample.scaling, "{\"type\":\"yarn\",\"factor\":0.1}"));
     CHECK_INT(settings_check(nested, 1, "here", &error), ROTARY_OK);
     json_decref(object);
-    sample = (struct sample){0};
+    settings_free(nested, 1);
+    CHECK(!sample.scaling && !sample.types);
     object = json_object();
     CHECK_INT(settings_write(nested, 1, object, &error), ROTARY_OK);
     CHECK(json_is_null(json_object_get(object, "rope_scaling")));
     json_decref(object);
 }
 
-/* An object of exactly `bytes` bytes. */
-static json_t *object_of(size_t bytes)
+/* A copy that shares what the other owns keeps it where the other gets another value, or is freed; and nobody
+ * who has what was read, or what is written, changes it. */
+static void test_shared(void)
 {
-    json_t *object = json_object();
-    char *text = malloc(bytes);
-    memset(text, 'x', bytes);
-    text[bytes - strlen("{\"a\":\"\"}")] = 0;
-    json_object_set_new(object, "a", json_string(text));
-    free(text);
-    return json_pack("{s:o}", "rope_scaling", object);
+    struct sample copy;
+    const struct settings copied[1] = {{json_table, 2, &copy}};
+    reset();
+    json_t *given = json_pack("{s:{s:i}}", "rope_scaling", "factor", 2), *written = json_object();
+    CHECK_INT(settings_read(nested, 1, given, "here", &error), ROTARY_OK);
+    json_object_set_new(json_object_get(given, "rope_scaling"), "factor", json_integer(3));
+    copy = sample;
+    settings_share(copied, 1);
+    CHECK_INT(settings_assign(nested, 1, "rope_scaling={\"factor\":5}", &error), ROTARY_OK);
+    CHECK(is_json(sample.scaling, "{\"factor\":5}"));
+    settings_free(nested, 1);
+    CHECK(is_json(copy.scaling, "{\"factor\":2}"));
+    CHECK_INT(settings_write(copied, 1, written, &error), ROTARY_OK);
+    json_object_set_new(json_object_get(written, "rope_scaling"), "factor", json_integer(3));
+    CHECK(is_json(copy.scaling, "{\"factor\":2}"));
+    settings_free(copied, 1);
+    json_decref(given);
+    json_decref(written);
 }
 
 static void test_json_refused(void)
@@ -250,14 +270,13 @@ static void test_json_refused(void)
     static const struct {
         const char *text, *wanted;
     } wrong[] = {
-        {"rope_scaling=yarn",
-         "--set: \"rope_scaling\" is \"yarn\", wanted an object of at most 8191 bytes, or null"},
-        {"rope_scaling=[]", "--set: \"rope_scaling\" is [], wanted an object of at most 8191 bytes, or null"},
-        {"rope_scaling=", "--set: \"rope_scaling\" is \"\", wanted an object of at most 8191 bytes, or null"},
+        {"rope_scaling=yarn", "--set: \"rope_scaling\" is \"yarn\", wanted an object or null"},
+        {"rope_scaling=[]", "--set: \"rope_scaling\" is [], wanted an object or null"},
+        {"rope_scaling=", "--set: \"rope_scaling\" is \"\", wanted an object or null"},
         {"rope_scaling={\"a\":1,\"a\":2}",
          "--set: \"rope_scaling\" is \"{\\\"a\\\":1,\\\"a\\\":2}\", wanted an object"},
-        {"layer_types={}", "--set: \"layer_types\" is {}, wanted a list of at most 8191 bytes, or null"},
-        {"layer_types=3", "--set: \"layer_types\" is 3, wanted a list of at most 8191 bytes, or null"},
+        {"layer_types={}", "--set: \"layer_types\" is {}, wanted a list or null"},
+        {"layer_types=3", "--set: \"layer_types\" is 3, wanted a list or null"},
         {"layer_type=[]", "--set: there is no key \"layer_type\"; did you mean \"layer_types\"?"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -269,23 +288,14 @@ static void test_json_refused(void)
         CHECK(memcmp(&before, &sample, sizeof sample) == 0);
     }
     check_about("%s", "");
-    for (size_t more = 0; more < 2; more++) { /* the longest text, and one byte more */
-        json_t *object = object_of(SETTING_JSON_BYTES - 1 + more);
-        CHECK_INT(settings_read(nested, 1, object, "here", &error),
-                  more ? ROTARY_INVALID_ARGUMENT : ROTARY_OK);
-        json_decref(object);
-    }
-    CHECK_INT((int64_t)strlen(sample.scaling), SETTING_JSON_BYTES - 1);
     /* Members that were filled in by other means. */
-    strcpy(sample.scaling, "{\"a\":");
+    sample.scaling = json_array();
     CHECK_INT(settings_check(nested, 1, "here", &error), ROTARY_INVALID_ARGUMENT);
-    CHECK_TEXT(error.message,
-               "here: \"rope_scaling\" is not printable, wanted an object of at most 8191 bytes, or null");
-    memset(sample.scaling, ' ', sizeof sample.scaling);
+    CHECK_TEXT(error.message, "here: \"rope_scaling\" is [], wanted an object or null");
+    settings_free(nested, 1);
+    sample.types = json_object();
     CHECK_INT(settings_check(nested, 1, "here", &error), ROTARY_INVALID_ARGUMENT);
-    sample.scaling[0] = 0;
-    strcpy(sample.types, "{}");
-    CHECK_INT(settings_check(nested, 1, "here", &error), ROTARY_INVALID_ARGUMENT);
+    settings_free(nested, 1);
 }
 
 static void test_nearest(void)
@@ -309,6 +319,33 @@ static void test_nearest(void)
     CHECK(!settings_nearest(long_name, names));
 }
 
+static int described; /* descriptions that there are */
+
+static void destroy(struct setting_description *description)
+{
+    described--;
+    json_decref(description->json);
+    free(description);
+}
+
+/* Of any object but {"bad": ...}. */
+static rotary_status describe(const json_t *object, struct setting_description **description,
+                              rotary_error *wrong)
+{
+    if (json_object_get(object, "bad"))
+        return rotary_fail(wrong, ROTARY_INVALID_ARGUMENT, "act: bad is no key");
+    *description = malloc(sizeof **description);
+    **description = (struct setting_description){json_deep_copy(object), 1, destroy};
+    described++;
+    return ROTARY_OK;
+}
+
+/* Whether the sample's description is of the object; NULL: there is none. */
+static bool is_described(const char *text)
+{
+    return text ? sample.act_object && is_json(sample.act_object->json, text) : !sample.act_object;
+}
+
 /* "none" of no choice at all, and "gate" for an object. */
 static rotary_status stands_for(const char *text, json_t **value, rotary_error *wrong)
 {
@@ -321,69 +358,72 @@ static rotary_status stands_for(const char *text, json_t **value, rotary_error *
 /* What a person writes may stand for a value; JSON stands for itself, in assignments and elsewhere. */
 static void test_stands_for(void)
 {
-    static const struct setting table[] = {{"act", SETTING_CHOICE, offsetof(struct sample, act), 0, 0, acts,
-                                            .help = "act", .object = offsetof(struct sample, act_object),
-                                            .stands_for = stands_for}};
+    static const struct setting table[] = {
+        {"act", SETTING_CHOICE, offsetof(struct sample, act), 0, 0, acts, .help = "act", .describe = describe,
+         .description = offsetof(struct sample, act_object), .stands_for = stands_for}};
     const struct settings settings = {table, 1, &sample};
     reset();
     CHECK_INT(settings_set(&settings, 1, "--act", "act", "gate", &error), ROTARY_OK);
     CHECK_INT(sample.act, 3);
-    CHECK_TEXT(sample.act_object, "{\"gate\":1}");
+    CHECK(is_described("{\"gate\":1}"));
     CHECK_INT(settings_assign(&settings, 1, "act=\"relu\"", &error), ROTARY_OK);
     CHECK_INT(sample.act, 0);
     CHECK_INT(settings_assign(&settings, 1, "act={\"none\":1}", &error), ROTARY_OK);
-    CHECK_TEXT(sample.act_object, "{\"none\":1}");
+    CHECK(is_described("{\"none\":1}"));
     CHECK_INT(settings_set(&settings, 1, "--act", "act", "none", &error), ROTARY_BAD_FILE);
     CHECK_TEXT(error.message, "none: nothing is there");
     CHECK_INT(settings_set(&settings, 1, "--act", "act", "gat", &error), ROTARY_INVALID_ARGUMENT);
     CHECK_WORDS(error.message, "--act: \"act\" is \"gat\", wanted relu, gelu or swiglu");
     CHECK_INT(settings_set(&settings, 1, "--act", "acts", "gate", &error), ROTARY_INVALID_ARGUMENT);
     CHECK_WORDS(error.message, "--act: there is no key \"acts\"; did you mean \"act\"?");
-    CHECK_TEXT(sample.act_object, "{\"none\":1}");
+    CHECK(is_described("{\"none\":1}"));
     json_t *object = json_pack("{s:s}", "act", "gate");
     CHECK_INT(settings_read(&settings, 1, object, "here", &error), ROTARY_INVALID_ARGUMENT);
     json_decref(object);
+    settings_free(&settings, 1);
+    CHECK_INT(described, 0);
 }
 
-/* A choice that may also be an object has its text beside the index. */
+/* A choice that may also be an object has a description beside the index, which copies share. */
 static void test_choice_object(void)
 {
     static const struct setting table[] = {{"act", SETTING_CHOICE, offsetof(struct sample, act), 0, 0, acts,
-                                            .help = "act", .object = offsetof(struct sample, act_object)}};
-    const struct settings settings = {table, 1, &sample};
-    static char large[SETTING_OBJECT_BYTES + 16];
+                                            .help = "act", .describe = describe,
+                                            .description = offsetof(struct sample, act_object)}};
+    struct sample copy;
+    const struct settings settings = {table, 1, &sample}, copied = {table, 1, &copy};
     reset();
     CHECK_INT(settings_assign(&settings, 1, "act={\"b\": 1, \"a\": [2]}", &error), ROTARY_OK);
     CHECK_INT(sample.act, 3);
-    CHECK_TEXT(sample.act_object, "{\"b\":1,\"a\":[2]}");
+    CHECK(is_described("{\"b\":1,\"a\":[2]}"));
     CHECK_INT(settings_check(&settings, 1, "here", &error), ROTARY_OK);
     json_t *object = json_object();
     CHECK_INT(settings_write(&settings, 1, object, &error), ROTARY_OK);
     char *text = json_dumps(object, JSON_COMPACT);
     CHECK_TEXT(text, "{\"act\":{\"b\":1,\"a\":[2]}}");
     free(text);
+    CHECK_INT(settings_assign(&settings, 1, "act={\"bad\":1}", &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_TEXT(error.message, "act: bad is no key");
+    CHECK(is_described("{\"b\":1,\"a\":[2]}"));
+    copy = sample;
+    settings_share(&copied, 1);
     CHECK_INT(settings_assign(&settings, 1, "act=gelu", &error), ROTARY_OK);
     CHECK_INT(sample.act, 1);
-    CHECK_TEXT(sample.act_object, "");
+    CHECK(is_described(NULL));
+    CHECK_INT(described, 1);
+    settings_free(&copied, 1);
+    CHECK_INT(described, 0);
     CHECK_INT(settings_read(&settings, 1, object, "here", &error), ROTARY_OK);
     CHECK_INT(sample.act, 3);
+    CHECK_INT(described, 1);
     json_decref(object);
-    sample.act_object[0] = '[';
-    CHECK_INT(settings_check(&settings, 1, "here", &error), ROTARY_INVALID_ARGUMENT);
-    sample.act_object[0] = 0;
-    CHECK_INT(settings_check(&settings, 1, "here", &error), ROTARY_INVALID_ARGUMENT);
-    memset(sample.act_object, ' ', SETTING_OBJECT_BYTES); /* no end */
+    settings_free(&settings, 1);
     CHECK_INT(settings_check(&settings, 1, "here", &error), ROTARY_INVALID_ARGUMENT);
     sample.act = 4;
     CHECK_INT(settings_check(&settings, 1, "here", &error), ROTARY_INVALID_ARGUMENT);
     reset();
-    memset(large, 'x', sizeof large);
-    memcpy(large, "act={\"", 6);
-    memcpy(large + sizeof large - 6, "\":1}", 5);
-    large[sizeof large - 1] = 0;
-    CHECK_INT(settings_assign(&settings, 1, large, &error), ROTARY_INVALID_ARGUMENT);
-    CHECK_WORDS(error.message, "wanted relu, gelu or swiglu, or an object of at most 65535 bytes");
     CHECK_INT(settings_assign(&settings, 1, "act=[1]", &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_TEXT(error.message, "--set: \"act\" is \"[1]\", wanted relu, gelu or swiglu, or an object");
     CHECK_INT(settings_assign(&settings, 1, "act={", &error), ROTARY_INVALID_ARGUMENT);
     CHECK_INT(sample.act, 1);
     struct settings plain = {sample_table, 4, &sample};
@@ -400,6 +440,7 @@ int main(void)
     test_assign();
     test_write();
     test_json();
+    test_shared();
     test_json_refused();
     test_nearest();
     return check_report();

@@ -30,6 +30,7 @@ static bool read_decoder(const char *path)
     if (!json_is_object(json_object_get(family, "tensors")))
         fuzz_fail("a family without names of its tensors");
     json_decref(family);
+    transformer_config_free(&model);
     return true;
 }
 

@@ -18,9 +18,9 @@
 /* Heads have three pairs of channels. A model's tables of a longer clip have no room. */
 enum { HEADS = 3, CHANNELS = 6, DISTANCES = 19, TIME = 7, VOCABULARY = 5, MAX_CLIP = 64 };
 
-static void check_bias(const struct transformer_config *config, const struct custom_encoding *encoding)
+static void check_bias(const struct transformer_config *config, const struct model_encoding *encoding)
 {
-    const struct distance_bias_function *function = encoding->terms.distance_bias;
+    const struct distance_bias_function *function = encoding->terms->distance_bias;
     const struct distance_bias_shape shape = {.heads = HEADS,
                                               .distances = DISTANCES,
                                               .first = -12,
@@ -32,8 +32,8 @@ static void check_bias(const struct transformer_config *config, const struct cus
         values[i] = encoding->bias.numbers[i].initial;
         pointers[i] = gradients[i];
     }
-    if (encoding->table.values)
-        values[0] = encoding->table.values;
+    if (encoding->custom->table.values)
+        values[0] = encoding->custom->table.values;
     function->fill(&shape, values, bias);
     if (function->gradient && encoding->bias.formula)
         function->gradient(&shape, values, bias, pointers);
@@ -61,7 +61,7 @@ static void train(struct transformer *transformer)
     (void)fuzz_refused(transformer_run(transformer, &call, &loss, &error), &error);
 }
 
-static void check_model(struct transformer_config config, const struct custom_encoding *encoding)
+static void check_model(struct transformer_config config, const struct model_encoding *encoding)
 {
     const struct transformer_limits limits = {.batch = 1, .time = TIME, .training = true};
     struct backend backend;
@@ -71,7 +71,7 @@ static void check_model(struct transformer_config config, const struct custom_en
     config.num_hidden_layers = 1;
     config.intermediate_size = 8;
     config.max_position_embeddings = TIME;
-    if (encoding->clip > MAX_CLIP ||
+    if (encoding->custom->clip > MAX_CLIP ||
         fuzz_refused(backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, &error), &error))
         return;
     if (!fuzz_refused(transformer_create(&transformer, &backend, &config, limits, 1, &error), &error)) {
@@ -93,21 +93,20 @@ static void check_frequencies(const struct transformer_config *config)
 
 static void check_encoding(const struct transformer_config *config, const char *wanted)
 {
-    struct custom_encoding encoding;
+    struct model_encoding encoding;
     rotary_error error = {0};
-    char name[ENCODING_NAME_BYTES];
-    if (strcmp(model_encoding_name(config, name), wanted) != 0)
-        fuzz_fail("the name is %s", name);
+    if (strcmp(model_encoding_name(config), wanted) != 0)
+        fuzz_fail("the name is %s", model_encoding_name(config));
     check_frequencies(config);
     check_curves(config);
-    if (fuzz_refused(model_encoding_read(config, &encoding, &error), &error))
+    if (fuzz_refused(model_encoding_create(config, &encoding, &error), &error))
         return;
-    if (encoding.terms.distance_bias)
+    if (encoding.terms->distance_bias)
         check_bias(config, &encoding);
     fuzz_count_memory(false);
     check_model(*config, &encoding);
     fuzz_count_memory(true);
-    custom_encoding_free(&encoding);
+    model_encoding_free(&encoding);
 }
 
 static bool read_encoding(const char *path)
@@ -117,17 +116,17 @@ static bool read_encoding(const char *path)
     json_t *object;
     if (fuzz_refused(custom_encoding_file(path, &object, &error), &error))
         return false;
-    char *text = file_json_text(object, JSON_COMPACT);
     transformer_config_default(&config);
     config.num_attention_heads = config.num_key_value_heads = HEADS;
     config.head_dim = CHANNELS;
     config.hidden_size = HEADS * CHANNELS;
-    if (text && strlen(text) < sizeof config.position_object) {
-        config.position = POSITION_OWN;
-        memcpy(config.position_object, text, strlen(text) + 1);
-        check_encoding(&config, file_json_name(object));
-    }
-    free(text);
+    const struct settings settings = transformer_settings(&config);
+    json_t *keys = json_pack("{s:O}", "position", object);
+    if (settings_read(&settings, 1, keys, path, &error) != ROTARY_OK)
+        fuzz_fail("an accepted file is refused in a configuration: %s", error.message);
+    check_encoding(&config, file_json_name(object));
+    transformer_config_free(&config);
+    json_decref(keys);
     json_decref(object);
     return true;
 }

@@ -44,7 +44,7 @@ static volatile unsigned summed;
 static void check_round_trip(const struct run_config *config)
 {
     rotary_error error = {0};
-    struct run_config again;
+    struct run_config again RUN_CONFIG_LOCAL = {0};
     json_t *object, *second;
     if (run_config_to_json(config, &object, &error) ||
         run_config_from_json(&again, object, "the saved configuration", &error) ||
@@ -62,7 +62,7 @@ static bool read_json(const char *path)
     json_t *object;
     if (fuzz_refused(file_read_json(path, &object, &error), &error))
         return false;
-    struct run_config config;
+    struct run_config config RUN_CONFIG_LOCAL = {0};
     bool good = !fuzz_refused(run_config_from_json(&config, object, path, &error), &error);
     if (good)
         check_round_trip(&config);

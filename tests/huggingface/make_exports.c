@@ -49,6 +49,7 @@ static rotary_status write_case(const char *folder, const struct export_case *ro
     if (status == ROTARY_OK)
         status = print_checksums(folder, row, error);
     transformer_destroy(model.transformer);
+    transformer_config_free(&model.config);
     return status;
 }
 

@@ -92,7 +92,7 @@ static bool is_encoder(const char *model_type)
 /* The model as text; a refusal is its message. The caller frees it. */
 static char *describe(const json_t *object, bool encoder, rotary_status *status)
 {
-    struct transformer_config model;
+    struct transformer_config model TRANSFORMER_CONFIG_LOCAL = {0};
     json_t *family = NULL, *settings = json_object();
     rotary_error error = {0};
     if (encoder) {

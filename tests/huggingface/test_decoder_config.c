@@ -17,7 +17,7 @@
 /* Reads a config.json; the settings of the model, which the caller releases, NULL where it is refused. */
 static json_t *read_settings(const char *text, rotary_error *error)
 {
-    struct transformer_config model;
+    struct transformer_config model TRANSFORMER_CONFIG_LOCAL = {0};
     json_t *object = json_loads(text, 0, NULL), *family = NULL, *settings = NULL;
     if (!CHECK(object != NULL))
         return NULL;

@@ -65,6 +65,7 @@ static bool create(struct folder *folder, int64_t tokens, bool stored, const str
 static void unload(struct folder *folder)
 {
     transformer_destroy(folder->transformer);
+    transformer_config_free(&folder->model);
     json_decref(folder->config);
     json_decref(folder->expected);
     json_decref(folder->family);

@@ -78,7 +78,7 @@ static void check_read_back(const struct export_case *row, const struct export_m
                             const char *folder)
 {
     float wanted[EXPORT_TIME * EXPORT_VOCABULARY], got[EXPORT_TIME * EXPORT_VOCABULARY];
-    struct export_model back;
+    struct export_model back = {0};
     rotary_error error = {0};
     rotary_status status = read_back(folder, &back, &error);
     require(status, &error);
@@ -89,6 +89,7 @@ static void check_read_back(const struct export_case *row, const struct export_m
     for (int i = 0; i < EXPORT_TIME * EXPORT_VOCABULARY; i++)
         CHECK_NEAR(got[i], wanted[i], row->dtype == ROTARY_BF16 ? 0.1 : 3e-5);
     transformer_destroy(back.transformer);
+    transformer_config_free(&back.config);
 }
 
 static void check_files(const struct export_case *row, const struct export_model *model,
@@ -139,6 +140,7 @@ static void test_case(const struct export_case *row)
     check_logits(row, &model, golden);
     check_files(row, &model, golden);
     transformer_destroy(model.transformer);
+    transformer_config_free(&model.config);
 }
 
 /* ---- what is refused ---- */
@@ -231,12 +233,13 @@ static void test_factors(void)
                 "case: rope_type is llama3|models of type qwen2|wanted linear, dynamic, or yarn");
     CHECK(!file_exists(scratch_path("factors.gguf")));
     transformer_destroy(model.transformer);
+    transformer_config_free(&model.config);
 }
 
 static void test_refusal(const struct refusal *refusal)
 {
     const struct export_case row = {.name = "case", .settings = refusal->settings};
-    struct transformer_config config;
+    struct transformer_config config TRANSFORMER_CONFIG_LOCAL = {0};
     rotary_error error = {0};
     check_about("%s", refusal->settings);
     require(export_case_configure(&row, &config, &error), &error);
@@ -254,7 +257,7 @@ static void test_layer_types(void)
         "{\"layer_types\":[\"full_attention\",\"full_attention\"],\"sliding_window\":0}"};
     for (int i = 0; i < 2; i++) {
         const struct export_case row = {.name = "case", .settings = settings[i]};
-        struct transformer_config config;
+        struct transformer_config config TRANSFORMER_CONFIG_LOCAL = {0};
         rotary_error error = {0};
         check_about("%s", settings[i]);
         require(export_case_configure(&row, &config, &error), &error);

@@ -24,6 +24,7 @@ static struct formula_bias create(const char *text, const struct learned_number 
     struct formula_name names[FORMULA_BIAS_NAMES + DISTANCE_BIAS_PARAMETERS] = {
         {"distance", FORMULA_SERIES}, {"head", FORMULA_NUMBER}, {"heads", FORMULA_NUMBER}};
     struct formula_bias bias = {.learned = count};
+    struct formula *formula = NULL;
     rotary_error error = {0};
     for (int i = 0; i < count; i++) {
         snprintf(bias.numbers[i].name, FORMULA_NAME_BYTES, "%s", numbers[i].name);
@@ -31,12 +32,18 @@ static struct formula_bias create(const char *text, const struct learned_number 
         names[FORMULA_BIAS_NAMES + i].role = FORMULA_LEARNED;
         bias.numbers[i].shared = numbers[i].shared;
     }
-    if (!CHECK_INT(formula_create(&bias.formula, text, names, FORMULA_BIAS_NAMES + count, &error),
-                   ROTARY_OK)) {
+    if (!CHECK_INT(formula_create(&formula, text, names, FORMULA_BIAS_NAMES + count, &error), ROTARY_OK)) {
         printf("%s\n", error.message);
         exit(1);
     }
+    bias.formula = formula;
     return bias;
+}
+
+static void destroy(struct formula_bias *bias)
+{
+    formula_destroy((struct formula *)(uintptr_t)bias->formula);
+    formula_bias_free(bias);
 }
 
 static struct distance_bias_shape shape_of(int64_t heads, bool causal, const struct formula_bias *bias)
@@ -53,7 +60,7 @@ static struct distance_bias_shape shape_of(int64_t heads, bool causal, const str
 static void check_same(const char *text, enum position named)
 {
     struct formula_bias bias = create(text, NULL, 0);
-    const struct distance_bias_function *function = formula_bias_function(&bias);
+    const struct distance_bias_function *function = formula_bias_function(bias.learned);
     static float got[ENTRIES], wanted[ENTRIES];
     CHECK(!function->list && !function->gradient);
     for (int64_t heads = 1; heads <= MAX_HEADS; heads++) {
@@ -65,7 +72,7 @@ static void check_same(const char *text, enum position named)
         position_encoding(named)->distance_bias->fill(&shape, NULL, wanted);
         CHECK(memcmp(got, wanted, bytes) == 0);
     }
-    formula_bias_free(&bias);
+    destroy(&bias);
 }
 
 /* KERPLE's numbers are those of its heads. */
@@ -75,7 +82,7 @@ static void check_kerple(void)
     enum { HEADS = 3, DISTANCES = 2 * POSITIONS_OF_TEST - 1 };
     struct formula_bias bias = create("-exp(scale) * log(1 + exp(slope) * abs(distance))", numbers, 2);
     const struct distance_bias_shape shape = shape_of(HEADS, false, &bias);
-    const struct distance_bias_function *function = formula_bias_function(&bias),
+    const struct distance_bias_function *function = formula_bias_function(bias.learned),
                                         *kerple = position_encoding(POSITION_KERPLE)->distance_bias;
     static const float scale[HEADS] = {0.3f, -1.0f, 0.6f}, slope[HEADS] = {-0.2f, 0.5f, -3.0f};
     const float *parameters[] = {scale, slope};
@@ -95,7 +102,7 @@ static void check_kerple(void)
         CHECK_NEAR(d_scale[head] - 1, k_scale[head], 1e-9 * (1 + fabs(k_scale[head])));
         CHECK_NEAR(d_slope[head] - 2, k_slope[head], 1e-9 * (1 + fabs(k_slope[head])));
     }
-    formula_bias_free(&bias);
+    destroy(&bias);
 }
 
 /* A number that heads share gets the sum of their gradients, one that they do not share gets its own. */
@@ -105,7 +112,7 @@ static void check_shared(void)
     enum { HEADS = 4 };
     struct formula_bias bias = create("all * distance + own * (head + 1)", numbers, 2);
     const struct distance_bias_shape shape = shape_of(HEADS, true, &bias);
-    const struct distance_bias_function *function = formula_bias_function(&bias);
+    const struct distance_bias_function *function = formula_bias_function(bias.learned);
     static const float all[] = {0.5f}, own[HEADS] = {1, 2, 3, 4};
     const float *parameters[] = {all, own};
     static float got[ENTRIES], d_bias[ENTRIES];
@@ -134,7 +141,7 @@ static void check_shared(void)
         CHECK_NEAR(d_own[head], wanted_own, 1e-9 * (1 + fabs(wanted_own)));
     }
     CHECK_NEAR(d_all, wanted_all, 1e-9 * (1 + fabs(wanted_all)));
-    formula_bias_free(&bias);
+    destroy(&bias);
 }
 
 int main(void)

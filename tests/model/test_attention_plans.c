@@ -118,7 +118,7 @@ static void test_rotations(const struct backend *backend)
         snprintf(file, sizeof file, "{" FILE_SIZES ", %s}", rotations[i]);
         snprintf(settings, sizeof settings, "{\"position\": \"roper\", %s}", rotations[i]);
         check_about("%s", rotations[i]);
-        struct transformer_config config = configuration(settings);
+        struct transformer_config config TRANSFORMER_CONFIG_LOCAL = configuration(settings);
         if (strstr(rotations[i], "partial_rotary_factor"))
             config.value_fraction = 0.5;
         struct transformer *transformer = create(backend, &config);
@@ -140,7 +140,7 @@ static void test_rotations(const struct backend *backend)
 /* By the formula: base^(-2i / d), divided by a linear factor. */
 static void test_formula(const struct backend *backend)
 {
-    struct transformer_config config =
+    struct transformer_config config TRANSFORMER_CONFIG_LOCAL =
         configuration("{\"rope_theta\": 500.0, \"partial_rotary_factor\": 0.75, \"rope_scaling\": "
                       "{\"rope_type\": \"linear\", \"factor\": 4}}");
     struct transformer *transformer = create(backend, &config);
@@ -155,7 +155,8 @@ static void test_formula(const struct backend *backend)
 /* A head without channels to rotate may have an odd number of them. */
 static void test_no_channel(const struct backend *backend)
 {
-    struct transformer_config config = configuration("{\"head_dim\": 33, \"partial_rotary_factor\": 0}");
+    struct transformer_config config TRANSFORMER_CONFIG_LOCAL =
+        configuration("{\"head_dim\": 33, \"partial_rotary_factor\": 0}");
     struct transformer *transformer = create(backend, &config);
     CHECK(transformer->main.plans.plans[1].attention && !transformer->main.plans.plans[1].rope);
     transformer_destroy(transformer);
@@ -206,7 +207,7 @@ static void test_xpos_of_position(void)
 /* xPos's magnitudes are in the decoder's self-attention alone. */
 static void test_xpos(const struct backend *backend)
 {
-    struct transformer_config config =
+    struct transformer_config config TRANSFORMER_CONFIG_LOCAL =
         configuration("{\"position\": \"xpos\", \"xpos_scale\": 16, \"cross_rotary\": true, "
                       "\"architecture\": \"encoder_decoder\", \"source_vocab_size\": 5}");
     const struct transformer_limits limits = {.batch = 2, .time = TIME, .source_time = TIME};
@@ -237,7 +238,7 @@ static const char gemma[] =
 
 static void test_layers(const struct backend *backend)
 {
-    struct transformer_config config = configuration(gemma);
+    struct transformer_config config TRANSFORMER_CONFIG_LOCAL = configuration(gemma);
     struct transformer *transformer = create(backend, &config);
     const struct attention_plans *plans = &transformer->main.plans;
     CHECK(plans->of_layer[0] == plans->of_layer[2]);
@@ -264,6 +265,7 @@ static void test_layers(const struct backend *backend)
     rotary_rope_destroy(local);
     transformer_destroy(transformer);
 
+    transformer_config_free(&config);
     config = configuration("{\"rope_parameters\": {\"full_attention\": null, \"sliding_attention\": "
                            "{\"rope_theta\": 100}}, \"sliding_window\": 3, \"layer_types\": "
                            "[\"full_attention\", \"sliding_attention\", \"full_attention\", "
@@ -288,7 +290,8 @@ static void run(struct transformer *transformer, const int32_t *input, float log
 /* With one layer and a window of 3, logits depend on the last 3 tokens. */
 static void test_window(const struct backend *backend)
 {
-    struct transformer_config config = configuration("{\"num_hidden_layers\": 1, \"sliding_window\": 3}");
+    struct transformer_config config TRANSFORMER_CONFIG_LOCAL =
+        configuration("{\"num_hidden_layers\": 1, \"sliding_window\": 3}");
     struct transformer *transformer = create(backend, &config);
     static float logits[2][2 * TIME * VOCABULARY];
     int32_t changed[2 * TIME];
@@ -314,7 +317,7 @@ static void test_no_rope(const struct backend *backend)
                                            "{\"position\": \"roper\", \"no_rope_layers\": [0, 0, 0, 0]}",
                                            "{\"position\": \"roper\", \"no_rope_layers\": [0, 1, 0, 0]}"};
     for (int i = 0; i < 3; i++) {
-        struct transformer_config config = configuration(settings[i]);
+        struct transformer_config config TRANSFORMER_CONFIG_LOCAL = configuration(settings[i]);
         struct transformer *transformer = create(backend, &config);
         run(transformer, tokens, logits[i]);
         transformer_destroy(transformer);
@@ -334,7 +337,7 @@ static void test_softmax_factor(const struct backend *backend)
                  "{\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 4, \"attention_factor\": 1, %s"
                  "\"original_max_position_embeddings\": 16}}",
                  keys[i]);
-        struct transformer_config config = configuration(settings);
+        struct transformer_config config TRANSFORMER_CONFIG_LOCAL = configuration(settings);
         struct transformer *transformer = create(backend, &config);
         run(transformer, tokens, logits[i]);
         transformer_destroy(transformer);
@@ -345,7 +348,7 @@ static void test_softmax_factor(const struct backend *backend)
 /* Decoding token by token gives the logits of the forward pass. */
 static void test_decode(const struct backend *backend, const char *settings)
 {
-    struct transformer_config config = configuration(settings);
+    struct transformer_config config TRANSFORMER_CONFIG_LOCAL = configuration(settings);
     struct transformer *transformer = create(backend, &config);
     static float logits[2 * TIME * VOCABULARY];
     run(transformer, tokens, logits);
@@ -416,7 +419,7 @@ static void test_refusals(void)
          "the configuration has no layer type \"full_attention\", wanted one of sliding_attention"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        struct transformer_config config = configuration(wrong[i].settings);
+        struct transformer_config config TRANSFORMER_CONFIG_LOCAL = configuration(wrong[i].settings);
         rotary_error error = {0};
         check_about("%s", wrong[i].settings);
         CHECK_INT(transformer_config_check(&config, &error), ROTARY_INVALID_ARGUMENT);

@@ -18,7 +18,7 @@ enum { LAYERS = 3, HEADS = 4, HEAD_DIM = 8, VOCABULARY = 11, TIME = 12, WINDOW =
 
 static struct transformer *create(const struct backend *backend, const char *settings)
 {
-    struct transformer_config config;
+    struct transformer_config config TRANSFORMER_CONFIG_LOCAL = {0};
     transformer_config_default(&config);
     config.vocab_size = VOCABULARY;
     config.hidden_size = HEADS * HEAD_DIM;

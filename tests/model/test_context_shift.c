@@ -19,7 +19,7 @@ enum { VOCABULARY = 13, TIME = 24, KEEP = 3, DISCARD = 8, ODD_DISCARD = 7, NEW =
 
 static struct transformer *create(const struct backend *backend, enum position position, int64_t layers)
 {
-    struct transformer_config config;
+    struct transformer_config config TRANSFORMER_CONFIG_LOCAL = {0};
     transformer_config_default(&config);
     config.vocab_size = VOCABULARY;
     config.hidden_size = 32;
@@ -28,10 +28,14 @@ static struct transformer *create(const struct backend *backend, enum position p
     config.num_key_value_heads = 2;
     config.max_position_embeddings = 64;
     config.position = (int)position;
-    if (position == POSITION_OWN) /* rotations and terms by distance at once */
-        snprintf(config.position_object, sizeof config.position_object,
-                 "{\"name\":\"own\",\"rotate\":[\"query\",\"key\",\"value\"],"
-                 "\"bias\":\"w * cos(distance + head)\",\"learned\":{\"w\":0.5}}");
+    const struct settings settings = transformer_settings(&config);
+    if (position == POSITION_CUSTOM) /* rotations and terms by distance at once */
+        CHECK_INT(settings_assign(&settings, 1,
+                                  "position="
+                                  "{\"name\":\"own\",\"rotate\":[\"query\",\"key\",\"value\"],"
+                                  "\"bias\":\"w * cos(distance + head)\",\"learned\":{\"w\":0.5}}",
+                                  NULL),
+                  ROTARY_OK);
     config.initializer_range = 0.5;
     config.initialisation = 1;
     const struct transformer_limits limits = {.batch = 2, .time = 32};
@@ -100,7 +104,7 @@ static void test_one_layer(const struct backend *backend, enum position position
                            double bound)
 {
     check_about("%s, %s, one layer, %d tokens leave", backend->operations->name,
-                position == POSITION_OWN ? "own" : position_names[position], (int)discard);
+                position == POSITION_CUSTOM ? "own" : position_names[position], (int)discard);
     float logits[NEW][2 * VOCABULARY];
     struct transformer *transformer = create(backend, position, 1);
     decode_shifted(transformer, discard, logits);
@@ -231,7 +235,7 @@ static void test_generation(const struct backend *backend, enum position positio
 int main(void)
 {
     static const enum position shifted[] = {POSITION_NONE, POSITION_ROPE,  POSITION_ROPER, POSITION_XPOS,
-                                            POSITION_SHAW, POSITION_ALIBI, POSITION_T5,    POSITION_OWN};
+                                            POSITION_SHAW, POSITION_ALIBI, POSITION_T5,    POSITION_CUSTOM};
     rotary_error error = {0};
     struct backend cpu, reference, bf16;
     CHECK_INT(backend_create(&cpu, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK);

@@ -42,7 +42,7 @@ static void assign(struct transformer_config *config, const char *assignment)
 static struct transformer_config config_of(const char *position)
 {
     struct transformer_config config;
-    char assignment[SETTING_OBJECT_BYTES];
+    char assignment[2048];
     transformer_config_default(&config);
     config.vocab_size = VOCABULARY;
     config.hidden_size = 24;
@@ -85,7 +85,7 @@ static double run(struct transformer *transformer)
 /* The same loss and gradients as of the named encoding, to the bit. */
 static void check_same(const struct backend *backend, const char *own, const char *named)
 {
-    const struct transformer_config a = config_of(own), b = config_of(named);
+    struct transformer_config a TRANSFORMER_CONFIG_LOCAL = config_of(own), b = config_of(named);
     struct transformer *mine = create(backend, &a), *theirs = create(backend, &b);
     const struct parameters *parameters = transformer_parameters(mine);
     check_about("%s", named);
@@ -127,10 +127,11 @@ static double gradient_of(struct transformer *transformer, const char *name, int
 /* KERPLE, as named and from its formula, with the same numbers. */
 static void check_kerple(const struct backend *backend)
 {
-    const struct transformer_config
-        a = config_of("{\"name\":\"mine\",\"bias\":\"-exp(scale) * log(1 + exp(slope) * abs(distance))\","
+    struct transformer_config a
+        TRANSFORMER_CONFIG_LOCAL =
+            config_of("{\"name\":\"mine\",\"bias\":\"-exp(scale) * log(1 + exp(slope) * abs(distance))\","
                       "\"learned\":{\"scale\":0,\"slope\":\"head/heads\"}}"),
-        b = config_of("kerple");
+        b TRANSFORMER_CONFIG_LOCAL = config_of("kerple");
     struct transformer *mine = create(backend, &a), *theirs = create(backend, &b);
     static const float scale[] = {0.4f, -0.7f, 0.1f}, slope[] = {-1.2f, 0.3f, 0.0f};
     float *values = parameter_copy(transformer_parameters(mine), PARAMETER_VALUES);
@@ -177,9 +178,11 @@ static void check_table(const struct backend *backend)
 static void check_learned_table(const struct backend *backend)
 {
     static const char *const names[] = {"position.a", "position.b", "position.c", "position.d"};
-    const struct transformer_config
-        a = config_of("{\"name\":\"mine\",\"bias\":[0.5,-0.25,1,-1.5],\"learned\":true}"),
-        b = config_of("{\"name\":\"theirs\",\"bias\":\"if(distance == 0, a, if(distance == -1, b,"
+    struct transformer_config a
+        TRANSFORMER_CONFIG_LOCAL =
+            config_of("{\"name\":\"mine\",\"bias\":[0.5,-0.25,1,-1.5],\"learned\":true}"),
+        b TRANSFORMER_CONFIG_LOCAL =
+            config_of("{\"name\":\"theirs\",\"bias\":\"if(distance == 0, a, if(distance == -1, b,"
                       "if(distance == -2, c, d)))\",\"learned\":{"
                       "\"a\":{\"initial\":0.5,\"shared\":true},\"b\":{\"initial\":-0.25,\"shared\":true},"
                       "\"c\":{\"initial\":1,\"shared\":true},\"d\":{\"initial\":-1.5,\"shared\":true}}}");
@@ -210,7 +213,7 @@ static void check_clip(const struct backend *backend)
     for (size_t i = 0; i < 3; i++) {
         char text[128];
         snprintf(text, sizeof text, "{\"name\":\"mine\",\"vectors\":{\"of\":%s,\"clip\":3}}", cases[i].of);
-        const struct transformer_config config = config_of(text);
+        struct transformer_config config TRANSFORMER_CONFIG_LOCAL = config_of(text);
         struct transformer *transformer = create(backend, &config);
         const struct parameters *parameters = transformer_parameters(transformer);
         int keys = 0, values = 0;
@@ -235,12 +238,17 @@ static void check_clip(const struct backend *backend)
 static void refuse(const char *text, const char *message)
 {
     rotary_error error = {0};
-    struct custom_encoding encoding;
+    struct custom_encoding *encoding = NULL;
+    struct formula_bias bias;
     json_t *object = json_loads(text, 0, NULL);
     check_about("%.100s", text);
     if (!CHECK(object))
         return;
-    CHECK_INT(custom_encoding_read(object, "mine.json", 4, &encoding, &error), ROTARY_INVALID_ARGUMENT);
+    rotary_status status = custom_encoding_read(object, "mine.json", &encoding, &error);
+    if (status == ROTARY_OK)
+        status = custom_encoding_bias(encoding, 4, &bias, &error);
+    CHECK_INT(status, ROTARY_INVALID_ARGUMENT);
+    custom_encoding_free(encoding);
     CHECK_WORDS(error.message, message);
     json_decref(object);
 }
@@ -331,7 +339,7 @@ static void check_rotation_refused(void)
         rotary_error error = {0};
         snprintf(text, sizeof text, "{\"name\":\"mine\",\"rotate\":[\"query\",\"key\"],\"frequencies\":%s}",
                  cases[i].frequencies);
-        struct transformer_config config = config_of(text);
+        struct transformer_config config TRANSFORMER_CONFIG_LOCAL = config_of(text);
         check_about("%s", text);
         CHECK_INT(transformer_config_check(&config, &error), ROTARY_INVALID_ARGUMENT);
         CHECK_WORDS(error.message, cases[i].message);
@@ -342,20 +350,41 @@ static void check_rotation_refused(void)
 static void check_finite(void)
 {
     rotary_error error = {0};
-    struct transformer_config config =
+    struct transformer_config config TRANSFORMER_CONFIG_LOCAL =
         config_of("{\"name\":\"mine\",\"bias\":\"log(abs(distance) - 7 + head)\"}");
     CHECK_INT(transformer_config_check(&config, &error), ROTARY_INVALID_ARGUMENT);
     CHECK_WORDS(error.message,
                 "position mine: \"bias\" is |nan at distance 0 in head 0, wanted a finite number");
+    transformer_config_free(&config);
     config = config_of("{\"name\":\"mine\",\"bias\":\"1/(8 + distance)\"}");
     CHECK_INT(transformer_config_check(&config, &error), ROTARY_INVALID_ARGUMENT);
     CHECK_WORDS(error.message, "\"bias\" is inf at distance -8 in head 0");
     config.max_position_embeddings = 8;
     CHECK_INT(transformer_config_check(&config, &error), ROTARY_OK);
-    config = config_of("{\"name\":\"mine\",\"bias\":\"dist\"}");
-    CHECK_INT(transformer_config_check(&config, &error), ROTARY_INVALID_ARGUMENT);
+}
+
+/* A description is read with the key that has it, and copies of the configuration share what it says. */
+static void check_described(void)
+{
+    rotary_error error = {0};
+    struct transformer_config config TRANSFORMER_CONFIG_LOCAL =
+        config_of("{\"name\":\"mine\",\"bias\":\"1\"}");
+    struct transformer_config copy TRANSFORMER_CONFIG_LOCAL = {0};
+    const struct settings settings = transformer_settings(&config);
+    const struct custom_encoding *mine = model_encoding_custom(&config);
+    CHECK_INT(settings_assign(&settings, 1, "position={\"name\":\"mine\",\"bias\":\"dist\"}", &error),
+              ROTARY_INVALID_ARGUMENT);
     CHECK_WORDS(error.message, "position mine: \"bias\", column 1: there is no name");
-    CHECK(!model_encoding(&config).distance_bias);
+    CHECK_INT(settings_assign(&settings, 1, "position={\"bias\":\"1\"}", &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_WORDS(error.message, "position without a name: there is no \"name\"");
+    CHECK(model_encoding_custom(&config) == mine);
+    transformer_config_copy(&copy, &config);
+    CHECK_INT(settings_assign(&settings, 1, "position=alibi", &error), ROTARY_OK);
+    CHECK(!model_encoding_custom(&config));
+    CHECK_TEXT(model_encoding_name(&config), "alibi");
+    CHECK(model_encoding_custom(&copy) == mine);
+    CHECK_TEXT(model_encoding_name(&copy), "mine");
+    CHECK(model_encoding(&copy)->distance_bias != NULL);
 }
 
 /* ---- files ---- */
@@ -450,7 +479,7 @@ static void check_shipped(const struct backend *backend)
             continue;
         CHECK_TEXT(file_json_name(value), shipped_encoding_names[count]);
         char *text = file_json_text(value, JSON_COMPACT);
-        const struct transformer_config config = config_of(text);
+        struct transformer_config config TRANSFORMER_CONFIG_LOCAL = config_of(text);
         struct transformer *transformer = create(backend, &config);
         CHECK(isfinite(run(transformer)));
         transformer_destroy(transformer);
@@ -467,7 +496,7 @@ static void check_learned_slopes(const struct backend *backend)
     json_t *value = NULL;
     CHECK_INT(custom_encoding_value("alibi-learned", &value, &error), ROTARY_OK);
     char *text = file_json_text(value, JSON_COMPACT);
-    struct transformer_config mine = config_of(text), theirs = config_of("alibi");
+    struct transformer_config mine TRANSFORMER_CONFIG_LOCAL = config_of(text), theirs = config_of("alibi");
     mine.num_attention_heads = theirs.num_attention_heads = 4;
     struct transformer *a = create(backend, &mine), *b = create(backend, &theirs);
     check_about("%s", "alibi-learned");
@@ -509,6 +538,7 @@ int main(void)
     check_table_refused();
     check_rotation_refused();
     check_finite();
+    check_described();
     check_files();
     check_about("%s", "");
     return check_report();

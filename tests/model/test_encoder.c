@@ -356,8 +356,9 @@ static void test_refusals(const struct backend *backend)
     bad.sliding_window = 4;
     refuse(backend, bad, "sliding_window is 4 with architecture encoder");
     bad = good;
-    snprintf(bad.layer_types, sizeof bad.layer_types, "[\"full_attention\",\"sliding_attention\"]");
+    bad.layer_types = json_pack("[s, s]", "full_attention", "sliding_attention");
     refuse(backend, bad, "layer_types has sliding_attention with architecture encoder");
+    json_decref(bad.layer_types);
     struct transformer *transformer = encoder_create(backend, &good, false);
     test_refused_batches(transformer);
     struct transformer_cache *cache = NULL;

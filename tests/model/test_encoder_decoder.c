@@ -333,10 +333,11 @@ static void test_contradictions(void)
     CHECK_INT(contradictions_check(&bad, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "cross_rotary is true, and full_attention rotates no channels"));
     bad = config;
-    snprintf(bad.no_rope_layers, sizeof bad.no_rope_layers, "[0,0]"); /* the encoder rotates */
+    bad.no_rope_layers = json_pack("[i, i]", 0, 0); /* the encoder rotates */
     CHECK_INT(contradictions_check(&bad, &error), ROTARY_OK);
     bad.architecture = ARCHITECTURE_DECODER;
     CHECK_INT(contradictions_check(&bad, &error), ROTARY_INVALID_ARGUMENT);
+    json_decref(bad.no_rope_layers);
     bad = config;
     bad.num_encoder_layers = 0;
     CHECK_INT(transformer_config_check(&bad, &error), ROTARY_OK);

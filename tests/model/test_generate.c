@@ -21,7 +21,7 @@ enum { VOCABULARY = 11, PROMPTS = 9, MAX = 20, LONGEST = 25 };
 static struct transformer *create(const struct backend *backend, enum position position,
                                   int64_t key_value_heads, int64_t batch)
 {
-    struct transformer_config config;
+    struct transformer_config config TRANSFORMER_CONFIG_LOCAL = {0};
     transformer_config_default(&config);
     config.vocab_size = VOCABULARY;
     config.hidden_size = 32;
@@ -30,10 +30,15 @@ static struct transformer *create(const struct backend *backend, enum position p
     config.num_key_value_heads = key_value_heads;
     config.max_position_embeddings = LONGEST + MAX;
     config.position = (int)position;
-    if (position == POSITION_OWN) /* everything at once */
-        snprintf(config.position_object, sizeof config.position_object,
-                 "{\"name\":\"own\",\"embedding\":\"learned\",\"rotate\":[\"query\",\"key\",\"value\"],"
-                 "\"bias\":\"w * cos(distance + head)\",\"learned\":{\"w\":0.5}}");
+    const struct settings settings = transformer_settings(&config);
+    if (position == POSITION_CUSTOM) /* everything at once */
+        CHECK_INT(settings_assign(
+                      &settings, 1,
+                      "position="
+                      "{\"name\":\"own\",\"embedding\":\"learned\",\"rotate\":[\"query\",\"key\",\"value\"],"
+                      "\"bias\":\"w * cos(distance + head)\",\"learned\":{\"w\":0.5}}",
+                      NULL),
+                  ROTARY_OK);
     config.initializer_range = 0.5; /* far from uniform logits: near ties are rare */
     config.initialisation = 1;
     struct transformer_limits limits = {.batch = batch, .time = LONGEST + MAX};
@@ -389,7 +394,7 @@ static void test_stop_in_prompt(struct transformer *large, struct transformer *s
 static void test_encoding(const struct backend *backend, enum position position)
 {
     check_about("%s, %s", backend->operations->name,
-                position == POSITION_OWN ? "own" : position_names[position]);
+                position == POSITION_CUSTOM ? "own" : position_names[position]);
     test_chunks(backend, position, 2e-4);
     test_ragged(backend, position, 2e-4);
     struct transformer *large = create(backend, position, 2, PROMPTS);
@@ -434,7 +439,7 @@ int main(void)
     rotary_error error = {0};
     struct backend backend;
     CHECK_INT(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK);
-    for (int position = 0; position <= POSITION_OWN; position++)
+    for (int position = 0; position <= POSITION_CUSTOM; position++)
         test_encoding(&backend, (enum position)position);
     test_independent_samples(&backend);
     backend_destroy(&backend);

@@ -24,7 +24,7 @@ static void configure(struct run_config *config, const char *settings)
 
 static void check_contradictory(const char *settings, const char *words)
 {
-    struct run_config config;
+    struct run_config config RUN_CONFIG_LOCAL = {0};
     rotary_error error = {0};
     check_about("%s", settings);
     configure(&config, settings);
@@ -35,7 +35,7 @@ static void check_contradictory(const char *settings, const char *words)
 
 static void check_agrees(const char *settings)
 {
-    struct run_config config;
+    struct run_config config RUN_CONFIG_LOCAL = {0};
     rotary_error error = {0};
     check_about("%s", settings);
     configure(&config, settings);
@@ -159,7 +159,7 @@ static rotary_status check_key(const struct run_config *configs, int count, cons
 /* Checks the first key of `settings`. words NULL: it is used, or has its default value. */
 static void check_use(const char *settings, const char *words)
 {
-    struct run_config config;
+    struct run_config config RUN_CONFIG_LOCAL = {0};
     rotary_error error = {0};
     char key[TEXT_BYTES];
     check_about("%s", settings);
@@ -251,7 +251,7 @@ static void test_encoders(void)
         {"label_smoothing=0.1", "label_smoothing", "with num_labels 1", 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct run_config config;
+        struct run_config config RUN_CONFIG_LOCAL = {0};
         rotary_error error = {0};
         configure(&config, cases[i].assignments);
         config.model.architecture = ARCHITECTURE_ENCODER;

@@ -247,7 +247,7 @@ static void assign(struct run_config *config, const char *assignments)
 /* A hash of the losses, norms and rates of STEPS steps and of the weights after them. */
 static uint64_t steps_of(const struct change *change, bool changed)
 {
-    struct run_config config;
+    struct run_config config RUN_CONFIG_LOCAL = {0};
     rotary_error error = {0};
     char assignment[1024];
     run_config_default(&config);
@@ -302,7 +302,7 @@ static void test_key(const char *key)
 
 int main(void)
 {
-    struct run_config config;
+    struct run_config config RUN_CONFIG_LOCAL = {0};
     struct settings settings[RUN_SETTINGS];
     int keys = 0;
     write_pairs();

@@ -53,6 +53,7 @@ static const struct evaluation_config how = {.seed = 5, .problems = PROBLEMS, .v
 
 /* Of longrope: one for each pair of channels of a head. */
 #define FACTORS "\"short_factor\":[1,1,1,1],\"long_factor\":[1,1.5,2,4]"
+static json_t *factors;
 
 static struct length_call call_of(const struct trained *trained, int64_t length, enum length_scaling scaling)
 {
@@ -63,7 +64,7 @@ static struct length_call call_of(const struct trained *trained, int64_t length,
                                 .evaluation = &how,
                                 .length = length,
                                 .scaling = scaling,
-                                .factors = FACTORS};
+                                .factors = factors};
 }
 
 /* The text that the model generates for a problem, without a cache. */
@@ -98,7 +99,8 @@ static void check_scores(const struct trained *trained, int64_t length, enum len
         printf("%s\n", error.message);
         return;
     }
-    struct run_config other = trained->config;
+    struct run_config other RUN_CONFIG_LOCAL = {0};
+    run_config_copy(&other, &trained->config);
     assign(&other, settings);
     const struct train_load_call load = {
         .folder = trained->folder, .backend = &backend, .limits = {.batch = 1, .time = LENGTH}};
@@ -128,8 +130,7 @@ static void check_scores(const struct trained *trained, int64_t length, enum len
         CHECK_TEXT(samples[i].generated, text);
     }
     transformer_destroy(longer);
-    transformer_destroy(model.transformer);
-    task_destroy(model.task);
+    trained_model_free(&model);
     task_destroy(task);
     check_about("%s", "");
 }
@@ -213,7 +214,7 @@ static void test_encodings(void)
 /* A rotation that was scaled in training stays as it was, and is not scaled again. */
 static void test_own_scaling(void)
 {
-    const struct trained dynamic = train_with(
+    struct trained dynamic = train_with(
         "position=rope;rope_scaling={\"rope_type\":\"dynamic\",\"factor\":2,\"original_max_position_"
         "embeddings\":16}");
     check_scores(&dynamic, LONGER, LENGTH_SCALING_NONE, "sequence_length=112");
@@ -222,6 +223,7 @@ static void test_own_scaling(void)
     rotary_error error = {0};
     CHECK_INT(length_evaluate(&call, &evaluation, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "yarn") && strstr(error.message, "rope_scaling"));
+    run_config_free(&dynamic.config);
     free((char *)(uintptr_t)dynamic.folder);
 }
 
@@ -239,8 +241,10 @@ static void test_refused(void)
     CHECK_INT(length_evaluate(&call, &evaluation, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "translation has a corpus") != NULL);
     call = call_of(&rope, LONGER, LENGTH_SCALING_LONGROPE);
-    call.factors = "\"short_factor\":[1,1,1],\"long_factor\":[1,2,3]";
+    json_t *others = json_loads("{\"short_factor\":[1,1,1],\"long_factor\":[1,2,3]}", 0, NULL);
+    call.factors = others;
     CHECK_INT(length_evaluate(&call, &evaluation, &error), ROTARY_INVALID_ARGUMENT);
+    json_decref(others);
     CHECK(strstr(error.message, "short_factor") != NULL);
     call.factors = NULL;
     CHECK_INT(length_evaluate(&call, &evaluation, &error), ROTARY_INVALID_ARGUMENT);
@@ -256,10 +260,12 @@ int main(void)
 {
     if (backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, NULL) != ROTARY_OK)
         return 1;
+    factors = json_loads("{" FACTORS "}", 0, NULL);
     test_scalings();
     test_encodings();
     test_own_scaling();
     test_refused();
+    json_decref(factors);
     backend_destroy(&backend);
     return check_report();
 }

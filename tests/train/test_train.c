@@ -125,7 +125,7 @@ static void test_scalings(void)
     enum { SCALINGS = sizeof scalings / sizeof *scalings };
     const char *folders[SCALINGS];
     for (int i = 0; i < SCALINGS; i++) {
-        struct run_config config;
+        struct run_config config RUN_CONFIG_LOCAL = {0};
         tiny_config(&config);
         config.train.steps = 2;
         set_option(&config, scalings[i]);

@@ -84,8 +84,10 @@ static rotary_status create(struct loaded_model *model, rotary_error *error)
                                               .time = config->task.sequence_length};
     rotary_status status = transformer_create(&model->transformer, &model->backend, &config->model, limits,
                                               (uint64_t)config->train.seed, error);
-    if (status != ROTARY_OK)
+    if (status != ROTARY_OK) {
+        run_config_free(&model->config);
         backend_destroy(&model->backend);
+    }
     return status;
 }
 
@@ -138,12 +140,11 @@ static void print_token(const struct token_benchmark *token, double matmul_rate)
 static rotary_status print_json(const struct invocation *invocation, const struct loaded_model *model,
                                 const struct generate_benchmark *result, rotary_error *error)
 {
-    char name[ENCODING_NAME_BYTES];
     const struct backend *backend = &model->backend;
     json_t *object = json_pack(
         "{s:s?, s:s?, s:b, s:s, s:s, s:s, s:i, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "task",
         task_of(model), "folder", invocation->operands.count > 0 ? invocation->operands.items[0] : NULL,
-        "mapped_weights", is_mapped(model), "position", model_encoding_name(&model->config.model, name),
+        "mapped_weights", is_mapped(model), "position", model_encoding_name(&model->config.model),
         "precision", rotary_dtype_name(backend->storage), "isa", rotary_isa_name(backend->isa), "threads",
         backend->threads, "batch_size", (json_int_t)result->problems, "max_new_tokens",
         (json_int_t)result->tokens, "seconds", result->seconds, "startup_seconds", result->startup_seconds,
@@ -159,7 +160,6 @@ static rotary_status print_json(const struct invocation *invocation, const struc
 static rotary_status print_result(const struct invocation *invocation, const struct loaded_model *model,
                                   const struct generate_benchmark *result, rotary_error *error)
 {
-    char name[ENCODING_NAME_BYTES];
     const struct backend *backend = &model->backend;
     if (invocation->common.json)
         return print_json(invocation, model, result, error);
@@ -167,7 +167,7 @@ static rotary_status print_result(const struct invocation *invocation, const str
            rate = result->operations / result->seconds, limit = result->limits.matmul_rate;
     printf("%s, %s, %s on %s, %d threads: %.2f M parameters%s, %lld prompts, %lld new tokens each\n",
            invocation->operands.count > 0 ? invocation->operands.items[0] : task_of(model),
-           model_encoding_name(&model->config.model, name), rotary_dtype_name(backend->storage),
+           model_encoding_name(&model->config.model), rotary_dtype_name(backend->storage),
            rotary_isa_name(backend->isa), backend->threads, result->parameters / 1e6,
            is_mapped(model) ? " in mapped files" : "", (long long)result->problems,
            (long long)result->tokens);
@@ -208,8 +208,10 @@ static enum exit_status run(const struct invocation *invocation)
 {
     struct loaded_model model = {.transformer = NULL};
     rotary_error error = {0};
-    if (plan(invocation, &model, &error) != ROTARY_OK)
+    if (plan(invocation, &model, &error) != ROTARY_OK) {
+        run_config_free(&model.config);
         return command_refuse(invocation, &error);
+    }
     double begin = rotary_clock();
     rotary_status status =
         invocation->operands.count > 0 ? load(invocation, &model, &error) : create(&model, &error);

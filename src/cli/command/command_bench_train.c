@@ -56,7 +56,8 @@ static rotary_status plan_configs(const struct invocation *invocation, struct be
     plan->benchmark.count = 1;
     rotary_status status = plan_config(&request, &plan->configs[0], error);
     if (status == ROTARY_OK && several) {
-        const struct run_config base = plan->configs[0];
+        struct run_config base RUN_CONFIG_LOCAL = plan->configs[0];
+        plan->configs[0] = (struct run_config){0};
         const struct plan_positions_call call = {
             .where = "--position", .names = options->position, .base = &base, .max = TIMING_MAX_ITEMS};
         status = plan_positions(&call, plan->configs, &plan->benchmark.count, error);
@@ -79,20 +80,25 @@ static rotary_status plan(const struct invocation *invocation, struct bench_plan
     return plan_backend(&invocation->common, plan->configs[0].train.precision, &plan->backend, error);
 }
 
+static void release(struct bench_plan *plan)
+{
+    for (int i = 0; i < TIMING_MAX_ITEMS; i++)
+        run_config_free(&plan->configs[i]);
+}
+
 static json_t *model_json(const struct train_benchmark *result, int model)
 {
-    char name[ENCODING_NAME_BYTES];
     const struct train_benchmark_model *timed = &result->models[model];
-    json_t *object = json_pack(
-        "{s:s, s:f, s:f, s:f, s:f, s:f}", "position", model_encoding_name(&timed->config->model, name),
-        "parameters", timed->parameters, "tokens", timed->tokens, "median_seconds", timed->step.median,
-        "best_seconds", timed->step.best, "operations", timed->operations);
+    json_t *object =
+        json_pack("{s:s, s:f, s:f, s:f, s:f, s:f}", "position", model_encoding_name(&timed->config->model),
+                  "parameters", timed->parameters, "tokens", timed->tokens, "median_seconds",
+                  timed->step.median, "best_seconds", timed->step.best, "operations", timed->operations);
     if (object && timed->source_tokens > 0)
         json_object_set_new(object, "source_tokens", json_real(timed->source_tokens));
     if (object && model > 0)
         json_object_set_new(object, "ratio",
                             json_pack("{s:s, s:I, s:f, s:f, s:f}", "to",
-                                      model_encoding_name(&result->models[0].config->model, name), "pairs",
+                                      model_encoding_name(&result->models[0].config->model), "pairs",
                                       (json_int_t)result->steps, "median", timed->ratio.median,
                                       "lower_quartile", timed->ratio.lower, "upper_quartile",
                                       timed->ratio.upper));
@@ -124,12 +130,11 @@ static rotary_status print_json(const struct bench_plan *plan, rotary_error *err
 
 static void print_model(const struct bench_plan *plan, int model)
 {
-    char name[ENCODING_NAME_BYTES];
     const struct train_benchmark *result = &plan->benchmark;
     const struct train_benchmark_model *timed = &result->models[model];
     double rate = timed->operations / timed->step.median, limit = result->limits.matmul_rate;
     printf("%s%s, %s, %s on %s, %d threads: %.2f M parameters, %.0f tokens per step", model > 0 ? "\n" : "",
-           task_names[timed->config->task.task], model_encoding_name(&timed->config->model, name),
+           task_names[timed->config->task.task], model_encoding_name(&timed->config->model),
            rotary_dtype_name(plan->backend.storage), rotary_isa_name(plan->backend.isa),
            plan->backend.threads, timed->parameters / 1e6, timed->tokens);
     if (timed->source_tokens > 0)
@@ -145,7 +150,7 @@ static void print_model(const struct bench_plan *plan, int model)
         printf("to the first step  %8.3f s\n", result->first_step_seconds);
     else
         printf("ratio to %-10s%8.3f (median of %lld pairs; quartiles %.3f and %.3f)\n",
-               model_encoding_name(&result->models[0].config->model, name), timed->ratio.median,
+               model_encoding_name(&result->models[0].config->model), timed->ratio.median,
                (long long)result->steps, timed->ratio.lower, timed->ratio.upper);
     if (timed->profile)
         profile_table_print(timed->profile, "step", (double)result->steps, &result->limits);
@@ -155,8 +160,10 @@ static enum exit_status run(const struct invocation *invocation)
 {
     struct bench_plan made;
     rotary_error error = {0};
-    if (plan(invocation, &made, &error) != ROTARY_OK)
+    if (plan(invocation, &made, &error) != ROTARY_OK) {
+        release(&made);
         return command_refuse(invocation, &error);
+    }
     rotary_status status = benchmark_train(&made.benchmark, &made.backend, &error);
     if (status == ROTARY_OK && invocation->common.json)
         status = print_json(&made, &error);
@@ -164,6 +171,7 @@ static enum exit_status run(const struct invocation *invocation)
         for (int i = 0; i < made.benchmark.count; i++)
             print_model(&made, i);
     backend_destroy(&made.backend);
+    release(&made);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
 

@@ -95,7 +95,7 @@ static rotary_status print_result(const struct invocation *invocation, const str
 static enum exit_status run(const struct invocation *invocation)
 {
     const struct translate_options *options = invocation->options;
-    struct run_config config;
+    struct run_config config RUN_CONFIG_LOCAL = {0};
     struct backend backend;
     rotary_error error = {0};
     if (plan_model(invocation, &config, &error) != ROTARY_OK)

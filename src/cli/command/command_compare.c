@@ -67,6 +67,12 @@ static rotary_status read_jobs(const char *text, int *jobs, rotary_error *error)
     return ROTARY_OK;
 }
 
+static void release(struct compare_plan *plan)
+{
+    json_decref(plan->lengths.factors);
+    design_free(&plan->design);
+}
+
 static rotary_status plan(const struct invocation *invocation, struct compare_plan *plan, rotary_error *error)
 {
     const struct compare_options *options = invocation->options;
@@ -89,7 +95,7 @@ static rotary_status plan(const struct invocation *invocation, struct compare_pl
         status =
             plan_backend(&invocation->common, plan->design.config.train.precision, &plan->backend, error);
     if (status != ROTARY_OK)
-        design_free(&plan->design);
+        release(plan);
     return status;
 }
 
@@ -204,7 +210,7 @@ static enum exit_status run(const struct invocation *invocation)
     if (status == ROTARY_OK)
         status = score_lengths(invocation, &made, &error);
     backend_destroy(&made.backend);
-    design_free(&made.design);
+    release(&made);
     if (status == ROTARY_OK)
         status = print_result(invocation, made.folder, &error);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);

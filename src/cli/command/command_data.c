@@ -42,7 +42,7 @@ static const struct setting data_table[] = {
 };
 
 struct data_plan {
-    struct run_config config;
+    struct run_config config; /* owned */
     struct data_request request;
     char label[LABEL_BYTES];  /* "index, seed 1, training step 3" */
     struct label_data labels; /* of a task with labels; task NULL: it has none */
@@ -80,7 +80,7 @@ static rotary_status plan(const struct invocation *invocation, struct data_plan 
                                    .common = &invocation->common,
                                    .tokenizers = invocation->tokenizers,
                                    .watch = invocation->watch};
-    struct run_config recorded;
+    struct run_config recorded RUN_CONFIG_LOCAL = {0};
     plan->request = (struct data_request){.config = &plan->config,
                                           .split = (enum data_split)options->split.value,
                                           .step = options->step.given ? options->step.value : 1,
@@ -379,33 +379,40 @@ static rotary_status find_labels(const struct invocation *invocation, struct dat
                        task_names[plan->config.task.task]);
 }
 
-static enum exit_status run(const struct invocation *invocation)
+static enum exit_status show(const struct invocation *invocation, struct data_plan *made)
 {
-    struct data_plan made;
     rotary_error error = {0};
-    if (plan(invocation, &made, &error) != ROTARY_OK)
+    if (plan(invocation, made, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
     struct task *task;
     struct data_arrays data;
     rotary_status status = task_create(
-        &task, &made.config.task,
+        &task, &made->config.task,
         &(struct task_request){.folder = run_vocabulary_folder(
-                                   &made.config, ((const struct data_options *)invocation->options)->run)},
+                                   &made->config, ((const struct data_options *)invocation->options)->run)},
         &error);
     if (status != ROTARY_OK)
         return command_fail(&error);
-    status = find_labels(invocation, &made, task, &error);
+    status = find_labels(invocation, made, task, &error);
     if (status == ROTARY_OK)
-        status = data_arrays_create(&data, task, &made.request, &error);
+        status = data_arrays_create(&data, task, &made->request, &error);
     enum exit_status result = EXIT_DONE;
     if (status != ROTARY_OK) {
         result = command_refuse(invocation, &error);
     } else {
-        if (print(invocation, &made, task, &data, &error) != ROTARY_OK)
+        if (print(invocation, made, task, &data, &error) != ROTARY_OK)
             result = command_fail(&error);
         data_arrays_free(&data);
     }
     task_destroy(task);
+    return result;
+}
+
+static enum exit_status run(const struct invocation *invocation)
+{
+    struct data_plan made = {0};
+    const enum exit_status result = show(invocation, &made);
+    run_config_free(&made.config);
     return result;
 }
 

@@ -144,7 +144,7 @@ static const char *unused_option(const struct decay_options *options, enum origi
 {
     const struct rotation_options *rotation = &options->rotation;
     const bool config = origin == ORIGIN_CONFIG, named = origin == ORIGIN_POSITION,
-               runs = origin == ORIGIN_RUNS, rotates = named && model_encoding(model).rotate_query_key;
+               runs = origin == ORIGIN_RUNS, rotates = named && model_encoding(model)->rotate_query_key;
     const struct option_use uses[] = {
         {"--layer-type", rotation->layer_type, config},
         {"--ignore", rotation->ignored.count > 0, config},
@@ -197,7 +197,8 @@ static rotary_status check_options(const struct invocation *invocation, struct t
                            (long long)options->channels.value);
     if (!options->picture)
         return ROTARY_OK;
-    const char *inputs[] = {config, position && model->position == POSITION_OWN ? options->position : NULL};
+    const char *inputs[] = {config,
+                            position && model->position == POSITION_CUSTOM ? options->position : NULL};
     return file_check_output(options->picture, inputs, 2, error);
 }
 
@@ -237,8 +238,10 @@ static enum exit_status run(const struct invocation *invocation)
     const struct decay_options *options = invocation->options;
     rotary_error error = {0};
     struct transformer_config model = {0};
-    if (check_options(invocation, &model, &error) != ROTARY_OK)
+    if (check_options(invocation, &model, &error) != ROTARY_OK) {
+        transformer_config_free(&model);
         return command_refuse(invocation, &error);
+    }
     const struct decay_runs_call call = {.invocation = invocation,
                                          .sequences = options->sequences.given ? options->sequences.value
                                                                                : DEFAULT_SEQUENCES,
@@ -249,6 +252,7 @@ static enum exit_status run(const struct invocation *invocation)
     const rotary_status status = origin_of(invocation) == ORIGIN_RUNS
                                      ? decay_runs(&call, &error)
                                      : show_curves(invocation, &model, &error);
+    transformer_config_free(&model);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
 

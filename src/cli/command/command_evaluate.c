@@ -87,15 +87,14 @@ struct scores {
 static json_t *result_json(const struct invocation *invocation, const struct loaded_model *model,
                            const struct scores *scores)
 {
-    char name[ENCODING_NAME_BYTES];
     const struct evaluate_options *options = invocation->options;
-    json_t *object = json_pack(
-        "{s:s, s:s, s:s, s:I, s:s, s:s, s:I, s:I, s:o}", "folder", invocation->operands.items[0],
-        "checkpoint", checkpoint_names[options->checkpoint.value], "split",
-        evaluated_splits[options->split.value], "step", (json_int_t)model->step, "task",
-        task_names[model->config.task.task], "position", model_encoding_name(&model->config.model, name),
-        "seed", (json_int_t)model->config.train.seed, "data_seed", (json_int_t)scores->data_seed,
-        "evaluation", result_evaluation_json(&scores->evaluation));
+    json_t *object =
+        json_pack("{s:s, s:s, s:s, s:I, s:s, s:s, s:I, s:I, s:o}", "folder", invocation->operands.items[0],
+                  "checkpoint", checkpoint_names[options->checkpoint.value], "split",
+                  evaluated_splits[options->split.value], "step", (json_int_t)model->step, "task",
+                  task_names[model->config.task.task], "position", model_encoding_name(&model->config.model),
+                  "seed", (json_int_t)model->config.train.seed, "data_seed", (json_int_t)scores->data_seed,
+                  "evaluation", result_evaluation_json(&scores->evaluation));
     if (object && scores->lengths.count > 0)
         json_object_set_new(object, "lengths", evaluated_lengths_json(&scores->lengths));
     return object;
@@ -104,7 +103,6 @@ static json_t *result_json(const struct invocation *invocation, const struct loa
 static rotary_status print_result(const struct invocation *invocation, const struct loaded_model *model,
                                   const struct scores *scores, rotary_error *error)
 {
-    char name[ENCODING_NAME_BYTES];
     const struct evaluate_options *options = invocation->options;
     if (invocation->common.json)
         return result_print_json(result_json(invocation, model, scores), error);
@@ -113,7 +111,7 @@ static rotary_status print_result(const struct invocation *invocation, const str
                                      (enum csv_table)(CSV_LENGTHS + options->rows.value), error);
     print_samples(&scores->evaluation);
     printf("%s, %s, step %lld: ", task_names[model->config.task.task],
-           model_encoding_name(&model->config.model, name), (long long)model->step);
+           model_encoding_name(&model->config.model), (long long)model->step);
     result_print_evaluation(&scores->evaluation);
     if (scores->lengths.count > 0)
         evaluated_lengths_print(&scores->lengths, model->task);
@@ -269,6 +267,7 @@ static enum exit_status run(const struct invocation *invocation)
     struct scores scores = {.evaluation = {.sample_count = options->show.value}};
     if (check_options(invocation, model.task, &error) != ROTARY_OK ||
         read_lengths(invocation, &model, &scores, &error) != ROTARY_OK) {
+        json_decref(scores.asked.factors);
         loaded_model_close(&model);
         return command_refuse(invocation, &error);
     }
@@ -279,6 +278,7 @@ static enum exit_status run(const struct invocation *invocation)
         status = rotary_fail(&error, ROTARY_OUT_OF_MEMORY, "no memory to show %lld problems",
                              (long long)options->show.value);
     free(scores.evaluation.samples);
+    json_decref(scores.asked.factors);
     loaded_model_close(&model);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }

@@ -84,7 +84,6 @@ static rotary_status check_resumed(const struct run_config *recorded, const char
 /* A resumed run keeps its configuration but for the options given. */
 static rotary_status plan(const struct invocation *invocation, struct train_plan *plan, rotary_error *error)
 {
-    char name[ENCODING_NAME_BYTES];
     const struct train_options *options = invocation->options;
     struct plan_request request = {.task = invocation->operands.items[0],
                                    .preset = options->configuration.preset,
@@ -95,15 +94,16 @@ static rotary_status plan(const struct invocation *invocation, struct train_plan
                                    .common = &invocation->common,
                                    .tokenizers = invocation->tokenizers,
                                    .watch = invocation->watch};
-    struct run_config recorded;
+    struct run_config recorded RUN_CONFIG_LOCAL = {0};
     rotary_status status = plan_draft(&request, &plan->config, error);
     if (status != ROTARY_OK)
         return status;
-    plan_folder(&request, model_encoding_name(&plan->config.model, name), plan->default_folder);
+    plan_folder(&request, model_encoding_name(&plan->config.model), plan->default_folder);
     plan->folder = options->out ? options->out : plan->default_folder;
     if (options->resume) {
         status = find_run(plan->folder, &recorded, error);
         request.base = &recorded;
+        run_config_free(&plan->config);
         if (status == ROTARY_OK)
             status = plan_draft(&request, &plan->config, error);
     } else if (comparison_file_exists(plan->folder)) {
@@ -156,10 +156,9 @@ static rotary_status print_json(const struct invocation *invocation, const struc
                                 const struct train_result *result, const struct profiled *profiled,
                                 rotary_error *error)
 {
-    char name[ENCODING_NAME_BYTES];
     json_t *object = json_pack(
         "{s:s, s:s, s:s, s:I, s:s, s:I, s:I, s:o, s:o, s:o}", "folder", plan->folder, "task",
-        invocation->operands.items[0], "position", model_encoding_name(&plan->config.model, name), "seed",
+        invocation->operands.items[0], "position", model_encoding_name(&plan->config.model), "seed",
         (json_int_t)plan->config.train.seed, "precision", rotary_dtype_name(plan->backend.storage), "steps",
         (json_int_t)result->steps_done, "first_step", (json_int_t)result->first_step, "loss",
         file_json_number(result->loss), "seconds", file_json_number(result->seconds), "evaluation",
@@ -193,12 +192,10 @@ static rotary_status print_result(const struct invocation *invocation, const str
                                   const struct train_result *result, const struct profiled *profiled,
                                   rotary_error *error)
 {
-    char name[ENCODING_NAME_BYTES];
     if (invocation->common.json)
         return print_json(invocation, plan, result, profiled, error);
-    printf("%s, %s, seed %lld, %s: ", invocation->operands.items[0],
-           model_encoding_name(&plan->config.model, name), (long long)plan->config.train.seed,
-           rotary_dtype_name(plan->backend.storage));
+    printf("%s, %s, seed %lld, %s: ", invocation->operands.items[0], model_encoding_name(&plan->config.model),
+           (long long)plan->config.train.seed, rotary_dtype_name(plan->backend.storage));
     if (result->steps_done > 0)
         print_training(result);
     else
@@ -237,8 +234,10 @@ static enum exit_status run(const struct invocation *invocation)
     const struct train_options *options = invocation->options;
     struct train_plan made;
     rotary_error error = {0};
-    if (plan(invocation, &made, &error) != ROTARY_OK)
+    if (plan(invocation, &made, &error) != ROTARY_OK) {
+        run_config_free(&made.config);
         return command_refuse(invocation, &error);
+    }
     struct profiled profiled = {.steps = 0};
     made.backend.profile = options->profile ? &profiled.profile : NULL;
     struct progress progress;
@@ -258,6 +257,7 @@ static enum exit_status run(const struct invocation *invocation)
     progress_end(&progress);
     status = finish(invocation, &made, &result, &profiled, status, &error);
     backend_destroy(&made.backend);
+    run_config_free(&made.config);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
 

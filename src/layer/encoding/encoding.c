@@ -9,5 +9,5 @@ const char *const position_names[] = {ROTARY_ENCODINGS(ENCODING_NAME) NULL};
 
 const struct position_encoding *position_encoding(enum position position)
 {
-    return position == POSITION_OWN ? &encoding_none : encodings[position];
+    return position == POSITION_CUSTOM ? &encoding_none : encodings[position];
 }

@@ -13,7 +13,7 @@
 #define ROTARY_ENCODING_VALUE(capitals, name, text) POSITION_##capitals,
 enum position {
     ROTARY_ENCODINGS(ROTARY_ENCODING_VALUE) POSITIONS,
-    POSITION_OWN =
+    POSITION_CUSTOM =
         POSITIONS /* none of these: the configuration describes it (model/encoding/model_encoding.h) */
 };
 #undef ROTARY_ENCODING_VALUE
@@ -128,7 +128,7 @@ struct position_encoding {
 ROTARY_ENCODINGS(ROTARY_ENCODING_ROW)
 #undef ROTARY_ENCODING_ROW
 
-/* Of POSITION_OWN, that of none. */
+/* Of POSITION_CUSTOM, that of none. */
 const struct position_encoding *position_encoding(enum position position);
 /* The names in the order of the enum, NULL-terminated. */
 extern const char *const position_names[];

@@ -17,9 +17,10 @@ enum { BLOCK = 16 };
 struct formula {
     struct formula_nodes nodes;
     bool uses[FORMULA_MAX_NAMES];
-    /* [nodes, BLOCK]: results, and the derivatives of the sum by them. What is no series has one number. */
-    double *results, *gradients;
 };
+
+/* [nodes, BLOCK]: results, or the derivatives of the sum by them. What is no series has one number. */
+typedef double workspace[FORMULA_MAX_OPERATIONS * BLOCK];
 
 rotary_status formula_create(struct formula **formula, const char *text, const struct formula_name *names,
                              int count, rotary_error *error)
@@ -28,14 +29,6 @@ rotary_status formula_create(struct formula **formula, const char *text, const s
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a formula");
     rotary_status status = formula_parse(&made->nodes, text, names, count, error);
-    if (status == ROTARY_OK) {
-        size_t numbers = (size_t)made->nodes.count * BLOCK;
-        made->results = malloc(numbers * sizeof *made->results);
-        made->gradients = malloc(numbers * sizeof *made->gradients);
-        if (!made->results || !made->gradients)
-            status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a formula of %d operations",
-                                 made->nodes.count);
-    }
     if (status != ROTARY_OK) {
         formula_destroy(made);
         return status;
@@ -52,8 +45,6 @@ void formula_destroy(struct formula *formula)
     if (!formula)
         return;
     free(formula->nodes.items);
-    free(formula->results);
-    free(formula->gradients);
     free(formula);
 }
 
@@ -68,20 +59,20 @@ struct block {
     const double *const *inputs;
     int64_t first;
     int count;
+    double *results, *gradients; /* workspaces; gradients NULL: there are none */
 };
 
 /* The numbers of a node, and how far one entry's is from the next's. */
-static const double *results_of(const struct formula *formula, int node, int *stride)
+static const double *results_of(const struct block *block, int node, int *stride)
 {
-    *stride = formula->nodes.items[node].is_series;
-    return formula->results + (size_t)node * BLOCK;
+    *stride = block->formula->nodes.items[node].is_series;
+    return block->results + (size_t)node * BLOCK;
 }
 
 static void evaluate_node(const struct block *block, int index)
 {
-    const struct formula *formula = block->formula;
-    const struct formula_node *node = &formula->nodes.items[index];
-    double *results = formula->results + (size_t)index * BLOCK;
+    const struct formula_node *node = &block->formula->nodes.items[index];
+    double *results = block->results + (size_t)index * BLOCK;
     const int count = node->is_series ? block->count : 1;
     if (node->operation == FORMULA_CONSTANT) {
         results[0] = node->constant;
@@ -93,9 +84,9 @@ static void evaluate_node(const struct block *block, int index)
         return;
     }
     int stride[FORMULA_ARGUMENTS];
-    const double *x = results_of(formula, node->arguments[0], &stride[0]);
-    const double *y = results_of(formula, node->arguments[1], &stride[1]);
-    const double *z = results_of(formula, node->arguments[2], &stride[2]);
+    const double *x = results_of(block, node->arguments[0], &stride[0]);
+    const double *y = results_of(block, node->arguments[1], &stride[1]);
+    const double *z = results_of(block, node->arguments[2], &stride[2]);
     for (int j = 0; j < count; j++)
         results[j] = formula_apply(node->operation, x[j * stride[0]], y[j * stride[1]], z[j * stride[2]]);
 }
@@ -106,38 +97,41 @@ static void evaluate(const struct block *block)
         evaluate_node(block, i);
 }
 
-static struct block block_of(const struct formula *formula, const double *const *inputs, int64_t first,
-                             int64_t count)
+/* Goes to the block that begins at `first`; false: it is beyond the last of `count`. */
+static bool go_to(struct block *block, int64_t first, int64_t count)
 {
-    return (struct block){formula, inputs, first, (int)min_i64(count - first, BLOCK)};
+    block->first = first;
+    block->count = (int)min_i64(count - first, BLOCK);
+    return first < count;
 }
 
 void formula_values(const struct formula *formula, const double *const *inputs, int64_t count, double *values)
 {
-    for (int64_t first = 0; first < count; first += BLOCK) {
-        const struct block block = block_of(formula, inputs, first, count);
+    workspace memory;
+    struct block block = {.formula = formula, .inputs = inputs, .results = memory};
+    for (int64_t first = 0; go_to(&block, first, count); first += BLOCK) {
         evaluate(&block);
         int stride;
-        const double *results = results_of(formula, formula->nodes.count - 1, &stride);
+        const double *results = results_of(&block, formula->nodes.count - 1, &stride);
         for (int j = 0; j < block.count; j++)
             values[first + j] = results[j * stride];
     }
 }
 
 /* Adds entry j's share of a node's gradient to those of its arguments. */
-static void propagate(const struct formula *formula, const struct formula_node *node, int j, double result,
+static void propagate(const struct block *block, const struct formula_node *node, int j, double result,
                       double gradient)
 {
     double arguments[FORMULA_ARGUMENTS], derivatives[FORMULA_ARGUMENTS];
     int stride;
     for (int k = 0; k < FORMULA_ARGUMENTS; k++) {
-        const double *results = results_of(formula, node->arguments[k], &stride);
+        const double *results = results_of(block, node->arguments[k], &stride);
         arguments[k] = results[j * stride];
     }
     formula_derivatives(node->operation, arguments, result, derivatives);
     for (int k = 0; k < FORMULA_ARGUMENTS; k++) {
-        const struct formula_node *argument = &formula->nodes.items[node->arguments[k]];
-        double *sum = formula->gradients + (size_t)node->arguments[k] * BLOCK;
+        const struct formula_node *argument = &block->formula->nodes.items[node->arguments[k]];
+        double *sum = block->gradients + (size_t)node->arguments[k] * BLOCK;
         if (argument->is_learned && derivatives[k] != 0.0)
             sum[argument->is_series ? j : 0] += gradient * derivatives[k];
     }
@@ -146,10 +140,9 @@ static void propagate(const struct formula *formula, const struct formula_node *
 /* A gradient of 0 goes no further, so that a branch that was not taken adds nothing, not even a NaN. */
 static void differentiate_node(const struct block *block, int index, double *const *d_inputs)
 {
-    const struct formula *formula = block->formula;
-    const struct formula_node *node = &formula->nodes.items[index];
-    const double *results = formula->results + (size_t)index * BLOCK;
-    const double *gradients = formula->gradients + (size_t)index * BLOCK;
+    const struct formula_node *node = &block->formula->nodes.items[index];
+    const double *results = block->results + (size_t)index * BLOCK;
+    const double *gradients = block->gradients + (size_t)index * BLOCK;
     const int count = node->is_series ? block->count : 1;
     if (!node->is_learned)
         return;
@@ -159,7 +152,7 @@ static void differentiate_node(const struct block *block, int index, double *con
     }
     for (int j = 0; j < count; j++)
         if (gradients[j] != 0.0)
-            propagate(formula, node, j, results[j], gradients[j]);
+            propagate(block, node, j, results[j], gradients[j]);
 }
 
 void formula_gradient(const struct formula *formula, const double *const *inputs, int64_t count,
@@ -167,14 +160,15 @@ void formula_gradient(const struct formula *formula, const double *const *inputs
 {
     const int last = formula->nodes.count - 1;
     const size_t numbers = (size_t)formula->nodes.count * BLOCK;
-    double *gradients = formula->gradients + (size_t)last * BLOCK;
+    workspace results, derivatives;
+    double *gradients = derivatives + (size_t)last * BLOCK;
     const bool is_series = formula->nodes.items[last].is_series;
     if (!formula->nodes.items[last].is_learned)
         return;
-    for (int64_t first = 0; first < count; first += BLOCK) {
-        const struct block block = block_of(formula, inputs, first, count);
+    struct block block = {.formula = formula, .inputs = inputs, .results = results, .gradients = derivatives};
+    for (int64_t first = 0; go_to(&block, first, count); first += BLOCK) {
         evaluate(&block);
-        memset(formula->gradients, 0, numbers * sizeof *formula->gradients);
+        memset(derivatives, 0, numbers * sizeof *derivatives);
         for (int j = 0; j < block.count; j++)
             gradients[is_series ? j : 0] += d_values[first + j];
         for (int i = last; i >= 0; i--)

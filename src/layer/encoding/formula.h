@@ -19,7 +19,7 @@
 
 #include "layer/encoding/formula_names.h"
 
-/* Has a workspace of its own, so one thread at a time may evaluate it. */
+/* Never changes once it is made: several threads may evaluate it at once. */
 struct formula;
 
 /* Reads a text in which the `count` names may occur. The error of a text that is no such formula is

@@ -88,14 +88,13 @@ static void gradient(const struct distance_bias_shape *shape, const float *const
 static const struct distance_bias_function fixed = {.fill = fill},
                                            learned = {.fill = fill, .list = list, .gradient = gradient};
 
-const struct distance_bias_function *formula_bias_function(const struct formula_bias *bias)
+const struct distance_bias_function *formula_bias_function(int learned_numbers)
 {
-    return bias->learned > 0 ? &learned : &fixed;
+    return learned_numbers > 0 ? &learned : &fixed;
 }
 
 void formula_bias_free(struct formula_bias *bias)
 {
-    formula_destroy(bias->formula);
     for (int i = 0; i < bias->learned; i++)
         free(bias->numbers[i].initial);
     *bias = (struct formula_bias){0};

@@ -17,8 +17,8 @@ enum formula_bias_name {
 };
 
 struct formula_bias {
-    struct formula *formula; /* owned; its names are those above, then the learned numbers */
-    int learned;             /* at most DISTANCE_BIAS_PARAMETERS */
+    const struct formula *formula; /* borrowed; its names are those above, then the learned numbers */
+    int learned;                   /* at most DISTANCE_BIAS_PARAMETERS */
     struct formula_bias_number {
         char name[FORMULA_NAME_BYTES];
         bool shared;    /* one number for all heads; else one for each */
@@ -26,8 +26,8 @@ struct formula_bias {
     } numbers[DISTANCE_BIAS_PARAMETERS];
 };
 
-/* The function of distance_bias_shape.settings.formula, which is `bias`: with learned numbers or without. */
-const struct distance_bias_function *formula_bias_function(const struct formula_bias *bias);
+/* The function of a distance_bias_shape.settings.formula with so many learned numbers. */
+const struct distance_bias_function *formula_bias_function(int learned_numbers);
 void formula_bias_free(struct formula_bias *bias);
 
 #endif

@@ -30,24 +30,15 @@ static bool is_rotated_plan(int index)
     return index % 2 == 1;
 }
 
-/* A list of the configuration, which must have an entry for each layer; NULL: there is none. The caller frees
- * it. */
-static rotary_status read_list(const struct transformer_config *config, const char *key, const char *text,
-                               json_t **list, rotary_error *error)
+/* A list of the configuration, which may be missing, must have an entry for each layer. */
+static rotary_status check_list(const struct transformer_config *config, const char *key, const json_t *list,
+                                rotary_error *error)
 {
-    *list = NULL;
-    if (text[0] == 0)
+    if (!list || (int64_t)json_array_size(list) == config->num_hidden_layers)
         return ROTARY_OK;
-    json_t *read = settings_json(text);
-    if (!json_is_array(read) || (int64_t)json_array_size(read) != config->num_hidden_layers) {
-        long long entries = (long long)json_array_size(read);
-        json_decref(read);
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%s has %lld entries, wanted %lld, one for each layer of num_hidden_layers", key,
-                           entries, (long long)config->num_hidden_layers);
-    }
-    *list = read;
-    return ROTARY_OK;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "%s has %lld entries, wanted %lld, one for each layer of num_hidden_layers", key,
+                       (long long)json_array_size(list), (long long)config->num_hidden_layers);
 }
 
 static rotary_status read_type(const json_t *entry, size_t layer, enum layer_type *type, rotary_error *error)
@@ -77,10 +68,11 @@ static rotary_status read_rotated(const json_t *entry, size_t layer, bool *rotat
     return ROTARY_OK;
 }
 
-/* The plan of each layer, [num_hidden_layers], from its lists, either of which may be NULL. */
-static rotary_status assign_plans(const struct transformer_config *config, const json_t *types,
-                                  const json_t *rotated, int *plan_of_layer, rotary_error *error)
+/* The plan of each layer, [num_hidden_layers], from its lists. */
+static rotary_status assign_plans(const struct transformer_config *config, int *plan_of_layer,
+                                  rotary_error *error)
 {
+    const json_t *types = config->layer_types, *rotated = config->no_rope_layers;
     enum layer_type all = config->sliding_window > 0 ? LAYER_SLIDING : LAYER_FULL;
     rotary_status status = ROTARY_OK;
     for (size_t layer = 0; status == ROTARY_OK && layer < (size_t)config->num_hidden_layers; layer++) {
@@ -115,20 +107,17 @@ static rotary_status check_window(const struct transformer_config *config, const
 static rotary_status read_layers(const struct transformer_config *config, int **plan_of_layer,
                                  rotary_error *error)
 {
-    json_t *types = NULL, *rotated = NULL;
     int *made = calloc((size_t)config->num_hidden_layers, sizeof *made);
     rotary_status status =
         made ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the plans of a model");
     if (status == ROTARY_OK)
-        status = read_list(config, "layer_types", config->layer_types, &types, error);
+        status = check_list(config, "layer_types", config->layer_types, error);
     if (status == ROTARY_OK)
-        status = read_list(config, "no_rope_layers", config->no_rope_layers, &rotated, error);
+        status = check_list(config, "no_rope_layers", config->no_rope_layers, error);
     if (status == ROTARY_OK)
-        status = assign_plans(config, types, rotated, made, error);
+        status = assign_plans(config, made, error);
     if (status == ROTARY_OK)
         status = check_window(config, made, error);
-    json_decref(types);
-    json_decref(rotated);
     if (status == ROTARY_OK)
         *plan_of_layer = made;
     else
@@ -167,13 +156,13 @@ static rotary_status create_plan(struct position_attention *plan, const struct p
                                  int index, rotary_error *error)
 {
     const struct transformer_config *config = request->config;
-    const struct position_encoding encoding = model_encoding(config);
+    const struct position_encoding *encoding = model_encoding(config);
     struct rotation_config rotation;
     rotary_status status = read_rotation(config, index, &rotation, error);
     if (status != ROTARY_OK)
         return status;
     if (request->kind != ATTENTION_DECODER &&
-        encoding.xpos) /* a magnitude would grow with keys that follow */
+        encoding->xpos) /* a magnitude would grow with keys that follow */
         rotation.rope.plan.xpos_scale = 0;
     rotation.rope.plan.table_positions = limit_table(&rotation.rope.plan, request->table_positions);
     rotation.value_rope.table_positions = limit_table(&rotation.value_rope, request->table_positions);
@@ -182,7 +171,7 @@ static rotary_status create_plan(struct position_attention *plan, const struct p
         .key_value_heads = config->num_key_value_heads,
         .head_dim = config->head_dim,
         .causal = request->kind == ATTENTION_DECODER,
-        .score_products = request->kind == ATTENTION_CROSS ? 1 : encoding.score_products,
+        .score_products = request->kind == ATTENTION_CROSS ? 1 : encoding->score_products,
         .score_channels = config->query_pre_attn_scalar,
         .softcap = (float)config->attn_logit_softcapping,
         .window = type_of_plan(index) == LAYER_SLIDING ? config->sliding_window : 0,
@@ -264,7 +253,7 @@ static int64_t tables_of(const rotary_rope *rope, bool xpos)
 double attention_plans_table_bytes(const struct attention_plans *plans,
                                    const struct transformer_config *config)
 {
-    bool xpos = plans->kind == ATTENTION_DECODER && model_encoding(config).xpos;
+    bool xpos = plans->kind == ATTENTION_DECODER && model_encoding(config)->xpos;
     int64_t pairs = 0, positions = transformer_positions(config);
     for (int i = 0; i < MAX_ATTENTION_PLANS; i++) {
         const struct position_attention *plan = &plans->plans[i];

@@ -115,36 +115,32 @@ static rotary_status check_scaling(const char *within, const json_t *parameters,
     return ROTARY_OK;
 }
 
-/* Checks rope_scaling or rope_parameters, whose value is `text`. */
+/* Checks rope_scaling or rope_parameters, whose value is `object`, or NULL. */
 static rotary_status check_object(const struct transformer_config *model, const char *within,
-                                  const char *text, rotary_error *error)
+                                  const json_t *object, rotary_error *error)
 {
-    json_t *object = settings_json(text);
-    if (!object)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to check %s", within);
     rotary_status status = check_twice(model, within, object, error);
     if (status == ROTARY_OK)
         status = check_scaling(within, object, error);
     const char *layer_type;
     json_t *entry;
-    json_object_foreach (object, layer_type, entry)
+    json_object_foreach ((json_t *)(uintptr_t)object, layer_type, entry)
         if (status == ROTARY_OK && json_is_object(entry))
             status = check_scaling(within, entry, error);
-    json_decref(object);
     return status;
 }
 
 /* ---- layers ---- */
 
 /* Whether any layer rotates. Lists have an entry for each layer, as attention_plans_check has found. */
-static bool rotates(const struct transformer_config *model, const json_t *flags, const json_t *types,
-                    const json_t *parameters)
+static bool rotates(const struct transformer_config *model)
 {
+    const json_t *parameters = model->rope_parameters;
     if (transformer_has_encoder(model) && !json_is_null(json_object_get(parameters, "full_attention")))
         return true; /* the encoder's layers */
     for (int64_t layer = 0; layer < model->num_hidden_layers; layer++) {
-        const json_t *flag = json_array_get(flags, (size_t)layer);
-        const char *type = json_string_value(json_array_get(types, (size_t)layer));
+        const json_t *flag = json_array_get(model->no_rope_layers, (size_t)layer);
+        const char *type = json_string_value(json_array_get(model->layer_types, (size_t)layer));
         if (!type)
             type = model->sliding_window > 0 ? "sliding_attention" : "full_attention";
         bool left_out = flag && json_integer_value(flag) == 0;
@@ -156,19 +152,13 @@ static bool rotates(const struct transformer_config *model, const json_t *flags,
 
 static rotary_status check_layers(const struct transformer_config *model, rotary_error *error)
 {
-    json_t *flags = settings_json(model->no_rope_layers), *types = settings_json(model->layer_types);
-    json_t *parameters = settings_json(model->rope_parameters);
-    bool any = rotates(model, flags, types, parameters);
-    char name[ENCODING_NAME_BYTES];
-    json_decref(flags);
-    json_decref(types);
-    json_decref(parameters);
-    return any ? ROTARY_OK
+    return rotates(model)
+               ? ROTARY_OK
                : rotary_fail(
                      error, ROTARY_INVALID_ARGUMENT,
                      "position is %s, and by no_rope_layers or rope_parameters no layer rotates: wanted a "
                      "layer that does, or position none",
-                     model_encoding_name(model, name));
+                     model_encoding_name(model));
 }
 
 /* The encoder, and cross-attention that rotates, rotate as layers of type full_attention do. */
@@ -206,8 +196,8 @@ static rotary_status check_rotation(const struct transformer_config *model, bool
 
 static rotary_status check_window(const struct transformer_config *model, rotary_error *error)
 {
-    if (model->sliding_window == 0 || model->layer_types[0] == 0 ||
-        strstr(model->layer_types, "\"sliding_attention\""))
+    if (model->sliding_window == 0 || !model->layer_types ||
+        transformer_names_layer_type(model, "sliding_attention"))
         return ROTARY_OK;
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                        "sliding_window is %lld, and layer_types has no sliding_attention: wanted a layer of "
@@ -217,9 +207,9 @@ static rotary_status check_window(const struct transformer_config *model, rotary
 
 rotary_status contradictions_check(const struct transformer_config *model, rotary_error *error)
 {
-    const struct position_encoding encoding = model_encoding(model);
+    const struct position_encoding *encoding = model_encoding(model);
     rotary_status status = ROTARY_OK;
-    if (encoding.rotate_query_key || encoding.rotate_value)
-        status = check_rotation(model, encoding.rotate_value, error);
+    if (encoding->rotate_query_key || encoding->rotate_value)
+        status = check_rotation(model, encoding->rotate_value, error);
     return status == ROTARY_OK ? check_window(model, error) : status;
 }

@@ -28,7 +28,6 @@ static const char *const embeddings[] = {
 struct reader {
     const json_t *object;
     const char *where;
-    int64_t heads;
     struct custom_encoding *encoding;
     rotary_error *error;
 };
@@ -103,7 +102,10 @@ static rotary_status read_name(const struct reader *reader)
     bool taken = strcmp(name, "all") == 0;
     for (int i = 0; position_names[i]; i++)
         taken = taken || strcmp(name, position_names[i]) == 0;
-    return taken ? refuse(reader, "name", value, "one that no other encoding has") : ROTARY_OK;
+    if (taken)
+        return refuse(reader, "name", value, "one that no other encoding has");
+    snprintf(reader->encoding->name, ENCODING_NAME_BYTES, "%s", name);
+    return ROTARY_OK;
 }
 
 static rotary_status read_embedding(const struct reader *reader)
@@ -203,7 +205,6 @@ static rotary_status read_frequencies(const struct reader *reader)
 {
     const json_t *value = json_object_get(reader->object, "frequencies"), *number;
     const struct position_encoding *terms = &reader->encoding->terms;
-    struct formula *formula = NULL;
     size_t index;
     if (!value)
         return ROTARY_OK;
@@ -218,112 +219,86 @@ static rotary_status read_frequencies(const struct reader *reader)
             return rotary_fail(reader->error, ROTARY_INVALID_ARGUMENT,
                                "%.200s: \"frequencies\" has no number as entry %zu, wanted a list of numbers",
                                reader->where, index);
-    if (json_is_array(value))
-        return ROTARY_OK;
-    rotary_status status = create_frequencies(reader, value, &formula);
-    formula_destroy(formula);
-    return status;
+    return json_is_array(value) ? ROTARY_OK
+                                : create_frequencies(reader, value, &reader->encoding->frequencies);
 }
 
-static rotary_status evaluate_frequencies(const struct reader *reader, const struct formula *formula,
-                                          int64_t pairs, json_t *list)
+static rotary_status evaluate_frequencies(const struct custom_encoding *encoding, int64_t pairs, json_t *list,
+                                          rotary_error *error)
 {
     for (int64_t i = 0; i < pairs; i++) {
         const double pair = (double)i, count = (double)pairs;
         const double *const inputs[] = {&pair, &count};
         double value;
-        formula_values(formula, inputs, 1, &value);
+        formula_values(encoding->frequencies, inputs, 1, &value);
         if (!isfinite(value))
-            return rotary_fail(reader->error, ROTARY_INVALID_ARGUMENT,
-                               "%.200s: \"frequencies\" is %g for pair %lld of %lld, wanted a finite number",
-                               reader->where, value, (long long)i, (long long)pairs);
+            return rotary_fail(
+                error, ROTARY_INVALID_ARGUMENT,
+                "position %s: \"frequencies\" is %g for pair %lld of %lld, wanted a finite number",
+                encoding->name, value, (long long)i, (long long)pairs);
         if (json_array_append_new(list, json_real(value)) != 0)
-            return rotary_fail(reader->error, ROTARY_OUT_OF_MEMORY, "no memory for frequencies");
+            return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for frequencies");
     }
     return ROTARY_OK;
 }
 
-rotary_status custom_encoding_frequencies(const json_t *object, const char *where, int64_t pairs,
+static json_t *frequency_list(const struct custom_encoding *encoding)
+{
+    json_t *value = json_object_get(encoding->description.json, "frequencies");
+    return json_is_array(value) ? value : NULL;
+}
+
+bool custom_encoding_has_frequencies(const struct custom_encoding *encoding)
+{
+    return encoding->frequencies || frequency_list(encoding);
+}
+
+rotary_status custom_encoding_frequencies(const struct custom_encoding *encoding, int64_t pairs,
                                           json_t **list, rotary_error *error)
 {
-    const struct reader reader = {.object = object, .where = where, .error = error};
-    json_t *value = json_object_get(object, "frequencies"), *made = json_array();
-    struct formula *formula = NULL;
-    rotary_status status = ROTARY_OK;
-    if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for frequencies");
-    if (json_is_array(value) && json_array_size(value) != (size_t)pairs)
-        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                             "%.200s: \"frequencies\" has %zu numbers, wanted %lld, one for each pair of "
-                             "rotated channels",
-                             where, json_array_size(value), (long long)pairs);
-    else if (json_is_array(value))
-        json_array_extend(made, value);
-    else if (value)
-        status = create_frequencies(&reader, value, &formula);
-    if (status == ROTARY_OK && formula)
-        status = evaluate_frequencies(&reader, formula, pairs, made);
-    formula_destroy(formula);
-    if (status == ROTARY_OK && value) {
-        *list = made;
+    json_t *given = frequency_list(encoding);
+    *list = NULL;
+    if (given && json_array_size(given) != (size_t)pairs)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "position %s: \"frequencies\" has %zu numbers, wanted %lld, one for each pair of "
+                           "rotated channels",
+                           encoding->name, json_array_size(given), (long long)pairs);
+    if (given)
+        *list = json_deep_copy(given);
+    if (!encoding->frequencies)
         return ROTARY_OK;
-    }
-    json_decref(made);
+    json_t *made = json_array();
+    rotary_status status = evaluate_frequencies(encoding, pairs, made, error);
     if (status == ROTARY_OK)
-        *list = NULL;
+        *list = made;
+    else
+        json_decref(made);
     return status;
 }
 
 /* ---- the bias ---- */
 
-/* Evaluates the initial value of a number for each head. */
-static rotary_status fill_initial(const struct reader *reader, const char *key, const struct formula *formula,
-                                  double plain, struct formula_bias_number *number)
-{
-    const int64_t count = number->shared ? 1 : reader->heads;
-    double head, heads = (double)reader->heads, value = plain;
-    const double *const inputs[] = {&head, &heads};
-    number->initial = calloc((size_t)count + 1, sizeof *number->initial);
-    if (!number->initial)
-        return rotary_fail(reader->error, ROTARY_OUT_OF_MEMORY, "no memory for the initial values of %s",
-                           key);
-    for (int64_t i = 0; i < count; i++) {
-        head = (double)i;
-        if (formula)
-            formula_values(formula, inputs, 1, &value);
-        number->initial[i] = (float)value;
-        if (!isfinite(number->initial[i]))
-            return rotary_fail(reader->error, ROTARY_INVALID_ARGUMENT,
-                               "%.200s: \"%s\" begins as %g in head %lld of %lld, wanted a finite number",
-                               reader->where, key, value, (long long)i, (long long)reader->heads);
-    }
-    return ROTARY_OK;
-}
-
 static rotary_status read_initial(const struct reader *reader, const char *key, const json_t *value,
-                                  struct formula_bias_number *number)
+                                  struct custom_number *number)
 {
     static const struct formula_name names[] = {{"head", FORMULA_NUMBER}, {"heads", FORMULA_NUMBER}};
-    struct formula *formula = NULL;
     rotary_status status = ROTARY_OK;
+    number->value = json_number_value(value);
     if (json_is_string(value))
-        status = create_formula(reader, key, value, names, 2, &formula);
+        status = create_formula(reader, key, value, names, 2, &number->initial);
     else if (!json_is_number(value))
         status = refuse(reader, key, value,
                         "its initial value: a number, a formula, or {\"initial\": ..., \"shared\": true}");
-    if (status == ROTARY_OK && number->shared && formula && formula_uses(formula, 0))
+    if (status == ROTARY_OK && number->shared && number->initial && formula_uses(number->initial, 0))
         status = rotary_fail(reader->error, ROTARY_INVALID_ARGUMENT,
                              "%.200s: \"%s\" is shared by all heads, and its initial value depends on head",
                              reader->where, key);
-    if (status == ROTARY_OK && reader->heads > 0)
-        status = fill_initial(reader, key, formula, json_number_value(value), number);
-    formula_destroy(formula);
     return status;
 }
 
 static rotary_status read_number(const struct reader *reader, const char *name, const json_t *value)
 {
-    struct formula_bias *bias = &reader->encoding->bias;
+    struct custom_encoding *encoding = reader->encoding;
     char key[FORMULA_NAME_BYTES + 16];
     if (!formula_allows_name(name) || strcmp(name, "distance") == 0 || strcmp(name, "head") == 0 ||
         strcmp(name, "heads") == 0)
@@ -332,11 +307,11 @@ static rotary_status read_number(const struct reader *reader, const char *name, 
             "%.200s: \"learned\": a number is named \"%.40s\", wanted at most 31 letters, digits "
             "and \"_\", and no name that formulas have",
             reader->where, name);
-    if (bias->learned == DISTANCE_BIAS_PARAMETERS)
+    if (encoding->learned == DISTANCE_BIAS_PARAMETERS)
         return rotary_fail(reader->error, ROTARY_INVALID_ARGUMENT,
                            "%.200s: \"learned\" has more than %d numbers, wanted fewer", reader->where,
                            (int)DISTANCE_BIAS_PARAMETERS);
-    struct formula_bias_number *number = &bias->numbers[bias->learned++];
+    struct custom_number *number = &encoding->numbers[encoding->learned++];
     snprintf(number->name, sizeof number->name, "%s", name);
     snprintf(key, sizeof key, "learned\": \"%s", name);
     if (!json_is_object(value))
@@ -376,18 +351,18 @@ static rotary_status read_formula(const struct reader *reader, const json_t *val
         [FORMULA_BIAS_DISTANCE] = {"distance", FORMULA_SERIES},
         [FORMULA_BIAS_HEAD] = {"head", FORMULA_NUMBER},
         [FORMULA_BIAS_HEADS] = {"heads", FORMULA_NUMBER}};
-    struct formula_bias *bias = &reader->encoding->bias;
-    for (int i = 0; i < bias->learned; i++) {
+    struct custom_encoding *encoding = reader->encoding;
+    for (int i = 0; i < encoding->learned; i++) {
         names[FORMULA_BIAS_NAMES + i].role = FORMULA_LEARNED;
-        memcpy(names[FORMULA_BIAS_NAMES + i].name, bias->numbers[i].name, FORMULA_NAME_BYTES);
+        memcpy(names[FORMULA_BIAS_NAMES + i].name, encoding->numbers[i].name, FORMULA_NAME_BYTES);
     }
     rotary_status status =
-        create_formula(reader, "bias", value, names, FORMULA_BIAS_NAMES + bias->learned, &bias->formula);
-    for (int i = 0; status == ROTARY_OK && i < bias->learned; i++)
-        if (!formula_uses(bias->formula, FORMULA_BIAS_NAMES + i))
+        create_formula(reader, "bias", value, names, FORMULA_BIAS_NAMES + encoding->learned, &encoding->bias);
+    for (int i = 0; status == ROTARY_OK && i < encoding->learned; i++)
+        if (!formula_uses(encoding->bias, FORMULA_BIAS_NAMES + i))
             status = rotary_fail(reader->error, ROTARY_INVALID_ARGUMENT,
                                  "%.200s: \"learned\" has \"%s\", which is not in \"bias\"", reader->where,
-                                 bias->numbers[i].name);
+                                 encoding->numbers[i].name);
     return status;
 }
 
@@ -396,7 +371,7 @@ static rotary_status read_formula_bias(const struct reader *reader, const json_t
     rotary_status status = read_numbers(reader);
     if (status == ROTARY_OK)
         status = read_formula(reader, value);
-    reader->encoding->terms.distance_bias = formula_bias_function(&reader->encoding->bias);
+    reader->encoding->terms.distance_bias = formula_bias_function(reader->encoding->learned);
     return status;
 }
 
@@ -434,10 +409,6 @@ static rotary_status read_table(const struct reader *reader, const json_t *value
         return refuse(reader, "learned", learned, "true or false, as \"bias\" is a table");
     if (table->columns == 0)
         return refuse(reader, "bias", value, "a number at least");
-    if (reader->heads > 0 && table->rows != 1 && table->rows != reader->heads)
-        return rotary_fail(reader->error, ROTARY_INVALID_ARGUMENT,
-                           "%.200s: \"bias\" has %lld rows, wanted %lld, one for each head, or 1",
-                           reader->where, (long long)table->rows, (long long)reader->heads);
     table->values = calloc((size_t)table->rows * (size_t)table->columns, sizeof *table->values);
     if (!table->values)
         return rotary_fail(reader->error, ROTARY_OUT_OF_MEMORY, "no memory for a table of biases");
@@ -459,36 +430,106 @@ static rotary_status read_bias(const struct reader *reader)
                        "%.200s: \"learned\" without \"bias\", whose numbers it has", reader->where);
 }
 
+/* ---- a model's ---- */
+
+/* Evaluates the initial value of a number for each head. */
+static rotary_status fill_initial(const struct custom_encoding *encoding, const struct custom_number *given,
+                                  int64_t heads, struct formula_bias_number *number, rotary_error *error)
+{
+    const int64_t values = given->shared ? 1 : heads;
+    double head, count = (double)heads, value = given->value;
+    const double *const inputs[] = {&head, &count};
+    memcpy(number->name, given->name, sizeof number->name);
+    number->shared = given->shared;
+    number->initial = calloc((size_t)values + 1, sizeof *number->initial);
+    if (!number->initial)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the initial values of %s",
+                           given->name);
+    for (int64_t i = 0; i < values; i++) {
+        head = (double)i;
+        if (given->initial)
+            formula_values(given->initial, inputs, 1, &value);
+        number->initial[i] = (float)value;
+        if (!isfinite(number->initial[i]))
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "position %s: \"learned\": \"%s\" begins as %g in head %lld of %lld, wanted a "
+                               "finite number",
+                               encoding->name, given->name, value, (long long)i, (long long)heads);
+    }
+    return ROTARY_OK;
+}
+
+rotary_status custom_encoding_bias(const struct custom_encoding *encoding, int64_t heads,
+                                   struct formula_bias *bias, rotary_error *error)
+{
+    struct formula_bias made = {.formula = encoding->bias};
+    const int64_t rows = encoding->table.rows;
+    rotary_status status = ROTARY_OK;
+    if (rows > 1 && rows != heads)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "position %s: \"bias\" has %lld rows, wanted %lld, one for each head, or 1",
+                           encoding->name, (long long)rows, (long long)heads);
+    for (int i = 0; status == ROTARY_OK && i < encoding->learned; i++)
+        status = fill_initial(encoding, &encoding->numbers[i], heads, &made.numbers[made.learned++], error);
+    if (status == ROTARY_OK)
+        *bias = made;
+    else
+        formula_bias_free(&made);
+    return status;
+}
+
 /* ---- public ---- */
 
-rotary_status custom_encoding_read(const json_t *object, const char *where, int64_t heads,
-                                   struct custom_encoding *encoding, rotary_error *error)
+static void destroy(struct setting_description *description)
 {
-    struct custom_encoding made = {.terms = {.embedding = EMBEDDING_POSITION_NONE}};
-    const struct reader reader = {object, where, heads, &made, error};
+    custom_encoding_free((struct custom_encoding *)(void *)description);
+}
+
+rotary_status custom_encoding_read(const json_t *object, const char *where, struct custom_encoding **encoding,
+                                   rotary_error *error)
+{
+    struct custom_encoding *made = calloc(1, sizeof *made);
+    if (!made)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read a position encoding");
+    made->description = (struct setting_description){
+        .json = json_deep_copy(object), .owners = 1, .destroy = destroy}; /* nobody else can change it */
+    const struct reader reader = {object, where, made, error};
+    rotary_status (*const steps[])(const struct reader *reader) = {
+        read_name, read_embedding, read_rotate, read_frequencies, read_vectors, read_bias,
+    };
     rotary_status status = check_keys(&reader, NULL, object, keys);
-    if (status == ROTARY_OK)
-        status = read_name(&reader);
-    if (status == ROTARY_OK)
-        status = read_embedding(&reader);
-    if (status == ROTARY_OK)
-        status = read_rotate(&reader);
-    if (status == ROTARY_OK)
-        status = read_frequencies(&reader);
-    if (status == ROTARY_OK)
-        status = read_vectors(&reader);
-    if (status == ROTARY_OK)
-        status = read_bias(&reader);
+    for (size_t i = 0; status == ROTARY_OK && i < sizeof steps / sizeof *steps; i++)
+        status = steps[i](&reader);
     if (status == ROTARY_OK)
         *encoding = made;
     else
-        custom_encoding_free(&made);
+        custom_encoding_free(made);
     return status;
 }
 
 void custom_encoding_free(struct custom_encoding *encoding)
 {
-    formula_bias_free(&encoding->bias);
+    if (!encoding)
+        return;
+    json_decref(encoding->description.json);
+    formula_destroy(encoding->frequencies);
+    formula_destroy(encoding->bias);
+    for (int i = 0; i < encoding->learned; i++)
+        formula_destroy(encoding->numbers[i].initial);
     table_bias_free(&encoding->table);
-    *encoding = (struct custom_encoding){0};
+    free(encoding);
+}
+
+rotary_status custom_encoding_describe(const json_t *object, struct setting_description **description,
+                                       rotary_error *error)
+{
+    enum { WHERE_BYTES = ENCODING_NAME_BYTES + 16 };
+    const char *name = file_json_name(object);
+    struct custom_encoding *made;
+    char where[WHERE_BYTES];
+    snprintf(where, sizeof where, "position %s", name ? name : "without a name");
+    rotary_status status = custom_encoding_read(object, where, &made, error);
+    if (status == ROTARY_OK)
+        *description = &made->description;
+    return status;
 }

@@ -22,30 +22,52 @@
 #ifndef ROTARY_MODEL_ENCODING_CUSTOM_ENCODING_H
 #define ROTARY_MODEL_ENCODING_CUSTOM_ENCODING_H
 
+#include "config/settings.h"
 #include "layer/encoding/formula_bias.h"
 #include "layer/encoding/table_bias.h"
 
-#include <jansson.h>
-
 enum { ENCODING_NAME_BYTES = 64 };
 
-struct custom_encoding {
-    struct position_encoding terms;
-    int64_t clip;             /* of the vectors by distance; 0: there are none */
-    struct formula_bias bias; /* owned; formula NULL: there is none */
-    struct table_bias table;  /* owned; values NULL: there is none */
+/* A learned number of a formula. */
+struct custom_number {
+    char name[FORMULA_NAME_BYTES];
+    bool shared;             /* one number for all heads; else one for each */
+    struct formula *initial; /* its initial value, of head and heads; owned. NULL: `value` */
+    double value;
 };
 
-/* Reads an object. heads: of the model, for initial values; 0: these are left out. `where` begins the
- * messages. ROTARY_INVALID_ARGUMENT for a key that is unknown or wrong, with the key, and of a formula the
- * column. */
-ROTARY_CHECKED rotary_status custom_encoding_read(const json_t *object, const char *where, int64_t heads,
-                                                  struct custom_encoding *encoding, rotary_error *error);
+/* What an object describes, for models of any size; it never changes. */
+struct custom_encoding {
+    struct setting_description description; /* its object has a list of frequencies, if it gives one */
+    char name[ENCODING_NAME_BYTES];
+    struct position_encoding terms;
+    int64_t clip;                /* of the vectors by distance; 0: there are none */
+    struct formula *frequencies; /* owned; NULL: it gives a list, or none */
+    struct formula *bias;        /* owned; its names are those of formula_bias. NULL: there is none */
+    struct custom_number numbers[DISTANCE_BIAS_PARAMETERS];
+    int learned;
+    struct table_bias table; /* owned; values NULL: there is none */
+};
+
+/* Reads an object. `where` begins the messages. ROTARY_INVALID_ARGUMENT for a key that is unknown or wrong,
+ * with the key, and of a formula the column. */
+ROTARY_CHECKED rotary_status custom_encoding_read(const json_t *object, const char *where,
+                                                  struct custom_encoding **encoding, rotary_error *error);
+/* `encoding` may be NULL. */
 void custom_encoding_free(struct custom_encoding *encoding);
-/* The frequencies that an object gives for so many pairs, as a list that the caller releases; NULL if it
- * gives none. */
-ROTARY_CHECKED rotary_status custom_encoding_frequencies(const json_t *object, const char *where,
+/* The same for settings; messages begin with "position" and the name. */
+ROTARY_CHECKED rotary_status custom_encoding_describe(const json_t *object,
+                                                      struct setting_description **description,
+                                                      rotary_error *error);
+
+/* The bias of a model with so many heads, with the initial values of its numbers; its formula stays borrowed.
+ * Checks that the table is of as many. formula_bias_free frees it. */
+ROTARY_CHECKED rotary_status custom_encoding_bias(const struct custom_encoding *encoding, int64_t heads,
+                                                  struct formula_bias *bias, rotary_error *error);
+/* The frequencies that it gives for so many pairs, as a list that the caller releases; NULL: it gives none. */
+ROTARY_CHECKED rotary_status custom_encoding_frequencies(const struct custom_encoding *encoding,
                                                          int64_t pairs, json_t **list, rotary_error *error);
+bool custom_encoding_has_frequencies(const struct custom_encoding *encoding);
 
 /* Reads and checks a file, whose object, with a name, becomes *object, which the caller releases.
  * ROTARY_BAD_FILE for what is wrong in it. */

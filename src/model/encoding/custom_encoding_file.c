@@ -12,7 +12,7 @@
 
 /* ---- arrays ---- */
 
-enum { MAX_NUMBERS = 4096 }; /* of an array; more have no room in a configuration */
+enum { MAX_NUMBERS = 4096 }; /* of an array, which a configuration has with all its digits */
 
 static bool ends_with(const char *text, const char *ending)
 {
@@ -151,19 +151,19 @@ static rotary_status add_name(const char *path, json_t *object, rotary_error *er
 /* Completes and checks what was read from `path`; releases it if it is wrong. */
 static rotary_status complete(const char *path, json_t *made, json_t **object, rotary_error *error)
 {
-    struct custom_encoding encoding;
+    struct custom_encoding *encoding = NULL;
     rotary_error wrong = {0};
     rotary_status status = add_name(path, made, &wrong);
     if (status == ROTARY_OK)
         status = read_arrays(path, made, &wrong);
     if (status == ROTARY_OK)
-        status = custom_encoding_read(made, path, 0, &encoding, &wrong);
+        status = custom_encoding_read(made, path, &encoding, &wrong);
     if (status != ROTARY_OK) {
         json_decref(made);
         return rotary_fail(error, status == ROTARY_INVALID_ARGUMENT ? ROTARY_BAD_FILE : status, "%s",
                            wrong.message);
     }
-    custom_encoding_free(&encoding);
+    custom_encoding_free(encoding);
     *object = made;
     return ROTARY_OK;
 }

@@ -94,7 +94,7 @@ static rotary_status rotation_of_encoding(const struct transformer_config *confi
 
 /* Biases of keys before the query, of which the first entry is the farthest; a -0 is a 0. */
 static rotary_status biases_of_encoding(const struct transformer_config *config,
-                                        const struct custom_encoding *encoding, int64_t distance,
+                                        const struct model_encoding *encoding, int64_t distance,
                                         struct decay_curves *curves, rotary_error *error)
 {
     struct decay_curves made = {.curves = config->num_attention_heads, .count = distance + 1};
@@ -112,7 +112,7 @@ static rotary_status biases_of_encoding(const struct transformer_config *config,
         decay_curves_free(&made);
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for biases");
     }
-    encoding->terms.distance_bias->fill(&shape, NULL, bias);
+    encoding->terms->distance_bias->fill(&shape, NULL, bias);
     for (int64_t i = 0; i < made.curves * made.count; i++) {
         made.values[i] = (double)bias[i / made.count * made.count + distance - i % made.count] + 0.0;
         if (status == ROTARY_OK && !isfinite(made.values[i]))
@@ -142,34 +142,32 @@ rotary_status decay_config(const struct decay_encoding *encoding, struct transfo
     return status;
 }
 
-static rotary_status curves_of(const struct transformer_config *config,
-                               const struct custom_encoding *encoding, int64_t distance,
-                               struct decay_curves *curves, rotary_error *error)
+static rotary_status curves_of(const struct transformer_config *config, const struct model_encoding *encoding,
+                               int64_t distance, struct decay_curves *curves, rotary_error *error)
 {
-    const struct distance_bias_function *bias = encoding->terms.distance_bias;
-    char name[ENCODING_NAME_BYTES];
-    if (encoding->terms.rotate_query_key)
+    const struct distance_bias_function *bias = encoding->terms->distance_bias;
+    if (encoding->terms->rotate_query_key)
         return rotation_of_encoding(config, distance, curves, error);
     if (bias && !bias->gradient)
         return biases_of_encoding(config, encoding, distance, curves, error);
     if (bias)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "the bias of %s is learned: rotary decay DIR shows that of a trained run",
-                           model_encoding_name(config, name));
+                           model_encoding_name(config));
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                        "nothing in the scores of %s depends on the distance alone: rotary decay DIR measures "
                        "those of a trained run",
-                       model_encoding_name(config, name));
+                       model_encoding_name(config));
 }
 
 rotary_status decay_of_encoding(const struct transformer_config *config, int64_t distance,
                                 struct decay_curves *curves, rotary_error *error)
 {
-    struct custom_encoding encoding;
-    rotary_status status = model_encoding_read(config, &encoding, error);
+    struct model_encoding encoding;
+    rotary_status status = model_encoding_create(config, &encoding, error);
     if (status != ROTARY_OK)
         return status;
     status = curves_of(config, &encoding, distance, curves, error);
-    custom_encoding_free(&encoding);
+    model_encoding_free(&encoding);
     return status;
 }

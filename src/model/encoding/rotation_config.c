@@ -23,18 +23,16 @@ static rotary_status add_frequencies(const struct transformer_config *config, bo
 static rotary_status make_object(const struct transformer_config *config, bool query_key, json_t **object,
                                  rotary_error *error)
 {
-    char name[ENCODING_NAME_BYTES];
-    json_t *made =
-        json_pack("{s:s, s:f, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:s, s:o, s:o}", "position",
-                  model_encoding_name(config, name), "xpos_scale", config->xpos_scale, "head_dim",
-                  (json_int_t)config->head_dim, "hidden_size", (json_int_t)config->hidden_size,
-                  "num_attention_heads", (json_int_t)config->num_attention_heads, "num_key_value_heads",
-                  (json_int_t)config->num_key_value_heads, "max_position_embeddings",
-                  (json_int_t)transformer_positions(config), "rope_theta", config->rope_theta,
-                  "rope_local_base_freq", config->rope_local_base_freq, "partial_rotary_factor",
-                  query_key ? config->partial_rotary_factor : 1.0, "pairing",
-                  rope_config_pairings[config->pairing], "rope_scaling", settings_json(config->rope_scaling),
-                  "rope_parameters", settings_json(config->rope_parameters));
+    json_t *made = json_pack(
+        "{s:s, s:f, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:s, s:O?, s:O?}", "position",
+        model_encoding_name(config), "xpos_scale", config->xpos_scale, "head_dim",
+        (json_int_t)config->head_dim, "hidden_size", (json_int_t)config->hidden_size, "num_attention_heads",
+        (json_int_t)config->num_attention_heads, "num_key_value_heads",
+        (json_int_t)config->num_key_value_heads, "max_position_embeddings",
+        (json_int_t)transformer_positions(config), "rope_theta", config->rope_theta, "rope_local_base_freq",
+        config->rope_local_base_freq, "partial_rotary_factor",
+        query_key ? config->partial_rotary_factor : 1.0, "pairing", rope_config_pairings[config->pairing],
+        "rope_scaling", config->rope_scaling, "rope_parameters", config->rope_parameters);
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read the rotation of a model");
     rotary_status status = add_frequencies(config, query_key, made, error);
@@ -127,19 +125,17 @@ static rotary_status read_rotation(const struct transformer_config *config,
 rotary_status rotation_config_read(const struct transformer_config *config, const char *layer_type,
                                    struct rotation_config *rotation, rotary_error *error)
 {
-    struct position_encoding encoding;
+    const struct position_encoding *encoding = model_encoding(config);
     struct rotation_config made = {0};
-    bool plain = config->rope_scaling[0] == 0 && config->rope_parameters[0] == 0;
+    bool plain = !config->rope_scaling && !config->rope_parameters;
     bool no_channel = plain && rope_config_channels(config->head_dim, config->partial_rotary_factor) == 0;
     json_t *object = NULL;
-    rotary_status status = model_encoding_terms(config, &encoding, error);
-    if (status != ROTARY_OK)
-        return status;
-    if ((encoding.rotate_query_key && !no_channel) || encoding.rotate_value)
+    rotary_status status = ROTARY_OK;
+    if ((encoding->rotate_query_key && !no_channel) || encoding->rotate_value)
         status = make_object(config, !no_channel, &object, error);
     if (status == ROTARY_OK && object && !is_unrotated(object, layer_type)) {
-        made.rotate_query_key = encoding.rotate_query_key && !no_channel;
-        status = read_rotation(config, &encoding, object, layer_type, &made, error);
+        made.rotate_query_key = encoding->rotate_query_key && !no_channel;
+        status = read_rotation(config, encoding, object, layer_type, &made, error);
     }
     json_decref(object);
     if (status == ROTARY_OK)

@@ -8,8 +8,6 @@
 #include "train/evaluation/evaluation.h"
 #include "train/train.h"
 
-#include <stdio.h>
-
 const char *const length_scaling_names[] = {"none", "linear", "ntk",      "dynamic",
                                             "yarn", "llama3", "longrope", NULL};
 
@@ -25,33 +23,38 @@ double length_factor(const struct length_call *call)
 
 static bool has_own_scaling(const struct transformer_config *model)
 {
-    return model->rope_scaling[0] || model->rope_parameters[0];
+    return model->rope_scaling || model->rope_parameters;
 }
 
-/* Writes the model's rope_scaling. */
-static void scale(const struct length_call *call, struct transformer_config *model)
+/* The rope_scaling of a model that has none. */
+static json_t *scaling_of(const struct length_call *call)
 {
-    const char *more = call->scaling == LENGTH_SCALING_LLAMA3 ? "\"low_freq_factor\":1,\"high_freq_factor\":4"
-                       : call->scaling == LENGTH_SCALING_LONGROPE ? call->factors
-                                                                  : NULL;
-    snprintf(model->rope_scaling, sizeof model->rope_scaling,
-             "{\"rope_type\":\"%s\",\"factor\":%.17g,\"original_max_position_embeddings\":%lld%s%s}",
-             length_scaling_names[call->scaling], length_factor(call), (long long)trained_length(call),
-             more ? "," : "", more ? more : "");
+    json_t *scaling =
+        json_pack("{s:s, s:f, s:I}", "rope_type", length_scaling_names[call->scaling], "factor",
+                  length_factor(call), "original_max_position_embeddings", (json_int_t)trained_length(call));
+    if (call->scaling == LENGTH_SCALING_LLAMA3) {
+        json_object_set_new(scaling, "low_freq_factor", json_integer(1));
+        json_object_set_new(scaling, "high_freq_factor", json_integer(4));
+    } else if (call->scaling == LENGTH_SCALING_LONGROPE) {
+        json_object_update(scaling,
+                           (json_t *)(uintptr_t)call->factors); /* jansson's parameter is not const */
+    }
+    return scaling;
 }
 
-/* The run's configuration for the length. Tables by position are made as long as the sequences. A rotation
+/* The run's configuration for the length, which the caller frees. Tables by position are made as long as the sequences. A rotation
  * that was scaled in training has no such table, and depends on max_position_embeddings: it stays as it is.
  * Randomised positions keep their number, on which the rotation then depends. */
 static struct run_config config_at(const struct length_call *call)
 {
-    struct run_config config = *call->config;
+    struct run_config config;
+    run_config_copy(&config, call->config);
     struct transformer_config *model = &config.model;
     config.task.sequence_length = call->length;
     if (model->randomized_positions > 0 || !has_own_scaling(model))
         model->max_position_embeddings = max_i64(call->length, model->max_position_embeddings);
     if (call->scaling != LENGTH_SCALING_NONE && length_factor(call) > 1) {
-        scale(call, model);
+        model->rope_scaling = scaling_of(call);
         model->max_position_embeddings = call->length; /* the length of dynamic NTK */
         model->rope_sequence_length = 0;
     }
@@ -61,17 +64,17 @@ static struct run_config config_at(const struct length_call *call)
 bool length_is_possible(const struct length_call *call)
 {
     const struct transformer_config *model = &call->config->model;
-    const struct position_encoding encoding = model_encoding(model);
-    const bool rotates = encoding.rotate_query_key || encoding.rotate_value,
+    const struct position_encoding *encoding = model_encoding(model);
+    const bool rotates = encoding->rotate_query_key || encoding->rotate_value,
                randomized = model->randomized_positions > 0;
     if (call->scaling != LENGTH_SCALING_NONE &&
         (!rotates || randomized || has_own_scaling(model) || model_encoding_has_frequencies(model)))
         return false;
     if (randomized)
         return call->length <= model->randomized_positions;
-    if (encoding.embedding == EMBEDDING_POSITION_LEARNED && call->length > model->max_position_embeddings)
+    if (encoding->embedding == EMBEDDING_POSITION_LEARNED && call->length > model->max_position_embeddings)
         return false;
-    struct run_config config = config_at(call);
+    struct run_config config RUN_CONFIG_LOCAL = config_at(call);
     return transformer_config_check(&config.model, NULL) != ROTARY_INVALID_ARGUMENT;
 }
 
@@ -94,9 +97,9 @@ static rotary_status check_factors(const struct length_call *call, rotary_error 
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "the scaling longrope without short_factor and long_factor, which are searched "
                            "for each model: wanted them");
-    if (!model_encoding(&call->config->model).rotate_query_key)
+    if (!model_encoding(&call->config->model)->rotate_query_key)
         return ROTARY_OK;
-    struct run_config config = config_at(call);
+    struct run_config config RUN_CONFIG_LOCAL = config_at(call);
     return transformer_config_check(&config.model, error);
 }
 
@@ -111,10 +114,9 @@ rotary_status length_check(const struct length_call *call, rotary_error *error)
                            "that makes up its data",
                            task_names[config->task.task]);
     if (scaling != LENGTH_SCALING_NONE && has_own_scaling(&config->model))
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "the scaling %s of a model that was trained with %s: wanted none",
-                           length_scaling_names[scaling],
-                           config->model.rope_scaling[0] ? "rope_scaling" : "rope_parameters");
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT, "the scaling %s of a model that was trained with %s: wanted none",
+            length_scaling_names[scaling], config->model.rope_scaling ? "rope_scaling" : "rope_parameters");
     rotary_status status = scaling == LENGTH_SCALING_LONGROPE ? check_factors(call, error) : ROTARY_OK;
     return finite || status != ROTARY_OK ? status : check_task(config, call->length, error);
 }
@@ -125,7 +127,7 @@ rotary_status length_evaluate(const struct length_call *call, struct evaluation 
     rotary_status status = length_check(call, error);
     if (status != ROTARY_OK)
         return status;
-    const struct run_config config = config_at(call);
+    struct run_config config RUN_CONFIG_LOCAL = config_at(call);
     /* It has as many tokens at once as in training, or else one sequence. */
     const int64_t tokens = call->config->train.batch_size * call->config->task.sequence_length;
     const struct train_load_call load = {
@@ -145,7 +147,6 @@ rotary_status length_evaluate(const struct length_call *call, struct evaluation 
     struct evaluation_config how = *call->evaluation;
     how.last = true;
     status = evaluation_run(model.task, model.transformer, &how, evaluation, error);
-    transformer_destroy(model.transformer);
-    task_destroy(model.task);
+    trained_model_free(&model);
     return status;
 }

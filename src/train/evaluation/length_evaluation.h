@@ -34,7 +34,7 @@ struct length_call {
     const struct evaluation_config *evaluation; /* but for `last` */
     int64_t length;                             /* tokens of a sequence */
     enum length_scaling scaling;
-    const char *factors; /* of longrope, which wants them: "short_factor":[...],"long_factor":[...] as JSON */
+    const json_t *factors; /* of longrope, which wants them: {"short_factor": [...], "long_factor": [...]} */
 };
 
 /* The factor of a scaling: 1 for sequences that are not longer than those of training. */

@@ -96,7 +96,7 @@ rotary_status checkpoint_check_run(const struct safetensors *file, const char *p
     json_t *object = text ? json_loads(text, 0, NULL) : NULL;
     if (!object)
         return checkpoint_fail_metadata(path, "configuration", error);
-    struct run_config recorded;
+    struct run_config recorded RUN_CONFIG_LOCAL = {0};
     rotary_status status = run_config_from_json(&recorded, object, path, error);
     json_decref(object);
     if (status == ROTARY_OK)

@@ -103,25 +103,20 @@ static void take_number(json_t *parameters, const char *key, double *value)
 
 /* Makes rope_parameters of all layers keys that can be set one by one: rope_theta, partial_rotary_factor,
  * rope_scaling. */
-static rotary_status divide_parameters(struct transformer_config *model, const char *path,
-                                       rotary_error *error)
+static void divide_parameters(struct transformer_config *model)
 {
-    json_t *parameters = settings_json(model->rope_parameters);
-    char *text = NULL;
-    bool done = true;
-    if (is_of_all_layers(parameters)) {
-        take_number(parameters, "rope_theta", &model->rope_theta);
-        take_number(parameters, "partial_rotary_factor", &model->partial_rotary_factor);
-        const char *type = json_string_value(json_object_get(parameters, "rope_type"));
-        const bool scales = type && strcmp(type, "default") != 0;
-        text = scales ? file_json_text(parameters, JSON_COMPACT) : NULL;
-        done = !scales || (text && strlen(text) < sizeof model->rope_scaling);
-        snprintf(model->rope_scaling, sizeof model->rope_scaling, "%s", text ? text : "");
-        model->rope_parameters[0] = 0;
-    }
+    if (!is_of_all_layers(model->rope_parameters))
+        return;
+    json_t *parameters = json_deep_copy(model->rope_parameters);
+    take_number(parameters, "rope_theta", &model->rope_theta);
+    take_number(parameters, "partial_rotary_factor", &model->partial_rotary_factor);
+    const char *type = json_string_value(json_object_get(parameters, "rope_type"));
+    const bool scales = type && strcmp(type, "default") != 0;
+    json_decref(model->rope_scaling);
+    model->rope_scaling = scales ? json_incref(parameters) : NULL;
     json_decref(parameters);
-    free(text);
-    return done ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", path);
+    json_decref(model->rope_parameters);
+    model->rope_parameters = NULL;
 }
 
 /* Decoders have positions for more than one would train on at once. */
@@ -138,7 +133,9 @@ static rotary_status describe_decoder(struct huggingface_run *run, const json_t 
                            path);
     run->task = TASK_LANGUAGE;
     run->sequence_length = min_i64(run->model.max_position_embeddings, DECODER_TOKENS);
-    return status == ROTARY_OK ? divide_parameters(&run->model, path, error) : status;
+    if (status == ROTARY_OK)
+        divide_parameters(&run->model);
+    return status;
 }
 
 static rotary_status check_type(const json_t *object, const char *path, rotary_error *error)
@@ -163,6 +160,8 @@ rotary_status huggingface_run_describe(struct huggingface_run *run, const json_t
                                            : describe_encoder(&made, object, path, error);
     if (status == ROTARY_OK)
         *run = made;
+    else
+        transformer_config_free(&made.model);
     return status;
 }
 
@@ -180,13 +179,14 @@ static rotary_status load_encoder(struct encoder_weights_call *call, const json_
 static rotary_status load_decoder(const char *folder, const json_t *object, const char *path,
                                   struct parameters *parameters, rotary_error *error)
 {
-    struct transformer_config model;
+    struct transformer_config model = {0};
     json_t *family = NULL;
     rotary_status status = read_decoder(&model, &family, object, path, error);
     const struct decoder_weights_call call = {.folder = folder, .family = family, .model = &model};
     if (status == ROTARY_OK)
         status = decoder_weights_load(parameters, &call, error);
     json_decref(family);
+    transformer_config_free(&model);
     return status;
 }
 

@@ -20,6 +20,7 @@ rotary_status initial_weights_model(struct run_config *config, rotary_error *err
     if (status != ROTARY_OK)
         return status;
     struct transformer_config *model = &config->model;
+    transformer_config_free(model);
     *model = recorded.model;
     model->source_vocab_size = 0;
     if (!run_may_pad(config))
@@ -154,7 +155,7 @@ rotary_status initial_weights_load(const struct run_config *config, struct param
 {
     if (!config->train.init[0])
         return ROTARY_OK;
-    struct run_config recorded;
+    struct run_config recorded RUN_CONFIG_LOCAL = {0};
     struct safetensors *file = NULL;
     int64_t step;
     int copied;

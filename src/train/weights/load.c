@@ -42,16 +42,14 @@ static rotary_status create_model(const struct train_load_call *call, const stru
                                     (uint64_t)config->train.seed, error);
     if (status != ROTARY_OK)
         return status;
-    status = load_weights(call, recorded, model, error);
-    if (status != ROTARY_OK)
-        transformer_destroy(model->transformer);
-    return status;
+    return load_weights(call, recorded, model, error);
 }
 
 static rotary_status load(const struct train_load_call *call, const struct recorded *recorded,
                           struct trained_model *model, rotary_error *error)
 {
-    struct trained_model loaded = {.config = call->other ? *call->other : recorded->config};
+    struct trained_model loaded = {0};
+    run_config_copy(&loaded.config, call->other ? call->other : &recorded->config);
     rotary_status status = ROTARY_OK;
     if (recorded->transformers) /* whose scalings by length are for what is read */
         loaded.config.model.rope_sequence_length = loaded.config.task.sequence_length;
@@ -63,23 +61,30 @@ static rotary_status load(const struct train_load_call *call, const struct recor
         status = task_create(&loaded.task, &loaded.config.task,
                              &(struct task_request){.folder = call->folder, .own = true, .need = call->need},
                              error);
-    if (status != ROTARY_OK)
-        return status;
-    status = create_model(call, recorded, &loaded, error);
+    if (status == ROTARY_OK)
+        status = create_model(call, recorded, &loaded, error);
     if (status == ROTARY_OK)
         *model = loaded;
     else
-        task_destroy(loaded.task);
+        trained_model_free(&loaded);
     return status;
 }
 
 rotary_status train_load(const struct train_load_call *call, struct trained_model *model, rotary_error *error)
 {
-    struct recorded recorded;
+    struct recorded recorded = {0};
     rotary_status status = run_read_folder(call->folder, &recorded.config, &recorded.transformers, error);
     if (status != ROTARY_OK)
         return status;
     status = load(call, &recorded, model, error);
     json_decref(recorded.transformers);
+    run_config_free(&recorded.config);
     return status;
+}
+
+void trained_model_free(struct trained_model *model)
+{
+    transformer_destroy(model->transformer);
+    task_destroy(model->task);
+    run_config_free(&model->config);
 }

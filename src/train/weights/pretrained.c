@@ -44,8 +44,10 @@ rotary_status pretrained_positions(const char *folder, int64_t *positions, rotar
     json_t *family = NULL;
     rotary_status status = read_config(folder, &model, &family, error);
     json_decref(family);
-    if (status == ROTARY_OK)
-        *positions = model.max_position_embeddings;
+    if (status != ROTARY_OK)
+        return status;
+    *positions = model.max_position_embeddings;
+    transformer_config_free(&model);
     return status;
 }
 
@@ -149,6 +151,7 @@ rotary_status pretrained_load(const struct pretrained_call *call, struct pretrai
 void pretrained_free(struct pretrained *pretrained)
 {
     transformer_destroy(pretrained->transformer);
+    transformer_config_free(&pretrained->model);
     tokenizer_destroy(pretrained->tokenizer);
     generation_ends_free(&pretrained->ends);
     *pretrained = (struct pretrained){0};
