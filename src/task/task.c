@@ -24,20 +24,34 @@ static const struct setting table[] = {
     {"problems", SETTING_INTEGER, MEMBER(problems), 1, 1 << 16, NULL, .help = "problems per evaluation"},
 };
 
+/* Where a task's options begin, or those of all end. */
+static size_t options_at(int id)
+{
+    size_t at = 0;
+    for (int before = 0; before < id; before++)
+        at += (types[before]->options_bytes + sizeof(double) - 1) / sizeof(double) * sizeof(double);
+    return at;
+}
+
+const void *task_options(const struct task_config *config, enum task_id id)
+{
+    return &config->options.bytes[options_at((int)id)];
+}
+
 void task_config_default(struct task_config *config)
 {
     *config = (struct task_config){.task = TASK_INDEX, .sequence_length = 640, .problems = 128};
     for (int id = 0; id < TASK_COUNT; id++)
         if (types[id]->options_bytes > 0)
-            memcpy(&config->options[id], types[id]->defaults, types[id]->options_bytes);
+            memcpy(&config->options.bytes[options_at(id)], types[id]->defaults, types[id]->options_bytes);
 }
 
 void task_settings(struct task_config *config, struct settings settings[TASK_SETTINGS])
 {
     settings[0] = (struct settings){table, sizeof table / sizeof table[0], config};
     for (int id = 0; id < TASK_COUNT; id++)
-        settings[1 + id] =
-            (struct settings){types[id]->settings, types[id]->setting_count, &config->options[id]};
+        settings[1 + id] = (struct settings){types[id]->settings, types[id]->setting_count,
+                                             &config->options.bytes[options_at(id)]};
 }
 
 static bool has_setting(const struct task_type *type, const char *key)

@@ -26,8 +26,9 @@ enum task_id { ROTARY_TASKS(ROTARY_TASK_ENUMERATOR) TASK_COUNT };
 #undef ROTARY_TASK_ENUMERATOR
 extern const char *const task_names[]; /* NULL-terminated, in the order of task_id */
 
-/* The settings that one type of task has for itself: a struct of the type that its file declares. */
-enum { TASK_OPTIONS_BYTES = 4096 };
+/* The settings that tasks have for themselves, one task's after the other's: each a struct of the type that its
+ * file declares. */
+enum { TASK_OPTIONS_BYTES = TASK_COUNT * 1024 };
 union task_options {
     unsigned char bytes[TASK_OPTIONS_BYTES];
     double alignment;
@@ -43,10 +44,10 @@ struct task_watch {
 
 struct tokenizer_cache;
 struct task_config {
-    int task;                /* enum task_id; JSON key "task" */
-    int64_t sequence_length; /* tokens per sequence that the model reads */
-    int64_t problems;        /* problems per evaluation */
-    union task_options options[TASK_COUNT];
+    int task;                           /* enum task_id; JSON key "task" */
+    int64_t sequence_length;            /* tokens per sequence that the model reads */
+    int64_t problems;                   /* problems per evaluation */
+    union task_options options;         /* of all tasks, one after the other: task_options finds a task's */
     struct tokenizer_cache *tokenizers; /* no setting: borrowed by the tasks that are made, where they find
                                          * vocabularies that were trained before (task/tokenizer_cache.h).
                                          * NULL: each trains its own */

@@ -127,9 +127,6 @@ static inline const char *tokenizer_excluding_key(const char *setting, const str
 }
 
 /* The type's own settings. */
-static inline const void *task_options(const struct task_config *config, enum task_id id)
-{
-    return &config->options[id];
-}
+const void *task_options(const struct task_config *config, enum task_id id);
 
 #endif
