@@ -404,12 +404,13 @@ static rotary_status check_named(const struct reading *reading, const struct set
     json_object_foreach (keys, ours, theirs) {
         void *member;
         json_t *value = json_object_get(reading->model, ours);
-        const struct setting *found = settings_find(settings, 1, ours, strlen(ours), &member);
+        const struct setting *found =
+            settings_find(settings, TRANSFORMER_SETTINGS, ours, strlen(ours), &member);
         if (status != ROTARY_OK || !value || !found)
             continue;
         struct setting named = *found;
         named.name = json_string_value(theirs);
-        const struct settings one = {&named, 1, settings->structure};
+        const struct settings one = {&named, 1, (char *)member - named.offset};
         json_t *object = json_pack("{s:O}", named.name, value);
         status =
             object ? settings_read(&one, 1, object, reading->path, reading->error) : fail_memory(reading);
@@ -432,10 +433,11 @@ static rotary_status read_all(const struct reading *reading, struct transformer_
     struct transformer_config made;
     transformer_config_default(&made);
     made.position = POSITION_ROPE;
-    const struct settings settings = transformer_settings(&made);
-    status = check_named(reading, &settings);
+    struct settings settings[TRANSFORMER_SETTINGS];
+    transformer_settings(&made, settings);
+    status = check_named(reading, settings);
     if (status == ROTARY_OK)
-        status = settings_read(&settings, 1, reading->model, reading->path, reading->error);
+        status = settings_read(settings, TRANSFORMER_SETTINGS, reading->model, reading->path, reading->error);
     if (status == ROTARY_OK) {
         rotary_error wrong = {0};
         status = transformer_config_check(&made, &wrong);

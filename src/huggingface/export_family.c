@@ -29,9 +29,10 @@ static rotary_status settings_of(const struct transformer_config *config, json_t
                                  rotary_error *error)
 {
     struct transformer_config copy = *config; /* a table is over what may be written to */
-    const struct settings settings = transformer_settings(&copy);
+    struct settings settings[TRANSFORMER_SETTINGS];
+    transformer_settings(&copy, settings);
     *object = json_object();
-    return settings_write(&settings, 1, *object, error);
+    return settings_write(settings, TRANSFORMER_SETTINGS, *object, error);
 }
 
 /* Layers that all are of one type are as if no type was given. */

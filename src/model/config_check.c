@@ -29,44 +29,33 @@ static rotary_status check_encoder_decoder(struct transformer_config *config, ro
     return ROTARY_OK;
 }
 
-/* Half of T5's buckets are single distances, and the others lie between these and the last. */
-static rotary_status check_distance_bias(const struct transformer_config *config, rotary_error *error)
+static bool counts_tokens(const struct position_encoding *encoding)
 {
-    long long buckets = (long long)config->relative_attention_num_buckets,
-              last = (long long)config->relative_attention_max_distance;
-    if (config->position == POSITION_SANDWICH && config->sandwich_channels % 2 != 0)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "sandwich_channels is %lld: wanted an even number",
-                           (long long)config->sandwich_channels);
-    if (config->position != POSITION_T5)
-        return ROTARY_OK;
-    if (buckets % 2 != 0)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "relative_attention_num_buckets is %lld: wanted an even number", buckets);
-    if (last <= buckets / 2)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "relative_attention_max_distance is %lld with relative_attention_num_buckets "
-                           "%lld: wanted more than half of the buckets, which are single distances",
-                           last, buckets);
-    return ROTARY_OK;
+    const struct distance_vector_terms *vectors = &encoding->distance_vectors;
+    return encoding->distance_bias || vectors->keys || vectors->values;
 }
 
 /* Positions are those of tables and rotations; other terms of scores count tokens. */
+static bool takes_any_positions(const struct position_encoding *encoding)
+{
+    return !counts_tokens(encoding) && (encoding->embedding != EMBEDDING_POSITION_NONE ||
+                                        encoding->rotate_query_key || encoding->rotate_value);
+}
+
 static rotary_status check_randomized(const struct transformer_config *config, rotary_error *error)
 {
     const struct position_encoding *encoding = model_encoding(config);
-    bool has_positions = encoding->embedding != EMBEDDING_POSITION_NONE || encoding->rotate_query_key ||
-                         encoding->rotate_value,
-         counts =
-             encoding->distance_bias || encoding->distance_vectors.keys || encoding->distance_vectors.values;
+    char names[SETTINGS_NAMES_BYTES];
     long long positions = (long long)config->randomized_positions;
     if (positions == 0)
         return ROTARY_OK;
-    if (!has_positions || counts)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "randomized_positions is %lld with position %s, which %s: wanted 0, or position "
-                           "learned, sinusoidal, rope, roper or xpos",
-                           positions, model_encoding_name(config),
-                           counts ? "counts the tokens between two" : "has no positions of tokens");
+    if (!takes_any_positions(encoding))
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "randomized_positions is %lld with position %s, which %s: wanted 0, or position %s", positions,
+            model_encoding_name(config),
+            counts_tokens(encoding) ? "counts the tokens between two" : "has no positions of tokens",
+            encoding_names(takes_any_positions, names));
     if (positions < config->max_position_embeddings)
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
@@ -138,9 +127,7 @@ rotary_status transformer_config_check(struct transformer_config *config, rotary
             error, ROTARY_INVALID_ARGUMENT,
             "parallel_residual two_norms without a norm before the layers: wanted norm_position "
             "pre or both, or parallel_residual one_norm");
-    rotary_status status = check_distance_bias(config, error);
-    if (status == ROTARY_OK)
-        status = model_encoding_check(config, error);
+    rotary_status status = model_encoding_check(config, error);
     if (status == ROTARY_OK)
         status = check_randomized(config, error);
     if (status == ROTARY_OK && transformer_has_encoder(config))

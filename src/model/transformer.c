@@ -44,10 +44,8 @@ static struct sublayer_config attention_config(const struct transformer_config *
 static struct relative_vectors_config vectors_config_of(const struct transformer *transformer,
                                                         const struct embedded_stack *part)
 {
-    const struct custom_encoding *custom = transformer->encoding.custom;
-    const int64_t own = custom ? custom->clip : 0;
     return (struct relative_vectors_config){.terms = transformer->encoding.terms->distance_vectors,
-                                            .clip = own > 0 ? own : transformer->config.max_relative_position,
+                                            .clip = model_encoding_clip(&transformer->config),
                                             .causal = part->kind == ATTENTION_DECODER,
                                             .rows = &part->distance_rows};
 }
@@ -261,7 +259,7 @@ static struct distance_rows_config rows_config_of(const struct transformer *tran
                                          .heads = config->num_attention_heads,
                                          .head_dim = config->head_dim,
                                          .positions = config->max_position_embeddings,
-                                         .clip = config->max_relative_position,
+                                         .clip = model_encoding_clip(config),
                                          .causal = part->kind == ATTENTION_DECODER,
                                          .training = transformer->limits.training,
                                          .measured = measured};

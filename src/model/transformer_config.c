@@ -21,7 +21,6 @@ const char *const architecture_names[] = {"decoder", "encoder_decoder", "encoder
 static const char *const classifier_activations[] = {"tanh", "gelu", "relu",
                                                      NULL}; /* of classifier_activation */
 static const char *const classifier_poolings[] = {"cls", "mean", NULL};
-static const char *const kerple_kernels[] = {"log", "power", NULL};
 static const char *const initialisations[] = {"pytorch", "normal", "glorot", "bert", NULL};
 
 void transformer_config_default(struct transformer_config *config)
@@ -36,18 +35,13 @@ void transformer_config_default(struct transformer_config *config)
                                           .xpos_scale = ROPE_CONFIG_XPOS_SCALE,
                                           .norm_epsilon = 1e-5,
                                           .initializer_range = 0.02,
-                                          .relative_attention_num_buckets = 32,
-                                          .relative_attention_max_distance = 128,
-                                          .sandwich_channels = 128,
-                                          .max_relative_position = 16,
-                                          .fire_width = 32,
-                                          .fire_length = 512.0,
                                           .bias = true};
+    encoding_options_default(config->options);
 }
 
 #define MEMBER(name) offsetof(struct transformer_config, name)
 
-static const struct setting table[] = {
+static const struct setting first_table[] = {
     {"position", SETTING_CHOICE, MEMBER(position), 0, 0, position_names, .help = "position encoding",
      .describe = custom_encoding_describe, .description = MEMBER(description),
      .stands_for = custom_encoding_value},
@@ -127,20 +121,10 @@ static const struct setting table[] = {
     {"cross_rotary", SETTING_BOOLEAN, MEMBER(cross_rotary), 0, 0, NULL,
      .help =
          "cross-attention rotates queries by their positions in the target, keys by theirs in the source"},
-    {"relative_attention_num_buckets", SETTING_INTEGER, MEMBER(relative_attention_num_buckets), 4, 1 << 16,
-     NULL, .help = "buckets of distances (t5), an even number"},
-    {"relative_attention_max_distance", SETTING_INTEGER, MEMBER(relative_attention_max_distance), 2, 1 << 24,
-     NULL, .help = "distance from which on all share a bucket (t5)"},
-    {"kerple_kernel", SETTING_CHOICE, MEMBER(kerple_kernel), 0, 0, kerple_kernels,
-     .help = "bias of kerple: logarithm or power of the distance"},
-    {"sandwich_channels", SETTING_INTEGER, MEMBER(sandwich_channels), 2, SANDWICH_MAX_CHANNELS, NULL,
-     .help = "channels of the sinusoids of sandwich, an even number"},
-    {"max_relative_position", SETTING_INTEGER, MEMBER(max_relative_position), 1, 1 << 20, NULL,
-     .help = "distance from which on all share their vectors (shaw)"},
-    {"fire_width", SETTING_INTEGER, MEMBER(fire_width), 1, FIRE_MAX_WIDTH, NULL,
-     .help = "hidden units of fire's network"},
-    {"fire_length", SETTING_REAL, MEMBER(fire_length), 1.0, 1e9, NULL,
-     .help = "position from which fire divides by the query's, before training"},
+};
+
+/* The keys of encodings come between. */
+static const struct setting last_table[] = {
     {"dropout", SETTING_REAL, MEMBER(dropout), 0.0, 0.99, NULL,
      .help = "of the embedding and of every residual branch"},
     {"attention_dropout", SETTING_REAL, MEMBER(attention_dropout), 0.0, 0.99, NULL,
@@ -178,22 +162,27 @@ static const struct setting table[] = {
      .help = "what that layer reads: cls: the first token, as BERT; mean: the mean over the tokens"},
 };
 
-struct settings transformer_settings(struct transformer_config *config)
+void transformer_settings(struct transformer_config *config, struct settings settings[TRANSFORMER_SETTINGS])
 {
-    return (struct settings){table, sizeof table / sizeof *table, config};
+    settings[0] = (struct settings){first_table, sizeof first_table / sizeof *first_table, config};
+    encoding_settings(config->options, settings + 1);
+    settings[TRANSFORMER_SETTINGS - 1] =
+        (struct settings){last_table, sizeof last_table / sizeof *last_table, config};
 }
 
 void transformer_config_copy(struct transformer_config *copy, const struct transformer_config *config)
 {
     *copy = *config;
-    const struct settings settings = transformer_settings(copy);
-    settings_share(&settings, 1);
+    struct settings settings[TRANSFORMER_SETTINGS];
+    transformer_settings(copy, settings);
+    settings_share(settings, TRANSFORMER_SETTINGS);
 }
 
 void transformer_config_free(struct transformer_config *config)
 {
-    const struct settings settings = transformer_settings(config);
-    settings_free(&settings, 1);
+    struct settings settings[TRANSFORMER_SETTINGS];
+    transformer_settings(config, settings);
+    settings_free(settings, TRANSFORMER_SETTINGS);
 }
 
 bool transformer_has_bias(const struct transformer_config *config, int choice)

@@ -5,7 +5,7 @@
 #ifndef ROTARY_MODEL_TRANSFORMER_CONFIG_H
 #define ROTARY_MODEL_TRANSFORMER_CONFIG_H
 
-#include "config/settings.h"
+#include "layer/encoding/encoding.h"
 
 enum { TRANSFORMER_MAX_HEAD_DIM = 1024, TRANSFORMER_MAX_HEADS = 1024 };
 
@@ -83,14 +83,7 @@ struct transformer_config {
     double attn_logit_softcapping, final_logit_softcapping; /* of scores, of logits (Gemma 2); 0: none */
     int64_t rope_sequence_length; /* for scalings by length (dynamic, longrope); 0: max_position_embeddings */
     int64_t sliding_window;       /* keys that a query of sliding_attention sees; 0: no such layer */
-    /* Biases by distance depend on these (layer/encoding/encoding.h). */
-    int64_t relative_attention_num_buckets, relative_attention_max_distance; /* t5 */
-    int kerple_kernel;                                                       /* log, power */
-    int64_t sandwich_channels;
-    int64_t fire_width;
-    double fire_length;
-    /* Of vectors by distance. */
-    int64_t max_relative_position; /* shaw, deberta */
+    union encoding_options options[POSITIONS]; /* of encodings: layer/encoding/encoding.h */
 };
 
 void transformer_config_default(struct transformer_config *config);
@@ -100,8 +93,9 @@ void transformer_config_copy(struct transformer_config *copy, const struct trans
 void transformer_config_free(struct transformer_config *config);
 /* Of a local configuration: it is freed where its scope ends. */
 #define TRANSFORMER_CONFIG_LOCAL __attribute__((cleanup(transformer_config_free)))
-/* The settings table of `config`. */
-struct settings transformer_settings(struct transformer_config *config);
+/* The settings tables of `config`: the model's own, with those of the encodings in the middle. */
+enum { TRANSFORMER_SETTINGS = POSITIONS + 2 };
+void transformer_settings(struct transformer_config *config, struct settings settings[TRANSFORMER_SETTINGS]);
 /* The number of positions, all of which tables have. */
 int64_t transformer_positions(const struct transformer_config *config);
 /* Whether a projection has a bias: `choice` is a member of type enum projection_bias. */

@@ -124,8 +124,8 @@ void run_config_default(struct run_config *config)
 void run_settings(struct run_config *config, struct settings settings[RUN_SETTINGS])
 {
     task_settings(&config->task, settings);
-    settings[TASK_SETTINGS] = transformer_settings(&config->model);
-    settings[TASK_SETTINGS + 1] =
+    transformer_settings(&config->model, settings + TASK_SETTINGS);
+    settings[RUN_SETTINGS - 1] =
         (struct settings){train_table, sizeof train_table / sizeof train_table[0], &config->train};
 }
 

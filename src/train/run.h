@@ -95,7 +95,7 @@ void run_config_copy(struct run_config *copy, const struct run_config *config);
 void run_config_free(struct run_config *config);
 /* Of a local configuration that begins as {0}: it is freed where its scope ends. */
 #define RUN_CONFIG_LOCAL __attribute__((cleanup(run_config_free)))
-enum { RUN_SETTINGS = TASK_SETTINGS + 2 };
+enum { RUN_SETTINGS = TASK_SETTINGS + TRANSFORMER_SETTINGS + 1 };
 /* The tables over `config`: the task's, the model's, the training's. Keys are distinct across them. */
 void run_settings(struct run_config *config, struct settings settings[RUN_SETTINGS]);
 /* Checks everything that can be checked before memory is allocated: ranges, the task, the model, and that

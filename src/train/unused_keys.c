@@ -15,50 +15,24 @@ enum { VALUE_BYTES = 64 };
 
 /* ---- conditions ---- */
 
-static bool rotates_nothing(const struct run_config *config)
+static bool rotates(const struct position_encoding *encoding)
 {
-    const struct position_encoding *encoding = model_encoding(&config->model);
-    return !encoding->rotate_query_key && !encoding->rotate_value;
+    return encoding->rotate_query_key || encoding->rotate_value;
+}
+
+static bool rotates_values(const struct position_encoding *encoding)
+{
+    return encoding->rotate_value;
+}
+
+static bool has_magnitudes(const struct position_encoding *encoding)
+{
+    return encoding->xpos;
 }
 
 static bool has_frequencies(const struct run_config *config)
 {
     return model_encoding_has_frequencies(&config->model);
-}
-
-static bool rotates_no_value(const struct run_config *config)
-{
-    return !model_encoding(&config->model)->rotate_value;
-}
-
-static bool has_no_xpos(const struct run_config *config)
-{
-    return !model_encoding(&config->model)->xpos;
-}
-
-static bool has_no_buckets(const struct run_config *config)
-{
-    return config->model.position != POSITION_T5;
-}
-
-static bool has_no_kernel(const struct run_config *config)
-{
-    return config->model.position != POSITION_KERPLE;
-}
-
-static bool has_no_sandwich(const struct run_config *config)
-{
-    return config->model.position != POSITION_SANDWICH;
-}
-
-static bool clips_no_distance(const struct run_config *config)
-{
-    return config->model.position != POSITION_SHAW && config->model.position != POSITION_DEBERTA;
-}
-
-static bool has_no_fire(const struct run_config *config)
-{
-    return config->model.position != POSITION_FIRE;
 }
 
 /* Whether parameters, or those of a layer type within, name a scaling by the length of the sequences. */
@@ -148,67 +122,93 @@ static bool has_wide_window(const struct run_config *config)
 
 /* ---- keys without effect ---- */
 
-static const char rotary_positions[] = "position rope, roper or xpos";
 static const char encoder_decoder[] = "architecture encoder_decoder";
 
 static const struct {
     const char *key, *other; /* `other` is the key that excludes it */
     bool (*is_unused)(const struct run_config *config);
     const char *wanted;
+    /* Of a key that encodings have by their terms, in place of the last three: `position` excludes it. */
+    bool (*fits)(const struct position_encoding *encoding);
 } conditions[] = {
-    {"value_fraction", "position", rotates_no_value, "position roper"},
-    {"rope_theta", "position", rotates_nothing, rotary_positions},
-    {"rope_theta", "position", has_frequencies, "a position without frequencies of its own"},
-    {"partial_rotary_factor", "position", rotates_nothing, rotary_positions},
-    {"pairing", "position", rotates_nothing, rotary_positions},
-    {"rope_scaling", "position", rotates_nothing, rotary_positions},
-    {"rope_parameters", "position", rotates_nothing, rotary_positions},
-    {"rope_sequence_length", "position", rotates_nothing, rotary_positions},
-    {"rope_sequence_length", "rope_scaling", scales_by_no_length, "rope_type dynamic or longrope"},
-    {"rope_local_base_freq", "position", rotates_nothing, rotary_positions},
-    {"no_rope_layers", "position", rotates_nothing, rotary_positions},
-    {"xpos_scale", "position", has_no_xpos, "position xpos"},
-    {"xpos_scale", "architecture", is_encoder, "an architecture with a decoder, which alone has magnitudes"},
-    {"relative_attention_num_buckets", "position", has_no_buckets, "position t5"},
-    {"relative_attention_max_distance", "position", has_no_buckets, "position t5"},
-    {"kerple_kernel", "position", has_no_kernel, "position kerple"},
-    {"sandwich_channels", "position", has_no_sandwich, "position sandwich"},
-    {"max_relative_position", "position", clips_no_distance, "position shaw or deberta"},
-    {"fire_width", "position", has_no_fire, "position fire"},
-    {"fire_length", "position", has_no_fire, "position fire"},
-    {"minimum_learning_rate", "schedule", has_no_minimum, "schedule linear or cosine"},
-    {"steps", "epochs", has_epochs, "epochs 0"},
-    {"batch_size", "batch_tokens", has_token_budget, "batch_tokens 0"},
-    {"validation_sequences", "task", validates_all, "a task that makes up its data"},
-    {"initializer_range", "initialisation", is_not_normal, "initialisation normal or bert"},
-    {"num_encoder_layers", "architecture", has_no_encoder, encoder_decoder},
-    {"source_vocab_size", "architecture", has_no_encoder, encoder_decoder},
-    {"share_encoder_decoder_embeddings", "architecture", has_no_encoder, encoder_decoder},
-    {"cross_rotary", "architecture", has_no_encoder, encoder_decoder},
-    {"cross_rotary", "position", rotates_nothing, rotary_positions},
-    {"output_transform", "num_labels", is_classifier, "num_labels 0"},
-    {"tie_word_embeddings", "num_labels", is_classifier, "num_labels 0"},
-    {"output_bias", "num_labels", is_classifier, "num_labels 0"},
-    {"classifier_activation", "num_labels", is_no_classifier, "num_labels of a classifier"},
-    {"classifier_pooling", "num_labels", is_no_classifier, "num_labels of a classifier"},
-    {"label_smoothing", "num_labels", is_regression, "several classes, or num_labels 0"},
-    {"lora_alpha", "lora_rank", adapts_nothing, "lora_rank of at least 1"},
-    {"lora_targets", "lora_rank", adapts_nothing, "lora_rank of at least 1"},
-    {"sliding_window", "max_position_embeddings", has_wide_window, "a window that is shorter"},
+    {"value_fraction", .fits = rotates_values},
+    {"rope_theta", .fits = rotates},
+    {"rope_theta", "position", has_frequencies, .wanted = "a position without frequencies of its own"},
+    {"partial_rotary_factor", .fits = rotates},
+    {"pairing", .fits = rotates},
+    {"rope_scaling", .fits = rotates},
+    {"rope_parameters", .fits = rotates},
+    {"rope_sequence_length", .fits = rotates},
+    {"rope_sequence_length", "rope_scaling", scales_by_no_length, .wanted = "rope_type dynamic or longrope"},
+    {"rope_local_base_freq", .fits = rotates},
+    {"no_rope_layers", .fits = rotates},
+    {"xpos_scale", .fits = has_magnitudes},
+    {"xpos_scale", "architecture", is_encoder,
+     .wanted = "an architecture with a decoder, which alone has magnitudes"},
+    {"minimum_learning_rate", "schedule", has_no_minimum, .wanted = "schedule linear or cosine"},
+    {"steps", "epochs", has_epochs, .wanted = "epochs 0"},
+    {"batch_size", "batch_tokens", has_token_budget, .wanted = "batch_tokens 0"},
+    {"validation_sequences", "task", validates_all, .wanted = "a task that makes up its data"},
+    {"initializer_range", "initialisation", is_not_normal, .wanted = "initialisation normal or bert"},
+    {"num_encoder_layers", "architecture", has_no_encoder, .wanted = encoder_decoder},
+    {"source_vocab_size", "architecture", has_no_encoder, .wanted = encoder_decoder},
+    {"share_encoder_decoder_embeddings", "architecture", has_no_encoder, .wanted = encoder_decoder},
+    {"cross_rotary", "architecture", has_no_encoder, .wanted = encoder_decoder},
+    {"cross_rotary", .fits = rotates},
+    {"output_transform", "num_labels", is_classifier, .wanted = "num_labels 0"},
+    {"tie_word_embeddings", "num_labels", is_classifier, .wanted = "num_labels 0"},
+    {"output_bias", "num_labels", is_classifier, .wanted = "num_labels 0"},
+    {"classifier_activation", "num_labels", is_no_classifier, .wanted = "num_labels of a classifier"},
+    {"classifier_pooling", "num_labels", is_no_classifier, .wanted = "num_labels of a classifier"},
+    {"label_smoothing", "num_labels", is_regression, .wanted = "several classes, or num_labels 0"},
+    {"lora_alpha", "lora_rank", adapts_nothing, .wanted = "lora_rank of at least 1"},
+    {"lora_targets", "lora_rank", adapts_nothing, .wanted = "lora_rank of at least 1"},
+    {"sliding_window", "max_position_embeddings", has_wide_window, .wanted = "a window that is shorter"},
 };
 
-/* The key that excludes `key` and what is wanted in its place; NULL: the key is used. `folder` has the
- * vocabulary; NULL: it is made, as the task's keys say. */
-static const char *find_excluding(const struct run_config *config, const char *folder, const char *key,
-                                  const char **wanted)
+/* The key that excludes another, and what is wanted in its place. */
+struct exclusion {
+    const char *key;
+    char wanted[SETTINGS_NAMES_BYTES + 16];
+};
+
+static bool exclude(struct exclusion *exclusion, const char *key, const char *before, const char *wanted)
 {
-    for (size_t i = 0; i < sizeof conditions / sizeof conditions[0]; i++)
-        if (strcmp(conditions[i].key, key) == 0 && conditions[i].is_unused(config)) {
-            *wanted = conditions[i].wanted;
-            return conditions[i].other;
-        }
-    const char *other = task_excluding_key(&config->task, key, wanted);
-    return other && folder && task_makes_vocabulary(&config->task, other) ? NULL : other;
+    exclusion->key = key;
+    snprintf(exclusion->wanted, sizeof exclusion->wanted, "%s%s", before, wanted);
+    return true;
+}
+
+/* By the conditions, in their order. */
+static bool find_condition(const struct run_config *config, const char *key, struct exclusion *found)
+{
+    char names[SETTINGS_NAMES_BYTES];
+    for (size_t i = 0; i < sizeof conditions / sizeof conditions[0]; i++) {
+        if (strcmp(conditions[i].key, key) != 0)
+            continue;
+        if (conditions[i].fits && !conditions[i].fits(model_encoding(&config->model)))
+            return exclude(found, "position", "position ", encoding_names(conditions[i].fits, names));
+        if (conditions[i].is_unused && conditions[i].is_unused(config))
+            return exclude(found, conditions[i].other, "", conditions[i].wanted);
+    }
+    return false;
+}
+
+/* What excludes `key`; false: it is used. `folder` has the vocabulary; NULL: it is made, as the task's keys
+ * say. */
+static bool find_excluding(const struct run_config *config, const char *folder, const char *key,
+                           struct exclusion *found)
+{
+    char names[SETTINGS_NAMES_BYTES];
+    const char *wanted = encoding_names_with_key(key, names);
+    if (wanted && !encoding_has_key(model_encoding(&config->model), key))
+        return exclude(found, "position", "position ", wanted);
+    if (find_condition(config, key, found))
+        return true;
+    const char *other = task_excluding_key(&config->task, key, &wanted);
+    if (!other || (folder && task_makes_vocabulary(&config->task, other)))
+        return false;
+    return exclude(found, other, "", wanted);
 }
 
 /* The value of a key as a person writes it; "?" without memory. */
@@ -233,14 +233,15 @@ static bool is_default(const json_t *object, const char *key)
     return same;
 }
 
-/* ROTARY_INVALID_ARGUMENT if the key, which `other` excludes in this configuration, is not its default. */
+/* ROTARY_INVALID_ARGUMENT if the key, which is excluded in this configuration, is not its default. */
 static rotary_status refuse_unless_default(const struct run_config *config, const char *key,
-                                           const char *other, const char *wanted, rotary_error *error)
+                                           const struct exclusion *exclusion, rotary_error *error)
 {
     json_t *object;
     rotary_status status = run_config_to_json(config, &object, error);
     if (status != ROTARY_OK)
         return status;
+    const char *other = exclusion->key, *wanted = exclusion->wanted;
     char value[VALUE_BYTES], other_value[VALUE_BYTES];
     write_value(object, key, value);
     write_value(object, other, other_value);
@@ -266,21 +267,23 @@ static const char *folder_in_place(const struct unused_keys_call *call, const st
 
 static bool is_used(const struct unused_keys_call *call, const struct run_config *config, const char *key)
 {
-    const char *wanted;
+    struct exclusion ignored;
     return !folder_in_place(call, config, key) &&
-           !find_excluding(config, run_vocabulary_folder(config, call->folder), key, &wanted);
+           !find_excluding(config, run_vocabulary_folder(config, call->folder), key, &ignored);
 }
 
 /* The key is used by none of the configurations. */
 static rotary_status refuse(const struct unused_keys_call *call, const struct run_config *config,
                             const char *key, rotary_error *error)
 {
-    const char *folder = folder_in_place(call, config, key), *wanted;
+    const char *folder = folder_in_place(call, config, key);
+    struct exclusion exclusion;
     if (folder)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s is set, and the vocabulary is that of %.200s: leave it out", key, folder);
-    const char *other = find_excluding(config, run_vocabulary_folder(config, call->folder), key, &wanted);
-    return refuse_unless_default(config, key, other, wanted, error);
+    return find_excluding(config, run_vocabulary_folder(config, call->folder), key, &exclusion)
+               ? refuse_unless_default(config, key, &exclusion, error)
+               : ROTARY_OK;
 }
 
 rotary_status unused_keys_check(const struct unused_keys_call *call, const char *key, rotary_error *error)

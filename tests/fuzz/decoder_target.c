@@ -23,8 +23,9 @@ static bool read_decoder(const char *path)
     json_decref(object);
     if (!accepted)
         return false;
-    const struct settings settings = transformer_settings(&model);
-    if (settings_check(&settings, 1, NULL, &error) != ROTARY_OK ||
+    struct settings settings[TRANSFORMER_SETTINGS];
+    transformer_settings(&model, settings);
+    if (settings_check(settings, TRANSFORMER_SETTINGS, NULL, &error) != ROTARY_OK ||
         transformer_config_check(&model, &error) != ROTARY_OK)
         fuzz_fail("an accepted decoder is no model: %s", error.message);
     if (!json_is_object(json_object_get(family, "tensors")))

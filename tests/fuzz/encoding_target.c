@@ -120,9 +120,10 @@ static bool read_encoding(const char *path)
     config.num_attention_heads = config.num_key_value_heads = HEADS;
     config.head_dim = CHANNELS;
     config.hidden_size = HEADS * CHANNELS;
-    const struct settings settings = transformer_settings(&config);
+    struct settings settings[TRANSFORMER_SETTINGS];
+    transformer_settings(&config, settings);
     json_t *keys = json_pack("{s:O}", "position", object);
-    if (settings_read(&settings, 1, keys, path, &error) != ROTARY_OK)
+    if (settings_read(settings, TRANSFORMER_SETTINGS, keys, path, &error) != ROTARY_OK)
         fuzz_fail("an accepted file is refused in a configuration: %s", error.message);
     check_encoding(&config, file_json_name(object));
     transformer_config_free(&config);

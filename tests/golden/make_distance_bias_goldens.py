@@ -24,11 +24,6 @@ CASES = [
 ]
 
 
-# The members of struct distance_bias_settings, with the keys of configurations and their defaults.
-MEMBERS = {"buckets": ("relative_attention_num_buckets", 32), "max_distance": ("relative_attention_max_distance", 128),
-           "kernel": ("kerple_kernel", "log"), "sandwich_channels": ("sandwich_channels", 128)}
-
-
 def run(encoding, heads, causal, settings):
     """The table [heads, distances] and its parameters, with the gradients of sum cos(0.9 i + 0.5) table[i]."""
     parameters = {}
@@ -63,10 +58,8 @@ def main():
         print("};")
         probes = [f'{{"{name}", {(value.grad.flatten() * torch.cos(0.9 * torch.arange(value.numel()) + 0.5)).sum():.12e}}}'
                   for name, value in parameters.items()]
-        values = {member: settings.get(*key) for member, key in MEMBERS.items()}
-        values["kernel"] = "KERPLE_" + values["kernel"].upper()
-        members = ", ".join(f".{member} = {value}" for member, value in values.items())
-        cases.append(f'    {{"{encoding}", {{{members}}}, {heads}, {str(causal).lower()}, {len(seen)}, '
+        keys = ";".join(f"{key}={value}" for key, value in settings.items())
+        cases.append(f'    {{"{encoding}", "{keys}", {heads}, {str(causal).lower()}, {len(seen)}, '
                      f"bias_{number}, {len(probes)}, {{{', '.join(probes) or '{0}'}}}}},")
     print("static const struct golden_case cases[] = {\n" + "\n".join(cases) + "\n};")
 

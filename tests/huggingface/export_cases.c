@@ -141,11 +141,12 @@ rotary_status export_case_configure(const struct export_case *row, struct transf
         "\"norm\":\"rms_norm\",\"hidden_act\":\"swiglu\",\"bias\":false}";
     const char *const texts[] = {common, row->settings};
     transformer_config_default(config);
-    const struct settings settings = transformer_settings(config);
+    struct settings settings[TRANSFORMER_SETTINGS];
+    transformer_settings(config, settings);
     rotary_status status = ROTARY_OK;
     for (int i = 0; i < 2 && status == ROTARY_OK; i++) {
         json_t *object = json_loads(texts[i], 0, NULL);
-        status = settings_read(&settings, 1, object, row->name, error);
+        status = settings_read(settings, TRANSFORMER_SETTINGS, object, row->name, error);
         json_decref(object);
     }
     return status == ROTARY_OK ? transformer_config_check(config, error) : status;

@@ -108,8 +108,9 @@ static char *describe(const json_t *object, bool encoder, rotary_status *status)
     }
     json_decref(family);
     if (*status == ROTARY_OK) {
-        const struct settings table = transformer_settings(&model);
-        CHECK_INT(settings_write(&table, 1, settings, NULL), ROTARY_OK);
+        struct settings tables[TRANSFORMER_SETTINGS];
+        transformer_settings(&model, tables);
+        CHECK_INT(settings_write(tables, TRANSFORMER_SETTINGS, settings, NULL), ROTARY_OK);
     }
     char *text = *status == ROTARY_OK ? json_dumps(settings, JSON_SORT_KEYS) : strdup(error.message);
     json_decref(settings);

@@ -22,9 +22,10 @@ static json_t *read_settings(const char *text, rotary_error *error)
     if (!CHECK(object != NULL))
         return NULL;
     if (decoder_config_read(object, "config.json", &model, &family, error) == ROTARY_OK) {
-        const struct settings table = transformer_settings(&model);
+        struct settings tables[TRANSFORMER_SETTINGS];
+        transformer_settings(&model, tables);
         settings = json_object();
-        CHECK_INT(settings_write(&table, 1, settings, NULL), ROTARY_OK);
+        CHECK_INT(settings_write(tables, TRANSFORMER_SETTINGS, settings, NULL), ROTARY_OK);
     }
     json_decref(family);
     json_decref(object);

@@ -3,6 +3,7 @@
  * Biases by distance: tables and gradients of their parameters against the papers' formulas in double
  * precision (tests/golden); when a table is computed anew; gradients that add up.
  */
+#include "layer/encoding_keys.h"
 #include "support/check.h"
 #include "support/parameter_copy.h"
 
@@ -15,7 +16,7 @@
 
 struct golden_case {
     const char *encoding;
-    struct distance_bias_settings settings;
+    const char *keys; /* the encoding's, but for default values */
     int heads;
     bool causal;
     int count; /* of distances, the first of the list */
@@ -53,15 +54,15 @@ static void begin(struct fixture *fixture, const struct backend *backend, const 
     int position = 0;
     while (position_names[position] && strcmp(position_names[position], golden->encoding) != 0)
         position++;
-    *fixture =
-        (struct fixture){.parameters.backend = backend,
-                         .config = {.function = position_encoding((enum position)position)->distance_bias,
-                                    .prefix = prefix,
-                                    .heads = golden->heads,
-                                    .positions = GOLDEN_POSITIONS,
-                                    .causal = golden->causal,
-                                    .training = true,
-                                    .settings = golden->settings}};
+    *fixture = (struct fixture){
+        .parameters.backend = backend,
+        .config = {.function = position_encoding((enum position)position)->distance_bias,
+                   .prefix = prefix,
+                   .heads = golden->heads,
+                   .positions = GOLDEN_POSITIONS,
+                   .causal = golden->causal,
+                   .training = true,
+                   .settings = {.options = options_with((enum position)position, golden->keys)}}};
     fixture->config.settings.width = 64;
     rotary_error error = {0};
     must(distance_bias_create(&fixture->bias, backend, &fixture->config, &fixture->parameters, &error),

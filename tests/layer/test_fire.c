@@ -3,6 +3,7 @@
  * FIRE: its piecewise-linear function against its network in double, evaluated as it is written; gradients of
  * its parameters against finite differences; initial values.
  */
+#include "layer/encoding_keys.h"
 #include "support/check.h"
 
 #include "layer/encoding/encoding.h"
@@ -51,11 +52,13 @@ static struct numbers make_numbers(uint64_t seed)
 
 static struct distance_bias_shape shape_of(bool causal)
 {
+    char keys[64];
+    snprintf(keys, sizeof keys, "fire_width=%d;fire_length=%.17g", WIDTH, length);
     struct distance_bias_shape shape = {.heads = HEADS,
                                         .distances = causal ? TOKENS : 2 * TOKENS - 1,
                                         .first = 1 - TOKENS,
                                         .causal = causal,
-                                        .settings = {.fire_width = WIDTH, .fire_length = length}};
+                                        .settings = {.options = options_with(POSITION_FIRE, keys)}};
     shape.segments = encoding_fire.distance_bias->segments(&shape.settings);
     return shape;
 }

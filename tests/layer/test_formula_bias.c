@@ -3,6 +3,7 @@
  * Biases by distance from formulas against the named encodings of the same bias: ALiBi and Sandwich bit by
  * bit, KERPLE with its gradients; numbers of each head and shared ones.
  */
+#include "layer/encoding_keys.h"
 #include "support/check.h"
 
 #include "layer/encoding/formula_bias.h"
@@ -46,14 +47,15 @@ static void destroy(struct formula_bias *bias)
     formula_bias_free(bias);
 }
 
-static struct distance_bias_shape shape_of(int64_t heads, bool causal, const struct formula_bias *bias)
+/* For a formula and the encoding that it is compared with. */
+static struct distance_bias_shape shape_of(int64_t heads, bool causal, enum position named,
+                                           const struct formula_bias *bias)
 {
-    return (struct distance_bias_shape){
-        .heads = heads,
-        .distances = causal ? POSITIONS_OF_TEST : 2 * POSITIONS_OF_TEST - 1,
-        .first = 1 - POSITIONS_OF_TEST,
-        .causal = causal,
-        .settings = {.kernel = KERPLE_LOG, .sandwich_channels = 128, .formula = bias}};
+    return (struct distance_bias_shape){.heads = heads,
+                                        .distances = causal ? POSITIONS_OF_TEST : 2 * POSITIONS_OF_TEST - 1,
+                                        .first = 1 - POSITIONS_OF_TEST,
+                                        .causal = causal,
+                                        .settings = {.options = options_with(named, ""), .formula = bias}};
 }
 
 /* Fixed ones, for every number of heads and both directions. */
@@ -64,7 +66,7 @@ static void check_same(const char *text, enum position named)
     static float got[ENTRIES], wanted[ENTRIES];
     CHECK(!function->list && !function->gradient);
     for (int64_t heads = 1; heads <= MAX_HEADS; heads++) {
-        const struct distance_bias_shape shape = shape_of(heads, heads % 2 == 0, &bias);
+        const struct distance_bias_shape shape = shape_of(heads, heads % 2 == 0, named, &bias);
         const size_t bytes = (size_t)(heads * shape.distances) * sizeof *got;
         check_about("%s, %d heads", position_names[named], (int)heads);
         memset(got, 0xff, sizeof got);
@@ -81,7 +83,7 @@ static void check_kerple(void)
     static const struct learned_number numbers[] = {{"scale", false}, {"slope", false}};
     enum { HEADS = 3, DISTANCES = 2 * POSITIONS_OF_TEST - 1 };
     struct formula_bias bias = create("-exp(scale) * log(1 + exp(slope) * abs(distance))", numbers, 2);
-    const struct distance_bias_shape shape = shape_of(HEADS, false, &bias);
+    const struct distance_bias_shape shape = shape_of(HEADS, false, POSITION_KERPLE, &bias);
     const struct distance_bias_function *function = formula_bias_function(bias.learned),
                                         *kerple = position_encoding(POSITION_KERPLE)->distance_bias;
     static const float scale[HEADS] = {0.3f, -1.0f, 0.6f}, slope[HEADS] = {-0.2f, 0.5f, -3.0f};
@@ -111,7 +113,7 @@ static void check_shared(void)
     static const struct learned_number numbers[] = {{"all", true}, {"own", false}};
     enum { HEADS = 4 };
     struct formula_bias bias = create("all * distance + own * (head + 1)", numbers, 2);
-    const struct distance_bias_shape shape = shape_of(HEADS, true, &bias);
+    const struct distance_bias_shape shape = shape_of(HEADS, true, POSITION_NONE, &bias);
     const struct distance_bias_function *function = formula_bias_function(bias.learned);
     static const float all[] = {0.5f}, own[HEADS] = {1, 2, 3, 4};
     const float *parameters[] = {all, own};

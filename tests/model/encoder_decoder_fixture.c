@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/encoder_decoder_fixture.h"
 
+#include "model/model_keys.h"
 #include "support/check.h"
 #include "support/parameter_copy.h"
 
@@ -24,10 +25,7 @@ struct transformer_config pair_config(const struct golden_case *golden)
                   "share_encoder_decoder_embeddings", shared, "cross_rotary", golden->cross_rotary,
                   "scale_embedding", golden->scaled, "num_key_value_heads", golden->key_value_heads,
                   "partial_rotary_factor", golden->fraction, "label_smoothing", golden->label_smoothing);
-    struct settings settings = transformer_settings(&config);
-    rotary_error error = {0};
-    if (!CHECK_INT(settings_read(&settings, 1, object, "test", &error), ROTARY_OK))
-        printf("%s\n", error.message);
+    model_read(&config, object);
     json_decref(object);
     config.vocab_size = VOCABULARY;
     config.source_vocab_size = shared ? 0 : SOURCE_VOCABULARY;
@@ -38,12 +36,12 @@ struct transformer_config pair_config(const struct golden_case *golden)
     config.head_dim = 8;
     config.intermediate_size = 40;
     config.max_position_embeddings = 16;
-    config.relative_attention_num_buckets = 8;
+    model_assign(&config, "relative_attention_num_buckets=8");
     config.xpos_scale = 8;
-    config.relative_attention_max_distance = 5;
-    config.max_relative_position = 3;
-    config.fire_width = 6;
-    config.fire_length = 8.0;
+    model_assign(&config, "relative_attention_max_distance=5");
+    model_assign(&config, "max_relative_position=3");
+    model_assign(&config, "fire_width=6");
+    model_assign(&config, "fire_length=8.0");
     return config;
 }
 

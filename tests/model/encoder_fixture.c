@@ -2,6 +2,7 @@
 #include "model/encoder_fixture.h"
 
 #include "model/golden_gradients.h"
+#include "model/model_keys.h"
 #include "support/check.h"
 #include "support/parameter_copy.h"
 
@@ -13,12 +14,9 @@ const int32_t encoder_lengths[BATCH] = {7, 4, 1};
 
 void encoder_config(struct transformer_config *config, const char *text)
 {
-    rotary_error error = {0};
     transformer_config_default(config);
     json_t *object = json_loads(text, 0, NULL);
-    struct settings settings = transformer_settings(config);
-    if (!CHECK_INT(settings_read(&settings, 1, object, "test", &error), ROTARY_OK))
-        printf("%s\n", error.message);
+    model_read(config, object);
     json_decref(object);
     config->architecture = ARCHITECTURE_ENCODER;
     config->vocab_size = VOCABULARY;
@@ -28,11 +26,11 @@ void encoder_config(struct transformer_config *config, const char *text)
     config->head_dim = 8;
     config->intermediate_size = 40;
     config->max_position_embeddings = 16;
-    config->relative_attention_num_buckets = 8;
-    config->relative_attention_max_distance = 5;
-    config->max_relative_position = 3;
-    config->fire_width = 6;
-    config->fire_length = 8.0;
+    model_assign(config, "relative_attention_num_buckets=8");
+    model_assign(config, "relative_attention_max_distance=5");
+    model_assign(config, "max_relative_position=3");
+    model_assign(config, "fire_width=6");
+    model_assign(config, "fire_length=8.0");
 }
 
 struct transformer *encoder_create(const struct backend *backend, const struct transformer_config *config,

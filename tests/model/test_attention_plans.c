@@ -7,6 +7,7 @@
 
 #include "backend/reference_backend.h"
 #include "model/encoding/rotation_config.h"
+#include "model/model_keys.h"
 #include "model/transformer_parts.h"
 #include "rope/rope_roles.h"
 
@@ -29,10 +30,8 @@ static struct transformer_config configuration(const char *settings)
     config.initializer_range = 0.5;
     config.initialisation = 1;
     json_t *object = json_loads(settings, 0, NULL);
-    struct settings table = transformer_settings(&config);
-    rotary_error error = {0};
-    if (!CHECK(object) || !CHECK_INT(settings_read(&table, 1, object, "test", &error), ROTARY_OK))
-        printf("%s: %s\n", settings, error.message);
+    if (!CHECK(object) || !model_read(&config, object))
+        printf("%s\n", settings);
     json_decref(object);
     return config;
 }

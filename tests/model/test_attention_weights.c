@@ -7,6 +7,7 @@
 #include "support/check.h"
 
 #include "model/attention_weights.h"
+#include "model/model_keys.h"
 #include "support/parameter_copy.h"
 
 #include <math.h>
@@ -28,11 +29,10 @@ static struct transformer *create(const struct backend *backend, const char *set
     config.initializer_range = 0.5;
     config.initialisation = 1;
     json_t *object = json_loads(settings, 0, NULL);
-    struct settings table = transformer_settings(&config);
     struct transformer *transformer = NULL;
     struct transformer_limits limits = {.batch = 2, .time = TIME};
     rotary_error error = {0};
-    bool read = CHECK(object) && CHECK_INT(settings_read(&table, 1, object, "test", &error), ROTARY_OK);
+    bool read = CHECK(object) && model_read(&config, object);
     if (read && transformer_has_encoder(&config))
         limits.source_time = SOURCE;
     if (!read ||

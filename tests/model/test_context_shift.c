@@ -5,6 +5,7 @@
  * also have what the layers below saw; there two backends are compared that share no code.
  */
 #include "backend/reference_backend.h"
+#include "model/model_keys.h"
 #include "support/check.h"
 
 #include "base/random.h"
@@ -28,14 +29,10 @@ static struct transformer *create(const struct backend *backend, enum position p
     config.num_key_value_heads = 2;
     config.max_position_embeddings = 64;
     config.position = (int)position;
-    const struct settings settings = transformer_settings(&config);
     if (position == POSITION_CUSTOM) /* rotations and terms by distance at once */
-        CHECK_INT(settings_assign(&settings, 1,
-                                  "position="
-                                  "{\"name\":\"own\",\"rotate\":[\"query\",\"key\",\"value\"],"
-                                  "\"bias\":\"w * cos(distance + head)\",\"learned\":{\"w\":0.5}}",
-                                  NULL),
-                  ROTARY_OK);
+        model_assign(&config, "position="
+                              "{\"name\":\"own\",\"rotate\":[\"query\",\"key\",\"value\"],"
+                              "\"bias\":\"w * cos(distance + head)\",\"learned\":{\"w\":0.5}}");
     config.initializer_range = 0.5;
     config.initialisation = 1;
     const struct transformer_limits limits = {.batch = 2, .time = 32};

@@ -3,6 +3,7 @@
  * Encodings that a configuration describes: models with them compute what those with the named encodings of
  * the same terms do, bit by bit where the terms are the same; what is wrong is said with its key and column.
  */
+#include "model/model_keys.h"
 #include "support/check.h"
 #include "support/parameter_copy.h"
 #include "support/scratch.h"
@@ -28,16 +29,6 @@ enum { VOCABULARY = 11, BATCH = 2, TIME = 9, ROWS = BATCH * TIME };
 
 /* ---- models ---- */
 
-static void assign(struct transformer_config *config, const char *assignment)
-{
-    struct settings settings = transformer_settings(config);
-    rotary_error error = {0};
-    if (!CHECK_INT(settings_assign(&settings, 1, assignment, &error), ROTARY_OK)) {
-        printf("%s\n", error.message);
-        exit(1);
-    }
-}
-
 /* position: a name, or an object as text. */
 static struct transformer_config config_of(const char *position)
 {
@@ -50,7 +41,7 @@ static struct transformer_config config_of(const char *position)
     config.num_attention_heads = 3;
     config.max_position_embeddings = TIME;
     snprintf(assignment, sizeof assignment, "position=%s", position);
-    assign(&config, assignment);
+    model_assign(&config, assignment);
     return config;
 }
 
@@ -370,16 +361,19 @@ static void check_described(void)
     struct transformer_config config TRANSFORMER_CONFIG_LOCAL =
         config_of("{\"name\":\"mine\",\"bias\":\"1\"}");
     struct transformer_config copy TRANSFORMER_CONFIG_LOCAL = {0};
-    const struct settings settings = transformer_settings(&config);
+    struct settings settings[TRANSFORMER_SETTINGS];
+    transformer_settings(&config, settings);
     const struct custom_encoding *mine = model_encoding_custom(&config);
-    CHECK_INT(settings_assign(&settings, 1, "position={\"name\":\"mine\",\"bias\":\"dist\"}", &error),
+    CHECK_INT(settings_assign(settings, TRANSFORMER_SETTINGS,
+                              "position={\"name\":\"mine\",\"bias\":\"dist\"}", &error),
               ROTARY_INVALID_ARGUMENT);
     CHECK_WORDS(error.message, "position mine: \"bias\", column 1: there is no name");
-    CHECK_INT(settings_assign(&settings, 1, "position={\"bias\":\"1\"}", &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(settings_assign(settings, TRANSFORMER_SETTINGS, "position={\"bias\":\"1\"}", &error),
+              ROTARY_INVALID_ARGUMENT);
     CHECK_WORDS(error.message, "position without a name: there is no \"name\"");
     CHECK(model_encoding_custom(&config) == mine);
     transformer_config_copy(&copy, &config);
-    CHECK_INT(settings_assign(&settings, 1, "position=alibi", &error), ROTARY_OK);
+    CHECK_INT(settings_assign(settings, TRANSFORMER_SETTINGS, "position=alibi", &error), ROTARY_OK);
     CHECK(!model_encoding_custom(&config));
     CHECK_TEXT(model_encoding_name(&config), "alibi");
     CHECK(model_encoding_custom(&copy) == mine);

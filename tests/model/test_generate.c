@@ -5,6 +5,7 @@
  * sequences; refusals.
  */
 #include "backend/reference_backend.h"
+#include "model/model_keys.h"
 #include "support/check.h"
 
 #include "backend/profile.h"
@@ -30,15 +31,11 @@ static struct transformer *create(const struct backend *backend, enum position p
     config.num_key_value_heads = key_value_heads;
     config.max_position_embeddings = LONGEST + MAX;
     config.position = (int)position;
-    const struct settings settings = transformer_settings(&config);
     if (position == POSITION_CUSTOM) /* everything at once */
-        CHECK_INT(settings_assign(
-                      &settings, 1,
-                      "position="
-                      "{\"name\":\"own\",\"embedding\":\"learned\",\"rotate\":[\"query\",\"key\",\"value\"],"
-                      "\"bias\":\"w * cos(distance + head)\",\"learned\":{\"w\":0.5}}",
-                      NULL),
-                  ROTARY_OK);
+        model_assign(&config,
+                     "position="
+                     "{\"name\":\"own\",\"embedding\":\"learned\",\"rotate\":[\"query\",\"key\",\"value\"],"
+                     "\"bias\":\"w * cos(distance + head)\",\"learned\":{\"w\":0.5}}");
     config.initializer_range = 0.5; /* far from uniform logits: near ties are rare */
     config.initialisation = 1;
     struct transformer_limits limits = {.batch = batch, .time = LONGEST + MAX};

@@ -4,6 +4,7 @@
  * on every backend, in f32 and bf16; dropout by finite differences; memory; determinism; refusals.
  */
 #include "backend/every_backend.h"
+#include "model/model_keys.h"
 #include "support/check.h"
 #include "support/parameter_copy.h"
 
@@ -52,10 +53,7 @@ static void configure(struct transformer_config *config, const struct golden_cas
     json_t *others = json_loads(golden->others, 0, NULL);
     CHECK_INT(json_object_update(object, others), 0);
     json_decref(others);
-    struct settings settings = transformer_settings(config);
-    rotary_error error = {0};
-    if (!CHECK_INT(settings_read(&settings, 1, object, "test", &error), ROTARY_OK))
-        printf("%s\n", error.message);
+    model_read(config, object);
     json_decref(object);
 }
 
@@ -389,14 +387,14 @@ static void test_refusals(const struct backend *backend)
     refuse(backend, bad, "two_norms without a norm before the layers");
     bad = good;
     bad.position = POSITION_T5;
-    bad.relative_attention_num_buckets = 9;
+    model_assign(&bad, "relative_attention_num_buckets=9");
     refuse(backend, bad, "relative_attention_num_buckets is 9: wanted an even number");
-    bad.relative_attention_num_buckets = 32;
-    bad.relative_attention_max_distance = 16;
+    model_assign(&bad, "relative_attention_num_buckets=32");
+    model_assign(&bad, "relative_attention_max_distance=16");
     refuse(backend, bad, "relative_attention_max_distance is 16 with relative_attention_num_buckets 32");
     bad = good;
     bad.position = POSITION_SANDWICH;
-    bad.sandwich_channels = 3;
+    model_assign(&bad, "sandwich_channels=3");
     refuse(backend, bad, "sandwich_channels is 3: wanted an even number");
     bad = good;
     bad.vocab_size = 0;

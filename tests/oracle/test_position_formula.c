@@ -2,7 +2,7 @@
  *
  * The oracle's formulas of position encodings against those of models, which are written apart from them.
  */
-#include "layer/encoding/encoding.h"
+#include "layer/encoding_keys.h"
 #include "oracle/position_formula.h"
 #include "support/check.h"
 
@@ -15,26 +15,40 @@ enum { REACH = 300, MAX_HEADS = 12 };
 /* A bias of both, and the numbers of its parameters. */
 struct trial {
     const char *name;
-    const struct position_encoding *model;
+    enum position position;
     struct formula_settings settings;
     bool causal;
     int64_t heads;
     double bound; /* of errors in f32, of biases up to 1 */
 };
 
+/* What the model is given for the oracle's settings. */
+static struct distance_bias_settings settings_of(const struct trial *trial)
+{
+    static const char *const kernels[] = {"log", "power"};
+    const struct formula_settings *from = &trial->settings;
+    char keys[256];
+    snprintf(keys, sizeof keys,
+             "relative_attention_num_buckets=%lld;relative_attention_max_distance=%lld;kerple_kernel=%s;"
+             "sandwich_channels=%lld",
+             (long long)from->relative_attention_num_buckets,
+             (long long)from->relative_attention_max_distance, kernels[from->kerple_kernel],
+             (long long)from->sandwich_channels);
+    return (struct distance_bias_settings){.width = 16, .options = options_with(trial->position, keys)};
+}
+
+static const struct distance_bias_function *function_of(const struct trial *trial)
+{
+    return position_encoding(trial->position)->distance_bias;
+}
+
 static void compare(const struct trial *trial, const float *const *numbers, const double *const *exact)
 {
-    const struct formula_settings *from = &trial->settings;
-    const struct distance_bias_shape shape = {
-        .heads = trial->heads,
-        .distances = trial->causal ? REACH : 2 * REACH - 1,
-        .first = 1 - REACH,
-        .causal = trial->causal,
-        .settings = {.width = 16,
-                     .buckets = from->relative_attention_num_buckets,
-                     .max_distance = from->relative_attention_max_distance,
-                     .kernel = (enum kerple_kernel)from->kerple_kernel,
-                     .sandwich_channels = from->sandwich_channels}};
+    const struct distance_bias_shape shape = {.heads = trial->heads,
+                                              .distances = trial->causal ? REACH : 2 * REACH - 1,
+                                              .first = 1 - REACH,
+                                              .causal = trial->causal,
+                                              .settings = settings_of(trial)};
     struct position_formula formula = {.encoding = formula_find(trial->name),
                                        .settings = trial->settings,
                                        .heads = trial->heads,
@@ -43,7 +57,7 @@ static void compare(const struct trial *trial, const float *const *numbers, cons
     float *bias = malloc((size_t)(shape.heads * shape.distances) * sizeof *bias);
     if (!bias || !CHECK(formula.encoding && formula.encoding->bias))
         abort();
-    trial->model->distance_bias->fill(&shape, numbers, bias);
+    function_of(trial)->fill(&shape, numbers, bias);
     for (int64_t head = 0; head < shape.heads; head++) {
         const float *row = bias + head * shape.distances;
         /* A constant changes no weight: sandwich has another one. */
@@ -64,14 +78,10 @@ static void check_list(const struct trial *trial)
 {
     struct parameter rows[DISTANCE_BIAS_PARAMETERS] = {0};
     struct formula_parameter listed[FORMULA_PARAMETERS];
-    const struct distance_bias_shape shape = {
-        .heads = trial->heads,
-        .settings = {.width = 16,
-                     .buckets = trial->settings.relative_attention_num_buckets,
-                     .kernel = (enum kerple_kernel)trial->settings.kerple_kernel}};
+    const struct distance_bias_shape shape = {.heads = trial->heads, .settings = settings_of(trial)};
     const struct position_formula formula = {
         .encoding = formula_find(trial->name), .settings = trial->settings, .heads = trial->heads};
-    int count = trial->model->distance_bias->list ? trial->model->distance_bias->list(&shape, rows) : 0;
+    int count = function_of(trial)->list ? function_of(trial)->list(&shape, rows) : 0;
     check_about("the parameters of %s", trial->name);
     CHECK_INT(formula.encoding->list ? formula.encoding->list(&formula, listed) : 0, count);
     for (int i = 0; i < count; i++) {
@@ -101,17 +111,17 @@ static void check_biases(bool causal, int64_t heads)
     few.relative_attention_max_distance = 16;
     many.relative_attention_num_buckets = BUCKETS;
     many.relative_attention_max_distance = 256;
-    power.kerple_kernel = KERPLE_POWER;
+    power.kerple_kernel = 1;
     narrow.sandwich_channels = 10;
     const struct trial trials[] = {
-        {"alibi", &encoding_alibi, plain, causal, heads, 1e-7},
-        {"t5", &encoding_t5, plain, causal, heads, 0},
-        {"t5", &encoding_t5, few, causal, heads, 0},
-        {"t5", &encoding_t5, many, causal, heads, 0},
-        {"kerple", &encoding_kerple, plain, causal, heads, 1e-7},
-        {"kerple", &encoding_kerple, power, causal, heads, 1e-7},
-        {"sandwich", &encoding_sandwich, plain, causal, heads, 1e-6},
-        {"sandwich", &encoding_sandwich, narrow, causal, heads, 1e-6},
+        {"alibi", POSITION_ALIBI, plain, causal, heads, 1e-7},
+        {"t5", POSITION_T5, plain, causal, heads, 0},
+        {"t5", POSITION_T5, few, causal, heads, 0},
+        {"t5", POSITION_T5, many, causal, heads, 0},
+        {"kerple", POSITION_KERPLE, plain, causal, heads, 1e-7},
+        {"kerple", POSITION_KERPLE, power, causal, heads, 1e-7},
+        {"sandwich", POSITION_SANDWICH, plain, causal, heads, 1e-6},
+        {"sandwich", POSITION_SANDWICH, narrow, causal, heads, 1e-6},
     };
     for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
         compare(&trials[i], values, doubles);

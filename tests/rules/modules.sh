@@ -16,8 +16,8 @@ BEGIN {
     below["config"] = "file base"
     below["rope_config"] = "config file base"
     below["backend"] = "kernel base"
-    below["layer"] = "backend base"
-    below["model"] = "layer rope_config config file " below["layer"]
+    below["layer"] = "backend config file base"
+    below["model"] = "layer rope_config " below["layer"]
     below["huggingface"] = "model " below["model"]
     below["text"] = "config file base"
     below["score"] = "text base"

@@ -41,7 +41,7 @@ static const struct setting decay_table[] = {
              "of your own"},
     {"--heads", SETTING_INTEGER, MEMBER(heads), .metavar = "N", .min = 1, .max = MAX_HEADS,
      .help = "heads of a model whose bias it is (default: 8)"},
-    {"--channels", SETTING_INTEGER, MEMBER(channels), .metavar = "N", .min = 2, .max = SANDWICH_MAX_CHANNELS,
+    {"--channels", SETTING_INTEGER, MEMBER(channels), .metavar = "N", .min = 2, .max = ENCODING_MAX_CHANNELS,
      .help = "channels of a head that --position rotates, or of sandwich's sinusoids; an even number "
              "(default: 128)"},
     {"--distance", SETTING_INTEGER, MEMBER(distance), .metavar = "N", .min = 1, .max = MAX_DISTANCE,

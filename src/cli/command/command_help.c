@@ -59,7 +59,7 @@ static void write_setting(const struct setting *setting, const json_t *defaults)
 static rotary_status write_settings(rotary_error *error)
 {
     static const char *const titles[RUN_SETTINGS] = {
-        [0] = "the task", [TASK_SETTINGS] = "the model", [TASK_SETTINGS + 1] = "training"};
+        [0] = "the task", [TASK_SETTINGS] = "the model", [RUN_SETTINGS - 1] = "training"};
     struct run_config config;
     run_config_default(&config);
     json_t *defaults;

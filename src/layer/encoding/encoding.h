@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Position encodings. There is one attention; an encoding says which of its terms are used, and what is added
- * to the embedding.
+ * Position encodings. There is one attention; an encoding is a row that says which of its terms are used, what
+ * is added to the embedding, and which keys of a configuration are the encoding's own.
  */
 #ifndef ROTARY_LAYER_ENCODING_ENCODING_H
 #define ROTARY_LAYER_ENCODING_ENCODING_H
 
 #include "backend/parameters.h"
+#include "config/settings.h"
 #include "layer/embedding.h"
 #include "layer/encoding/encoding_list.h"
 
@@ -18,20 +19,20 @@ enum position {
 };
 #undef ROTARY_ENCODING_VALUE
 
-enum kerple_kernel { KERPLE_LOG, KERPLE_POWER };
-enum { SANDWICH_MAX_CHANNELS = 1024, FIRE_MAX_WIDTH = 256 };
+/* The values of an encoding's own keys: a struct of the type that its file declares. */
+enum { ENCODING_OPTIONS_BYTES = 32 };
+union encoding_options {
+    unsigned char bytes[ENCODING_OPTIONS_BYTES];
+    double alignment;
+};
 
 struct formula_bias; /* layer/encoding/formula_bias.h */
 struct table_bias;   /* layer/encoding/table_bias.h */
 
-/* What biases by distance depend on beside head and distance. Each encoding reads its own. */
+/* What biases by distance depend on beside head and distance. */
 struct distance_bias_settings {
-    int64_t width;                 /* of the residual stream */
-    int64_t buckets, max_distance; /* t5: in all directions; from max_distance on all distances share one */
-    enum kerple_kernel kernel;
-    int64_t sandwich_channels;          /* an even number */
-    int64_t fire_width;                 /* hidden units, at most FIRE_MAX_WIDTH */
-    double fire_length;                 /* L at first */
+    int64_t width;                      /* of the residual stream */
+    union encoding_options options;     /* the encoding's own */
     const struct formula_bias *formula; /* of an encoding that has it, borrowed */
     const struct table_bias *table;     /* likewise */
 };
@@ -114,12 +115,28 @@ struct relative_vectors_config {
     const struct distance_rows *rows; /* of the stack; borrowed */
 };
 
+/* The keys of an encoding, or of several that share them: a table over a struct of options_bytes, whose
+ * default values are `defaults`. */
+struct encoding_keys {
+    const struct setting *settings;
+    int count;
+    size_t options_bytes; /* at most ENCODING_OPTIONS_BYTES */
+    const void *defaults;
+    /* Checks that the values agree; NULL: any that their ranges allow do. */
+    rotary_status (*check)(const union encoding_options *options, rotary_error *error);
+    const char *channels; /* the key that has the channels of sinusoids; NULL: it has none */
+};
+enum { ENCODING_MAX_CHANNELS = 1024 }; /* of sinusoids */
+
 struct position_encoding {
+    const struct encoding_keys *keys;  /* NULL: it has none of its own */
     enum embedding_position embedding; /* table added to the embedding */
     bool rotate_query_key, rotate_value;
     bool xpos; /* the rotation of queries and keys has xPos's magnitudes, where attention is causal */
     const struct distance_bias_function *distance_bias; /* NULL: there is none */
     struct distance_vector_terms distance_vectors;
+    /* The distance from which on all share their vectors; NULL: there is no table of vectors. */
+    int64_t (*clip)(const union encoding_options *options);
     /* Scores are divided by the root of head_dim times this, as if so many products were added up; 0: 1. */
     int score_products;
 };
@@ -132,5 +149,20 @@ ROTARY_ENCODINGS(ROTARY_ENCODING_ROW)
 const struct position_encoding *position_encoding(enum position position);
 /* The names in the order of the enum, NULL-terminated. */
 extern const char *const position_names[];
+
+/* The names of the encodings that `fits` says, as a part of a sentence: "rope, roper or xpos". */
+const char *encoding_names(bool (*fits)(const struct position_encoding *encoding),
+                           char text[SETTINGS_NAMES_BYTES]);
+/* The same of those that have the key; NULL: it is no encoding's own. */
+const char *encoding_names_with_key(const char *key, char text[SETTINGS_NAMES_BYTES]);
+/* Whether the key is the encoding's own. */
+bool encoding_has_key(const struct position_encoding *encoding, const char *key);
+
+void encoding_options_default(union encoding_options options[POSITIONS]);
+/* The table of each encoding's keys; those of several are in the first one's. */
+void encoding_settings(union encoding_options options[POSITIONS], struct settings settings[POSITIONS]);
+/* The options of an encoding, which may be those of the first of several. Of POSITION_CUSTOM they are zero. */
+union encoding_options encoding_options_of(const union encoding_options options[POSITIONS],
+                                           enum position position);
 
 #endif

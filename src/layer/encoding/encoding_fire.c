@@ -20,9 +20,34 @@ static const double epsilon = 1e-6;
 enum { C, MULTIPLIER, HIDDEN_WEIGHT, HIDDEN_BIAS, OUTPUT_WEIGHT, OUTPUT_BIAS, PARAMETERS };
 _Static_assert((int)PARAMETERS <= (int)DISTANCE_BIAS_PARAMETERS, "there is room for all parameters");
 
+enum { FIRE_MAX_WIDTH = 256 };
+
+struct fire_options {
+    int64_t width; /* hidden units */
+    double length; /* L at first */
+};
+
+#define MEMBER(member) offsetof(struct fire_options, member)
+static const struct setting table[] = {
+    {"fire_width", SETTING_INTEGER, MEMBER(width), 1, FIRE_MAX_WIDTH, NULL,
+     .help = "hidden units of fire's network"},
+    {"fire_length", SETTING_REAL, MEMBER(length), 1.0, 1e9, NULL,
+     .help = "position from which fire divides by the query's, before training"},
+};
+static const struct fire_options defaults = {.width = 32, .length = 512.0};
+static const struct encoding_keys keys = {.settings = table,
+                                          .count = sizeof table / sizeof table[0],
+                                          .options_bytes = sizeof defaults,
+                                          .defaults = &defaults};
+
+static const struct fire_options *options_of(const struct distance_bias_settings *settings)
+{
+    return (const struct fire_options *)&settings->options;
+}
+
 static int list(const struct distance_bias_shape *shape, struct parameter rows[DISTANCE_BIAS_PARAMETERS])
 {
-    int64_t width = shape->settings.fire_width, heads = shape->heads;
+    int64_t width = options_of(&shape->settings)->width, heads = shape->heads;
     float bound =
         (float)(1.0 / sqrt((double)width)); /* of a layer with so many inputs, as PyTorch draws it */
     rows[C] = (struct parameter){.rows = 1, .initial = INITIAL_CONSTANT, .scale = 0.1f};
@@ -43,7 +68,7 @@ static int list(const struct distance_bias_shape *shape, struct parameter rows[D
 
 static int64_t segments(const struct distance_bias_settings *settings)
 {
-    return settings->fire_width + 1;
+    return options_of(settings)->width + 1;
 }
 
 /* ---- the network ---- */
@@ -60,7 +85,7 @@ struct unit {
 static void sort_units(const struct distance_bias_shape *shape, const float *const *parameters,
                        struct unit units[FIRE_MAX_WIDTH])
 {
-    for (int64_t j = 0; j < shape->settings.fire_width; j++) {
+    for (int64_t j = 0; j < options_of(&shape->settings)->width; j++) {
         double weight = (double)parameters[HIDDEN_WEIGHT][j], bias = (double)parameters[HIDDEN_BIAS][j];
         struct unit unit = {weight != 0.0 ? -bias / weight : HUGE_VAL, j,
                             weight != 0.0 ? weight > 0.0 : !(bias > 0.0)};
@@ -96,7 +121,7 @@ static struct psi psi_of(const float *const *parameters, double distance)
 
 static double length_of(const struct distance_bias_shape *shape, const float *const *parameters)
 {
-    return fabs((double)parameters[MULTIPLIER][0]) * shape->settings.fire_length;
+    return fabs((double)parameters[MULTIPLIER][0]) * options_of(&shape->settings)->length;
 }
 
 /* ---- the bias ---- */
@@ -105,7 +130,7 @@ static double length_of(const struct distance_bias_shape *shape, const float *co
 static void fill_segments(const struct distance_bias_shape *shape, const float *const *parameters,
                           const struct unit *units, int64_t head, float *bias)
 {
-    int64_t width = shape->settings.fire_width;
+    int64_t width = options_of(&shape->settings)->width;
     const struct piecewise_layout at = piecewise_layout_of(shape);
     const float *output = parameters[OUTPUT_WEIGHT] + head * width, *hidden_bias = parameters[HIDDEN_BIAS],
                 *weight = parameters[HIDDEN_WEIGHT];
@@ -134,7 +159,7 @@ static void fill(const struct distance_bias_shape *shape, const float *const *pa
     const struct piecewise_layout at = piecewise_layout_of(shape);
     struct unit units[FIRE_MAX_WIDTH];
     sort_units(shape, parameters, units);
-    for (int64_t i = 0; i < shape->settings.fire_width; i++)
+    for (int64_t i = 0; i < options_of(&shape->settings)->width; i++)
         bias[at.knots + i] = (float)units[i].knot;
     for (int64_t head = 0; head < shape->heads; head++)
         fill_segments(shape, parameters, units, head, bias);
@@ -150,7 +175,7 @@ static void fill(const struct distance_bias_shape *shape, const float *const *pa
 static void add_network_gradient(const struct distance_bias_shape *shape, const float *const *parameters,
                                  const float *d_bias, double *const *d_parameters)
 {
-    int64_t width = shape->settings.fire_width, count = width + 1;
+    int64_t width = options_of(&shape->settings)->width, count = width + 1;
     const struct piecewise_layout at = piecewise_layout_of(shape);
     struct unit units[FIRE_MAX_WIDTH];
     sort_units(shape, parameters, units);
@@ -188,8 +213,8 @@ static void gradient(const struct distance_bias_shape *shape, const float *const
 {
     const struct piecewise_layout at = piecewise_layout_of(shape);
     double length = length_of(shape, parameters), size = fabs((double)parameters[C][0]),
-           by_multiplier =
-               parameters[MULTIPLIER][0] < 0.0f ? -shape->settings.fire_length : shape->settings.fire_length;
+           by_multiplier = parameters[MULTIPLIER][0] < 0.0f ? -options_of(&shape->settings)->length
+                                                            : options_of(&shape->settings)->length;
     add_network_gradient(shape, parameters, d_bias, d_parameters);
     for (int64_t i = 0; i < shape->distances; i++)
         d_parameters[C][0] +=
@@ -206,5 +231,4 @@ static void gradient(const struct distance_bias_shape *shape, const float *const
 
 static const struct distance_bias_function function = {
     .fill = fill, .list = list, .gradient = gradient, .segments = segments};
-const struct position_encoding encoding_fire = {.embedding = EMBEDDING_POSITION_NONE,
-                                                .distance_bias = &function};
+const struct position_encoding encoding_fire = {.keys = &keys, .distance_bias = &function};

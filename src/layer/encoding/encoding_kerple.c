@@ -10,6 +10,28 @@
 #include <math.h>
 #include <stdio.h>
 
+enum kerple_kernel { KERPLE_LOG, KERPLE_POWER };
+static const char *const kernels[] = {"log", "power", NULL};
+
+struct kerple_options {
+    int kernel; /* enum kerple_kernel */
+};
+
+static const struct setting table[] = {
+    {"kerple_kernel", SETTING_CHOICE, offsetof(struct kerple_options, kernel), 0, 0, kernels,
+     .help = "bias of kerple: logarithm or power of the distance"},
+};
+static const struct kerple_options defaults = {.kernel = KERPLE_LOG};
+static const struct encoding_keys keys = {.settings = table,
+                                          .count = sizeof table / sizeof table[0],
+                                          .options_bytes = sizeof defaults,
+                                          .defaults = &defaults};
+
+static enum kerple_kernel kind_of(const struct distance_bias_shape *shape)
+{
+    return (enum kerple_kernel)((const struct kerple_options *)&shape->settings.options)->kernel;
+}
+
 /* The numbers of a head, the bias at one distance, and its derivatives by w1 and w2. */
 struct kernel {
     double scale, shape; /* r1, r2 */
@@ -38,7 +60,7 @@ static void evaluate(struct kernel *kernel, enum kerple_kernel kind, int64_t dis
 
 static int list(const struct distance_bias_shape *shape, struct parameter rows[DISTANCE_BIAS_PARAMETERS])
 {
-    bool is_log = shape->settings.kernel == KERPLE_LOG;
+    bool is_log = kind_of(shape) == KERPLE_LOG;
     rows[0] = (struct parameter){
         .rows = shape->heads, .initial = INITIAL_LOG_UNIFORM, .scale = is_log ? 2.0f : 1.0f};
     rows[1] = (struct parameter){.rows = shape->heads,
@@ -51,7 +73,7 @@ static int list(const struct distance_bias_shape *shape, struct parameter rows[D
 
 static void fill(const struct distance_bias_shape *shape, const float *const *parameters, float *bias)
 {
-    enum kerple_kernel kind = shape->settings.kernel;
+    enum kerple_kernel kind = kind_of(shape);
     for (int64_t head = 0; head < shape->heads; head++) {
         struct kernel kernel = kernel_of(kind, parameters, head);
         for (int64_t i = 0; i < shape->distances; i++) {
@@ -64,7 +86,7 @@ static void fill(const struct distance_bias_shape *shape, const float *const *pa
 static void gradient(const struct distance_bias_shape *shape, const float *const *parameters,
                      const float *d_bias, double *const *d_parameters)
 {
-    enum kerple_kernel kind = shape->settings.kernel;
+    enum kerple_kernel kind = kind_of(shape);
     for (int64_t head = 0; head < shape->heads; head++) {
         struct kernel kernel = kernel_of(kind, parameters, head);
         for (int64_t i = 0; i < shape->distances; i++) {
@@ -77,5 +99,4 @@ static void gradient(const struct distance_bias_shape *shape, const float *const
 }
 
 static const struct distance_bias_function function = {.fill = fill, .list = list, .gradient = gradient};
-const struct position_encoding encoding_kerple = {.embedding = EMBEDDING_POSITION_NONE,
-                                                  .distance_bias = &function};
+const struct position_encoding encoding_kerple = {.keys = &keys, .distance_bias = &function};

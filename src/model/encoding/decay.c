@@ -132,11 +132,18 @@ rotary_status decay_config(const struct decay_encoding *encoding, struct transfo
                            rotary_error *error)
 {
     transformer_config_default(config);
-    const struct settings settings = transformer_settings(config);
-    const rotary_status status =
-        settings_set(&settings, 1, "--position", "position", encoding->position, error);
+    struct settings settings[TRANSFORMER_SETTINGS];
+    transformer_settings(config, settings);
+    rotary_status status =
+        settings_set(settings, TRANSFORMER_SETTINGS, "--position", "position", encoding->position, error);
+    const struct encoding_keys *keys = model_encoding(config)->keys;
     config->num_attention_heads = config->num_key_value_heads = encoding->heads;
-    config->head_dim = config->sandwich_channels = encoding->channels;
+    config->head_dim = encoding->channels;
+    if (status == ROTARY_OK && keys && keys->channels) {
+        json_t *object = json_pack("{s:I}", keys->channels, (json_int_t)encoding->channels);
+        status = settings_read(settings, TRANSFORMER_SETTINGS, object, "--channels", error);
+        json_decref(object);
+    }
     config->hidden_size = encoding->heads * encoding->channels;
     config->max_position_embeddings = 1; /* no frequency depends on it; xPos's magnitudes are products here */
     return status;

@@ -24,6 +24,19 @@ const char *model_encoding_name(const struct transformer_config *config)
     return custom ? custom->name : position_names[config->position];
 }
 
+union encoding_options model_encoding_options(const struct transformer_config *config)
+{
+    return encoding_options_of(config->options, (enum position)config->position);
+}
+
+int64_t model_encoding_clip(const struct transformer_config *config)
+{
+    const struct custom_encoding *custom = model_encoding_custom(config);
+    const struct position_encoding *encoding = model_encoding(config);
+    const union encoding_options options = model_encoding_options(config);
+    return custom ? custom->clip : encoding->clip ? encoding->clip(&options) : 0;
+}
+
 rotary_status model_encoding_create(const struct transformer_config *config, struct model_encoding *encoding,
                                     rotary_error *error)
 {
@@ -46,12 +59,7 @@ struct distance_bias_settings model_encoding_bias_settings(const struct transfor
                                                            const struct model_encoding *encoding)
 {
     return (struct distance_bias_settings){.width = config->hidden_size,
-                                           .buckets = config->relative_attention_num_buckets,
-                                           .max_distance = config->relative_attention_max_distance,
-                                           .kernel = (enum kerple_kernel)config->kerple_kernel,
-                                           .sandwich_channels = config->sandwich_channels,
-                                           .fire_width = config->fire_width,
-                                           .fire_length = config->fire_length,
+                                           .options = model_encoding_options(config),
                                            .formula = &encoding->bias,
                                            .table = encoding->custom ? &encoding->custom->table : NULL};
 }
@@ -112,8 +120,12 @@ static rotary_status check_bias(const struct transformer_config *config,
 
 rotary_status model_encoding_check(const struct transformer_config *config, rotary_error *error)
 {
+    const struct encoding_keys *keys = model_encoding(config)->keys;
+    const union encoding_options options = model_encoding_options(config);
     struct model_encoding encoding;
-    rotary_status status = model_encoding_create(config, &encoding, error);
+    rotary_status status = keys && keys->check ? keys->check(&options, error) : ROTARY_OK;
+    if (status == ROTARY_OK)
+        status = model_encoding_create(config, &encoding, error);
     if (status != ROTARY_OK)
         return status;
     if (encoding.bias.formula)

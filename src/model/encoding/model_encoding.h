@@ -14,6 +14,11 @@ const struct custom_encoding *model_encoding_custom(const struct transformer_con
 const struct position_encoding *model_encoding(const struct transformer_config *config);
 const char *model_encoding_name(const struct transformer_config *config);
 
+/* The values of the encoding's own keys. */
+union encoding_options model_encoding_options(const struct transformer_config *config);
+/* The distance from which on all share their vectors by distance; 0: there is no table of them. */
+int64_t model_encoding_clip(const struct transformer_config *config);
+
 /* The encoding of a model, which lives no longer than its configuration. */
 struct model_encoding {
     const struct position_encoding *terms;
@@ -33,8 +38,8 @@ struct distance_bias_settings model_encoding_bias_settings(const struct transfor
 ROTARY_CHECKED rotary_status model_encoding_frequencies(const struct transformer_config *config,
                                                         int64_t pairs, json_t **list, rotary_error *error);
 bool model_encoding_has_frequencies(const struct transformer_config *config);
-/* Checks that a description is for the model, and its bias finite at first. Of a named encoding nothing is to
- * be checked. */
+/* Checks that the values of the encoding's keys agree; that a description is for the model, and its bias
+ * finite at first. */
 ROTARY_CHECKED rotary_status model_encoding_check(const struct transformer_config *config,
                                                   rotary_error *error);
 

@@ -30,11 +30,12 @@ static struct transformer *create(const struct backend *backend, const char *pos
                   VOCABULARY, "hidden_size", HEADS * DIM, "num_hidden_layers", 2, "num_attention_heads",
                   HEADS, "num_key_value_heads", 1, "intermediate_size", 32, "max_position_embeddings", TIME,
                   "initialisation", "normal", "initializer_range", 0.4);
-    struct settings settings = transformer_settings(&config);
+    struct settings settings[TRANSFORMER_SETTINGS];
+    transformer_settings(&config, settings);
     struct transformer *transformer = NULL;
     const struct transformer_limits limits = {.batch = BATCH, .time = TIME, .training = true};
     rotary_error error = {0};
-    if (!CHECK_INT(settings_read(&settings, 1, object, "test", &error), ROTARY_OK) ||
+    if (!CHECK_INT(settings_read(settings, TRANSFORMER_SETTINGS, object, "test", &error), ROTARY_OK) ||
         !CHECK_INT(transformer_create(&transformer, backend, &config, limits, 5, &error), ROTARY_OK)) {
         printf("%s\n", error.message);
         exit(1);
@@ -50,6 +51,31 @@ static void test_name(void)
     CHECK_TEXT(position_names[POSITION_GAUSSIAN], "gaussian");
     CHECK(!position_names[POSITIONS]);
     CHECK_TEXT(position_names[POSITION_ROPER], "roper");
+}
+
+/* Its key is one of configurations, where it says what it does and what it may be. */
+static void test_key(void)
+{
+    struct transformer_config config;
+    struct settings settings[TRANSFORMER_SETTINGS];
+    rotary_error error = {0};
+    char names[SETTINGS_NAMES_BYTES];
+    transformer_config_default(&config);
+    transformer_settings(&config, settings);
+    CHECK_INT(settings_assign(settings, TRANSFORMER_SETTINGS, "position=gaussian", &error), ROTARY_OK);
+    CHECK_INT(settings_assign(settings, TRANSFORMER_SETTINGS, "gaussian_width=4", &error), ROTARY_OK);
+    CHECK_INT(model_encoding_check(&config, &error), ROTARY_OK);
+    json_t *object = json_object();
+    CHECK_INT(settings_write(settings, TRANSFORMER_SETTINGS, object, &error), ROTARY_OK);
+    CHECK_INT(json_integer_value(json_object_get(object, "gaussian_width")), 4);
+    json_decref(object);
+    CHECK_INT(settings_assign(settings, TRANSFORMER_SETTINGS, "gaussian_width=0", &error),
+              ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(error.message, "\"gaussian_width\" is 0, wanted a whole number from 1 to"));
+    CHECK_INT(settings_assign(settings, TRANSFORMER_SETTINGS, "gaussian_width=3", &error), ROTARY_OK);
+    CHECK_INT(model_encoding_check(&config, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_TEXT(error.message, "gaussian_width is 3: wanted a power of two");
+    CHECK_TEXT(encoding_names_with_key("gaussian_width", names), "gaussian");
 }
 
 /* ---- attention ---- */
@@ -236,6 +262,7 @@ int main(void)
     rotary_error error = {0};
     CHECK_INT(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK);
     test_name();
+    test_key();
     test_formula(&backend);
     test_weights(&backend);
     test_gradient(&backend);
