@@ -33,17 +33,14 @@ static size_t options_at(int id)
     return at;
 }
 
-const void *task_options(const struct task_config *config, enum task_id id)
-{
-    return &config->options.bytes[options_at((int)id)];
-}
-
 void task_config_default(struct task_config *config)
 {
     *config = (struct task_config){.task = TASK_INDEX, .sequence_length = 640, .problems = 128};
-    for (int id = 0; id < TASK_COUNT; id++)
+    for (int id = 0; id < TASK_COUNT; id++) {
+        config->options_at[id] = (uint16_t)options_at(id);
         if (types[id]->options_bytes > 0)
             memcpy(&config->options.bytes[options_at(id)], types[id]->defaults, types[id]->options_bytes);
+    }
 }
 
 void task_settings(struct task_config *config, struct settings settings[TASK_SETTINGS])

@@ -44,10 +44,11 @@ struct task_watch {
 
 struct tokenizer_cache;
 struct task_config {
-    int task;                           /* enum task_id; JSON key "task" */
-    int64_t sequence_length;            /* tokens per sequence that the model reads */
-    int64_t problems;                   /* problems per evaluation */
-    union task_options options;         /* of all tasks, one after the other: task_options finds a task's */
+    int task;                /* enum task_id; JSON key "task" */
+    int64_t sequence_length; /* tokens per sequence that the model reads */
+    int64_t problems;        /* problems per evaluation */
+    union task_options options;
+    uint16_t options_at[TASK_COUNT]; /* where those of each task begin in it; task_config_default sets them */
     struct tokenizer_cache *tokenizers; /* no setting: borrowed by the tasks that are made, where they find
                                          * vocabularies that were trained before (task/tokenizer_cache.h).
                                          * NULL: each trains its own */

@@ -127,6 +127,9 @@ static inline const char *tokenizer_excluding_key(const char *setting, const str
 }
 
 /* The type's own settings. */
-const void *task_options(const struct task_config *config, enum task_id id);
+static inline const void *task_options(const struct task_config *config, enum task_id id)
+{
+    return &config->options.bytes[config->options_at[id]];
+}
 
 #endif
