@@ -10,7 +10,7 @@
 #include "cli/result.h"
 #include "cli/run_plan.h"
 #include "file/file.h"
-#include "inference/translator.h"
+#include "inference/translation_batch.h"
 #include "records/comparison/comparison_file.h"
 #include "study/run_list.h"
 

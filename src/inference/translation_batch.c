@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "inference/translator.h"
+#include "inference/translation_batch.h"
 
 #include "base/fail.h"
 #include "base/integer.h"

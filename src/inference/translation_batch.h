@@ -2,8 +2,8 @@
  *
  * Lines of text through a trained encoder–decoder: what `rotary translate` does with some lines at once.
  */
-#ifndef ROTARY_INFERENCE_TRANSLATOR_H
-#define ROTARY_INFERENCE_TRANSLATOR_H
+#ifndef ROTARY_INFERENCE_TRANSLATION_BATCH_H
+#define ROTARY_INFERENCE_TRANSLATION_BATCH_H
 
 #include "inference/loaded_model.h"
 #include "model/generation/search.h"
