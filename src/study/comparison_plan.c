@@ -281,7 +281,7 @@ rotary_status comparison_plan_settle(struct comparison_plan *plan, rotary_error 
 
 rotary_status comparison_plan_describe(struct comparison_plan *plan, const json_t *sweep, rotary_error *error)
 {
-    struct described_arm arms[MAX_ARMS];
+    struct described_arm arms[MAX_ARMS] = {{NULL}};
     json_t *configs[MAX_ARMS] = {NULL};
     const int count = plan->arms.count;
     rotary_status status = ROTARY_OK;
@@ -320,7 +320,7 @@ rotary_status comparison_plan_add_seed(struct comparison_plan *plan, rotary_erro
 rotary_status comparison_plan_add_look(struct comparison_plan *plan, const int64_t *seeds, int count,
                                        rotary_error *error)
 {
-    const char *names[MAX_ARMS];
+    const char *names[MAX_ARMS] = {NULL};
     struct description_look look = {
         .arms = names, .arm_count = plan->arms.count, .seeds = seeds, .seed_count = count};
     for (int i = 0; i < plan->arms.count; i++) {
