@@ -5,7 +5,7 @@
 #include "base/integer.h"
 #include "model/attention_weights.h"
 #include "model/encoding/model_encoding.h"
-#include "train/training_batch.h"
+#include "train/batches.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,57 +15,36 @@
 /* The validation sequences, one at a time. */
 struct sequences {
     const struct decay_request *request;
+    struct row_order order;
     int64_t count;
     struct rotary_arena arena;
-    struct task_batch row; /* where examples are not in memory */
+    struct batch_memory memory;
 };
-
-/* Whether the sequences are examples that are in memory. */
-static bool has_stored_examples(const struct sequences *sequences)
-{
-    const struct task *task = sequences->request->model->task;
-    return task_examples(task, TASK_VALIDATION) > 0 && task_example(task, TASK_VALIDATION, 0).target;
-}
 
 static rotary_status open_sequences(struct sequences *sequences, rotary_error *error)
 {
-    const struct task *task = sequences->request->model->task;
-    sequences->count = sequences->request->sequences;
+    const struct decay_request *request = sequences->request;
+    const struct task *task = request->model->task;
+    sequences->count = request->sequences;
     if (task_has_examples(task_configuration(task)))
         sequences->count = min_i64(sequences->count, task_examples(task, TASK_VALIDATION));
-    if (has_stored_examples(sequences))
-        return ROTARY_OK;
-    task_batch_carve(&sequences->row, task, 1, &sequences->arena);
+    sequences->order = (struct row_order){
+        .task = task, .split = TASK_VALIDATION, .seed = (uint64_t)request->seed, .rows = request->sequences};
+    batch_carve(&sequences->memory, task, task_shape(task).time, &sequences->arena);
     rotary_status status = rotary_arena_allocate(&sequences->arena, "a validation sequence", error);
     if (status == ROTARY_OK)
-        task_batch_carve(&sequences->row, task, 1, &sequences->arena);
+        batch_carve(&sequences->memory, task, task_shape(task).time, &sequences->arena);
     return status;
 }
 
-/* These are the tokens of a row that are no padding. They live until the next call. */
+/* The tokens live until the next call. */
 static struct attention_weights_call sequence_at(const struct sequences *sequences, int64_t index)
 {
-    const struct decay_request *request = sequences->request;
-    if (has_stored_examples(sequences)) {
-        const struct task_example example = task_example(request->model->task, TASK_VALIDATION, index);
-        return (struct attention_weights_call){
-            .tokens = example.target,
-            .count = example.target_count,
-            .source = example.source_count > 0 ? example.source : NULL,
-            .source_count = example.source_count,
-        };
-    }
-    const struct task_place place = validation_place((uint64_t)request->seed, index);
-    task_batch_fill(&sequences->row, 0, &place);
-    const struct batch batch = task_batch_view(&sequences->row, 0, 1);
-    struct attention_weights_call call = {.tokens = batch.input.tokens, .count = batch.input.time};
-    if (batch.input.lengths)
-        call.count = batch.input.lengths[0];
-    if (batch.source.batch > 0) {
-        call.source = batch.source.tokens;
-        call.source_count = batch.source.lengths ? batch.source.lengths[0] : batch.source.time;
-    }
-    return call;
+    const struct batch batch = batch_fill(&sequences->memory, &sequences->order, index, 1, 1);
+    return (struct attention_weights_call){.tokens = batch.input.tokens,
+                                           .count = token_rows(&batch.input),
+                                           .source = batch.source.time > 0 ? batch.source.tokens : NULL,
+                                           .source_count = token_rows(&batch.source)};
 }
 
 /* ---- sums ---- */

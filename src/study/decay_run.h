@@ -20,10 +20,9 @@ struct decay_request {
     void *context;
 };
 
-/* Fills a decay that is all zero: means over all queries, keys and sequences, of which every token counts but
- * padding. Their distances are those that pairs have. Memory grows with layers, heads and the longest
- * sequence. The caller frees the decay, also after an error.
- * ROTARY_INVALID_ARGUMENT also for a model that computes numbers that are not finite. */
+/* Fills a decay that is all zero: means over all queries, keys and sequences. Their distances are those that
+ * pairs have. Memory grows with layers, heads and the longest sequence. The caller frees the decay, also after
+ * an error. ROTARY_INVALID_ARGUMENT also for a model that computes numbers that are not finite. */
 ROTARY_CHECKED rotary_status decay_run(struct measured_decay *decay, const struct decay_request *request,
                                        rotary_error *error);
 

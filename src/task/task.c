@@ -217,11 +217,6 @@ struct task_shape task_shape(const struct task *task)
     return task->shape;
 }
 
-void task_fill(const struct task *task, const struct task_place *place, const struct task_row *row)
-{
-    task->type->fill(task, place, row);
-}
-
 bool task_has_examples(const struct task_config *config)
 {
     return types[config->task]->examples != NULL;

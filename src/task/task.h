@@ -113,11 +113,11 @@ int32_t task_stop(const struct task *task);
  * begin anywhere. */
 int32_t task_begin(const struct task *task);
 
-/* What the rows of a task's batches have; task/task_batch.h has the batches. */
+/* What the rows of a task have: those of a finite corpus are its examples, each as long as it is; those of a
+ * task that makes up its data have no end, and all have one length. */
 struct task_shape {
-    int64_t time;        /* tokens per row */
-    int64_t source_time; /* tokens per row of the encoder's side; 0: there is none */
-    bool lengths;        /* rows may be shorter than `time` and `source_time`: they end in padding */
+    int64_t time;        /* tokens of a row: that length, or at most */
+    int64_t source_time; /* tokens of a row of the encoder's side at most; 0: there is none */
     int64_t scratch;     /* tokens that filling a row needs besides */
     bool segments;       /* tokens have types: which text of a pair they are of */
     bool labels;         /* a sequence has one target, not each of its tokens: a class, or ... */
@@ -128,32 +128,31 @@ struct task_shape task_shape(const struct task *task);
 
 enum task_split { TASK_TRAINING, TASK_VALIDATION, TASK_TEST, TASK_SPLITS };
 extern const char *const task_split_names[]; /* NULL-terminated, in the order of task_split */
-/* Which row of the data. */
+/* Where a row is read. */
 struct task_place {
-    enum task_split split; /* of TASK_TRAINING row `row` of step `step`, of others row `row` of the split.
-                            * Only finite corpora have a test set */
+    enum task_split split; /* only finite corpora have a test set */
     uint64_t seed;
-    uint32_t step;   /* counted from 1 */
-    int64_t row;     /* counted from 0 */
-    int64_t ordinal; /* of the row among those of all steps, counted from 0: where a finite corpus is;
-                      * infinite ones ignore it, and validation does */
+    int64_t index; /* of an example in the corpus's own order; without a corpus, of the row in its step of the
+                    * training, or in its split */
+    uint32_t step; /* of training without a corpus, counted from 1 */
+    int64_t ordinal; /* of an example among those of all steps, counted from 0; of training alone */
 };
-/* The memory of a row. Every element is written. Classes are BATCH_IGNORED where nothing is to be learned; a
- * label is at the first token. Members that the shape does not have are NULL. */
+/* The memory of a row. Every element is written. Classes are BATCH_IGNORED where nothing is to be learned. */
 struct task_row {
-    int32_t *tokens, *classes; /* [time] */
-    int32_t *length;           /* [1] */
-    int32_t *source;           /* [source_time] */
-    int32_t *source_length;    /* [1] */
-    int32_t *scratch;          /* [scratch] */
-    float *value;              /* [1] */
+    int32_t *tokens, *classes; /* [its tokens]: what is read, and what is to be predicted of it; with labels
+                                * one class, which of a number is 0 */
+    int32_t *segments;         /* [its tokens]; NULL: the shape has none, or they are not wanted */
+    float *value;              /* [1]; NULL likewise */
+    int32_t *scratch;          /* [scratch]; NULL: the shape has none */
 };
+/* Writes a row. A task may change an example each time it is read, as a pure function of its place; what is
+ * validated and tested never changes. Different rows may be filled by different threads. */
 void task_fill(const struct task *task, const struct task_place *place, const struct task_row *row);
 
 /* The examples of a finite corpus, in its own order. */
 struct task_example {
     const int32_t *source, *target;    /* source ends with its end token; target begins and ends so. target
-                                        * NULL: task_fill_example alone has the tokens */
+                                        * NULL: task_fill alone has the tokens */
     int64_t source_count;              /* tokens that the source's encoder reads; 0: there is none */
     int64_t target_count;              /* tokens that the decoder, or the only stack, reads:
                                         * target[0 ... target_count - 1]; its classes are
@@ -178,24 +177,6 @@ bool task_is_location(const char *key);
 int64_t task_examples(const struct task *task, enum task_split split);
 /* Example `index` of a split, which lives as long as the task. */
 struct task_example task_example(const struct task *task, enum task_split split, int64_t index);
-/* An example where it is read. */
-struct example_place {
-    enum task_split split;
-    int64_t index; /* of the example in the corpus's own order */
-    uint64_t seed;
-    int64_t ordinal; /* among the examples of all steps, counted from 0; of training alone, as is the seed */
-};
-/* The memory of an example. */
-struct example_row {
-    int32_t *tokens, *classes; /* [target_count]: what is read, and what is to be predicted of it; with
-                                * labels one class, which of a number is 0 */
-    int32_t *segments;         /* [target_count]; NULL: the shape has none, or they are not wanted */
-    float *value;              /* [1]; NULL likewise */
-};
-/* Writes an example. A task may change it each time it is read, as a pure function of its place; what is
- * validated and tested never changes. */
-void task_fill_example(const struct task *task, const struct example_place *place,
-                       const struct example_row *row);
 /* What the labels of a task's examples are. */
 struct task_labels {
     int classes; /* 0: the task has none; else the classes of a target are 0 ... classes - 1 */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The examples of a task that has a finite number of them: what kinds of tasks ask of one another's examples.
+ * The examples of a task that has a finite number of them: what types of tasks ask of one another's examples.
  */
 #include "task/task_type.h"
 
@@ -16,11 +16,10 @@ struct task_example task_example(const struct task *task, enum task_split split,
     return task->type->example(task, split, index);
 }
 
-void task_fill_example(const struct task *task, const struct example_place *place,
-                       const struct example_row *row)
+void task_fill(const struct task *task, const struct task_place *place, const struct task_row *row)
 {
-    if (task->type->fill_example) {
-        task->type->fill_example(task, place, row);
+    if (task->type->fill) {
+        task->type->fill(task, place, row);
         return;
     }
     const struct task_example example = task->type->example(task, place->split, place->index);

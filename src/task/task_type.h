@@ -49,6 +49,7 @@ struct task_type {
     rotary_status (*create)(struct task *task, rotary_error *error);
     /* Frees task->data, also after create() failed; NULL if there is nothing to free. */
     void (*destroy)(struct task *task);
+    /* Fills as task_fill; NULL: rows have what example() has. */
     void (*fill)(const struct task *task, const struct task_place *place, const struct task_row *row);
 
     /* Saves what a run's folder has of the type besides vocabularies; NULL: nothing. */
@@ -62,9 +63,6 @@ struct task_type {
      * counted, the corpus is part of the program. */
     int64_t (*examples)(const struct task *task, enum task_split split);
     struct task_example (*example)(const struct task *task, enum task_split split, int64_t index);
-    /* Fills as task_fill_example; NULL: what example() has. */
-    void (*fill_example)(const struct task *task, const struct example_place *place,
-                         const struct example_row *row);
     int (*choices)(const struct task_config *config); /* as task_choices; NULL: 0 */
     /* Answers as task_labels; NULL: it has none. */
     struct task_labels (*labels)(const struct task *task);

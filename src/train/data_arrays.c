@@ -5,7 +5,6 @@
 #include "base/integer.h"
 #include "file/memory.h"
 #include "train/batch_size.h"
-#include "train/trainer.h"
 
 #include <string.h>
 
@@ -17,35 +16,43 @@ const int32_t *data_arrays_row(const struct data_arrays *data, enum data_array a
 }
 
 /* Called twice: first to measure, then to assign memory (base/arena.h). */
-static void carve(struct data_arrays *data, const struct task *task, struct task_batch *batch)
+static void carve(struct data_arrays *data, const struct task *task, struct batch_memory *memory)
 {
     data->values =
         rotary_arena_push(&data->arena, data->rows, (size_t)(data->arrays * data->time) * sizeof(int32_t));
     if (data->split != DATA_PROBLEMS)
-        task_batch_carve(batch, task, data->rows, &data->arena);
-    data->numbers = batch->values;
+        batch_carve(memory, task, data->rows * data->time, &data->arena);
+    data->numbers = memory->values;
 }
 
-/* Copies rows of `time` tokens, of which the first lengths[row] are there; NULL: all of them. */
-static void copy_tokens(const struct data_arrays *data, enum data_array array, const int32_t *tokens,
-                        const int32_t *lengths)
+/* Copies rows of `time` tokens one behind another, or where starts are given of as many as these say. A row
+ * may have several sequences. */
+static void copy_rows(const struct data_arrays *data, enum data_array array, const int32_t *tokens,
+                      const int32_t *starts, int64_t sequences)
 {
     for (int64_t row = 0; row < data->rows; row++) {
         int32_t *values = data->values + ((int64_t)array * data->rows + row) * data->time;
+        const int64_t first = starts ? starts[row * sequences] : row * data->time,
+                      end = starts ? starts[(row + 1) * sequences] : first + data->time;
         for (int64_t i = 0; i < data->time; i++)
-            values[i] = !lengths || i < lengths[row] ? tokens[row * data->time + i] : BATCH_IGNORED;
+            values[i] = first + i < end ? tokens[first + i] : BATCH_IGNORED;
     }
 }
 
-static void copy_rows(const struct data_arrays *data, const struct task_batch *batch)
+static void copy_batch(const struct data_arrays *data, const struct task *task,
+                       const struct batch_memory *memory)
 {
-    const int64_t count = data->rows * data->time;
-    copy_tokens(data, DATA_TOKENS, batch->tokens, batch->lengths);
+    const int64_t count = data->rows * data->time, sequences = max_i64(task_shape(task).choices, 1);
+    copy_rows(data, DATA_TOKENS, memory->tokens, memory->starts, sequences);
     if (data->arrays > DATA_SOURCE)
-        copy_tokens(data, DATA_SOURCE, batch->source, batch->source_lengths);
-    memcpy(data->values + count, batch->classes, (size_t)count * sizeof(int32_t));
+        copy_rows(data, DATA_SOURCE, memory->source, memory->source_starts, 1);
+    int32_t *targets = data->values + DATA_TARGETS * count;
+    if (!task_shape(task).labels)
+        copy_rows(data, DATA_TARGETS, memory->classes, memory->starts, sequences);
+    for (int64_t i = 0; task_shape(task).labels && i < count; i++)
+        targets[i] = i % data->time == 0 ? memory->classes[i / data->time] : BATCH_IGNORED;
     for (int64_t i = 0; i < count; i++)
-        data->values[2 * count + i] = batch->classes[i] != BATCH_IGNORED;
+        data->values[DATA_MASK * count + i] = targets[i] != BATCH_IGNORED;
 }
 
 static rotary_status encode(const struct data_arrays *data, const struct task *task, const char *text,
@@ -72,31 +79,24 @@ static rotary_status fill_problems(const struct data_arrays *data, const struct 
     return status;
 }
 
-/* The number of rows of the request's step, and the first of them. */
-static int64_t find_step(const struct task *task, const struct data_request *request,
-                         struct task_place *first)
+/* The number of rows of the request's step, and the ordinal of the first. */
+static int64_t find_step(const struct task *task, const struct data_request *request, int64_t *first)
 {
-    const struct train_config *train = &request->config->train;
-    const int64_t batches = train->gradient_accumulation_steps;
+    const int64_t batches = request->config->train.gradient_accumulation_steps;
+    const struct row_order order = run_training_order(request->config, task);
+    const struct batch_size size = run_batch_size(request->config);
+    struct row_cursor cursor = {0};
     if (request->split != DATA_TRAINING)
         return 0;
-    if (!task_has_examples(&request->config->task)) {
-        *first = training_place((uint64_t)train->seed, request->step);
-        return train->batch_size * batches;
-    }
-    const struct example_order order = {.task = task, .seed = (uint64_t)train->seed};
-    const struct batch_size size = run_batch_size(request->config);
-    struct example_cursor cursor = {0};
-    example_cursor_move(&cursor, &order, size, (request->step - 1) * batches);
-    *first =
-        (struct task_place){.seed = order.seed, .step = (uint32_t)request->step, .ordinal = cursor.ordinal};
-    example_cursor_move(&cursor, &order, size, request->step * batches);
-    return cursor.ordinal - first->ordinal;
+    row_cursor_move(&cursor, &order, size, (request->step - 1) * batches);
+    *first = cursor.ordinal;
+    row_cursor_move(&cursor, &order, size, request->step * batches);
+    return cursor.ordinal - *first;
 }
 
 /* Sets the numbers of arrays, rows and columns, and the first row. */
 static rotary_status size(struct data_arrays *data, const struct task *task,
-                          const struct data_request *request, struct task_place *first, rotary_error *error)
+                          const struct data_request *request, int64_t *first, rotary_error *error)
 {
     const struct train_config *train = &request->config->train;
     const int64_t tested = task_examples(task, TASK_TEST);
@@ -135,27 +135,28 @@ static rotary_status size(struct data_arrays *data, const struct task *task,
 rotary_status data_arrays_create(struct data_arrays *data, const struct task *task,
                                  const struct data_request *request, rotary_error *error)
 {
+    static const enum task_split splits[] = {TASK_TRAINING, TASK_VALIDATION, TASK_TEST};
     *data = (struct data_arrays){.split = request->split};
-    struct task_batch batch = {.task = NULL};
-    const uint64_t seed = (uint64_t)request->config->train.seed;
-    struct task_place first = validation_place(seed, 0);
-    if (request->split == DATA_TEST)
-        first.split = TASK_TEST;
+    struct batch_memory memory = {.tokens = NULL};
+    int64_t first = 0;
     rotary_status status = size(data, task, request, &first, error);
     if (status != ROTARY_OK)
         return status;
-    carve(data, task, &batch);
+    carve(data, task, &memory);
     status = memory_check(data->arena.used, "the data", error);
     if (status == ROTARY_OK)
         status = rotary_arena_allocate(&data->arena, "the data", error);
     if (status != ROTARY_OK)
         return status;
-    carve(data, task, &batch);
+    carve(data, task, &memory);
+    struct row_order order = run_training_order(request->config, task);
     if (data->split == DATA_PROBLEMS) {
-        status = fill_problems(data, task, seed, error);
+        status = fill_problems(data, task, order.seed, error);
     } else {
-        (void)batch_fill(&batch, 1, &first);
-        copy_rows(data, &batch);
+        order.split = splits[data->split];
+        order.rows = data->split == DATA_TRAINING ? order.rows : data->rows;
+        (void)batch_fill(&memory, &order, first, data->rows, 1);
+        copy_batch(data, task, &memory);
     }
     if (status != ROTARY_OK)
         data_arrays_free(data);

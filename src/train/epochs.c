@@ -52,9 +52,9 @@ rotary_status run_config_derive_steps(struct run_config *config, const char *fol
     if (status != ROTARY_OK)
         return status;
     status = check_budget(config, task, error);
-    const struct example_order order = {.task = task, .in_order = true};
+    const struct row_order order = {.task = task, .in_order = true};
     if (status == ROTARY_OK && train->epochs > 0)
-        train->steps = divide_up(train->epochs * examples_batches(&order, run_batch_size(config)),
+        train->steps = divide_up(train->epochs * batches_count(&order, run_batch_size(config)),
                                  train->gradient_accumulation_steps);
     task_destroy(task);
     return status;

@@ -54,33 +54,27 @@ struct transformer_limits trainer_limits(const struct run_config *config)
     return limits_of(config, run_batch_size(config).tokens, false);
 }
 
-/* A number of sentences has at most so many times the tokens of the longest one. Without the corpus it may be
+/* A number of examples has at most so many times the tokens of the longest one. Without the corpus it may be
  * as long as a sequence. */
 static struct batch_size size_of(const struct run_config *config, const struct task *task)
 {
     struct batch_size size = run_batch_size(config);
-    if (size.examples > 0 && task_examples(task, TASK_TRAINING) > 0)
-        size.tokens = size.examples * examples_longest(task).tokens;
+    if (size.rows > 0 && task_examples(task, TASK_TRAINING) > 0)
+        size.tokens = size.rows * examples_longest(task).tokens;
     return size;
 }
 
-static void carve_batch(struct trainer *trainer)
+static void carve_batches(struct trainer *trainer)
 {
-    const struct train_config *train = &trainer->config->train;
-    const int64_t count = train->gradient_accumulation_steps;
+    const int64_t count = trainer->config->train.gradient_accumulation_steps;
     trainer->batches = rotary_arena_push(&trainer->arena, count, sizeof *trainer->batches);
-    if (!task_has_examples(&trainer->config->task)) {
-        task_batch_carve(&trainer->batch, trainer->task, train->batch_size * count, &trainer->arena);
-        return;
-    }
-    struct packed_batch *packed = rotary_arena_push(&trainer->arena, count, sizeof *packed);
+    trainer->memory = rotary_arena_push(&trainer->arena, count, sizeof *trainer->memory);
     for (int64_t i = 0; i < count; i++) {
-        struct packed_batch batch;
-        packed_batch_carve(&batch, trainer->task, trainer->size.tokens, &trainer->arena);
-        if (packed)
-            packed[i] = batch;
+        struct batch_memory memory;
+        batch_carve(&memory, trainer->task, trainer->size.tokens, &trainer->arena);
+        if (trainer->memory)
+            trainer->memory[i] = memory;
     }
-    trainer->packed = packed;
 }
 
 /* Creates the task, and counts the bytes of its batch and of the model. */
@@ -92,7 +86,7 @@ static rotary_status count_bytes(struct trainer *trainer, const struct task_requ
     if (status != ROTARY_OK)
         return status;
     trainer->size = size_of(config, trainer->task);
-    carve_batch(trainer);
+    carve_batches(trainer);
     status = transformer_bytes(trainer->backend, &config->model,
                                limits_of(config, trainer->size.tokens, true), bytes, error);
     const size_t others = trainer->arena.used + (size_t)lora_bytes(&config->model, config->train.lora_rank,
@@ -126,7 +120,7 @@ static rotary_status create_model(struct trainer *trainer, const char *folder, r
         status = rotary_arena_allocate(&trainer->arena, "the data of a step", error);
     if (status != ROTARY_OK)
         return status;
-    carve_batch(trainer);
+    carve_batches(trainer);
     return transformer_create(&trainer->transformer, trainer->backend, &config->model,
                               limits_of(config, trainer->size.tokens, true), (uint64_t)config->train.seed,
                               error);
@@ -169,47 +163,29 @@ void trainer_destroy(struct trainer *trainer)
     *trainer = (struct trainer){0};
 }
 
-static int64_t fill_padded(struct trainer *trainer, int64_t step)
-{
-    const struct train_config *train = &trainer->config->train;
-    const struct task_place first = training_place((uint64_t)train->seed, step);
-    const int64_t targets = batch_fill(&trainer->batch, trainer->backend->threads, &first);
-    for (int64_t i = 0; i < train->gradient_accumulation_steps; i++)
-        trainer->batches[i] = task_batch_view(&trainer->batch, i * train->batch_size, train->batch_size);
-    return targets;
-}
-
-static int64_t fill_packed(struct trainer *trainer, int64_t step)
-{
-    const struct train_config *train = &trainer->config->train;
-    const struct example_order order = {.task = trainer->task, .seed = (uint64_t)train->seed};
-    struct example_cursor *cursor = &trainer->cursor;
-    int64_t targets = 0;
-    example_cursor_move(cursor, &order, trainer->size, (step - 1) * train->gradient_accumulation_steps);
-    for (int64_t i = 0; i < train->gradient_accumulation_steps; i++) {
-        const int64_t count = examples_within(&order, trainer->size, cursor->ordinal);
-        trainer->batches[i] = packed_batch_fill(&trainer->packed[i], &order, cursor->ordinal, count);
-        targets += packed_batch_targets(trainer->task, &trainer->batches[i]);
-        cursor->batch++;
-        cursor->ordinal += count;
-    }
-    return targets;
-}
-
 /* Fills the micro-batches of a step, and counts their targets. */
 static rotary_status fill_step(struct trainer *trainer, int64_t step, int64_t *targets, rotary_error *error)
 {
-    double begin = profile_begin(trainer->backend->profile);
-    *targets = trainer->packed ? fill_packed(trainer, step) : fill_padded(trainer, step);
+    const double begin = profile_begin(trainer->backend->profile);
+    const int64_t batches = trainer->config->train.gradient_accumulation_steps;
+    const struct row_order order = run_training_order(trainer->config, trainer->task);
+    struct row_cursor *cursor = &trainer->cursor;
+    row_cursor_move(cursor, &order, trainer->size, (step - 1) * batches);
+    const int64_t first = cursor->ordinal;
+    *targets = 0;
+    for (int64_t i = 0; i < batches; i++, cursor->batch++) {
+        const int64_t rows = rows_within(&order, trainer->size, cursor->ordinal);
+        trainer->batches[i] =
+            batch_fill(&trainer->memory[i], &order, cursor->ordinal, rows, trainer->backend->threads);
+        *targets += batch_targets(trainer->task, &trainer->batches[i]);
+        cursor->ordinal += rows;
+    }
     profile_end(trainer->backend->profile, begin, "data", "batch", 0.0, 0.0);
     if (*targets > 0)
         return ROTARY_OK;
-    int64_t sequences = 0;
-    for (int64_t i = 0; i < trainer->config->train.gradient_accumulation_steps; i++)
-        sequences += trainer->packed ? trainer->batches[i].input.sequences : trainer->batches[i].input.batch;
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                        "the %lld sequences of step %lld have no targets: wanted at least one",
-                       (long long)sequences, (long long)step);
+                       (long long)(cursor->ordinal - first), (long long)step);
 }
 
 /* The loss is the mean over the targets of the step, however many of them a micro-batch has: so all are
@@ -232,11 +208,11 @@ static rotary_status run_batches(struct trainer *trainer, int64_t step, rotary_e
     return status;
 }
 
-static int64_t packed_tokens(const struct trainer *trainer)
+static int64_t step_tokens(const struct trainer *trainer)
 {
     int64_t tokens = 0;
     for (int64_t i = 0; i < trainer->config->train.gradient_accumulation_steps; i++)
-        tokens += trainer->batches[i].input.time;
+        tokens += token_rows(&trainer->batches[i].input);
     return tokens;
 }
 
@@ -274,7 +250,7 @@ rotary_status trainer_step(struct trainer *trainer, int64_t step, struct trainer
     if (status != ROTARY_OK)
         return status;
     result->loss = statistics.loss;
-    result->tokens = trainer->packed ? packed_tokens(trainer) : statistics.loss.counted;
+    result->tokens = step_tokens(trainer);
     result->gradient_norm = statistics.gradient_norm;
     result->diverged = statistics.diverged != 0;
     return ROTARY_OK;

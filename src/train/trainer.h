@@ -5,12 +5,11 @@
 #ifndef ROTARY_TRAIN_TRAINER_H
 #define ROTARY_TRAIN_TRAINER_H
 
+#include "train/batches.h"
 #include "train/folder/checkpoint.h"
 #include "train/optimizer.h"
-#include "train/packed_batch.h"
 #include "train/run.h"
 #include "train/schedule.h"
-#include "train/training_batch.h"
 #include "train/weights/lora.h"
 
 struct trainer {
@@ -18,12 +17,11 @@ struct trainer {
     const struct backend *backend;   /* borrowed */
     struct task *task;
     struct transformer *transformer;
-    struct lora *lora;            /* NULL: the model's own parameters are trained */
-    struct task_batch batch;      /* of all micro-batches of a step, one after another; or else */
-    struct packed_batch *packed;  /* [gradient_accumulation_steps], of a task with examples */
-    struct batch_size size;       /* of a micro-batch of a task with examples */
-    struct batch *batches;        /* [gradient_accumulation_steps]: the current step's */
-    struct example_cursor cursor; /* of a task with examples: where the next step begins */
+    struct lora *lora;           /* NULL: the model's own parameters are trained */
+    struct batch_size size;      /* of a micro-batch */
+    struct batch_memory *memory; /* [gradient_accumulation_steps] */
+    struct batch *batches;       /* [gradient_accumulation_steps]: the current step's */
+    struct row_cursor cursor;    /* where the next step begins */
     struct schedule schedule;
     struct optimizer optimizer;
     struct rotary_arena arena;
@@ -53,7 +51,7 @@ void trainer_destroy(struct trainer *trainer);
 
 struct trainer_step {
     struct loss_sums loss; /* sums over the step's micro-batches */
-    int64_t tokens;        /* that packed sequences have, or targets of padded ones */
+    int64_t tokens;        /* that the model read, without sources */
     double learning_rate, gradient_norm;
     bool diverged; /* loss or norm is not finite; the model was not updated */
 };

@@ -83,7 +83,12 @@ static void test_training(const struct run_config *config, const char *folder)
         struct trainer_step taken;
         CHECK(trainer_step(&trainer, atoi(steps[i]), &taken, NULL) == ROTARY_OK);
         struct npy array = read_array(path, 3, 4, 48); /* two micro-batches of two rows */
-        check_arrays(&array, trainer.batch.tokens, trainer.batch.classes);
+        int32_t tokens[4 * 48], classes[4 * 48];
+        for (int b = 0; b < 2; b++) {
+            memcpy(tokens + b * 96, trainer.batches[b].input.tokens, 96 * sizeof *tokens);
+            memcpy(classes + b * 96, trainer.batches[b].classes, 96 * sizeof *classes);
+        }
+        check_arrays(&array, tokens, classes);
         npy_free(&array);
     }
     trainer_destroy(&trainer);
@@ -103,7 +108,7 @@ static void test_validation(const struct run_config *config, const char *folder)
     CHECK(task_create(&task, &config->task, NULL, NULL) == ROTARY_OK);
     for (int row = 0; row < 5; row++) {
         const struct task_place place = {
-            .split = TASK_VALIDATION, .seed = (uint64_t)config->train.seed, .row = row};
+            .split = TASK_VALIDATION, .seed = (uint64_t)config->train.seed, .index = row};
         const struct task_row memory = {
             .tokens = tokens + 48 * row, .classes = classes + 48 * row, .scratch = scratch};
         task_fill(task, &place, &memory);

@@ -39,8 +39,7 @@ static const char *names_of(const struct task *task, const int32_t *tokens, int6
 static void test_sequences(void)
 {
     struct task_config config = files_config();
-    int32_t tokens[CHOICES * TIME], segments[CHOICES * TIME], class = -1, rows[CHOICES * TIME],
-                                                              classes[CHOICES * TIME], length = 0;
+    int32_t tokens[CHOICES * TIME], segments[CHOICES * TIME], class = -1;
     char text[1024];
     set_text(&config, "classification_choices", "b,c,d");
     set_text(&config, "classification_label", "right");
@@ -59,22 +58,21 @@ static void test_sequences(void)
     CHECK_INT(example.target_count, starts[CHOICES]);
     for (int i = 0; i <= CHOICES; i++)
         CHECK_INT(example.starts[i] - example.starts[0], starts[i]);
-    task_fill_example(task, &(struct example_place){.split = TASK_TRAINING},
-                      &(struct example_row){.tokens = tokens, .classes = &class, .segments = segments});
+    task_fill(task, &(struct task_place){.split = TASK_TRAINING},
+              &(struct task_row){.tokens = tokens, .classes = &class, .segments = segments});
     CHECK_TEXT(names_of(task, tokens, example.target_count, text),
                "<s> x y </s> u </s> <s> x y </s> v w </s> <s> x y </s> </s>");
     CHECK_INT(class, 1);
     static const int32_t types[] = {0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 1};
     for (int i = 0; i < 18; i++)
         CHECK_INT(segments[i], types[i]);
-    const struct task_place place = {.split = TASK_VALIDATION};
-    task_fill(task, &place, &(struct task_row){.tokens = rows, .classes = classes, .length = &length});
-    CHECK_TEXT(names_of(task, rows, length, text),
+    const int64_t length = task_example(task, TASK_VALIDATION, 0).target_count;
+    task_fill(task, &(struct task_place){.split = TASK_VALIDATION},
+              &(struct task_row){.tokens = tokens, .classes = &class, .segments = segments});
+    CHECK_TEXT(names_of(task, tokens, length, text),
                "<s> x x x x x </s> u u u u </s> <s> x x x x x x x x </s> v </s> "
                "<s> x x x x x </s> u u u u </s>");
-    CHECK_INT(classes[0], 2);
-    task_fill_example(task, &(struct example_place){.split = TASK_VALIDATION},
-                      &(struct example_row){.tokens = tokens, .classes = &class, .segments = segments});
+    CHECK_INT(class, 2);
     static const int begin_of_second[] = {0, 7, 12, 22, 24, 31, 36}; /* and of the next first */
     for (int i = 0; i < length; i++) {
         int firsts = 0;
@@ -82,7 +80,6 @@ static void test_sequences(void)
             firsts += i >= begin_of_second[j];
         CHECK_INT(segments[i], firsts % 2);
     }
-    CHECK_INT(classes[1], BATCH_IGNORED);
     CHECK_INT(task_counts(task, TASK_VALIDATION).too_long, 2);
     task_destroy(task);
 }

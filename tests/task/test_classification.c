@@ -5,7 +5,6 @@
  */
 #include "support/scratch.h"
 #include "task/classification/classification.h"
-#include "task/permutation.h"
 #include "task/text.h"
 #include "task/text/synthetic_sentences.h"
 
@@ -35,15 +34,15 @@ struct reading {
 
 static struct reading read_example(const struct task *task, enum task_split split, int64_t index)
 {
-    const struct example_place place = {.split = split, .index = index};
+    const struct task_place place = {.split = split, .index = index};
     struct reading reading = {.count = task_example(task, split, index).target_count, .value = 77};
     CHECK(reading.count >= 2 && reading.count <= TIME);
     memset(reading.segments, 0x55, sizeof reading.segments);
-    task_fill_example(task, &place,
-                      &(struct example_row){.tokens = reading.tokens,
-                                            .classes = &reading.class,
-                                            .segments = task_shape(task).segments ? reading.segments : NULL,
-                                            .value = task_shape(task).values ? &reading.value : NULL});
+    task_fill(task, &place,
+              &(struct task_row){.tokens = reading.tokens,
+                                 .classes = &reading.class,
+                                 .segments = task_shape(task).segments ? reading.segments : NULL,
+                                 .value = task_shape(task).values ? &reading.value : NULL});
     return reading;
 }
 
@@ -76,8 +75,7 @@ static void test_single(void)
     scratch_write_text("dev.csv", "label,a\nyes,two four\n");
     struct task *task = task_of(&config);
     CHECK(!task_has_problems(task) && task_wants_encoder(task) && task_source_tokenizer(task) == NULL);
-    CHECK(!task_shape(task).segments && !task_shape(task).values && task_shape(task).labels &&
-          task_shape(task).lengths);
+    CHECK(!task_shape(task).segments && !task_shape(task).values && task_shape(task).labels);
     const struct task_labels labels = task_labels(task);
     CHECK_INT(labels.classes, 2);
     CHECK(!labels.regression);
@@ -139,30 +137,6 @@ static void test_regression(void)
     CHECK(read_example(task, TASK_TRAINING, 0).value == 2.5F);
     CHECK(read_example(task, TASK_TRAINING, 1).value == -100);
     CHECK(read_example(task, TASK_VALIDATION, 0).value == 7);
-    task_destroy(task);
-}
-
-/* A row of training data is the example that the permutation of its epoch has there, with padding behind it.
- */
-static void test_rows(void)
-{
-    struct task_config config = files_config();
-    scratch_write_text("train.csv", "label,a\n0,one two\n1,three\n0,four five six\n");
-    scratch_write_text("dev.csv", "label,a\n1,one\n");
-    struct task *task = task_of(&config);
-    for (int64_t ordinal = 0; ordinal < 9; ordinal++) {
-        int32_t tokens[TIME], classes[TIME], length = -1;
-        const struct task_place place = {.split = TASK_TRAINING, .seed = 5, .step = 1, .ordinal = ordinal};
-        task_fill(task, &place, &(struct task_row){.tokens = tokens, .classes = classes, .length = &length});
-        const struct reading wanted =
-            read_example(task, TASK_TRAINING, corpus_training_example(&place, 3).index);
-        CHECK_INT(length, wanted.count);
-        for (int64_t i = 0; i < TIME; i++) {
-            CHECK_INT(tokens[i],
-                      i < length ? wanted.tokens[i] : tokenizer_special(task_tokenizer(task)).padding);
-            CHECK_INT(classes[i], i == 0 ? wanted.class : BATCH_IGNORED);
-        }
-    }
     task_destroy(task);
 }
 
@@ -342,7 +316,6 @@ int main(void)
     test_single();
     test_pair();
     test_regression();
-    test_rows();
     test_cut();
     test_synthetic();
     test_settings();

@@ -56,14 +56,13 @@ struct reading {
     int64_t count;
 };
 
-static struct reading read_at(const struct task *task, const struct example_place *place)
+static struct reading read_at(const struct task *task, const struct task_place *place)
 {
     struct reading reading = {.count = task_example(task, place->split, place->index).target_count};
     CHECK(reading.count >= 1 && reading.count <= TIME);
     memset(reading.tokens, 0x55, sizeof reading.tokens);
     memset(reading.classes, 0x55, sizeof reading.classes);
-    task_fill_example(task, place,
-                      &(struct example_row){.tokens = reading.tokens, .classes = reading.classes});
+    task_fill(task, place, &(struct task_row){.tokens = reading.tokens, .classes = reading.classes});
     /* What is read is what was to be predicted, a token later. */
     CHECK(memcmp(reading.tokens + 1, reading.classes,
                  (size_t)(reading.count - 1) * sizeof *reading.classes) == 0);
@@ -93,7 +92,7 @@ static void test_documents(void)
         int predicted = 0;
         while (predicted <= number) {
             check_about("document %d from %d", number, predicted);
-            const struct reading reading = read_at(task, &(struct example_place){.index = index++});
+            const struct reading reading = read_at(task, &(struct task_place){.index = index++});
             const int rest = number + 1 - predicted;
             CHECK_INT(reading.count, rest < TIME ? rest : TIME);
             if (predicted == 0)
@@ -117,28 +116,6 @@ static void test_documents(void)
     CHECK_INT(counts.text_bytes, write_documents("train.txt", 1, DOCUMENTS));
     CHECK_INT(task_counts(task, TASK_VALIDATION).text_bytes, write_documents("valid.txt", 2, 20));
     CHECK_INT(task_examples(task, TASK_TEST), 0);
-    task_destroy(task);
-}
-
-/* Rows are the same sequences, with padding. */
-static void test_rows(void)
-{
-    const struct task_config config = corpus_config("documents", "words");
-    struct task *task = task_of(&config);
-    const int32_t padding = tokenizer_special(task_tokenizer(task)).padding;
-    const int64_t count = task_examples(task, TASK_VALIDATION);
-    for (int64_t i = 0; i < count + 3; i++) {
-        const struct task_place place = {.split = TASK_VALIDATION, .seed = 8, .row = i};
-        const struct reading wanted =
-            read_at(task, &(struct example_place){.split = TASK_VALIDATION, .index = i % count});
-        int32_t tokens[TIME], classes[TIME], length;
-        task_fill(task, &place, &(struct task_row){.tokens = tokens, .classes = classes, .length = &length});
-        CHECK_INT(length, wanted.count);
-        for (int64_t j = 0; j < TIME; j++) {
-            CHECK_INT(tokens[j], j < wanted.count ? wanted.tokens[j] : padding);
-            CHECK_INT(classes[j], j < wanted.count ? wanted.classes[j] : BATCH_IGNORED);
-        }
-    }
     task_destroy(task);
 }
 
@@ -176,7 +153,7 @@ static void check_consecutive(const struct task *task, enum task_split split, co
 {
     int64_t position = first;
     for (int64_t i = 0; i < task_examples(task, split); i++) {
-        const struct reading reading = read_at(task, &(struct example_place){.split = split, .index = i});
+        const struct reading reading = read_at(task, &(struct task_place){.split = split, .index = i});
         check_about("window %lld of %s", (long long)i, task_split_names[split]);
         CHECK(is_of_stream(task, stream, position, reading.tokens[0]));
         for (int64_t j = 0; j < reading.count && position + 1 < end; j++)
@@ -241,9 +218,9 @@ static void test_random(void)
     int64_t starts = 0, reseeded = 0;
     CHECK_INT(count, (BYTES - 1 + TIME - 1) / TIME);
     for (int64_t i = 0; i < draws; i++) {
-        const struct example_place place = {.index = i % count, .seed = 3, .ordinal = i},
-                                   other = {.index = (i + 1) % count, .seed = 3, .ordinal = i},
-                                   seed = {.index = i % count, .seed = 4, .ordinal = i};
+        const struct task_place place = {.index = i % count, .seed = 3, .ordinal = i},
+                                other = {.index = (i + 1) % count, .seed = 3, .ordinal = i},
+                                seed = {.index = i % count, .seed = 4, .ordinal = i};
         const struct reading a = read_at(task, &place), b = read_at(again, &other), c = read_at(task, &seed);
         char window[TIME + 2] = "";
         CHECK_INT(a.count, TIME);
@@ -264,7 +241,7 @@ static void test_random(void)
     int64_t position = 0;
     for (int64_t i = 0; i < task_examples(task, TASK_VALIDATION); i++) {
         const struct reading reading =
-            read_at(task, &(struct example_place){.split = TASK_VALIDATION, .index = i, .ordinal = 77});
+            read_at(task, &(struct task_place){.split = TASK_VALIDATION, .index = i, .ordinal = 77});
         for (int64_t j = 0; j < reading.count; j++)
             CHECK_INT(reading.classes[j], text[++position]);
     }
@@ -285,7 +262,7 @@ static void test_short(void)
     struct task *task = task_of(&config);
     CHECK_INT(task_examples(task, TASK_TRAINING), 1);
     for (int64_t i = 0; i < 9; i++) {
-        const struct reading reading = read_at(task, &(struct example_place){.ordinal = i});
+        const struct reading reading = read_at(task, &(struct task_place){.ordinal = i});
         CHECK_INT(reading.count, 5);
         CHECK(reading.tokens[0] == 'a' && reading.classes[4] == 'f');
     }
@@ -310,9 +287,9 @@ static void test_held_out(void)
     CHECK_INT(trained + held, COUNT);
     CHECK(held >= 3 && held <= 30);
     for (int64_t i = 0; i < held; i++) {
-        const struct reading a = read_at(task, &(struct example_place){.split = TASK_VALIDATION, .index = i});
+        const struct reading a = read_at(task, &(struct task_place){.split = TASK_VALIDATION, .index = i});
         for (int64_t j = 0; j < trained; j++) {
-            const struct reading b = read_at(task, &(struct example_place){.index = j});
+            const struct reading b = read_at(task, &(struct task_place){.index = j});
             CHECK(memcmp(&a, &b, sizeof a) != 0);
         }
     }
@@ -335,8 +312,8 @@ static void check_tokenizer(const char *tokenizer, const char *wanted, int64_t s
     char text[256];
     const int64_t count = task_example(task, TASK_TRAINING, 0).target_count;
     check_about("%s", tokenizer);
-    task_fill_example(task, &(struct example_place){.index = 0},
-                      &(struct example_row){.tokens = tokens, .classes = classes});
+    task_fill(task, &(struct task_place){.index = 0},
+              &(struct task_row){.tokens = tokens, .classes = classes});
     tokenizer_decode(task_tokenizer(task), classes, count - 1, text, sizeof text);
     CHECK_TEXT(text, wanted);
     CHECK_INT(task_vocabulary(task).target, size);
@@ -390,7 +367,7 @@ static void test_saved(void)
     CHECK_INT(task_create(&loaded, &config, &request, NULL), ROTARY_OK);
     CHECK_INT(task_examples(loaded, TASK_TRAINING), 0);
     for (int64_t i = 0; i < task_examples(task, TASK_VALIDATION); i++) {
-        const struct example_place place = {.split = TASK_VALIDATION, .index = i};
+        const struct task_place place = {.split = TASK_VALIDATION, .index = i};
         const struct reading a = read_at(task, &place), b = read_at(loaded, &place);
         CHECK(memcmp(&a, &b, sizeof a) == 0);
     }
@@ -505,7 +482,6 @@ int main(void)
     write_documents("train.txt", 1, DOCUMENTS);
     write_documents("valid.txt", 2, 20);
     test_documents();
-    test_rows();
     test_consecutive();
     test_last_tenth();
     test_random();

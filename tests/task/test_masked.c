@@ -4,7 +4,6 @@
  * masks change and which do not, vocabularies, and what is wrong with files.
  */
 #include "support/scratch.h"
-#include "task/permutation.h"
 #include "task/text.h"
 #include "task/text/masked.h"
 #include "text/tokenizer/sentencepiece.h"
@@ -58,14 +57,13 @@ struct reading {
     int64_t count;
 };
 
-static struct reading read_at(const struct task *task, const struct example_place *place)
+static struct reading read_at(const struct task *task, const struct task_place *place)
 {
     struct reading reading = {.count = task_example(task, place->split, place->index).target_count};
     CHECK(reading.count >= 3 && reading.count <= TIME);
     memset(reading.tokens, 0x55, sizeof reading.tokens);
     memset(reading.classes, 0x55, sizeof reading.classes);
-    task_fill_example(task, place,
-                      &(struct example_row){.tokens = reading.tokens, .classes = reading.classes});
+    task_fill(task, place, &(struct task_row){.tokens = reading.tokens, .classes = reading.classes});
     return reading;
 }
 
@@ -99,7 +97,7 @@ static void test_sequences(void)
         int word = 0;
         for (int begin = 0; begin < number; begin += ROOM, index++) {
             const int count = number - begin < ROOM ? number - begin : ROOM;
-            struct reading reading = read_at(task, &(struct example_place){.index = index});
+            struct reading reading = read_at(task, &(struct task_place){.index = index});
             unmask(&reading);
             check_about("document %d from %d", number, begin);
             CHECK_INT(reading.count, count + 2);
@@ -135,9 +133,9 @@ static void test_masks(void)
     const int64_t count = task_examples(task, TASK_TRAINING);
     int64_t changed = 0, reseeded = 0;
     for (int64_t i = 0; i < count; i++) {
-        const struct example_place first = {.index = i, .seed = 3, .ordinal = i},
-                                   later = {.index = i, .seed = 3, .ordinal = i + count},
-                                   other = {.index = i, .seed = 4, .ordinal = i};
+        const struct task_place first = {.index = i, .seed = 3, .ordinal = i},
+                                later = {.index = i, .seed = 3, .ordinal = i + count},
+                                other = {.index = i, .seed = 4, .ordinal = i};
         struct reading a = read_at(task, &first), b = read_at(again, &first), c = read_at(task, &later),
                        d = read_at(task, &other);
         CHECK(same_reading(&a, &b));
@@ -152,11 +150,11 @@ static void test_masks(void)
     for (int split = TASK_VALIDATION; split <= TASK_TEST; split++) {
         CHECK(task_examples(task, (enum task_split)split) >= 3);
         for (int64_t i = 0; i < task_examples(task, (enum task_split)split); i++) {
-            const struct example_place first = {.split = (enum task_split)split, .index = i, .seed = 3},
-                                       later = {.split = (enum task_split)split,
-                                                .index = i,
-                                                .seed = 4,
-                                                .ordinal = 77};
+            const struct task_place first = {.split = (enum task_split)split, .index = i, .seed = 3},
+                                    later = {.split = (enum task_split)split,
+                                             .index = i,
+                                             .seed = 4,
+                                             .ordinal = 77};
             const struct reading a = read_at(task, &first), b = read_at(again, &later);
             CHECK(same_reading(&a, &b));
         }
@@ -165,39 +163,10 @@ static void test_masks(void)
     task_destroy(task);
 }
 
-/* Rows are the same sequences, with padding. */
-static void test_rows(void)
-{
-    const struct task_config config = corpus_config();
-    struct task *task = task_of(&config);
-    const int32_t padding = tokenizer_special(task_tokenizer(task)).padding;
-    for (int64_t i = 0; i < 150; i++) {
-        const enum task_split split = i % 3 == 0 ? TASK_VALIDATION : TASK_TRAINING;
-        const int64_t count = task_examples(task, split);
-        const struct task_place place = {.split = split, .seed = 8, .step = 3, .row = i, .ordinal = 5 * i};
-        const struct example_place read = {
-            .split = split,
-            .index = split == TASK_TRAINING
-                         ? permutation_at(8, (uint64_t)(5 * i / count), count, 5 * i % count)
-                         : i % count,
-            .seed = 8,
-            .ordinal = 5 * i};
-        const struct reading wanted = read_at(task, &read);
-        int32_t tokens[TIME], classes[TIME], length;
-        task_fill(task, &place, &(struct task_row){.tokens = tokens, .classes = classes, .length = &length});
-        CHECK_INT(length, wanted.count);
-        for (int64_t j = 0; j < TIME; j++) {
-            CHECK_INT(tokens[j], j < wanted.count ? wanted.tokens[j] : padding);
-            CHECK_INT(classes[j], j < wanted.count ? wanted.classes[j] : BATCH_IGNORED);
-        }
-    }
-    task_destroy(task);
-}
-
 /* A hash of a sequence's words. */
 static uint64_t hash_at(const struct task *task, enum task_split split, int64_t index)
 {
-    struct reading reading = read_at(task, &(struct example_place){.split = split, .index = index});
+    struct reading reading = read_at(task, &(struct task_place){.split = split, .index = index});
     unmask(&reading);
     return rotary_hash(reading.tokens, (uint64_t)reading.count * sizeof *reading.tokens);
 }
@@ -288,7 +257,7 @@ static void test_pieces(void)
     int64_t count = task_examples(task, TASK_TRAINING), inside = 0;
     CHECK(task_counts(task, TASK_TRAINING).too_long > 10);
     for (int64_t i = 0; i < count; i++) {
-        struct reading reading = read_at(task, &(struct example_place){.index = i, .ordinal = i});
+        struct reading reading = read_at(task, &(struct task_place){.index = i, .ordinal = i});
         for (int64_t j = 2; j < reading.count - 1; j++) { /* a word is masked whole, or not at all */
             const int32_t token =
                 reading.classes[j] != BATCH_IGNORED ? reading.classes[j] : reading.tokens[j];
@@ -304,7 +273,7 @@ static void test_pieces(void)
     const struct task_request request = {.folder = scratch_folder(), .need = TASK_DATA};
     CHECK_INT(task_create(&loaded, &config, &request, NULL), ROTARY_OK);
     for (int64_t i = 0; i < count; i++) {
-        const struct example_place place = {.index = i, .ordinal = i};
+        const struct task_place place = {.index = i, .ordinal = i};
         const struct reading a = read_at(task, &place), b = read_at(loaded, &place);
         CHECK(same_reading(&a, &b));
     }
@@ -444,7 +413,6 @@ int main(void)
     write_corpus();
     test_sequences();
     test_masks();
-    test_rows();
     test_held_out();
     test_files();
     test_pieces();

@@ -190,7 +190,7 @@ static void test_steps(void)
             check_about("%lld examples, %lld rows per step", (long long)count, (long long)rows);
             for (int64_t done = 0; done < EPOCHS * count; done++) {
                 const struct task_place place = {
-                    .seed = 11, .step = (uint32_t)(1 + done / rows), .row = done % rows, .ordinal = done};
+                    .seed = 11, .step = (uint32_t)(1 + done / rows), .index = done % rows, .ordinal = done};
                 struct corpus_example example = corpus_training_example(&place, count);
                 CHECK_INT((int64_t)example.epoch, done / count);
                 CHECK(example.epoch >= before);

@@ -131,7 +131,7 @@ static void test_shapes(void)
         struct task *task = task_of(&config);
         int32_t tokens[64];
         memset(tokens, 0xff, sizeof tokens);
-        sequence_of(task, &(struct task_place){.seed = 1, .step = 2, .row = 3}, tokens);
+        sequence_of(task, &(struct task_place){.seed = 1, .step = 2, .index = 3}, tokens);
         check_about("length %lld", (long long)config.sequence_length);
         for (int64_t i = 0; i < 64; i++)
             CHECK(i <= config.sequence_length ? tokens[i] >= 0 && tokens[i] <= 26 : tokens[i] == -1);

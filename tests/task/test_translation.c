@@ -4,7 +4,6 @@
  * wrong with files.
  */
 #include "support/scratch.h"
-#include "task/permutation.h"
 #include "task/text.h"
 #include "text/text_lines.h"
 #include "text/tokenizer/sentencepiece.h"
@@ -120,57 +119,6 @@ static void test_examples(void)
                                       .target_tokens = 3 + 2 + TIME - 1,
                                       .longest_source = TIME,
                                       .longest_target = TIME - 1});
-    task_destroy(task);
-}
-
-struct row {
-    int32_t tokens[TIME], classes[TIME], source[TIME], length, source_length;
-};
-
-static struct row row_at(const struct task *task, const struct task_place *place)
-{
-    struct row row;
-    memset(&row, 0x55, sizeof row);
-    task_fill(task, place,
-              &(struct task_row){.tokens = row.tokens,
-                                 .classes = row.classes,
-                                 .length = &row.length,
-                                 .source = row.source,
-                                 .source_length = &row.source_length});
-    return row;
-}
-
-/* A row is an example with padding after it. */
-static void check_row(const struct task *task, const struct row *row, const struct task_example *example)
-{
-    const int32_t padding = tokenizer_special(task_tokenizer(task)).padding;
-    CHECK_INT(row->length, example->target_count);
-    CHECK_INT(row->source_length, example->source_count);
-    for (int64_t i = 0; i < TIME; i++) {
-        CHECK_INT(row->tokens[i], i < example->target_count ? example->target[i] : padding);
-        CHECK_INT(row->classes[i], i < example->target_count ? example->target[i + 1] : BATCH_IGNORED);
-        CHECK_INT(row->source[i], i < example->source_count ? example->source[i] : padding);
-    }
-}
-
-/* Rows of training are the examples in the order of their epoch, rows of validation as they stand. */
-static void test_rows(void)
-{
-    const struct task_config config = corpus_config();
-    struct task *task = task_of(&config);
-    CHECK_INT(task_shape(task).source_time, TIME);
-    CHECK(task_shape(task).lengths);
-    for (int64_t ordinal = 0; ordinal < 12; ordinal++) {
-        const struct task_place place = {.seed = 3, .step = 9, .row = 5, .ordinal = ordinal};
-        const struct row row = row_at(task, &place);
-        const struct task_example wanted =
-            task_example(task, TASK_TRAINING, permutation_at(3, (uint64_t)(ordinal / 4), 4, ordinal % 4));
-        check_row(task, &row, &wanted);
-        const struct row validated =
-            row_at(task, &(struct task_place){.split = TASK_VALIDATION, .seed = 3, .row = ordinal});
-        const struct task_example held_out = task_example(task, TASK_VALIDATION, ordinal % 2);
-        check_row(task, &validated, &held_out);
-    }
     task_destroy(task);
 }
 
@@ -383,7 +331,6 @@ int main(void)
 {
     write_corpus();
     test_examples();
-    test_rows();
     test_shared();
     test_lowercase();
     test_saved();

@@ -6,7 +6,6 @@
 #include "support/check.h"
 
 #include "task/task.h"
-#include "task/task_batch.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -34,7 +33,7 @@ static struct task *create(enum task_id kind, int64_t length)
 static void read_row(const struct task *task, uint64_t seed, int64_t row, char text[LENGTH + 1])
 {
     static int32_t tokens[LENGTH + 1], classes[LENGTH + 1], scratch[LENGTH + 1];
-    const struct task_place place = {.split = TASK_VALIDATION, .seed = seed, .row = row};
+    const struct task_place place = {.split = TASK_VALIDATION, .seed = seed, .index = row};
     const struct task_row memory = {.tokens = tokens, .classes = classes, .scratch = scratch};
     task_fill(task, &place, &memory);
     for (int i = 0; i < LENGTH; i++)

@@ -59,7 +59,7 @@ static inline void set_option(struct task_config *config, const char *key, int64
     set_text(config, key, text);
 }
 
-/* The row at `place` of a task without lengths and source as a sequence: its tokens and the last target, in
+/* The row at `place` of a task without a corpus as a sequence: its tokens and the last target, in
  * all sequence_length + 1. */
 static inline void sequence_of(const struct task *task, const struct task_place *place, int32_t *sequence)
 {
@@ -86,7 +86,7 @@ static inline void text_of(const struct task *task, uint64_t seed, int64_t step,
     const struct task_place place = {.split = step < 0 ? TASK_VALIDATION : TASK_TRAINING,
                                      .seed = seed,
                                      .step = (uint32_t)step,
-                                     .row = row};
+                                     .index = row};
     sequence_of(task, &place, tokens);
     for (int64_t i = 0; i < count; i++) {
         if (tokens[i] < 0 || tokens[i] >= tokenizer_size(task_tokenizer(task)))

@@ -130,7 +130,7 @@ rotary_status transformer_run(struct transformer *transformer, const struct tran
     for (int64_t row = 0; row < input->batch; row++) {
         int32_t sequence[LENGTH + 1];
         sequence_of(stub.task,
-                    &(struct task_place){.split = TASK_VALIDATION, .seed = SEED, .row = stub.sequences++},
+                    &(struct task_place){.split = TASK_VALIDATION, .seed = SEED, .index = stub.sequences++},
                     sequence);
         CHECK(memcmp(input->tokens + row * LENGTH, sequence, LENGTH * sizeof *sequence) == 0);
         CHECK(memcmp(call->batch->classes + row * LENGTH, sequence + 1, LENGTH * sizeof *sequence) == 0);

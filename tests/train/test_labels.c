@@ -71,13 +71,13 @@ static struct task *make_task(bool regression)
     return task_of(&config);
 }
 
-static struct packed_batch packed_memory(const struct task *task, struct rotary_arena *arena)
+static struct batch_memory batch_memory_of(const struct task *task, struct rotary_arena *arena)
 {
-    struct packed_batch packed;
-    packed_batch_carve(&packed, task, TOKENS, arena);
+    struct batch_memory packed;
+    batch_carve(&packed, task, TOKENS, arena);
     if (!CHECK_INT(rotary_arena_allocate(arena, "a test", NULL), ROTARY_OK))
         exit(1);
-    packed_batch_carve(&packed, task, TOKENS, arena);
+    batch_carve(&packed, task, TOKENS, arena);
     return packed;
 }
 
@@ -85,10 +85,10 @@ static void predict(const struct task *task, struct label_scores *scores, struct
                     char **file)
 {
     struct rotary_arena arena = {0};
-    const struct packed_batch packed = packed_memory(task, &arena);
+    const struct batch_memory memory = batch_memory_of(task, &arena);
     const struct label_call call = {.task = task,
                                     .split = TASK_VALIDATION,
-                                    .packed = &packed,
+                                    .memory = &memory,
                                     .tokens = TOKENS,
                                     .file = scratch_path("predictions.tsv")};
     size_t count;

@@ -50,7 +50,7 @@ static void masked_config(struct run_config *config)
 static int64_t check_batch(const struct trainer *trainer, const struct batch *batch, int64_t ordinal)
 {
     const struct special_tokens special = tokenizer_special(task_tokenizer(trainer->task));
-    const struct example_order order = {.task = trainer->task, .seed = SEED};
+    const struct row_order order = {.task = trainer->task, .seed = SEED};
     int64_t targets = 0, masked = 0;
     CHECK(batch->input.time <= TOKENS && batch->source.batch == 0);
     for (int64_t i = 0; i < batch->input.sequences; i++) {
@@ -149,12 +149,12 @@ static void test_apart(const struct run_config *config, const struct backend *ba
     if (!CHECK_INT(trainer_create(&trainer, config, NULL, backend, NULL), ROTARY_OK) ||
         !CHECK_INT(trainer_step(&trainer, 1, &taken, NULL), ROTARY_OK))
         exit(check_report());
-    const struct packed_batch *memory = &trainer.packed[0];
+    const struct batch_memory *memory = &trainer.memory[0];
     const struct batch batch = trainer.batches[0];
     CHECK(batch.input.sequences >= 3);
     for (int64_t watched = 0; watched < 3; watched++) {
-        (void)packed_batch_fill(memory, &(struct example_order){.task = trainer.task, .seed = SEED}, 0,
-                                batch.input.sequences);
+        (void)batch_fill(memory, &(struct row_order){.task = trainer.task, .seed = SEED}, 0,
+                         batch.input.sequences, 1);
         const int32_t begin = memory->starts[watched], end = memory->starts[watched + 1];
         int32_t last = end - 2;
         for (int32_t i = 0; i < batch.input.time; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sentences are packed: a step has those of the task's rows, computes nothing for padding, and its loss and
- * gradients are those of padded batches.
+ * Sentences are packed: a step has those of the task's order and nothing else, and its loss and gradients are
+ * those of batches of one sentence each.
  */
 #include "support/check.h"
 #include "support/parameter_copy.h"
@@ -35,16 +35,20 @@ static void sentences_config(struct run_config *config)
         printf("%s\n", error.message);
 }
 
-/* A step as rows of the task, with padding, and the sums and gradients of a model of initial weights. */
-struct padded {
+/* The sums and gradients of a step whose sentences are each a batch alone, of a model of initial weights. */
+struct alone {
     struct trainer trainer;
-    struct rotary_arena arena;
-    struct task_batch rows;
     int64_t targets;
     struct loss_sums loss;
     float *gradients;
     double norm;
 };
+
+static struct task_example sentence_at(const struct trainer *trainer, int64_t step, int64_t i)
+{
+    const struct row_order order = {.task = trainer->task, .seed = SEED};
+    return example_at(&order, (step - 1) * ROWS * MICRO + i);
+}
 
 static rotary_status run(struct trainer *trainer, const struct batch *batch, int64_t targets,
                          struct loss_sums *loss)
@@ -58,62 +62,62 @@ static rotary_status run(struct trainer *trainer, const struct batch *batch, int
     return status;
 }
 
-static void run_padded(struct padded *padded, int64_t step)
+static void run_alone(struct alone *alone, int64_t step)
 {
-    task_batch_carve(&padded->rows, padded->trainer.task, (int64_t)ROWS * MICRO, &padded->arena);
-    CHECK_INT(rotary_arena_allocate(&padded->arena, "rows", NULL), ROTARY_OK);
-    task_batch_carve(&padded->rows, padded->trainer.task, (int64_t)ROWS * MICRO, &padded->arena);
-    const struct task_place first = {
-        .seed = SEED, .step = (uint32_t)step, .ordinal = (step - 1) * ROWS * MICRO};
-    padded->targets = batch_fill(&padded->rows, 1, &first);
-    for (int64_t i = 0; i < (int64_t)ROWS * MICRO; i++) { /* the model has no memory for more padded rows */
-        const struct batch batch = task_batch_view(&padded->rows, i, 1);
-        CHECK_INT(run(&padded->trainer, &batch, padded->targets, &padded->loss), ROTARY_OK);
+    for (int64_t i = 0; i < (int64_t)ROWS * MICRO; i++)
+        alone->targets += sentence_at(&alone->trainer, step, i).target_count;
+    for (int64_t i = 0; i < (int64_t)ROWS * MICRO; i++) {
+        const struct task_example sentence = sentence_at(&alone->trainer, step, i);
+        const struct batch batch = {
+            .input = {.batch = 1, .time = sentence.target_count, .tokens = sentence.target},
+            .source = {.batch = 1, .time = sentence.source_count, .tokens = sentence.source},
+            .classes = sentence.target + 1};
+        CHECK_INT(run(&alone->trainer, &batch, alone->targets, &alone->loss), ROTARY_OK);
     }
-    const struct parameters *parameters = transformer_parameters(padded->trainer.transformer);
-    padded->gradients = parameter_copy(parameters, PARAMETER_GRADIENTS);
+    const struct parameters *parameters = transformer_parameters(alone->trainer.transformer);
+    alone->gradients = parameter_copy(parameters, PARAMETER_GRADIENTS);
     for (int64_t i = 0; i < parameters->elements; i++)
-        padded->norm += (double)padded->gradients[i] * (double)padded->gradients[i];
-    padded->norm = sqrt(padded->norm);
+        alone->norm += (double)alone->gradients[i] * (double)alone->gradients[i];
+    alone->norm = sqrt(alone->norm);
 }
 
 static void check_sentence(const struct token_sequences *packed, int64_t index, const int32_t *tokens,
-                           int32_t length)
+                           int64_t length)
 {
     const int32_t begin = packed->starts[index];
     CHECK_INT(packed->starts[index + 1] - begin, length);
     CHECK(memcmp(packed->tokens + begin, tokens, (size_t)length * sizeof *tokens) == 0);
 }
 
-/* The sentences are those of the rows, in their order, and there is nothing else. */
-static void check_sentences(const struct trainer *trainer, const struct task_batch *rows)
+/* The sentences are those of the order, and there is nothing else. */
+static void check_sentences(const struct trainer *trainer, int64_t step)
 {
     for (int64_t i = 0; i < (int64_t)ROWS * MICRO; i++) {
         const struct batch *batch = &trainer->batches[i / ROWS];
-        const int64_t time = rows->shape.time, source_time = rows->shape.source_time;
+        const struct task_example sentence = sentence_at(trainer, step, i);
         CHECK_INT(batch->input.sequences, ROWS);
         CHECK_INT(batch->source.sequences, ROWS);
         CHECK_INT(batch->input.time, batch->input.starts[ROWS]);
         CHECK_INT(batch->source.time, batch->source.starts[ROWS]);
-        check_sentence(&batch->input, i % ROWS, rows->tokens + i * time, rows->lengths[i]);
-        check_sentence(&batch->source, i % ROWS, rows->source + i * source_time, rows->source_lengths[i]);
-        CHECK(memcmp(batch->classes + batch->input.starts[i % ROWS], rows->classes + i * time,
-                     (size_t)rows->lengths[i] * sizeof(int32_t)) == 0);
+        check_sentence(&batch->input, i % ROWS, sentence.target, sentence.target_count);
+        check_sentence(&batch->source, i % ROWS, sentence.source, sentence.source_count);
+        CHECK(memcmp(batch->classes + batch->input.starts[i % ROWS], sentence.target + 1,
+                     (size_t)sentence.target_count * sizeof(int32_t)) == 0);
     }
 }
 
-/* The batches of a step, from initial weights, give the gradients of padded ones. */
-static void check_gradients(struct trainer *fresh, const struct trainer *filled, const struct padded *padded)
+/* The batches of a step, from initial weights, give the gradients of sentences alone. */
+static void check_gradients(struct trainer *fresh, const struct trainer *filled, const struct alone *alone)
 {
     struct loss_sums loss = {0};
     for (int64_t i = 0; i < MICRO; i++)
-        CHECK_INT(run(fresh, &filled->batches[i], padded->targets, &loss), ROTARY_OK);
+        CHECK_INT(run(fresh, &filled->batches[i], alone->targets, &loss), ROTARY_OK);
     const struct parameters *parameters = transformer_parameters(fresh->transformer);
     float *gradients = parameter_copy(parameters, PARAMETER_GRADIENTS);
     double difference = 0, largest = 0;
     for (int64_t i = 0; i < parameters->elements; i++) {
-        difference = fmax(difference, fabs((double)gradients[i] - (double)padded->gradients[i]));
-        largest = fmax(largest, fabs((double)padded->gradients[i]));
+        difference = fmax(difference, fabs((double)gradients[i] - (double)alone->gradients[i]));
+        largest = fmax(largest, fabs((double)alone->gradients[i]));
     }
     CHECK(largest > 1e-3);
     CHECK_NEAR(difference, 0.0, 1e-6 * largest);
@@ -121,27 +125,26 @@ static void check_gradients(struct trainer *fresh, const struct trainer *filled,
 }
 
 /* Step 7 is the end of the first epoch, which has 101 sentences, and the beginning of the second. */
-static void test_like_padded(const struct run_config *config, const struct backend *backend, int64_t step)
+static void test_like_alone(const struct run_config *config, const struct backend *backend, int64_t step)
 {
-    struct padded padded = {.targets = 0};
+    struct alone alone = {.targets = 0};
     struct trainer trainer, fresh;
     struct trainer_step taken;
     if (!CHECK_INT(trainer_create(&trainer, config, NULL, backend, NULL), ROTARY_OK) ||
         !CHECK_INT(trainer_create(&fresh, config, NULL, backend, NULL), ROTARY_OK) ||
-        !CHECK_INT(trainer_create(&padded.trainer, config, NULL, backend, NULL), ROTARY_OK))
+        !CHECK_INT(trainer_create(&alone.trainer, config, NULL, backend, NULL), ROTARY_OK))
         exit(check_report());
-    run_padded(&padded, step);
+    run_alone(&alone, step);
     CHECK_INT(trainer_step(&trainer, step, &taken, NULL), ROTARY_OK);
-    check_sentences(&trainer, &padded.rows);
+    check_sentences(&trainer, step);
     CHECK_INT(trainer.size.tokens, ROWS * examples_longest(trainer.task).tokens);
     CHECK(trainer.size.tokens < (int64_t)ROWS * config->task.sequence_length);
-    CHECK_INT(taken.loss.counted, padded.targets);
-    CHECK_NEAR(taken.loss.total, padded.loss.total, 1e-6 * padded.loss.total);
-    CHECK_NEAR(taken.gradient_norm, padded.norm, 1e-5 * padded.norm);
-    check_gradients(&fresh, &trainer, &padded);
-    free(padded.gradients);
-    rotary_arena_free(&padded.arena);
-    trainer_destroy(&padded.trainer);
+    CHECK_INT(taken.loss.counted, alone.targets);
+    CHECK_NEAR(taken.loss.total, alone.loss.total, 1e-6 * alone.loss.total);
+    CHECK_NEAR(taken.gradient_norm, alone.norm, 1e-5 * alone.norm);
+    check_gradients(&fresh, &trainer, &alone);
+    free(alone.gradients);
+    trainer_destroy(&alone.trainer);
     trainer_destroy(&fresh);
     trainer_destroy(&trainer);
 }
@@ -153,8 +156,8 @@ int main(void)
     sentences_config(&config);
     CHECK_INT(config.train.steps, 28); /* 21 batches an epoch */
     if (CHECK_INT(backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, NULL), ROTARY_OK)) {
-        test_like_padded(&config, &backend, 1);
-        test_like_padded(&config, &backend, 7);
+        test_like_alone(&config, &backend, 1);
+        test_like_alone(&config, &backend, 7);
         backend_destroy(&backend);
     }
     return check_report();

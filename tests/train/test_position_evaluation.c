@@ -34,8 +34,8 @@ static void add_expected(const struct task *task, struct transformer *transforme
     for (int64_t i = 0; i < task_examples(task, TASK_VALIDATION); i++) {
         int32_t tokens[LONGER], targets[LONGER];
         const int64_t count = task_example(task, TASK_VALIDATION, i).target_count;
-        task_fill_example(task, &(struct example_place){.split = TASK_VALIDATION, .index = i},
-                          &(struct example_row){.tokens = tokens, .classes = targets});
+        task_fill(task, &(struct task_place){.split = TASK_VALIDATION, .index = i},
+                  &(struct task_row){.tokens = tokens, .classes = targets});
         const struct batch batch = {.input = {.batch = 1, .time = count, .tokens = tokens}};
         CHECK_INT(transformer_logits(transformer, &batch, logits, NULL), ROTARY_OK);
         for (int64_t j = 0; j < count; j++)
@@ -54,8 +54,8 @@ static double loss_of_frequencies(const struct task *task)
     for (int64_t i = 0; i < task_examples(task, TASK_VALIDATION); i++) {
         int32_t tokens[LONGER], read[LONGER];
         const int64_t count = task_example(task, TASK_VALIDATION, i).target_count;
-        task_fill_example(task, &(struct example_place){.split = TASK_VALIDATION, .index = i},
-                          &(struct example_row){.tokens = tokens, .classes = read});
+        task_fill(task, &(struct task_place){.split = TASK_VALIDATION, .index = i},
+                  &(struct task_row){.tokens = tokens, .classes = read});
         for (int64_t j = 0; j < count && counted < 1 << 16; j++)
             if (read[j] != BATCH_IGNORED) {
                 counts[read[j]]++;

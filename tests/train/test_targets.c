@@ -30,7 +30,7 @@ void __wrap_task_fill(const struct task *task, const struct task_place *place, c
     __real_task_fill(task, place, row);
     int64_t time = task_shape(task).time;
     for (int64_t t = 0; t < time; t++)
-        if (counted == NONE || t % ROWS >= (place->row + place->step) % ROWS)
+        if (counted == NONE || t % ROWS >= (place->index + place->step) % ROWS)
             row->classes[t] = BATCH_IGNORED;
 }
 

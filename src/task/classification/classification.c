@@ -10,7 +10,6 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "task/classification/label_names.h"
-#include "task/permutation.h"
 #include "text/tokenizer/sentencepiece.h"
 
 #include <math.h>
@@ -238,7 +237,6 @@ static rotary_status create(struct task *task, rotary_error *error)
     rotary_status status = read_labels(own, task, error);
     if (status != ROTARY_OK)
         return status;
-    task->shape.lengths = true;
     task->shape.segments = own->saved.object ? own->saved.pairs : has_pairs(&own->corpus);
     task->shape.labels = true;
     task->shape.values = labels_of(own).regression;
@@ -294,8 +292,7 @@ static struct task_example example(const struct task *task, enum task_split spli
                                  .starts = task->shape.choices > 0 ? starts : NULL};
 }
 
-static void fill_example(const struct task *task, const struct example_place *place,
-                         const struct example_row *row)
+static void fill(const struct task *task, const struct task_place *place, const struct task_row *row)
 {
     const struct classification *own = data_of(task);
     const struct classification_split_tokens *split = &own->splits[place->split];
@@ -309,26 +306,6 @@ static void fill_example(const struct task *task, const struct example_place *pl
             row->segments[i - begin] = i - split->starts[s] >= split->seconds[s];
     if (row->value)
         *row->value = (float)labelled->value;
-}
-
-static void fill(const struct task *task, const struct task_place *place, const struct task_row *row)
-{
-    const int64_t count = examples(task, place->split);
-    const struct example_place read = {.split = place->split,
-                                       .index = place->split == TASK_TRAINING
-                                                    ? corpus_training_example(place, count).index
-                                                    : place->row % count,
-                                       .seed = place->seed,
-                                       .ordinal = place->ordinal};
-    const int64_t length = example(task, place->split, read.index).target_count;
-    const int32_t padding = tokenizer_special(task->tokenizer).padding;
-    fill_example(task, &read,
-                 &(struct example_row){.tokens = row->tokens, .classes = row->classes, .value = row->value});
-    for (int64_t i = length; i < task->shape.time; i++)
-        row->tokens[i] = padding >= 0 ? padding : 0;
-    for (int64_t i = 1; i < task->shape.time; i++)
-        row->classes[i] = BATCH_IGNORED;
-    *row->length = (int32_t)length;
 }
 
 static struct task_counts counts(const struct task *task, enum task_split split)
@@ -381,10 +358,9 @@ const struct task_type task_type_classification = {
     .create = create,
     .destroy = destroy,
     .save = save,
-    .fill = fill,
     .examples = examples,
     .example = example,
-    .fill_example = fill_example,
+    .fill = fill,
     .choices = choices,
     .labels = labels,
     .counts = counts,

@@ -127,8 +127,8 @@ void generated_fill(const struct task *task, const struct task_place *place, con
 {
     const bool held_out = place->split != TASK_TRAINING;
     struct rotary_random random = held_out
-                                      ? validation_random(place->seed, place->row)
-                                      : random_of(place->seed, ROTARY_STREAM_TASK, place->step, place->row);
+                                      ? validation_random(place->seed, place->index)
+                                      : random_of(place->seed, ROTARY_STREAM_TASK, place->step, place->index);
     fill_sequence(task, random, held_out, row->scratch);
     /* Targets are the sequence shifted by one token. */
     size_t bytes = (size_t)task->config.sequence_length * sizeof(int32_t);

@@ -9,7 +9,6 @@
 #include "task/text/language.h"
 
 #include "base/fail.h"
-#include "task/example_fill.h"
 
 #include <stdlib.h>
 
@@ -66,7 +65,6 @@ static rotary_status create(struct task *task, rotary_error *error)
     const struct text_vocabulary_call vocabulary = {.corpus = language_corpus(&task->config),
                                                     .options = &options_of(&task->config)->vocabulary,
                                                     .spaces = true};
-    task->shape.lengths = true;
     rotary_status status = text_corpus_check(vocabulary.corpus, error);
     if (status == ROTARY_OK)
         status = text_vocabulary_find(task, &vocabulary, error);
@@ -109,8 +107,7 @@ static struct task_example example(const struct task *task, enum task_split spli
     return (struct task_example){.target_count = language_split_length(split_of(task, split), index)};
 }
 
-static void fill_example(const struct task *task, const struct example_place *place,
-                         const struct example_row *row)
+static void fill(const struct task *task, const struct task_place *place, const struct task_row *row)
 {
     language_split_read(split_of(task, place->split), place, row->tokens, row->classes);
 }
@@ -139,10 +136,9 @@ const struct task_type task_type_language = {
     .vocabulary_keys = vocabulary_keys,
     .create = create,
     .destroy = destroy,
-    .fill = example_fill,
     .examples = examples,
     .example = example,
-    .fill_example = fill_example,
+    .fill = fill,
     .counts = counts,
     .text_hash = text_hash,
     .locations = locations,

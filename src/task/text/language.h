@@ -52,7 +52,7 @@ void language_split_free(struct language_split *split); /* zeroed ones too */
 /* The tokens that sequence `index` reads: so many are predicted. */
 int64_t language_split_length(const struct language_split *split, int64_t index);
 /* Writes what a sequence reads, and what is predicted of it: [language_split_length] each. */
-void language_split_read(const struct language_split *split, const struct example_place *place,
-                         int32_t *tokens, int32_t *classes);
+void language_split_read(const struct language_split *split, const struct task_place *place, int32_t *tokens,
+                         int32_t *classes);
 
 #endif

@@ -179,7 +179,7 @@ static rotary_status find_stream(struct language_split *split, const struct task
 }
 
 /* Where a window begins in the split's part of the stream. */
-static int64_t window_at(const struct language_split *split, const struct example_place *place)
+static int64_t window_at(const struct language_split *split, const struct task_place *place)
 {
     const struct language_stream *stream = &split->stream;
     if (split->windows != WINDOWS_RANDOM || place->split != TASK_TRAINING)
@@ -191,8 +191,8 @@ static int64_t window_at(const struct language_split *split, const struct exampl
     return (int64_t)(drawn % (uint64_t)(stream->count - language_split_length(split, 0)));
 }
 
-static void read_window(const struct language_split *split, const struct example_place *place,
-                        int32_t *tokens, int32_t *classes)
+static void read_window(const struct language_split *split, const struct task_place *place, int32_t *tokens,
+                        int32_t *classes)
 {
     const int64_t count = language_split_length(split, place->index),
                   position = split->stream.first + window_at(split, place);
@@ -213,8 +213,8 @@ int64_t language_split_length(const struct language_split *split, int64_t index)
     return min_i64(stream->length, stream->count - 1 - begin);
 }
 
-void language_split_read(const struct language_split *split, const struct example_place *place,
-                         int32_t *tokens, int32_t *classes)
+void language_split_read(const struct language_split *split, const struct task_place *place, int32_t *tokens,
+                         int32_t *classes)
 {
     if (split->sequences)
         read_document(split, &split->sequences[place->index], tokens, classes);

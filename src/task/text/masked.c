@@ -11,7 +11,6 @@
 #include "task/text/masked.h"
 
 #include "base/fail.h"
-#include "task/example_fill.h"
 #include "task/text/masking.h"
 
 #include <stdlib.h>
@@ -88,7 +87,6 @@ static rotary_status create(struct task *task, rotary_error *error)
     const struct text_vocabulary_call vocabulary = {.corpus = masked_corpus(&task->config),
                                                     .options = &options_of(&task->config)->vocabulary,
                                                     .mask = true};
-    task->shape.lengths = true;
     rotary_status status = text_corpus_check(vocabulary.corpus, error);
     if (status == ROTARY_OK)
         status = text_vocabulary_find(task, &vocabulary, error);
@@ -129,8 +127,7 @@ static struct task_example example(const struct task *task, enum task_split spli
     return (struct task_example){.target_count = split_of(task, split)->sequences[index].count + 2};
 }
 
-static void fill_example(const struct task *task, const struct example_place *place,
-                         const struct example_row *row)
+static void fill(const struct task *task, const struct task_place *place, const struct task_row *row)
 {
     const struct masked *masked = task->data;
     const struct token_span sequence = masked->splits[place->split].sequences[place->index];
@@ -170,10 +167,9 @@ const struct task_type task_type_masked = {
     .vocabulary_keys = vocabulary_keys,
     .create = create,
     .destroy = destroy,
-    .fill = example_fill,
     .examples = examples,
     .example = example,
-    .fill_example = fill_example,
+    .fill = fill,
     .counts = counts,
     .text_hash = text_hash,
     .locations = locations,

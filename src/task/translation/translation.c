@@ -11,7 +11,6 @@
 #include "task/translation/translation.h"
 
 #include "base/fail.h"
-#include "task/permutation.h"
 #include "text/tokenizer/sentencepiece.h"
 
 #include <stdlib.h>
@@ -105,8 +104,7 @@ static rotary_status read_splits(struct task *task, rotary_error *error)
 
 static rotary_status create(struct task *task, rotary_error *error)
 {
-    task->shape = (struct task_shape){
-        .time = task->config.sequence_length, .source_time = task->config.sequence_length, .lengths = true};
+    task->shape.source_time = task->config.sequence_length;
     task->lowercase =
         ((const struct translation_options *)task_options(&task->config, TASK_TRANSLATION))->lowercase;
     rotary_status status = translation_vocabularies(task, error);
@@ -176,29 +174,6 @@ static rotary_status text_hash(const struct task_config *config, enum task_split
     return parallel_text_hash(task_options(config, TASK_TRANSLATION), split, hash, error);
 }
 
-static int32_t padding_of(const struct tokenizer *tokenizer)
-{
-    const int32_t padding = tokenizer_special(tokenizer).padding;
-    return padding >= 0 ? padding : 0;
-}
-
-static void fill(const struct task *task, const struct task_place *place, const struct task_row *row)
-{
-    const int64_t count = examples(task, place->split);
-    const struct task_example filled = example(
-        task, place->split,
-        place->split == TASK_TRAINING ? corpus_training_example(place, count).index : place->row % count);
-    const int32_t padding = padding_of(task->tokenizer), source_padding = padding_of(task->source_tokenizer);
-    for (int64_t i = 0; i < task->shape.time; i++) {
-        row->tokens[i] = i < filled.target_count ? filled.target[i] : padding;
-        row->classes[i] = i < filled.target_count ? filled.target[i + 1] : BATCH_IGNORED;
-    }
-    for (int64_t i = 0; i < task->shape.source_time; i++)
-        row->source[i] = i < filled.source_count ? filled.source[i] : source_padding;
-    *row->length = (int32_t)filled.target_count;
-    *row->source_length = (int32_t)filled.source_count;
-}
-
 static const char *const locations[] = {"translation_data", NULL};
 
 /* The tokenizer, and whether there is one vocabulary, say which files the folder has them in. */
@@ -214,7 +189,6 @@ const struct task_type task_type_translation = {
     .vocabulary_keys = vocabulary_keys,
     .create = create,
     .destroy = destroy,
-    .fill = fill,
     .source_line = source_line,
     .examples = examples,
     .example = example,

@@ -8,10 +8,9 @@
 #include "model/generation/generation.h"
 #include "score/frequency_loss.h"
 #include "score/token_scores.h"
+#include "train/batches.h"
 #include "train/evaluation/label_predictions.h"
 #include "train/evaluation/translations.h"
-#include "train/packed_batch.h"
-#include "train/training_batch.h"
 
 #include <string.h>
 
@@ -21,12 +20,10 @@ struct workspace {
     struct problem_size size; /* of the longest problem */
     struct problem *problems;
     int32_t *prompt_tokens, *generated_tokens;
-    int64_t batch_sequences; /* validation sequences per batch */
-    struct task_batch batch;
-    int64_t corpus_tokens;        /* per batch of a finite corpus; 0: there is none */
-    struct packed_batch packed;   /* such a batch */
-    int64_t *counts, classes;     /* [classes] of such a corpus: how often each is the target */
-    float *losses;                /* [corpus_tokens] of a task that cuts text, else NULL */
+    struct batch_size batch_size;
+    struct batch_memory batch;
+    int64_t *counts, classes;     /* [classes] of a finite corpus: how often each is the target; else NULL */
+    float *losses;                /* [tokens of a batch] of a task that cuts text, else NULL */
     const int32_t **prompts;      /* [problems] */
     int32_t **outputs;            /* [problems] */
     int64_t *lengths, *generated; /* [problems] */
@@ -40,19 +37,17 @@ static void carve(struct workspace *workspace, const struct task *task, int64_t 
         rotary_arena_push(arena, problems * workspace->size.prompt, sizeof *workspace->prompt_tokens);
     workspace->generated_tokens =
         rotary_arena_push(arena, problems * workspace->size.completion, sizeof *workspace->generated_tokens);
-    if (workspace->corpus_tokens > 0) {
-        packed_batch_carve(&workspace->packed, task, workspace->corpus_tokens, arena);
+    batch_carve(&workspace->batch, task, workspace->batch_size.tokens, arena);
+    if (task_has_examples(task_configuration(task))) {
         workspace->classes = task_vocabulary(task).target;
         workspace->counts = rotary_arena_push(arena, workspace->classes, sizeof *workspace->counts);
-    } else {
-        task_batch_carve(&workspace->batch, task, workspace->batch_sequences, arena);
     }
     workspace->prompts = rotary_arena_push(arena, problems, sizeof *workspace->prompts);
     workspace->outputs = rotary_arena_push(arena, problems, sizeof *workspace->outputs);
     workspace->lengths = rotary_arena_push(arena, problems, sizeof *workspace->lengths);
     workspace->generated = rotary_arena_push(arena, problems, sizeof *workspace->generated);
     if (task_cuts_text(task_configuration(task)))
-        workspace->losses = rotary_arena_push(arena, workspace->corpus_tokens, sizeof *workspace->losses);
+        workspace->losses = rotary_arena_push(arena, workspace->batch_size.tokens, sizeof *workspace->losses);
 }
 
 static void keep_sample(struct evaluation *evaluation, int64_t index, const struct problem *problem,
@@ -132,17 +127,6 @@ static enum task_split evaluated_split(const struct evaluation_config *config)
     return config->test ? TASK_TEST : TASK_VALIDATION;
 }
 
-/* Validation rows first ... first + rows - 1 as a batch. */
-static struct batch validation_batch(uint64_t seed, int64_t first, int64_t rows,
-                                     const struct workspace *workspace)
-{
-    for (int64_t row = 0; row < rows; row++) {
-        const struct task_place place = validation_place(seed, first + row);
-        task_batch_fill(&workspace->batch, row, &place);
-    }
-    return task_batch_view(&workspace->batch, 0, rows);
-}
-
 /* Adds the losses of a batch to the sums. `losses` is as in transformer_call. */
 static rotary_status add_losses(struct transformer *transformer, const struct evaluation_config *config,
                                 const struct batch *batch, float *losses, struct token_sums *sums,
@@ -159,21 +143,6 @@ static rotary_status add_losses(struct transformer *transformer, const struct ev
     return status;
 }
 
-static rotary_status sum_sequences(struct transformer *transformer, const struct evaluation_config *config,
-                                   const struct workspace *workspace, struct token_sums *sums,
-                                   rotary_error *error)
-{
-    rotary_status status = ROTARY_OK;
-    for (int64_t first = 0; status == ROTARY_OK && first < config->validation_sequences;
-         first += workspace->batch_sequences) {
-        int64_t rest = config->validation_sequences - first,
-                rows = rest < workspace->batch_sequences ? rest : workspace->batch_sequences;
-        const struct batch filled = validation_batch(config->seed, first, rows, workspace);
-        status = add_losses(transformer, config, &filled, NULL, sums, error);
-    }
-    return status;
-}
-
 /* Adds the losses of a packed batch by the position in its sequences. */
 static void add_positions(const struct batch *batch, const float *losses, struct position_losses *positions)
 {
@@ -187,24 +156,27 @@ static void add_positions(const struct batch *batch, const float *losses, struct
 static void count_targets(const struct batch *batch, const struct workspace *workspace)
 {
     const struct token_sequences *input = &batch->input;
-    for (int32_t i = input->starts[0]; i < input->starts[input->sequences]; i++)
+    for (int64_t i = 0; i < token_rows(input); i++)
         if (batch->classes[i] >= 0 && batch->classes[i] < workspace->classes)
             workspace->counts[batch->classes[i]]++;
 }
 
-/* All examples of a split, packed. */
-static rotary_status sum_corpus(const struct task *task, struct transformer *transformer,
-                                const struct evaluation_config *config, const struct workspace *workspace,
-                                struct token_sums *sums, struct position_losses *positions,
-                                rotary_error *error)
+/* All rows of the split. */
+static rotary_status sum_rows(const struct task *task, struct transformer *transformer,
+                              const struct evaluation_config *config, const struct workspace *workspace,
+                              struct token_sums *sums, struct position_losses *positions, rotary_error *error)
 {
-    const struct example_order order = {.task = task, .split = evaluated_split(config)};
-    const struct batch_size size = {.tokens = workspace->corpus_tokens};
+    const struct row_order order = {.task = task,
+                                    .split = evaluated_split(config),
+                                    .seed = config->seed,
+                                    .rows = config->validation_sequences};
     rotary_status status = ROTARY_OK;
     int64_t first = 0, count;
-    for (; status == ROTARY_OK && (count = examples_within(&order, size, first)) > 0; first += count) {
-        const struct batch filled = packed_batch_fill(&workspace->packed, &order, first, count);
-        count_targets(&filled, workspace);
+    for (; status == ROTARY_OK && (count = rows_within(&order, workspace->batch_size, first)) > 0;
+         first += count) {
+        const struct batch filled = batch_fill(&workspace->batch, &order, first, count, 1);
+        if (workspace->counts)
+            count_targets(&filled, workspace);
         status = add_losses(transformer, config, &filled, workspace->losses, sums, error);
         if (status == ROTARY_OK && workspace->losses)
             add_positions(&filled, workspace->losses, positions);
@@ -223,15 +195,14 @@ static rotary_status validation_loss(const struct task *task, struct transformer
     const struct label_call labels = {.task = task,
                                       .transformer = transformer,
                                       .split = evaluated_split(config),
-                                      .packed = &workspace->packed,
-                                      .tokens = workspace->corpus_tokens,
+                                      .memory = &workspace->batch,
+                                      .tokens = workspace->batch_size.tokens,
                                       .file = config->predictions,
                                       .interrupted = config->interrupted};
     rotary_status status =
-        task_shape(task).labels ? label_predictions_run(&labels, &evaluation->labels, &sums, error)
-        : workspace->corpus_tokens > 0
-            ? sum_corpus(task, transformer, config, workspace, &sums, &evaluation->positions, error)
-            : sum_sequences(transformer, config, workspace, &sums, error);
+        task_shape(task).labels
+            ? label_predictions_run(&labels, &evaluation->labels, &sums, error)
+            : sum_rows(task, transformer, config, workspace, &sums, &evaluation->positions, error);
     if (status != ROTARY_OK)
         return status;
     if (sums.counted == 0)
@@ -247,17 +218,23 @@ static rotary_status validation_loss(const struct task *task, struct transformer
     return ROTARY_OK;
 }
 
+/* As many rows as the model has room for. */
+static struct batch_size batch_size_of(const struct task *task, const struct transformer *transformer,
+                                       const struct evaluation_config *config)
+{
+    if (task_has_examples(task_configuration(task)))
+        return (struct batch_size){.tokens = transformer_max_tokens(transformer)};
+    const int64_t rows = min_i64(config->validation_sequences, transformer_max_batch(transformer));
+    return (struct batch_size){.rows = rows, .tokens = rows * task_shape(task).time};
+}
+
 rotary_status evaluation_run(const struct task *task, struct transformer *transformer,
                              const struct evaluation_config *config, struct evaluation *evaluation,
                              rotary_error *error)
 {
     double start = rotary_clock();
     struct evaluation result = {.samples = evaluation->samples};
-    int64_t max = transformer_max_batch(transformer);
-    struct workspace workspace = {
-        .batch_sequences = config->validation_sequences < max ? config->validation_sequences : max};
-    if (task_has_examples(task_configuration(task)))
-        workspace.corpus_tokens = transformer_max_tokens(transformer);
+    struct workspace workspace = {.batch_size = batch_size_of(task, transformer, config)};
     if (task_scoring(task) == SCORING_BLEU) {
         const int64_t examples = task_examples(task, evaluated_split(config));
         result.translated = config->problems < examples ? config->problems : examples;

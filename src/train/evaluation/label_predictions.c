@@ -76,13 +76,13 @@ static void take_number(struct predictions *all, int64_t i, double wanted, struc
 static rotary_status predict(const struct label_call *call, struct predictions *all, struct token_sums *sums,
                              rotary_error *error)
 {
-    const struct example_order order = {.task = call->task, .split = call->split};
+    const struct row_order order = {.task = call->task, .split = call->split};
     const struct batch_size size = {.tokens = call->tokens};
     int64_t first = 0, count;
-    for (; (count = examples_within(&order, size, first)) > 0; first += count) {
+    for (; (count = rows_within(&order, size, first)) > 0; first += count) {
         if (call->interrupted && atomic_load(call->interrupted))
             return rotary_fail(error, ROTARY_INTERRUPTED, "interrupted while evaluating");
-        const struct batch batch = packed_batch_fill(call->packed, &order, first, count);
+        const struct batch batch = batch_fill(call->memory, &order, first, count, 1);
         rotary_status status =
             transformer_logits(call->transformer, &batch, all->logits + first * all->outputs, error);
         if (status != ROTARY_OK)

@@ -6,14 +6,14 @@
 #define ROTARY_TRAIN_EVALUATION_LABEL_PREDICTIONS_H
 
 #include "score/token_scores.h"
+#include "train/batches.h"
 #include "train/evaluation/scores.h"
-#include "train/packed_batch.h"
 
 struct label_call {
     const struct task *task; /* it has labels, and examples of the split */
     struct transformer *transformer;
     enum task_split split;
-    const struct packed_batch *packed; /* memory of batches of ... */
+    const struct batch_memory *memory; /* of batches of ... */
     int64_t tokens;                    /* ... so many tokens */
     const char *file;                  /* replaced by the predictions (label_predictions_run); NULL: none */
     const atomic_bool *interrupted;    /* may be NULL */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A finite corpus: the lines of a poem (Robert Louis Stevenson, "From a Railway Carriage", 1885). A row is a
- * line in bytes, from the token that begins it to the one that ends it, and padding after it. The last lines
- * are held out from training.
+ * line in bytes, from the token that begins it to the one that ends it. The last lines are held out from
+ * training.
  */
 #include "base/fail.h"
-#include "task/permutation.h"
 #include "task/task_type.h"
 
 #include <stddef.h>
@@ -45,7 +44,6 @@ struct encoded {
 
 static rotary_status create(struct task *task, rotary_error *error)
 {
-    task->shape.lengths = true;
     rotary_status status = bytes_create(&task->tokenizer, error);
     struct encoded *encoded = task->data = malloc(sizeof *encoded);
     if (status == ROTARY_OK && !encoded)
@@ -84,19 +82,6 @@ static struct task_example example(const struct task *task, enum task_split spli
                                  .target_count = count < task->shape.time ? count : task->shape.time};
 }
 
-static void fill(const struct task *task, const struct task_place *place, const struct task_row *row)
-{
-    const int64_t count = examples(task, place->split);
-    const struct task_example line = example(
-        task, place->split,
-        place->split == TASK_TRAINING ? corpus_training_example(place, count).index : place->row % count);
-    for (int64_t i = 0; i < task->shape.time; i++) {
-        row->tokens[i] = i < line.target_count ? line.target[i] : tokenizer_special(task->tokenizer).padding;
-        row->classes[i] = i < line.target_count ? line.target[i + 1] : BATCH_IGNORED;
-    }
-    *row->length = (int32_t)line.target_count;
-}
-
 const struct task_type task_type_lines = {
     .settings = table,
     .setting_count = sizeof table / sizeof table[0],
@@ -104,7 +89,6 @@ const struct task_type task_type_lines = {
     .defaults = &defaults,
     .create = create,
     .destroy = destroy,
-    .fill = fill,
     .examples = examples,
     .example = example,
 };

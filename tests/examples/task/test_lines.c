@@ -51,12 +51,13 @@ struct row {
     int32_t tokens[TIME], classes[TIME], length;
 };
 
-static struct row row_at(const struct task *task, const struct task_place *place)
+static struct row row_at(const struct row_order *order, int64_t ordinal)
 {
     struct row row;
+    const struct task_place place = place_at(order, ordinal);
     memset(&row, 0x55, sizeof row);
-    task_fill(task, place,
-              &(struct task_row){.tokens = row.tokens, .classes = row.classes, .length = &row.length});
+    task_fill(order->task, &place, &(struct task_row){.tokens = row.tokens, .classes = row.classes});
+    row.length = (int32_t)example_at(order, ordinal).target_count;
     return row;
 }
 
@@ -65,17 +66,12 @@ static void read_row(const struct task *task, const struct row *row, char line[T
 {
     const struct tokenizer *tokenizer = task_tokenizer(task);
     const struct special_tokens special = tokenizer_special(tokenizer);
-    int64_t length = tokenizer_decode(tokenizer, row->tokens, TIME, line, TIME + 1);
+    int64_t length = tokenizer_decode(tokenizer, row->tokens, row->length, line, TIME + 1);
     CHECK(length > 20 && length < TIME);
     CHECK_INT(row->length, length + 1);
     CHECK_INT(row->tokens[0], special.begin);
-    for (int i = 0; i < TIME; i++) {
-        if (i > length)
-            CHECK_INT(row->tokens[i], special.padding);
-        CHECK_INT(row->classes[i], i < length    ? row->tokens[i + 1]
-                                   : i == length ? special.end
-                                                 : BATCH_IGNORED);
-    }
+    for (int i = 0; i <= length; i++)
+        CHECK_INT(row->classes[i], i < length ? row->tokens[i + 1] : special.end);
 }
 
 static int compare(const void *a, const void *b)
@@ -93,10 +89,9 @@ static void test_epochs(void)
     CHECK_INT(config.model.vocab_size, 259);
     CHECK(!task_has_problems(task));
     static char first[EPOCHS][TRAINED][TIME + 1], line[HELD_OUT][TIME + 1];
+    const struct row_order training = {.task = task, .seed = 1};
     for (int64_t done = 0; done < EPOCHS * TRAINED; done++) {
-        const struct task_place place = {
-            .seed = 1, .step = (uint32_t)(1 + done / ROWS), .row = done % ROWS, .ordinal = done};
-        const struct row row = row_at(task, &place);
+        const struct row row = row_at(&training, done);
         read_row(task, &row, first[done / TRAINED][done % TRAINED]);
     }
     CHECK(memcmp(first[0], first[1], sizeof first[0]) != 0 &&
@@ -108,9 +103,9 @@ static void test_epochs(void)
         CHECK_TEXT(first[2][i], first[0][i]);
         CHECK(i == 0 || strcmp(first[0][i - 1], first[0][i]) != 0);
     }
+    const struct row_order validation = {.task = task, .split = TASK_VALIDATION};
     for (int64_t i = 0; i < HELD_OUT; i++) {
-        const struct row row =
-            row_at(task, &(struct task_place){.split = TASK_VALIDATION, .seed = 1, .row = i});
+        const struct row row = row_at(&validation, i);
         read_row(task, &row, line[i]);
         CHECK(bsearch(line[i], first[0], TRAINED, TIME + 1, compare) == NULL);
     }
@@ -120,7 +115,7 @@ static void test_epochs(void)
     /* A line that does not fit is cut, and does not end. */
     config.task.sequence_length = 16;
     task = task_of(&config);
-    const struct row row = row_at(task, &(struct task_place){.split = TASK_VALIDATION, .row = 2});
+    const struct row row = row_at(&(struct row_order){.task = task, .split = TASK_VALIDATION}, 2);
     CHECK_INT(row.length, 16);
     CHECK_INT(row.tokens[15], ' ');
     CHECK_INT(row.classes[14], ' ');
@@ -272,11 +267,8 @@ static void test_steps(void)
             struct trainer_step result;
             CHECK_INT(trainer_step(&trainer, step, &result, &error), ROTARY_OK);
             for (int64_t i = 0; i < ROWS; i++) {
-                const struct task_place place = {.seed = (uint64_t)config.train.seed,
-                                                 .step = step,
-                                                 .row = i,
-                                                 .ordinal = (step - 1) * ROWS + i};
-                const struct row row = row_at(trainer.task, &place);
+                const struct row_order order = {.task = trainer.task, .seed = (uint64_t)config.train.seed};
+                const struct row row = row_at(&order, (step - 1) * ROWS + i);
                 const struct token_sequences *lines = &trainer.batches[i / BATCH].input;
                 const int32_t *starts = lines->starts + i % BATCH;
                 CHECK_INT(lines->sequences, BATCH);

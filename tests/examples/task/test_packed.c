@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Batches of a number of tokens or of examples: which examples they have, and how many steps an epoch has.
- * (test_lines.c kills and resumes such runs; tests/train/test_packed_training.c compares with padded
- * batches.)
+ * (test_lines.c kills and resumes such runs; tests/train/test_packed_training.c compares with
+ * sentences alone.)
  */
 #include "support/allocations.h"
 #include "support/check.h"
@@ -54,8 +54,8 @@ static int64_t index_at(int64_t ordinal)
 static bool has_size(const struct task *task, struct batch_size size, int64_t count, int64_t tokens,
                      int64_t ordinal)
 {
-    if (size.examples > 0)
-        return count == size.examples;
+    if (size.rows > 0)
+        return count == size.rows;
     return tokens <= BUDGET &&
            tokens + task_example(task, TASK_TRAINING, index_at(ordinal)).target_count > BUDGET;
 }
@@ -64,20 +64,20 @@ static bool has_size(const struct task *task, struct batch_size size, int64_t co
 static void test_cut(const struct task *task, struct batch_size size)
 {
     enum { BATCHES = 40 };
-    const struct example_order order = {.task = task, .seed = SEED};
+    const struct row_order order = {.task = task, .seed = SEED};
     struct rotary_arena arena = {0};
-    struct packed_batch memory;
-    packed_batch_carve(&memory, task, size.tokens, &arena);
+    struct batch_memory memory;
+    batch_carve(&memory, task, size.tokens, &arena);
     CHECK_INT(rotary_arena_allocate(&arena, "a batch", NULL), ROTARY_OK);
-    packed_batch_carve(&memory, task, size.tokens, &arena);
+    batch_carve(&memory, task, size.tokens, &arena);
     int64_t ordinal = 0, fewest = EXAMPLES, most = 0;
     for (int64_t batch = 0; batch < BATCHES; batch++) {
-        struct example_cursor cursor = {.batch = batch == 5 ? 9 : 0, .ordinal = batch == 5 ? 999 : 0};
-        example_cursor_move(&cursor, &order, size, batch);
+        struct row_cursor cursor = {.batch = batch == 5 ? 9 : 0, .ordinal = batch == 5 ? 999 : 0};
+        row_cursor_move(&cursor, &order, size, batch);
         CHECK_INT(cursor.batch, batch);
         CHECK_INT(cursor.ordinal, ordinal);
-        const int64_t count = examples_within(&order, size, ordinal);
-        const struct batch packed = packed_batch_fill(&memory, &order, ordinal, count);
+        const int64_t count = rows_within(&order, size, ordinal);
+        const struct batch packed = batch_fill(&memory, &order, ordinal, count, 2);
         CHECK_INT(packed.input.batch, 1);
         CHECK_INT(packed.input.sequences, count);
         CHECK_INT(packed.source.batch, 0);
@@ -97,22 +97,22 @@ static void test_cut(const struct task *task, struct batch_size size)
         fewest = count < fewest ? count : fewest;
         most = count > most ? count : most;
     }
-    CHECK(size.examples > 0 || fewest < most);
+    CHECK(size.rows > 0 || fewest < most);
     rotary_arena_free(&arena);
 }
 
 /* A split that is read in its own order has an end. */
 static void test_splits(const struct task *task)
 {
-    const struct example_order validation = {.task = task, .split = TASK_VALIDATION, .seed = SEED};
-    static const struct batch_size sizes[] = {{.tokens = 1000}, {.examples = 4, .tokens = 1000}};
+    const struct row_order validation = {.task = task, .split = TASK_VALIDATION, .seed = SEED};
+    static const struct batch_size sizes[] = {{.tokens = 1000}, {.rows = 4, .tokens = 1000}};
     for (int i = 0; i < 2; i++) {
-        CHECK_INT(examples_within(&validation, sizes[i], 0), 3);
-        CHECK_INT(examples_within(&validation, sizes[i], 2), 1);
-        CHECK_INT(examples_within(&validation, sizes[i], 3), 0);
+        CHECK_INT(rows_within(&validation, sizes[i], 0), 3);
+        CHECK_INT(rows_within(&validation, sizes[i], 2), 1);
+        CHECK_INT(rows_within(&validation, sizes[i], 3), 0);
     }
     CHECK(example_at(&validation, 1).target == task_example(task, TASK_VALIDATION, 1).target);
-    const struct example_order whole = {.task = task, .in_order = true};
+    const struct row_order whole = {.task = task, .in_order = true};
     int64_t batches = 1, tokens = 0;
     for (int64_t i = 0; i < EXAMPLES; i++) {
         const int64_t count = task_example(task, TASK_TRAINING, i).target_count;
@@ -120,8 +120,8 @@ static void test_splits(const struct task *task)
         tokens = tokens + count > BUDGET ? count : tokens + count;
     }
     CHECK(batches > 3);
-    CHECK_INT(examples_batches(&whole, budget), batches);
-    CHECK_INT(examples_batches(&whole, (struct batch_size){.examples = 5, .tokens = 320}), 3);
+    CHECK_INT(batches_count(&whole, budget), batches);
+    CHECK_INT(batches_count(&whole, (struct batch_size){.rows = 5, .tokens = 320}), 3);
 }
 
 struct trained {
@@ -155,11 +155,11 @@ static struct trained train_three(const struct run_config *config, int threads)
 static void test_counted(const struct run_config *config, const struct task *task)
 {
     struct run_config packed = *config, counted = *config;
-    const struct example_order order = {.task = task, .seed = SEED};
+    const struct row_order order = {.task = task, .seed = SEED};
     packed.model.dropout = counted.model.dropout = 0.0;
     packed.train.gradient_accumulation_steps = counted.train.gradient_accumulation_steps = 1;
     counted.train.batch_tokens = 0;
-    counted.train.batch_size = examples_within(&order, budget, 0);
+    counted.train.batch_size = rows_within(&order, budget, 0);
     struct trained a = train_three(&packed, 1), b = train_three(&counted, 1);
     CHECK(a.loss[0] == b.loss[0]);
     CHECK_INT(a.counted[0], b.counted[0]);
@@ -180,15 +180,15 @@ static void test_threads(const struct run_config *config)
 /* Filling a step and moving on allocates nothing. */
 static void test_allocations(const struct task *task)
 {
-    const struct example_order order = {.task = task, .seed = SEED};
-    struct example_cursor cursor = {0};
+    const struct row_order order = {.task = task, .seed = SEED};
+    struct row_cursor cursor = {0};
     const int64_t before = allocations_counted();
-    example_cursor_move(&cursor, &order, budget, 1000);
+    row_cursor_move(&cursor, &order, budget, 1000);
     CHECK_INT(allocations_counted(), before);
     CHECK(before > 0);
     /* A run of a million examples finds its place when it is resumed. */
     const double begin = rotary_clock();
-    example_cursor_move(&cursor, &order, budget, 300000);
+    row_cursor_move(&cursor, &order, budget, 300000);
     CHECK(cursor.ordinal > 900000);
     printf("%lld examples in %.3f s\n", (long long)cursor.ordinal, rotary_clock() - begin);
 }
@@ -197,8 +197,8 @@ static void test_epochs(const struct run_config *config)
 {
     struct run_config run = *config;
     struct task *task = task_of(config);
-    const struct example_order whole = {.task = task, .in_order = true};
-    const int64_t batches = examples_batches(&whole, budget);
+    const struct row_order whole = {.task = task, .in_order = true};
+    const int64_t batches = batches_count(&whole, budget);
     run.train.epochs = 7;
     CHECK_INT(run_config_check(&run, NULL), ROTARY_OK);
     CHECK_INT(run.train.steps, (7 * batches + 1) / 2);
@@ -277,7 +277,7 @@ int main(void)
     packed_config(&config);
     struct task *task = task_of(&config);
     test_cut(task, budget);
-    test_cut(task, (struct batch_size){.examples = 3, .tokens = 3 * TIME});
+    test_cut(task, (struct batch_size){.rows = 3, .tokens = 3 * TIME});
     test_splits(task);
     test_counted(&config, task);
     test_threads(&config);
