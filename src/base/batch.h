@@ -10,19 +10,16 @@
 
 enum { BATCH_IGNORED = -1 }; /* a class that adds nothing to loss and gradients: PyTorch's ignore_index */
 
-/* Sequences of tokens, as the rows of a model's matrices: row b * time + t is token t of sequence b.
- *
- * Padded: `batch` sequences, of which the first lengths[b] tokens are real. Keys beyond them are not
- * attended. Packed (cu_seqlens): batch is 1, time counts the tokens of all sequences, and sequence s has the
- * tokens starts[s] ... starts[s + 1] - 1. No sequence attends to another. */
+/* Sequences of tokens, one behind another without padding, as the rows of a model's matrices. No sequence
+ * attends to another. */
 struct token_sequences {
-    int64_t batch, time;
-    const int32_t *tokens;    /* [batch, time] */
-    const int32_t *lengths;   /* [batch], 0 ... time; NULL: all are `time`, or sequences are packed */
-    const int32_t *starts;    /* [sequences + 1], from 0 to time; NULL: sequences are not packed */
-    int64_t sequences;        /* packed ones; 0 without starts */
-    const int32_t *segments;  /* [batch, time]: token types, as BERT has them; NULL: none */
-    const int32_t *positions; /* [batch, time]; NULL: 0, 1, 2, ... in every sequence */
+    int64_t batch; /* sequences; 0: there are none */
+    int64_t time;  /* tokens of each; not read where their lengths differ, and there are starts: */
+    const int32_t
+        *starts; /* [batch + 1], from 0: sequence s has the tokens starts[s] ... starts[s + 1] - 1 */
+    const int32_t *tokens;    /* [tokens of all] */
+    const int32_t *segments;  /* likewise: token types, as BERT has them; NULL: none */
+    const int32_t *positions; /* likewise; NULL: 0, 1, 2, ... in every sequence */
 };
 
 struct batch {
@@ -36,9 +33,20 @@ struct batch {
     int choices;
 };
 
+/* Where sequence s begins; s may be `batch`: where the last one ends. */
+static inline int64_t sequence_start(const struct token_sequences *sequences, int64_t s)
+{
+    return sequences->starts ? sequences->starts[s] : s * sequences->time;
+}
+
+static inline int64_t sequence_length(const struct token_sequences *sequences, int64_t s)
+{
+    return sequence_start(sequences, s + 1) - sequence_start(sequences, s);
+}
+
 static inline int64_t token_rows(const struct token_sequences *sequences)
 {
-    return sequences->batch * sequences->time;
+    return sequence_start(sequences, sequences->batch);
 }
 
 #endif

@@ -31,21 +31,13 @@ struct work {
     double tokens, sources, causal_pairs, all_pairs, source_pairs, cross_pairs;
 };
 
-static double length_of(const struct token_sequences *sequences, int64_t index)
-{
-    if (sequences->starts)
-        return (double)(sequences->starts[index + 1] - sequences->starts[index]);
-    return (double)(sequences->lengths ? sequences->lengths[index] : sequences->time);
-}
-
 static struct work work_of(const struct batch *batch)
 {
     struct work work = {.tokens = 0.0};
     const struct token_sequences *input = &batch->input;
-    const int64_t count = input->starts ? input->sequences : input->batch;
-    for (int64_t i = 0; i < count; i++) {
-        const double tokens = length_of(input, i),
-                     sources = batch->source.batch > 0 ? length_of(&batch->source, i) : 0;
+    for (int64_t i = 0; i < input->batch; i++) {
+        const double tokens = (double)sequence_length(input, i),
+                     sources = batch->source.batch > 0 ? (double)sequence_length(&batch->source, i) : 0;
         work.tokens += tokens;
         work.sources += sources;
         work.causal_pairs += tokens * (tokens + 1.0) / 2.0;
@@ -61,7 +53,7 @@ static double output_tokens(const struct transformer_config *model, const struct
 {
     int64_t count = 0;
     if (model->num_labels > 0)
-        return (double)(batch->input.starts ? batch->input.sequences : batch->input.batch);
+        return (double)batch->input.batch;
     for (int64_t row = 0; row < token_rows(&batch->input); row++)
         count += batch->classes[row] != BATCH_IGNORED;
     return (double)count;

@@ -14,10 +14,10 @@ double operations_matmul_parameters(const struct transformer_config *model);
  * and weighted sums of values. */
 double operations_attention(const struct transformer_config *model, double keys);
 
-/* Multiplications and additions of a training step on a batch, padding left out. Matrices: 6 per parameter
- * and token (2 forward, 4 backward). Attention: 2 matmuls forward and 5 backward for each pair of a query and
- * a key that it attends to; the decoder's is causal. Of an encoder the output projection is that of tokens
- * with a class. */
+/* Multiplications and additions of a training step on a batch. Matrices: 6 per parameter and token (2
+ * forward, 4 backward). Attention: 2 matmuls forward and 5 backward for each pair of a query and a key that
+ * it attends to; the decoder's is causal. Of an encoder the output projection is that of tokens with a class.
+ */
 double operations_training(const struct transformer_config *model, const struct batch *batch);
 
 #endif

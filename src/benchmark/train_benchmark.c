@@ -11,26 +11,17 @@ struct training {
     struct backend backend;
     struct trainer trainer;
     int64_t step; /* the last one done */
-    /* Sums over all steps: packed batches have different numbers of tokens. */
+    /* Sums over all steps, whose batches may have different numbers of tokens. */
     double tokens, source_tokens, operations;
 };
-
-/* Tokens of sequences without their padding. */
-static double tokens_of(const struct token_sequences *sequences)
-{
-    double tokens = (double)token_rows(sequences);
-    for (int64_t i = 0; sequences->lengths && i < sequences->batch; i++)
-        tokens -= (double)(sequences->time - sequences->lengths[i]);
-    return tokens;
-}
 
 static void count_work(struct training *training)
 {
     const struct run_config *config = training->trainer.config;
     for (int64_t i = 0; i < config->train.gradient_accumulation_steps; i++) {
         const struct batch *batch = &training->trainer.batches[i];
-        training->tokens += tokens_of(&batch->input);
-        training->source_tokens += tokens_of(&batch->source);
+        training->tokens += (double)token_rows(&batch->input);
+        training->source_tokens += (double)token_rows(&batch->source);
         training->operations += operations_training(&config->model, batch);
     }
 }

@@ -97,8 +97,10 @@ rotary_status benchmark_translate(struct translate_benchmark *benchmark,
     struct translate_benchmark result = *benchmark;
     double begin = rotary_clock();
     struct transformer *transformer = NULL;
-    const struct transformer_limits limits = {
-        .batch = result.batch_size, .time = result.beams, .source_time = longest_source(&result)};
+    const struct transformer_limits limits = {.batch = result.batch_size,
+                                              .time = result.beams,
+                                              .source_time = longest_source(&result),
+                                              .packed = true};
     rotary_status status = transformer_create(&transformer, backend, config, limits, seed, error);
     if (status == ROTARY_OK) {
         result.startup_seconds = rotary_clock() - begin;

@@ -279,7 +279,6 @@ static rotary_status forward(struct sublayer *sublayer, const struct parameters 
                                                .distance_values = vectors.values,
                                                .piecewise_bias = layer->bias.piecewise,
                                                .dropout = weights_dropout(call->dropout),
-                                               .key_lengths = call->tokens.lengths,
                                                .query_positions = call->tokens.positions,
                                                .key_positions = call->tokens.positions};
     double begin = profile_begin(sublayer->backend->profile);
@@ -331,7 +330,6 @@ static rotary_status backward(struct sublayer *sublayer, struct parameters *para
                                                 .distance_values = vectors.values,
                                                 .piecewise_bias = layer->bias.piecewise,
                                                 .dropout = weights_dropout(call->dropout),
-                                                .key_lengths = call->tokens.lengths,
                                                 .query_positions = call->tokens.positions,
                                                 .key_positions = call->tokens.positions};
     double begin = profile_begin(sublayer->backend->profile);

@@ -76,17 +76,15 @@ struct sublayer_tokens {
      * packed. */
     const int32_t *starts;
     int64_t sequences;
-    const int64_t *lengths;   /* [batch] tokens that are not padding: no token attends to others; NULL: all */
     const int32_t *positions; /* [batch, time], for rotations; NULL: 0, 1, 2, ... in every sequence */
 };
 
-/* An encoder's output: `time` rows of each sequence of the call, of which the first lengths[b] are real. It
- * is packed where the tokens are: `time` then counts all rows, of which starts[s] ... starts[s + 1] - 1
- * belong to packed sequence s. Arrays are the caller's. */
+/* An encoder's output: `time` rows of each sequence of the call. It is packed where the tokens are: `time`
+ * then counts all rows, of which starts[s] ... starts[s + 1] - 1 belong to packed sequence s. Arrays are the
+ * caller's. */
 struct sublayer_source {
     struct matrix rows; /* [batch * time, source width] of the storage type; data NULL: none */
     int64_t time;
-    const int64_t *lengths;   /* [batch]; NULL: all */
     const int32_t *starts;    /* [sequences + 1]; NULL: not packed */
     int64_t sequences;        /* packed ones; 0 without starts */
     const int32_t *positions; /* [rows], for rotations; NULL: 0, 1, 2, ... in every sequence */

@@ -16,7 +16,6 @@ void embedded_stack_carve(struct embedded_stack *part, bool training, struct rot
         part->types = rotary_arena_push(arena, rows, sizeof *part->types);
     embedding_carve(&part->embedding, rows, training, arena);
     part->host_positions = rotary_arena_push(host, rows, sizeof *part->host_positions);
-    part->host_lengths = rotary_arena_push(host, part->batch, sizeof *part->host_lengths);
 }
 
 void embedded_stack_destroy(struct embedded_stack *part)
@@ -29,13 +28,13 @@ void embedded_stack_destroy(struct embedded_stack *part)
     *part = (struct embedded_stack){0};
 }
 
-struct stack_call embedded_stack_call(const struct embedded_stack *part, const struct token_sequences *input)
+struct stack_call embedded_stack_call(const struct token_sequences *input)
 {
-    return (struct stack_call){.tokens = {.batch = input->batch,
-                                          .time = input->time,
+    const bool packed = input->starts != NULL;
+    return (struct stack_call){.tokens = {.batch = packed ? 1 : input->batch,
+                                          .time = packed ? token_rows(input) : input->time,
                                           .starts = input->starts,
-                                          .sequences = input->sequences,
-                                          .lengths = input->lengths ? part->host_lengths : NULL,
+                                          .sequences = packed ? input->batch : 0,
                                           .positions = input->positions}};
 }
 
@@ -48,11 +47,13 @@ static void record_profile(const struct embedded_stack *part, double begin, cons
 
 /* The sequences' tokens and their positions in the part's memory. */
 static struct embedding_call embedding_call_of(const struct embedded_stack *part,
-                                               const struct token_sequences *input, struct dropout dropout)
+                                               const struct token_sequences *input,
+                                               const struct stack_call *call)
 {
+    struct dropout dropout = call->dropout;
     dropout.site = part->dropout_site;
-    return (struct embedding_call){.batch = input->batch,
-                                   .time = input->time,
+    return (struct embedding_call){.batch = call->tokens.batch,
+                                   .time = call->tokens.time,
                                    .tokens = part->tokens,
                                    .positions = input->starts || input->positions ? part->positions : NULL,
                                    .types = input->segments ? part->types : NULL,
@@ -72,13 +73,11 @@ static rotary_status write_tokens(const struct embedded_stack *part, const struc
     rotary_status status = write_rows(part, part->tokens, input->tokens, rows, error);
     if (status == ROTARY_OK && input->segments)
         status = write_rows(part, part->types, input->segments, rows, error);
-    for (int64_t b = 0; input->lengths && b < input->batch; b++)
-        part->host_lengths[b] = input->lengths[b];
     if (status == ROTARY_OK && input->positions)
         return write_rows(part, part->positions, input->positions, rows, error);
     if (status != ROTARY_OK || !input->starts)
         return status;
-    for (int64_t s = 0; s < input->sequences; s++)
+    for (int64_t s = 0; s < input->batch; s++)
         for (int32_t row = input->starts[s]; row < input->starts[s + 1]; row++)
             part->host_positions[row] = row - input->starts[s];
     return write_rows(part, part->positions, part->host_positions, rows, error);
@@ -108,7 +107,7 @@ rotary_status embedded_stack_forward(struct embedded_stack *part, const struct p
     rotary_status status = write_tokens(part, input, error);
     if (status != ROTARY_OK)
         return status;
-    const struct embedding_call embedding = embedding_call_of(part, input, call->dropout);
+    const struct embedding_call embedding = embedding_call_of(part, input, call);
     status = embedded_stack_update(part, parameters, error);
     if (status == ROTARY_OK)
         status = embedded_stack_embed(part, parameters, &embedding, error);
@@ -130,7 +129,7 @@ rotary_status embedded_stack_backward(struct embedded_stack *part, struct parame
         status = distance_rows_backward(&part->distance_rows, parameters, error);
     if (status != ROTARY_OK)
         return status;
-    const struct embedding_call embedding = embedding_call_of(part, input, call->dropout);
+    const struct embedding_call embedding = embedding_call_of(part, input, call);
     double begin = profile_begin(part->backend->profile);
     status = embedding_backward(&part->embedding, parameters, &embedding, stack_input_gradient(part->stack),
                                 error);

@@ -28,7 +28,6 @@ struct embedded_stack {
     int32_t *types;              /* of tokens; NULL: the embedding has none */
     /* On the host. */
     int32_t *host_positions; /* [rows] */
-    int64_t *host_lengths;   /* [batch] */
 };
 
 /* The maximum number of rows per call. */
@@ -42,9 +41,10 @@ void embedded_stack_carve(struct embedded_stack *part, bool training, struct rot
                           struct rotary_arena *host);
 void embedded_stack_destroy(struct embedded_stack *part);
 
-/* The call of the stack for these sequences, which were checked: without dropout, source and gradients. Its
- * lengths are host_lengths, which embedded_stack_forward fills. */
-struct stack_call embedded_stack_call(const struct embedded_stack *part, const struct token_sequences *input);
+/* The call of a stack for these sequences, which were checked: without dropout, source and gradients.
+ * Sequences of one length stay apart, so that attention runs their heads side by side and draws the dropout
+ * of each by its number; others are packed. */
+struct stack_call embedded_stack_call(const struct token_sequences *input);
 
 /* From tokens to the stack's output; dropout of the embedding is that of `call`. */
 ROTARY_CHECKED rotary_status embedded_stack_forward(struct embedded_stack *part,

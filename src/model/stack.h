@@ -105,8 +105,7 @@ void stack_cache_destroy(struct stack_cache *cache);
 void stack_cache_carve(struct stack_cache *cache, const struct stack *stack, struct rotary_arena *arena);
 
 /* Gives the sublayers that read a source its keys and values, before the first stack_decode. The source has
- * at most batch / beams sequences, padded or packed, of at most the cache's source_time tokens each. With
- * fewer, only the first sequences of the cache decode. */
+ * at most batch / beams sequences, of at most the cache's source_time tokens each. With fewer, only the first sequences of the cache decode. */
 ROTARY_CHECKED rotary_status stack_cache_source(struct stack *stack, const struct parameters *parameters,
                                                 struct stack_cache *cache,
                                                 const struct sublayer_source *source, rotary_error *error);

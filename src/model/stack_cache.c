@@ -56,9 +56,7 @@ void stack_cache_carve(struct stack_cache *cache, const struct stack *stack, str
 /* The tokens of sequence s. */
 static int64_t length_of(const struct sublayer_source *source, int64_t s)
 {
-    if (source->starts)
-        return source->starts[s + 1] - source->starts[s];
-    return source->lengths ? source->lengths[s] : source->time;
+    return source->starts ? source->starts[s + 1] - source->starts[s] : source->time;
 }
 
 rotary_status stack_cache_source(struct stack *stack, const struct parameters *parameters,

@@ -25,8 +25,8 @@ struct transformer_limits {
     bool gradients_later; /* of training: gradients and moments have no memory until
                            * parameters_allocate_training */
     bool stored;    /* matrices stay where a file has them, given by parameters_store; without training */
-    bool packed;    /* a batch may instead be packed sequences of up to batch * time tokens together, with
-                     * packed sources of up to batch * source_time */
+    bool packed;    /* sequences may instead have different lengths, and up to batch * time tokens together,
+                     * with sources of up to batch * source_time */
     bool positions; /* a batch may give the position of each token, for tables and rotations: a bias by
                      * distance counts tokens */
 };
@@ -47,10 +47,8 @@ void transformer_destroy(struct transformer *transformer);
 const struct transformer_config *transformer_configuration(const struct transformer *transformer);
 struct parameters *transformer_parameters(struct transformer *transformer);
 struct transformer_call {
-    /* Input and classes: padded sequences, with or without lengths, or packed ones; with or without positions
-     * and, with a type_vocab_size, segments. Classes of padding must be BATCH_IGNORED for it not to count. An
-     * encoder-decoder wants a source for each sequence, padded or packed as the input is. Of an encoder the
-     * output projection is computed for tokens with a class alone. A classifier (num_labels) wants a class of
+    /* Input and classes, with or without positions and, with a type_vocab_size, segments. An encoder-decoder
+     * wants a source for each sequence, with starts if the input has them. Of an encoder the output projection is computed for tokens with a class alone. A classifier (num_labels) wants a class of
      * each sequence, [sequences], or with num_labels 1 a value of each, and no classes. */
     const struct batch *batch;
     bool backward;        /* accumulate gradients, with dropout */
@@ -69,7 +67,7 @@ ROTARY_CHECKED rotary_status transformer_run(struct transformer *transformer,
                                              const struct transformer_call *call, struct loss_sums *loss,
                                              rotary_error *error);
 
-/* Logits of every row of the input, f32 [batch * time, vocab_size], without a cache; of a classifier of every
+/* Logits of every row of the input, f32 [rows, vocab_size], without a cache; of a classifier of every
  * sequence, [sequences, num_labels]. Of the batch, input and source are read. */
 ROTARY_CHECKED rotary_status transformer_logits(struct transformer *transformer, const struct batch *batch,
                                                 float *logits, rotary_error *error);
@@ -101,7 +99,7 @@ ROTARY_CHECKED rotary_status transformer_cache_create(struct transformer_cache *
                                                       rotary_error *error);
 void transformer_cache_destroy(struct transformer_cache *cache);
 
-/* Runs the encoder on the sources, padded or packed as for a batch, and keeps the keys and values of
+/* Runs the encoder on the sources, and keeps the keys and values of
  * cross-attention: sequences s * beams ... (s + 1) * beams - 1 of the cache translate source s. There may be
  * fewer sources than the cache has room for; the sequences of the others cannot be decoded. All sequences
  * begin anew, without tokens. */

@@ -116,7 +116,7 @@ rotary_status transformer_cache_source(struct transformer *transformer, struct t
     struct token_sequences placed = *given;
     const struct token_sequences *sources = &placed;
     transformer_place(transformer, encoder, NULL, &placed);
-    const struct stack_call call = embedded_stack_call(encoder, sources);
+    const struct stack_call call = embedded_stack_call(sources);
     cache->sources = 0;
     status = embedded_stack_forward(encoder, &transformer->parameters, sources, &call, error);
     if (status != ROTARY_OK)
@@ -126,7 +126,7 @@ rotary_status transformer_cache_source(struct transformer *transformer, struct t
         stack_cache_source(transformer->main.stack, &transformer->parameters, &cache->stack, &source, error);
     if (status != ROTARY_OK)
         return status;
-    cache->sources = sources->starts ? sources->sequences : sources->batch;
+    cache->sources = sources->batch;
     memset(cache->lengths, 0, (size_t)cache->shape.batch * sizeof *cache->lengths);
     return ROTARY_OK;
 }

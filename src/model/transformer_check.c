@@ -52,13 +52,10 @@ static rotary_status check_starts(const struct transformer *transformer, const s
     if (!transformer->limits.packed)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "packed sequences: the model was not created for them");
-    if (input->batch != 1 || input->sequences < 1 || starts[0] != 0 ||
-        starts[input->sequences] != input->time)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "packed sequences: wanted a batch of 1, and starts of at least 1 sequence from 0 "
-                           "to %lld, the number of tokens",
-                           (long long)input->time);
-    for (int64_t s = 0; s < input->sequences; s++) {
+    if (starts[0] != 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "packed sequences start at %d: wanted 0",
+                           (int)starts[0]);
+    for (int64_t s = 0; s < input->batch; s++) {
         if (starts[s + 1] < starts[s])
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                "packed sequence %lld starts at %d and ends at %d: wanted an end that is not "
@@ -67,19 +64,6 @@ static rotary_status check_starts(const struct transformer *transformer, const s
         longest = max_i64(longest, starts[s + 1] - starts[s]);
     }
     return input->positions ? ROTARY_OK : transformer_check_last(transformer, longest - 1, error);
-}
-
-static rotary_status check_lengths(const struct token_sequences *input, rotary_error *error)
-{
-    if (input->lengths && input->starts)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "packed sequences with lengths: wanted starts alone, or padded sequences");
-    for (int64_t b = 0; input->lengths && b < input->batch; b++)
-        if (input->lengths[b] < 0 || input->lengths[b] > input->time)
-            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                               "the length of sequence %lld is %d: wanted 0 to %lld, the tokens it has",
-                               (long long)b, (int)input->lengths[b], (long long)input->time);
-    return ROTARY_OK;
 }
 
 static rotary_status check_positions(const struct transformer *transformer,
@@ -119,18 +103,19 @@ static rotary_status check_segments(const struct transformer *transformer,
 static rotary_status check_input(const struct transformer *transformer, const struct embedded_stack *part,
                                  const struct token_sequences *input, rotary_error *error)
 {
-    bool fits = input->starts ? input->time <= embedded_stack_rows(part)
-                              : input->batch <= part->batch && input->time <= part->time;
-    if (input->batch < 1 || input->time < 1 || !fits)
+    rotary_status status = ROTARY_OK;
+    if (input->batch >= 1 && input->starts)
+        status = check_starts(transformer, input, error);
+    const bool fits = input->starts ? token_rows(input) <= embedded_stack_rows(part)
+                                    : input->batch <= part->batch && input->time <= part->time;
+    if (status == ROTARY_OK && (input->batch < 1 || token_rows(input) < 1 || !fits))
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
             "a batch of %lld sequences of %lld tokens: this model was created for at most %lld of %lld",
-            (long long)input->batch, (long long)input->time, (long long)part->batch, (long long)part->time);
-    rotary_status status = input->starts ? check_starts(transformer, input, error) : ROTARY_OK;
+            (long long)input->batch, (long long)(input->starts ? token_rows(input) : input->time),
+            (long long)part->batch, (long long)part->time);
     if (status == ROTARY_OK && input->segments)
         status = check_segments(transformer, input, error);
-    if (status == ROTARY_OK)
-        status = check_lengths(input, error);
     if (status == ROTARY_OK)
         status = check_positions(transformer, input, error);
     return status == ROTARY_OK ? transformer_check_tokens(part, input->tokens, token_rows(input), error)
@@ -157,17 +142,14 @@ rotary_status transformer_check_sources(const struct transformer *transformer,
 static rotary_status check_pairs(const struct token_sequences *input, const struct token_sequences *sources,
                                  rotary_error *error)
 {
-    bool packed = input->starts != NULL;
-    if (packed != (sources->starts != NULL))
+    if (!input->starts != !sources->starts)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%s sequences with %s sources: wanted both packed or neither",
-                           packed ? "packed" : "padded", packed ? "padded" : "packed");
-    int64_t sequences = packed ? input->sequences : input->batch,
-            given = packed ? sources->sequences : sources->batch;
-    if (sequences != given)
+                           "starts of %s alone: wanted them of sequences and sources, or of neither",
+                           input->starts ? "sequences" : "sources");
+    if (input->batch != sources->batch)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%lld sequences with %lld sources: wanted one for each", (long long)sequences,
-                           (long long)given);
+                           "%lld sequences with %lld sources: wanted one for each", (long long)input->batch,
+                           (long long)sources->batch);
     return ROTARY_OK;
 }
 

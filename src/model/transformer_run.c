@@ -42,13 +42,10 @@ void transformer_place(const struct transformer *transformer, const struct embed
 {
     if (!transformer->evaluation_positions || sequences->positions)
         return;
-    const int32_t *starts = sequences->starts;
-    int64_t count = starts ? sequences->sequences : sequences->batch;
     uint64_t encodes = part == &transformer->encoder;
-    for (int64_t s = 0; s < count; s++) {
-        int64_t first = starts ? starts[s] : s * sequences->time,
-                tokens = starts ? starts[s + 1] - starts[s] : sequences->time;
-        int32_t *to = part->host_positions + first;
+    for (int64_t s = 0; s < sequences->batch; s++) {
+        const int64_t tokens = sequence_length(sequences, s);
+        int32_t *to = part->host_positions + sequence_start(sequences, s);
         if (call) {
             const struct random_positions draw =
                 draw_of(transformer, call->seed, call->micro_step, 2 * (uint64_t)s + encodes);
@@ -69,24 +66,23 @@ static struct pass pass_of(struct transformer *transformer, const struct batch *
                         .source = batch->source,
                         .rows = token_rows(&batch->input)};
     transformer_place(transformer, &transformer->main, call, &pass.input);
-    pass.main = embedded_stack_call(&transformer->main, &pass.input);
+    pass.main = embedded_stack_call(&pass.input);
     if (!transformer->encoder.stack)
         return pass;
     transformer_place(transformer, &transformer->encoder, call, &pass.source);
-    pass.encoder = embedded_stack_call(&transformer->encoder, &pass.source);
+    pass.encoder = embedded_stack_call(&pass.source);
     return pass;
 }
 
 struct sublayer_source transformer_source(const struct transformer *transformer,
                                           const struct token_sequences *sources)
 {
-    const struct embedded_stack *encoder = &transformer->encoder;
-    return (struct sublayer_source){.rows = stack_output(encoder->stack, token_rows(sources)),
-                                    .time = sources->time,
-                                    .lengths = sources->lengths ? encoder->host_lengths : NULL,
-                                    .starts = sources->starts,
-                                    .sequences = sources->sequences,
-                                    .positions = sources->positions};
+    const struct sublayer_tokens tokens = embedded_stack_call(sources).tokens;
+    return (struct sublayer_source){.rows = stack_output(transformer->encoder.stack, sublayer_rows(&tokens)),
+                                    .time = tokens.time,
+                                    .starts = tokens.starts,
+                                    .sequences = tokens.sequences,
+                                    .positions = tokens.positions};
 }
 
 static rotary_status forward(struct pass *pass, rotary_error *error)
@@ -125,17 +121,10 @@ static rotary_status backward(struct pass *pass, rotary_error *error)
     return embedded_stack_backward(&transformer->encoder, parameters, &pass->source, &pass->encoder, error);
 }
 
-/* The number of sequences. */
-static int64_t count_sequences(const struct token_sequences *input)
-{
-    return input->starts ? input->sequences : input->batch;
-}
-
 /* The number of targets of a classifier. */
 static int64_t count_targets(const struct batch *batch)
 {
-    const int64_t sequences = count_sequences(&batch->input);
-    return batch->choices > 0 ? sequences / batch->choices : sequences;
+    return batch->choices > 0 ? batch->input.batch / batch->choices : batch->input.batch;
 }
 
 static rotary_status check_classes(const struct transformer *transformer, const struct batch *batch,
@@ -157,7 +146,7 @@ static rotary_status check_classes(const struct transformer *transformer, const 
 
 static rotary_status check_values(const struct batch *batch, rotary_error *error)
 {
-    for (int64_t i = 0; i < count_sequences(&batch->input); i++)
+    for (int64_t i = 0; i < batch->input.batch; i++)
         if (!isfinite(batch->values[i]))
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                "the target of sequence %lld is %g: wanted a finite number", (long long)i,
@@ -168,9 +157,8 @@ static rotary_status check_values(const struct batch *batch, rotary_error *error
 /* A classifier reads the first token of each sequence, or the mean of all. */
 static rotary_status check_lengths(const struct token_sequences *input, rotary_error *error)
 {
-    for (int64_t s = 0; s < count_sequences(input); s++)
-        if ((input->starts && input->starts[s] == input->starts[s + 1]) ||
-            (input->lengths && input->lengths[s] == 0))
+    for (int64_t s = 0; s < input->batch; s++)
+        if (sequence_length(input, s) == 0)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                "sequence %lld has no tokens: wanted at least one, which a classifier reads",
                                (long long)s);
@@ -186,11 +174,11 @@ static rotary_status check_choices(const struct transformer *transformer, const 
             "a batch with %d choices for a model of num_labels %lld: wanted 2 or more, a class "
             "for each example, and num_labels 1",
             batch->choices, (long long)transformer->config.num_labels);
-    if (count_sequences(&batch->input) % batch->choices == 0)
+    if (batch->input.batch % batch->choices == 0)
         return ROTARY_OK;
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                        "a batch of %lld sequences with %d choices for each example: wanted a multiple",
-                       (long long)count_sequences(&batch->input), batch->choices);
+                       (long long)batch->input.batch, batch->choices);
 }
 
 /* Whether the model wants what the batch has as targets. */
@@ -246,22 +234,15 @@ static rotary_status write_targets(const struct backend *backend, void *to, cons
     return backend->operations->write(backend, to, host, (size_t)count * sizeof(int32_t), error);
 }
 
-static int64_t sequence_length(const struct token_sequences *input, int64_t sequence)
-{
-    if (input->starts)
-        return input->starts[sequence + 1] - input->starts[sequence];
-    return input->lengths ? input->lengths[sequence] : input->time;
-}
-
 /* The first token of each sequence, with the length of these where a classifier reads the mean. */
 static void choose_sequences(const struct transformer *transformer, const struct token_sequences *input,
                              struct loss_rows *rows)
 {
     rows->index = transformer->target_rows;
     rows->means = transformer->target_means;
-    rows->count = count_sequences(input);
+    rows->count = input->batch;
     for (int64_t s = 0; s < rows->count; s++) {
-        transformer->target_rows[s] = input->starts ? input->starts[s] : s * input->time;
+        transformer->target_rows[s] = sequence_start(input, s);
         if (transformer->target_means)
             transformer->target_means[s] = sequence_length(input, s);
     }

@@ -43,7 +43,7 @@ static struct attention_weights_call sequence_at(const struct sequences *sequenc
     const struct batch batch = batch_fill(&sequences->memory, &sequences->order, index, 1, 1);
     return (struct attention_weights_call){.tokens = batch.input.tokens,
                                            .count = token_rows(&batch.input),
-                                           .source = batch.source.time > 0 ? batch.source.tokens : NULL,
+                                           .source = batch.source.tokens,
                                            .source_count = token_rows(&batch.source)};
 }
 

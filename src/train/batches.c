@@ -169,13 +169,6 @@ static void fill_row(void *argument, int64_t i, int worker)
            (size_t)example.source_count * sizeof *memory->source);
 }
 
-/* Sequences of which sequence s has the tokens starts[s] ... starts[s + 1] - 1. */
-static struct token_sequences packed(const int32_t *tokens, const int32_t *starts, int64_t sequences)
-{
-    return (struct token_sequences){
-        .batch = 1, .time = starts[sequences], .tokens = tokens, .starts = starts, .sequences = sequences};
-}
-
 struct batch batch_fill(const struct batch_memory *memory, const struct row_order *order, int64_t ordinal,
                         int64_t count, int threads)
 {
@@ -185,16 +178,17 @@ struct batch batch_fill(const struct batch_memory *memory, const struct row_orde
     if (memory->starts)
         place_rows(&fill, count);
     rotary_parallel_for(threads, count, fill_row, &fill);
-    struct batch batch = {.choices = fill.shape.choices,
+    struct batch batch = {.input = {.batch = count * fill.sequences,
+                                    .time = fill.shape.time,
+                                    .starts = memory->starts,
+                                    .tokens = memory->tokens,
+                                    .segments = memory->segments},
+                          .choices = fill.shape.choices,
                           .classes = memory->values ? NULL : memory->classes,
                           .values = memory->values};
-    batch.input =
-        memory->starts
-            ? packed(memory->tokens, memory->starts, count * fill.sequences)
-            : (struct token_sequences){.batch = count, .time = fill.shape.time, .tokens = memory->tokens};
-    batch.input.segments = memory->segments;
     if (memory->source)
-        batch.source = packed(memory->source, memory->source_starts, count);
+        batch.source = (struct token_sequences){
+            .batch = count, .starts = memory->source_starts, .tokens = memory->source};
     return batch;
 }
 
@@ -202,7 +196,7 @@ int64_t batch_targets(const struct task *task, const struct batch *batch)
 {
     const struct task_shape shape = task_shape(task);
     const int64_t count =
-        shape.labels ? batch->input.sequences / max_i64(shape.choices, 1) : token_rows(&batch->input);
+        shape.labels ? batch->input.batch / max_i64(shape.choices, 1) : token_rows(&batch->input);
     int64_t targets = 0;
     if (shape.values)
         return count;

@@ -154,17 +154,16 @@ static void test_operations(void)
     /* 30 tokens; a query attends to 3 keys on average; attention has 2 matmuls forward and 5 backward. */
     struct batch batch = {.input = {.batch = 6, .time = 5}};
     CHECK_NEAR(operations_training(model, &batch), 30 * (6 * parameters + 3.5 * 32 * 3), 0.0);
-    /* Padding does not count: sequences of 5 and 2 tokens have 15 and 3 pairs. */
-    static const int32_t lengths[] = {5, 2}, starts[] = {0, 5, 7}, source_starts[] = {0, 3, 7};
-    batch.input = (struct token_sequences){.batch = 2, .time = 5, .lengths = lengths};
+    /* Sequences of 5 and 2 tokens have 15 and 3 pairs. */
+    static const int32_t starts[] = {0, 5, 7}, source_starts[] = {0, 3, 7};
+    batch.input = (struct token_sequences){.batch = 2, .starts = starts};
     const double decoder = 7 * 6 * parameters + 3.5 * 32 * 18;
     CHECK_NEAR(operations_training(model, &batch), decoder, 0.0);
     /* Sources of 3 and 4 tokens through one layer of encoder: 9 and 16 pairs in it, 15 and 8 across.
      * Cross-attention projects targets to queries and context, sources to keys and values. */
     model->architecture = ARCHITECTURE_ENCODER_DECODER;
     model->num_encoder_layers = 1;
-    batch.input = (struct token_sequences){.batch = 1, .time = 7, .starts = starts, .sequences = 2};
-    batch.source = (struct token_sequences){.batch = 1, .time = 7, .starts = source_starts, .sequences = 2};
+    batch.source = (struct token_sequences){.batch = 2, .starts = source_starts};
     const double encoder = 7 * 6 * (4 * 16 + 2 * 32) + 3.5 * 16 * 25,
                  cross = 6 * 2 * 4 * (7 * 2 * 4 + 7 * 2 * 4) + 3.5 * 32 * 23;
     CHECK_NEAR(operations_training(model, &batch), decoder + encoder + cross, 0.0);

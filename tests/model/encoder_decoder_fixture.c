@@ -46,13 +46,13 @@ struct transformer_config pair_config(const struct golden_case *golden)
 }
 
 struct transformer *pair_transformer(const struct backend *backend, const struct transformer_config *config,
-                                     bool training, bool packed)
+                                     bool training)
 {
     const struct transformer_limits limits = {.batch = PAIRS,
                                               .time = TARGET_TIME,
                                               .source_time = SOURCE_TIME,
                                               .training = training,
-                                              .packed = packed};
+                                              .packed = true};
     struct transformer *transformer = NULL;
     rotary_error error = {0};
     if (!CHECK_INT(transformer_create(&transformer, backend, config, limits, 1, &error), ROTARY_OK)) {
@@ -99,61 +99,41 @@ static int32_t source_token(const struct transformer_config *config, int64_t row
     return (int32_t)((row * 4 + 2) % source_vocabulary(config));
 }
 
-/* Appends pair `pair` without padding. */
-static void append(struct pair_batch *made, const struct transformer_config *config, int64_t pair)
+/* Appends pair `pair`, which becomes pair `place`. */
+static void append(struct pair_batch *made, const struct transformer_config *config, int64_t pair,
+                   int64_t place)
 {
-    struct token_sequences *input = &made->batch.input, *source = &made->batch.source;
-    for (int64_t t = 0; t < target_lengths[pair]; t++, input->time++) {
-        made->tokens[input->time] = token(pair * TARGET_TIME + t);
-        made->classes[input->time] = target(pair * TARGET_TIME + t);
+    int32_t *row = &made->starts[place + 1], *source_row = &made->source_starts[place + 1];
+    *row = made->starts[place];
+    *source_row = made->source_starts[place];
+    for (int64_t t = 0; t < target_lengths[pair]; t++, (*row)++) {
+        made->tokens[*row] = token(pair * TARGET_TIME + t);
+        made->classes[*row] = target(pair * TARGET_TIME + t);
     }
     for (int64_t t = 0; t < source_lengths[pair]; t++)
-        made->source[source->time++] = source_token(config, pair * SOURCE_TIME + t);
+        made->source[(*source_row)++] = source_token(config, pair * SOURCE_TIME + t);
 }
 
 static void begin(struct pair_batch *made, int64_t batch)
 {
-    *made = (struct pair_batch){.batch = {.input = {.batch = batch, .tokens = made->tokens},
-                                          .source = {.batch = batch, .tokens = made->source},
-                                          .classes = made->classes}};
+    *made = (struct pair_batch){
+        .batch = {.input = {.batch = batch, .tokens = made->tokens, .starts = made->starts},
+                  .source = {.batch = batch, .tokens = made->source, .starts = made->source_starts},
+                  .classes = made->classes}};
 }
 
 void pair_alone(struct pair_batch *made, const struct transformer_config *config, int64_t pair)
 {
     begin(made, 1);
-    append(made, config, pair);
+    append(made, config, pair, 0);
+    made->batch.input.starts = made->batch.source.starts = NULL;
+    made->batch.input.time = target_lengths[pair];
+    made->batch.source.time = source_lengths[pair];
 }
 
-static void pack(struct pair_batch *made, const struct transformer_config *config)
+void pair_batch(struct pair_batch *made, const struct transformer_config *config)
 {
-    begin(made, 1);
-    struct token_sequences *input = &made->batch.input, *source = &made->batch.source;
-    for (int64_t pair = 0; pair < PAIRS; pair++) {
-        append(made, config, pair);
-        made->starts[pair + 1] = (int32_t)input->time;
-        made->source_starts[pair + 1] = (int32_t)source->time;
-    }
-    input->starts = made->starts;
-    source->starts = made->source_starts;
-    input->sequences = source->sequences = PAIRS;
-}
-
-void pair_batch(struct pair_batch *made, const struct transformer_config *config, enum pair_layout layout)
-{
-    if (layout == PAIRS_PACKED) {
-        pack(made, config);
-        return;
-    }
     begin(made, PAIRS);
-    for (int64_t row = 0; row < TARGET_ROWS; row++) {
-        bool padding = row % TARGET_TIME >= target_lengths[row / TARGET_TIME];
-        made->tokens[row] = token(row);
-        made->classes[row] = padding ? BATCH_IGNORED : target(row);
-    }
-    for (int64_t row = 0; row < SOURCE_ROWS; row++)
-        made->source[row] = source_token(config, row);
-    made->batch.input.time = TARGET_TIME;
-    made->batch.input.lengths = target_lengths;
-    made->batch.source.time = SOURCE_TIME;
-    made->batch.source.lengths = source_lengths;
+    for (int64_t pair = 0; pair < PAIRS; pair++)
+        append(made, config, pair, pair);
 }

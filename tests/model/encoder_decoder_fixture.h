@@ -30,22 +30,20 @@ struct golden_case {
 };
 
 struct transformer_config pair_config(const struct golden_case *golden);
-/* Ends the test where that fails. `packed`: also for packed sequences. */
+/* Ends the test where that fails. */
 struct transformer *pair_transformer(const struct backend *backend, const struct transformer_config *config,
-                                     bool training, bool packed);
+                                     bool training);
 /* Parameter i of a name becomes 0.3 sin(0.7 i + 0.05 i^2 + its length), and 1 more where it is a gain; then
  * step * sin(0.37 e) is added, where e is the element's index in the flat array. */
 void pair_fill(struct transformer *transformer, double step);
 
-/* The batch, padded and packed; `alone` has only pair `pair`, without padding. Rows beyond a length have
- * tokens that must change nothing. */
+/* The batch; `alone` has only pair `pair`. */
 struct pair_batch {
     struct batch batch;
     int32_t tokens[TARGET_ROWS], classes[TARGET_ROWS], source[SOURCE_ROWS];
     int32_t starts[PAIRS + 1], source_starts[PAIRS + 1];
 };
-enum pair_layout { PAIRS_PADDED, PAIRS_PACKED };
-void pair_batch(struct pair_batch *made, const struct transformer_config *config, enum pair_layout layout);
+void pair_batch(struct pair_batch *made, const struct transformer_config *config);
 void pair_alone(struct pair_batch *made, const struct transformer_config *config, int64_t pair);
 
 #endif

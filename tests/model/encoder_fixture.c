@@ -47,7 +47,7 @@ struct transformer *encoder_create(const struct backend *backend, const struct t
     return transformer;
 }
 
-void masked_batch_pad(struct masked_batch *made, const struct transformer_config *config)
+void masked_batch_level(struct masked_batch *made, const struct transformer_config *config)
 {
     int64_t types = config->type_vocab_size;
     for (int row = 0; row < ROWS; row++) {
@@ -59,15 +59,13 @@ void masked_batch_pad(struct masked_batch *made, const struct transformer_config
     made->batch = (struct batch){.input = {.batch = BATCH,
                                            .time = TIME,
                                            .tokens = made->tokens,
-                                           .lengths = encoder_lengths,
                                            .segments = types > 0 ? made->segments : NULL},
                                  .classes = made->classes};
 }
 
-void masked_batch_pack(struct masked_batch *made, const struct transformer_config *config)
+void masked_batch_cut(struct masked_batch *made)
 {
     int32_t rows = 0;
-    masked_batch_pad(made, config);
     for (int row = 0; row < ROWS; row++) {
         if (row % TIME == 0)
             made->starts[row / TIME] = rows;
@@ -78,11 +76,13 @@ void masked_batch_pack(struct masked_batch *made, const struct transformer_confi
         made->classes[rows++] = made->classes[row];
     }
     made->starts[BATCH] = rows;
-    made->batch.input.batch = 1;
-    made->batch.input.time = rows;
-    made->batch.input.lengths = NULL;
     made->batch.input.starts = made->starts;
-    made->batch.input.sequences = BATCH;
+}
+
+void masked_batch(struct masked_batch *made, const struct transformer_config *config)
+{
+    masked_batch_level(made, config);
+    masked_batch_cut(made);
 }
 
 struct loss_sums encoder_run(struct transformer *transformer, const struct batch *batch,

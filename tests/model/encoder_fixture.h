@@ -21,9 +21,10 @@ struct masked_batch {
     struct batch batch;
     int32_t tokens[ROWS], segments[ROWS], classes[ROWS], starts[BATCH + 1];
 };
-void masked_batch_pad(struct masked_batch *made, const struct transformer_config *config);
-/* The same sequences without their padding. */
-void masked_batch_pack(struct masked_batch *made, const struct transformer_config *config);
+void masked_batch(struct masked_batch *made, const struct transformer_config *config);
+/* The same in two steps: sequences of 7 tokens each, and these cut to their lengths. */
+void masked_batch_level(struct masked_batch *made, const struct transformer_config *config);
+void masked_batch_cut(struct masked_batch *made);
 
 /* Runs a batch with a gradient scale of 1. */
 struct loss_sums encoder_run(struct transformer *transformer, const struct batch *batch,

@@ -9,7 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-const int64_t stack_lengths[STACK_BATCH] = {7, 4, 1}, stack_source_lengths[STACK_BATCH] = {5, 2, 4};
+const int64_t stack_lengths[STACK_BATCH] = {7, 4, 1};
+/* Of padded sequences: each is followed by another that has its padding, and may be empty. */
+static const int32_t padded_starts[2 * STACK_BATCH + 1] = {0, 7, 7, 11, 14, 15, 21},
+                                                     padded_source_starts[2 * STACK_BATCH + 1] = {
+                                                         0, 5, 5, 7, 10, 14, 15};
 const int32_t stack_starts[STACK_SEQUENCES + 1] = {0, 3, 4, 12, 21},
                                              stack_source_starts[STACK_SEQUENCES + 1] = {0, 2, 7, 8, 15};
 
@@ -122,7 +126,7 @@ static struct stack *create_stack(struct fixture *fixture, bool encodes)
                                         .batch = STACK_BATCH,
                                         .time = encodes ? STACK_SOURCE_TIME : STACK_TIME,
                                         .training = fixture->training,
-                                        .packed = golden->packed};
+                                        .packed = golden->packed || golden->lengths};
     struct stack *stack = NULL;
     rotary_error error;
     must(stack_create(&stack, fixture->backend, &config, &fixture->parameters, &error), &error);
@@ -136,6 +140,21 @@ static void carve(struct fixture *fixture)
         return;
     stack_carve(fixture->encoder, &fixture->arena);
     fixture->d_source = rotary_arena_push(&fixture->arena, STACK_SOURCE_ROWS * STACK_WIDTH, sizeof(float));
+}
+
+void fixture_level(struct fixture *fixture)
+{
+    fixture->call.tokens = (struct sublayer_tokens){.batch = STACK_BATCH, .time = STACK_TIME};
+    fixture->encoder_call.tokens = (struct sublayer_tokens){.batch = STACK_BATCH, .time = STACK_SOURCE_TIME};
+}
+
+static void pack(struct fixture *fixture, int64_t sequences, const int32_t *starts,
+                 const int32_t *source_starts)
+{
+    fixture->call.tokens =
+        (struct sublayer_tokens){.batch = 1, .time = STACK_ROWS, .starts = starts, .sequences = sequences};
+    fixture->encoder_call.tokens = (struct sublayer_tokens){
+        .batch = 1, .time = STACK_SOURCE_ROWS, .starts = source_starts, .sequences = sequences};
 }
 
 void fixture_create(struct fixture *fixture, const struct backend *backend, const struct golden_case *golden,
@@ -153,20 +172,11 @@ void fixture_create(struct fixture *fixture, const struct backend *backend, cons
     must(backend_arena_allocate(backend, &fixture->arena, "a test", &error), &error);
     carve(fixture);
     fixture_fill(fixture, 0.0);
-    fixture->call.tokens = (struct sublayer_tokens){.batch = STACK_BATCH, .time = STACK_TIME};
-    fixture->encoder_call.tokens = (struct sublayer_tokens){.batch = STACK_BATCH, .time = STACK_SOURCE_TIME};
-    if (golden->packed) {
-        fixture->call.tokens = (struct sublayer_tokens){
-            .batch = 1, .time = STACK_ROWS, .starts = stack_starts, .sequences = STACK_SEQUENCES};
-        fixture->encoder_call.tokens = (struct sublayer_tokens){.batch = 1,
-                                                                .time = STACK_SOURCE_ROWS,
-                                                                .starts = stack_source_starts,
-                                                                .sequences = STACK_SEQUENCES};
-    }
-    if (golden->lengths) {
-        fixture->call.tokens.lengths = stack_lengths;
-        fixture->encoder_call.tokens.lengths = stack_source_lengths;
-    }
+    fixture_level(fixture);
+    if (golden->packed)
+        pack(fixture, STACK_SEQUENCES, stack_starts, stack_source_starts);
+    if (golden->lengths)
+        pack(fixture, 2 * STACK_BATCH, padded_starts, padded_source_starts);
 }
 
 void fixture_destroy(struct fixture *fixture)
@@ -224,7 +234,6 @@ void fixture_forward(struct fixture *fixture)
         must(stack_forward(fixture->encoder, &fixture->parameters, &fixture->encoder_call, &error), &error);
         fixture->call.source = (struct sublayer_source){.rows = stack_output(fixture->encoder, rows),
                                                         .time = fixture->encoder_call.tokens.time,
-                                                        .lengths = fixture->encoder_call.tokens.lengths,
                                                         .starts = fixture->encoder_call.tokens.starts,
                                                         .sequences = fixture->encoder_call.tokens.sequences};
     }

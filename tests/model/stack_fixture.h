@@ -34,7 +34,7 @@ enum {
     STACK_SOURCE_ROWS = STACK_BATCH * STACK_SOURCE_TIME,
     STACK_SEQUENCES = 4 /* packed */
 };
-extern const int64_t stack_lengths[STACK_BATCH], stack_source_lengths[STACK_BATCH];
+extern const int64_t stack_lengths[STACK_BATCH]; /* tokens that are no padding, in cases with lengths */
 extern const int32_t stack_starts[STACK_SEQUENCES + 1], stack_source_starts[STACK_SEQUENCES + 1];
 
 struct fixture {
@@ -54,6 +54,8 @@ struct fixture {
 
 void fixture_create(struct fixture *fixture, const struct backend *backend, const struct golden_case *golden,
                     bool training);
+/* Gives the calls sequences of one length. */
+void fixture_level(struct fixture *fixture);
 void fixture_destroy(struct fixture *fixture);
 /* Parameter values plus step * sin(0.37 i), i over all elements. */
 void fixture_fill(struct fixture *fixture, double step);

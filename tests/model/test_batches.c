@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Batches of a transformer: padded sequences with lengths, packed sequences and positions of tokens against
- * runs of single sequences, loss and gradients; what a transformer refuses.
+ * Batches of a transformer: sequences of one length, packed ones and positions of tokens against runs of
+ * single sequences, loss and gradients; what a transformer refuses.
  */
 #include "backend/every_backend.h"
 #include "model/refused_batch.h"
@@ -80,19 +80,16 @@ static double run_separately(struct transformer *transformer)
     return total;
 }
 
-/* Padding has tokens, which must change nothing. */
-static double run_padded(struct transformer *transformer, bool with_lengths)
+/* Sequences of one length: tokens that follow change nothing, and have no target. */
+static double run_level(struct transformer *transformer)
 {
     int32_t tokens[ROWS], targets[ROWS];
     for (int64_t row = 0; row < ROWS; row++) {
-        bool padding = row % TIME >= lengths[row / TIME];
-        tokens[row] = padding ? (int32_t)(row % VOCABULARY) : token(row / TIME, row % TIME);
-        targets[row] = padding ? BATCH_IGNORED : target(row / TIME, row % TIME);
+        bool more = row % TIME >= lengths[row / TIME];
+        tokens[row] = more ? (int32_t)(row % VOCABULARY) : token(row / TIME, row % TIME);
+        targets[row] = more ? BATCH_IGNORED : target(row / TIME, row % TIME);
     }
-    const struct batch batch = {.input = {.batch = SEQUENCES,
-                                          .time = TIME,
-                                          .tokens = tokens,
-                                          .lengths = with_lengths ? lengths : NULL},
+    const struct batch batch = {.input = {.batch = SEQUENCES, .time = TIME, .tokens = tokens},
                                 .classes = targets};
     return run(transformer, &batch);
 }
@@ -107,11 +104,9 @@ static double run_packed(struct transformer *transformer, int32_t shift)
             targets[row] = target(s, row - starts[s]);
             positions[row] = shift + row - starts[s];
         }
-    const struct batch batch = {.input = {.batch = 1,
-                                          .time = TOKENS,
+    const struct batch batch = {.input = {.batch = SEQUENCES,
                                           .tokens = tokens,
                                           .starts = starts,
-                                          .sequences = SEQUENCES,
                                           .positions = shift < 0 ? NULL : positions},
                                 .classes = targets};
     return run(transformer, &batch);
@@ -165,10 +160,8 @@ static void test_batches(const struct backend *backend)
         check_about("%s, %s", backend_about(backend), position_names[position]);
         double separate = run_separately(transformer);
         float *wanted = take_gradients(transformer);
-        for (int with_lengths = 0; with_lengths < 2; with_lengths++) {
-            CHECK_NEAR(run_padded(transformer, with_lengths), separate, bound * separate);
-            compare(transformer, take_gradients(transformer), wanted, bound);
-        }
+        CHECK_NEAR(run_level(transformer), separate, bound * separate);
+        compare(transformer, take_gradients(transformer), wanted, bound);
         double packed = run_packed(transformer, -1);
         CHECK_NEAR(packed, separate, bound * separate);
         float *gradients = take_gradients(transformer);
@@ -189,7 +182,7 @@ static void test_refusals(void)
     CHECK_INT(backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK);
     struct transformer *transformer = create(&backend, POSITION_LEARNED);
     const int32_t tokens[ROWS] = {0}, far[ROWS] = {39, 40}, negative[ROWS] = {0, -1},
-                  long_lengths[SEQUENCES] = {4, 10, 1}, unordered[] = {0, 5, 4, TOKENS}, late[] = {1, TOKENS};
+                  unordered[] = {0, 5, 4, TOKENS}, late[] = {1, TOKENS}, long_starts[] = {0, ROWS + 1};
     const struct batch good = {.input = {.batch = SEQUENCES, .time = TIME, .tokens = tokens},
                                .classes = tokens};
     struct batch bad = good;
@@ -213,26 +206,22 @@ static void test_refusals(void)
     bad.input.tokens = negative;
     refuse_batch(transformer, &bad, "token 1 is -1");
     bad = good;
-    bad.input.lengths = long_lengths;
-    refuse_batch(transformer, &bad, "the length of sequence 1 is 10: wanted 0 to 9");
-    bad = good;
     bad.input.positions = far;
     refuse_batch(transformer, &bad, "position 40: the model has positions 0 ... 39");
     bad.input.positions = negative;
     refuse_batch(transformer, &bad, "the position of token 1 is -1");
-    bad = (struct batch){.input = {.batch = 1, .time = TOKENS, .tokens = tokens, .starts = unordered},
-                         .classes = tokens};
-    bad.input.sequences = 3;
+    bad = (struct batch){.input = {.batch = 3, .tokens = tokens, .starts = unordered}, .classes = tokens};
     refuse_batch(transformer, &bad, "packed sequence 1 starts at 5 and ends at 4");
+    bad.input.batch = 1;
     bad.input.starts = late;
-    bad.input.sequences = 1;
-    refuse_batch(transformer, &bad, "from 0 to 14, the number of tokens");
+    refuse_batch(transformer, &bad, "packed sequences start at 1: wanted 0");
+    bad.input.starts = long_starts;
+    bad.input.positions = tokens;
+    refuse_batch(transformer, &bad, "a batch of 1 sequences of 28 tokens");
+    bad.input.positions = NULL;
+    bad.input.batch = SEQUENCES;
     bad.input.starts = starts;
-    bad.input.sequences = SEQUENCES;
-    bad.input.lengths = lengths;
-    refuse_batch(transformer, &bad, "packed sequences with lengths");
     transformer->limits.packed = transformer->limits.positions = false;
-    bad.input.lengths = NULL;
     refuse_batch(transformer, &bad, "the model was not created for them");
     bad = good;
     bad.input.positions = tokens;

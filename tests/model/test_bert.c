@@ -39,9 +39,10 @@ static void fill(struct bert_batch *made, const struct transformer_config *confi
 {
     const int64_t labels = choices > 0 ? 2 : config->num_labels;
     struct batch *batch = &made->masked.batch;
-    masked_batch_pad(&made->masked, config);
+    masked_batch_level(&made->masked, config);
     for (int row = 0; row < ROWS; row++)
         made->masked.tokens[row] = (row * 7 + 3) % (VOCABULARY - 1) + 1;
+    masked_batch_cut(&made->masked);
     for (int s = 0; s < BATCH; s++) {
         made->labels[s] = labels > 0 ? (int32_t)((s + (choices > 0)) % labels) : 0;
         made->values[s] = 0.5f * (float)s - 0.25f;
@@ -59,7 +60,7 @@ static void compare_logits(struct transformer *transformer, const struct batch *
     int64_t rows[ROWS], count = 0;
     rotary_error error = {0};
     double bound = transformer->backend->storage == ROTARY_F32 ? 1e-4 : 0.1;
-    for (int64_t row = 0; batch->classes && row < ROWS; row++)
+    for (int64_t row = 0; batch->classes && row < token_rows(&batch->input); row++)
         if (batch->classes[row % (transformer->config.num_labels ? BATCH : ROWS)] != BATCH_IGNORED)
             rows[count++] = row;
     if (transformer->config.num_labels > 0)

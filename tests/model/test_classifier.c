@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Encoders that classify sequences, or predict a number of each, by their first token or the mean of all:
- * packed sequences, sequences without a label, dropout by finite differences, memory, determinism, refusals.
+ * sequences alone, sequences without a label, dropout by finite differences, memory, determinism, refusals.
  * test_bert.c compares them with transformers.
  */
 #include "backend/every_backend.h"
@@ -44,14 +44,11 @@ struct labelled_batch {
     float values[BATCH];
 };
 
-static struct batch *label(struct labelled_batch *made, const struct transformer *transformer, bool packed)
+static struct batch *label(struct labelled_batch *made, const struct transformer *transformer)
 {
     const struct transformer_config *config = &transformer->config;
     struct batch *batch = &made->masked.batch;
-    if (packed)
-        masked_batch_pack(&made->masked, config);
-    else
-        masked_batch_pad(&made->masked, config);
+    masked_batch(&made->masked, config);
     for (int s = 0; s < BATCH; s++) {
         made->labels[s] = (3 * s + 1) % 4;
         made->values[s] = 1.5f - (float)s;
@@ -61,44 +58,53 @@ static struct batch *label(struct labelled_batch *made, const struct transformer
     return batch;
 }
 
-/* Packed sequences have the loss, the gradients and the logits of padded ones. */
-static void test_packed(const struct backend *backend, const char *settings)
+/* Sequences alone have the loss, the gradients and the logits of all together. */
+static void test_alone(const struct backend *backend, const char *settings)
 {
     struct transformer *transformer = create(backend, settings, true);
     struct parameters *parameters = transformer_parameters(transformer);
     struct labelled_batch made;
-    float *gradients[2], logits[2][4 * BATCH];
-    double losses[2], bound = backend->storage == ROTARY_F32 ? 3e-6 : 3e-2;
-    const int64_t count = BATCH * transformer->config.num_labels;
-    for (int packed = 0; packed < 2; packed++) {
-        const struct batch *batch = label(&made, transformer, packed);
-        losses[packed] = encoder_run(transformer, batch, with_backward).total;
-        gradients[packed] = parameter_copy(parameters, PARAMETER_GRADIENTS);
-        parameter_clear(parameters, PARAMETER_GRADIENTS);
-        CHECK_INT(transformer_logits(transformer, batch, logits[packed], NULL), ROTARY_OK);
+    const struct batch *all = label(&made, transformer);
+    float logits[2][4 * BATCH];
+    double alone = 0, bound = backend->storage == ROTARY_F32 ? 3e-6 : 3e-2;
+    const int64_t labels = transformer->config.num_labels;
+    const double together = encoder_run(transformer, all, with_backward).total;
+    float *wanted = parameter_copy(parameters, PARAMETER_GRADIENTS);
+    parameter_clear(parameters, PARAMETER_GRADIENTS);
+    CHECK_INT(transformer_logits(transformer, all, logits[0], NULL), ROTARY_OK);
+    for (int64_t s = 0; s < BATCH; s++) {
+        struct batch one = *all;
+        const int64_t start = sequence_start(&all->input, s);
+        one.input =
+            (struct token_sequences){.batch = 1,
+                                     .time = sequence_length(&all->input, s),
+                                     .tokens = all->input.tokens + start,
+                                     .segments = all->input.segments ? all->input.segments + start : NULL};
+        one.classes = all->classes ? all->classes + s : NULL;
+        one.values = all->values ? all->values + s : NULL;
+        alone += encoder_run(transformer, &one, with_backward).total;
+        CHECK_INT(transformer_logits(transformer, &one, logits[1] + s * labels, NULL), ROTARY_OK);
     }
+    float *got = parameter_copy(parameters, PARAMETER_GRADIENTS);
     check_about("%s, %s", backend_about(backend), settings);
-    CHECK(losses[0] > 0.1);
-    CHECK_NEAR(losses[1], losses[0], 1e-6 * losses[0]);
-    CHECK_NEAR(encoder_difference(gradients[1], gradients[0], parameters->elements), 0.0, bound);
-    CHECK_NEAR(encoder_difference(logits[1], logits[0], count), 0.0, bound);
-    free(gradients[0]);
-    free(gradients[1]);
+    CHECK(together > 0.1);
+    CHECK_NEAR(alone, together, 1e-6 * together);
+    CHECK_NEAR(encoder_difference(got, wanted, parameters->elements), 0.0, bound);
+    CHECK_NEAR(encoder_difference(logits[1], logits[0], BATCH * labels), 0.0, bound);
+    free(wanted);
+    free(got);
     check_about("%s", "");
     transformer_destroy(transformer);
 }
 
-/* The mean of one token is the first token, that of several is not, and padding is not in it. */
+/* The mean of one token is the first token, that of several is not. */
 static void test_pooling(const struct backend *backend)
 {
     struct transformer *transformer = create(backend, means_settings, true);
     struct labelled_batch made;
-    const struct batch *batch = label(&made, transformer, false);
-    int32_t lengths[BATCH];
+    const struct batch *batch = label(&made, transformer);
     float means[4 * BATCH], firsts[4 * BATCH];
-    for (int s = 0; s < BATCH; s++)
-        lengths[s] = s == 1 ? 1 : batch->input.lengths[s];
-    made.masked.batch.input.lengths = lengths;
+    made.masked.starts[2] = made.masked.starts[1] + 1;
     CHECK_INT(transformer_logits(transformer, batch, means, NULL), ROTARY_OK);
     int64_t *counts = transformer->target_means;
     transformer->target_means = NULL;
@@ -106,8 +112,9 @@ static void test_pooling(const struct backend *backend)
     transformer->target_means = counts;
     check_about("%s", backend_about(backend));
     for (int s = 0; s < BATCH; s++) {
-        CHECK_INT(counts[s], lengths[s]);
-        CHECK((encoder_difference(means + 4 * s, firsts + 4 * s, 4) > 1e-2) == (lengths[s] > 1));
+        const int64_t length = sequence_length(&batch->input, s);
+        CHECK_INT(counts[s], length);
+        CHECK((encoder_difference(means + 4 * s, firsts + 4 * s, 4) > 1e-2) == (length > 1));
     }
     check_about("%s", "");
     transformer_destroy(transformer);
@@ -118,7 +125,7 @@ static void test_loss(const struct backend *backend, const char *settings)
 {
     struct transformer *transformer = create(backend, settings, false);
     struct labelled_batch made;
-    const struct batch *batch = label(&made, transformer, false);
+    const struct batch *batch = label(&made, transformer);
     const int64_t labels = transformer->config.num_labels;
     float logits[4 * BATCH];
     double wanted = 0.0;
@@ -155,11 +162,7 @@ static const struct batch *choose(struct choices_batch *made, int first, int cou
     made->starts[count] = used;
     for (int i = 0; i < 2; i++)
         made->classes[i] = classes[(i + first / 2) % 2];
-    made->batch = (struct batch){.input = {.batch = 1,
-                                           .time = used,
-                                           .tokens = made->tokens,
-                                           .starts = made->starts,
-                                           .sequences = count},
+    made->batch = (struct batch){.input = {.batch = count, .tokens = made->tokens, .starts = made->starts},
                                  .classes = made->classes,
                                  .choices = 2};
     return &made->batch;
@@ -221,7 +224,7 @@ static void test_ignored(const struct backend *backend)
     double losses[3] = {0};
     float *gradients[3];
     for (int part = 0; part < 3; part++) { /* all, the first alone, the others */
-        const struct batch *batch = label(&made, transformer, false);
+        const struct batch *batch = label(&made, transformer);
         for (int s = 0; s < BATCH; s++)
             if (part > 0 && (s == 0) != (part == 1))
                 made.labels[s] = BATCH_IGNORED;
@@ -244,7 +247,7 @@ static void test_dropout(const struct backend *backend, const char *settings, bo
     struct transformer *transformer = create(backend, settings, true);
     struct transformer_call call = {.backward = true, .seed = 5, .micro_step = 9};
     struct labelled_batch made;
-    const struct batch *batch = label(&made, transformer, false);
+    const struct batch *batch = label(&made, transformer);
     const double step = 2e-4, plain = encoder_run(transformer, batch, (struct transformer_call){0}).total;
     double at[2];
     transformer->config.dropout = 0.2;
@@ -275,7 +278,7 @@ static void test_dropped_features(const struct backend *backend)
     struct labelled_batch made;
     int zeros = 0;
     transformer->config.dropout = 0.9;
-    encoder_run(transformer, label(&made, transformer, false), with_backward);
+    encoder_run(transformer, label(&made, transformer), with_backward);
     float *gradients = parameter_copy(parameters, PARAMETER_GRADIENTS);
     for (int64_t i = 0; i < 32; i++)
         zeros += gradients[parameters->rows[row].offset + i] == 0.0f;
@@ -315,24 +318,24 @@ static void test_refused_batches(const struct backend *backend)
     struct labelled_batch made;
     rotary_error error = {0};
     float logits[4 * BATCH];
-    struct batch bad = *label(&made, classes, false);
+    struct batch bad = *label(&made, classes);
     bad.values = made.values;
     refuse_batch(classes, &bad, "a transformer wants classes alone");
-    bad = *label(&made, classes, false);
+    bad = *label(&made, classes);
     made.labels[1] = 4;
     refuse_batch(classes, &bad, "target 1 is 4: wanted 0 ... 3, the labels, or -1");
-    bad = *label(&made, classes, true);
+    bad = *label(&made, classes);
     made.masked.starts[1] = made.masked.starts[2];
     refuse_batch(classes, &bad, "sequence 1 has no tokens");
     CHECK_INT(transformer_logits(classes, &bad, logits, &error), ROTARY_INVALID_ARGUMENT);
     const int64_t row = 0;
-    bad = *label(&made, classes, false);
+    bad = *label(&made, classes);
     CHECK_INT(transformer_row_logits(classes, &bad, &row, 1, logits, &error), ROTARY_UNSUPPORTED);
-    bad = *label(&made, numbers, false);
+    bad = *label(&made, numbers);
     bad.values = NULL;
     bad.classes = made.labels;
     refuse_batch(numbers, &bad, "a model of num_labels 1 wants real targets alone");
-    bad = *label(&made, numbers, false);
+    bad = *label(&made, numbers);
     made.values[2] = NAN;
     refuse_batch(numbers, &bad, "the target of sequence 2 is nan: wanted a finite number");
     transformer_destroy(classes);
@@ -351,9 +354,9 @@ static void test_refused_configurations(void)
 
 static void test_backend(const struct backend *backend)
 {
-    test_packed(backend, classes_settings);
-    test_packed(backend, numbers_settings);
-    test_packed(backend, means_settings);
+    test_alone(backend, classes_settings);
+    test_alone(backend, numbers_settings);
+    test_alone(backend, means_settings);
     test_pooling(backend);
     test_choices(backend);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Encoders with a masked-token head: losses and gradients against PyTorch's autograd in double precision
- * (tests/golden), for every encoding, on every backend, in f32 and bf16; packed sequences; targets gathered
+ * (tests/golden), for every encoding, on every backend, in f32 and bf16; sequences alone; targets gathered
  * in parts and not at all; token types; dropout by finite differences; a decoder with the same parts; memory;
  * determinism; refusals.
  */
@@ -43,7 +43,7 @@ static struct transformer *create_case(const struct backend *backend, int64_t nu
 static struct loss_sums run(struct transformer *transformer, struct transformer_call call)
 {
     struct masked_batch made;
-    masked_batch_pad(&made, transformer_configuration(transformer));
+    masked_batch(&made, transformer_configuration(transformer));
     return encoder_run(transformer, &made.batch, call);
 }
 
@@ -80,24 +80,33 @@ static void test_golden(const struct backend *backend, int64_t number)
     transformer_destroy(transformer);
 }
 
-/* Packed sequences have the losses and gradients of padded ones; so have the targets of a batch, the rest
+/* Sequences alone have the losses and gradients of all together; so have the targets of a batch, the rest
  * being ignored, in two calls. */
 static void test_parts(const struct backend *backend, int64_t number)
 {
     struct transformer *transformer = create_case(backend, number, true);
     struct parameters *parameters = transformer_parameters(transformer);
-    struct masked_batch packed, part;
+    struct masked_batch all, part;
     float *gradients[3];
     double losses[3] = {0}, bound = backend->storage == ROTARY_F32 ? 3e-6 : 3e-2;
     losses[0] = run(transformer, with_backward).total;
     gradients[0] = parameter_copy(parameters, PARAMETER_GRADIENTS);
     parameter_clear(parameters, PARAMETER_GRADIENTS);
-    masked_batch_pack(&packed, transformer_configuration(transformer));
-    losses[1] = encoder_run(transformer, &packed.batch, with_backward).total;
+    masked_batch(&all, transformer_configuration(transformer));
+    for (int s = 0; s < BATCH; s++) {
+        const int32_t start = all.starts[s];
+        const struct batch alone = {
+            .input = {.batch = 1,
+                      .time = encoder_lengths[s],
+                      .tokens = all.tokens + start,
+                      .segments = all.batch.input.segments ? all.segments + start : NULL},
+            .classes = all.classes + start};
+        losses[1] += encoder_run(transformer, &alone, with_backward).total;
+    }
     gradients[1] = parameter_copy(parameters, PARAMETER_GRADIENTS);
     parameter_clear(parameters, PARAMETER_GRADIENTS);
     for (int half = 0; half < 2; half++) {
-        masked_batch_pad(&part, transformer_configuration(transformer));
+        masked_batch(&part, transformer_configuration(transformer));
         for (int row = 0; row < ROWS; row++)
             if ((row >= TIME / 2) == half)
                 part.classes[row] = BATCH_IGNORED;
@@ -121,7 +130,7 @@ static void test_no_targets(const struct backend *backend)
     struct transformer *transformer = create_case(backend, 3, true);
     struct parameters *parameters = transformer_parameters(transformer);
     struct masked_batch made;
-    masked_batch_pad(&made, transformer_configuration(transformer));
+    masked_batch(&made, transformer_configuration(transformer));
     encoder_run(transformer, &made.batch, with_backward); /* leaves numbers in all memory */
     parameter_clear(parameters, PARAMETER_GRADIENTS);
     for (int row = 0; row < ROWS; row++)
@@ -145,7 +154,7 @@ static void test_logits(const struct backend *backend)
     struct transformer *transformer = create_case(backend, 3, false);
     struct masked_batch made;
     rotary_error error = {0};
-    masked_batch_pad(&made, transformer_configuration(transformer));
+    masked_batch(&made, transformer_configuration(transformer));
     CHECK_INT(transformer_logits(transformer, &made.batch, all, &error), ROTARY_OK);
     CHECK_INT(transformer_row_logits(transformer, &made.batch, rows, COUNT, some, &error), ROTARY_OK);
     for (int64_t i = 0; i < COUNT * VOCABULARY; i++)
@@ -155,7 +164,7 @@ static void test_logits(const struct backend *backend)
     CHECK_INT(transformer_logits(transformer, &made.batch, other, &error), ROTARY_OK);
     CHECK(memcmp(other, all, sizeof *all * VOCABULARY) != 0);
     CHECK(memcmp(other + TIME * VOCABULARY, all + TIME * VOCABULARY, sizeof *all * 4 * VOCABULARY) == 0);
-    masked_batch_pad(&made, transformer_configuration(transformer));
+    masked_batch(&made, transformer_configuration(transformer));
     made.batch.input.segments = NULL;
     CHECK_INT(transformer_logits(transformer, &made.batch, other, &error), ROTARY_OK);
     CHECK(memcmp(other, all, sizeof *all * VOCABULARY) != 0);
@@ -286,8 +295,7 @@ static void test_decoder(const struct backend *backend)
     struct masked_batch made;
     rotary_error error = {0};
     parameter_fill(transformer_parameters(transformer));
-    masked_batch_pad(&made, &config);
-    made.batch.input.lengths = NULL;
+    masked_batch_level(&made, &config);
     made.batch.input.segments = NULL;
     CHECK_INT(transformer_logits(transformer, &made.batch, all, &error), ROTARY_OK);
     const struct backend_top_classes top = {.count = 1, .log_probabilities = best, .chosen = chosen};
@@ -330,7 +338,7 @@ static void test_refused_batches(struct transformer *transformer)
     struct masked_batch made;
     static float logits[2 * VOCABULARY];
     rotary_error error = {0};
-    masked_batch_pad(&made, transformer_configuration(transformer));
+    masked_batch(&made, transformer_configuration(transformer));
     struct batch bad = made.batch;
     bad.source = bad.input;
     refuse_batch(transformer, &bad, "a batch with a source: an encoder without a decoder does not read it");
@@ -343,7 +351,7 @@ static void test_refused_batches(struct transformer *transformer)
     for (int i = 0; i < 3; i++) {
         CHECK_INT(transformer_row_logits(transformer, &made.batch, rows[i], 2, logits, &error),
                   ROTARY_INVALID_ARGUMENT);
-        CHECK(strstr(error.message, "wanted tokens of a batch of 21, in ascending order"));
+        CHECK(strstr(error.message, "wanted tokens of a batch of 12, in ascending order"));
     }
 }
 
@@ -379,7 +387,7 @@ static void test_refusals(const struct backend *backend)
     good.architecture = ARCHITECTURE_DECODER;
     transformer = encoder_create(backend, &good, false);
     struct masked_batch made;
-    masked_batch_pad(&made, &good);
+    masked_batch(&made, &good);
     const int64_t row = 0;
     float logits[VOCABULARY];
     CHECK_INT(transformer_row_logits(transformer, &made.batch, &row, 1, logits, &error), ROTARY_UNSUPPORTED);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Complete encoder-decoders: losses and gradients against PyTorch's autograd in double precision
- * (tests/golden), for every norm position, tying and encoding, on every backend, in f32 and bf16; packed
- * pairs against padded ones; dropout by finite differences; memory; determinism; refusals.
+ * (tests/golden), for every norm position, tying and encoding, on every backend, in f32 and bf16; pairs
+ * alone; dropout by finite differences; memory; determinism; refusals.
  */
 #include "backend/every_backend.h"
 #include "model/encoder_decoder_fixture.h"
@@ -56,11 +56,10 @@ static void about(const struct backend *backend, const struct golden_case *golde
                 golden->tying, golden->position, golden->cross_rotary ? " across" : "", what);
 }
 
-static struct loss_sums run(struct transformer *transformer, struct transformer_call call,
-                            enum pair_layout layout)
+static struct loss_sums run(struct transformer *transformer, struct transformer_call call)
 {
     struct pair_batch batch;
-    pair_batch(&batch, transformer_configuration(transformer), layout);
+    pair_batch(&batch, transformer_configuration(transformer));
     call.batch = &batch.batch;
     struct loss_sums loss = {0};
     rotary_error error = {0};
@@ -79,11 +78,11 @@ static double bound_of(const struct backend *backend, const struct golden_case *
 static void test_golden(const struct backend *backend, const struct golden_case *golden)
 {
     const struct transformer_config config = pair_config(golden);
-    struct transformer *transformer = pair_transformer(backend, &config, true, false);
+    struct transformer *transformer = pair_transformer(backend, &config, true);
     pair_fill(transformer, 0.0);
     struct parameters *parameters = transformer_parameters(transformer);
     const struct transformer_call call = {.backward = true, .gradient_scale = 1.0f};
-    struct loss_sums loss = run(transformer, call, PAIRS_PADDED);
+    struct loss_sums loss = run(transformer, call);
     double bound = bound_of(backend, golden);
     about(backend, golden, "loss");
     CHECK_INT(parameters->count, (int64_t)golden->count);
@@ -102,21 +101,17 @@ static void test_golden(const struct backend *backend, const struct golden_case 
     transformer_destroy(transformer);
 }
 
-/* Packed pairs, padded ones and pairs alone have the same losses and gradients. */
-static void test_layouts(const struct backend *backend, const struct golden_case *golden)
+/* Pairs alone have the losses and gradients of all together. */
+static void test_alone(const struct backend *backend, const struct golden_case *golden)
 {
     const struct transformer_config config = pair_config(golden);
     const struct transformer_call call = {.backward = true, .gradient_scale = 1.0f};
-    struct transformer *transformer = pair_transformer(backend, &config, true, true);
+    struct transformer *transformer = pair_transformer(backend, &config, true);
     pair_fill(transformer, 0.0);
     struct parameters *parameters = transformer_parameters(transformer);
-    float *gradients[2];
-    double losses[2];
-    for (int layout = 0; layout < 2; layout++) {
-        losses[layout] = run(transformer, call, (enum pair_layout)layout).total;
-        gradients[layout] = parameter_copy(parameters, PARAMETER_GRADIENTS);
-        parameter_clear(parameters, PARAMETER_GRADIENTS);
-    }
+    double together = run(transformer, call).total;
+    float *gradients = parameter_copy(parameters, PARAMETER_GRADIENTS);
+    parameter_clear(parameters, PARAMETER_GRADIENTS);
     double alone = 0.0, bound = backend->storage == ROTARY_F32 ? 2e-6 : 2e-2;
     for (int64_t pair = 0; pair < PAIRS; pair++) {
         struct pair_batch batch;
@@ -128,18 +123,13 @@ static void test_layouts(const struct backend *backend, const struct golden_case
         alone += loss.total;
     }
     float *summed = parameter_copy(parameters, PARAMETER_GRADIENTS);
-    about(backend, golden, "packed");
-    CHECK_NEAR(losses[1], losses[0], 1e-6 * losses[0]);
-    CHECK_NEAR(alone, losses[0], 1e-6 * losses[0]);
-    double scale = golden_norm(gradients[0], parameters->elements);
-    for (int64_t i = 0; i < parameters->elements; i++) {
-        gradients[1][i] -= gradients[0][i];
-        summed[i] -= gradients[0][i];
-    }
-    CHECK_NEAR(golden_norm(gradients[1], parameters->elements), 0.0, bound * scale);
+    about(backend, golden, "alone");
+    CHECK_NEAR(alone, together, 1e-6 * together);
+    double scale = golden_norm(gradients, parameters->elements);
+    for (int64_t i = 0; i < parameters->elements; i++)
+        summed[i] -= gradients[i];
     CHECK_NEAR(golden_norm(summed, parameters->elements), 0.0, bound * scale);
-    free(gradients[0]);
-    free(gradients[1]);
+    free(gradients);
     free(summed);
     transformer_destroy(transformer);
     check_about("%s", "");
@@ -153,11 +143,11 @@ static void test_dropout(const struct backend *backend, const struct golden_case
     config.attention_dropout = 0.1;
     config.activation_dropout = 0.3;
     config.label_smoothing = 0.0;
-    struct transformer *transformer = pair_transformer(backend, &config, true, false);
+    struct transformer *transformer = pair_transformer(backend, &config, true);
     pair_fill(transformer, 0.0);
     struct parameters *parameters = transformer_parameters(transformer);
     struct transformer_call call = {.backward = true, .gradient_scale = 1.0f, .seed = 5, .micro_step = 9};
-    double first = run(transformer, call, PAIRS_PADDED).total, slope = 0.0, at[2];
+    double first = run(transformer, call).total, slope = 0.0, at[2];
     float *gradients = parameter_copy(parameters, PARAMETER_GRADIENTS);
     for (int64_t i = 0; i < parameters->elements; i++)
         slope += (double)gradients[i] * sin(0.37 * (double)i);
@@ -165,15 +155,15 @@ static void test_dropout(const struct backend *backend, const struct golden_case
     const double step = 2e-4;
     for (int side = 0; side < 2; side++) {
         pair_fill(transformer, side ? step : -step);
-        at[side] = run(transformer, call, PAIRS_PADDED).total;
+        at[side] = run(transformer, call).total;
     }
     about(backend, golden, "dropout");
     CHECK_NEAR((at[1] - at[0]) / (2.0 * step), slope, 1e-2 * (fabs(slope) + 10.0));
     pair_fill(transformer, 0.0);
     call.micro_step = 10;
-    CHECK(run(transformer, call, PAIRS_PADDED).total != first);
+    CHECK(run(transformer, call).total != first);
     call.backward = false;
-    CHECK_NEAR(run(transformer, call, PAIRS_PADDED).total, golden->loss, 1e-4 * golden->loss);
+    CHECK_NEAR(run(transformer, call).total, golden->loss, 1e-4 * golden->loss);
     check_about("%s", "");
     transformer_destroy(transformer);
 }
@@ -200,8 +190,8 @@ static void test_sites(const struct backend *backend)
 {
     struct transformer_config config = pair_config(case_at(0));
     config.dropout = 0.5;
-    struct transformer *transformer = pair_transformer(backend, &config, true, false);
-    run(transformer, (struct transformer_call){.backward = true, .gradient_scale = 1.0f}, PAIRS_PADDED);
+    struct transformer *transformer = pair_transformer(backend, &config, true);
+    run(transformer, (struct transformer_call){.backward = true, .gradient_scale = 1.0f});
     const struct parameters *parameters = transformer_parameters(transformer);
     float *gradients = parameter_copy(parameters, PARAMETER_GRADIENTS);
     CHECK(dropped_share(parameters, gradients, "embedding.weight") > 0.1);
@@ -222,11 +212,9 @@ static void test_threads(enum precision precision)
         CHECK_INT(backend_create(&backend, threads, ROTARY_ISA_AUTO, precision, &error), ROTARY_OK);
         struct transformer_config config = pair_config(case_at(13));
         config.dropout = config.attention_dropout = config.activation_dropout = 0.1;
-        struct transformer *transformer = pair_transformer(&backend, &config, true, true);
+        struct transformer *transformer = pair_transformer(&backend, &config, true);
         const struct parameters *parameters = transformer_parameters(transformer);
-        for (int layout = 0; layout < 2; layout++)
-            run(transformer, (struct transformer_call){.backward = true, .gradient_scale = 1.0f, .seed = 5},
-                (enum pair_layout)layout);
+        run(transformer, (struct transformer_call){.backward = true, .gradient_scale = 1.0f, .seed = 5});
         float *got = parameter_copy(parameters, PARAMETER_GRADIENTS);
         check_about("%d threads", threads);
         CHECK(!wanted || memcmp(wanted, got, (size_t)parameters->elements * sizeof *got) == 0);
@@ -272,7 +260,7 @@ static void test_bytes(const struct backend *backend, const struct golden_case *
         .batch = PAIRS, .time = TARGET_TIME, .source_time = SOURCE_TIME, .training = true, .packed = true};
     size_t estimate = 0;
     CHECK_INT(transformer_bytes(backend, &config, limits, &estimate, NULL), ROTARY_OK);
-    struct transformer *transformer = pair_transformer(backend, &config, true, true);
+    struct transformer *transformer = pair_transformer(backend, &config, true);
     const rotary_rope *cross = transformer->cross_plans.plans[1].rope;
     const struct loss_config loss = {
         .rows = TARGET_ROWS, .label_smoothing = (float)config.label_smoothing, .training = true};
@@ -347,26 +335,30 @@ static void test_contradictions(void)
 static void test_refused_batches(const struct backend *backend)
 {
     const struct transformer_config config = pair_config(case_at(0));
-    struct transformer *transformer = pair_transformer(backend, &config, false, true);
-    struct pair_batch padded, packed;
-    pair_batch(&padded, &config, PAIRS_PADDED);
-    pair_batch(&packed, &config, PAIRS_PACKED);
-    struct batch bad = padded.batch;
+    struct transformer *transformer = pair_transformer(backend, &config, false);
+    struct pair_batch packed;
+    int32_t source[SOURCE_ROWS] = {0};
+    pair_batch(&packed, &config);
+    const struct batch level = {
+        .input = {.batch = PAIRS, .time = TARGET_TIME, .tokens = (const int32_t[TARGET_ROWS]){0}},
+        .source = {.batch = PAIRS, .time = SOURCE_TIME, .tokens = source},
+        .classes = (const int32_t[TARGET_ROWS]){0}};
+    struct batch bad = level;
     bad.source = (struct token_sequences){0};
     refuse_batch(transformer, &bad, "a batch without a source: an encoder-decoder wants one");
-    bad = padded.batch;
+    bad = level;
     bad.source.batch = PAIRS - 1;
     refuse_batch(transformer, &bad, "3 sequences with 2 sources: wanted one for each");
-    bad = padded.batch;
+    bad = level;
     bad.source.time = SOURCE_TIME + 1;
     refuse_batch(transformer, &bad,
                  "the source: a batch of 3 sequences of 6 tokens: this model was created for at most 3 of 5");
-    bad = padded.batch;
+    bad = level;
     bad.source = packed.batch.source;
-    refuse_batch(transformer, &bad, "padded sequences with packed sources: wanted both packed or neither");
-    padded.source[4] = SOURCE_VOCABULARY;
-    bad = padded.batch;
-    refuse_batch(transformer, &bad, "the source: token 4 is 11: wanted 0 ... 10, the vocabulary");
+    refuse_batch(transformer, &bad,
+                 "starts of sources alone: wanted them of sequences and sources, or of neither");
+    source[4] = SOURCE_VOCABULARY;
+    refuse_batch(transformer, &level, "the source: token 4 is 11: wanted 0 ... 10, the vocabulary");
     packed.source_starts[1] = 8;
     refuse_batch(transformer, &packed.batch, "the source: packed sequence");
     transformer_destroy(transformer);
@@ -379,7 +371,7 @@ static void test_goldens(const struct backend *backend)
     for (int64_t c = 0; c < CASES; c += fully ? 1 : 4)
         test_golden(backend, case_at(c));
     for (int64_t c = 1; c < CASES; c += fully ? 4 : 8)
-        test_layouts(backend, case_at(c));
+        test_alone(backend, case_at(c));
 }
 
 int main(void)

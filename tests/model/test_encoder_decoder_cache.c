@@ -56,7 +56,7 @@ static void begin(struct decoding *decoding, const struct backend *backend, cons
 {
     const struct transformer_config config = pair_config(golden);
     *decoding = (struct decoding){.batch = batch, .beams = beams};
-    decoding->transformer = pair_transformer(backend, &config, false, true);
+    decoding->transformer = pair_transformer(backend, &config, false);
     pair_fill(decoding->transformer, 0.0);
     const struct transformer_cache_shape shape = {
         .batch = batch, .capacity = CAPACITY, .beams = beams, .source_time = SOURCE_TIME};
@@ -73,25 +73,20 @@ static void end(struct decoding *decoding)
     check_about("%s", "");
 }
 
-/* Gives the cache sentences first ... first + count - 1, in rows of `time` tokens; time 0: packed. */
-static void give_sources(struct decoding *decoding, int64_t first, int64_t count, int64_t time)
+/* Gives the cache sentences first ... first + count - 1. */
+static void give_sources(struct decoding *decoding, int64_t first, int64_t count)
 {
     int32_t tokens[PAIRS * SOURCE_TIME] = {0}, starts[PAIRS + 1] = {0};
     for (int64_t s = 0; s < count; s++) {
-        int64_t length = source_lengths[first + s], begins = time > 0 ? s * time : starts[s];
+        int64_t length = source_lengths[first + s];
         starts[s + 1] = starts[s] + (int32_t)length;
-        memcpy(tokens + begins, sentences[first + s], (size_t)length * sizeof *tokens);
+        memcpy(tokens + starts[s], sentences[first + s], (size_t)length * sizeof *tokens);
         decoding->source_tokens[s] = sentences[first + s];
         decoding->source_counts[s] = length;
     }
-    const struct token_sequences padded = {
-        .batch = count, .time = time, .tokens = tokens, .lengths = source_lengths + first};
-    const struct token_sequences packed = {
-        .batch = 1, .time = starts[count], .tokens = tokens, .starts = starts, .sequences = count};
+    const struct token_sequences sources = {.batch = count, .tokens = tokens, .starts = starts};
     rotary_error error = {0};
-    must(transformer_cache_source(decoding->transformer, decoding->cache, time > 0 ? &padded : &packed,
-                                  &error),
-         &error);
+    must(transformer_cache_source(decoding->transformer, decoding->cache, &sources, &error), &error);
     decoding->sources = count;
     for (int64_t b = 0; b < decoding->batch; b++) {
         decoding->source[b] = b / decoding->beams;
@@ -160,8 +155,8 @@ static void test_single(const struct backend *backend, const struct golden_case 
     static const int32_t rotated[PAIRS] = {2, 0, 1}, forked[PAIRS] = {1, 1, 0};
     struct decoding decoding;
     begin(&decoding, backend, golden, PAIRS, 1);
-    for (int packed = 0; packed < 2; packed++) {
-        give_sources(&decoding, 0, PAIRS, packed ? 0 : SOURCE_TIME);
+    for (int again = 0; again < 2; again++) {
+        give_sources(&decoding, 0, PAIRS);
         decode(&decoding, (const int64_t[]){1, 2, 1});
         decode(&decoding, (const int64_t[]){1, 0, 2});
         reorder(&decoding, rotated);
@@ -186,7 +181,7 @@ static void test_beams(const struct backend *backend, const struct golden_case *
                          torn[MOST] = {0, 1, 2, 4, 4, 5};
     struct decoding decoding;
     begin(&decoding, backend, golden, MOST, 2);
-    give_sources(&decoding, 0, PAIRS, SOURCE_TIME);
+    give_sources(&decoding, 0, PAIRS);
     decode(&decoding, (const int64_t[]){1, 1, 1, 1, 1, 1});
     reorder(&decoding, forked);
     decode(&decoding, (const int64_t[]){1, 1, 1, 1, 1, 1});
@@ -205,9 +200,9 @@ static void test_fewer_sources(const struct backend *backend, const struct golde
 {
     struct decoding decoding;
     begin(&decoding, backend, golden, MOST, 2);
-    give_sources(&decoding, 0, PAIRS, SOURCE_TIME);
+    give_sources(&decoding, 0, PAIRS);
     decode(&decoding, (const int64_t[]){1, 2, 1, 2, 0, 1});
-    give_sources(&decoding, 1, 2, 4);
+    give_sources(&decoding, 1, 2);
     decode(&decoding, (const int64_t[]){1, 1, 1, 1});
     reorder(&decoding, (const int32_t[]){1, 0, 3, 3, 4, 5});
     decode(&decoding, (const int64_t[]){1, 1, 1, 2});

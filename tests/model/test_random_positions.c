@@ -114,7 +114,7 @@ static struct transformer *create(const struct backend *backend, const char *pos
     return made;
 }
 
-/* Three sequences, padded or packed, whose source is the input too. step below 0: no positions are given. */
+/* Three sequences, of one length or packed, whose source is the input too. step below 0: no positions are given. */
 static void fill(struct tokens *t, bool encodes, bool packed, int64_t step, bool of_source)
 {
     const int32_t starts[4] = {0, 4, 13, 20};
@@ -134,8 +134,7 @@ static void fill(struct tokens *t, bool encodes, bool packed, int64_t step, bool
     }
     struct token_sequences input = {.batch = BATCH, .time = TIME, .tokens = t->tokens};
     if (packed)
-        input = (struct token_sequences){
-            .batch = 1, .time = starts[3], .tokens = t->tokens, .starts = t->starts, .sequences = 3};
+        input.starts = t->starts;
     input.positions = step >= 0 ? t->positions : NULL;
     t->batch = (struct batch){.input = input, .classes = t->classes};
     if (encodes)

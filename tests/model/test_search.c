@@ -36,7 +36,8 @@ static struct transformer *create(const struct backend *backend, enum position p
     config.initialisation = INITIAL_NORMAL;
     config.initializer_range =
         0.4; /* probabilities are far from equal, and outputs end at different lengths */
-    const struct transformer_limits limits = {.batch = batch, .time = MAX, .source_time = LONGEST};
+    const struct transformer_limits limits = {
+        .batch = batch, .time = MAX, .source_time = LONGEST, .packed = true};
     struct transformer *transformer = NULL;
     rotary_error error = {0};
     if (!CHECK_INT(transformer_create(&transformer, backend, &config, limits, 8, &error), ROTARY_OK)) {

@@ -29,11 +29,11 @@ rotary_status transformer_logits(struct transformer *transformer, const struct b
     const struct token_sequences *input = &batch->input;
     (void)transformer;
     (void)error;
-    CHECK(input->time <= TOKENS && input->starts[0] == 0 && input->starts[input->sequences] == input->time);
+    CHECK(token_rows(input) <= TOKENS && input->starts[0] == 0);
     CHECK_INT(batch->choices, stub.choices ? 2 : 0);
-    CHECK(!stub.choices || input->sequences % 2 == 0);
+    CHECK(!stub.choices || input->batch % 2 == 0);
     CHECK((batch->values != NULL) == stub.regression && (batch->classes == NULL) == stub.regression);
-    for (int64_t i = 0; i < input->sequences; i++) {
+    for (int64_t i = 0; i < input->batch; i++) {
         const int32_t count = input->starts[i + 1] - input->starts[i];
         for (int64_t t = input->starts[i]; input->segments && t < input->starts[i + 1]; t++)
             CHECK(input->segments[t] == 0 || input->segments[t] == 1);
@@ -46,7 +46,7 @@ rotary_status transformer_logits(struct transformer *transformer, const struct b
         logits[3 * i + 2] = 1;
     }
     stub.batches++;
-    stub.sequences += input->sequences;
+    stub.sequences += input->batch;
     return ROTARY_OK;
 }
 

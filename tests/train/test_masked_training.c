@@ -52,8 +52,8 @@ static int64_t check_batch(const struct trainer *trainer, const struct batch *ba
     const struct special_tokens special = tokenizer_special(task_tokenizer(trainer->task));
     const struct row_order order = {.task = trainer->task, .seed = SEED};
     int64_t targets = 0, masked = 0;
-    CHECK(batch->input.time <= TOKENS && batch->source.batch == 0);
-    for (int64_t i = 0; i < batch->input.sequences; i++) {
+    CHECK(token_rows(&batch->input) <= TOKENS && batch->source.batch == 0);
+    for (int64_t i = 0; i < batch->input.batch; i++) {
         const int32_t begin = batch->input.starts[i], end = batch->input.starts[i + 1];
         CHECK_INT(end - begin, example_at(&order, ordinal + i).target_count);
         CHECK_INT(batch->input.tokens[begin], special.begin);
@@ -84,8 +84,8 @@ static void test_steps(const struct run_config *config, const struct backend *ba
         CHECK_INT(trainer_step(&trainer, step, &taken, NULL), ROTARY_OK);
         for (int i = 0; i < MICRO; i++) {
             targets += check_batch(&trainer, &trainer.batches[i], ordinal);
-            ordinal += trainer.batches[i].input.sequences;
-            read += trainer.batches[i].input.time;
+            ordinal += trainer.batches[i].input.batch;
+            read += token_rows(&trainer.batches[i].input);
         }
         CHECK_INT(taken.loss.counted, targets);
         CHECK_INT(taken.tokens, read);
@@ -110,7 +110,7 @@ static void test_gradients(const struct run_config *config, const struct backend
         !CHECK_INT(trainer_step(&trainer, 1, &taken, NULL), ROTARY_OK))
         exit(check_report());
     for (int i = 0; i < MICRO; i++)
-        for (int64_t j = 0; j < trainer.batches[i].input.time; j++)
+        for (int64_t j = 0; j < token_rows(&trainer.batches[i].input); j++)
             targets += trainer.batches[i].classes[j] != BATCH_IGNORED;
     for (int i = 0; i < MICRO; i++) {
         const struct transformer_call call = {.batch = &trainer.batches[i],
@@ -151,20 +151,20 @@ static void test_apart(const struct run_config *config, const struct backend *ba
         exit(check_report());
     const struct batch_memory *memory = &trainer.memory[0];
     const struct batch batch = trainer.batches[0];
-    CHECK(batch.input.sequences >= 3);
+    CHECK(batch.input.batch >= 3);
     for (int64_t watched = 0; watched < 3; watched++) {
         (void)batch_fill(memory, &(struct row_order){.task = trainer.task, .seed = SEED}, 0,
-                         batch.input.sequences, 1);
+                         batch.input.batch, 1);
         const int32_t begin = memory->starts[watched], end = memory->starts[watched + 1];
         int32_t last = end - 2;
-        for (int32_t i = 0; i < batch.input.time; i++)
+        for (int32_t i = 0; i < token_rows(&batch.input); i++)
             if (i < begin || i >= end)
                 memory->classes[i] = BATCH_IGNORED;
         while (memory->classes[last] != BATCH_IGNORED) /* a word that is not to be predicted, after others */
             last--;
         const double before = loss_of(trainer.transformer, &batch);
         CHECK(before > 0);
-        for (int32_t i = 0; i < batch.input.time; i++)
+        for (int32_t i = 0; i < token_rows(&batch.input); i++)
             if (i < begin || i >= end)
                 memory->tokens[i] = 5 + (memory->tokens[i] + 3) % 20;
         CHECK(loss_of(trainer.transformer, &batch) == before);

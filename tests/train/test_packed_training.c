@@ -95,10 +95,8 @@ static void check_sentences(const struct trainer *trainer, int64_t step)
     for (int64_t i = 0; i < (int64_t)ROWS * MICRO; i++) {
         const struct batch *batch = &trainer->batches[i / ROWS];
         const struct task_example sentence = sentence_at(trainer, step, i);
-        CHECK_INT(batch->input.sequences, ROWS);
-        CHECK_INT(batch->source.sequences, ROWS);
-        CHECK_INT(batch->input.time, batch->input.starts[ROWS]);
-        CHECK_INT(batch->source.time, batch->source.starts[ROWS]);
+        CHECK_INT(batch->input.batch, ROWS);
+        CHECK_INT(batch->source.batch, ROWS);
         check_sentence(&batch->input, i % ROWS, sentence.target, sentence.target_count);
         check_sentence(&batch->source, i % ROWS, sentence.source, sentence.source_count);
         CHECK(memcmp(batch->classes + batch->input.starts[i % ROWS], sentence.target + 1,

@@ -136,7 +136,8 @@ static void test_examples(struct task_shape shape)
     CHECK_INT(batch.input.segments != NULL, shape.segments);
     CHECK_INT(batch.values != NULL, shape.values);
     CHECK_INT(batch.classes != NULL, !shape.values);
-    CHECK_INT(batch.source.batch, shape.source_time > 0);
+    CHECK_INT(batch.input.batch, ROWS * sequences);
+    CHECK_INT(batch.source.batch, shape.source_time > 0 ? ROWS : 0);
     for (int64_t i = 0; i < ROWS; i++) {
         const int64_t index = (4 + i) % EXAMPLES, count = 3 + index % 3;
         for (int32_t s = 0; s < sequences; s++)

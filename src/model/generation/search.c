@@ -43,8 +43,8 @@ struct group {
     struct rotary_arena arena;
     struct beam *beams;     /* [count] by place in the cache, the unfinished ones first */
     int64_t *places;        /* [count] where in the cache each was before the step */
-    int32_t *source_tokens; /* [count, source_time] */
-    int32_t *source_lengths;
+    int32_t *source_tokens; /* [count * source_time] */
+    int32_t *source_starts; /* [count + 1] */
     /* These are of one step, by slot, [count * size]: */
     int32_t *inputs, *parents, *moves;
     int64_t *counts;
@@ -280,7 +280,7 @@ static void carve(struct group *group)
     }
     group->places = rotary_arena_push(arena, count, sizeof *group->places);
     group->source_tokens = rotary_arena_push(arena, count * group->source_time, sizeof *group->source_tokens);
-    group->source_lengths = rotary_arena_push(arena, count, sizeof *group->source_lengths);
+    group->source_starts = rotary_arena_push(arena, count + 1, sizeof *group->source_starts);
     group->inputs = rotary_arena_push(arena, rows, sizeof *group->inputs);
     group->parents = rotary_arena_push(arena, rows, sizeof *group->parents);
     group->moves = rotary_arena_push(arena, searcher->cached, sizeof *group->moves);
@@ -297,17 +297,17 @@ static void carve(struct group *group)
 static rotary_status read_sources(struct group *group, rotary_error *error)
 {
     const struct searcher *searcher = group->searcher;
+    int32_t *starts = group->source_starts;
+    starts[0] = 0;
     for (int64_t i = 0; i < group->count; i++) {
         int64_t source = group->sources[i], length = searcher->call->lengths[source];
-        memcpy(group->source_tokens + i * group->source_time, searcher->call->sources[source],
+        memcpy(group->source_tokens + starts[i], searcher->call->sources[source],
                (size_t)length * sizeof *group->source_tokens);
-        group->source_lengths[i] = (int32_t)length;
+        starts[i + 1] = starts[i] + (int32_t)length;
         beam_start(&group->beams[i], source, max_length(searcher->config, length));
     }
-    const struct token_sequences sources = {.batch = group->count,
-                                            .time = group->source_time,
-                                            .tokens = group->source_tokens,
-                                            .lengths = group->source_lengths};
+    const struct token_sequences sources = {
+        .batch = group->count, .tokens = group->source_tokens, .starts = starts};
     return transformer_cache_source(searcher->transformer, searcher->cache, &sources, error);
 }
 

@@ -57,7 +57,7 @@ struct search_call {
 
 /* Searches from every source. Sources of similar lengths are searched together. An output depends on neither
  * its neighbours nor the number of threads. Of equally probable tokens the first is taken. Uses the limits
- * that the transformer was created with: batch * time rows at once, and `batch` sources of source_time.
+ * that the transformer was created with: batch * time rows at once, and `batch` sources of source_time, packed.
  * ROTARY_INVALID_ARGUMENT if a source, or the beams of one, do not fit them. */
 ROTARY_CHECKED rotary_status search_run(struct transformer *transformer, const struct search_config *config,
                                         const struct search_call *call, rotary_error *error);

@@ -143,14 +143,15 @@ static rotary_status add_losses(struct transformer *transformer, const struct ev
     return status;
 }
 
-/* Adds the losses of a packed batch by the position in its sequences. */
+/* Adds the losses of a batch by the position in its sequences. */
 static void add_positions(const struct batch *batch, const float *losses, struct position_losses *positions)
 {
-    const int32_t *starts = batch->input.starts;
-    for (int64_t sequence = 0; sequence < batch->input.sequences; sequence++)
-        for (int64_t i = starts[sequence]; i < starts[sequence + 1]; i++)
-            if (batch->classes[i] != BATCH_IGNORED)
-                position_losses_add(positions, i - starts[sequence], (double)losses[i]);
+    for (int64_t sequence = 0; sequence < batch->input.batch; sequence++) {
+        const int64_t start = sequence_start(&batch->input, sequence);
+        for (int64_t i = 0; i < sequence_length(&batch->input, sequence); i++)
+            if (batch->classes[start + i] != BATCH_IGNORED)
+                position_losses_add(positions, i, (double)losses[start + i]);
+    }
 }
 
 static void count_targets(const struct batch *batch, const struct workspace *workspace)

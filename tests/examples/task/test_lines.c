@@ -271,7 +271,7 @@ static void test_steps(void)
                 const struct row row = row_at(&order, (step - 1) * ROWS + i);
                 const struct token_sequences *lines = &trainer.batches[i / BATCH].input;
                 const int32_t *starts = lines->starts + i % BATCH;
-                CHECK_INT(lines->sequences, BATCH);
+                CHECK_INT(lines->batch, BATCH);
                 CHECK_INT(starts[1] - starts[0], row.length);
                 CHECK(memcmp(lines->tokens + starts[0], row.tokens, (size_t)row.length * sizeof(int32_t)) ==
                       0);
