@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cycles.sh BUILD COMPILER: no objects of the libraries in the folder BUILD call each other in a circle. What an object
 # needs is read from its symbols, so that a declaration in some third header hides nothing. Libraries have no objects of
-# files that are gone, which a folder may still have.
+# files that are gone, which a folder may still have, as it may libraries that src/*/CMakeLists.txt no longer name.
 set -eu
 build=$1 compiler=$2
 command -v nm >/dev/null || { echo "skipped: there is no nm"; exit 77; }
@@ -10,10 +10,12 @@ export LC_ALL=C
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# circles FOLDER FILES: names the objects of the files with such names that are in circles; exit status 1 if there are
-# any, 2 if there is nothing to look at.
+# circles FOLDER FILE...: names the objects of the files in the folder that are in circles; exit status 1 if there are any,
+# 2 if there is nothing to look at.
 circles() {
-    find "$1" -name "$2" | sort | xargs nm -A | awk -v folder="$1/" '
+    folder=$1
+    shift
+    nm -A "$@" | awk -v folder="$folder/" '
     {
         object = substr($1, length(folder) + 1)
         sub(/:[0-9a-f]*$/, "", object)
@@ -76,11 +78,13 @@ for pair in a:b b:c c:a top:a; do
         "${pair#*:}" "${pair%:*}" "${pair%:*}" "${pair#*:}" >"$scratch/source.c"
     "$compiler" -c "$scratch/source.c" -o "$scratch/circle/${pair%:*}.o"
 done
-told=$(circles "$scratch/circle" '*.o')
+told=$(circles "$scratch/circle" "$scratch"/circle/*.o)
 wanted='a.o needs b.o: b
 b.o needs c.o: c
 c.o needs a.o: a'
 [ "$told" = "$wanted" ] || { printf 'of a circle of three it says:\n%s\n' "$told"; exit 1; }
 
-told=$(circles "$build" 'librotary*.a')
+names=$(sed -n 's/^add_library(\(rotary_[a-z_]*\) STATIC.*/lib\1.a/p' "$(dirname "$0")"/../../src/*/CMakeLists.txt)
+libraries=$(for name in librotary.a $names; do find "$build" -name "$name"; done | sort)
+told=$(circles "$build" $libraries)
 [ -z "$told" ] || { printf 'in circles, or between two:\n%s\n' "$told"; exit 1; }
