@@ -5,6 +5,7 @@
 #include "support/check.h"
 #include "support/scratch.h"
 #include "train/runs.h"
+#include "train/weights/initial_weights.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -289,9 +290,35 @@ static void test_earlier_contradiction(void)
     CHECK(json_equal(read.model.no_rope_layers, config.model.no_rope_layers));
 }
 
+/* A learned table of positions, of whichever encoding, stays as long as it is where its weights are taken. */
+static void test_position_table(void)
+{
+    static const char *const positions[] = {"position=learned",
+                                            "position={\"name\":\"mine\",\"embedding\":\"learned\"}"};
+    for (int i = 0; i < 2; i++) {
+        const char *folder = new_folder(i == 0 ? "learned" : "mine");
+        struct run_config begun RUN_CONFIG_LOCAL = {0}, config RUN_CONFIG_LOCAL = {0};
+        struct transformer_config taken TRANSFORMER_CONFIG_LOCAL = {0};
+        check_about("%s", positions[i]);
+        tiny_config(&begun);
+        set_option(&begun, positions[i]);
+        CHECK_INT(run_config_check(&begun, NULL), ROTARY_OK);
+        write_config(folder, &begun);
+        tiny_config(&config);
+        snprintf(config.train.init, sizeof config.train.init, "%s", folder);
+        CHECK_INT(initial_weights_model(&config, NULL), ROTARY_OK);
+        transformer_config_copy(&taken, &config.model);
+        config.task.sequence_length = 96;
+        CHECK_INT(initial_weights_fit(&taken, &config, NULL), ROTARY_OK);
+        CHECK_INT(config.model.max_position_embeddings, 48);
+    }
+    check_about("%s", "");
+}
+
 int main(void)
 {
     test_derived();
+    test_position_table();
     test_refused();
     test_round_trip();
     test_bad_files();

@@ -144,14 +144,16 @@ static const char *unused_option(const struct decay_options *options, enum origi
 {
     const struct rotation_options *rotation = &options->rotation;
     const bool config = origin == ORIGIN_CONFIG, named = origin == ORIGIN_POSITION,
-               runs = origin == ORIGIN_RUNS, rotates = named && model_encoding(model)->rotate_query_key;
+               runs = origin == ORIGIN_RUNS;
+    const struct encoding_keys *keys = named ? model_encoding(model)->keys : NULL;
+    const bool rotates = named && model_encoding(model)->rotate_query_key;
     const struct option_use uses[] = {
         {"--layer-type", rotation->layer_type, config},
         {"--ignore", rotation->ignored.count > 0, config},
         {"--length", rotation->length.given, config},
         {"--compat", rotation->compat.given, config},
         {"--heads", options->heads.given, named && !rotates},
-        {"--channels", options->channels.given, named && (rotates || model->position == POSITION_SANDWICH)},
+        {"--channels", options->channels.given, rotates || (keys && keys->channels)},
         {"--sequences", options->sequences.given, runs},
         {"--checkpoint", options->checkpoint.given, runs},
         {"--measure", options->measure.given, runs},

@@ -5,13 +5,19 @@
 #include "base/integer.h"
 #include "file/file.h"
 #include "file/safetensors.h"
-#include "layer/encoding/encoding.h"
+#include "model/encoding/model_encoding.h"
 #include "run_folder/folder.h"
 #include "train/folder/checkpoint.h"
 #include "train/weights/huggingface_run.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* Whether the model has learned a row for each position, and no more. */
+static bool has_position_table(const struct transformer_config *model)
+{
+    return model_encoding(model)->embedding == EMBEDDING_POSITION_LEARNED;
+}
 
 rotary_status initial_weights_model(struct run_config *config, rotary_error *error)
 {
@@ -25,7 +31,7 @@ rotary_status initial_weights_model(struct run_config *config, rotary_error *err
     model->source_vocab_size = 0;
     if (!run_may_pad(config))
         model->vocab_size = 0;
-    if (model->position != POSITION_LEARNED && model->architecture != ARCHITECTURE_DECODER)
+    if (!has_position_table(model) && model->architecture != ARCHITECTURE_DECODER)
         model->max_position_embeddings = 0;
     if (model->rope_sequence_length == recorded.task.sequence_length)
         model->rope_sequence_length = 0;
@@ -110,7 +116,7 @@ rotary_status initial_weights_fit(const struct transformer_config *taken, struct
 {
     struct transformer_config *model = &config->model;
     const int64_t length = config->task.sequence_length;
-    if (taken->architecture == ARCHITECTURE_DECODER && model->position != POSITION_LEARNED) {
+    if (taken->architecture == ARCHITECTURE_DECODER && !has_position_table(model)) {
         if (model->max_position_embeddings == taken->max_position_embeddings)
             model->max_position_embeddings = max_i64(model->max_position_embeddings, length);
         if (model->rope_sequence_length == 0 && model->max_position_embeddings > length)
