@@ -21,7 +21,7 @@ int trial_isas(rotary_isa isas[6])
         if (rotary_isa_available((rotary_isa)isa))
             isas[count++] = (rotary_isa)isa;
 #if defined(ROTARY_EMULATE_AMX) && defined(__SANITIZE_ADDRESS__)
-    /* Emulation is slow. Other builds sanitize the other instruction sets, except an emulated AVX512_BF16. */
+    /* Emulation is slow. Other builds have the other instruction sets, except an emulated AVX512_BF16. */
     count = 0;
 #ifdef TESTS_SUPPORT_AVX512BF16_EMULATED_H
     isas[count++] = ROTARY_ISA_AVX512BF16;
