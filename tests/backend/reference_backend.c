@@ -112,7 +112,7 @@ BACKEND_OPERATIONS(WITH_OPEN_MEMORY)
 static void destroy(struct backend *backend)
 {
     struct reference_state *state = backend->state;
-    reference_memory_check_empty(&state->memory);
+    reference_memory_destroy(&state->memory);
     free(state);
 }
 

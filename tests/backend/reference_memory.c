@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backend/reference_memory.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+enum { RANGE_GIGABYTES = 16 }; /* of addresses; memory is taken by what is written */
 
 struct reference_region {
     char *data;
@@ -12,32 +15,61 @@ struct reference_region {
     struct reference_region *next;
 };
 
-static void protect(const struct reference_region *region, int protection)
+static size_t range_bytes(void)
 {
-    if (mprotect(region->data, region->mapped, protection) != 0) {
+    return (size_t)RANGE_GIGABYTES << 30;
+}
+
+static void protect(const struct reference_memory *memory, int protection)
+{
+    if (memory->used > 0 && mprotect(memory->range, memory->used, protection) != 0) {
         perror("reference backend: mprotect");
         abort();
     }
 }
 
+static bool reserve(struct reference_memory *memory)
+{
+    if (!memory->range) {
+        void *range =
+            mmap(NULL, range_bytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        memory->range = range == MAP_FAILED ? NULL : range;
+    }
+    return memory->range != NULL;
+}
+
+/* The link after which `mapped` bytes are free, at *data; NULL if they are nowhere. */
+static struct reference_region **find_gap(struct reference_memory *memory, size_t mapped, char **data)
+{
+    struct reference_region **link = &memory->regions;
+    *data = memory->range;
+    while (*link && (size_t)((*link)->data - *data) < mapped) {
+        *data = (*link)->data + (*link)->mapped;
+        link = &(*link)->next;
+    }
+    const char *end = *link ? (*link)->data : memory->range + range_bytes();
+    return (size_t)(end - *data) < mapped ? NULL : link;
+}
+
 void *reference_memory_allocate(struct reference_memory *memory, size_t bytes)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    if (bytes > SIZE_MAX / 2)
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    if (bytes > range_bytes() || !reserve(memory))
         return NULL;
-    struct reference_region *region = malloc(sizeof *region);
-    size_t mapped = (bytes + page) / page * page; /* never 0 */
-    void *data = mmap(NULL, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (!region || data == MAP_FAILED) {
-        if (data != MAP_FAILED)
-            munmap(data, mapped);
-        free(region);
+    const size_t mapped = (bytes + page) / page * page; /* never 0 */
+    char *data;
+    struct reference_region **link = find_gap(memory, mapped, &data);
+    struct reference_region *region = link ? malloc(sizeof *region) : NULL;
+    if (!region)
         return NULL;
+    *region = (struct reference_region){data, bytes, mapped, *link};
+    *link = region;
+    const size_t end = (size_t)(data - memory->range) + mapped;
+    if (end > memory->used) {
+        memory->used = end;
+        if (memory->open)
+            protect(memory, PROT_READ | PROT_WRITE);
     }
-    *region = (struct reference_region){data, bytes, mapped, memory->regions};
-    memory->regions = region;
-    if (memory->open)
-        protect(region, PROT_READ | PROT_WRITE);
     return data;
 }
 
@@ -54,26 +86,20 @@ void reference_memory_release(struct reference_memory *memory, void *handle)
     }
     struct reference_region *region = *link;
     *link = region->next;
-    munmap(region->data, region->mapped);
+    madvise(region->data, region->mapped, MADV_DONTNEED); /* it reads as zeros when it is allocated again */
     free(region);
-}
-
-static void protect_all(const struct reference_memory *memory, int protection)
-{
-    for (const struct reference_region *region = memory->regions; region; region = region->next)
-        protect(region, protection);
 }
 
 void reference_memory_open(struct reference_memory *memory)
 {
     if (memory->open++ == 0)
-        protect_all(memory, PROT_READ | PROT_WRITE);
+        protect(memory, PROT_READ | PROT_WRITE);
 }
 
 void reference_memory_close(struct reference_memory *memory)
 {
     if (--memory->open == 0)
-        protect_all(memory, PROT_NONE);
+        protect(memory, PROT_NONE);
 }
 
 /* The region that has `bytes` bytes at `handle`, or NULL. */
@@ -107,11 +133,13 @@ void reference_memory_check_host(const struct reference_memory *memory, const vo
     abort();
 }
 
-void reference_memory_check_empty(const struct reference_memory *memory)
+void reference_memory_destroy(struct reference_memory *memory)
 {
-    if (!memory->regions)
-        return;
-    fprintf(stderr, "reference backend: %zu bytes at %p were not released\n", memory->regions->bytes,
-            (void *)memory->regions->data);
-    abort();
+    if (memory->regions) {
+        fprintf(stderr, "reference backend: %zu bytes at %p were not released\n", memory->regions->bytes,
+                (void *)memory->regions->data);
+        abort();
+    }
+    if (memory->range)
+        munmap(memory->range, range_bytes());
 }

@@ -11,9 +11,12 @@
 
 struct reference_region;
 
+/* One range of addresses, so that one call of the system opens all that is allocated in it. */
 struct reference_memory {
-    struct reference_region *regions;
-    int open; /* how many operations run, one inside the other */
+    char *range;                      /* reserved by the first allocation */
+    struct reference_region *regions; /* by their addresses */
+    size_t used; /* bytes from the start of the range up to the end of the last region ever */
+    int open;    /* how many operations run, one inside the other */
 };
 
 /* Zeroed; NULL if the system has no memory. */
@@ -32,6 +35,6 @@ void reference_memory_check(const struct reference_memory *memory, const void *h
 /* Ends the program if `host` is in memory of the backend. */
 void reference_memory_check_host(const struct reference_memory *memory, const void *host, const char *what);
 /* Ends the program if something was not released. */
-void reference_memory_check_empty(const struct reference_memory *memory);
+void reference_memory_destroy(struct reference_memory *memory);
 
 #endif
