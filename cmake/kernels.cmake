@@ -19,7 +19,9 @@ endmacro()
 
 set(ROTARY_BF16_VARIANTS)
 rotary_instruction_set(scalar KERNELS scalar)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+if(ROTARY_PLAIN_C)
+    # What other processors have.
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     add_compile_definitions(ROTARY_HAVE_X86=1)
     set(amx -DROTARY_TILES=1)
     if(ROTARY_EMULATE_AMX)

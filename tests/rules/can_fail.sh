@@ -138,7 +138,7 @@ mutants() {
 }
 if command -v python3 >/dev/null; then
     echo '    int x = y(1);' >"$tree/src/base/x.c"
-    printf 'mutant: one\nfile: src/base/x.c\n- int x = y(1);\n+ int x = y(2);\ntests: base\n' >"$tree/tests/mutants/list.txt"
+    printf 'mutant: one\nfile: src/base/x.c\n- int x = y(1);\n+ int x = y(2);\ntests: base\n' >"$tree/tests/mutants/base.txt"
     mutants good "a mutant of a line that is there"
     printf 'int\n    x = y(\n    1);\n' >"$tree/src/task/z.c"
     rm "$tree/src/base/x.c"
@@ -147,7 +147,7 @@ if command -v python3 >/dev/null; then
     mutants stale "a mutant of a line that is there twice"
     rm "$tree/src/task/z.c" "$tree/src/study/zz.c"
     mutants stale "a mutant of a line that is gone"
-    echo 'tests:' >"$tree/tests/mutants/list.txt"
+    echo 'tests:' >"$tree/tests/mutants/base.txt"
     mutants bad "a list that is none"
 fi
 
