@@ -273,8 +273,7 @@ static void try_positions(struct reference_case c, int64_t capacity, bool head_m
     try_scene(c, capacity, head_major, false);
 }
 
-/* The argument, if any, is the number of scenes to run. */
-int main(int argc, char **argv)
+int main(void)
 {
     static const struct {
         int64_t heads, key_value_heads, head_dim, window, capacity;
@@ -295,9 +294,9 @@ int main(int argc, char **argv)
         {20, 20, 64, 0, 300, true, false, 0, false, false},
         {28, 14, 100, 150, 213, true, false, 2, false, true},
     };
-    int count = sizeof scenes / sizeof *scenes, asked = argc > 1 ? atoi(argv[1]) : count;
-    for (int i = 0; i < count && i < asked; i++)
-        for (int bf16 = 0; bf16 < 2; bf16++) {
+    const int count = sizeof scenes / sizeof *scenes;
+    for (int i = 0; i < count; i++)
+        for (int bf16 = 0; bf16 < 2 && trial_takes(i + 1, 4); bf16++) {
             struct reference_rotation rotation = {
                 .present = true, .dim = scenes[i].head_dim, .interleaved = scenes[i].interleaved};
             struct reference_case c = {

@@ -12,6 +12,10 @@
  * emulation, and neon alone where an Arm is emulated. Returns how many. */
 int trial_isas(rotary_isa isas[6]);
 
+/* Whether the case of this number is tried: all are, but where a processor is emulated, which makes a test ten to twenty
+ * times slower, one of every `every`. */
+bool trial_takes(int number, int every);
+
 /* A plan for a case, with the rotations it needs. */
 struct trial_plan {
     rotary_rope *rope, *value_rope;
