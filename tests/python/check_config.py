@@ -83,7 +83,7 @@ class Formulas(Case):
         self.assertEqual(rotary.Rope.from_config({**gemma, "rope_theta": 5.0}, "sliding_attention").base, 1e4)
 
     def test_lengths_before_scaling(self):
-        """As tests/file/test_rope_lengths.c has them of the program."""
+        """As tests/rope_config/test_rope_lengths.c has them of the program."""
         read = rotary.Rope.from_config
         sizes = {"head_dim": 8, "max_position_embeddings": 2048, "original_max_position_embeddings": 512}
         inside = {"original_max_position_embeddings": 1024}
