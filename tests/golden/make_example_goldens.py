@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""make_example_goldens.py > tests/study/example_goldens.h: labels, predictions of runs, their scores by scikit-learn and
+"""make_example_goldens.py > tests/records/example_goldens.h: labels, predictions of runs, their scores by scikit-learn and
 SciPy, and intervals over seeds (SciPy) and over examples (a paired bootstrap in NumPy)."""
 import numpy
 import scipy.stats

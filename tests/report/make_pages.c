@@ -12,11 +12,11 @@
  *     translated.html  three arms that translated, beside a page of heatmaps
  *     hostile.html     records full of markup and control characters
  */
+#include "records/made_runs.h"
 #include "records/measured_decay.h"
+#include "records/synthetic.h"
+#include "records/translated_runs.h"
 #include "report/report.h"
-#include "study/made_runs.h"
-#include "study/synthetic.h"
-#include "study/translated_runs.h"
 #include "support/check.h"
 #include "support/scratch.h"
 

@@ -2,9 +2,9 @@
  *
  * A comparison as text, JSON and CSV, read back: every number against what the runs were made of.
  */
+#include "records/made_runs.h"
 #include "report/comparison_table.h"
 #include "report/findings.h"
-#include "study/made_runs.h"
 #include "support/check.h"
 
 #include <math.h>

@@ -2,10 +2,10 @@
  *
  * A comparison as sentences, as text and as JSON.
  */
+#include "records/made_runs.h"
+#include "records/synthetic.h"
 #include "report/comparison_table.h"
 #include "report/findings.h"
-#include "study/made_runs.h"
-#include "study/synthetic.h"
 #include "support/check.h"
 #include "support/scratch.h"
 

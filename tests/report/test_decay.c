@@ -4,9 +4,9 @@
  */
 #include "file/print.h"
 #include "records/measured_decay.h"
+#include "records/synthetic.h"
 #include "report/chart/decay_svg.h"
 #include "report/page_reader.h"
-#include "study/synthetic.h"
 #include "support/check.h"
 #include "support/scratch.h"
 

@@ -2,9 +2,9 @@
  *
  * Scores at other lengths, as text, as JSON and on the page.
  */
+#include "records/made_runs.h"
 #include "report/comparison_table.h"
 #include "report/page_reader.h"
-#include "study/made_runs.h"
 #include "support/check.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
  *
  * The list of the programs and machines that trained the runs, on the page.
  */
-#include "study/synthetic.h"
+#include "records/synthetic.h"
 #include "support/check.h"
 #include "support/scratch.h"
 

@@ -3,9 +3,9 @@
  * The page of runs whose numbers are all different, read back: what its cells say and where its marks are,
  * against the records.
  */
+#include "records/made_runs.h"
 #include "report/page_reader.h"
 #include "report/report.h"
-#include "study/made_runs.h"
 #include "support/check.h"
 #include "support/scratch.h"
 

@@ -2,9 +2,9 @@
  *
  * The perplexity of a text by position: figures of the page, and as tables, JSON and comma-separated values.
  */
+#include "records/made_runs.h"
 #include "report/comparison_table.h"
 #include "report/page_reader.h"
-#include "study/made_runs.h"
 #include "support/check.h"
 
 #include <math.h>

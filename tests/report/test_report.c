@@ -2,12 +2,12 @@
  *
  * The parts of a report, then complete reports.
  */
+#include "records/synthetic.h"
 #include "report/chart/series.h"
 #include "report/chart/svg.h"
 #include "report/findings.h"
 #include "report/html.h"
 #include "report/report.h"
-#include "study/synthetic.h"
 #include "support/check.h"
 #include "support/scratch.h"
 

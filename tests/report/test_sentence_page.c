@@ -3,11 +3,11 @@
  * What the page and the text say of translations: the bootstrap's numbers in their cells, the shown sentences
  * with the scores of the shown runs, and the link to a page of heatmaps only where there is one.
  */
+#include "records/synthetic.h"
+#include "records/translated_runs.h"
 #include "report/comparison_table.h"
 #include "report/page_reader.h"
 #include "report/report.h"
-#include "study/synthetic.h"
-#include "study/translated_runs.h"
 #include "support/check.h"
 #include "support/scratch.h"
 

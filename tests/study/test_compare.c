@@ -2,7 +2,7 @@
  *
  * Comparisons of tiny models: order, resuming, what pairs share, what is refused.
  */
-#include "study/synthetic.h"
+#include "records/synthetic.h"
 #include "support/check.h"
 #include "support/parameter_copy.h"
 #include "support/scratch.h"

@@ -3,7 +3,7 @@
  * What comparison_run() trains of what was asked for: values of any key, a sweep before them, seeds until
  * there is a verdict; and what compare.json says of it. Models are tiny.
  */
-#include "study/synthetic.h"
+#include "records/synthetic.h"
 #include "support/check.h"
 #include "support/scratch.h"
 #include "train/runs.h"

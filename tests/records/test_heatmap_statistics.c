@@ -3,8 +3,8 @@
  * Entropy by layer over seeds, of three sides, and the differences from the first paired by seed: against
  * SciPy.
  */
+#include "records/heatmap_goldens.h"
 #include "records/heatmaps.h"
-#include "study/heatmap_goldens.h"
 #include "support/check.h"
 
 #include <math.h>

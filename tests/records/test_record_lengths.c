@@ -3,7 +3,7 @@
  * lengths.json: written and read back, absent, and damaged in every key.
  */
 #include "records/record_lengths.h"
-#include "study/synthetic.h"
+#include "records/synthetic.h"
 #include "support/check.h"
 #include "support/scratch.h"
 

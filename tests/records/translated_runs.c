@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "study/translated_runs.h"
+#include "records/translated_runs.h"
 
-#include "study/synthetic.h"
+#include "records/synthetic.h"
 #include "support/check.h"
 
 #include <stdio.h>

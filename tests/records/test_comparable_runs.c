@@ -3,7 +3,7 @@
  * Plain runs that are compared: what they may differ in, what is said of the rest, and by which keys they are
  * grouped.
  */
-#include "study/synthetic.h"
+#include "records/synthetic.h"
 #include "support/check.h"
 #include "support/scratch.h"
 

@@ -2,7 +2,7 @@
  *
  * Which runs have begun to learn, and what is said of arms that have not: no order of them.
  */
-#include "study/synthetic.h"
+#include "records/synthetic.h"
 #include "support/check.h"
 #include "support/scratch.h"
 

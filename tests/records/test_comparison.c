@@ -3,10 +3,10 @@
  * What a comparison makes of its runs: which evaluation counts, which runs are pairs, which contrasts are
  * judged together, and what decides.
  */
+#include "records/made_runs.h"
 #include "statistics/max_t.h"
 #include "statistics/power.h"
 #include "statistics/sequential.h"
-#include "study/made_runs.h"
 #include "support/check.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "study/synthetic.h"
+#include "records/synthetic.h"
 
 #include "support/check.h"
 

@@ -3,7 +3,7 @@
  * decay.json: written and read back, absent, and damaged in every key.
  */
 #include "records/measured_decay.h"
-#include "study/synthetic.h"
+#include "records/synthetic.h"
 #include "support/check.h"
 #include "support/scratch.h"
 

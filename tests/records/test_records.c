@@ -2,7 +2,7 @@
  *
  * Records read back, valid and damaged; comparisons of them.
  */
-#include "study/synthetic.h"
+#include "records/synthetic.h"
 #include "support/check.h"
 #include "support/scratch.h"
 

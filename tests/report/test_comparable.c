@@ -3,7 +3,7 @@
  * What scores are set beside each other: losses per token only of one vocabulary, BLEU and labels only of one
  * set of texts.
  */
-#include "study/synthetic.h"
+#include "records/synthetic.h"
 #include "support/check.h"
 #include "support/scratch.h"
 

@@ -4,8 +4,8 @@
  * here from the texts that were written; which runs and sentences are shown; and what is said of runs whose
  * translations are not those of their records.
  */
-#include "study/synthetic.h"
-#include "study/translated_runs.h"
+#include "records/synthetic.h"
+#include "records/translated_runs.h"
 #include "support/check.h"
 #include "support/scratch.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "study/made_runs.h"
+#include "records/made_runs.h"
 
 #include "support/check.h"
 

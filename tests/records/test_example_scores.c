@@ -4,8 +4,8 @@
  * each other, over seeds and over examples, against scikit-learn, SciPy and a bootstrap in NumPy; and what is
  * said of predictions that are not those of the records.
  */
-#include "study/example_goldens.h"
-#include "study/synthetic.h"
+#include "records/example_goldens.h"
+#include "records/synthetic.h"
 #include "support/check.h"
 #include "support/scratch.h"
 
