@@ -4,7 +4,8 @@
  * it from JSON, to write it, for --set key=value, to check ranges, and to suggest the nearest key for an
  * unknown one. The options of a command are a struct and such a table too (cli/arguments.h).
  *
- * Objects and lists are parsed where they are read, and never change after. The struct is an owner of each: a copy by assignment borrows them, and settings_share makes it an owner too.
+ * Objects and lists are parsed where they are read, and never change after. The struct is an owner of each:
+ * a copy by assignment borrows them, and settings_share makes it an owner too.
  */
 #ifndef ROTARY_CONFIG_SETTINGS_H
 #define ROTARY_CONFIG_SETTINGS_H

@@ -26,8 +26,8 @@ enum task_id { ROTARY_TASKS(ROTARY_TASK_ENUMERATOR) TASK_COUNT };
 #undef ROTARY_TASK_ENUMERATOR
 extern const char *const task_names[]; /* NULL-terminated, in the order of task_id */
 
-/* The settings that tasks have for themselves, one task's after the other's: each a struct of the type that its
- * file declares. */
+/* The settings that tasks have for themselves, one task's after the other's: each a struct of the type that
+ * its file declares. */
 enum { TASK_OPTIONS_BYTES = TASK_COUNT * 1024 };
 union task_options {
     unsigned char bytes[TASK_OPTIONS_BYTES];

@@ -145,9 +145,8 @@ void run_config_keep_fixed(struct run_config *config);
  * have. */
 bool run_may_pad(const struct run_config *config);
 
-/* Reads and checks config.json of a run's folder, or of a Hugging Face model. After a failure *config is as it
- * was.
- * Refuses another "format", a folder without a run, and a vocabulary that is not the task's. */
+/* Reads and checks config.json of a run's folder, or of a Hugging Face model. Refuses another "format", a
+ * folder without a run, and a vocabulary that is not the task's: *config is then as it was. */
 ROTARY_CHECKED rotary_status run_read_config(const char *folder, struct run_config *config,
                                              rotary_error *error);
 /* Reads it, and of a Hugging Face model config.json, which the caller releases: *transformers is NULL for

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Position encodings. There is one attention; an encoding is a row that says which of its terms are used, what
- * is added to the embedding, and which keys of a configuration are the encoding's own.
+ * Position encodings. There is one attention; an encoding is a row that says which of its terms are used,
+ * what is added to the embedding, and which keys of a configuration are the encoding's own.
  */
 #ifndef ROTARY_LAYER_ENCODING_ENCODING_H
 #define ROTARY_LAYER_ENCODING_ENCODING_H
@@ -161,7 +161,8 @@ bool encoding_has_key(const struct position_encoding *encoding, const char *key)
 void encoding_options_default(union encoding_options options[POSITIONS]);
 /* The table of each encoding's keys; those of several are in the first one's. */
 void encoding_settings(union encoding_options options[POSITIONS], struct settings settings[POSITIONS]);
-/* The options of an encoding, which may be those of the first of several. Of POSITION_CUSTOM they are zero. */
+/* The options of an encoding, which may be those of the first of several. Of POSITION_CUSTOM they are zero.
+ */
 union encoding_options encoding_options_of(const union encoding_options options[POSITIONS],
                                            enum position position);
 

@@ -64,7 +64,8 @@ ROTARY_CHECKED rotary_status custom_encoding_describe(const json_t *object,
  * Checks that the table is of as many. formula_bias_free frees it. */
 ROTARY_CHECKED rotary_status custom_encoding_bias(const struct custom_encoding *encoding, int64_t heads,
                                                   struct formula_bias *bias, rotary_error *error);
-/* The frequencies that it gives for so many pairs, as a list that the caller releases; NULL: it gives none. */
+/* The frequencies that it gives for so many pairs, as a list that the caller releases; NULL: it gives none.
+ */
 ROTARY_CHECKED rotary_status custom_encoding_frequencies(const struct custom_encoding *encoding,
                                                          int64_t pairs, json_t **list, rotary_error *error);
 bool custom_encoding_has_frequencies(const struct custom_encoding *encoding);

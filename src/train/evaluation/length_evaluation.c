@@ -42,9 +42,10 @@ static json_t *scaling_of(const struct length_call *call)
     return scaling;
 }
 
-/* The run's configuration for the length, which the caller frees. Tables by position are made as long as the sequences. A rotation
- * that was scaled in training has no such table, and depends on max_position_embeddings: it stays as it is.
- * Randomised positions keep their number, on which the rotation then depends. */
+/* The run's configuration for the length, which the caller frees. Tables by position are made as long as the
+ * sequences. A rotation that was scaled in training has no such table, and depends on
+ * max_position_embeddings: it stays as it is. Randomised positions keep their number, on which the rotation
+ * then depends. */
 static struct run_config config_at(const struct length_call *call)
 {
     struct run_config config;
