@@ -5,6 +5,7 @@
 #include "file/file.h"
 #include "records/comparison/arm_name.h"
 #include "records/comparison/comparable_runs.h"
+#include "records/places.h"
 #include "run_folder/folder.h"
 
 #include <stdio.h>
@@ -19,9 +20,17 @@ static rotary_status no_memory(rotary_error *error)
 /* Appends the record of a run's folder. */
 static rotary_status add_record(struct collection *collection, const char *folder, rotary_error *error)
 {
-    rotary_status status = record_read(&collection->records[collection->record_count], folder, error);
-    collection->record_count += status == ROTARY_OK;
-    return status;
+    struct record *record = &collection->records[collection->record_count];
+    rotary_status status = record_read(record, folder, error);
+    if (status != ROTARY_OK)
+        return status;
+    collection->record_count++;
+    char *shown = run_archives_shown(&collection->archives, folder);
+    if (shown) {
+        record->unpacked = record->folder;
+        record->folder = shown;
+    }
+    return ROTARY_OK;
 }
 
 static rotary_status rename_arm(struct record *record, const char *name, rotary_error *error)
@@ -308,23 +317,38 @@ static rotary_status read_plain_runs(struct collection *collection, const char *
     return status == ROTARY_OK ? compare_records(collection, options, error) : status;
 }
 
-rotary_status collection_read_with(struct collection *collection, const char *const *folders, int count,
-                                   const struct collection_options *options, rotary_error *error)
+static rotary_status read_places(struct collection *collection, const struct places *places,
+                                 const struct collection_options *options, rotary_error *error)
 {
-    *collection = (struct collection){0};
-    if (count < 1)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "no folder was given: wanted a run or a comparison");
-    for (int i = 0; i < count && count > 1; i++)
+    const char *const *folders = (const char *const *)places->items;
+    for (int i = 0; i < places->count && places->count > 1; i++)
         if (comparison_file_exists(folders[i]))
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                "%s is a comparison: wanted no other folder beside it, or the folders of runs",
                                folders[i]);
-    rotary_status status = comparison_file_exists(folders[0])
-                               ? read_comparison(collection, folders[0], options, error)
-                               : read_plain_runs(collection, folders, count, options, error);
-    if (status != ROTARY_OK)
-        collection_free(collection);
+    return comparison_file_exists(folders[0])
+               ? read_comparison(collection, folders[0], options, error)
+               : read_plain_runs(collection, folders, places->count, options, error);
+}
+
+rotary_status collection_read_with(struct collection *collection, const char *const *folders, int count,
+                                   const struct collection_options *options, rotary_error *error)
+{
+    struct places places = {0};
+    rotary_status status = ROTARY_OK;
+    *collection = (struct collection){0};
+    if (count < 1)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "no folder was given: wanted a run or a comparison");
+    for (int i = 0; status == ROTARY_OK && i < count; i++)
+        status = places_add(&places, &collection->archives, folders[i], error);
+    if (status == ROTARY_OK)
+        status = read_places(collection, &places, options, error);
+    places_free(&places);
+    if (status == ROTARY_OK)
+        return ROTARY_OK;
+    run_archives_name(&collection->archives, error);
+    collection_free(collection);
     return status;
 }
 
@@ -342,6 +366,8 @@ rotary_status collection_read_answers(struct collection *collection, rotary_erro
         status = sentence_scores_create(&collection->sentences, comparison, error);
     else if (comparison->examples > 0)
         status = example_scores_create(&collection->predictions, comparison, error);
+    if (status != ROTARY_OK)
+        run_archives_name(&collection->archives, error);
     comparison->sentences = collection->sentences;
     comparison->predictions = collection->predictions;
     return status;
@@ -359,5 +385,6 @@ void collection_free(struct collection *collection)
     free(collection->unlike);
     free(collection->looks);
     comparison_file_free(&collection->file);
+    run_archives_close(&collection->archives);
     *collection = (struct collection){0};
 }

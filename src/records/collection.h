@@ -9,6 +9,7 @@
 #include "records/comparison/comparison_file.h"
 #include "records/example_scores.h"
 #include "records/sentence_scores.h"
+#include "run_folder/run_archive.h"
 
 struct collection {
     struct comparison_file file; /* of a comparison; zero for plain runs */
@@ -20,6 +21,7 @@ struct collection {
     struct comparison *comparison;
     struct sentence_scores *sentences;  /* NULL: not read, or not scored by BLEU */
     struct example_scores *predictions; /* likewise by labels */
+    struct run_archives archives;       /* that it is read from */
 };
 
 struct collection_options {
@@ -27,7 +29,8 @@ struct collection_options {
     bool all_pairs;   /* as in comparison_request */
 };
 
-/* Reads one folder that holds a comparison, or `count` folders of runs of one task. Runs that differ in more
+/* Reads one folder that holds a comparison, or `count` folders of runs of one task; a folder that is neither
+ * stands for those of runs that it holds, by name. Each may be in an archive. Runs that differ in more
  * than what is compared are not paired: comparison->unlike says what they differ in
  * (records/comparison/comparable_runs.h). */
 ROTARY_CHECKED rotary_status collection_read_with(struct collection *collection, const char *const *folders,

@@ -12,10 +12,11 @@ rotary_status collection_check_output(const struct collection *collection, const
     rotary_status status = ROTARY_OK;
     for (int i = 0; status == ROTARY_OK && i < count; i++) {
         char file[FILE_PATH_BYTES];
-        const char *const description = file;
-        status = file_path(file, folders[i], "compare.json", error);
+        const char *const input = file;
+        if (!run_archive_find(folders[i], file))
+            status = file_path(file, folders[i], "compare.json", error);
         if (status == ROTARY_OK)
-            status = file_check_output(path, &description, 1, error);
+            status = file_check_output(path, &input, 1, error);
     }
     for (int i = 0; status == ROTARY_OK && i < collection->record_count; i++)
         status = folder_refuse_output(collection->records[i].folder, path, error);

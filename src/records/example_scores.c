@@ -189,7 +189,7 @@ static rotary_status read_run(struct reading *reading, const struct record *reco
     if (!answers_allocate(answers, reading->corpus.classes == 0, reading->corpus.counts[reading->split]))
         return fail_memory(error);
     const int system = reading->system_count++;
-    rotary_status status = file_path(path, record->folder, FOLDER_PREDICTIONS, error);
+    rotary_status status = file_path(path, record_place(record), FOLDER_PREDICTIONS, error);
     const struct table_request request = {.path = path,
                                           .format = TABLE_TSV,
                                           .quoting = TABLE_UNQUOTED,

@@ -333,6 +333,7 @@ rotary_status record_read(struct record *record, const char *folder, rotary_erro
 void record_free(struct record *record)
 {
     free(record->folder);
+    free(record->unpacked);
     free(record->arm);
     json_decref(record->config);
     json_decref(record->provenance);
@@ -343,6 +344,11 @@ void record_free(struct record *record)
     free(record->signature);
     record_lengths_free(&record->lengths);
     *record = (struct record){0};
+}
+
+const char *record_place(const struct record *record)
+{
+    return record->unpacked ? record->unpacked : record->folder;
 }
 
 const struct record_evaluation *record_last_evaluation(const struct record *record)

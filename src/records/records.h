@@ -37,7 +37,8 @@ struct record_sample { /* of the last evaluation that has samples; strings belon
 };
 
 struct record {
-    char *folder;
+    char *folder;                /* as people know it */
+    char *unpacked;              /* where that is read, if it is in an archive; else NULL */
     json_t *config;              /* all of config.json */
     const char *task, *position; /* point into config */
     char *arm;                   /* what the run is compared as: its position encoding, unless a comparison
@@ -65,6 +66,8 @@ struct record {
  * number. A folder without metrics.jsonl is a run at step 0. */
 ROTARY_CHECKED rotary_status record_read(struct record *record, const char *folder, rotary_error *error);
 void record_free(struct record *record);
+/* Where its files are read. */
+const char *record_place(const struct record *record);
 
 /* Whether the run was evaluated after its last step, or diverged. */
 bool record_finished(const struct record *record);

@@ -56,7 +56,7 @@ static rotary_status read_run(const struct sentence_scores *scores, const struct
                               struct sentence_run *run, rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
-    rotary_status status = file_path(path, record->folder, FOLDER_TRANSLATIONS, error);
+    rotary_status status = file_path(path, record_place(record), FOLDER_TRANSLATIONS, error);
     if (status == ROTARY_OK)
         status = text_lines_read(&run->lines, path, max_bytes, error);
     if (status != ROTARY_OK)

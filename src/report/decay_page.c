@@ -79,7 +79,7 @@ static rotary_status read_arm(struct arm_decay *item, const struct comparison *c
         const struct record *record = &comparison->records[i];
         if (strcmp(record->arm, arm) != 0)
             continue;
-        status = measured_decay_read(&item->decay, record->folder, error);
+        status = measured_decay_read(&item->decay, record_place(record), error);
         item->seed = record->seed;
         *found = status == ROTARY_OK && item->decay.sequences > 0;
     }

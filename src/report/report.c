@@ -62,6 +62,8 @@ static rotary_status fill_page(struct page *page, rotary_error *error)
         status = series_create(&page->training, page->collection, SERIES_TRAINING_LOSS, error);
     if (status == ROTARY_OK)
         status = arm_decays_read(&page->decays, page->collection->comparison, error);
+    if (status != ROTARY_OK)
+        run_archives_name(&page->collection->archives, error);
     return status;
 }
 

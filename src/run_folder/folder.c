@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "run_folder/run_archive.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +23,8 @@ enum { NAMES = sizeof names / sizeof names[0] };
 rotary_status folder_inspect(const char *folder, enum folder_state *state, rotary_error *error)
 {
     *state = FOLDER_EMPTY;
+    if (run_archive_refuse(folder, error) != ROTARY_OK)
+        return ROTARY_IO_ERROR;
     for (int i = 0; i < NAMES && *state == FOLDER_EMPTY; i++) {
         char path[FILE_PATH_BYTES];
         rotary_status status = file_path(path, folder, names[i], error);

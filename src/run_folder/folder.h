@@ -18,6 +18,7 @@
 #define FOLDER_PREDICTIONS  "predictions.tsv"
 #define FOLDER_LENGTHS      "lengths.json"
 #define FOLDER_DECAY        "decay.json"
+#define FOLDER_LABELS       "labels.json"
 #define FOLDER_NEXT         ".next" /* suffix of a file that will replace the one named without it */
 
 /* Files of vocabularies: those of SentencePiece are in the second row, those of other tokenizers in the first;

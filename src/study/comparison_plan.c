@@ -6,6 +6,7 @@
 #include "records/comparison/comparison.h"
 #include "records/comparison/comparison_description.h"
 #include "run_folder/folder.h"
+#include "run_folder/run_archive.h"
 #include "statistics/sequential.h"
 
 #include <stdio.h>
@@ -242,7 +243,9 @@ static rotary_status check_sweep(const struct comparison_plan *plan, rotary_erro
 
 static rotary_status merge(struct comparison_plan *plan, rotary_error *error)
 {
-    rotary_status status = file_output_path(plan->path, plan->call->folder, "compare.json", error);
+    rotary_status status = run_archive_refuse(plan->call->folder, error);
+    if (status == ROTARY_OK)
+        status = file_output_path(plan->path, plan->call->folder, "compare.json", error);
     bool found = false;
     if (status == ROTARY_OK)
         status = file_find(plan->path, &found, error);

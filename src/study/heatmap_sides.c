@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "model/encoding/model_encoding.h"
 #include "records/collection.h"
+#include "run_folder/run_archive.h"
 #include "train/run.h"
 #include "train/weights/huggingface_run.h"
 
@@ -66,7 +67,9 @@ static rotary_status read_run(struct heatmaps *maps, const char *folder, rotary_
 {
     struct record record;
     bool transformers;
-    rotary_status status = huggingface_run_find(folder, &transformers, error);
+    rotary_status status = run_archive_refuse(folder, error);
+    if (status == ROTARY_OK)
+        status = huggingface_run_find(folder, &transformers, error);
     if (status == ROTARY_OK && transformers)
         return read_model(maps, folder, error);
     if (status == ROTARY_OK)

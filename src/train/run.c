@@ -9,6 +9,7 @@
 #include "model/config_check.h"
 #include "model/encoding/contradictions.h"
 #include "run_folder/folder.h"
+#include "run_folder/run_archive.h"
 #include "score/measure.h"
 #include "train/folder/corpus_record.h"
 #include "train/folder/vocabulary.h"
@@ -578,7 +579,9 @@ rotary_status run_read_folder(const char *folder, struct run_config *config, jso
     char path[FILE_PATH_BYTES];
     json_t *object;
     *transformers = NULL;
-    rotary_status status = huggingface_run_read(folder, path, &object, error);
+    rotary_status status = run_archive_refuse(folder, error);
+    if (status == ROTARY_OK)
+        status = huggingface_run_read(folder, path, &object, error);
     if (status != ROTARY_OK)
         return status;
     if (!object)

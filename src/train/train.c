@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "file/file.h"
 #include "run_folder/folder.h"
+#include "run_folder/run_archive.h"
 #include "train/folder/corpus_record.h"
 #include "train/folder/folder_watch.h"
 #include "train/folder/metrics.h"
@@ -72,7 +73,9 @@ static rotary_status resolve_precision(struct session *session, rotary_error *er
 static rotary_status enter_folder(struct session *session, rotary_error *error)
 {
     const char *folder = session->call->folder;
-    rotary_status status = file_make_folder(folder, error);
+    rotary_status status = run_archive_refuse(folder, error);
+    if (status == ROTARY_OK)
+        status = file_make_folder(folder, error);
     if (status == ROTARY_OK)
         status = folder_lock(folder, &session->lock, error);
     enum folder_state state;

@@ -246,7 +246,7 @@ changes "report theta other-theta --json --out here.html" "--vary rope_theta"
 rm here.html
 does 0 report run --out here.html
 if [ ! -s here.html ] || [ -e run/report.html ]; then complain "report --out writes elsewhere"; fi
-elsewhere report --out
+elsewhere report --out --archive # archives.sh
 differs --all-pairs "$report" "$report --all-pairs"
 changes "report run --out here.html" "--json"
 changes "report $three --out here.html" "--csv"

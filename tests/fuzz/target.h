@@ -22,7 +22,7 @@ struct fuzz_target {
 extern const struct fuzz_target fuzz_json, fuzz_rope, fuzz_npy, fuzz_safetensors, fuzz_tokenizer,
     fuzz_wordpiece, fuzz_json_tokenizer, fuzz_sentencepiece, fuzz_translations, fuzz_formula, fuzz_lengths,
     fuzz_decay, fuzz_encoding, fuzz_tokens, fuzz_documents, fuzz_inputs, fuzz_table, fuzz_huggingface,
-    fuzz_decoder, fuzz_shards;
+    fuzz_decoder, fuzz_shards, fuzz_archive;
 extern const struct fuzz_target *const fuzz_targets[]; /* NULL-terminated */
 
 /* Whether the status is a refusal, which must have set the error to one line of text. */

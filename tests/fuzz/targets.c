@@ -409,11 +409,25 @@ static const char *const sentencepiece_words[] = {"\n\x08\n\x01"
 const struct fuzz_target fuzz_sentencepiece = {
     .name = "sentencepiece", .read = read_sentencepiece, .words = sentencepiece_words};
 
-const struct fuzz_target *const fuzz_targets[] = {
-    &fuzz_json,           &fuzz_rope,          &fuzz_npy,
-    &fuzz_safetensors,    &fuzz_tokenizer,     &fuzz_wordpiece,
-    &fuzz_json_tokenizer, &fuzz_sentencepiece, &fuzz_translations,
-    &fuzz_formula,        &fuzz_lengths,       &fuzz_decay,
-    &fuzz_encoding,       &fuzz_tokens,        &fuzz_documents,
-    &fuzz_inputs,         &fuzz_table,         &fuzz_huggingface,
-    &fuzz_decoder,        &fuzz_shards,        NULL};
+const struct fuzz_target *const fuzz_targets[] = {&fuzz_json,
+                                                  &fuzz_rope,
+                                                  &fuzz_npy,
+                                                  &fuzz_safetensors,
+                                                  &fuzz_tokenizer,
+                                                  &fuzz_wordpiece,
+                                                  &fuzz_json_tokenizer,
+                                                  &fuzz_sentencepiece,
+                                                  &fuzz_translations,
+                                                  &fuzz_formula,
+                                                  &fuzz_lengths,
+                                                  &fuzz_decay,
+                                                  &fuzz_encoding,
+                                                  &fuzz_tokens,
+                                                  &fuzz_documents,
+                                                  &fuzz_inputs,
+                                                  &fuzz_table,
+                                                  &fuzz_huggingface,
+                                                  &fuzz_decoder,
+                                                  &fuzz_shards,
+                                                  &fuzz_archive,
+                                                  NULL};

@@ -9,12 +9,14 @@
 #include "records/comparison/sweep_text.h"
 #include "report/comparison_table.h"
 #include "report/report.h"
+#include "run_folder/run_archive.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct report_options {
-    const char *out, *vary;
+    const char *out, *vary, *archive;
     struct option_integer rows; /* enum csv_table */
     bool all_pairs, csv;
 };
@@ -26,12 +28,59 @@ static const struct setting report_table[] = {
     {"--all-pairs", SETTING_BOOLEAN, MEMBER(all_pairs),
      .help = "compare every arm with every other, not only with the first"},
     {"--out", SETTING_TEXT, MEMBER(out), .metavar = "FILE",
-     .help = "where to write the page (default: report.html in the first folder)"},
+     .help = "where to write the page (default: report.html in the first folder; of an archive, beside it)"},
+    {"--archive", SETTING_TEXT, MEMBER(archive), .metavar = "FILE",
+     .help = "write no page but one compressed archive of the folder's runs, without weights: FILE.tar.gz"},
     {"--csv", SETTING_BOOLEAN, MEMBER(csv), .help = "print comma-separated values instead"},
     {"--rows", SETTING_CHOICE, MEMBER(rows), .metavar = "NAME", .choices = csv_table_names,
      .help = "what a row of --csv is: runs, arms, contrasts, pairs, or of what was scored at other lengths "
              "lengths or positions (default: runs)"},
 };
+
+/* ---- the archive ---- */
+
+static rotary_status check_archive(const struct invocation *invocation, rotary_error *error)
+{
+    const struct report_options *options = invocation->options;
+    const size_t length = strlen(options->archive), suffix = strlen(ARCHIVE_SUFFIX);
+    const char *other = options->out         ? "--out"
+                        : options->vary      ? "--vary"
+                        : options->all_pairs ? "--all-pairs"
+                        : options->csv       ? "--csv"
+                                             : NULL;
+    if (other)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--archive and %s are both given: wanted one",
+                           other);
+    if (length <= suffix || strcmp(options->archive + length - suffix, ARCHIVE_SUFFIX) != 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "--archive is \"%.300s\", wanted a name that ends in " ARCHIVE_SUFFIX,
+                           options->archive);
+    if (invocation->operands.count > 1)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "--archive packs one folder, got %d: wanted the folder that they are in",
+                           invocation->operands.count);
+    return ROTARY_OK;
+}
+
+static rotary_status write_archive(const struct invocation *invocation, rotary_error *error)
+{
+    const struct report_options *options = invocation->options;
+    struct archive_size size;
+    rotary_status status = run_archive_refuse(invocation->operands.items[0], error);
+    if (status == ROTARY_OK)
+        status = run_archive_write(invocation->operands.items[0], options->archive, &size, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (invocation->common.json)
+        return result_print_json(json_pack("{s:s, s:I, s:I}", "archive", options->archive, "files",
+                                           (json_int_t)size.files, "bytes", (json_int_t)size.bytes),
+                                 error);
+    printf("%s: %lld files, %llu bytes unpacked\n", options->archive, (long long)size.files,
+           (unsigned long long)size.bytes);
+    return ROTARY_OK;
+}
+
+/* ---- the page ---- */
 
 static rotary_status check_options(const struct invocation *invocation, rotary_error *error)
 {
@@ -40,7 +89,7 @@ static rotary_status check_options(const struct invocation *invocation, rotary_e
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--csv and --json are both given: wanted one");
     if (options->rows.given && !options->csv)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--rows needs --csv");
-    return ROTARY_OK;
+    return options->archive ? check_archive(invocation, error) : ROTARY_OK;
 }
 
 static rotary_status print_csv(const struct collection *collection, enum csv_table table, rotary_error *error)
@@ -66,30 +115,65 @@ static rotary_status print_result(const struct invocation *invocation, const str
     return result_print_comparison(collection->comparison, page, error);
 }
 
-static enum exit_status run(const struct invocation *invocation)
+/* Where the page goes unless that is said: into the first folder, or beside its archive. */
+static rotary_status name_page(const char *folder, char page[FILE_PATH_BYTES], rotary_error *error)
+{
+    char file[FILE_PATH_BYTES];
+    return run_archive_find(folder, file) ? run_archive_page(folder, page, error)
+                                          : file_output_path(page, folder, "report.html", error);
+}
+
+/* An interrupted report removes what it unpacked. */
+static rotary_status go_on(const struct invocation *invocation, rotary_error *error)
+{
+    return atomic_load(invocation->interrupted)
+               ? rotary_fail(error, ROTARY_INTERRUPTED, "interrupted: no page is written")
+               : ROTARY_OK;
+}
+
+static rotary_status write_page(const struct invocation *invocation, const struct collection *collection,
+                                rotary_error *error)
 {
     const struct report_options *options = invocation->options;
     const struct operands *folders = &invocation->operands;
-    rotary_error error = {0};
-    char in_folder[FILE_PATH_BYTES];
-    const char *page = options->out ? options->out : in_folder;
+    char named[FILE_PATH_BYTES];
+    const char *page = options->out ? options->out : named;
+    rotary_status status = options->out ? ROTARY_OK : name_page(folders->items[0], named, error);
+    if (status == ROTARY_OK)
+        status = collection_check_output(collection, folders->items, folders->count, page, error);
+    if (status == ROTARY_OK)
+        status = go_on(invocation, error);
+    if (status == ROTARY_OK)
+        status = report_write(collection, page, error);
+    return status == ROTARY_OK ? print_result(invocation, collection, page, error) : status;
+}
+
+static rotary_status report(const struct invocation *invocation, rotary_error *error)
+{
+    const struct report_options *options = invocation->options;
+    const struct operands *folders = &invocation->operands;
+    const struct collection_options how = {.vary = options->vary, .all_pairs = options->all_pairs};
     struct collection collection;
+    rotary_status status = collection_read_with(&collection, folders->items, folders->count, &how, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = go_on(invocation, error);
+    if (status == ROTARY_OK)
+        status = collection_read_answers(&collection, error);
+    if (status == ROTARY_OK)
+        status = write_page(invocation, &collection, error);
+    collection_free(&collection);
+    return status;
+}
+
+static enum exit_status run(const struct invocation *invocation)
+{
+    const struct report_options *options = invocation->options;
+    rotary_error error = {0};
     if (check_options(invocation, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
-    const struct collection_options how = {.vary = options->vary, .all_pairs = options->all_pairs};
-    rotary_status status = collection_read_with(&collection, folders->items, folders->count, &how, &error);
-    if (status != ROTARY_OK)
-        return command_fail(&error);
-    status = collection_read_answers(&collection, &error);
-    if (status == ROTARY_OK && !options->out)
-        status = file_output_path(in_folder, folders->items[0], "report.html", &error);
-    if (status == ROTARY_OK)
-        status = collection_check_output(&collection, folders->items, folders->count, page, &error);
-    if (status == ROTARY_OK)
-        status = report_write(&collection, page, &error);
-    if (status == ROTARY_OK)
-        status = print_result(invocation, &collection, page, &error);
-    collection_free(&collection);
+    const rotary_status status =
+        options->archive ? write_archive(invocation, &error) : report(invocation, &error);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
 
@@ -97,10 +181,13 @@ const struct command command_report = {
     .name = "report",
     .operands = "DIR...",
     .summary = "prints the results of a comparison or of runs, and writes their HTML page",
-    .more = "The folders are one comparison, or runs of one task, which are then compared with each other. "
-            "Prints the verdict and the tables as compare does; with --json all numbers. "
-            "Runs that differ in more than that and their seeds are shown, but neither paired nor judged. "
-            "The page is one file with nothing to load; unfinished runs are shown up to their last step.",
+    .more =
+        "The folders are one comparison, or runs of one task, which are then compared with each other; one "
+        "that is neither stands for the runs in it. Each may be in an archive that --archive wrote, or any "
+        "tar: books.tar.gz, or books.tar.gz/rope-1. "
+        "Prints the verdict and the tables as compare does; with --json all numbers. "
+        "Runs that differ in more than that and their seeds are shown, but neither paired nor judged. "
+        "The page is one file with nothing to load; unfinished runs are shown up to their last step.",
     .example =
         "rotary report runs/index-quick\n"
         "prints the verdict and writes runs/index-quick/report.html: curves, tables, and problems with "
@@ -110,5 +197,6 @@ const struct command command_report = {
     .options_size = sizeof(struct report_options),
     .min_operands = 1,
     .max_operands = -1,
+    .stopping = "stopping before the page is written",
     .run = run,
 };

@@ -2,6 +2,7 @@
 #include "file/compressed/decompressed.h"
 
 #include "base/fail.h"
+#include "file/file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,17 +46,25 @@ const char *compression_version(enum compression compression)
     return decoder->version ? decoder->version() : NULL;
 }
 
+static rotary_status check_supported(const char *path, enum compression compression, rotary_error *error)
+{
+    const struct decoder *decoder = compressions[compression].decoder;
+    return compression_is_supported(compression)
+               ? ROTARY_OK
+               : rotary_fail(error, ROTARY_UNSUPPORTED,
+                             "%s: this program was built without %s: install %s (the name of a Debian "
+                             "package), and build it again",
+                             path, decoder->library, decoder->package);
+}
+
 rotary_status decompressed_open(struct decompressed *file, const char *path, enum compression compression,
                                 rotary_error *error)
 {
     const struct decoder *decoder = compressions[compression].decoder;
     *file = (struct decompressed){.input.descriptor = -1, .step.ended = true};
-    if (!compression_is_supported(compression))
-        return rotary_fail(error, ROTARY_UNSUPPORTED,
-                           "%s: this program was built without %s: install %s (the name of a Debian "
-                           "package), and build it again",
-                           path, decoder->library, decoder->package);
-    rotary_status status = input_open(&file->input, path, error);
+    rotary_status status = check_supported(path, compression, error);
+    if (status == ROTARY_OK)
+        status = input_open(&file->input, path, error);
     if (status != ROTARY_OK || !decoder)
         return status;
     file->decoder = decoder;
@@ -131,4 +140,20 @@ void decompressed_close(struct decompressed *file)
     file->state = NULL;
     file->block = NULL;
     input_close(&file->input);
+}
+
+rotary_status compressed_replace(const char *path, const void *bytes, size_t count, rotary_error *error)
+{
+    struct encoder_step step = {.in = bytes, .in_count = count};
+    rotary_status status = check_supported(path, COMPRESSION_GZIP, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (count > COMPRESSED_MAX_BYTES)
+        return rotary_fail(error, ROTARY_UNSUPPORTED, "%s would hold %zu bytes, wanted at most %d", path,
+                           count, (int)COMPRESSED_MAX_BYTES);
+    if (!gzip_decoder.encode(&step))
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to compress %s", path);
+    status = file_replace(path, step.out, step.out_count, error);
+    free(step.out);
+    return status;
 }

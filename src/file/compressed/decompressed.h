@@ -35,6 +35,10 @@ ROTARY_CHECKED rotary_status decompressed_open(struct decompressed *file, const 
  * truncated. */
 ROTARY_CHECKED rotary_status decompressed_read(struct decompressed *file, void *bytes, size_t count,
                                                size_t *got, rotary_error *error);
+/* Compresses bytes as gzip does, at most COMPRESSED_MAX_BYTES, and replaces `path` by them, atomically. */
+enum { COMPRESSED_MAX_BYTES = 1 << 30 };
+ROTARY_CHECKED rotary_status compressed_replace(const char *path, const void *bytes, size_t count,
+                                                rotary_error *error);
 void decompressed_close(struct decompressed *file); /* also of one that could not be opened */
 
 #endif

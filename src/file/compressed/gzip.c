@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Decompresses .gz by zlib.
+ * Decompresses and compresses .gz by zlib.
  */
 #include "file/compressed/decoder.h"
 
@@ -67,9 +67,32 @@ static void destroy(void *state)
     free(gzip);
 }
 
+/* The header has neither a name nor a time, so that equal bytes become equal files. */
+static bool encode(struct encoder_step *step)
+{
+    enum { MEMORY_LEVEL = 9 };
+    z_stream stream = {.next_in = (Bytef *)(size_t)step->in, .avail_in = (uInt)step->in_count};
+    if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL,
+                     Z_DEFAULT_STRATEGY) != Z_OK)
+        return false;
+    const uLong bound = deflateBound(&stream, (uLong)step->in_count);
+    step->out = malloc(bound);
+    stream.next_out = step->out;
+    stream.avail_out = (uInt)bound;
+    const bool good = step->out && deflate(&stream, Z_FINISH) == Z_STREAM_END;
+    step->out_count = stream.total_out;
+    deflateEnd(&stream);
+    if (good)
+        return true;
+    free(step->out);
+    step->out = NULL;
+    return false;
+}
+
 const struct decoder gzip_decoder = {.library = "zlib",
                                      .package = "zlib1g-dev",
                                      .version = zlibVersion,
                                      .create = create,
                                      .decode = decode,
-                                     .destroy = destroy};
+                                     .destroy = destroy,
+                                     .encode = encode};

@@ -9,6 +9,7 @@
 
 #include "base/fail.h"
 #include "base/integer.h"
+#include "run_folder/folder.h"
 #include "task/classification/label_names.h"
 #include "text/tokenizer/sentencepiece.h"
 
@@ -203,7 +204,7 @@ static rotary_status check_saved_choices(const struct task *task, const struct l
     if (choices == 0 || saved->labels.classes == choices)
         return ROTARY_OK;
     return rotary_fail(error, ROTARY_BAD_FILE,
-                       "%s: its " LABEL_NAMES_FILE " has %d labels, wanted %d, one for each choice",
+                       "%s: its " FOLDER_LABELS " has %d labels, wanted %d, one for each choice",
                        task->request.folder, saved->labels.classes, choices);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "run_folder/folder.h"
 #include "task/classification/labelled_corpus.h"
 
 #include <stdio.h>
@@ -25,7 +26,7 @@ rotary_status label_names_save(const struct task_labels *labels, bool pairs, con
                                rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
-    rotary_status status = file_output_path(path, folder, LABEL_NAMES_FILE, error);
+    rotary_status status = file_output_path(path, folder, FOLDER_LABELS, error);
     if (status != ROTARY_OK)
         return status;
     json_t *names = names_json(labels);
@@ -163,7 +164,7 @@ static rotary_status read_transformers(struct label_names *names, const char *fo
     if (json_object_get(config, "model_type"))
         status = read_labels(names, config, path, error);
     else
-        status = rotary_fail(error, ROTARY_BAD_FILE, "%s has no " LABEL_NAMES_FILE, folder);
+        status = rotary_fail(error, ROTARY_BAD_FILE, "%s has no " FOLDER_LABELS, folder);
     json_decref(config);
     return status;
 }
@@ -173,7 +174,7 @@ rotary_status label_names_load(struct label_names *names, const char *folder, ro
     char path[FILE_PATH_BYTES];
     bool found = false;
     struct label_names read = {.names = malloc(LABELLED_MAX_CLASSES * sizeof *read.names)};
-    rotary_status status = file_path(path, folder, LABEL_NAMES_FILE, error);
+    rotary_status status = file_path(path, folder, FOLDER_LABELS, error);
     if (!read.names)
         status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the names of labels");
     if (status == ROTARY_OK)

@@ -10,8 +10,6 @@
 
 #include <jansson.h>
 
-#define LABEL_NAMES_FILE "labels.json"
-
 struct label_names {
     struct task_labels labels; /* its names point into the next two */
     struct text_line *names;   /* [labels.classes] */
@@ -19,7 +17,7 @@ struct label_names {
     bool pairs;
 };
 
-/* Replaces the file of a folder: {"labels": ["no", "yes"], "pairs": false, "score": "accuracy"}; the labels
+/* Replaces labels.json of a folder: {"labels": ["no", "yes"], "pairs": false, "score": "accuracy"}; the labels
  * of a regression are null. */
 ROTARY_CHECKED rotary_status label_names_save(const struct task_labels *labels, bool pairs,
                                               const char *folder, rotary_error *error);

@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "file/checksum/file_checksum.h"
 #include "file/file.h"
+#include "run_folder/folder.h"
 #include "task/classification/label_names.h"
 #include "task/vocabulary_files.h"
 
@@ -14,7 +15,7 @@ enum { NAMES = VOCABULARY_KINDS * VOCABULARY_FILES + 1 };
 static const char *name_of(int index)
 {
     return index < NAMES - 1 ? vocabulary_files[index / VOCABULARY_FILES][index % VOCABULARY_FILES]
-                             : LABEL_NAMES_FILE;
+                             : FOLDER_LABELS;
 }
 
 /* The checksum of a file; "": there is none. */
