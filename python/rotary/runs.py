@@ -2,15 +2,21 @@
 """Reads the folders that `rotary train` and `rotary compare` write: settings, losses, scores, weights.
 
 Lines of metrics.jsonl are dictionaries; tables are pandas' and weights NumPy arrays by name. pandas and safetensors are
-imported where they are needed (`pip install 'rotary[runs]'`). docs/checkpoints.md describes the files.
+imported where they are needed (`pip install 'rotary[runs]'`). docs/checkpoints.md describes the files. A path may be,
+or go on below, an archive that `rotary report --archive` wrote: "results/books.tar.gz/rope-1".
 """
 from __future__ import annotations
 
+import errno
+import functools
+import gzip
 import json
 import os
 import pathlib
 import re
+import tarfile
 import typing
+import zlib
 
 import numpy
 
@@ -23,10 +29,66 @@ Weights = dict[str, "numpy.ndarray[typing.Any, typing.Any]"]
 Object = dict[str, typing.Any]
 
 
+_MAX_BYTES, _MAX_FILES = 2**30, 100000  # of an archive, as the program has them
+
+
+@functools.lru_cache(maxsize=4)
+def _members(archive: pathlib.Path, size: int, changed: int) -> dict[str, bytes]:
+    """The files of an archive by their paths below the folder that was packed. ValueError if it is damaged."""
+    del size, changed  # they are part of the key: a file that was replaced is read again
+    files: dict[str, bytes] = {}
+    left = _MAX_BYTES
+    try:
+        with tarfile.open(archive) as tar:
+            for member in tar:
+                if not member.isfile():
+                    continue
+                left -= member.size
+                if left < 0 or len(files) >= _MAX_FILES:
+                    raise ValueError(f"{archive} holds more than {_MAX_FILES} files or {_MAX_BYTES} bytes")
+                file = tar.extractfile(member)
+                files[os.path.normpath(member.name)] = file.read() if file else b""
+            while tar.fileobj and tar.fileobj.read(2**20):  # to the checksum at the end
+                pass
+    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        fault = str(error).partition("\n")[0]
+        raise ValueError(f"{archive} is not an archive of runs, or it is damaged: {fault}") from None
+    first = {name.partition("/")[0] for name in files}
+    packed = first.pop() + "/" if len(first) == 1 else ""
+    inside = all(name.startswith(packed) for name in files)
+    return {name[len(packed):]: data for name, data in files.items()} if inside else files
+
+
+def _in_archive(path: pathlib.Path) -> tuple[dict[str, bytes], str] | None:
+    """The archive that the path goes on below, and its name in it; None: the path is one of the file system."""
+    for archive in path.parents:
+        if archive.is_file():
+            about = archive.stat()
+            return _members(archive, about.st_size, about.st_mtime_ns), path.relative_to(archive).as_posix()
+        if archive.exists():
+            break
+    return None
+
+
+def _read_bytes(path: pathlib.Path) -> bytes:
+    found = _in_archive(path)
+    if not found:
+        return path.read_bytes()
+    if found[1] not in found[0]:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    return found[0][found[1]]
+
+
+def _exists(path: pathlib.Path) -> bool:
+    found = _in_archive(path)
+    return found[1] in found[0] if found else path.exists()
+
+
 def _read_object(path: pathlib.Path) -> Object:
     """A JSON object in a format that this reader knows. OSError if the file cannot be read, else ValueError."""
+    data = _read_bytes(path)
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(data.decode("utf-8"))
     except ValueError as error:
         raise ValueError(f"{path} is not JSON: {error}") from None
     if not isinstance(value, dict):
@@ -94,7 +156,7 @@ class Run:
     def lines(self) -> list[Object]:
         """The lines of metrics.jsonl, without their checksums; one that is just being written is left out."""
         path = self.folder / "metrics.jsonl"
-        text = path.read_bytes()
+        text = _read_bytes(path)
         lines = []
         for number, line in enumerate(text.split(b"\n")[:-1], 1):
             value = _read_line(line)
@@ -120,7 +182,8 @@ class Run:
                                  if "evaluation" in line])
 
     def weights(self, checkpoint: str = "model") -> Weights:
-        """The tensors of `checkpoint`.safetensors by name: "model", "best", "average" or "optimizer"."""
+        """The tensors of `checkpoint`.safetensors by name: "model", "best", "average" or "optimizer"; archives have
+        none."""
         from safetensors.numpy import load_file
         return typing.cast(Weights, load_file(self.folder / f"{checkpoint}.safetensors"))
 
@@ -132,7 +195,7 @@ class Run:
 
 
 class Comparison:
-    """The folder of a comparison: arms × seeds. Runs that have not begun are left out.
+    """The folder of a comparison, or its archive: arms × seeds. Runs that have not begun are left out.
 
     arms        the names of the arms, the baseline first
     seeds       in the order in which they were added
@@ -150,7 +213,7 @@ class Comparison:
             raise ValueError(f'{path} has no "arms" with a "name", or no "seeds"') from None
         self.runs: dict[tuple[str, int], Run] = {
             (arm, seed): Run(self.folder / f"{arm}-{seed}") for arm in self.arms for seed in self.seeds
-            if (self.folder / f"{arm}-{seed}" / "metrics.jsonl").exists()}
+            if _exists(self.folder / f"{arm}-{seed}" / "metrics.jsonl")}
 
     def __repr__(self) -> str:
         return f"Comparison({str(self.folder)!r})"

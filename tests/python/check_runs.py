@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """rotary.runs: published folders, and a small run of the program where it is built (ROTARY)."""
+import io
 import json
 import os
 import pathlib
 import shutil
 import subprocess
+import tarfile
 
 import numpy
 
@@ -81,6 +83,35 @@ class Folders(Case):
         self.assertRaises(FileNotFoundError, runs.Run, SCRATCH / "nothing")
         (folder / "compare.json").write_text('{"format": 3, "arms": [{}], "seeds": [1]}')
         self.refuses(ValueError, 'no "arms" with a "name"', runs.Comparison, folder)
+
+
+class Archives(Case):
+    def pack(self, name, files):
+        path = SCRATCH / name
+        with tarfile.open(path, "w:gz") as tar:
+            for file, text in files.items():
+                member = tarfile.TarInfo(file)
+                member.size = len(text)
+                tar.addfile(member, io.BytesIO(text))
+        return path
+
+    def test_a_run(self):
+        config, line = b'{"format": 2, "seed": 7}', b'{"step": 1, "loss": 2.5}\n'
+        files = {"mine/config.json": config, "mine/metrics.jsonl": line}
+        for path in (self.pack("mine.tar.gz", files), self.pack("two.tar.gz", {**files, "other/x": b""}) / "mine",
+                     self.pack("flat.tar.gz", {"config.json": config, "./metrics.jsonl": line})):
+            run = runs.Run(path)
+            self.assertEqual((run.config["seed"], run.lines()), (7, [{"step": 1, "loss": 2.5}]))
+        path = self.pack("mine.tar.gz", {**files, "mine/config.json": b'{"format": 2, "seed": 8, "task": "copy"}'})
+        self.assertEqual(runs.Run(path).config["seed"], 8)
+
+    def test_refusals(self):
+        self.assertRaises(FileNotFoundError, runs.Run, self.pack("none.tar.gz", {"a/b": b""}))
+        whole = self.pack("whole.tar.gz", {"a/config.json": bytes(range(256)) * 9}).read_bytes()
+        for damaged in (whole[:100], whole[:-9] + b"wrong" + whole[-4:], b"text"):
+            path = SCRATCH / "damaged.tar.gz"
+            path.write_bytes(damaged)
+            self.refuses(ValueError, "damaged.tar.gz is not an archive of runs, or it is damaged", runs.Run, path)
 
 
 class Program(Case):
