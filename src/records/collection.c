@@ -358,6 +358,19 @@ rotary_status collection_read(struct collection *collection, const char *const *
     return collection_read_with(collection, folders, count, &(struct collection_options){0}, error);
 }
 
+/* Why there are no scores of sentences or examples names files, too. */
+static void name_fault(const struct collection *collection, char **fault)
+{
+    rotary_error named;
+    (void)rotary_fail(&named, ROTARY_BAD_FILE, "%s", *fault ? *fault : "");
+    run_archives_name(&collection->archives, &named);
+    char *copy = *fault ? strdup(named.message) : NULL;
+    if (!copy)
+        return;
+    free(*fault);
+    *fault = copy;
+}
+
 rotary_status collection_read_answers(struct collection *collection, rotary_error *error)
 {
     struct comparison *comparison = collection->comparison;
@@ -368,6 +381,10 @@ rotary_status collection_read_answers(struct collection *collection, rotary_erro
         status = example_scores_create(&collection->predictions, comparison, error);
     if (status != ROTARY_OK)
         run_archives_name(&collection->archives, error);
+    if (collection->sentences)
+        name_fault(collection, &collection->sentences->fault);
+    if (collection->predictions)
+        name_fault(collection, &collection->predictions->fault);
     comparison->sentences = collection->sentences;
     comparison->predictions = collection->predictions;
     return status;

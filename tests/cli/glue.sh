@@ -104,6 +104,8 @@ fine="$training --set classification_min_frequency=1"
     does 0 report arms --csv --rows arms
     grep -q '^accuracy,bag of words,,,100,,,,,,,$' out || complain "no baseline in the CSV"
 
+    packed_alike arms
+
     # Called again, it trains nothing; other predictions than those that were scored are noticed.
     fingerprint arms >kept
     does 0 $begin
@@ -113,6 +115,7 @@ fine="$training --set classification_min_frequency=1"
     mv other arms/rope-1/predictions.tsv
     does 0 report arms
     says "no baselines: the score of arms/rope-1/predictions.tsv is"
+    packed_alike arms
 
     # A low-rank adaptation trains A, B and the head; its merged weights are a model like any other.
     lora="train classification --init pretrained/rope $training $sst --set lora_rank=2 --set epochs=0 --steps 2"

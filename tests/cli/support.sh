@@ -84,6 +84,14 @@ fingerprint() {
     (cd "$1" && find . -type f | sort | xargs -r sha256sum)
 }
 
+# packed_alike FOLDER: an archive of it says what it says itself, where archives can be written.
+packed_alike() {
+    does 0 report "$1" --json --out page.html
+    cp "$scratch/out" unpacked
+    ! "$rotary" report "$1" --archive "$1.tar.gz" >/dev/null 2>&1 || does 0 report "$1.tar.gz" --json --out page.html
+    sed "s,$1\.tar\.gz,$1," "$scratch/out" | cmp -s - unpacked || complain "an archive of $1 says other things than it"
+}
+
 # A model so small that a run takes no time; tiny_prefix for the task prefix, which has no problems.
 tiny_prefix="--set hidden_size=16 --set num_attention_heads=2 --set num_key_value_heads=2 --set num_hidden_layers=1
  --set intermediate_size=32 --set sequence_length=64 --set batch_size=2 --set validation_sequences=2

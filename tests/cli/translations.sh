@@ -82,6 +82,7 @@ small="--set translation_data=. --set translation_test=test --set hidden_size=16
     for text in "Paired bootstrap over the 7 sentences" "<h2>Translations</h2>" "case:mixed" "rotary heatmap all --input FILE"; do
         grep -q "$text" all/report.html || complain "the page does not say $text"
     done
+    packed_alike all
     # The page links that of the heatmaps where `rotary heatmap` puts it.
     does 0 heatmap all --arms sinusoidal,rope --input test.de --target test.en
     does 0 report all
