@@ -168,5 +168,18 @@ TMPDIR=$scratch/nowhere
 refuses 1 "cannot unpack here.tar.gz in $TMPDIR: No such file or directory" report here.tar.gz
 export TMPDIR=$scratch/temporary
 
+# Interrupted while it unpacks, it removes what it has.
+truncate -s 100M large/metrics.jsonl
+cp both/rope-2/config.json large 2>/dev/null || cp apart/sub/rope-2/config.json large
+tar --format=ustar -czf large.tar.gz large
+for signal in INT TERM; do
+    "$rotary" report large.tar.gz >out 2>err </dev/null &
+    while [ -z "$(ls temporary)" ] && kill -0 $! 2>/dev/null; do :; done
+    kill -$signal $! 2>/dev/null
+    wait $!
+    [ $? -lt 128 ] || grep -q "interrupted" err || complain "$signal ends a report without a word"
+    [ -z "$(ls temporary)" ] || complain "$signal leaves what was unpacked"
+done
+
 [ -z "$(ls temporary)" ] || complain "something stays in TMPDIR: $(ls temporary)"
 finish
