@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws the curves of a comparison: the mean over seeds of every arm, and the paired differences from the baseline.
 
-    python examples/plot_comparison.py results/prefix-quick --output curves.png
+    python examples/plot_comparison.py results/prefix-quick.tar.gz --output curves.png
 
 Bands are 95% t intervals: on the left of an arm's mean, which says how much seeds differ; on the right of the mean
 difference of pairs with the same seed, which says whether the arms do. They hold for each step alone; the verdict is
@@ -51,7 +51,7 @@ def describe(table, arms, seeds):
 def read_arguments():
     """The options, and the comparison that they name."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("folder", help="of a comparison: it has compare.json")
+    parser.add_argument("folder", help="of a comparison: it has compare.json; or its archive")
     parser.add_argument("--output", default="comparison.png", help="the picture: .png, .svg or .pdf")
     parser.add_argument("--measure", default="loss", help="of evaluations: loss, accuracy, correct, bleu, ...")
     parser.add_argument("--baseline", help="the arm that the others are compared with (default: the first)")

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # picture.sh REPORT.html >PICTURE.svg: writes the first drawing of a report to a file, with the page's colours. The
 # README's pictures are made with it:
-#     scripts/picture.sh results/index-quick/report.html >docs/images/index-quick.svg
+#     rotary report results/index-quick.tar.gz --out report.html
+#     scripts/picture.sh report.html >docs/images/index-quick.svg
 set -eu
 [ $# = 1 ] || { echo "usage: scripts/picture.sh REPORT.html >PICTURE.svg" >&2; exit 2; }
 awk '

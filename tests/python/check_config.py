@@ -7,7 +7,7 @@ import pathlib
 import numpy
 
 import rotary
-from harness import Case, has, main, numbers
+from harness import Case, has, main, numbers, unpacked
 
 SHARED = pathlib.Path(os.environ.get("ROTARY_SHARED", os.path.join(os.environ["ROTARY_SOURCE_DIR"], "../shared")))
 LISTS = [1.0 + i / 8 for i in range(16)]
@@ -64,7 +64,7 @@ class Formulas(Case):
         dynamic = {"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}, "max_position_embeddings": 64}
         for settings, length in (({}, None), ({"position": "rope"}, 64), ({"rope_sequence_length": 99}, 99)):
             self.assertEqual(read({"head_dim": 16, **dynamic, **settings}).sequence_length, length)
-        run = read(pathlib.Path(os.environ["ROTARY_SOURCE_DIR"]) / "results/prefix-quick/rope-1")
+        run = read(unpacked("prefix-quick") / "rope-1")
         self.assertEqual((run.head_dim, run.rotary_dim, run.base), (32, None, 1e4))
 
     def test_older_files(self):

@@ -20,14 +20,14 @@ def plot(*arguments):
 class Example(Case):
     def test_curves(self):
         picture = SCRATCH / "curves.svg"
-        said = plot(str(SOURCE / "results/prefix-quick"), "--output", str(picture))
+        said = plot(str(SOURCE / "results/prefix-quick.tar.gz"), "--output", str(picture))
         self.assertEqual(said.returncode, 0, said.stderr)
         self.assertIn("roper - rope: -0.3931 [-0.4693, -0.3168] at step 400, 6 of 6 seeds\n", said.stdout)
         self.assertIn("rope: 0.8443 [", said.stdout)
         self.assertGreater(picture.read_text().count("<path"), 10)
 
     def test_options(self):
-        folder = str(SOURCE / "results/prefix-all")
+        folder = str(SOURCE / "results/prefix-all.tar.gz")
         said = plot(folder, "--arms", "alibi,t5", "--baseline", "none", "--measure", "accuracy", "--from-step", "200",
                     "--output", str(SCRATCH / "some.png"))
         self.assertEqual(said.returncode, 0, said.stderr)

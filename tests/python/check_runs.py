@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rotary.runs: published folders, and a small run of the program where it is built (ROTARY)."""
+"""rotary.runs: published archives, and a small run of the program where it is built (ROTARY)."""
 import io
 import json
 import os
@@ -10,7 +10,7 @@ import tarfile
 
 import numpy
 
-from harness import Case, has, main
+from harness import Case, has, main, unpacked
 from rotary import runs
 
 SOURCE = pathlib.Path(os.environ["ROTARY_SOURCE_DIR"])
@@ -19,7 +19,7 @@ SCRATCH = pathlib.Path(os.environ["SCRATCH"])
 
 class Folders(Case):
     def test_a_run(self):
-        run = runs.Run(SOURCE / "results/prefix-quick/rope-1")
+        run = runs.Run(unpacked("prefix-quick") / "rope-1")
         self.assertEqual((run.config["task"], run.config["position"]), ("prefix", "rope"))
         lines = (run.folder / "metrics.jsonl").read_text().splitlines()
         wanted = [json.loads(line) for line in lines]
@@ -27,11 +27,14 @@ class Folders(Case):
         self.assertEqual(run.lines(), wanted)
         self.assertIsNone(run.diverged)
         self.assertIn("prefix-quick/rope-1", repr(run))
+        packed = runs.Run(SOURCE / "results/prefix-quick.tar.gz/rope-1")
+        self.assertEqual((packed.config, packed.lines()), (run.config, wanted))
+        self.assertIn("prefix-quick.tar.gz/rope-1", repr(packed))
 
     def test_tables(self):
         if not has("pandas"):
             self.skipTest("there is no pandas")
-        comparison = runs.Comparison(SOURCE / "results/prefix-quick")
+        comparison = runs.Comparison(SOURCE / "results/prefix-quick.tar.gz")
         self.assertEqual((comparison.arms, comparison.seeds), (["rope", "roper"], [1, 2, 3, 4, 5, 6]))
         self.assertEqual(len(comparison.runs), 12)
         losses, evaluations = comparison.losses(), comparison.evaluations()
@@ -55,13 +58,13 @@ class Folders(Case):
     def test_nested_scores(self):
         if not has("pandas"):
             self.skipTest("there is no pandas")
-        table = runs.Comparison(SOURCE / "results/translation-multi30k").evaluations()
+        table = runs.Comparison(SOURCE / "results/translation-multi30k.tar.gz").evaluations()
         self.assertTrue({"bleu", "test.bleu", "test.loss"} <= set(table.columns))
         self.assertTrue((table["test.bleu"].dropna() > 20).any())
 
     def test_refusals(self):
         folder = SCRATCH / "run"
-        shutil.copytree(SOURCE / "results/prefix-quick/rope-1", folder)
+        shutil.copytree(unpacked("prefix-quick") / "rope-1", folder)
         metrics = folder / "metrics.jsonl"
         whole = metrics.read_text()
         metrics.write_text(whole + '{"step": 7, "lo')  # just being written

@@ -1,10 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of the Python package share: a reference in double precision, numbers, the exit status."""
 import importlib.util
+import os
+import pathlib
 import sys
+import tarfile
 import unittest
 
 import numpy
+
+
+def unpacked(name):
+    """The folder of an archive of results/, unpacked where the test may write."""
+    scratch = pathlib.Path(os.environ["SCRATCH"])
+    if not (scratch / name).exists():
+        with tarfile.open(pathlib.Path(os.environ["ROTARY_SOURCE_DIR"]) / f"results/{name}.tar.gz") as tar:
+            tar.extractall(scratch)  # the archives are our own
+    return scratch / name
 
 
 def has(*modules):
