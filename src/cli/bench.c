@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "cli/result.h"
 #include "cli/run_plan.h"
+#include "config/comma_list.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -27,23 +28,19 @@ static rotary_status refuse_shape(const char *text, const struct bench *bench, r
 static rotary_status read_shape(const char *text, const struct bench *bench, int64_t *shape,
                                 rotary_error *error)
 {
-    const char *next = text; /* NULL after the last number */
-    int required = bench->dimensions - bench->optional;
+    const int required = bench->dimensions - bench->optional, given = comma_list_count(text);
     double elements = 1.0;
+    const char *rest = text;
+    struct comma_item item;
+    if (given < required || given > bench->dimensions)
+        return refuse_shape(text, bench, error);
     for (int i = 0; i < bench->dimensions; i++) {
-        char *end;
-        errno = 0;
         shape[i] = 0;
-        if (!next)
+        if (!comma_list_next(&rest, &item))
             continue;
-        long long size = strtoll(next, &end, 10);
-        bool last = *end == 0,
-             ends_well = last ? i + 1 >= required : *end == ',' && i + 1 < bench->dimensions;
-        if (end == next || !ends_well || errno != 0 || size < 1 || size > (1LL << 31))
+        if (!comma_item_number(&item, &shape[i]) || shape[i] < 1 || shape[i] > (1LL << 31))
             return refuse_shape(text, bench, error);
-        shape[i] = size;
-        elements *= i < required ? (double)size : 1.0;
-        next = last ? NULL : end + 1;
+        elements *= i < required ? (double)shape[i] : 1.0;
     }
     if (elements > MAX_ELEMENTS)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,

@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "cli/result.h"
+#include "config/comma_list.h"
 #include "file/file.h"
 #include "file/print.h"
 #include "model/encoding/model_encoding.h"
@@ -44,22 +45,19 @@ static rotary_status fail_lengths(const char *numbers, rotary_error *error)
 static rotary_status read_lengths(const char *numbers, int64_t lengths[MAX_LENGTHS], int *count,
                                   rotary_error *error)
 {
+    struct comma_item item;
     *count = 0;
-    for (const char *next = numbers;; next++) {
-        char *end;
-        const int64_t length = isdigit((unsigned char)*next) ? strtoll(next, &end, 10) : 0;
-        if (length < MIN_LENGTH || length > MAX_LENGTH || *count == MAX_LENGTHS)
+    for (const char *rest = numbers; comma_list_next(&rest, &item);) {
+        int64_t length;
+        if (!isdigit((unsigned char)item.text[0]) || !comma_item_number(&item, &length) ||
+            length < MIN_LENGTH || length > MAX_LENGTH || *count == MAX_LENGTHS)
             return fail_lengths(numbers, error);
         for (int i = 0; i < *count; i++)
             if (lengths[i] == length)
                 return fail_lengths(numbers, error);
         lengths[(*count)++] = length;
-        next = end;
-        if (*next == 0)
-            return ROTARY_OK;
-        if (*next != ',')
-            return fail_lengths(numbers, error);
     }
+    return ROTARY_OK;
 }
 
 static rotary_status fail_scaling(const char *text, const char *name, rotary_error *error)
@@ -76,21 +74,16 @@ static rotary_status read_scalings(const char *text, enum length_scaling scaling
 {
     bool given[LENGTH_SCALINGS] = {false};
     *count = 0;
-    for (const char *next = text;; next++) {
+    struct comma_item item;
+    for (const char *rest = text; comma_list_next(&rest, &item);) {
         char name[NAME_BYTES];
-        const int bytes = (int)strcspn(next, ",");
-        snprintf(name, sizeof name, "%.*s", bytes, next);
-        int scaling = 0;
-        while (scaling < LENGTH_SCALINGS && strcmp(name, length_scaling_names[scaling]) != 0)
-            scaling++;
-        if (scaling == LENGTH_SCALINGS || given[scaling])
-            return fail_scaling(text, name, error);
+        const int scaling = comma_item_find(&item, length_scaling_names);
+        if (scaling < 0 || given[scaling])
+            return fail_scaling(text, comma_item_copy(&item, name, sizeof name), error);
         given[scaling] = true;
         scalings[(*count)++] = (enum length_scaling)scaling;
-        next += bytes;
-        if (*next == 0)
-            return ROTARY_OK;
     }
+    return ROTARY_OK;
 }
 
 /* The object of a configuration that has the lists. */

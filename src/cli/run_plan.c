@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "cli/presets.h"
+#include "config/comma_list.h"
 #include "model/encoding/model_encoding.h"
 #include "train/trainer.h"
 #include "train/weights/initial_weights.h"
@@ -223,20 +224,17 @@ static rotary_status add_position(const struct plan_positions_call *call, const 
 rotary_status plan_positions(const struct plan_positions_call *call, struct run_config *configs, int *count,
                              rotary_error *error)
 {
+    rotary_status status = ROTARY_OK;
+    struct comma_item item;
     *count = 0;
-    for (const char *next = call->names;; next++) {
-        size_t length = strcspn(next, ",");
-        char *name = strndup(next, length);
+    for (const char *rest = call->names; status == ROTARY_OK && comma_list_next(&rest, &item);) {
+        char *name = strndup(item.text, (size_t)item.length);
         if (!name)
             return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %s", call->where);
-        rotary_status status = add_position(call, name, configs, count, error);
+        status = add_position(call, name, configs, count, error);
         free(name);
-        if (status != ROTARY_OK)
-            return status;
-        next += length;
-        if (*next == 0)
-            return ROTARY_OK;
     }
+    return status;
 }
 
 rotary_status plan_backend(const struct common_options *common, int precision, struct backend *backend,

@@ -2,6 +2,7 @@
 #include "records/collection.h"
 
 #include "base/fail.h"
+#include "config/comma_list.h"
 #include "file/file.h"
 #include "records/comparison/arm_name.h"
 #include "records/comparison/comparable_runs.h"
@@ -177,16 +178,16 @@ static rotary_status read_comparison(struct collection *collection, const char *
 
 /* ---- plain runs ---- */
 
-static rotary_status add_key(json_t *keys, const char *text, size_t length, rotary_error *error)
+static rotary_status add_key(json_t *keys, const struct comma_item *item, rotary_error *error)
 {
-    json_t *key = json_stringn(text, length);
+    json_t *key = json_stringn(item->text, (size_t)item->length);
     bool seed = key && strcmp(json_string_value(key), "seed") == 0, again = false;
     for (size_t i = 0; i < json_array_size(keys); i++)
         again = again || json_equal(json_array_get(keys, i), key);
     if (!seed && !again)
         return json_array_append_new(keys, key) == 0 ? ROTARY_OK : no_memory(error);
     json_decref(key);
-    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--vary names %.*s%s", (int)length, text,
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--vary names %.*s%s", item->length, item->text,
                        seed ? ", by which runs are paired: wanted another key" : " twice");
 }
 
@@ -194,25 +195,21 @@ static rotary_status add_key(json_t *keys, const char *text, size_t length, rota
 static rotary_status split_keys(struct collection *collection, const char *vary, json_t **keys,
                                 rotary_error *error)
 {
-    rotary_status status;
+    rotary_status status = ROTARY_OK;
     *keys = json_array();
     collection->varied = calloc(2 * strlen(vary) + 1, 1);
     if (!*keys || !collection->varied)
         return no_memory(error);
-    for (const char *next = vary;; next++) {
-        size_t length = strcspn(next, ",");
-        if (length == 0)
+    struct comma_item item;
+    for (const char *rest = vary; status == ROTARY_OK && comma_list_next(&rest, &item);) {
+        if (item.length == 0)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                "--vary is \"%.80s\", wanted keys with commas between them", vary);
-        strncat(collection->varied, next, length);
-        status = add_key(*keys, next, length, error);
-        if (status != ROTARY_OK)
-            return status;
-        next += length;
-        if (*next == 0)
-            return ROTARY_OK;
-        strcat(collection->varied, ", ");
+        strncat(collection->varied, item.text, (size_t)item.length);
+        strcat(collection->varied, rest ? ", " : "");
+        status = add_key(*keys, &item, error);
     }
+    return status;
 }
 
 static rotary_status name_arm(struct record *record, const json_t *keys, rotary_error *error)

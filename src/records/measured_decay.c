@@ -2,9 +2,9 @@
 #include "records/measured_decay.h"
 
 #include "base/fail.h"
+#include "config/json_fields.h"
 #include "file/checksum/json_checksum.h"
 #include "file/file.h"
-#include "records/record_fields.h"
 #include "run_folder/folder.h"
 
 #include <math.h>
@@ -131,12 +131,12 @@ rotary_status measured_decay_write(const struct measured_decay *decay, const cha
 
 /* ---- reading ---- */
 
-static rotary_status read_name(const struct record_source *source, const json_t *object, const char *key,
+static rotary_status read_name(const struct json_source *source, const json_t *object, const char *key,
                                char name[DECAY_NAME_BYTES], rotary_error *error)
 {
     const char *value = json_string_value(json_object_get(object, key));
     if (!value || strlen(value) >= DECAY_NAME_BYTES)
-        return record_field_fail(source, key, json_object_get(object, key), "a name", error);
+        return json_field_fail(source, key, json_object_get(object, key), "a name", error);
     memcpy(name, value, strlen(value) + 1);
     return ROTARY_OK;
 }
@@ -200,7 +200,7 @@ static bool are_distances(const json_t *list)
     return true;
 }
 
-static rotary_status read_kind(const struct record_source *source, const json_t *object,
+static rotary_status read_kind(const struct json_source *source, const json_t *object,
                                struct measured_decay *decay, rotary_error *error)
 {
     const char *name = json_string_value(json_object_get(object, "kind"));
@@ -211,14 +211,14 @@ static rotary_status read_kind(const struct record_source *source, const json_t 
            (!name || strcmp(name, attention_kind_name((enum attention_kind)index))))
         index++;
     if (index == ATTENTION_CROSS || decay->kinds[index].layers > 0)
-        return record_field_fail(source, "kind", json_object_get(object, "kind"),
-                                 "encoder and decoder, each once", error);
+        return json_field_fail(source, "kind", json_object_get(object, "kind"),
+                               "encoder and decoder, each once", error);
     if (!are_distances(distances))
-        return record_field_fail(source, "distance", json_object_get(object, "distance"),
-                                 "consecutive whole numbers", error);
+        return json_field_fail(source, "distance", json_object_get(object, "distance"),
+                               "consecutive whole numbers", error);
     if (layers < 1 || layers > MAX_SIDE || heads < 1 || heads > MAX_SIDE)
-        return record_field_fail(source, "score", json_object_get(object, "score"),
-                                 "a list of numbers for each head of each layer", error);
+        return json_field_fail(source, "score", json_object_get(object, "score"),
+                               "a list of numbers for each head of each layer", error);
     struct decay_kind *kind = &decay->kinds[index];
     rotary_error inner = {0};
     rotary_status status = decay_kind_create(kind, (int64_t)layers, (int64_t)heads,
@@ -228,20 +228,20 @@ static rotary_status read_kind(const struct record_source *source, const json_t 
         return rotary_fail(error, status == ROTARY_INVALID_ARGUMENT ? ROTARY_BAD_FILE : status, "%s: %s",
                            source->path, inner.message);
     if (!read_pairs(json_object_get(object, "pairs"), kind))
-        return record_field_fail(source, "pairs", json_object_get(object, "pairs"),
-                                 "a count for each distance of each layer", error);
+        return json_field_fail(source, "pairs", json_object_get(object, "pairs"),
+                               "a count for each distance of each layer", error);
     for (int i = 0; i < DECAY_MEASURES; i++)
         if (!read_measure(json_object_get(object, decay_measure_names[i]), kind, (enum decay_measure)i))
-            return record_field_fail(source, decay_measure_names[i],
-                                     json_object_get(object, decay_measure_names[i]),
-                                     "a number for each distance, head and layer", error);
+            return json_field_fail(source, decay_measure_names[i],
+                                   json_object_get(object, decay_measure_names[i]),
+                                   "a number for each distance, head and layer", error);
     return ROTARY_OK;
 }
 
 static rotary_status read_object(struct measured_decay *decay, const json_t *object, const char *path,
                                  rotary_error *error)
 {
-    const struct record_source whole = {.path = path}, *source = &whole;
+    const struct json_source whole = {.path = path}, *source = &whole;
     const json_t *kinds = json_object_get(object, "kinds");
     rotary_status status = file_check_format(path, object, DECAY_FORMAT, error);
     if (status == ROTARY_OK)
@@ -249,14 +249,14 @@ static rotary_status read_object(struct measured_decay *decay, const json_t *obj
     if (status == ROTARY_OK)
         status = read_name(source, object, "checkpoint", decay->checkpoint, error);
     if (status == ROTARY_OK)
-        status = record_field_count(source, object, "step", &decay->step, error);
+        status = json_field_count(source, object, "step", &decay->step, error);
     if (status == ROTARY_OK)
-        status = record_field_count(source, object, "seed", &decay->seed, error);
+        status = json_field_count(source, object, "seed", &decay->seed, error);
     if (status == ROTARY_OK)
-        status = record_field_count(source, object, "sequences", &decay->sequences, error);
+        status = json_field_count(source, object, "sequences", &decay->sequences, error);
     if (status == ROTARY_OK && json_array_size(kinds) == 0)
-        status = record_field_fail(source, "kinds", json_object_get(object, "kinds"),
-                                   "a list of encoder, decoder or both", error);
+        status = json_field_fail(source, "kinds", json_object_get(object, "kinds"),
+                                 "a list of encoder, decoder or both", error);
     for (size_t i = 0; status == ROTARY_OK && i < json_array_size(kinds); i++)
         status = read_kind(source, json_array_get(kinds, i), decay, error);
     return status;

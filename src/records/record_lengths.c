@@ -19,33 +19,33 @@ static bool is_scaling(const char *name)
            strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789") == length;
 }
 
-static rotary_status read_scores(const struct record_source *source, const json_t *object,
+static rotary_status read_scores(const struct json_source *source, const json_t *object,
                                  struct record_length *length, rotary_error *error)
 {
-    rotary_status status = record_field_count(source, object, "correct", &length->correct, error);
+    rotary_status status = json_field_count(source, object, "correct", &length->correct, error);
     if (status == ROTARY_OK)
-        status = record_field_count(source, object, "problems", &length->problems, error);
+        status = json_field_count(source, object, "problems", &length->problems, error);
     if (status == ROTARY_OK && length->correct > length->problems)
-        status = record_field_fail(source, "correct", json_object_get(object, "correct"),
-                                   "at most \"problems\"", error);
+        status = json_field_fail(source, "correct", json_object_get(object, "correct"),
+                                 "at most \"problems\"", error);
     if (status == ROTARY_OK)
-        status = record_field_real(source, object, "loss", &length->loss, error);
+        status = json_field_measured(source, object, "loss", &length->loss, error);
     if (status == ROTARY_OK && json_object_get(object, "bits_per_byte"))
-        status = record_field_real(source, object, "bits_per_byte", &length->bits_per_byte, error);
+        status = json_field_measured(source, object, "bits_per_byte", &length->bits_per_byte, error);
     if (status == ROTARY_OK)
         status = record_positions_read(source, object, length->length, &length->positions, error);
     return status;
 }
 
-static rotary_status read_length(const struct record_source *source, const json_t *object,
+static rotary_status read_length(const struct json_source *source, const json_t *object,
                                  struct record_length *length, rotary_error *error)
 {
     const char *scaling = json_string_value(json_object_get(object, "scaling"));
     *length = (struct record_length){.possible = !json_is_null(json_object_get(object, "problems"))};
-    rotary_status status = record_field_count(source, object, "length", &length->length, error);
+    rotary_status status = json_field_count(source, object, "length", &length->length, error);
     if (status == ROTARY_OK && (!scaling || !is_scaling(scaling)))
-        status = record_field_fail(source, "scaling", json_object_get(object, "scaling"),
-                                   "the name of a scaling", error);
+        status = json_field_fail(source, "scaling", json_object_get(object, "scaling"),
+                                 "the name of a scaling", error);
     if (status != ROTARY_OK)
         return status;
     memcpy(length->scaling, scaling, strlen(scaling) + 1);
@@ -70,13 +70,13 @@ rotary_status record_lengths_add(struct record_lengths *lengths, const struct re
     return ROTARY_OK;
 }
 
-static rotary_status read_object(const struct record_source *source, const json_t *object,
+static rotary_status read_object(const struct json_source *source, const json_t *object,
                                  struct record_lengths *lengths, rotary_error *error)
 {
     const json_t *list = json_object_get(object, "lengths");
-    rotary_status status = record_field_count(source, object, "step", &lengths->step, error);
+    rotary_status status = json_field_count(source, object, "step", &lengths->step, error);
     if (status == ROTARY_OK && !json_is_array(list))
-        status = record_field_fail(source, "lengths", json_object_get(object, "lengths"), "a list", error);
+        status = json_field_fail(source, "lengths", json_object_get(object, "lengths"), "a list", error);
     for (size_t i = 0; status == ROTARY_OK && i < json_array_size(list); i++) {
         struct record_length length;
         status = read_length(source, json_array_get(list, i), &length, error);
@@ -94,7 +94,7 @@ rotary_status record_lengths_read_file(struct record_lengths *lengths, const cha
     if (status == ROTARY_OK)
         status = json_checksum_take(object, path, error);
     if (status == ROTARY_OK)
-        status = read_object(&(struct record_source){.path = path}, object, lengths, error);
+        status = read_object(&(struct json_source){.path = path}, object, lengths, error);
     json_decref(object);
     if (status != ROTARY_OK)
         record_lengths_free(lengths);

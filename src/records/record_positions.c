@@ -17,24 +17,24 @@ json_t *record_positions_json(const struct position_losses *losses)
     return list;
 }
 
-static rotary_status read_bin(const struct record_source *source, const json_t *object, int64_t begin,
+static rotary_status read_bin(const struct json_source *source, const json_t *object, int64_t begin,
                               struct position_bin *bin, rotary_error *error)
 {
     int64_t starts = 0;
     double loss = (double)NAN;
-    rotary_status status = record_field_count(source, object, "begin", &starts, error);
+    rotary_status status = json_field_count(source, object, "begin", &starts, error);
     if (status == ROTARY_OK && starts != begin)
-        status = record_field_fail(source, "begin", json_object_get(object, "begin"),
-                                   "the first position of each bin", error);
+        status = json_field_fail(source, "begin", json_object_get(object, "begin"),
+                                 "the first position of each bin", error);
     if (status == ROTARY_OK)
-        status = record_field_count(source, object, "tokens", &bin->counted, error);
+        status = json_field_count(source, object, "tokens", &bin->counted, error);
     if (status == ROTARY_OK)
-        status = record_field_real(source, object, "loss", &loss, error);
+        status = json_field_measured(source, object, "loss", &loss, error);
     bin->total = bin->counted > 0 ? loss * (double)bin->counted : 0;
     return status;
 }
 
-rotary_status record_positions_read(const struct record_source *source, const json_t *object, int64_t length,
+rotary_status record_positions_read(const struct json_source *source, const json_t *object, int64_t length,
                                     struct position_losses *losses, rotary_error *error)
 {
     const json_t *list = json_object_get(object, "positions");
@@ -44,7 +44,7 @@ rotary_status record_positions_read(const struct record_source *source, const js
     if (!list)
         return ROTARY_OK;
     if (length == 0 || (int64_t)json_array_size(list) != position_bins(length))
-        return record_field_fail(source, "positions", list, "a list with each bin of positions", error);
+        return json_field_fail(source, "positions", list, "a list with each bin of positions", error);
     for (int bin = 0; status == ROTARY_OK && bin < position_bins(length); bin++)
         status = read_bin(source, json_array_get(list, (size_t)bin), position_begin(length, bin),
                           &read.bins[bin], error);

@@ -9,14 +9,14 @@
 #ifndef ROTARY_RECORDS_RECORD_POSITIONS_H
 #define ROTARY_RECORDS_RECORD_POSITIONS_H
 
-#include "records/record_fields.h"
+#include "config/json_fields.h"
 #include "score/position_losses.h"
 
 /* NULL without memory. */
 json_t *record_positions_json(const struct position_losses *losses);
 /* Reads the field "positions" of an object, of sequences of `length` tokens; where there is none, nothing is
  * known. */
-ROTARY_CHECKED rotary_status record_positions_read(const struct record_source *source, const json_t *object,
+ROTARY_CHECKED rotary_status record_positions_read(const struct json_source *source, const json_t *object,
                                                    int64_t length, struct position_losses *losses,
                                                    rotary_error *error);
 

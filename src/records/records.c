@@ -2,11 +2,11 @@
 #include "records/records.h"
 
 #include "base/fail.h"
+#include "config/json_fields.h"
 #include "file/checksum/json_checksum.h"
 #include "file/checksum/line_checksum.h"
 #include "file/file.h"
 #include "file/input.h"
-#include "records/record_fields.h"
 #include "run_folder/folder.h"
 #include "statistics/statistics.h"
 
@@ -19,7 +19,7 @@ enum { METRICS_MAX_BYTES = 1 << 30 };
 
 /* One line of metrics.jsonl being read. */
 struct line {
-    struct record_source source;
+    struct json_source source;
     json_t *object;
 };
 
@@ -53,8 +53,8 @@ static rotary_status read_bleu(const struct line *line, const json_t *object, in
 {
     if (!json_object_get(object, "bleu"))
         return ROTARY_OK;
-    rotary_status status = record_field_real(&line->source, object, "bleu", bleu, error);
-    return status == ROTARY_OK ? record_field_count(&line->source, object, "translated", translated, error)
+    rotary_status status = json_field_measured(&line->source, object, "bleu", bleu, error);
+    return status == ROTARY_OK ? json_field_count(&line->source, object, "translated", translated, error)
                                : status;
 }
 
@@ -67,16 +67,16 @@ static rotary_status read_labels(const struct line *line, const json_t *object, 
     if (!labels)
         return ROTARY_OK;
     struct label_scores read = {.decides = LABEL_SCORES};
-    rotary_status status = record_field_count(&line->source, labels, "examples", &read.examples, error);
+    rotary_status status = json_field_count(&line->source, labels, "examples", &read.examples, error);
     for (int i = 0; status == ROTARY_OK && i < LABEL_SCORES; i++) {
         read.values[i] = (double)NAN;
         if (json_object_get(labels, label_score_names[i]))
-            status = record_field_real(&line->source, labels, label_score_names[i], &read.values[i], error);
+            status = json_field_measured(&line->source, labels, label_score_names[i], &read.values[i], error);
         if (name && strcmp(name, label_score_names[i]) == 0)
             read.decides = (enum label_score)i;
     }
     if (status == ROTARY_OK && read.decides == LABEL_SCORES)
-        return record_field_fail(&line->source, "score", decides, "the name of a score of labels", error);
+        return json_field_fail(&line->source, "score", decides, "the name of a score of labels", error);
     if (status == ROTARY_OK)
         *scores = read;
     return status;
@@ -90,7 +90,7 @@ static rotary_status read_signature(struct record *record, const struct line *li
     if (!signature)
         return ROTARY_OK;
     if (!json_is_string(signature))
-        return record_field_fail(&line->source, "signature", signature, "a text", error);
+        return json_field_fail(&line->source, "signature", signature, "a text", error);
     char *copy = strdup(json_string_value(signature));
     if (!copy)
         return no_memory(line->source.path, error);
@@ -111,7 +111,7 @@ static rotary_status add_point(struct record *record, const struct line *line, i
                                rotary_error *error)
 {
     struct record_point point = {.step = step};
-    rotary_status status = record_field_real(&line->source, line->object, "loss", &point.loss, error);
+    rotary_status status = json_field_measured(&line->source, line->object, "loss", &point.loss, error);
     const json_t *speed = json_object_get(line->object, "tokens_per_second");
     point.tokens_per_second = json_is_number(speed) ? json_number_value(speed) : (double)NAN;
     if (status != ROTARY_OK)
@@ -129,21 +129,22 @@ static rotary_status add_evaluation(struct record *record, const struct line *li
 {
     const json_t *object = json_object_get(line->object, "evaluation");
     if (!json_is_object(object))
-        return record_field_fail(&line->source, "evaluation", object, "an object", error);
+        return json_field_fail(&line->source, "evaluation", object, "an object", error);
     struct record_evaluation evaluation = {.step = step};
-    rotary_status status = record_field_count(&line->source, object, "problems", &evaluation.problems, error);
+    rotary_status status = json_field_count(&line->source, object, "problems", &evaluation.problems, error);
     if (status == ROTARY_OK)
-        status = record_field_count(&line->source, object, "correct", &evaluation.correct, error);
+        status = json_field_count(&line->source, object, "correct", &evaluation.correct, error);
     if (status == ROTARY_OK && evaluation.correct > evaluation.problems)
-        status = record_field_fail(&line->source, "correct", json_object_get(object, "correct"),
-                                   "at most \"problems\"", error);
+        status = json_field_fail(&line->source, "correct", json_object_get(object, "correct"),
+                                 "at most \"problems\"", error);
     if (status == ROTARY_OK)
-        status = record_field_real(&line->source, object, "loss", &evaluation.loss, error);
+        status = json_field_measured(&line->source, object, "loss", &evaluation.loss, error);
     if (status == ROTARY_OK && json_object_get(object, "bits_per_byte"))
-        status = record_field_real(&line->source, object, "bits_per_byte", &evaluation.bits_per_byte, error);
+        status =
+            json_field_measured(&line->source, object, "bits_per_byte", &evaluation.bits_per_byte, error);
     if (status == ROTARY_OK && json_object_get(object, "frequency_loss"))
         status =
-            record_field_real(&line->source, object, "frequency_loss", &evaluation.frequency_loss, error);
+            json_field_measured(&line->source, object, "frequency_loss", &evaluation.frequency_loss, error);
     if (status == ROTARY_OK)
         status = read_bleu(line, object, &evaluation.translated, &evaluation.bleu, error);
     if (status == ROTARY_OK)
@@ -172,7 +173,7 @@ static rotary_status read_samples(struct record *record, const struct line *line
 {
     json_t *lines = json_object_get(line->object, "samples");
     if (!json_is_array(lines))
-        return record_field_fail(&line->source, "samples", lines, "an array", error);
+        return json_field_fail(&line->source, "samples", lines, "an array", error);
     size_t count = json_array_size(lines);
     struct record_sample *samples = calloc(count + 1, sizeof *samples);
     if (!samples)
@@ -186,9 +187,9 @@ static rotary_status read_samples(struct record *record, const struct line *line
                                    .correct = json_is_true(correct)};
         if (!samples[i].prompt || !samples[i].answer || !samples[i].generated || !json_is_boolean(correct)) {
             free(samples);
-            return record_field_fail(&line->source, "samples", lines,
-                                     "objects of prompt, answer, generated (text) and correct (boolean)",
-                                     error);
+            return json_field_fail(&line->source, "samples", lines,
+                                   "objects of prompt, answer, generated (text) and correct (boolean)",
+                                   error);
         }
     }
     free(record->samples);
@@ -204,15 +205,15 @@ static rotary_status read_line(struct record *record, const struct line *line, r
     if (!json_is_object(line->object))
         return fail_line(line, "not a line of metrics", error);
     int64_t step = 0;
-    rotary_status status = record_field_count(&line->source, line->object, "step", &step, error);
+    rotary_status status = json_field_count(&line->source, line->object, "step", &step, error);
     if (status != ROTARY_OK)
         return status;
     if (step < record->done)
-        return record_field_fail(&line->source, "step", json_object_get(line->object, "step"),
-                                 "lines in ascending order of their steps", error);
+        return json_field_fail(&line->source, "step", json_object_get(line->object, "step"),
+                               "lines in ascending order of their steps", error);
     if (record->diverged)
-        return record_field_fail(&line->source, "step", json_object_get(line->object, "step"),
-                                 "no line after the one with \"diverged\"", error);
+        return json_field_fail(&line->source, "step", json_object_get(line->object, "step"),
+                               "no line after the one with \"diverged\"", error);
     record->done = step;
     if (json_is_string(json_object_get(line->object, "diverged"))) {
         record->diverged = step;

@@ -16,7 +16,7 @@ static rotary_status read_axes(const struct rope_reader *reader, rotary_axes *ax
     static const rotary_axes values[] = {ROTARY_AXES_SECTIONS, ROTARY_AXES_INTERLEAVED, ROTARY_AXES_SEPARATE};
     const json_t *key = rope_reader_find(reader, "mrope_interleaved");
     if (!key)
-        key = rope_reader_value(reader->parameters, "interleaved"); /* Qwen 3 Omni's */
+        key = json_field_value(reader->parameters, "interleaved"); /* Qwen 3 Omni's */
     int index = reader->family.axes;
     bool interleaved = index == 1;
     rotary_status status = rope_reader_boolean(reader, "mrope_interleaved", key, &interleaved);

@@ -21,14 +21,14 @@ enum { TEXT_BYTES = 256 };
 static rotary_status read_integer(const struct rope_reader *reader, const char *key, int64_t min,
                                   int64_t *integer)
 {
-    return rope_reader_integer(reader, key, rope_reader_value(reader->text_config, key), min, integer);
+    return rope_reader_integer(reader, key, json_field_value(reader->text_config, key), min, integer);
 }
 
 /* Reads likewise, at the first of the NULL-terminated `keys` that is there. */
 static rotary_status read_size(const struct rope_reader *reader, const char *const *keys, int64_t *size)
 {
     for (; *keys; keys++)
-        if (rope_reader_value(reader->text_config, *keys))
+        if (json_field_value(reader->text_config, *keys))
             return read_integer(reader, *keys, 1, size);
     return ROTARY_OK;
 }
@@ -67,7 +67,7 @@ static rotary_status divide_hidden_size(const struct rope_reader *reader, int64_
 static rotary_status read_mla_head_dim(const struct rope_reader *reader, int64_t rotary_dim,
                                        struct rope_config *config)
 {
-    bool given = rope_reader_value(reader->text_config, "qk_nope_head_dim") != NULL;
+    bool given = json_field_value(reader->text_config, "qk_nope_head_dim") != NULL;
     int64_t nope = 0;
     rotary_status status = read_integer(reader, "qk_nope_head_dim", 0, &nope);
     bool all_channels = given && reader->request->head_dim == rotary_dim + nope;
@@ -84,14 +84,14 @@ static rotary_status read_head_dim(const struct rope_reader *reader, struct rope
     static const char *const keys[] = {"head_dim", "attention_head_dim", "kv_channels", NULL};
     static const char *const global_keys[] = {"global_head_dim", NULL}; /* Gemma 4's full attention */
     const char *layer_type = reader->request->layer_type;
-    const json_t *rope_part = rope_reader_value(reader->text_config, "qk_rope_head_dim");
+    const json_t *rope_part = json_field_value(reader->text_config, "qk_rope_head_dim");
     rotary_status status = ROTARY_OK;
     *head_dim = 0;
     *rotary_dim = reader->without_mla ? 0 : reader->family.qk_rope_head_dim;
     if (!reader->without_mla)
         status = read_integer(reader, "qk_rope_head_dim", 0, rotary_dim);
     bool mla =
-        reader->family.qk_rope_head_dim > 0 || rope_reader_value(reader->text_config, "qk_nope_head_dim");
+        reader->family.qk_rope_head_dim > 0 || json_field_value(reader->text_config, "qk_nope_head_dim");
     if (!status && *rotary_dim > 0 && mla)
         return read_mla_head_dim(reader, *rotary_dim, config);
     if (!status && rope_part && mla && !reader->without_mla)
@@ -160,7 +160,7 @@ const char *const rope_config_spans[] = {"front", "back", NULL};
 static rotary_status read_span(const struct rope_reader *reader, int64_t rotary_dim, rotary_rope_config *plan)
 {
     bool mla_back = rotary_dim > 0 && rotary_dim < plan->head_dim &&
-                    rope_reader_value(reader->text_config, "qk_nope_head_dim");
+                    json_field_value(reader->text_config, "qk_nope_head_dim");
     int span = reader->family.span == 1 || mla_back;
     double fraction;
     bool given;
@@ -213,11 +213,11 @@ static const struct {
 static rotary_status read_type(const struct rope_reader *reader, struct rope_config *config)
 {
     int type = 0;
-    const char *key = rope_reader_value(reader->parameters, "rope_type") ? "rope_type" : "type";
-    const json_t *value = rope_reader_value(reader->parameters, key);
+    const char *key = json_field_value(reader->parameters, "rope_type") ? "rope_type" : "type";
+    const json_t *value = json_field_value(reader->parameters, key);
     if (reader->parameters == reader->text_config)
-        value = rope_reader_value(reader->text_config, key = "rope_type");
-    if (!value && rope_reader_value(reader->parameters, "factor"))
+        value = json_field_value(reader->text_config, key = "rope_type");
+    if (!value && json_field_value(reader->parameters, "factor"))
         return rotary_fail(reader->error, ROTARY_BAD_FILE,
                            "%s: \"%s\" has a \"factor\" and no \"rope_type\", wanted both or none",
                            reader->where, reader->parameters_key);
@@ -246,49 +246,49 @@ static rotary_status read_type(const struct rope_reader *reader, struct rope_con
 struct number {
     const char *key;
     bool in_text_config;
-    enum rope_reader_range range;
+    enum json_range range;
     size_t offset;
 };
 #define MEMBER(member) offsetof(rotary_rope_config, member)
 static const struct number reals[] = {
-    {"factor", false, ROPE_READER_POSITIVE, MEMBER(factor)},
-    {"attention_factor", false, ROPE_READER_POSITIVE, MEMBER(attention_factor)},
-    {"beta_fast", false, ROPE_READER_POSITIVE, MEMBER(beta_fast)},
-    {"beta_slow", false, ROPE_READER_POSITIVE, MEMBER(beta_slow)},
-    {"mscale", false, ROPE_READER_NOT_NEGATIVE, MEMBER(mscale)},
-    {"mscale_all_dim", false, ROPE_READER_NOT_NEGATIVE, MEMBER(mscale_all_dim)},
-    {"short_mscale", false, ROPE_READER_NOT_NEGATIVE, MEMBER(short_attention_factor)},
-    {"long_mscale", false, ROPE_READER_NOT_NEGATIVE, MEMBER(long_attention_factor)},
-    {"low_freq_factor", false, ROPE_READER_POSITIVE, MEMBER(low_frequency_factor)},
-    {"high_freq_factor", false, ROPE_READER_POSITIVE, MEMBER(high_frequency_factor)},
+    {"factor", false, JSON_POSITIVE, MEMBER(factor)},
+    {"attention_factor", false, JSON_POSITIVE, MEMBER(attention_factor)},
+    {"beta_fast", false, JSON_POSITIVE, MEMBER(beta_fast)},
+    {"beta_slow", false, JSON_POSITIVE, MEMBER(beta_slow)},
+    {"mscale", false, JSON_NOT_NEGATIVE, MEMBER(mscale)},
+    {"mscale_all_dim", false, JSON_NOT_NEGATIVE, MEMBER(mscale_all_dim)},
+    {"short_mscale", false, JSON_NOT_NEGATIVE, MEMBER(short_attention_factor)},
+    {"long_mscale", false, JSON_NOT_NEGATIVE, MEMBER(long_attention_factor)},
+    {"low_freq_factor", false, JSON_POSITIVE, MEMBER(low_frequency_factor)},
+    {"high_freq_factor", false, JSON_POSITIVE, MEMBER(high_frequency_factor)},
 };
 static const struct number integers[] = {
-    {"n_positions", true, ROPE_READER_POSITIVE, MEMBER(max_positions)},
-    {"max_position_embeddings", true, ROPE_READER_POSITIVE, MEMBER(max_positions)},
+    {"n_positions", true, JSON_POSITIVE, MEMBER(max_positions)},
+    {"max_position_embeddings", true, JSON_POSITIVE, MEMBER(max_positions)},
 };
 
 static rotary_status read_base(const struct rope_reader *reader, double *base)
 {
     static const char *const keys[] = {"rope_theta", "global_rope_theta", "rotary_emb_base"};
     const char *key = "rope_theta";
-    const json_t *value = rope_reader_value(reader->parameters, key);
+    const json_t *value = json_field_value(reader->parameters, key);
     const char *local =
         reader->local_layers ? rope_layers_local_base(reader, reader->request->layer_type) : NULL;
     if (!value && local)
-        value = rope_reader_value(reader->text_config, key = local);
+        value = json_field_value(reader->text_config, key = local);
     /* Local layers do not use the base of full attention. */
     bool own_base = reader->local_layers && reader->defaults.rope_theta > 0;
     for (size_t i = 0; !value && !own_base && i < sizeof keys / sizeof keys[0]; i++)
-        value = rope_reader_value(reader->text_config, key = keys[i]);
+        value = json_field_value(reader->text_config, key = keys[i]);
     if (!value && !own_base) /* DBRX's */
-        value = rope_reader_value(rope_reader_value(reader->text_config, "attn_config"), key = "rope_theta");
+        value = json_field_value(json_field_value(reader->text_config, "attn_config"), key = "rope_theta");
     if (reader->defaults.rope_theta > 0)
         *base = reader->defaults.rope_theta;
-    rotary_status status = rope_reader_real(reader, key, value, ROPE_READER_POSITIVE, base);
+    rotary_status status = rope_reader_real(reader, key, value, JSON_POSITIVE, base);
     double ratio = 1; /* ChatGLM's */
     if (!status)
-        status = rope_reader_real(reader, "rope_ratio", rope_reader_value(reader->text_config, "rope_ratio"),
-                                  ROPE_READER_POSITIVE, &ratio);
+        status = rope_reader_real(reader, "rope_ratio", json_field_value(reader->text_config, "rope_ratio"),
+                                  JSON_POSITIVE, &ratio);
     *base *= ratio;
     return status;
 }
@@ -300,8 +300,8 @@ static const json_t *find_original(const struct rope_reader *reader, rotary_scal
 {
     static const char key[] = "original_max_position_embeddings";
     rotary_compat compat = reader->request->compat;
-    const json_t *inside = rope_reader_value(reader->parameters, key),
-                 *beside = rope_reader_value(reader->text_config, key);
+    const json_t *inside = json_field_value(reader->parameters, key),
+                 *beside = json_field_value(reader->text_config, key);
     if (scaling == ROTARY_SCALING_DYNAMIC_NTK &&
         (compat == ROTARY_COMPAT_HUGGINGFACE || compat == ROTARY_COMPAT_VLLM))
         return NULL;
@@ -322,7 +322,7 @@ static rotary_status read_original(const struct rope_reader *reader, rotary_rope
     rotary_status status =
         rope_reader_integer(reader, key, find_original(reader, plan->scaling), 1, &plan->original_positions);
     if (!status && reads_default && otherwise > 0 && !reader->by_layer_type &&
-        !rope_reader_value(reader->text_config, key))
+        !json_field_value(reader->text_config, key))
         plan->original_positions = otherwise;
     return status;
 }
@@ -330,8 +330,8 @@ static rotary_status read_original(const struct rope_reader *reader, rotary_rope
 /* Where layer types have parameters, transformers looks for YaRN's "truncate" beside them alone. */
 static const json_t *find_truncate(const struct rope_reader *reader)
 {
-    const json_t *inside = rope_reader_value(reader->parameters, "truncate"),
-                 *beside = rope_reader_value(reader->shared, "truncate");
+    const json_t *inside = json_field_value(reader->parameters, "truncate"),
+                 *beside = json_field_value(reader->shared, "truncate");
     if (reader->by_layer_type && reader->request->compat == ROTARY_COMPAT_HUGGINGFACE)
         return beside;
     return inside ? inside : beside;
@@ -347,7 +347,7 @@ static rotary_status read_numbers(const struct rope_reader *reader, rotary_rope_
     for (size_t i = 0; !status && i < sizeof reals / sizeof reals[0]; i++) {
         const char *key = reals[i].key;
         const json_t *value = reals[i].in_text_config ? rope_reader_find(reader, key)
-                                                      : rope_reader_value(reader->parameters, key);
+                                                      : json_field_value(reader->parameters, key);
         status = rope_reader_real(reader, key, value, reals[i].range, (double *)(members + reals[i].offset));
     }
     for (size_t i = 0; !status && i < sizeof integers / sizeof integers[0]; i++)
@@ -355,20 +355,20 @@ static rotary_status read_numbers(const struct rope_reader *reader, rotary_rope_
                                      (int64_t *)(members + integers[i].offset));
     if (!status) /* of models that are trained here */
         status = rope_reader_integer(reader, "rope_sequence_length",
-                                     rope_reader_value(reader->text_config, "rope_sequence_length"), 0,
+                                     json_field_value(reader->text_config, "rope_sequence_length"), 0,
                                      &plan->sequence_length);
     return status ? status : rope_reader_boolean(reader, "truncate", find_truncate(reader), &plan->truncate);
 }
 
 static const json_t *find_parameter(const struct rope_reader *reader, const char *key)
 {
-    return rope_reader_value(reader->parameters, key);
+    return json_field_value(reader->parameters, key);
 }
 
 /* Configurations of models that are trained here have an xpos_scale whatever their position is. */
 static rotary_status read_xpos(const struct rope_reader *reader, rotary_rope_config *plan)
 {
-    const json_t *own = rope_reader_value(reader->text_config, "position");
+    const json_t *own = json_field_value(reader->text_config, "position");
     if (json_is_object(own) && json_object_get(own, "frequencies"))
         return rotary_fail(
             reader->error, ROTARY_BAD_FILE,
@@ -383,10 +383,10 @@ static rotary_status read_xpos(const struct rope_reader *reader, rotary_rope_con
         plan->xpos_scale = ROPE_CONFIG_XPOS_SCALE;
         plan->xpos_origin = (double)plan->max_positions / 2;
     }
-    rotary_status status = rope_reader_real(reader, "xpos_scale", find(reader, "xpos_scale"),
-                                            ROPE_READER_POSITIVE, &plan->xpos_scale);
+    rotary_status status =
+        rope_reader_real(reader, "xpos_scale", find(reader, "xpos_scale"), JSON_POSITIVE, &plan->xpos_scale);
     if (!status)
-        status = rope_reader_real(reader, "xpos_origin", find(reader, "xpos_origin"), ROPE_READER_ANY,
+        status = rope_reader_real(reader, "xpos_origin", find(reader, "xpos_origin"), JSON_ANY,
                                   &plan->xpos_origin);
     return status;
 }
@@ -402,7 +402,7 @@ static double ntk_base(const rotary_rope_config *plan, double factor)
  * "ntk" is another scaling, but its alpha is the same. */
 static rotary_status read_alpha(const struct rope_reader *reader, struct rope_config *config)
 {
-    const json_t *alpha = rope_reader_value(reader->parameters, "alpha");
+    const json_t *alpha = json_field_value(reader->parameters, "alpha");
     if (!alpha)
         return ROTARY_OK;
     if (config->plan.scaling != ROTARY_SCALING_DYNAMIC_NTK)
@@ -411,8 +411,7 @@ static rotary_status read_alpha(const struct rope_reader *reader, struct rope_co
                            reader->where, reader->parameters_key, config->rope_type);
     config->plan.scaling = ROTARY_SCALING_NTK;
     config->rope_type = "ntk";
-    rotary_status status =
-        rope_reader_real(reader, "alpha", alpha, ROPE_READER_POSITIVE, &config->plan.factor);
+    rotary_status status = rope_reader_real(reader, "alpha", alpha, JSON_POSITIVE, &config->plan.factor);
     if (!status && reader->request->compat == ROTARY_COMPAT_VLLM) {
         config->plan.base = ntk_base(&config->plan, config->plan.factor);
         config->plan.scaling = ROTARY_SCALING_NONE;
@@ -446,7 +445,7 @@ static rotary_status check_type(const struct rope_reader *reader, const struct r
                                   : NULL;
     char needed_by[TEXT_BYTES];
     snprintf(needed_by, sizeof needed_by, "rope_type %s", config->rope_type);
-    bool alpha = scaling == ROTARY_SCALING_NTK && rope_reader_value(reader->parameters, "alpha");
+    bool alpha = scaling == ROTARY_SCALING_NTK && json_field_value(reader->parameters, "alpha");
     for (; !alpha && keys && *keys; keys++)
         if (!rope_reader_find(reader, *keys))
             return rope_reader_refuse_absent(reader, *keys, needed_by);
@@ -492,8 +491,7 @@ static rotary_status check_list(const struct rope_reader *reader, const char *ke
 static rotary_status read_list(const struct rope_reader *reader, const char *key, double *numbers)
 {
     const json_t *value = rope_reader_find(reader, key);
-    enum rope_reader_range range =
-        strcmp(key, "inverse_frequencies") == 0 ? ROPE_READER_ANY : ROPE_READER_POSITIVE;
+    enum json_range range = strcmp(key, "inverse_frequencies") == 0 ? JSON_ANY : JSON_POSITIVE;
     rotary_status status = ROTARY_OK;
     for (size_t i = 0; !status && i < json_array_size(value); i++) {
         char entry[TEXT_BYTES];
@@ -568,7 +566,7 @@ static rotary_status find_pairing(const struct rope_reader *reader, struct rope_
 {
     static const char *const keys[] = {"rope_interleave", "rotary_emb_interleaved"};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        const json_t *value = rope_reader_value(reader->text_config, keys[i]);
+        const json_t *value = json_field_value(reader->text_config, keys[i]);
         if (!value)
             continue;
         config->pairing_from = keys[i];

@@ -188,7 +188,7 @@ rotary_status rope_keys_check(const struct rope_reader *reader)
     const char *key = find_unknown(reader, reader->text_config, is_known_of_model);
     if (key)
         return refuse_key(reader, NULL, key);
-    key = find_unknown(reader, rope_reader_value(reader->text_config, "attn_config"), is_known_of_attention);
+    key = find_unknown(reader, json_field_value(reader->text_config, "attn_config"), is_known_of_attention);
     if (key)
         return refuse_key(reader, "attn_config", key);
     if (reader->parameters != reader->text_config)
@@ -272,7 +272,7 @@ static rotary_status check_presence(const struct rope_reader *reader, json_t *ru
     const char *key;
     json_t *wanted;
     json_object_foreach (rules_of_family, key, wanted) {
-        const json_t *value = rope_reader_value(reader->text_config, key);
+        const json_t *value = json_field_value(reader->text_config, key);
         if ((value != NULL) == present || is_among(key, reader->request->ignored))
             continue;
         return value ? rope_reader_refuse(reader, key, value, json_string_value(wanted))
@@ -304,11 +304,11 @@ static bool is_unread(const struct rope_family *family, enum refused refused)
 
 static rotary_status check_rules(const struct rope_reader *reader)
 {
-    const json_t *attention = rope_reader_value(reader->text_config, "attn_config");
+    const json_t *attention = json_field_value(reader->text_config, "attn_config");
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        const json_t *value = rope_reader_value(reader->text_config, rules[i].key);
+        const json_t *value = json_field_value(reader->text_config, rules[i].key);
         if (!value) /* MPT's */
-            value = rope_reader_value(attention, rules[i].key);
+            value = json_field_value(attention, rules[i].key);
         if (is_refused(rules[i].refused, value) && !is_unread(&reader->family, rules[i].refused) &&
             !is_among(rules[i].key, reader->request->ignored))
             return rope_reader_refuse(reader, rules[i].key, value, rules[i].wanted);
@@ -321,12 +321,12 @@ static rotary_status check_rules(const struct rope_reader *reader)
 static rotary_status check_tower(const struct rope_reader *reader)
 {
     const struct rope_family *family = &reader->family;
-    const json_t *heads = rope_reader_value(reader->text_config, "num_heads");
-    const json_t *patch = rope_reader_value(reader->text_config, "patch_size");
-    if (rope_reader_value(reader->text_config, "num_attention_heads"))
+    const json_t *heads = json_field_value(reader->text_config, "num_heads");
+    const json_t *patch = json_field_value(reader->text_config, "patch_size");
+    if (json_field_value(reader->text_config, "num_attention_heads"))
         heads = NULL;
     const char *key = heads ? "num_heads" : patch && !family->known ? "patch_size" : NULL;
-    bool described = family->tower || rope_reader_value(reader->text_config, "mrope_section");
+    bool described = family->tower || json_field_value(reader->text_config, "mrope_section");
     if (!key || described || family->without_rotation || family->unsupported[0] ||
         is_among(key, reader->request->ignored))
         return ROTARY_OK;

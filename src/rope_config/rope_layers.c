@@ -25,7 +25,7 @@ enum { LOCAL_BASES = sizeof local_bases / sizeof local_bases[0] };
 /* 0 is how the settings of our models write that there is none. */
 static bool has_base(const json_t *object, const char *key)
 {
-    const json_t *value = rope_reader_value(object, key);
+    const json_t *value = json_field_value(object, key);
     return value && !(json_is_number(value) && json_number_value(value) == 0);
 }
 
@@ -46,11 +46,11 @@ static const json_t *find_text_config(const json_t *object)
     enum { SIZES = sizeof sizes / sizeof sizes[0], MODELS = sizeof models / sizeof models[0], MAX_DEPTH = 2 };
     for (int depth = 0; depth < MAX_DEPTH; depth++) {
         for (int i = 0; i < SIZES; i++)
-            if (rope_reader_value(object, sizes[i]))
+            if (json_field_value(object, sizes[i]))
                 return object;
         const json_t *inner = NULL;
         for (int i = 0; !json_is_object(inner) && i < MODELS; i++)
-            inner = rope_reader_value(object, models[i]);
+            inner = json_field_value(object, models[i]);
         if (!json_is_object(inner))
             return object;
         object = inner;
@@ -61,9 +61,9 @@ static const json_t *find_text_config(const json_t *object)
 rotary_status rope_layers_find_family(struct rope_reader *reader)
 {
     reader->text_config = find_text_config(reader->root);
-    const json_t *type = rope_reader_value(reader->text_config, "model_type");
-    reader->model_type = json_string_value(type ? type : rope_reader_value(reader->root, "model_type"));
-    reader->without_mla = json_is_false(rope_reader_value(reader->text_config, "use_mla"));
+    const json_t *type = json_field_value(reader->text_config, "model_type");
+    reader->model_type = json_string_value(type ? type : json_field_value(reader->root, "model_type"));
+    reader->without_mla = json_is_false(json_field_value(reader->text_config, "use_mla"));
     rotary_status status = ROTARY_OK;
     if (reader->model_type && reader->request->find_family)
         status = reader->request->find_family(reader->model_type, &reader->family, reader->error);
@@ -261,8 +261,8 @@ static bool is_agreed(const json_t *scaling, const json_t *parameters)
 
 rotary_status rope_layers_find_parameters(struct rope_reader *reader)
 {
-    const json_t *scaling = rope_reader_value(reader->text_config, "rope_scaling");
-    const json_t *parameters = rope_reader_value(reader->text_config, "rope_parameters");
+    const json_t *scaling = json_field_value(reader->text_config, "rope_scaling");
+    const json_t *parameters = json_field_value(reader->text_config, "rope_parameters");
     if (scaling && parameters && !is_agreed(scaling, parameters))
         return rotary_fail(reader->error, ROTARY_BAD_FILE,
                            "%s has both \"rope_scaling\" and \"rope_parameters\", and they differ; wanted "
@@ -270,7 +270,7 @@ rotary_status rope_layers_find_parameters(struct rope_reader *reader)
                            reader->where);
     reader->parameters_key = scaling && !parameters ? "rope_scaling" : "rope_parameters";
     reader->parameters = parameters ? parameters : scaling;
-    if (!reader->parameters && rope_reader_value(reader->text_config, "rope_type"))
+    if (!reader->parameters && json_field_value(reader->text_config, "rope_type"))
         reader->parameters = reader->text_config;
     if (reader->parameters && !json_is_object(reader->parameters))
         return rope_reader_refuse(reader, reader->parameters_key, reader->parameters, "an object or null");

@@ -6,6 +6,7 @@
 #ifndef ROTARY_ROPE_CONFIG_ROPE_READER_H
 #define ROTARY_ROPE_CONFIG_ROPE_READER_H
 
+#include "config/json_fields.h"
 #include "rope_config/rope_request.h"
 
 /* Defaults of the layer type, else of the family; 0: none. */
@@ -33,8 +34,6 @@ struct rope_reader {
     rotary_error *error;
 };
 
-/* NULL if absent, and if null, which is how Hugging Face writes what is not used. */
-const json_t *rope_reader_value(const json_t *object, const char *key);
 /* Looks among the rotation's parameters first, then in text_config. */
 const json_t *rope_reader_find(const struct rope_reader *reader, const char *key);
 
@@ -45,18 +44,14 @@ rotary_status rope_reader_refuse(const struct rope_reader *reader, const char *k
 rotary_status rope_reader_refuse_absent(const struct rope_reader *reader, const char *key,
                                         const char *needed_by);
 
-/* Reads a number; where `value` is NULL, *real is left as it is. `key` is for the message. A wrong value is
- * ROTARY_BAD_FILE. The functions below do likewise. */
-enum rope_reader_range { ROPE_READER_ANY, ROPE_READER_NOT_NEGATIVE, ROPE_READER_POSITIVE };
+/* The functions of config/json_fields.h with the reader's file: where `value` is NULL, the result stays as it is.
+ */
 ROTARY_CHECKED rotary_status rope_reader_real(const struct rope_reader *reader, const char *key,
-                                              const json_t *value, enum rope_reader_range range,
-                                              double *real);
-/* An integer from `min` to 2^53; 4096.0 is one. */
+                                              const json_t *value, enum json_range range, double *real);
 ROTARY_CHECKED rotary_status rope_reader_integer(const struct rope_reader *reader, const char *key,
                                                  const json_t *value, int64_t min, int64_t *integer);
 ROTARY_CHECKED rotary_status rope_reader_boolean(const struct rope_reader *reader, const char *key,
                                                  const json_t *value, bool *boolean);
-/* The index of the text in the NULL-terminated `names`; the message lists them and suggests the nearest. */
 ROTARY_CHECKED rotary_status rope_reader_choice(const struct rope_reader *reader, const char *key,
                                                 const json_t *value, const char *const *names, int *index);
 

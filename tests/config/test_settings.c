@@ -5,6 +5,7 @@
 #include "support/check.h"
 
 #include "base/fail.h"
+#include "config/comma_list.h"
 #include "config/settings.h"
 
 #include <stdlib.h>
@@ -430,8 +431,33 @@ static void test_choice_object(void)
     CHECK_INT(settings_assign(&plain, 1, "hidden_act={\"a\":1}", &error), ROTARY_INVALID_ARGUMENT);
 }
 
+/* "" has one item, "a,,b" three. */
+static void test_comma_list(void)
+{
+    static const char *const names[] = {"b", "a", NULL};
+    const char *rest = "a,,b";
+    struct comma_item item;
+    int64_t value;
+    char copy[3];
+    CHECK(comma_list_next(&rest, &item) && comma_item_find(&item, names) == 1);
+    CHECK(comma_list_next(&rest, &item) && item.length == 0 && comma_item_find(&item, names) == -1);
+    CHECK(comma_list_next(&rest, &item) && comma_item_is(&item, "b") && !comma_item_is(&item, "bb"));
+    CHECK(!comma_list_next(&rest, &item) && !comma_list_next(&rest, &item));
+    CHECK_INT(comma_list_count(NULL), 0);
+    CHECK_INT(comma_list_count(""), 1);
+    CHECK_INT(comma_list_count("a,"), 2);
+    rest = "12,12x,,99999999999999999999,-3,abcd";
+    CHECK(comma_list_next(&rest, &item) && comma_item_number(&item, &value) && value == 12);
+    CHECK(comma_list_next(&rest, &item) && !comma_item_number(&item, &value));
+    CHECK(comma_list_next(&rest, &item) && !comma_item_number(&item, &value));
+    CHECK(comma_list_next(&rest, &item) && !comma_item_number(&item, &value));
+    CHECK(comma_list_next(&rest, &item) && comma_item_number(&item, &value) && value == -3);
+    CHECK(comma_list_next(&rest, &item) && strcmp(comma_item_copy(&item, copy, sizeof copy), "ab") == 0);
+}
+
 int main(void)
 {
+    test_comma_list();
     test_choice_object();
     test_stands_for();
     test_read();

@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "benchmark/library.h"
 #include "cli/bench.h"
+#include "config/comma_list.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -97,16 +98,13 @@ static rotary_status read_encodings(const char *list, bool wanted[ATTENTION_ENCO
 {
     for (int i = 0; i < ATTENTION_ENCODINGS; i++)
         wanted[i] = !list;
-    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
-        const size_t length = strcspn(at, ",");
-        int found = 0;
-        while (found < ATTENTION_ENCODINGS && (strlen(attention_encoding_names[found]) != length ||
-                                               strncmp(at, attention_encoding_names[found], length) != 0))
-            found++;
+    struct comma_item item;
+    while (comma_list_next(&list, &item)) {
+        const int found = comma_item_find(&item, attention_encoding_names);
         char names[SETTINGS_NAMES_BYTES];
-        if (found == ATTENTION_ENCODINGS)
+        if (found < 0)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--encodings has \"%.*s\", wanted %s",
-                               (int)(length < 80 ? length : 80), at,
+                               item.length < 80 ? item.length : 80, item.text,
                                settings_names(attention_encoding_names, names));
         wanted[found] = true;
     }

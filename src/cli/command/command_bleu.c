@@ -6,6 +6,7 @@
 #include "cli/bleu_output.h"
 #include "cli/command.h"
 #include "cli/result.h"
+#include "config/comma_list.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -81,24 +82,21 @@ struct bleu_plan {
 static rotary_status plan_metrics(const char *text, struct bleu_plan *plan, rotary_error *error)
 {
     static const char *const names[] = {"bleu", "chrf", NULL};
-    for (const char *name = text ? text : "bleu", *end;; name = end + 1) {
-        end = name + strcspn(name, ",");
-        size_t length = (size_t)(end - name);
-        bool *with = length == 4 && strncmp(name, "bleu", 4) == 0   ? &plan->with_bleu
-                     : length == 4 && strncmp(name, "chrf", 4) == 0 ? &plan->with_chrf
-                                                                    : NULL;
-        char word[64], hint[SETTINGS_HINT_BYTES];
-        snprintf(word, sizeof word, "%.*s", (int)(length < 40 ? length : 40), name);
-        if (!with)
+    bool *with[] = {&plan->with_bleu, &plan->with_chrf};
+    struct comma_item item;
+    for (const char *rest = text ? text : names[0]; comma_list_next(&rest, &item);) {
+        const int metric = comma_item_find(&item, names);
+        char word[41], hint[SETTINGS_HINT_BYTES];
+        comma_item_copy(&item, word, sizeof word);
+        if (metric < 0)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                "--metrics names \"%s\", wanted bleu, chrf or bleu,chrf%s", word,
                                settings_hint(word, names, hint));
-        if (*with)
+        if (*with[metric])
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--metrics names %s twice", word);
-        *with = true;
-        if (!*end)
-            return ROTARY_OK;
+        *with[metric] = true;
     }
+    return ROTARY_OK;
 }
 
 /* What is wrong with options that go together, or NULL. */

@@ -3,6 +3,7 @@
  * The labelled texts of the task classification, as its settings say where they are.
  */
 #include "base/fail.h"
+#include "config/comma_list.h"
 #include "task/classification/classification.h"
 
 #include <string.h>
@@ -16,8 +17,10 @@ static const char *text_or_null(const char *text)
 static rotary_status check_choices(const char *columns, rotary_error *error)
 {
     const int count = labelled_choice_count(columns);
-    const size_t last = strlen(columns);
-    const bool empty = count > 0 && (columns[0] == ',' || columns[last - 1] == ',' || strstr(columns, ",,"));
+    bool empty = false;
+    struct comma_item item;
+    for (const char *rest = columns; comma_list_next(&rest, &item);)
+        empty = empty || item.length == 0;
     if (count == 0 || (count >= 2 && count <= LABELLED_MAX_CHOICES && !empty))
         return ROTARY_OK;
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT,

@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "base/random.h"
+#include "config/comma_list.h"
 #include "task/classification/document_split.h"
 #include "task/classification/labelled_synthetic.h"
 
@@ -351,10 +352,7 @@ static rotary_status split_anew(struct labelled_corpus *corpus, const struct lab
 
 int labelled_choice_count(const char *columns)
 {
-    int count = columns && columns[0];
-    for (const char *at = columns; at && *at; at++)
-        count += *at == ',';
-    return count;
+    return columns && columns[0] ? comma_list_count(columns) : 0;
 }
 
 static void set_choices(struct labelled_corpus *corpus, const struct labelled_format *format)

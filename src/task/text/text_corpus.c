@@ -2,6 +2,7 @@
 #include "task/text/text_corpus.h"
 
 #include "base/fail.h"
+#include "config/comma_list.h"
 #include "file/checksum/checksum.h"
 #include "file/file.h"
 #include "task/task_type.h"
@@ -70,22 +71,19 @@ void text_paths_free(struct text_paths *paths)
     *paths = (struct text_paths){0};
 }
 
-/* Adds the file of the folder whose name is the first `length` bytes of `name`. */
+/* Adds the file of the folder that the item names. */
 static rotary_status add_path(struct text_paths *paths, struct text_corpus corpus, enum task_split split,
-                              const char *name, rotary_error *error)
+                              const struct comma_item *item, rotary_error *error)
 {
     const struct text_corpus_options *options = corpus.options;
     char path[FILE_PATH_BYTES], copy[SETTING_TEXT_BYTES];
-    const size_t length = strcspn(name, ",");
     bool found = false;
-    memcpy(copy, name, length);
-    copy[length] = '\0';
-    if (length == 0)
+    if (item->length == 0)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "\"%s\" names no file before a comma or behind it: wanted names of files in %s, "
                            "separated by commas",
                            options->splits[split], options->data);
-    rotary_status status = file_path(path, options->data, copy, error);
+    rotary_status status = file_path(path, options->data, comma_item_copy(item, copy, sizeof copy), error);
     if (status == ROTARY_OK)
         status = file_find(path, &found, error);
     if (status != ROTARY_OK)
@@ -103,18 +101,13 @@ static rotary_status add_path(struct text_paths *paths, struct text_corpus corpu
 rotary_status text_paths_find(struct text_paths *paths, struct text_corpus corpus, enum task_split split,
                               rotary_error *error)
 {
-    const char *name = corpus.options->splits[split];
-    int commas = 0;
-    for (const char *at = name; *at; at++)
-        commas += *at == ',';
-    *paths = (struct text_paths){.items = calloc((size_t)commas + 1, sizeof *paths->items)};
+    const char *rest = corpus.options->splits[split];
+    *paths = (struct text_paths){.items = calloc((size_t)comma_list_count(rest), sizeof *paths->items)};
     if (!paths->items)
         return fail_memory(error);
     rotary_status status = ROTARY_OK;
-    for (int i = 0; i <= commas && status == ROTARY_OK; i++) {
-        status = add_path(paths, corpus, split, name, error);
-        name += strcspn(name, ",") + 1;
-    }
+    for (struct comma_item item; status == ROTARY_OK && comma_list_next(&rest, &item);)
+        status = add_path(paths, corpus, split, &item, error);
     if (status != ROTARY_OK)
         text_paths_free(paths);
     return status;

@@ -2,6 +2,7 @@
 #include "text/tokenizer/wordpiece_file.h"
 
 #include "base/fail.h"
+#include "config/json_fields.h"
 #include "file/file.h"
 #include "text/tokenizer/special_tokens.h"
 #include "text/tokenizer/tokenizer_settings.h"
@@ -43,13 +44,8 @@ static rotary_status fail_memory(const char *path, rotary_error *error)
 static rotary_status read_flag(const json_t *object, const char *key, bool *flag, const char *path,
                                rotary_error *error)
 {
-    const json_t *value = json_object_get(object, key);
-    if (json_is_boolean(value))
-        *flag = json_is_true(value);
-    else if (value && !json_is_null(value))
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s: \"%s\" is no value, wanted true, false or null", path,
-                           key);
-    return ROTARY_OK;
+    const struct json_source source = {.path = path};
+    return json_field_boolean(&source, key, json_field_value(object, key), flag, error);
 }
 
 static rotary_status read_settings(struct wordpiece_settings *settings, const char *path, rotary_error *error)

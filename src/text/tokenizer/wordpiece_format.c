@@ -3,21 +3,12 @@
  * How WordPiece is read: from a run's folder, vocab.txt and tokenizer.json.
  */
 #include "base/fail.h"
+#include "config/json_fields.h"
 #include "text/tokenizer/special_tokens.h"
 #include "text/tokenizer/tokenizer_type.h"
 #include "text/tokenizer/wordpiece_file.h"
 
 #include <stdlib.h>
-
-static rotary_status read_rule(const json_t *object, const char *key, bool *rule, const char *path,
-                               rotary_error *error)
-{
-    const json_t *value = json_object_get(object, key);
-    if (!json_is_boolean(value))
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s has no valid \"%s\": wanted true or false", path, key);
-    *rule = json_is_true(value);
-    return ROTARY_OK;
-}
 
 static rotary_status read_config(struct wordpiece_config *config, const json_t *object, const char *path,
                                  rotary_error *error)
@@ -29,9 +20,13 @@ static rotary_status read_config(struct wordpiece_config *config, const json_t *
     } rows[] = {{"lower_case", &rules->lower_case},
                 {"strip_accents", &rules->strip_accents},
                 {"split_chinese", &rules->split_chinese}};
+    const struct json_source source = {.path = path};
     rotary_status status = ROTARY_OK;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && status == ROTARY_OK; i++)
-        status = read_rule(object, rows[i].key, rows[i].rule, path, error);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && status == ROTARY_OK; i++) {
+        const json_t *value = json_object_get(object, rows[i].key);
+        status = value ? json_field_boolean(&source, rows[i].key, value, rows[i].rule, error)
+                       : json_field_fail(&source, rows[i].key, NULL, "true or false", error);
+    }
     return status == ROTARY_OK ? special_tokens_read(&config->special, object, path, error) : status;
 }
 

@@ -2,6 +2,7 @@
 #include "text/tokenizer_json/json_part.h"
 
 #include "base/fail.h"
+#include "config/json_fields.h"
 
 #include <string.h>
 
@@ -35,32 +36,31 @@ rotary_status json_part_refuse(const struct json_part *part, rotary_error *error
                        part->what, json_part_type(part));
 }
 
+static struct json_source source_of(const struct json_part *part)
+{
+    return (struct json_source){.path = part->path, .what = part->what, .type = json_part_type(part)};
+}
+
 rotary_status json_part_fail(const struct json_part *part, const char *key, const char *wanted,
                              rotary_error *error)
 {
-    return rotary_fail(error, ROTARY_BAD_FILE, "%s: the \"%s\" of the %s \"%.80s\" is not valid: wanted %s",
-                       part->path, key, part->what, json_part_type(part), wanted);
+    const struct json_source source = source_of(part);
+    return json_field_fail(&source, key, json_object_get(part->object, key), wanted, error);
 }
 
 rotary_status json_part_flag(const struct json_part *part, const char *key, bool *value, rotary_error *error)
 {
-    const json_t *found = json_object_get(part->object, key);
-    if (json_is_boolean(found))
-        *value = json_is_true(found);
-    else if (found && !json_is_null(found))
-        return json_part_fail(part, key, "true or false", error);
-    return ROTARY_OK;
+    const struct json_source source = source_of(part);
+    return json_field_boolean(&source, key, json_field_value(part->object, key), value, error);
 }
 
 rotary_status json_part_text(const struct json_part *part, const char *key, bool optional, const char **value,
                              rotary_error *error)
 {
-    const json_t *found = json_object_get(part->object, key);
-    if (json_is_string(found))
-        *value = json_string_value(found);
-    else if (!optional || (found && !json_is_null(found)))
-        return json_part_fail(part, key, "a text", error);
-    return ROTARY_OK;
+    const struct json_source source = source_of(part);
+    const json_t *found = json_field_value(part->object, key);
+    return found || optional ? json_field_text(&source, key, found, value, error)
+                             : json_part_fail(part, key, "a text", error);
 }
 
 rotary_status json_part_pattern(const struct json_part *part, const char **literal, const char **expression,

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "base/integer.h"
+#include "config/comma_list.h"
 #include "config/settings.h"
 
 #include <string.h>
@@ -35,15 +36,14 @@ static bool covers(const char *named, const char *target)
 /* The next name of a list, without blanks around it; false at its end. A name that is too long is cut. */
 static bool next_name(const char **list, char name[NAME_BYTES])
 {
-    if (!*list)
+    struct comma_item item;
+    if (!comma_list_next(list, &item))
         return false;
-    const char *begin = *list + strspn(*list, " "), *end = begin + strcspn(begin, ",");
-    *list = *end ? end + 1 : NULL;
-    while (end > begin && end[-1] == ' ')
-        end--;
-    const size_t length = (size_t)(end - begin) < NAME_BYTES ? (size_t)(end - begin) : NAME_BYTES - 1;
-    memcpy(name, begin, length);
-    name[length] = 0;
+    for (; item.length > 0 && item.text[0] == ' '; item.length--)
+        item.text++;
+    while (item.length > 0 && item.text[item.length - 1] == ' ')
+        item.length--;
+    comma_item_copy(&item, name, NAME_BYTES);
     return true;
 }
 
