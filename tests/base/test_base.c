@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The base module: random numbers against published vectors, half precision against the definition, arenas,
- * threads.
+ * hash tables, threads.
  */
 #include "support/check.h"
 
 #include "base/arena.h"
 #include "base/half.h"
+#include "base/hash_table.h"
 #include "base/random.h"
 
 #include <math.h>
@@ -166,8 +167,59 @@ static void test_isa(void)
     unsetenv("ROTARY_ISA");
 }
 
+static void add(struct hash_table *table, uint32_t key, int32_t value)
+{
+    struct hash_slot *slot = hash_table_find(table, key);
+    while (slot->value >= 0)
+        slot = hash_table_next(table, slot);
+    *slot = (struct hash_slot){key, value};
+}
+
+static uint32_t pair_key(int32_t i)
+{
+    return hash_table_key((uint64_t)(i / 40) << 32 | (uint64_t)(i % 40));
+}
+
+/* Keys of pairs of small numbers, such as tokens; each third key stands twice. */
+static void check_keys(const struct hash_table *table, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++) {
+        const struct hash_slot *slot = hash_table_find(table, pair_key(i));
+        int32_t sum = slot->value, found = 0;
+        for (; slot->value >= 0; slot = hash_table_next(table, slot)) {
+            CHECK(slot->value == i || slot->value == count + i);
+            sum += found++ > 0 ? slot->value : 0;
+        }
+        CHECK_INT(found, i % 3 == 0 ? 2 : 1);
+        CHECK_INT(sum, i % 3 == 0 ? count + 2 * i : i);
+    }
+    CHECK_INT(hash_table_find(table, 77777)->value, -1);
+}
+
+static void test_hash_table(void)
+{
+    enum { KEYS = 600 };
+    struct hash_table table = {0};
+    CHECK(rotary_hash_table_empty(&table, 1));
+    for (int32_t i = 0; i < KEYS; i++) {
+        CHECK(rotary_hash_table_grow(&table, 2 * i + 2));
+        add(&table, pair_key(i), i);
+        if (i % 3 == 0)
+            add(&table, pair_key(i), KEYS + i);
+    }
+    check_keys(&table, KEYS);
+    CHECK(table.slot_count >= 2 * (KEYS + KEYS / 3));
+    const struct hash_slot *slots = table.slots;
+    CHECK(rotary_hash_table_empty(&table, 5)); /* a smaller one in the same memory */
+    CHECK(table.slots == slots && table.slot_count == 16);
+    CHECK_INT(hash_table_find(&table, 0)->value, -1);
+    rotary_hash_table_free(&table);
+    rotary_hash_table_free(&table);
+}
+
 int main(void)
 {
+    test_hash_table();
     test_philox();
     test_distributions();
     test_half();

@@ -7,6 +7,8 @@
 #ifndef ROTARY_SCORE_TRANSLATION_NGRAMS_H
 #define ROTARY_SCORE_TRANSLATION_NGRAMS_H
 
+#include "base/hash_table.h"
+
 #include <rotary/status.h>
 
 enum { NGRAMS_ROOT = 0 }; /* the empty sequence */
@@ -22,8 +24,7 @@ struct ngram {
 struct ngrams {
     struct ngram *nodes; /* [count], the root first */
     int64_t count, capacity;
-    int32_t *slots;                    /* a node, or 0: free */
-    int64_t slot_count, slot_capacity; /* a power of two, or 0 */
+    struct hash_table edges; /* nodes by their prefix and symbol */
 };
 
 /* Empties the trie, which may be all zero, and makes room for `count` calls of ngrams_next. */

@@ -70,14 +70,14 @@ static bool is_run(const struct word_runs *runs, int64_t text, int64_t first, in
 }
 
 /* The slot of the text that is `count` words of `text` from `first` on, or the free one where it would be. */
-static int64_t find_slot(const struct word_runs *runs, int64_t text, int64_t first, int64_t count)
+static struct hash_slot *find_slot(const struct word_runs *runs, int64_t text, int64_t first, int64_t count)
 {
-    const uint64_t mask = (uint64_t)runs->slot_count - 1, hash = run_hash(runs, text, first, count);
-    for (uint64_t slot = (hash ^ hash >> 29 ^ hash >> 43) & mask;; slot = (slot + 1) & mask) {
-        const int64_t part = runs->slots[slot];
-        if (part < 0 || (length_of(runs, part) == count && is_run(runs, text, first, part)))
-            return (int64_t)slot;
-    }
+    struct hash_slot *slot =
+        hash_table_find(&runs->texts, hash_table_key(run_hash(runs, text, first, count)));
+    while (slot->value >= 0 &&
+           !(length_of(runs, slot->value) == count && is_run(runs, text, first, slot->value)))
+        slot = hash_table_next(&runs->texts, slot);
+    return slot;
 }
 
 void word_runs_mark_parts(const struct word_runs *runs, int64_t whole, bool *marked)
@@ -85,7 +85,7 @@ void word_runs_mark_parts(const struct word_runs *runs, int64_t whole, bool *mar
     const int64_t length = length_of(runs, whole);
     for (int64_t count = 1; count < length; count++)
         for (int64_t first = 0; runs->has_length[count] && first + count <= length; first++) {
-            const int64_t part = runs->slots[find_slot(runs, whole, first, count)];
+            const int64_t part = find_slot(runs, whole, first, count)->value;
             if (part >= 0)
                 marked[part] = true;
         }
@@ -102,16 +102,13 @@ uint64_t word_runs_hash(const struct word_runs *runs, int64_t text)
 static bool allocate(struct word_runs *runs)
 {
     const size_t words = (size_t)runs->starts[runs->count], texts = (size_t)runs->count;
-    runs->slot_count = 2;
-    while (runs->slot_count < 2 * runs->count)
-        runs->slot_count *= 2;
     runs->words = malloc((words + 1) * sizeof *runs->words);
     runs->prefixes = malloc((words + texts + 1) * sizeof *runs->prefixes);
     runs->powers = malloc(((size_t)runs->longest + 1) * sizeof *runs->powers);
     runs->has_length = calloc((size_t)runs->longest + 1, sizeof *runs->has_length);
-    runs->slots = malloc((size_t)runs->slot_count * sizeof *runs->slots);
     runs->same = malloc((texts + 1) * sizeof *runs->same);
-    return runs->words && runs->prefixes && runs->powers && runs->has_length && runs->slots && runs->same;
+    return runs->words && runs->prefixes && runs->powers && runs->has_length && runs->same &&
+           runs->count <= INT32_MAX && rotary_hash_table_empty(&runs->texts, runs->count);
 }
 
 static void add_text(struct word_runs *runs, const struct text_line *line, int64_t text)
@@ -124,10 +121,10 @@ static void add_text(struct word_runs *runs, const struct text_line *line, int64
     for (int64_t i = 0; i < length; i++)
         prefixes[i + 1] = prefixes[i] * FACTOR + words[i];
     runs->has_length[length] = true;
-    const int64_t slot = find_slot(runs, text, 0, length);
-    if (runs->slots[slot] < 0)
-        runs->slots[slot] = text;
-    runs->same[text] = runs->slots[slot];
+    struct hash_slot *slot = find_slot(runs, text, 0, length);
+    if (slot->value < 0)
+        *slot = (struct hash_slot){hash_table_key(run_hash(runs, text, 0, length)), (int32_t)text};
+    runs->same[text] = slot->value;
 }
 
 rotary_status word_runs_create(struct word_runs *runs, const struct text_line *texts, int64_t count,
@@ -147,8 +144,6 @@ rotary_status word_runs_create(struct word_runs *runs, const struct text_line *t
     runs->powers[0] = 1;
     for (int64_t i = 0; i < runs->longest; i++)
         runs->powers[i + 1] = runs->powers[i] * FACTOR;
-    for (int64_t i = 0; i < runs->slot_count; i++)
-        runs->slots[i] = -1;
     for (int64_t i = 0; i < count; i++)
         add_text(runs, &texts[i], i);
     return ROTARY_OK;
@@ -160,7 +155,7 @@ void word_runs_free(struct word_runs *runs)
     free(runs->prefixes);
     free(runs->powers);
     free(runs->has_length);
-    free(runs->slots);
+    rotary_hash_table_free(&runs->texts);
     free(runs->same);
     free(runs->starts);
     *runs = (struct word_runs){0};

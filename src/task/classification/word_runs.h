@@ -5,19 +5,19 @@
 #ifndef ROTARY_TASK_CLASSIFICATION_WORD_RUNS_H
 #define ROTARY_TASK_CLASSIFICATION_WORD_RUNS_H
 
+#include "base/hash_table.h"
 #include "text/text_lines.h"
 
 struct word_runs {
-    int64_t count;      /* of texts */
-    uint64_t *words;    /* [starts[count]]: a hash of each word, text by text */
-    uint64_t *prefixes; /* [starts[count] + count]: hashes of the first 0, 1, ... words of each text */
-    uint64_t *powers;   /* [longest + 1] */
-    int64_t *starts;    /* [count + 1] in `words` */
-    int64_t longest;    /* words of the longest text */
-    int64_t *slots;     /* [slot_count]: a text, -1: none; equal texts have one slot, that of the first */
-    int64_t slot_count; /* a power of two */
-    bool *has_length;   /* [longest + 1]: there is a text of so many words */
-    int64_t *same;      /* [count]: the first text with the same words */
+    int64_t count;           /* of texts */
+    uint64_t *words;         /* [starts[count]]: a hash of each word, text by text */
+    uint64_t *prefixes;      /* [starts[count] + count]: hashes of the first 0, 1, ... words of each text */
+    uint64_t *powers;        /* [longest + 1] */
+    int64_t *starts;         /* [count + 1] in `words` */
+    int64_t longest;         /* words of the longest text */
+    struct hash_table texts; /* by the hash of all their words; of equal texts the first alone */
+    bool *has_length;        /* [longest + 1]: there is a text of so many words */
+    int64_t *same;           /* [count]: the first text with the same words */
 };
 
 /* Words are what white space separates. Two are taken for the same if their hashes of 64 bits are. */

@@ -6,20 +6,18 @@
 #ifndef ROTARY_TEXT_TOKENIZER_PIECE_TRIE_H
 #define ROTARY_TEXT_TOKENIZER_PIECE_TRIE_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/hash_table.h"
 
 enum piece_place { PIECE_FIRST, PIECE_CONTINUING, PIECE_PLACES }; /* the roots */
 
-/* The children of all nodes are in one table of slots, found by a hash of node and byte. */
 struct piece_trie {
-    struct piece_slot *slots; /* [slot_count] */
-    int32_t *tokens;          /* of each node; -1: none */
-    int64_t slot_count;       /* a power of two, at least twice as many as there are nodes */
+    struct hash_table
+        children;    /* of all nodes: by the number of their parent and the byte that leads there */
+    int32_t *tokens; /* of each node; -1: none */
     int64_t nodes;
 };
 
-/* The pieces have at most so many bytes in all, since a slot has its node in 24 bits. */
+/* The pieces have at most so many bytes in all, since a key has its node in 24 bits. */
 enum { PIECE_TRIE_MAX_BYTES = (1 << 24) - PIECE_PLACES };
 
 /* Allocates an empty trie for pieces of `bytes` bytes in all. False without memory. */

@@ -4,7 +4,9 @@
  * is a word.
  */
 #include "base/fail.h"
+#include "base/hash_table.h"
 #include "base/random.h"
+#include "config/json_fields.h"
 #include "text/tokenizer/tokenizer_type.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
@@ -14,7 +16,7 @@
 
 /* The order of the annotated transformer, and a mask behind it where there is one. */
 enum { BEGIN, END, PADDING, UNKNOWN, MASK, MAX_SPECIAL };
-enum { MAX_WORDS = 1 << 24, FIRST_SLOTS = 1 << 10 };
+enum { MAX_WORDS = 1 << 24, FIRST_WORDS = 1 << 9 };
 
 static const struct token_text special_text[MAX_SPECIAL] = {
     {"<s>", 3}, {"</s>", 4}, {"<blank>", 7}, {"<unk>", 5}, {"<mask>", 6}};
@@ -26,17 +28,17 @@ struct word {
     int64_t length, frequency;
 };
 
-/* Words in the order in which they were added, found by their hash with linear probing. */
+/* Words in the order in which they were added. */
 struct word_table {
     struct word *words;
-    int32_t *slots;            /* index of a word; -1: free */
-    int64_t count, slot_count; /* a power of two, at least twice `count` */
+    struct hash_table places; /* of words, by their hash */
+    int64_t count, capacity;
 };
 
 static void free_table(struct word_table *table)
 {
     free(table->words);
-    free(table->slots);
+    rotary_hash_table_free(&table->places);
 }
 
 static bool is_word(const struct word *word, const char *bytes, int64_t length)
@@ -44,51 +46,50 @@ static bool is_word(const struct word *word, const char *bytes, int64_t length)
     return word->length == length && memcmp(word->bytes, bytes, (size_t)length) == 0;
 }
 
-/* The slot that has the word, or the free one in which it belongs. */
-static int64_t find_slot(const struct word_table *table, const char *bytes, int64_t length)
+static uint32_t key_of(const char *bytes, int64_t length)
 {
-    uint64_t hash = rotary_hash(bytes, (uint64_t)length), mask = (uint64_t)table->slot_count - 1;
-    uint64_t slot = (hash ^ hash >> 32) & mask; /* the low bits depend on the low bits of the bytes alone */
-    while (table->slots[slot] >= 0 && !is_word(&table->words[table->slots[slot]], bytes, length))
-        slot = (slot + 1) & mask;
-    return (int64_t)slot;
+    return hash_table_key(rotary_hash(bytes, (uint64_t)length));
+}
+
+/* The slot that has the word whose key is given, or the free one in which it belongs. */
+static struct hash_slot *find_slot(const struct word_table *table, uint32_t key, const char *bytes,
+                                   int64_t length)
+{
+    struct hash_slot *slot = hash_table_find(&table->places, key);
+    while (slot->value >= 0 && !is_word(&table->words[slot->value], bytes, length))
+        slot = hash_table_next(&table->places, slot);
+    return slot;
 }
 
 /* The index of the word; -1 if it is not in the table. */
 static int32_t find(const struct word_table *table, const char *bytes, int64_t length)
 {
-    return table->slots[find_slot(table, bytes, length)];
+    return find_slot(table, key_of(bytes, length), bytes, length)->value;
 }
 
-static bool resize(struct word_table *table, int64_t slot_count)
+static bool make_room(struct word_table *table, int64_t count)
 {
-    struct word *words = realloc(table->words, (size_t)(slot_count / 2) * sizeof *words);
-    if (words)
-        table->words = words;
-    int32_t *slots = words ? malloc((size_t)slot_count * sizeof *slots) : NULL;
-    if (!slots)
+    struct word *words = realloc(table->words, (size_t)count * sizeof *words);
+    if (!words)
         return false;
-    free(table->slots);
-    table->slots = slots;
-    table->slot_count = slot_count;
-    memset(slots, 0xff, (size_t)slot_count * sizeof *slots);
-    for (int64_t i = 0; i < table->count; i++)
-        slots[find_slot(table, words[i].bytes, words[i].length)] = (int32_t)i;
-    return true;
+    table->words = words;
+    table->capacity = count;
+    return rotary_hash_table_grow(&table->places, count);
 }
 
 /* Adds `frequency` to that of a word, which is borrowed. False without memory. */
 static bool count_word(struct word_table *table, const char *bytes, int64_t length, int64_t frequency)
 {
-    if (2 * table->count == table->slot_count &&
-        !resize(table, table->slot_count > 0 ? 2 * table->slot_count : FIRST_SLOTS))
+    if (table->count == table->capacity &&
+        !make_room(table, table->capacity > 0 ? 2 * table->capacity : FIRST_WORDS))
         return false;
-    int32_t *slot = &table->slots[find_slot(table, bytes, length)];
-    if (*slot < 0) {
-        *slot = (int32_t)table->count;
+    const uint32_t key = key_of(bytes, length);
+    struct hash_slot *slot = find_slot(table, key, bytes, length);
+    if (slot->value < 0) {
+        *slot = (struct hash_slot){key, (int32_t)table->count};
         table->words[table->count++] = (struct word){bytes, length, 0};
     }
-    table->words[*slot].frequency += frequency;
+    table->words[slot->value].frequency += frequency;
     return true;
 }
 
@@ -247,7 +248,7 @@ static rotary_status create(struct tokenizer **tokenizer, const struct word *lis
     for (int64_t i = 0; i < count; i++)
         bytes += list[i].length;
     words->pool = malloc((size_t)bytes + 1);
-    bool done = words->pool && resize(&words->table, FIRST_SLOTS);
+    bool done = words->pool && make_room(&words->table, FIRST_WORDS);
     for (int64_t i = 0; i < count && done; i++) {
         memcpy(words->pool + used, list[i].bytes, (size_t)list[i].length);
         done = count_word(&words->table, words->pool + used, list[i].length, 1);
@@ -405,15 +406,23 @@ static rotary_status read_words(const json_t *list, struct form form, struct wor
     return ROTARY_OK;
 }
 
-/* A boolean that may be absent: false. */
-static rotary_status read_flag(const json_t *object, const char *key, bool *flag, const char *path,
-                               rotary_error *error)
+/* Booleans that may be absent: false. */
+static rotary_status read_form(struct form *form, const json_t *object, const char *path, rotary_error *error)
 {
-    const json_t *value = json_object_get(object, key);
-    *flag = json_is_true(value);
-    if (!value || json_is_boolean(value))
-        return ROTARY_OK;
-    return rotary_fail(error, ROTARY_BAD_FILE, "%s has no valid \"%s\": wanted true or false", path, key);
+    const struct {
+        const char *key;
+        bool *flag;
+    } rows[] = {{"punctuation", &form->marks},
+                {"characters", &form->characters},
+                {"spaces", &form->spaces},
+                {"mask", &form->mask}};
+    const struct json_source source = {.path = path};
+    rotary_status status = ROTARY_OK;
+    *form = (struct form){0};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && status == ROTARY_OK; i++)
+        status = json_field_boolean(&source, rows[i].key, json_field_value(object, rows[i].key), rows[i].flag,
+                                    error);
+    return status;
 }
 
 static rotary_status load(struct tokenizer **tokenizer, const json_t *object, const char *path,
@@ -424,13 +433,7 @@ static rotary_status load(struct tokenizer **tokenizer, const json_t *object, co
         return rotary_fail(error, ROTARY_BAD_FILE,
                            "%s has no valid \"words\": wanted a list of at most %d words", path, MAX_WORDS);
     struct form form;
-    rotary_status status = read_flag(object, "punctuation", &form.marks, path, error);
-    if (status == ROTARY_OK)
-        status = read_flag(object, "characters", &form.characters, path, error);
-    if (status == ROTARY_OK)
-        status = read_flag(object, "spaces", &form.spaces, path, error);
-    if (status == ROTARY_OK)
-        status = read_flag(object, "mask", &form.mask, path, error);
+    rotary_status status = read_form(&form, object, path, error);
     if (status != ROTARY_OK)
         return status;
     if (form.spaces && !form.characters)

@@ -2,6 +2,7 @@
 #include "text/tokenizer_json/bpe_model.h"
 
 #include "base/fail.h"
+#include "base/hash_table.h"
 #include "text/tokenizer/tokenizer_type.h"
 #include "text/utf8.h"
 
@@ -10,16 +11,10 @@
 
 enum { MAX_WORD_BYTES = 1 << 30 };
 
-/* A merge in the table of merges, found by the hash of its two tokens. */
-struct merge_slot {
-    int32_t left, right; /* left is -1 where the slot is free */
-    int32_t rank, merged;
-};
-
 struct bpe_model {
     struct bpe_config config;
-    struct merge_slot *slots; /* [slot_count], a power of two */
-    int64_t slot_count;
+    struct bpe_merge *merges; /* by rank */
+    struct hash_table ranks;  /* of merges, by their two tokens */
     int32_t byte_tokens[256]; /* of a word that begins as bytes */
     bool *whole;              /* of each token, whether a word with its bytes is that token alone */
 };
@@ -36,29 +31,37 @@ struct bpe_candidate {
 
 /* ---- the table of merges ---- */
 
-static struct merge_slot *find_slot(const struct bpe_model *model, int32_t left, int32_t right)
+static uint32_t key_of(int32_t left, int32_t right)
 {
-    uint64_t key = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
-    uint64_t mask = (uint64_t)model->slot_count - 1;
-    uint64_t slot = (key ^ key >> 29) * UINT64_C(0x9e3779b97f4a7c15) >> 20 & mask;
-    while (model->slots[slot].left >= 0 &&
-           (model->slots[slot].left != left || model->slots[slot].right != right))
-        slot = (slot + 1) & mask;
-    return &model->slots[slot];
+    return hash_table_key((uint64_t)(uint32_t)left << 32 | (uint32_t)right);
+}
+
+/* The slot with the rank of a merge, or the free one in which it belongs. */
+static struct hash_slot *find_slot(const struct bpe_model *model, int32_t left, int32_t right)
+{
+    struct hash_slot *slot = hash_table_find(&model->ranks, key_of(left, right));
+    while (slot->value >= 0 &&
+           (model->merges[slot->value].left != left || model->merges[slot->value].right != right))
+        slot = hash_table_next(&model->ranks, slot);
+    return slot;
+}
+
+/* The rank of two tokens' merge, of the same the last; -1: there is none. */
+static int32_t find_rank(const struct bpe_model *model, int32_t left, int32_t right)
+{
+    return find_slot(model, left, right)->value;
 }
 
 static bool fill_merges(struct bpe_model *model, const struct bpe_merge *merges, int64_t count)
 {
-    model->slot_count = 16;
-    while (model->slot_count < 2 * count)
-        model->slot_count *= 2;
-    model->slots = malloc((size_t)model->slot_count * sizeof *model->slots);
-    if (!model->slots)
+    model->merges = malloc((size_t)(count + 1) * sizeof *model->merges);
+    if (!model->merges || !rotary_hash_table_empty(&model->ranks, count))
         return false;
-    memset(model->slots, 0xff, (size_t)model->slot_count * sizeof *model->slots);
-    for (int64_t i = 0; i < count; i++)
+    for (int32_t i = 0; i < count; i++) {
+        model->merges[i] = merges[i];
         *find_slot(model, merges[i].left, merges[i].right) =
-            (struct merge_slot){merges[i].left, merges[i].right, (int32_t)i, merges[i].merged};
+            (struct hash_slot){key_of(merges[i].left, merges[i].right), i};
+    }
     return true;
 }
 
@@ -191,9 +194,9 @@ static void propose(const struct bpe_model *model, const struct symbols *symbols
     int32_t next = symbols->items[at].next;
     if (next >= symbols->count)
         return;
-    const struct merge_slot *slot = find_slot(model, symbols->items[at].token, symbols->items[next].token);
-    if (slot->left >= 0)
-        push(candidates, (struct bpe_candidate){slot->rank, at, slot->merged});
+    const int32_t rank = find_rank(model, symbols->items[at].token, symbols->items[next].token);
+    if (rank >= 0)
+        push(candidates, (struct bpe_candidate){rank, at, model->merges[rank].merged});
 }
 
 /* A candidate is stale if its symbols have changed since. */
@@ -203,8 +206,8 @@ static bool is_stale(const struct bpe_model *model, const struct symbols *symbol
     const struct bpe_symbol *left = &symbols->items[candidate->at];
     if (left->token < 0 || left->next >= symbols->count)
         return true;
-    const struct merge_slot *slot = find_slot(model, left->token, symbols->items[left->next].token);
-    return slot->left < 0 || slot->merged != candidate->merged;
+    const int32_t rank = find_rank(model, left->token, symbols->items[left->next].token);
+    return rank < 0 || model->merges[rank].merged != candidate->merged;
 }
 
 static void merge(const struct bpe_model *model, struct symbols *symbols, struct bpe_candidate *heap)
@@ -303,7 +306,8 @@ void bpe_model_destroy(struct bpe_model *model)
 {
     if (!model)
         return;
-    free(model->slots);
+    free(model->merges);
+    rotary_hash_table_free(&model->ranks);
     free(model->whole);
     free(model);
 }

@@ -6,22 +6,16 @@
 
 bool piece_table_create(struct piece_table *table, int64_t count, int64_t bytes)
 {
-    int64_t slots = 16;
-    while (slots < 2 * count)
-        slots *= 2;
     *table = (struct piece_table){.pool = malloc((size_t)bytes + 1),
                                   .starts = malloc(((size_t)count + 1) * sizeof *table->starts),
                                   .bytes = calloc((size_t)count + 1, sizeof *table->bytes),
-                                  .slots = malloc((size_t)slots * sizeof *table->slots),
                                   .count = count,
-                                  .capacity = bytes,
-                                  .slot_count = slots};
-    if (!table->pool || !table->starts || !table->bytes || !table->slots) {
+                                  .capacity = bytes};
+    if (!table->pool || !table->starts || !table->bytes || !rotary_hash_table_empty(&table->tokens, count)) {
         piece_table_free(table);
         return false;
     }
     memset(table->starts, 0xff, ((size_t)count + 1) * sizeof *table->starts);
-    memset(table->slots, 0xff, (size_t)slots * sizeof *table->slots);
     return true;
 }
 
@@ -30,12 +24,12 @@ void piece_table_free(struct piece_table *table)
     free(table->pool);
     free(table->starts);
     free(table->bytes);
-    free(table->slots);
+    rotary_hash_table_free(&table->tokens);
     *table = (struct piece_table){0};
 }
 
 /* Eight bytes at a time: words are looked up for each word of a text. */
-static uint64_t hash_of(const char *piece, int64_t bytes)
+static uint32_t key_of(const char *piece, int64_t bytes)
 {
     const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
     uint64_t hash = (uint64_t)bytes * factor;
@@ -45,37 +39,42 @@ static uint64_t hash_of(const char *piece, int64_t bytes)
         hash = (hash ^ part) * factor;
         hash ^= hash >> 32;
     }
-    return hash;
+    return hash_table_key(hash);
 }
 
-/* The slot of a piece, or the free one in which it belongs. */
-static int32_t *find_slot(const struct piece_table *table, const char *piece, int64_t bytes)
+static bool is_piece(const struct piece_table *table, int32_t token, const char *piece, int64_t bytes)
 {
-    uint64_t mask = (uint64_t)table->slot_count - 1;
-    for (uint64_t slot = hash_of(piece, bytes) & mask;; slot = (slot + 1) & mask) {
-        int32_t token = table->slots[slot];
-        if (token < 0 || (table->bytes[token] == bytes &&
-                          memcmp(table->pool + table->starts[token], piece, (size_t)bytes) == 0))
-            return &table->slots[slot];
-    }
+    return table->bytes[token] == bytes &&
+           memcmp(table->pool + table->starts[token], piece, (size_t)bytes) == 0;
+}
+
+/* The slot of a piece whose key is given, or the free one in which it belongs. */
+static struct hash_slot *find_slot(const struct piece_table *table, uint32_t key, const char *piece,
+                                   int64_t bytes)
+{
+    struct hash_slot *slot = hash_table_find(&table->tokens, key);
+    while (slot->value >= 0 && !is_piece(table, slot->value, piece, bytes))
+        slot = hash_table_next(&table->tokens, slot);
+    return slot;
 }
 
 bool piece_table_add(struct piece_table *table, int32_t token, const char *piece, int64_t bytes)
 {
-    int32_t *slot = find_slot(table, piece, bytes);
-    if (*slot >= 0 || table->starts[token] >= 0 || bytes > table->capacity - table->used)
+    const uint32_t key = key_of(piece, bytes);
+    struct hash_slot *slot = find_slot(table, key, piece, bytes);
+    if (slot->value >= 0 || table->starts[token] >= 0 || bytes > table->capacity - table->used)
         return false;
     table->starts[token] = (int32_t)table->used;
     table->bytes[token] = (int32_t)bytes;
     memcpy(table->pool + table->used, piece, (size_t)bytes);
     table->used += bytes;
-    *slot = token;
+    *slot = (struct hash_slot){key, token};
     return true;
 }
 
 int32_t piece_table_find(const struct piece_table *table, const char *piece, int64_t bytes)
 {
-    return *find_slot(table, piece, bytes);
+    return find_slot(table, key_of(piece, bytes), piece, bytes)->value;
 }
 
 struct token_text piece_table_text(const struct piece_table *table, int32_t token)

@@ -5,13 +5,14 @@
 #ifndef ROTARY_TEXT_TOKENIZER_JSON_PIECE_TABLE_H
 #define ROTARY_TEXT_TOKENIZER_JSON_PIECE_TABLE_H
 
+#include "base/hash_table.h"
 #include "text/tokenizer/tokenizer.h"
 
 struct piece_table {
-    char *pool;              /* the bytes of all pieces */
-    int32_t *starts, *bytes; /* of each token, [count]; starts is -1 where there is no piece */
-    int32_t *slots;          /* tokens by the hash of their bytes, [slot_count]; -1: free */
-    int64_t count, used, capacity, slot_count; /* slot_count is a power of two */
+    char *pool;               /* the bytes of all pieces */
+    int32_t *starts, *bytes;  /* of each token, [count]; starts is -1 where there is no piece */
+    struct hash_table tokens; /* by the hash of their bytes */
+    int64_t count, used, capacity;
 };
 
 /* Room for pieces of the tokens 0 ... count - 1, of `bytes` bytes in all; there is none yet. Both are less
