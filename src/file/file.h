@@ -96,13 +96,17 @@ ROTARY_CHECKED rotary_status file_check_format(const char *path, const json_t *o
 /* The name of what is given by a name or by an object that has a "name": that text, which belongs to the
  * value; NULL: there is none. */
 const char *file_json_name(const json_t *value);
+/* From now on the process ends with a message where there is no memory for JSON. A program calls it first of all:
+ * the callers of jansson do not ask for memory. A text that is not UTF-8 and a number that is not finite still
+ * have no JSON. */
+void file_json_exit_without_memory(void);
 /* A real number; null for what JSON has no number for: NaN and infinities. */
 json_t *file_json_number(double value);
 /* JSON as text, which the caller frees; `flags` are those of json_dumps. Real numbers have the fewest digits
- * with which all of them are read back exactly. NULL without memory. */
+ * with which all of them are read back exactly. */
 char *file_json_text(const json_t *value, size_t flags);
-/* Appends a value, which it takes. Without memory, or with a value NULL, it releases the list and makes it
- * NULL, which may be appended to as well, and which json_pack refuses. */
+/* Appends a value, which it takes. With a value NULL, which a text that is not UTF-8 gives, it releases the list and
+ * makes it NULL, which may be appended to as well, and which json_pack refuses. */
 void file_json_append(json_t **list, json_t *value);
 
 #endif

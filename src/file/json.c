@@ -109,6 +109,22 @@ json_t *file_json_number(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+/* jansson silently drops a member of a list or an object for which there is no memory. */
+static void *allocate(size_t bytes)
+{
+    void *memory = malloc(bytes);
+    if (!memory) {
+        fputs("rotary: no memory for JSON\n", stderr);
+        exit(1);
+    }
+    return memory;
+}
+
+void file_json_exit_without_memory(void)
+{
+    json_set_alloc_funcs(allocate, free);
+}
+
 char *file_json_text(const json_t *value, size_t flags)
 {
     return json_dumps(value, flags | JSON_REAL_PRECISION((size_t)digits_needed(value, 1)));
@@ -117,8 +133,6 @@ char *file_json_text(const json_t *value, size_t flags)
 rotary_status file_replace_json(const char *path, const json_t *object, rotary_error *error)
 {
     char *text = file_json_text(object, JSON_INDENT(2));
-    if (!text)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the text of %s", path);
     struct file_part parts[] = {{.bytes = text, .count = strlen(text)}, {.bytes = "\n", .count = 1}};
     rotary_status status = file_replace_parts(path, parts, 2, error);
     free(text);

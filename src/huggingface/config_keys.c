@@ -44,8 +44,8 @@ static rotary_status refuse(const char *key, const json_t *value, const json_t *
                             rotary_error *error)
 {
     char *text = file_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
-    rotary_status status = rotary_fail(error, ROTARY_UNSUPPORTED, "%s: \"%s\" is %.60s: %s", path, key,
-                                       text ? text : "set", json_string_value(json_object_get(row, "why")));
+    rotary_status status = rotary_fail(error, ROTARY_UNSUPPORTED, "%s: \"%s\" is %.60s: %s", path, key, text,
+                                       json_string_value(json_object_get(row, "why")));
     free(text);
     return status;
 }
@@ -78,7 +78,7 @@ rotary_status config_keys_used(const json_t *object, const char *kind, const cha
     if (status != ROTARY_OK)
         return status;
     json_t *copy = json_copy((json_t *)(uintptr_t)object); /* jansson's parameter is not const */
-    for (int i = 0; copy && i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         const char *key;
         json_t *why;
         json_object_foreach (unused.lists[i], key, why)
@@ -86,5 +86,5 @@ rotary_status config_keys_used(const json_t *object, const char *kind, const cha
     }
     json_decref(unused.table);
     *used = copy;
-    return copy ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read a config.json");
+    return ROTARY_OK;
 }

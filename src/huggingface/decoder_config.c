@@ -20,11 +20,6 @@ struct reading {
     rotary_error *error;
 };
 
-static rotary_status fail_memory(const struct reading *reading)
-{
-    return rotary_fail(reading->error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", reading->path);
-}
-
 /* The value of a key of config.json, or else the family's default; NULL: neither, or null. */
 static json_t *value_of(const struct reading *reading, const char *key)
 {
@@ -32,11 +27,6 @@ static json_t *value_of(const struct reading *reading, const char *key)
     if (!value)
         value = json_object_get(json_object_get(reading->family, "defaults"), key);
     return json_is_null(value) ? NULL : value;
-}
-
-static bool set(const struct reading *reading, const char *key, json_t *value)
-{
-    return json_object_set_new(reading->model, key, value) == 0;
 }
 
 /* ---- what is refused ---- */
@@ -105,21 +95,21 @@ static const char *const same_keys[] = {
 
 static rotary_status read_keys(const struct reading *reading)
 {
-    bool complete = json_object_update(reading->model, json_object_get(reading->family, "model")) == 0;
-    for (int i = 0; same_keys[i] && complete; i++) {
+    json_object_update(reading->model, json_object_get(reading->family, "model"));
+    for (int i = 0; same_keys[i]; i++) {
         json_t *value = value_of(reading, same_keys[i]);
         if (value)
-            complete = json_object_set(reading->model, same_keys[i], value) == 0;
+            json_object_set(reading->model, same_keys[i], value);
     }
     json_t *keys = json_object_get(reading->family, "keys");
     const char *ours;
     json_t *theirs;
     json_object_foreach (keys, ours, theirs) {
         json_t *value = value_of(reading, json_string_value(theirs));
-        if (value && complete)
-            complete = json_object_set(reading->model, ours, value) == 0;
+        if (value)
+            json_object_set(reading->model, ours, value);
     }
-    return complete ? ROTARY_OK : fail_memory(reading);
+    return ROTARY_OK;
 }
 
 /* transformers' names of activations, and this program's without and with a gate; NULL: there is none. */
@@ -151,7 +141,8 @@ static rotary_status read_activation(const struct reading *reading)
                            "%s: \"%s\" is %.60s, which no feed-forward layer of this program %s has",
                            reading->path, key, name ? name : "no text",
                            gated ? "with a gate" : "without a gate");
-    return set(reading, "hidden_act", json_string(ours)) ? ROTARY_OK : fail_memory(reading);
+    json_object_set_new(reading->model, "hidden_act", json_string(ours));
+    return ROTARY_OK;
 }
 
 /* May be NULL. */
@@ -169,32 +160,33 @@ static bool is_type(const json_t *scaling, const char *name)
 
 /* One rotation for all layers: a context length before scaling that stands beside the parameters replaces
  * the one within them, and dynamic NTK has none but max_position_embeddings. */
-static bool settle_original(const struct reading *reading, json_t *scaling)
+static void settle_original(const struct reading *reading, json_t *scaling)
 {
     static const char key[] = "original_max_position_embeddings";
     json_t *beside = value_of(reading, key);
     if (is_type(scaling, "dynamic")) {
         json_object_del(scaling, key);
-        return true;
+        return;
     }
     const char *now = json_string_value(json_object_get(json_object_get(reading->family, "rope_types"),
                                                         type_of(scaling) ? type_of(scaling) : ""));
-    if (now && json_object_set_new(scaling, "rope_type", json_string(now)) != 0)
-        return false;
+    if (now)
+        json_object_set_new(scaling, "rope_type", json_string(now));
     const bool reads = is_type(scaling, "yarn") || is_type(scaling, "llama3") ||
                        is_type(scaling, "longrope") || is_type(scaling, "su");
-    return !reads || !beside || json_object_set(scaling, key, beside) == 0;
+    if (reads && beside)
+        json_object_set(scaling, key, beside);
 }
 
 /* Gives the parameters of a layer type their base, where they have none; and a layer type that has none its
  * rotation without scaling. */
-static bool complete_layer_type(json_t *parameters, const char *name, json_t *base)
+static void complete_layer_type(json_t *parameters, const char *name, json_t *base)
 {
-    if (!json_is_object(json_object_get(parameters, name)) &&
-        json_object_set_new(parameters, name, json_object()) != 0)
-        return false;
+    if (!json_is_object(json_object_get(parameters, name)))
+        json_object_set_new(parameters, name, json_object());
     json_t *entry = json_object_get(parameters, name);
-    return !base || json_object_get(entry, "rope_theta") || json_object_set(entry, "rope_theta", base) == 0;
+    if (base && !json_object_get(entry, "rope_theta"))
+        json_object_set(entry, "rope_theta", base);
 }
 
 /* Whether layer types of the family have bases of their own (Gemma 3). */
@@ -204,12 +196,12 @@ static bool has_two_bases(const struct reading *reading)
 }
 
 /* A family with two bases has parameters by layer type always: others are not read. */
-static bool complete_layer_types(const struct reading *reading, json_t *parameters)
+static void complete_layer_types(const struct reading *reading, json_t *parameters)
 {
-    json_t *local = value_of(reading, "rope_local_base_freq");
-    return !has_two_bases(reading) ||
-           (complete_layer_type(parameters, "full_attention", value_of(reading, "rope_theta")) &&
-            complete_layer_type(parameters, "sliding_attention", local));
+    if (!has_two_bases(reading))
+        return;
+    complete_layer_type(parameters, "full_attention", value_of(reading, "rope_theta"));
+    complete_layer_type(parameters, "sliding_attention", value_of(reading, "rope_local_base_freq"));
 }
 
 /* Parameters by layer type: YaRN's "truncate" is read beside them alone. False: there are none. */
@@ -260,8 +252,7 @@ static rotary_status check_parameters(const struct reading *reading, const char 
 static rotary_status read_rotation(const struct reading *reading)
 {
     static const char *const keys[] = {"rope_scaling", "rope_parameters"};
-    bool complete = true;
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0] && complete; i++) {
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         json_t *given = json_object_get(reading->model, keys[i]);
         if (!json_is_object(given))
             continue;
@@ -269,20 +260,20 @@ static rotary_status read_rotation(const struct reading *reading)
         if (status != ROTARY_OK)
             return status;
         json_t *settled = json_deep_copy(given);
-        complete = settled && (i == 0 || complete_layer_types(reading, settled)) &&
-                   (settle_layer_types(settled) || settle_original(reading, settled)) &&
-                   json_object_set(reading->model, keys[i], settled) == 0;
-        json_decref(settled);
+        if (i > 0)
+            complete_layer_types(reading, settled);
+        if (!settle_layer_types(settled))
+            settle_original(reading, settled);
+        json_object_set_new(reading->model, keys[i], settled);
     }
-    return complete ? ROTARY_OK : fail_memory(reading);
+    return ROTARY_OK;
 }
 
 static rotary_status read_parallel(const struct reading *reading)
 {
-    const json_t *parallel = value_of(reading, "use_parallel_residual");
-    if (!json_is_true(parallel))
-        return ROTARY_OK;
-    return set(reading, "parallel_residual", json_string("two_norms")) ? ROTARY_OK : fail_memory(reading);
+    if (json_is_true(value_of(reading, "use_parallel_residual")))
+        json_object_set_new(reading->model, "parallel_residual", json_string("two_norms"));
+    return ROTARY_OK;
 }
 
 /* ---- sliding windows ---- */
@@ -304,7 +295,7 @@ static bool slides(const struct reading *reading, const char *windows, int64_t l
     return strcmp(windows, "all") == 0 || pattern < 1 || (layer + 1) % pattern != 0;
 }
 
-/* "layer_types" as the file has them, or as the family says; NULL without memory. Where all layers have the
+/* "layer_types" as the file has them, or as the family says. Where all layers have the
  * window, transformers does not look at those of the file. */
 static json_t *layer_types_of(const struct reading *reading, const char *windows, int64_t layers)
 {
@@ -312,12 +303,9 @@ static json_t *layer_types_of(const struct reading *reading, const char *windows
     if (types)
         return json_incref(types);
     types = json_array();
-    for (int64_t layer = 0; types && layer < layers; layer++) {
+    for (int64_t layer = 0; layer < layers; layer++) {
         const char *name = slides(reading, windows, layer) ? "sliding_attention" : "full_attention";
-        if (json_array_append_new(types, json_string(name)) != 0) {
-            json_decref(types);
-            return NULL;
-        }
+        json_array_append_new(types, json_string(name));
     }
     return types;
 }
@@ -359,20 +347,14 @@ static rotary_status read_windows(const struct reading *reading)
         return ROTARY_OK;
     json_t *types = layer_types_of(reading, windows, layers);
     rotary_status status = check_types(reading, windows, types);
-    if (status != ROTARY_OK) {
-        json_decref(types);
-        return status;
-    }
-    bool complete = types != NULL;
-    if (complete && (!json_is_array(types) || count_sliding(types) > 0)) {
-        complete = json_object_set(reading->model, "layer_types", types) == 0 &&
-                   json_object_set(reading->model, "sliding_window", window) == 0;
-        if (complete && local && has_two_bases(reading) &&
-            !json_object_get(reading->model, "rope_parameters"))
-            complete = json_object_set(reading->model, "rope_local_base_freq", local) == 0;
+    if (status == ROTARY_OK && (!json_is_array(types) || count_sliding(types) > 0)) {
+        json_object_set(reading->model, "layer_types", types);
+        json_object_set(reading->model, "sliding_window", window);
+        if (local && has_two_bases(reading) && !json_object_get(reading->model, "rope_parameters"))
+            json_object_set(reading->model, "rope_local_base_freq", local);
     }
     json_decref(types);
-    return complete ? ROTARY_OK : fail_memory(reading);
+    return status;
 }
 
 /* ---- all of it ---- */
@@ -391,7 +373,8 @@ static rotary_status read_causal(const struct reading *reading)
                            "%s: \"is_causal\" is false, and layers have a \"sliding_window\": no window here "
                            "has both sides, wanted \"sliding_window\" null or a causal model",
                            reading->path);
-    return set(reading, "architecture", json_string("encoder")) ? ROTARY_OK : fail_memory(reading);
+    json_object_set_new(reading->model, "architecture", json_string("encoder"));
+    return ROTARY_OK;
 }
 
 /* Checks the settings that have another name in the file, by that name. */
@@ -412,8 +395,7 @@ static rotary_status check_named(const struct reading *reading, const struct set
         named.name = json_string_value(theirs);
         const struct settings one = {&named, 1, (char *)member - named.offset};
         json_t *object = json_pack("{s:O}", named.name, value);
-        status =
-            object ? settings_read(&one, 1, object, reading->path, reading->error) : fail_memory(reading);
+        status = settings_read(&one, 1, object, reading->path, reading->error);
         json_decref(object);
     }
     return status;
@@ -479,7 +461,7 @@ rotary_status decoder_config_read(const json_t *object, const char *path, struct
     const struct reading reading = {
         .object = used, .family = found, .path = path, .model = json_object(), .error = error};
     if (status == ROTARY_OK)
-        status = reading.model ? read_all(&reading, model) : fail_memory(&reading);
+        status = read_all(&reading, model);
     json_decref(reading.model);
     json_decref(used);
     if (status == ROTARY_OK)

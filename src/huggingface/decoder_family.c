@@ -18,26 +18,26 @@ static rotary_status parse_table(json_t **table, rotary_error *error)
 }
 
 /* Adds the members of an object that it lacks. Nothing is done where either has no such object. */
-static bool inherit_members(json_t *family, const json_t *parent, const char *key)
+static void inherit_members(json_t *family, const json_t *parent, const char *key)
 {
     json_t *own = json_object_get(family, key), *other = json_object_get(parent, key);
-    return !own || !other || json_object_update_missing(own, other) == 0;
+    if (own && other)
+        json_object_update_missing(own, other);
 }
 
 /* Adds the entries of the family that it is like, and of the one that that is like; and single defaults and
  * tensors. */
-static bool inherit(json_t *family, const json_t *table)
+static void inherit(json_t *family, const json_t *table)
 {
     enum { MAX_DEPTH = 4 };
     const char *like = json_string_value(json_object_get(family, "like"));
     for (int depth = 0; like && depth < MAX_DEPTH; depth++) {
         json_t *parent = json_object_get(table, like);
-        if (!inherit_members(family, parent, "defaults") || !inherit_members(family, parent, "tensors") ||
-            json_object_update_missing(family, parent) != 0)
-            return false;
+        inherit_members(family, parent, "defaults");
+        inherit_members(family, parent, "tensors");
+        json_object_update_missing(family, parent);
         like = json_string_value(json_object_get(parent, "like"));
     }
-    return true;
 }
 
 rotary_status decoder_family_find(const char *model_type, json_t **family, rotary_error *error)
@@ -50,10 +50,7 @@ rotary_status decoder_family_find(const char *model_type, json_t **family, rotar
     *family = NULL;
     if (entry) {
         *family = json_deep_copy(entry);
-        if (!*family || !inherit(*family, table)) {
-            json_decref(*family);
-            status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory for %s", where, model_type);
-        }
+        inherit(*family, table);
     }
     json_decref(table);
     return status;

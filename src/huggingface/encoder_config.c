@@ -73,14 +73,12 @@ static rotary_status read_keys(struct encoder_config *config, const json_t *obje
 {
     const struct settings settings = {table, KEYS, config};
     json_t *known = json_object();
-    bool complete = known != NULL;
-    for (int i = 0; i < KEYS && complete; i++) {
+    for (int i = 0; i < KEYS; i++) {
         json_t *value = json_object_get(object, table[i].name);
         if (value && !json_is_null(value))
-            complete = json_object_set(known, table[i].name, value) == 0;
+            json_object_set(known, table[i].name, value);
     }
-    rotary_status status = complete ? settings_read(&settings, 1, known, path, error)
-                                    : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", path);
+    rotary_status status = settings_read(&settings, 1, known, path, error);
     json_decref(known);
     return status;
 }

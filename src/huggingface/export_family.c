@@ -19,11 +19,6 @@ static const char *const readers[] = {"Hugging Face", "llama.cpp"};
 
 /* ---- facts ---- */
 
-static rotary_status fail_memory(const char *where, rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory to export it", where);
-}
-
 /* The keys of a configuration with their values. */
 static rotary_status settings_of(const struct transformer_config *config, json_t **object,
                                  rotary_error *error)
@@ -138,39 +133,33 @@ static const json_t *resolve(const json_t *facts, const json_t *value)
 /* ---- the table ---- */
 
 /* Adds to `to` the members of `from` that it has not. Of objects in both, the same. */
-static bool inherit(json_t *to, const json_t *from)
+static void inherit(json_t *to, const json_t *from)
 {
     const char *key;
     json_t *value;
-    bool done = to != NULL;
     json_object_foreach ((json_t *)(uintptr_t)from, key, value) { /* jansson's parameter is not const */
         json_t *own = json_object_get(to, key);
         if (!own)
-            done = done && json_object_set_new(to, key, json_deep_copy(value)) == 0;
+            json_object_set_new(to, key, json_deep_copy(value));
         else if (json_is_object(own) && json_is_object(value))
-            done = done && inherit(own, value);
+            inherit(own, value);
     }
-    return done;
 }
 
 /* The entry at `index` with what it has of earlier ones: the one that it is like, and the one that that is
- * like; NULL without memory. */
+ * like. */
 static json_t *entry_at(const json_t *families, size_t index)
 {
     json_t *entry = json_deep_copy(json_array_get(families, index));
     const char *like = json_string_value(json_object_get(entry, "like"));
-    bool done = entry != NULL;
-    for (size_t i = index; done && like && i-- > 0;) {
+    for (size_t i = index; like && i-- > 0;) {
         const json_t *other = json_array_get(families, i);
         if (strcmp(json_string_value(json_object_get(other, "model_type")), like) != 0)
             continue;
-        done = inherit(entry, other);
+        inherit(entry, other);
         like = json_string_value(json_object_get(other, "like"));
     }
-    if (done)
-        return entry;
-    json_decref(entry);
-    return NULL;
+    return entry;
 }
 
 /* ---- what is wanted ---- */
@@ -325,20 +314,19 @@ static rotary_status fail_format(const json_t *entry, const char *reason, const 
 }
 
 /* Adds the names of tensors of transformers, which are those that are read (huggingface/decoder_family.h). */
-static rotary_status add_tensors(json_t *entry, const char *where, rotary_error *error)
+static rotary_status add_tensors(json_t *entry, rotary_error *error)
 {
     static const char *const keys[] = {"tensors", "norm_offset", "query_key_value_by_head"};
     json_t *decoder = NULL;
-    bool done = true;
     rotary_status status =
         decoder_family_find(json_string_value(json_object_get(entry, "model_type")), &decoder, error);
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         json_t *value = json_object_get(decoder, keys[i]);
-        if (value && done)
-            done = json_object_set(entry, keys[i], value) == 0;
+        if (value)
+            json_object_set(entry, keys[i], value);
     }
     json_decref(decoder);
-    return status == ROTARY_OK && !done ? fail_memory(where, error) : status;
+    return status;
 }
 
 /* Sets the members that follow from the entry. */
@@ -359,10 +347,6 @@ static rotary_status search_table(const struct search *search, const json_t *fam
     *found = NULL;
     for (size_t i = 0; i < json_array_size(families) && !*found; i++) {
         json_t *entry = entry_at(families, i);
-        if (!entry) {
-            json_decref(nearest_entry);
-            return fail_memory(where, error);
-        }
         const bool has_format = format != EXPORT_GGUF || !json_is_null(json_object_get(entry, "gguf"));
         const struct mismatch mismatch = compare(search, entry, format);
         if (has_format && mismatch.count == 0) {
@@ -406,16 +390,18 @@ rotary_status export_family_find(struct export_family *family, const struct tran
                                  enum export_format format, const char *where, rotary_error *error)
 {
     struct export_family found = {0};
-    json_t *table = json_loads(export_families_json, JSON_REJECT_DUPLICATES, NULL);
-    rotary_status status =
-        table ? settings_of(config, &found.facts, error) : fail_memory("export_families.json", error);
+    json_error_t wrong;
+    json_t *table = json_loads(export_families_json, JSON_REJECT_DUPLICATES, &wrong);
+    rotary_status status = table ? settings_of(config, &found.facts, error)
+                                 : rotary_fail(error, ROTARY_BAD_FILE, "export_families.json, line %d: %s",
+                                               wrong.line, wrong.text);
     if (status == ROTARY_OK) {
         add_facts(found.facts, config);
         status = find_in(table, found.facts, where, format, &found.entry, error);
     }
     json_decref(table);
     if (status == ROTARY_OK)
-        status = add_tensors(found.entry, where, error);
+        status = add_tensors(found.entry, error);
     if (status != ROTARY_OK) {
         export_family_free(&found);
         return status;
@@ -443,7 +429,6 @@ const char *export_family_text(const struct export_family *family, const char *k
 json_t *export_family_describe(const struct export_family *family, const char *prefix)
 {
     json_t *object = json_object();
-    bool done = object != NULL;
     const char *key;
     json_t *value;
     json_object_foreach ((json_t *)(uintptr_t)family->description, key, value) {
@@ -451,10 +436,7 @@ json_t *export_family_describe(const struct export_family *family, const char *p
         snprintf(name, sizeof name, "%s%s", prefix, key);
         const json_t *fact = resolve(family->facts, value);
         if (!json_is_null(value) && !(prefix[0] && json_is_null(fact)))
-            done = done && json_object_set_new(object, name, json_deep_copy(fact)) == 0;
+            json_object_set_new(object, name, json_deep_copy(fact));
     }
-    if (done)
-        return object;
-    json_decref(object);
-    return NULL;
+    return object;
 }

@@ -50,7 +50,7 @@ bool export_family_windowed(const struct transformer_config *config);
 /* A text of the format: "model_type", "architecture", "pairing"; "" if there is none. */
 const char *export_family_text(const struct export_family *family, const char *key);
 /* A new object with the members of the description, facts in the places of their names, which the caller
- * owns. `prefix` stands before the keys. NULL without memory. */
+ * owns. `prefix` stands before the keys. */
 json_t *export_family_describe(const struct export_family *family, const char *prefix);
 
 extern const char export_families_json[]; /* the text of export_families.json */

@@ -89,11 +89,6 @@ rotary_status export_model_check(const struct export_model_call *call, rotary_er
     return status;
 }
 
-static rotary_status fail_memory(const struct export_model_call *call, rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory to export it", call->where);
-}
-
 /* ---- a Hugging Face folder ---- */
 
 /* A token's id, or null. */
@@ -110,68 +105,63 @@ static json_t *ends_json(const struct export_vocabulary *vocabulary)
         return token_json(!ends ? vocabulary->end : ends->count == 1 ? ends->tokens[0] : -1);
     json_t *list = json_array();
     for (int i = 0; i < ends->count; i++)
-        file_json_append(&list, json_integer(ends->tokens[i]));
+        json_array_append_new(list, json_integer(ends->tokens[i]));
     return list;
 }
 
-static bool add_tokens(json_t *object, const struct export_vocabulary *vocabulary)
+static void add_tokens(json_t *object, const struct export_vocabulary *vocabulary)
 {
-    return json_object_set_new(object, "bos_token_id", token_json(vocabulary->begin)) == 0 &&
-           json_object_set_new(object, "eos_token_id", ends_json(vocabulary)) == 0 &&
-           json_object_set_new(object, "pad_token_id", token_json(vocabulary->padding)) == 0;
+    json_object_set_new(object, "bos_token_id", token_json(vocabulary->begin));
+    json_object_set_new(object, "eos_token_id", ends_json(vocabulary));
+    json_object_set_new(object, "pad_token_id", token_json(vocabulary->padding));
 }
 
 /* rope_parameters, of all layers or by layer type. Earlier versions of transformers have the base of layers
  * with a window beside it, and no scaling of these. */
-static bool add_parameters(json_t *object, const struct exported *exported, json_t *parameters)
+static void add_parameters(json_t *object, const struct exported *exported, json_t *parameters)
 {
-    if (!has_two_rotations(&exported->family))
-        return json_object_set(object, "rope_parameters", parameters) == 0;
+    if (!has_two_rotations(&exported->family)) {
+        json_object_set(object, "rope_parameters", parameters);
+        return;
+    }
     json_t *sliding = export_rotation_parameters(&exported->sliding, false);
     json_t *both = json_pack("{s:O, s:o}", "full_attention", parameters, "sliding_attention", sliding);
-    return json_object_set_new(object, "rope_parameters", both) == 0 &&
-           json_object_set(object, "rope_local_base_freq", json_object_get(sliding, "rope_theta")) == 0;
+    json_object_set_new(object, "rope_parameters", both);
+    json_object_set(object, "rope_local_base_freq", json_object_get(sliding, "rope_theta"));
 }
 
 /* The rotation as current versions of transformers have it, in rope_parameters, and as earlier ones do, in
  * rope_scaling: the same object, for readers that refuse others. */
-static bool add_rotation(json_t *object, const struct exported *exported)
+static void add_rotation(json_t *object, const struct exported *exported)
 {
     const bool longrope = export_family_text(&exported->family, "scaling")[0] != '\0';
     json_t *parameters = export_rotation_parameters(&exported->rotation, longrope),
            *original = json_object_get(parameters, "original_max_position_embeddings");
-    const char *type = json_string_value(json_object_get(parameters, "rope_type"));
-    bool plain = type && strcmp(type, "default") == 0;
-    bool done =
-        type && json_object_set(object, "rope_theta", json_object_get(parameters, "rope_theta")) == 0 &&
-        add_parameters(object, exported, parameters) &&
-        json_object_set_new(object, "rope_scaling", plain ? json_null() : json_deep_copy(parameters)) == 0;
+    const bool plain = strcmp(json_string_value(json_object_get(parameters, "rope_type")), "default") == 0;
+    json_object_set(object, "rope_theta", json_object_get(parameters, "rope_theta"));
+    add_parameters(object, exported, parameters);
+    json_object_set_new(object, "rope_scaling", plain ? json_null() : json_deep_copy(parameters));
     if (longrope && original)
-        done = done && json_object_set(object, "original_max_position_embeddings", original) == 0;
+        json_object_set(object, "original_max_position_embeddings", original);
     json_decref(parameters);
-    return done;
 }
 
-/* config.json; NULL without memory. */
+/* config.json */
 static json_t *make_config(const struct exported *exported)
 {
     static const char *const types[] = {
         [ROTARY_F32] = "float32", [ROTARY_F16] = "float16", [ROTARY_BF16] = "bfloat16"};
     json_t *object = export_family_describe(&exported->family, "");
     const char *type = types[exported->call->dtype];
-    bool done =
-        object &&
-        json_object_set_new(object, "architectures",
-                            json_pack("[s]", export_family_text(&exported->family, "architecture"))) == 0 &&
-        json_object_set_new(object, "model_type",
-                            json_string(export_family_text(&exported->family, "model_type"))) == 0 &&
-        json_object_set_new(object, "torch_dtype", json_string(type)) == 0 &&
-        json_object_set_new(object, "dtype", json_string(type)) == 0 &&
-        add_tokens(object, exported->call->vocabulary) && add_rotation(object, exported);
-    if (done)
-        return object;
-    json_decref(object);
-    return NULL;
+    json_object_set_new(object, "architectures",
+                        json_pack("[s]", export_family_text(&exported->family, "architecture")));
+    json_object_set_new(object, "model_type",
+                        json_string(export_family_text(&exported->family, "model_type")));
+    json_object_set_new(object, "torch_dtype", json_string(type));
+    json_object_set_new(object, "dtype", json_string(type));
+    add_tokens(object, exported->call->vocabulary);
+    add_rotation(object, exported);
+    return object;
 }
 
 static rotary_status write_object(const char *folder, const char *name, json_t *object, rotary_error *error)
@@ -184,10 +174,9 @@ static rotary_status write_object(const char *folder, const char *name, json_t *
 static rotary_status write_config(const struct exported *exported, const char *folder, rotary_error *error)
 {
     json_t *config = make_config(exported), *generation = json_object();
-    bool done = config && generation && add_tokens(generation, exported->call->vocabulary) &&
-                json_object_set_new(generation, "_from_model_config", json_true()) == 0;
-    rotary_status status =
-        done ? write_object(folder, "config.json", config, error) : fail_memory(exported->call, error);
+    add_tokens(generation, exported->call->vocabulary);
+    json_object_set_new(generation, "_from_model_config", json_true());
+    rotary_status status = write_object(folder, "config.json", config, error);
     if (status == ROTARY_OK)
         status = write_object(folder, "generation_config.json", generation, error);
     json_decref(config);
@@ -283,7 +272,7 @@ static json_int_t file_type(rotary_dtype dtype)
     return types[dtype];
 }
 
-/* The metadata, and the factors of the frequencies, [pairs]; NULL without memory. */
+/* The metadata, and the factors of the frequencies, [pairs]; NULL if a text is not UTF-8. */
 static json_t *make_metadata(const struct exported *exported, float *factors, bool *has_factors)
 {
     const struct export_model_call *call = exported->call;
@@ -295,14 +284,10 @@ static json_t *make_metadata(const struct exported *exported, float *factors, bo
                          call->name, "general.quantization_version", 2, "general.alignment", GGUF_ALIGNMENT,
                          "general.file_type", file_type(call->dtype)),
            *described = export_family_describe(&exported->family, prefix);
-    bool done = metadata && described && json_object_update(metadata, described) == 0 &&
-                export_rotation_gguf(&exported->rotation, architecture, metadata, factors, has_factors) &&
-                json_object_update(metadata, call->vocabulary->metadata) == 0;
-    json_decref(described);
-    if (done)
-        return metadata;
-    json_decref(metadata);
-    return NULL;
+    json_object_update_new(metadata, described);
+    export_rotation_gguf(&exported->rotation, architecture, metadata, factors, has_factors);
+    json_object_update(metadata, call->vocabulary->metadata);
+    return metadata;
 }
 
 /* Adds the tensors of factors; the list has room for two more. */
@@ -335,7 +320,12 @@ static rotary_status write_gguf(const struct exported *exported, struct export_t
     float *factors = calloc((size_t)pairs, sizeof *factors);
     bool has_factors = false;
     json_t *metadata = factors ? make_metadata(exported, factors, &has_factors) : NULL;
-    rotary_status status = metadata ? ROTARY_OK : fail_memory(call, error);
+    rotary_status status = ROTARY_OK;
+    if (!factors)
+        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory to export it", call->where);
+    else if (!metadata)
+        status = rotary_fail(error, ROTARY_UNSUPPORTED,
+                             "%s: its name is not UTF-8, wanted one for a GGUF file", call->where);
     if (status == ROTARY_OK && has_factors)
         status = add_factors(exported, list, factors, error);
     if (status == ROTARY_OK)

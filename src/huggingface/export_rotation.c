@@ -204,11 +204,11 @@ json_t *export_rotation_parameters(const struct export_rotation *rotation, bool 
 /* ---- GGUF ---- */
 
 /* "<architecture>.rope.<name>" */
-static bool set(json_t *metadata, const char *architecture, const char *name, json_t *value)
+static void set(json_t *metadata, const char *architecture, const char *name, json_t *value)
 {
     char key[96];
     snprintf(key, sizeof key, "%s.rope.%s", architecture, name);
-    return json_object_set_new(metadata, key, value) == 0;
+    json_object_set_new(metadata, key, value);
 }
 
 /* Whether llama.cpp computes the same from YaRN's own keys: it rounds the ends of the ramp, and older
@@ -220,16 +220,17 @@ static bool has_own_yarn(const struct export_rotation *rotation)
            plan->beta_slow == 1 && rotation->factor >= 1;
 }
 
-static bool set_yarn(const struct export_rotation *rotation, const char *architecture, json_t *metadata)
+static void set_yarn(const struct export_rotation *rotation, const char *architecture, json_t *metadata)
 {
     /* llama.cpp multiplies the factor of the file by this one. */
     const double own = 1.0 + 0.1 * log(rotation->factor),
                  rest = rotary_rope_attention_factor(rotation->plan) / own;
-    return set(metadata, architecture, "scaling.type", json_string("yarn")) &&
-           set(metadata, architecture, "scaling.factor", json_real(rotation->factor)) &&
-           set(metadata, architecture, "scaling.original_context_length",
-               json_integer((json_int_t)rotation->original)) &&
-           (fabs(rest - 1.0) < 1e-7 || set(metadata, architecture, "scaling.attn_factor", json_real(rest)));
+    set(metadata, architecture, "scaling.type", json_string("yarn"));
+    set(metadata, architecture, "scaling.factor", json_real(rotation->factor));
+    set(metadata, architecture, "scaling.original_context_length",
+        json_integer((json_int_t)rotation->original));
+    if (!(fabs(rest - 1.0) < 1e-7))
+        set(metadata, architecture, "scaling.attn_factor", json_real(rest));
 }
 
 /* The frequencies of the base, divided by those of the plan. */
@@ -241,22 +242,25 @@ static void fill_factors(const struct export_rotation *rotation, float *factors)
         factors[i] = (float)(pow(rotation->base, -(double)i / (double)pairs) / frequencies[i]);
 }
 
-bool export_rotation_gguf(const struct export_rotation *rotation, const char *architecture, json_t *metadata,
+void export_rotation_gguf(const struct export_rotation *rotation, const char *architecture, json_t *metadata,
                           float *factors, bool *has_factors)
 {
     const rotary_scaling scaling = rotation->config.rope.plan.scaling;
     const double magnitude = rotary_rope_attention_factor(rotation->plan);
-    bool done = set(metadata, architecture, "freq_base", json_real(rotation->base));
+    set(metadata, architecture, "freq_base", json_real(rotation->base));
     *has_factors = false;
-    if (has_own_yarn(rotation))
-        return done && set_yarn(rotation, architecture, metadata);
-    if (scaling == ROTARY_SCALING_LINEAR)
-        done = done && set(metadata, architecture, "scaling.type", json_string("linear")) &&
-               set(metadata, architecture, "scaling.factor", json_real(rotation->factor));
+    if (has_own_yarn(rotation)) {
+        set_yarn(rotation, architecture, metadata);
+        return;
+    }
+    if (scaling == ROTARY_SCALING_LINEAR) {
+        set(metadata, architecture, "scaling.type", json_string("linear"));
+        set(metadata, architecture, "scaling.factor", json_real(rotation->factor));
+    }
     *has_factors = scaling == ROTARY_SCALING_YARN || scaling == ROTARY_SCALING_LONGROPE ||
                    scaling == ROTARY_SCALING_LLAMA3;
     if (*has_factors)
         fill_factors(rotation, factors);
-    return done &&
-           (magnitude == 1.0 || set(metadata, architecture, "scaling.attn_factor", json_real(magnitude)));
+    if (magnitude != 1.0)
+        set(metadata, architecture, "scaling.attn_factor", json_real(magnitude));
 }

@@ -34,14 +34,14 @@ ROTARY_CHECKED rotary_status export_rotation_read(struct export_rotation *rotati
 ROTARY_CHECKED rotary_status export_rotation_settle(struct transformer_config *config, rotary_error *error);
 void export_rotation_free(struct export_rotation *rotation);
 
-/* {"rope_type": ..., "rope_theta": ..., ...}, as transformers reads it: a new object, NULL without memory.
+/* {"rope_type": ..., "rope_theta": ..., ...}, as transformers reads it: a new object.
  * longrope: of a model that knows no other type beside "default". */
 json_t *export_rotation_parameters(const struct export_rotation *rotation, bool longrope);
 
 /* Adds the keys of GGUF, "<architecture>.rope.freq_base" and others. Frequencies that these do not give are
  * those of the base divided by `factors`, [pairs], which a tensor has; *has_factors says
- * whether it is there. False without memory. */
-bool export_rotation_gguf(const struct export_rotation *rotation, const char *architecture, json_t *metadata,
+ * whether it is there. */
+void export_rotation_gguf(const struct export_rotation *rotation, const char *architecture, json_t *metadata,
                           float *factors, bool *has_factors);
 
 #endif

@@ -66,8 +66,6 @@ static rotary_status read_family(const json_t *entry, const char *model_type, st
     snprintf(label, sizeof label, "%s, %.80s", where, model_type);
     const struct settings settings = {keys, sizeof keys / sizeof keys[0], family};
     json_t *numbers = json_copy((json_t *)(uintptr_t)entry); /* jansson's parameter is not const */
-    if (!numbers)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory for it", label);
     rotary_status status = move_object(numbers, "rope_parameters", &family->rope_parameters, label, error);
     if (!status)
         status = move_object(numbers, "required", &family->required, label, error);

@@ -181,7 +181,7 @@ static rotary_status read_comparison(struct collection *collection, const char *
 static rotary_status add_key(json_t *keys, const struct comma_item *item, rotary_error *error)
 {
     json_t *key = json_stringn(item->text, (size_t)item->length);
-    bool seed = key && strcmp(json_string_value(key), "seed") == 0, again = false;
+    bool seed = strcmp(json_string_value(key), "seed") == 0, again = false;
     for (size_t i = 0; i < json_array_size(keys); i++)
         again = again || json_equal(json_array_get(keys, i), key);
     if (!seed && !again)
@@ -288,7 +288,7 @@ static rotary_status name_arms(struct collection *collection, const json_t *keys
     struct record *records = collection->records;
     int count = collection->record_count;
     json_t *found = json_array();
-    rotary_status status = found ? ROTARY_OK : no_memory(error);
+    rotary_status status = ROTARY_OK;
     for (int i = 0; varied && status == ROTARY_OK && i < count; i++)
         status = name_arm(&records[i], keys, error);
     if (varied && status == ROTARY_OK)

@@ -69,10 +69,10 @@ static json_t *means_json(const struct decay_kind *kind, enum decay_measure meas
         for (int64_t head = 0; head < kind->heads; head++) {
             json_t *means = json_array();
             for (int64_t i = 0; i < kind->distances; i++)
-                file_json_append(&means, mean_json(decay_means(kind, measure, layer, head)[i]));
-            file_json_append(&heads, means);
+                json_array_append_new(means, mean_json(decay_means(kind, measure, layer, head)[i]));
+            json_array_append_new(heads, means);
         }
-        file_json_append(&list, heads);
+        json_array_append_new(list, heads);
     }
     return list;
 }
@@ -81,24 +81,18 @@ static json_t *kind_json(const struct decay_kind *kind, enum attention_kind name
 {
     json_t *distances = json_array(), *pairs = json_array();
     for (int64_t i = 0; i < kind->distances; i++)
-        file_json_append(&distances, json_integer(kind->first + i));
+        json_array_append_new(distances, json_integer(kind->first + i));
     for (int64_t layer = 0; layer < kind->layers; layer++) {
         json_t *list = json_array();
         for (int64_t i = 0; i < kind->distances; i++)
-            file_json_append(&list, json_integer(kind->pairs[layer * kind->distances + i]));
-        file_json_append(&pairs, list);
+            json_array_append_new(list, json_integer(kind->pairs[layer * kind->distances + i]));
+        json_array_append_new(pairs, list);
     }
     json_t *object = json_pack("{s:s, s:o, s:o}", "kind", attention_kind_name(name), "distance", distances,
                                "pairs", pairs);
-    bool complete = object;
     for (int i = 0; i < DECAY_MEASURES; i++)
-        complete = json_object_set_new(object, decay_measure_names[i],
-                                       means_json(kind, (enum decay_measure)i)) == 0 &&
-                   complete;
-    if (complete)
-        return object;
-    json_decref(object);
-    return NULL;
+        json_object_set_new(object, decay_measure_names[i], means_json(kind, (enum decay_measure)i));
+    return object;
 }
 
 json_t *measured_decay_json(const struct measured_decay *decay)
@@ -106,7 +100,7 @@ json_t *measured_decay_json(const struct measured_decay *decay)
     json_t *kinds = json_array();
     for (int kind = 0; kind < ATTENTION_KINDS; kind++)
         if (decay->kinds[kind].layers > 0)
-            file_json_append(&kinds, kind_json(&decay->kinds[kind], (enum attention_kind)kind));
+            json_array_append_new(kinds, kind_json(&decay->kinds[kind], (enum attention_kind)kind));
     return json_pack("{s:i, s:s, s:I, s:s, s:I, s:I, s:o}", "format", (int)DECAY_FORMAT, "position",
                      decay->position, "step", (json_int_t)decay->step, "checkpoint", decay->checkpoint,
                      "seed", (json_int_t)decay->seed, "sequences", (json_int_t)decay->sequences, "kinds",
@@ -121,10 +115,8 @@ rotary_status measured_decay_write(const struct measured_decay *decay, const cha
     if (status != ROTARY_OK)
         return status;
     json_t *object = measured_decay_json(decay);
-    status = object ? json_checksum_set(object, error)
-                    : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write %s", path);
-    if (status == ROTARY_OK)
-        status = file_replace_json(path, object, error);
+    json_checksum_set(object);
+    status = file_replace_json(path, object, error);
     json_decref(object);
     return status;
 }

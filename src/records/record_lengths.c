@@ -117,17 +117,11 @@ static json_t *length_json(const struct record_length *length)
     json_t *object = json_pack("{s:I, s:s, s:I, s:I, s:o}", "length", (json_int_t)length->length, "scaling",
                                length->scaling, "correct", (json_int_t)length->correct, "problems",
                                (json_int_t)length->problems, "loss", file_json_number(length->loss));
-    if (object && length->bits_per_byte > 0)
+    if (length->bits_per_byte > 0)
         json_object_set_new(object, "bits_per_byte", json_real(length->bits_per_byte));
-    if (object && length->positions.length > 0)
+    if (length->positions.length > 0)
         json_object_set_new(object, "positions", record_positions_json(&length->positions));
     return object;
-}
-
-static rotary_status write_checked(const char *path, json_t *object, rotary_error *error)
-{
-    rotary_status status = json_checksum_set(object, error);
-    return status == ROTARY_OK ? file_replace_json(path, object, error) : status;
 }
 
 rotary_status record_lengths_write(const struct record_lengths *lengths, const char *folder,
@@ -139,10 +133,9 @@ rotary_status record_lengths_write(const struct record_lengths *lengths, const c
     for (int i = 0; i < lengths->count; i++)
         json_array_append_new(list, length_json(&lengths->items[i]));
     json_t *object = json_pack("{s:I, s:o}", "step", (json_int_t)lengths->step, "lengths", list);
+    json_checksum_set(object);
     if (status == ROTARY_OK)
-        status = object && (int)json_array_size(list) == lengths->count
-                     ? write_checked(path, object, error)
-                     : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write %s", path);
+        status = file_replace_json(path, object, error);
     json_decref(object);
     return status;
 }

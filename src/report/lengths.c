@@ -229,11 +229,11 @@ static json_t *length_json(const struct comparison *comparison, int arm, int64_t
         return NULL;
     json_t *object = json_pack("{s:I, s:s, s:i, s:o}", "length", (json_int_t)length, "scaling", scaling,
                                "runs", mean.runs, "mean", file_json_number(mean.mean));
-    for (enum view view = VIEW_PERPLEXITY; object && view < VIEWS; view++)
+    for (enum view view = VIEW_PERPLEXITY; view < VIEWS; view++)
         if (has_view(comparison, view))
             json_object_set_new(object, view == VIEW_PERPLEXITY ? "perplexity" : "bits_per_byte",
                                 file_json_number(mean_of(comparison, arm, length, scaling, view).mean));
-    if (object && positions_of(comparison, arm, length, scaling, &losses))
+    if (positions_of(comparison, arm, length, scaling, &losses))
         json_object_set_new(object, "positions", record_positions_json(&losses));
     return object;
 }

@@ -43,10 +43,7 @@ json_t *resampled_contrast_json(const struct resampled_contrast *found, int pair
 {
     json_t *pairs = json_array();
     for (int i = 0; i < pair_count; i++)
-        if (json_array_append_new(pairs, resampled_json(&found->pairs[i])) != 0) {
-            json_decref(pairs);
-            return NULL;
-        }
+        json_array_append_new(pairs, resampled_json(&found->pairs[i]));
     return json_pack("{s:o, s:o}", "mean", resampled_json(&found->mean), "pairs", pairs);
 }
 

@@ -149,8 +149,10 @@ static rotary_status add_value(const struct arm_axis *axis, const char *text, bo
     rotary_status status = read_value(axis, text, &value, error);
     if (status != ROTARY_OK)
         return status;
-    if (!has_value(values, value))
-        return json_array_append_new(values, value) == 0 ? ROTARY_OK : no_memory(error);
+    if (!has_value(values, value)) {
+        json_array_append_new(values, value);
+        return ROTARY_OK;
+    }
     json_decref(value);
     return known ? ROTARY_OK
                  : rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s names %.80s twice", axis->option, text);
@@ -209,10 +211,7 @@ static rotary_status append_with(struct arms *arms, const struct arm *arm, const
                            "the arm %.60s... has a name of more than %d bytes, too long for its folders",
                            name, ARM_NAME_BYTES - 1);
     json_t *set = json_copy(arm->set);
-    if (set && json_object_set(set, key, value) != 0) {
-        json_decref(set);
-        set = NULL;
-    }
+    json_object_set(set, key, value);
     return arms_append(arms, name, set, NULL, error);
 }
 
@@ -223,7 +222,7 @@ rotary_status arms_vary(struct arms *arms, const struct arm_axis *axis, rotary_e
         return status;
     struct arms varied = {0};
     json_t *values = json_array();
-    status = values ? read_values(axis, values, error) : no_memory(error);
+    status = read_values(axis, values, error);
     for (int i = 0; i < arms->count; i++)
         for (size_t j = 0; status == ROTARY_OK && j < json_array_size(values); j++)
             status = append_with(&varied, &arms->items[i], axis->key, json_array_get(values, j), error);

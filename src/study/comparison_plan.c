@@ -176,8 +176,6 @@ static rotary_status check_arm(const struct comparison_plan *plan, int index, co
                                rotary_error *error)
 {
     json_t *object = comparison_file_config(&plan->file, index);
-    if (!object)
-        return no_memory(error);
     struct run_config recorded RUN_CONFIG_LOCAL = {0};
     const char *path = plan->path;
     rotary_status status = run_config_from_json(&recorded, object, path, error);
@@ -310,18 +308,17 @@ rotary_status comparison_plan_describe(struct comparison_plan *plan, const json_
     return status;
 }
 
-rotary_status comparison_plan_add_seed(struct comparison_plan *plan, rotary_error *error)
+void comparison_plan_add_seed(struct comparison_plan *plan)
 {
     int64_t seed = plan->first_seed;
     while (has_seed(plan->seeds, plan->seed_count, seed))
         seed++;
     plan->seeds[plan->seed_count++] = seed;
     plan->changed = true;
-    return description_add_seed(plan->object, seed, error);
+    description_add_seed(plan->object, seed);
 }
 
-rotary_status comparison_plan_add_look(struct comparison_plan *plan, const int64_t *seeds, int count,
-                                       rotary_error *error)
+void comparison_plan_add_look(struct comparison_plan *plan, const int64_t *seeds, int count)
 {
     const char *names[MAX_ARMS] = {NULL};
     struct description_look look = {
@@ -331,7 +328,7 @@ rotary_status comparison_plan_add_look(struct comparison_plan *plan, const int64
         /* Arms may have steps of their own, which follow from epochs. */
         look.steps = max_i64(look.steps, plan->configs[i].train.steps);
     }
-    return description_add_look(plan->object, &look, &plan->changed, error);
+    description_add_look(plan->object, &look, &plan->changed);
 }
 
 void comparison_plan_free(struct comparison_plan *plan)

@@ -53,10 +53,9 @@ ROTARY_CHECKED rotary_status comparison_plan_settle(struct comparison_plan *plan
 ROTARY_CHECKED rotary_status comparison_plan_describe(struct comparison_plan *plan, const json_t *sweep,
                                                       rotary_error *error);
 /* Adds the next seed of a comparison that goes on until a verdict. */
-ROTARY_CHECKED rotary_status comparison_plan_add_seed(struct comparison_plan *plan, rotary_error *error);
+void comparison_plan_add_seed(struct comparison_plan *plan);
 /* Records that results are shown, of the `count` seeds that every arm has finished. */
-ROTARY_CHECKED rotary_status comparison_plan_add_look(struct comparison_plan *plan, const int64_t *seeds,
-                                                      int count, rotary_error *error);
+void comparison_plan_add_look(struct comparison_plan *plan, const int64_t *seeds, int count);
 void comparison_plan_free(struct comparison_plan *plan);
 
 #endif

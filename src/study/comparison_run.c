@@ -102,9 +102,8 @@ static rotary_status train_until(const struct compare_call *call, struct compari
             each.jobs = jobs < plan->arms.count ? jobs : plan->arms.count;
             each.estimated = NULL;
         }
-        status = comparison_plan_add_seed(plan, error);
-        if (status == ROTARY_OK)
-            status = train_seeds(&each, plan, plan->seed_count - 1, &jobs, error);
+        comparison_plan_add_seed(plan);
+        status = train_seeds(&each, plan, plan->seed_count - 1, &jobs, error);
         if (status == ROTARY_OK)
             status = is_decided(call, &decided, error);
     }
@@ -136,10 +135,11 @@ static rotary_status record_look(const struct compare_call *call, struct compari
         if (has_finished(&collection, collection.file.seeds[i]))
             seeds[count++] = collection.file.seeds[i];
     collection_free(&collection);
-    status = seeds ? comparison_plan_add_look(plan, seeds, count, error)
-                   : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for seeds");
+    if (!seeds)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for seeds");
+    comparison_plan_add_look(plan, seeds, count);
     free(seeds);
-    return status == ROTARY_OK ? write_description(plan, error) : status;
+    return write_description(plan, error);
 }
 
 static rotary_status choose_values(const struct compare_call *call, struct comparison_plan *plan,

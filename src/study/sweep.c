@@ -230,8 +230,6 @@ rotary_status sweep_choose(struct arms *arms, const struct sweep_call *call, jso
     json_t *made = call->before ? json_deep_copy(call->before)
                                 : json_pack("{s:o, s:o, s:[]}", "candidates", candidates_json(call->sweep),
                                             "seeds", seeds_json(call->sweep), "scores");
-    if (!made)
-        return no_memory(error);
     rotary_status status = choose_all(arms, call, made, error);
     if (status == ROTARY_OK)
         *record = made;

@@ -633,13 +633,9 @@ static rotary_status write_corpus(json_t *object, const struct task_config *conf
 {
     struct corpus corpus;
     rotary_status status = corpus_read(&corpus, config, TASK_TRAINING, error);
-    return status == ROTARY_OK ? corpus_write(object, &corpus, error) : status;
-}
-
-static int write_provenance(json_t *object, const struct run_record *record)
-{
-    json_t *list = record->provenance ? json_deep_copy(record->provenance) : NULL;
-    return record->provenance ? json_object_set_new(object, RUN_PROVENANCE, list) : 0;
+    if (status == ROTARY_OK)
+        corpus_write(object, &corpus);
+    return status;
 }
 
 rotary_status run_write_config(const char *folder, const struct run_config *config, const struct task *task,
@@ -655,19 +651,17 @@ rotary_status run_write_config(const char *folder, const struct run_config *conf
         return status;
     json_t *object =
         json_pack("{s:i, s:I}", "format", RUN_FORMAT, RUN_PARAMETERS, (json_int_t)record->parameters);
-    if (!object || json_object_update(object, settings) != 0 || write_provenance(object, record) != 0)
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write %s", path);
-    else
-        status = vocabulary_write(object, task, error);
-    if (status == ROTARY_OK)
-        status = write_corpus(object, &config->task, error);
+    json_object_update(object, settings);
+    if (record->provenance)
+        json_object_set_new(object, RUN_PROVENANCE, json_deep_copy(record->provenance));
+    vocabulary_write(object, task);
+    status = write_corpus(object, &config->task, error);
     if (status == ROTARY_OK)
         status =
             task_save(task, folder, error); /* before config.json, which makes the folder that of a run */
     if (status == ROTARY_OK)
         status = vocabulary_write_hash(object, task, folder, error);
-    if (status == ROTARY_OK)
-        status = json_checksum_set(object, error);
+    json_checksum_set(object);
     if (status == ROTARY_OK)
         status = file_replace_json(path, object, error);
     json_decref(object);

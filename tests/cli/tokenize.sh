@@ -197,7 +197,7 @@ echo '{"do_lower_case": false}' >bert/tokenizer_config.json
 filter 0 encode bert/vocab.txt <difficult
 [ "$(head -n 1 out)" = "1 7 1 10 9 1" ] || complain "WordPiece: case is not kept"
 echo '{"do_lower_case": 7}' >bert/tokenizer_config.json
-refuses 1 'tokenizer_config.json: "do_lower_case" is 7, wanted true or false' tokenize encode bert/vocab.txt
+refuses 1 'tokenizer_config.json: "do_lower_case" is 7.0, wanted true or false' tokenize encode bert/vocab.txt
 
 if [ "$kinds" != words ]; then
     refuses 1 "Vocabulary size too high (5000)" tokenize train --input text --model no.model --vocab-size 5000

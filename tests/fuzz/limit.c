@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz/limit.h"
 
-#include <jansson.h>
+#include "file/file.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -43,7 +44,7 @@ void *__wrap_realloc(void *old, size_t size)
 
 void limit_install(void)
 {
-    json_set_alloc_funcs(malloc, free);
+    file_json_exit_without_memory(); /* its malloc is the one above */
 }
 
 void limit_count(bool counts)

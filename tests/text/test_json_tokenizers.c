@@ -564,7 +564,8 @@ static void test_refused_parts(void)
     refuse(PART("normalizer", "{\"type\":\"Nmt\"}"), "normalizer of type \"Nmt\" is not supported");
     refuse(PART("normalizer", "7"), "normalizer of type \"\"");
     refuse(PART("normalizer", "{\"type\":\"Sequence\",\"normalizers\":7}"), "\"normalizers\"|a list");
-    refuse(PART("normalizer", "{\"type\":\"Prepend\"}"), "\"prepend\" of the normalizer \"Prepend\"|a text");
+    refuse(PART("normalizer", "{\"type\":\"Prepend\"}"),
+           "the normalizer \"Prepend\": \"prepend\" is missing, wanted a text");
     refuse(PART("normalizer", "{\"type\":\"Strip\",\"strip_left\":1}"), "\"strip_left\"|true or false");
     refuse(PART("normalizer", "{\"type\":\"Replace\",\"pattern\":\"a\",\"content\":\"b\"}"), "\"pattern\"");
     refuse(PART("normalizer", "{\"type\":\"Replace\",\"pattern\":{\"String\":\"\"},\"content\":\"b\"}"),
@@ -591,7 +592,8 @@ static void test_refused_parts(void)
                                   "\"<s>\"}},{\"SpecialToken\":{\"id\":\"</s>\"}},{\"Sequence\":{}}]}"),
            "\"</s>\" beside another");
     refuse(PART("added_tokens", "7"), "\"added_tokens\"");
-    refuse(PART("added_tokens", "[{\"content\":\"new\"}]"), "\"id\" of the added token");
+    refuse(PART("added_tokens", "[{\"content\":\"new\"}]"),
+           "the added token \"\": \"id\" is missing, wanted a token");
     refuse(PART("added_tokens", "[{\"id\":1000000,\"content\":\"new\"}]"), "1000000|\"new\"");
     refuse(PART("added_tokens", "[{\"id\":3,\"content\":\"new\"}]"), "3|\"new\"|not its own");
     refuse(PART("added_tokens", "[{\"id\":9,\"content\":\"ab\"}]"), "9|\"ab\"|not its own");
@@ -621,7 +623,7 @@ static void test_refused_models(void)
 {
     refuse("{\"model\":{\"type\":\"Words\",\"vocab\":{}}}", "\"Words\", wanted \"BPE\"");
     refuse("{\"model\":{}}", "type \"\", wanted");
-    refuse(BPE("\"merges\":[]"), "\"vocab\" of the model");
+    refuse(BPE("\"merges\":[]"), "the model \"BPE\": \"vocab\" is missing, wanted ids by piece");
     refuse(BPE("\"vocab\":{},\"merges\":[]"), "\"vocab\" is empty");
     refuse(BPE("\"vocab\":{\"a\":0}"), "\"merges\"");
     refuse(BPE("\"vocab\":{\"a\":-1},\"merges\":[]"), "id of \"a\"");

@@ -79,7 +79,7 @@ static json_t *row_json(const void *result, const struct backend *backend)
                                "shortest", (json_int_t)row->shortest, "precision",
                                rotary_dtype_name(backend->storage), "rounds", (json_int_t)row->rounds,
                                "forward_operations", row->operations, "matmul_rate", row->matmul_rate);
-    for (int i = 0; i < ATTENTION_ENCODINGS && object; i++) {
+    for (int i = 0; i < ATTENTION_ENCODINGS; i++) {
         const struct attention_result *one = &row->results[i];
         if (row->wanted[i])
             json_object_set_new(object, attention_encoding_names[i],

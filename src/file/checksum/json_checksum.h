@@ -13,7 +13,7 @@
 #define JSON_CHECKSUM "checksum"
 
 /* Sets the member. */
-ROTARY_CHECKED rotary_status json_checksum_set(json_t *object, rotary_error *error);
+void json_checksum_set(json_t *object);
 /* Checks it in an object read from `path`, and removes it: ROTARY_BAD_FILE if it does not match. An object
  * without it, as earlier versions wrote them, is allowed. */
 ROTARY_CHECKED rotary_status json_checksum_take(json_t *object, const char *path, rotary_error *error);

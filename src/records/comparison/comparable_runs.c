@@ -201,13 +201,9 @@ rotary_status comparable_with_comparison(char **text, const struct comparison_fi
     rotary_status status = begin(&differences, error);
     for (int i = 0; status == ROTARY_OK && i < count; i++) {
         json_t *wanted = comparison_file_config(file, arms[i]);
-        if (!wanted)
-            status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to compare runs");
-        else
-            compare_run(&differences, &records[i], wanted, &records[0]);
+        compare_run(&differences, &records[i], wanted, &records[0]);
         json_decref(wanted);
-        if (status == ROTARY_OK &&
-            !any_makes_vocabulary(json_object_get(file->object, "varied"), records[i].task))
+        if (!any_makes_vocabulary(json_object_get(file->object, "varied"), records[i].task))
             compare_recorded(&differences, &records[i], &records[0], RUN_VOCABULARY_HASH);
     }
     if (status == ROTARY_OK)

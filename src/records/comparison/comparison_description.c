@@ -136,11 +136,10 @@ static rotary_status add_command(const struct comparison_description *descriptio
                                 rotary_version(), "added", added);
     json_t *before = json_object_get(object, "commands");
     json_t *commands = before ? json_copy(before) : json_array();
-    if (!command || !commands) {
-        json_decref(command);
+    if (!command) {
         json_decref(commands);
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY,
-                           "compare.json: no memory, or a command line that is not UTF-8");
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "compare.json has no place for a command line that is not UTF-8");
     }
     json_array_append_new(commands, command);
     json_object_set_new(object, "commands", commands);
@@ -166,10 +165,6 @@ rotary_status description_create(const struct comparison_description *descriptio
     const struct comparison_file *before = description->before;
     *object = before->object ? json_copy(before->object) : json_pack("{s:i}", "format", (int)COMPARE_FORMAT);
     json_t *added = added_json(description);
-    if (!*object || !added) {
-        json_decref(added);
-        return no_memory(error);
-    }
     const bool adds = json_object_size(added) > 0;
     *changed =
         adds || description->seed_count != before->seed_count || description->arm_count != before->arm_count;
@@ -184,17 +179,14 @@ rotary_status description_create(const struct comparison_description *descriptio
     return status;
 }
 
-rotary_status description_add_seed(json_t *object, int64_t seed, rotary_error *error)
+void description_add_seed(json_t *object, int64_t seed)
 {
     json_t *seeds = json_copy(json_object_get(object, "seeds"));
-    if (!seeds || json_array_append_new(seeds, json_integer(seed)) != 0 ||
-        json_object_set_new(object, "seeds", seeds) != 0)
-        return no_memory(error);
-    return ROTARY_OK;
+    json_array_append_new(seeds, json_integer(seed));
+    json_object_set_new(object, "seeds", seeds);
 }
 
-rotary_status description_add_look(json_t *object, const struct description_look *look, bool *changed,
-                                   rotary_error *error)
+void description_add_look(json_t *object, const struct description_look *look, bool *changed)
 {
     json_t *names = json_array(), *looks = json_object_get(object, "looks");
     for (int i = 0; i < look->arm_count; i++)
@@ -202,16 +194,10 @@ rotary_status description_add_look(json_t *object, const struct description_look
     json_t *added = json_pack("{s:o, s:o, s:I}", "arms", names, "seeds",
                               seeds_json(look->seeds, look->seed_count), "steps", (json_int_t)look->steps);
     looks = looks ? json_copy(looks) : json_array();
-    if (!added || !looks) {
-        json_decref(added);
-        json_decref(looks);
-        return no_memory(error);
-    }
     size_t before = json_array_size(looks);
     *changed = look->seed_count > 0 && (before == 0 || !json_equal(json_array_get(looks, before - 1), added));
     if (*changed)
         json_array_append(looks, added);
     json_decref(added);
     json_object_set_new(object, "looks", looks);
-    return ROTARY_OK;
 }

@@ -30,7 +30,7 @@ struct comparison_description {
 /* Makes *object, which the caller releases, also after an error. */
 ROTARY_CHECKED rotary_status description_create(const struct comparison_description *description,
                                                 json_t **object, bool *changed, rotary_error *error);
-ROTARY_CHECKED rotary_status description_add_seed(json_t *object, int64_t seed, rotary_error *error);
+void description_add_seed(json_t *object, int64_t seed);
 
 /* Results that are shown. */
 struct description_look {
@@ -41,7 +41,6 @@ struct description_look {
     int64_t steps; /* of the longest runs */
 };
 /* Records them, unless the last look has the same, or there is no such seed. */
-ROTARY_CHECKED rotary_status description_add_look(json_t *object, const struct description_look *look,
-                                                  bool *changed, rotary_error *error);
+void description_add_look(json_t *object, const struct description_look *look, bool *changed);
 
 #endif

@@ -170,11 +170,9 @@ json_t *comparison_file_config(const struct comparison_file *file, int arm)
     const json_t *parts[] = {json_object_get(file->object, "config"), file->arms[arm].derived,
                              file->arms[arm].set, file->arms[arm].chosen};
     json_t *config = json_object();
-    for (size_t i = 0; config && i < sizeof parts / sizeof parts[0]; i++)
-        if (parts[i] && json_object_update(config, (json_t *)(uintptr_t)parts[i]) != 0) {
-            json_decref(config);
-            return NULL;
-        }
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (parts[i])
+            json_object_update(config, (json_t *)(uintptr_t)parts[i]);
     return config;
 }
 

@@ -108,12 +108,10 @@ static struct token_text text_of(const struct tokenizer *tokenizer, int32_t toke
 static bool save(const struct tokenizer *tokenizer, json_t *object)
 {
     json_t *list = json_array();
-    bool done = list != NULL;
-    for (int64_t i = 0; i < tokenizer->size && done; i++)
-        done = json_array_append_new(list, json_integer((unsigned char)of(tokenizer)->character[i])) == 0;
-    done = done && json_object_set(object, "bytes", list) == 0;
-    json_decref(list);
-    return done;
+    for (int64_t i = 0; i < tokenizer->size; i++)
+        json_array_append_new(list, json_integer((unsigned char)of(tokenizer)->character[i]));
+    json_object_set_new(object, "bytes", list);
+    return true;
 }
 
 static rotary_status load(struct tokenizer **tokenizer, const json_t *object, const char *path,

@@ -26,8 +26,8 @@ static rotary_status take_names(json_t *settings, const json_t *names, const cha
         if (!value)
             continue;
         status = special_name_read(names, name_keys[i], &name, path, error);
-        if (status == ROTARY_OK && json_object_set(settings, name_keys[i], value) != 0)
-            status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", path);
+        if (status == ROTARY_OK)
+            json_object_set(settings, name_keys[i], value);
     }
     return status;
 }
@@ -48,8 +48,7 @@ rotary_status tokenizer_settings_read(const char *path, json_t **settings, rotar
     if (status == ROTARY_OK && names && !*settings)
         *settings = json_object();
     if (status == ROTARY_OK && names)
-        status = *settings ? take_names(*settings, names, beside, error)
-                           : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", beside);
+        status = take_names(*settings, names, beside, error);
     json_decref(names);
     if (status != ROTARY_OK) {
         json_decref(*settings);

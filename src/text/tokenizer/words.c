@@ -365,16 +365,20 @@ static bool save(const struct tokenizer *tokenizer, json_t *object)
 {
     const struct word_table *table = &of(tokenizer)->table;
     json_t *list = json_array();
-    bool done = list != NULL;
+    bool done = true;
     for (int64_t i = 0; i < table->count && done; i++)
         done = json_array_append_new(
                    list, json_stringn(table->words[i].bytes, (size_t)table->words[i].length)) == 0;
-    done = done && json_object_set(object, "words", list) == 0 &&
-           (!of(tokenizer)->form.marks || json_object_set_new(object, "punctuation", json_true()) == 0) &&
-           (!of(tokenizer)->form.characters || json_object_set_new(object, "characters", json_true()) == 0) &&
-           (!of(tokenizer)->form.spaces || json_object_set_new(object, "spaces", json_true()) == 0) &&
-           (!of(tokenizer)->form.mask || json_object_set_new(object, "mask", json_true()) == 0);
-    json_decref(list);
+    json_object_set_new(object, "words", list);
+    const struct form form = of(tokenizer)->form;
+    if (form.marks)
+        json_object_set_new(object, "punctuation", json_true());
+    if (form.characters)
+        json_object_set_new(object, "characters", json_true());
+    if (form.spaces)
+        json_object_set_new(object, "spaces", json_true());
+    if (form.mask)
+        json_object_set_new(object, "mask", json_true());
     return done;
 }
 

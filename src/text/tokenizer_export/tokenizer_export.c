@@ -35,11 +35,11 @@ static json_t *vocabulary_key(const struct tokenizer *tokenizer, int32_t token, 
     return json_string(character);
 }
 
-/* {text: id, ...}; NULL without memory. */
+/* {text: id, ...}; NULL if a text is not UTF-8. */
 static json_t *make_vocabulary(const struct tokenizer *tokenizer, bool by_byte)
 {
     json_t *vocabulary = json_object();
-    bool done = vocabulary != NULL;
+    bool done = true;
     for (int32_t token = 0; token < tokenizer->size && done; token++) {
         json_t *key = vocabulary_key(tokenizer, token, by_byte);
         done = key && json_object_set_new(vocabulary, json_string_value(key), json_integer(token)) == 0;
@@ -91,8 +91,7 @@ static const char words_pattern[] = "[^" SPACE "]+", characters_pattern[] = "[^"
 static bool has_flag(const struct tokenizer *tokenizer, const char *flag)
 {
     json_t *object = json_object();
-    bool has =
-        object && tokenizer->type->save(tokenizer, object) && json_is_true(json_object_get(object, flag));
+    bool has = tokenizer->type->save(tokenizer, object) && json_is_true(json_object_get(object, flag));
     json_decref(object);
     return has;
 }
@@ -148,7 +147,7 @@ static json_t *make_template(const struct tokenizer *tokenizer, int32_t first)
 static rotary_status copy_file(const struct tokenizer *tokenizer, json_t **object, rotary_error *error)
 {
     json_t *saved = json_object();
-    if (saved && tokenizer->type->save(tokenizer, saved))
+    if (tokenizer->type->save(tokenizer, saved))
         *object = json_incref(json_object_get(saved, "file"));
     json_decref(saved);
     return *object ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to export a tokenizer");

@@ -137,21 +137,18 @@ static rotary_status write_part(const char *path, const struct parameters *param
     return status;
 }
 
-static rotary_status describe_state(json_t *metadata, const struct checkpoint_state *state,
-                                    rotary_error *error)
+static void describe_state(json_t *metadata, const struct checkpoint_state *state)
 {
     char total[64], counted[32], steps[32], norm[64]; /* hexadecimal keeps every bit */
     snprintf(total, sizeof total, "%a", state->loss_total);
     snprintf(counted, sizeof counted, "%lld", (long long)state->loss_counted);
     snprintf(steps, sizeof steps, "%lld", (long long)state->loss_steps);
     snprintf(norm, sizeof norm, "%a", state->gradient_norm);
-    if (json_object_set_new(metadata, "loss_total", json_string(total)) != 0 ||
-        json_object_set_new(metadata, "loss_counted", json_string(counted)) != 0 ||
-        json_object_set_new(metadata, "loss_steps", json_string(steps)) != 0 ||
-        json_object_set_new(metadata, "gradient_norm", json_string(norm)) != 0 ||
-        json_object_set_new(metadata, "isa", json_string(rotary_isa_name(state->isa))) != 0)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to describe a checkpoint");
-    return ROTARY_OK;
+    json_object_set_new(metadata, "loss_total", json_string(total));
+    json_object_set_new(metadata, "loss_counted", json_string(counted));
+    json_object_set_new(metadata, "loss_steps", json_string(steps));
+    json_object_set_new(metadata, "gradient_norm", json_string(norm));
+    json_object_set_new(metadata, "isa", json_string(rotary_isa_name(state->isa)));
 }
 
 struct paths {
@@ -184,8 +181,7 @@ rotary_status checkpoint_write(const char *folder, const struct run_config *conf
     if (status != ROTARY_OK)
         return status;
     status = write_part(paths.model_next, parameters, PART_MODEL, metadata, error);
-    if (status == ROTARY_OK)
-        status = describe_state(metadata, state, error);
+    describe_state(metadata, state);
     if (status == ROTARY_OK)
         status = write_part(paths.optimizer_next, parameters, PART_OPTIMIZER, metadata, error);
     /* A model alone is no checkpoint; if the disk is full, its space is needed. */
@@ -462,10 +458,9 @@ rotary_status checkpoint_write_weights(const struct checkpoint_weights *weights,
     if (status != ROTARY_OK)
         return status;
     const char *mark = marks[weights->kind];
-    if (mark && json_object_set_new(metadata, mark, json_string(weights->mark)) != 0)
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to describe a checkpoint");
-    if (status == ROTARY_OK)
-        status = write_part(next, weights->parameters, PART_MODEL, metadata, error);
+    if (mark)
+        json_object_set_new(metadata, mark, json_string(weights->mark));
+    status = write_part(next, weights->parameters, PART_MODEL, metadata, error);
     json_decref(metadata);
     return status == ROTARY_OK ? file_rename(next, path, error) : status;
 }

@@ -11,13 +11,13 @@
 #include <stdlib.h>
 
 /* Sets a key of the metadata to a setting, which is text or a whole number. */
-static bool copy_setting(json_t *metadata, const char *key, const json_t *settings)
+static void copy_setting(json_t *metadata, const char *key, const json_t *settings)
 {
     const json_t *value = json_object_get(settings, key);
     char number[32];
     snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
     const char *name = file_json_name(value), *text = name ? name : number;
-    return json_object_set_new(metadata, key, json_string(text)) == 0;
+    json_object_set_new(metadata, key, json_string(text));
 }
 
 /* Names the files of the folder in the metadata. */
@@ -28,11 +28,10 @@ static rotary_status describe_files(json_t *metadata, const char *folder, rotary
     if (status != ROTARY_OK)
         return status;
     char *text = file_json_text(files, JSON_COMPACT);
-    if (!text || json_object_set_new(metadata, RUN_FILES, json_string(text)) != 0)
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to describe a checkpoint");
+    json_object_set_new(metadata, RUN_FILES, json_string(text));
     free(text);
     json_decref(files);
-    return status;
+    return ROTARY_OK;
 }
 
 rotary_status checkpoint_describe(json_t **metadata, const char *folder, const struct run_config *config,
@@ -48,16 +47,13 @@ rotary_status checkpoint_describe(json_t **metadata, const char *folder, const s
     snprintf(format, sizeof format, "%d", RUN_FORMAT);
     snprintf(step, sizeof step, "%lld", (long long)step_done);
     snprintf(program, sizeof program, "rotary %s", rotary_version());
-    json_t *made = text ? json_pack("{s:s, s:s, s:s, s:s}", "format", format, "program", program, "step",
-                                    step, "configuration", text)
-                        : NULL;
-    bool complete = made != NULL;
-    for (size_t i = 0; complete && i < sizeof first / sizeof *first; i++)
-        complete = copy_setting(made, first[i], settings);
+    json_t *made = json_pack("{s:s, s:s, s:s, s:s}", "format", format, "program", program, "step", step,
+                             "configuration", text);
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+        copy_setting(made, first[i], settings);
     free(text);
     json_decref(settings);
-    status = complete ? describe_files(made, folder, error)
-                      : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to describe a checkpoint");
+    status = describe_files(made, folder, error);
     if (status == ROTARY_OK)
         *metadata = made;
     else

@@ -25,19 +25,15 @@ rotary_status corpus_read(struct corpus *corpus, const struct task_config *confi
     return ROTARY_OK;
 }
 
-rotary_status corpus_write(json_t *object, const struct corpus *corpus, rotary_error *error)
+void corpus_write(json_t *object, const struct corpus *corpus)
 {
     json_t *hashes = json_object();
-    bool complete = hashes != NULL;
     for (int split = 0; split < TASK_SPLITS; split++)
         if (corpus->hashes[split][0])
-            complete &=
-                json_object_set_new(hashes, task_split_names[split], json_string(corpus->hashes[split])) == 0;
+            json_object_set_new(hashes, task_split_names[split], json_string(corpus->hashes[split]));
     if (json_object_size(hashes) > 0)
-        complete &= json_object_set(object, RUN_CORPUS, hashes) == 0;
+        json_object_set(object, RUN_CORPUS, hashes);
     json_decref(hashes);
-    return complete ? ROTARY_OK
-                    : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the hashes of a corpus");
 }
 
 static rotary_status check_split(const struct corpus *corpus, int split, const json_t *recorded,

@@ -25,7 +25,7 @@ struct corpus {
 ROTARY_CHECKED rotary_status corpus_read(struct corpus *corpus, const struct task_config *config,
                                          enum task_split first, rotary_error *error);
 /* Sets the key of `object`, unless the task has no corpus. */
-ROTARY_CHECKED rotary_status corpus_write(json_t *object, const struct corpus *corpus, rotary_error *error);
+void corpus_write(json_t *object, const struct corpus *corpus);
 /* Checks that the corpus is that of the run in `folder`, in the splits that were read.
  * ROTARY_INVALID_ARGUMENT names the split that is another. A run of an earlier version of this program, which
  * recorded none, is allowed. */

@@ -26,9 +26,11 @@ static json_t *describe(const struct provenance_call *call)
 /* Whether both are one program on one machine, from whichever step on. */
 static bool is_same(const json_t *last, const json_t *now)
 {
-    json_t *before = last ? json_copy((json_t *)(uintptr_t)last) : NULL;
-    const bool same = before && json_object_set(before, step_key, json_object_get(now, step_key)) == 0 &&
-                      json_equal(before, now);
+    if (!last)
+        return false;
+    json_t *before = json_copy((json_t *)(uintptr_t)last);
+    json_object_set(before, step_key, json_object_get(now, step_key));
+    const bool same = json_equal(before, now);
     json_decref(before);
     return same;
 }
@@ -60,9 +62,9 @@ rotary_status provenance_extend(json_t **list, bool *grown, const struct provena
     else
         made = json_array();
     const size_t count = json_array_size(made);
-    *grown = now && !is_same(json_array_get(made, count - 1), now);
-    if (status == ROTARY_OK && (!made || !now || (*grown && json_array_append(made, now) != 0)))
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the provenance of a run");
+    *grown = !is_same(json_array_get(made, count - 1), now);
+    if (status == ROTARY_OK && *grown)
+        json_array_append(made, now);
     json_decref(now);
     if (status == ROTARY_OK)
         *list = made;

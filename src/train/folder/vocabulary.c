@@ -40,27 +40,21 @@ static json_t *special_json(const struct task *task)
 static json_t *tokens_json(const struct tokenizer *tokenizer)
 {
     json_t *tokens = json_array();
-    int64_t count = tokenizer_size(tokenizer);
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < tokenizer_size(tokenizer); i++)
         json_array_append_new(tokens, token_json(tokenizer_text(tokenizer, (int32_t)i)));
-    if ((int64_t)json_array_size(tokens) == count)
-        return tokens;
-    json_decref(tokens);
-    return NULL;
+    return tokens;
 }
 
-rotary_status vocabulary_write(json_t *object, const struct task *task, rotary_error *error)
+void vocabulary_write(json_t *object, const struct task *task)
 {
     const char *file = task_target_file(task), *source = task_source_file(task);
     json_t *special = special_json(task);
-    bool complete = json_object_set_new(object, RUN_VOCABULARY,
-                                        file ? json_string(file) : tokens_json(task_tokenizer(task))) == 0;
-    if (complete && source)
-        complete = json_object_set_new(object, RUN_SOURCE_VOCABULARY, json_string(source)) == 0;
-    if (complete && json_object_size(special) > 0)
-        complete = json_object_set(object, RUN_SPECIAL_TOKENS, special) == 0;
+    json_object_set_new(object, RUN_VOCABULARY, file ? json_string(file) : tokens_json(task_tokenizer(task)));
+    if (source)
+        json_object_set_new(object, RUN_SOURCE_VOCABULARY, json_string(source));
+    if (json_object_size(special) > 0)
+        json_object_set(object, RUN_SPECIAL_TOKENS, special);
     json_decref(special);
-    return complete ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a vocabulary");
 }
 
 /* The numbers of bytes keep "ab", "c" from being "a", "bc". */
@@ -107,16 +101,15 @@ rotary_status vocabulary_write_hash(json_t *object, const struct task *task, con
     if (status != ROTARY_OK)
         return status;
     checksum_finish_text(&checksum, text);
-    return json_object_set_new(object, RUN_VOCABULARY_HASH, json_string(text)) == 0
-               ? ROTARY_OK
-               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the hash of a vocabulary");
+    json_object_set_new(object, RUN_VOCABULARY_HASH, json_string(text));
+    return ROTARY_OK;
 }
 
 json_t *vocabulary_take(json_t *object)
 {
     static const char *const keys[] = {RUN_VOCABULARY, RUN_SOURCE_VOCABULARY, RUN_SPECIAL_TOKENS};
     json_t *taken = json_object();
-    for (size_t i = 0; taken && i < sizeof keys / sizeof *keys; i++) {
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         json_t *value = json_object_get(object, keys[i]);
         if (value)
             json_object_set(taken, keys[i], value);
@@ -187,8 +180,8 @@ rotary_status vocabulary_check(const json_t *taken, const struct task_config *co
     if (status != ROTARY_OK)
         return status;
     json_t *wanted = json_object();
-    status = vocabulary_write(wanted, task, error);
-    if (status == ROTARY_OK && !json_equal(taken, wanted))
+    vocabulary_write(wanted, task);
+    if (!json_equal(taken, wanted))
         status = fail_difference(path, taken, wanted, error);
     json_decref(wanted);
     task_destroy(task);

@@ -22,7 +22,7 @@
 enum { VOCABULARY_FILE_BYTES = 1 << 30 };
 
 /* Sets the keys of `object`; `task` has its tokenizers. */
-ROTARY_CHECKED rotary_status vocabulary_write(json_t *object, const struct task *task, rotary_error *error);
+void vocabulary_write(json_t *object, const struct task *task);
 /* Sets "vocabulary_hash", of what task_save() saved in `folder`. */
 ROTARY_CHECKED rotary_status vocabulary_write_hash(json_t *object, const struct task *task,
                                                    const char *folder, rotary_error *error);
