@@ -181,11 +181,15 @@ static rotary_status read_comparison(struct collection *collection, const char *
 static rotary_status add_key(json_t *keys, const struct comma_item *item, rotary_error *error)
 {
     json_t *key = json_stringn(item->text, (size_t)item->length);
+    if (!key)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--vary names a key that is not UTF-8");
     bool seed = strcmp(json_string_value(key), "seed") == 0, again = false;
     for (size_t i = 0; i < json_array_size(keys); i++)
         again = again || json_equal(json_array_get(keys, i), key);
-    if (!seed && !again)
-        return json_array_append_new(keys, key) == 0 ? ROTARY_OK : no_memory(error);
+    if (!seed && !again) {
+        json_array_append_new(keys, key);
+        return ROTARY_OK;
+    }
     json_decref(key);
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--vary names %.*s%s", item->length, item->text,
                        seed ? ", by which runs are paired: wanted another key" : " twice");
@@ -198,7 +202,7 @@ static rotary_status split_keys(struct collection *collection, const char *vary,
     rotary_status status = ROTARY_OK;
     *keys = json_array();
     collection->varied = calloc(2 * strlen(vary) + 1, 1);
-    if (!*keys || !collection->varied)
+    if (!collection->varied)
         return no_memory(error);
     struct comma_item item;
     for (const char *rest = vary; status == ROTARY_OK && comma_list_next(&rest, &item);) {

@@ -5,6 +5,7 @@
 #include "file/print.h"
 #include "report/cost.h"
 #include "report/findings.h"
+#include "report/interval_text.h"
 #include "report/lengths.h"
 #include "report/prediction/predictions.h"
 #include "report/prediction/sentences.h"
@@ -131,10 +132,10 @@ static void write_pairs(const struct table *table, const struct contrast *contra
 
 static void write_interval(const struct table *table, const struct paired_difference *difference)
 {
-    char text[96] = "-", level[SHORT_NUMBER_BYTES];
+    char text[INTERVAL_BYTES + SHORT_NUMBER_BYTES] = "-", level[SHORT_NUMBER_BYTES], interval[INTERVAL_BYTES];
     if (!isnan(difference->low))
-        snprintf(text, sizeof text, "%s [%+.*f, %+.*f]", level_text(level, difference->level),
-                 table->decimals, difference->low, table->decimals, difference->high);
+        snprintf(text, sizeof text, "%s %s", level_text(level, difference->level),
+                 interval_text(interval, difference->low, difference->high, table->decimals, true));
     fprintf(table->stream, "  %-24s", text);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/print.h"
+#include "report/interval_text.h"
 #include "report/remarks.h"
 
 #include <math.h>
@@ -73,11 +74,11 @@ static bool write_why_none(FILE *stream, const struct comparison *comparison, co
 /* "mean -0.3872, 95% interval [-0.4833, -0.2910]": an arm minus its baseline. */
 static void write_mean(FILE *stream, const struct paired_difference *difference, double mean, int decimals)
 {
-    char level[SHORT_NUMBER_BYTES];
+    char level[SHORT_NUMBER_BYTES], interval[INTERVAL_BYTES];
     fprintf(stream, "mean %+.*f", decimals, mean);
     if (!isnan(difference->low))
-        fprintf(stream, ", %s interval [%+.*f, %+.*f]", level_text(level, difference->level), decimals,
-                difference->low, decimals, difference->high);
+        fprintf(stream, ", %s interval %s", level_text(level, difference->level),
+                interval_text(interval, difference->low, difference->high, decimals, true));
 }
 
 /* The rule, and what it gives. */

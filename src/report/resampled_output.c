@@ -5,13 +5,15 @@
 #include "report/chart/svg.h"
 #include "report/findings.h"
 #include "report/html.h"
+#include "report/interval_text.h"
 
 /* ---- text ---- */
 
 void resampled_interval_text(FILE *stream, const struct resampled_difference *difference)
 {
-    char p[SHORT_NUMBER_BYTES];
-    fprintf(stream, "[%+.2f, %+.2f]  p %s%s\n", difference->low, difference->high,
+    char p[SHORT_NUMBER_BYTES], interval[INTERVAL_BYTES];
+    fprintf(stream, "%s  p %s%s\n",
+            interval_text(interval, difference->low, difference->high, RESAMPLED_DECIMALS, true),
             difference->p < 0.0001 ? "" : "= ", p_text(p, difference->p));
 }
 
@@ -51,9 +53,8 @@ json_t *resampled_contrast_json(const struct resampled_contrast *found, int pair
 
 void resampled_interval_html(FILE *stream, const struct resampled_difference *difference)
 {
-    char number[HTML_NUMBER_BYTES];
-    fprintf(stream, "[%s", html_number(number, difference->low, RESAMPLED_DECIMALS, 1));
-    fprintf(stream, ", %s]", html_number(number, difference->high, RESAMPLED_DECIMALS, 1));
+    char interval[INTERVAL_BYTES];
+    fputs(interval_html(interval, difference->low, difference->high, RESAMPLED_DECIMALS, true), stream);
 }
 
 void resampled_html(FILE *stream, const struct resampled_difference *difference)

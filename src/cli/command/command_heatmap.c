@@ -10,6 +10,7 @@
 #include "report/heatmap/heatmap_files.h"
 #include "report/heatmap/heatmap_names.h"
 #include "report/heatmap/heatmap_page.h"
+#include "report/interval_text.h"
 #include "run_folder/folder.h"
 #include "study/heatmap_run.h"
 #include "study/heatmap_sides.h"
@@ -181,8 +182,9 @@ static rotary_status write_files(const struct invocation *invocation, const stru
 static void print_interval(struct interval interval, bool sign)
 {
     printf(sign ? "%+.3f" : "%.3f", interval.mean);
+    char text[INTERVAL_BYTES];
     if (interval.low <= interval.high)
-        printf(sign ? " [%+.3f, %+.3f]" : " [%.3f, %.3f]", interval.low, interval.high);
+        printf(" %s", interval_text(text, interval.low, interval.high, 3, sign));
 }
 
 /* The widest column of names of sides. */

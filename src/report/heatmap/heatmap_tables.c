@@ -5,6 +5,7 @@
 #include "report/heatmap/heatmap_names.h"
 #include "report/heatmap/heatmap_page.h"
 #include "report/html.h"
+#include "report/interval_text.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,14 +19,12 @@ static void write_number(FILE *stream, double value, int decimals, int sign)
 /* "0.41 [0.38, 0.44]"; the mean alone without an interval. */
 static void write_interval(FILE *stream, struct interval interval, int decimals, int sign)
 {
+    char text[INTERVAL_BYTES];
     write_number(stream, interval.mean, decimals, sign);
     if (isnan(interval.low))
         return;
-    fputs(" <span class=\"group\">[", stream);
-    write_number(stream, interval.low, decimals, sign);
-    fputs(", ", stream);
-    write_number(stream, interval.high, decimals, sign);
-    fputs("]</span>", stream);
+    fprintf(stream, " <span class=\"group\">%s</span>",
+            interval_html(text, interval.low, interval.high, decimals, sign));
 }
 
 /* ---- layers ---- */

@@ -4,6 +4,7 @@
  */
 #include "file/file.h"
 #include "report/findings.h"
+#include "report/interval_text.h"
 #include "report/prediction/predictions.h"
 #include "report/resampled_output.h"
 
@@ -39,8 +40,10 @@ static void write_beside(FILE *stream, const struct comparison *comparison, int 
     fprintf(stream, "%s - %s, mean of %d run%s: %+.2f ", comparison->arms[arm].name,
             label_baseline_title(baseline, comparison->predictions->choices), beside->seeds.count,
             beside->seeds.count == 1 ? "" : "s", beside->seeds.mean);
+    char interval[INTERVAL_BYTES];
     if (isfinite(beside->seeds.low))
-        fprintf(stream, "over seeds [%+.2f, %+.2f], ", beside->seeds.low, beside->seeds.high);
+        fprintf(stream, "over seeds %s, ",
+                interval_text(interval, beside->seeds.low, beside->seeds.high, RESAMPLED_DECIMALS, true));
     fputs("over examples ", stream);
     resampled_interval_text(stream, &beside->examples);
 }

@@ -36,7 +36,7 @@ json_t *metrics_labels_json(const struct label_scores *scores)
 {
     json_t *object = json_pack("{s:I, s:s}", "examples", (json_int_t)scores->examples, "score",
                                label_score_names[scores->decides]);
-    for (int i = 0; object && i < LABEL_SCORES; i++)
+    for (int i = 0; i < LABEL_SCORES; i++)
         if (!isnan(scores->values[i]))
             json_object_set_new(object, label_score_names[i], json_real(scores->values[i]));
     return object;
