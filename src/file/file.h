@@ -96,10 +96,6 @@ ROTARY_CHECKED rotary_status file_check_format(const char *path, const json_t *o
 /* The name of what is given by a name or by an object that has a "name": that text, which belongs to the
  * value; NULL: there is none. */
 const char *file_json_name(const json_t *value);
-/* From now on the process ends with a message where there is no memory for JSON. A program calls it first of all:
- * the callers of jansson do not ask for memory. A text that is not UTF-8 and a number that is not finite still
- * have no JSON. */
-void file_json_exit_without_memory(void);
 /* A real number; null for what JSON has no number for: NaN and infinities. */
 json_t *file_json_number(double value);
 /* JSON as text, which the caller frees; `flags` are those of json_dumps. Real numbers have the fewest digits

@@ -109,22 +109,6 @@ json_t *file_json_number(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-/* jansson silently drops a member of a list or an object for which there is no memory. */
-static void *allocate(size_t bytes)
-{
-    void *memory = malloc(bytes);
-    if (!memory) {
-        fputs("rotary: no memory for JSON\n", stderr);
-        exit(1);
-    }
-    return memory;
-}
-
-void file_json_exit_without_memory(void)
-{
-    json_set_alloc_funcs(allocate, free);
-}
-
 char *file_json_text(const json_t *value, size_t flags)
 {
     return json_dumps(value, flags | JSON_REAL_PRECISION((size_t)digits_needed(value, 1)));
