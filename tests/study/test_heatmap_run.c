@@ -72,7 +72,7 @@ static struct transformer *model_of(const struct backend *backend, const struct 
     }
     struct transformer *transformer = NULL;
     const struct transformer_limits limits = {
-        .batch = 1, .time = TIME, .source_time = vocabulary.source > 0 ? TIME : 0};
+        .batch = 1, .time = TIME, .packed = true, .source_time = vocabulary.source > 0 ? TIME : 0};
     rotary_error error = {0};
     if (!CHECK_INT(transformer_create(&transformer, backend, &config, limits, 3, &error), ROTARY_OK))
         stop(&error);
