@@ -53,7 +53,7 @@ pkg-config --exists rotary || fail "pkg-config does not find it"
 # shellcheck disable=SC2046 # flags are words
 {
     "$cc" -std=c11 -Wall -Wextra -Wpedantic -Werror "$consumer/consumer.c" -o "$scratch/c" \
-        $(pkg-config --cflags --libs rotary) -lm
+        $(pkg-config --cflags --libs rotary)
     "$cxx" -std=c++11 -Wall -Wextra -Wpedantic -Werror "$consumer/consumer.cpp" -o "$scratch/cpp" \
         $(pkg-config --cflags --libs rotary)
     "$cc" -std=c11 "$consumer/consumer.c" -o "$scratch/c_static" $(pkg-config --cflags rotary) \
