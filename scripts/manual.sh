@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# manual.sh ROTARY TEMPLATE >rotary.1: makes the manual page from docs/man/rotary.1.in and from the program's help, so
-# that no command and no option can be missing from it.
+# manual.sh ROTARY TEMPLATE FOLDER: makes the manual pages in FOLDER from docs/man/rotary.1.in and from the program's
+# help, so that no command and no option can be missing: rotary.1, and a page for each command, rotary-compare.1.
 set -eu
-[ $# = 2 ] || { echo "usage: scripts/manual.sh ROTARY TEMPLATE >rotary.1" >&2; exit 2; }
-rotary=$1 template=$2
+[ $# = 3 ] || { echo "usage: scripts/manual.sh ROTARY TEMPLATE FOLDER" >&2; exit 2; }
+rotary=$1 template=$2 folder=$3
 
 # roff PART: reads what `rotary help TOPIC` prints, and prints one part of it as roff.
 #   body     everything except the usage line, the list of commands below it, and the options of every command
+#   commands the list of commands, of the program or of a group
 #   common   those options
 #   settings the keys of a configuration
 roff() {
@@ -30,12 +31,26 @@ roff() {
         else
             printf ".TP\n.B %s\n", escape(line)
     }
-    /^usage: / {
-        if (part == "body")
-            printf ".SS \"%s\"\n", escape(substr($0, 8))
+    /^usage: / { next }
+    part == "commands" {
+        if (/^  [a-z]+[a-z ]*  +[a-z]/) {
+            name = $0
+            sub(/^  /, "", name)
+            match(name, /  +/)
+            text = substr(name, RSTART + RLENGTH)
+            name = substr(name, 1, RSTART - 1)
+            sub(/^rotary /, "", name)
+            gsub(/ /, "-", name)
+            printf ".TP\n.BR rotary\\-%s (1)\n%s\n", escape(name), escape(text)
+            listed = 1
+        } else if (listed && /^    /) {
+            sub(/^ +/, "")
+            print escape($0)
+        } else
+            listed = 0
         next
     }
-    /^options:$/ { section = "options"; next }
+    /^options:$/ { section = "options"; if (part == "body") print ".SH OPTIONS"; next }
     /^options of every command:$/ { section = "common"; next }
     /^commands:$/ { section = "commands"; next }
     /^example:$/ { section = "example"; count = 0; next }
@@ -54,7 +69,7 @@ roff() {
     section == "example" {
         sub(/^  /, "")
         if (count++ == 0)
-            printf ".PP\nExample:\n.PP\n.RS\n.EX\n%s\n.EE\n.RE\n.PP\n", escape($0)
+            printf ".SH EXAMPLE\n.RS\n.EX\n%s\n.EE\n.RE\n.PP\n", escape($0)
         else
             print escape($0)
         next
@@ -63,22 +78,54 @@ roff() {
     { sub(/^ +/, ""); print escape($0) }'
 }
 
+version=$("$rotary" --version | sed 's/.* //')
+
+# page NAME TOPIC...: the page of a command.
+page() {
+    name=$1
+    shift
+    {
+        printf '.TH "ROTARY\\-%s" 1 "" "rotary %s" "User Commands"\n.SH NAME\n' "$(echo "$name" | tr a-z- 'A-Z\-')" "$version"
+        "$rotary" help "$@" | awk -v name="$name" -v command="rotary $*" '
+            NR > 2 && /^$/ { exit }
+            NR > 2 { text = text (text == "" ? "" : " ") $0 }
+            END {
+                sub("^" command " ", "", text)
+                sub(/\.$/, "", text)
+                gsub(/-/, "\\-", name)
+                gsub(/-/, "\\-", text)
+                printf "rotary\\-%s \\- %s\n", name, text
+            }'
+        "$rotary" help "$@" | sed -n '1s/^usage: \(.*\)/\1/p' | sed 's/-/\\-/g; s/^/.SH SYNOPSIS\n.B /; s/$/\n.SH DESCRIPTION/'
+        "$rotary" help "$@" | roff body
+        if "$rotary" help "$@" | grep -q '^commands:$'; then
+            echo '.SH COMMANDS'
+            "$rotary" help "$@" | roff commands
+        else
+            echo '.PP'
+            echo 'Options of every command are in'
+            echo '.BR rotary (1).'
+        fi
+        printf '.SH SEE ALSO\n.BR rotary (1)\n'
+    } >"$folder/rotary-$name.1"
+}
+
 commands=$("$rotary" help | awk '/^  [a-z]+  / { print $1 }')
 [ -n "$commands" ] || { echo "manual.sh: $rotary names no commands" >&2; exit 1; }
+mkdir -p "$folder"
+rm -f "$folder"/rotary*.1
+for command in $commands; do
+    page "$command" "$command"
+    for below in $("$rotary" help "$command" | awk '/^commands:$/ { on = 1 } /^$/ { on = 0 } on && /^  [a-z]/ { print $2 }'); do
+        page "$command-$below" "$command" "$below"
+    done
+done
 while IFS= read -r line; do
     case $line in
-    @COMMANDS@)
-        for command in $commands; do
-            "$rotary" help "$command" | roff body
-            # Its subcommands.
-            for below in $("$rotary" help "$command" | awk '/^commands:$/ { on = 1 } /^$/ { on = 0 } on && /^  / { print $2 }'); do
-                "$rotary" help "$command" "$below" | roff body
-            done
-        done
-        ;;
+    @COMMANDS@) "$rotary" help | roff commands ;;
     @COMMON@) "$rotary" help info | roff common ;;
     @SETTINGS@) "$rotary" help settings | roff settings ;;
-    *@VERSION@*) printf '%s\n' "$line" | sed "s/@VERSION@/$("$rotary" --version | sed 's/.* //')/" ;;
+    *@VERSION@*) printf '%s\n' "$line" | sed "s/@VERSION@/$version/" ;;
     *) printf '%s\n' "$line" ;;
     esac
-done <"$template"
+done <"$template" >"$folder/rotary.1"

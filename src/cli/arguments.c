@@ -94,10 +94,21 @@ static rotary_status take(const struct setting *option, const char *text, void *
 
 /* ---- the line ---- */
 
+/* Other programs have --out or --output, so whoever types the one that a command has not means the other. */
+static const char *other_name(const char *name, size_t length)
+{
+    static const char out[] = "--out", output[] = "--output";
+    return length == strlen(out) && strncmp(name, out, length) == 0         ? output
+           : length == strlen(output) && strncmp(name, output, length) == 0 ? out
+                                                                            : NULL;
+}
+
 static const struct setting *find(const struct command_line *line, const char *name, size_t length,
                                   void **member)
 {
-    return settings_find(line->settings, line->setting_count, name, length, member);
+    const struct setting *option = settings_find(line->settings, line->setting_count, name, length, member);
+    const char *other = option ? NULL : other_name(name, length);
+    return other ? settings_find(line->settings, line->setting_count, other, strlen(other), member) : option;
 }
 
 /* Reads the option at arguments[*at], and its value, which may be the next argument. */

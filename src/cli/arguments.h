@@ -46,7 +46,8 @@ struct command_line {
     const char *const *arguments; /* [count] */
 };
 
-/* Reads "--steps 5", "--steps=5", "--json", "-h" for "--help"; "--" ends the options. What is wrong is
+/* Reads "--steps 5", "--steps=5", "--json", "-h" for "--help", and
+ * "--out" for "--output" and the other way round; "--" ends the options. What is wrong is
  * ROTARY_INVALID_ARGUMENT, and *about is then the option it is about, or NULL. Texts are borrowed from the
  * arguments. */
 ROTARY_CHECKED rotary_status arguments_parse(const struct command_line *line, struct operands *operands,

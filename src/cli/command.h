@@ -72,7 +72,7 @@ struct command {
 extern const struct command command_compare, command_train, command_data, command_evaluate, command_fill,
     command_classify, command_generate, command_export, command_translate, command_bleu, command_report,
     command_heatmap, command_frequencies, command_apply, command_attend, command_decay, command_permute,
-    command_tokenize, command_bench, command_info, command_help;
+    command_tokenize, command_bench, command_info, command_help, command_completions;
 extern const struct command command_bench_train, command_bench_rope, command_bench_attention,
     command_bench_decode, command_bench_generate, command_bench_translate;
 extern const struct command command_tokenize_train, command_tokenize_encode, command_tokenize_decode;

@@ -94,10 +94,11 @@ void help_overview(FILE *file, const struct command *const *commands)
         help_row(file, commands[i]->name, commands[i]->summary, COMMAND_COLUMN);
     fputc('\n', file);
     help_text(file,
-              "rotary help COMMAND shows a command's options with an example; rotary help settings every key "
-              "of a configuration. Start with:",
+              "rotary help COMMAND shows a command's options with an example, rotary help presets what comes "
+              "with the program, rotary help settings every key of a configuration, and rotary help KEY one "
+              "of them. Start with:",
               0);
-    fputs("\n  rotary compare index\n", file);
+    fputs("\n  rotary compare prefix\n", file);
 }
 
 static void write_group(FILE *file, const struct command *const *command)

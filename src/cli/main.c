@@ -19,17 +19,29 @@
 #include <unistd.h>
 
 static const struct command *const commands[] = {
-    &command_compare,  &command_train,
-    &command_data,     &command_evaluate,
-    &command_fill,     &command_classify,
-    &command_generate, &command_translate,
-    &command_bleu,     &command_report,
-    &command_heatmap,  &command_frequencies,
-    &command_apply,    &command_attend,
-    &command_decay,    &command_permute,
-    &command_export,   &command_tokenize,
-    &command_bench,    &command_info,
-    &command_help,     NULL,
+    &command_compare,
+    &command_train,
+    &command_data,
+    &command_evaluate,
+    &command_fill,
+    &command_classify,
+    &command_generate,
+    &command_translate,
+    &command_bleu,
+    &command_report,
+    &command_heatmap,
+    &command_frequencies,
+    &command_apply,
+    &command_attend,
+    &command_decay,
+    &command_permute,
+    &command_export,
+    &command_tokenize,
+    &command_bench,
+    &command_info,
+    &command_help,
+    &command_completions,
+    NULL,
 };
 
 /* ---- signals ---- */
@@ -274,7 +286,7 @@ int main(int count, char **arguments)
     const char *first = arguments[1];
     if (asks_for_help(first))
         first = command_help.name;
-    if (strcmp(first, "--version") == 0) {
+    if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0) {
         printf("rotary %s\n", rotary_version());
         return finish(EXIT_DONE);
     }

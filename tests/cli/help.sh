@@ -7,7 +7,7 @@ renew=${3-}
 
 for topic in '' compare train data evaluate fill classify generate translate bleu report heatmap frequencies apply attend decay permute export bench \
     'bench train' 'bench generate' 'bench translate' 'bench rope' 'bench attention' 'bench decode' \
-    tokenize 'tokenize train' 'tokenize encode' 'tokenize decode' info help; do
+    tokenize 'tokenize train' 'tokenize encode' 'tokenize decode' info help presets learning_rate completions; do
     name=help${topic:+-$(echo "$topic" | tr ' ' -)}.txt
     # shellcheck disable=SC2086 # no topic is no argument, some are two
     does 0 help $topic || continue
@@ -19,8 +19,8 @@ for topic in '' compare train data evaluate fill classify generate translate ble
     fi
     awk -v topic="$topic" 'length($0) > 100 { print "help " topic ": line " NR " is too wide"; bad = 1 } END { exit bad }' out ||
         complain "help $topic: too wide"
-    # What a command shows for --help is the same.
-    if [ -n "$topic" ]; then
+    # What a command shows for --help is the same; presets and keys are none.
+    if [ -n "$topic" ] && grep -q '^usage: ' out; then
         cp out shown
         # shellcheck disable=SC2086
         does 0 $topic --help

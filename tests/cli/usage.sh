@@ -24,6 +24,12 @@ refuses 2 'there is no command "bench rpoe"; did you mean "rope"?' bench rpoe
 refuses 2 'there is no command "bench rope x"' help bench 'rope x'
 refuses 2 'there is no command "train rope"' help train rope
 refuses 2 'there is no command "settings"' help settings train
+refuses 2 'there is no command and no key "learning_rat"; did you mean "learning_rate"?' help learning_rat
+refuses 2 'SHELL is "tcsh", wanted bash, zsh or fish' completions tcsh
+does 0 help learning_rate
+says "prefix/quick  "
+does 0 help presets
+says "masked_data=DIR"
 refuses 2 'bench train got the argument "prefix", wanted none' bench train prefix
 refuses 2 'there is no option --shpae; did you mean --shape?' bench rope --shpae 1
 refuses 2 '--shape is "4,5", wanted 3 whole numbers' bench rope --shape 4,5
@@ -97,7 +103,7 @@ refuses 1 "the name of the file to write is empty" data index --output ""
 
 # Help that is requested: exit status 0.
 does 0 help
-says "rotary compare index"
+says "rotary compare prefix"
 refuses 2 'bleu wants REFERENCE' bleu
 refuses 2 'bleu wants REFERENCE... HYPOTHESIS, or' bleu one.txt
 refuses 2 '--tokenize is "13b", wanted 13a, intl, char or none; did you mean "13a"?' bleu one.txt two.txt --tokenize 13b
@@ -131,5 +137,10 @@ does 0 bench --help
 says "usage: rotary bench COMMAND"
 does 0 --version
 says "rotary 0."
+does 0 -V
+says "rotary 0."
+# --out and --output are one option, whichever a command has.
+refuses 2 '--out wants a value: --out DIR' train index --output
+refuses 2 '--output wants a value: --output FILE' apply --out
 does 2
 finish
