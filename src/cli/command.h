@@ -48,7 +48,7 @@ struct invocation {
     const struct task_watch *watch; /* of texts that it tokenises (cli/tokenising.h) */
 };
 
-enum { COMMAND_SHARED_TABLES = 4 };
+enum { COMMAND_SHARED_TABLES = 5 };
 
 struct command {
     const char *name;     /* "train"; of one below another, "bench train" */

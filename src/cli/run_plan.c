@@ -273,6 +273,9 @@ rotary_status plan_open_model(const struct loaded_model_call *call, struct loade
 
 void plan_folder(const struct plan_request *request, const char *position, char folder[PLAN_FOLDER_BYTES])
 {
-    snprintf(folder, PLAN_FOLDER_BYTES, "runs/%.64s-%.64s%s%.64s", request->task,
-             request->preset ? request->preset : PLAN_PRESET, position ? "-" : "", position ? position : "");
+    const char *name = request->text && request->text[0] ? request->text
+                       : request->preset                 ? request->preset
+                                                         : PLAN_PRESET;
+    snprintf(folder, PLAN_FOLDER_BYTES, "runs/%.64s-%.64s%s%.64s", request->task, name, position ? "-" : "",
+             position ? position : "");
 }

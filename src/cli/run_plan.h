@@ -21,6 +21,7 @@ struct plan_request {
                        * model is taken too unless there is a base; NULL: as configured */
     struct option_integer steps;
     const struct option_list *assignments;
+    const char *text; /* names the default folder in place of the preset; NULL or empty: none */
     const struct common_options *common;
     struct tokenizer_cache *tokenizers; /* borrowed by the configuration; NULL: none */
     const struct task_watch *watch;     /* likewise */

@@ -117,6 +117,8 @@ cmp -s first second || complain "train --threads changes the result"
 elsewhere train --out --resume --profile # runs.sh
 elsewhere train --tensorboard   # test_event_file.c, tensorboard_reader.py
 elsewhere train --init # masked.sh
+elsewhere train --text # own_text.sh
+elsewhere data --text  # own_text.sh
 elsewhere data --baselines # classification.sh
 elsewhere evaluate --predictions # classification.sh
 elsewhere evaluate --set # masked.sh
@@ -233,6 +235,7 @@ compares_otherwise "$tiny --steps 2 --runs 2 --positions none,rope,roper" "--all
 three=c$runs
 elsewhere compare --until --sweep-runs --evaluate-lengths --evaluate-scaling # comparisons.sh
 elsewhere compare --evaluate-factors # language.sh
+elsewhere compare --text # own_text.sh
 elsewhere compare --tensorboard # tensorboard_reader.py
 elsewhere compare --out --threads --json --jobs # runs.sh, signals.sh, tests/study/test_compare.c
 

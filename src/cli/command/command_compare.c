@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/comparison_design.h"
 #include "cli/evaluated_lengths.h"
+#include "cli/own_text.h"
 #include "cli/program.h"
 #include "cli/result.h"
 #include "cli/watch.h"
@@ -24,7 +25,7 @@ struct compare_options {
     struct configuration_options configuration;
     struct design_options design;
     struct option_integer steps;
-    const char *jobs, *out;
+    const char *jobs, *out, *text;
     bool all_pairs, tensorboard;
     struct length_options lengths;
 };
@@ -44,6 +45,7 @@ static const struct setting compare_table[] = {
 };
 
 struct compare_plan {
+    struct own_text text;
     char default_folder[PLAN_FOLDER_BYTES];
     const char *folder;
     struct comparison_design design;
@@ -79,13 +81,18 @@ static rotary_status plan(const struct invocation *invocation, struct compare_pl
     struct plan_request request = {.task = invocation->operands.items[0],
                                    .preset = options->configuration.preset,
                                    .steps = options->steps,
-                                   .assignments = &options->configuration.assignments,
+                                   .assignments = &plan->text.assignments,
+                                   .text = plan->text.name,
                                    .common = &invocation->common,
                                    .tokenizers = invocation->tokenizers,
                                    .watch = invocation->watch};
+    rotary_status status =
+        own_text_read(&plan->text, request.task, options->text, &options->configuration.assignments, error);
+    if (status != ROTARY_OK)
+        return status;
     plan_folder(&request, NULL, plan->default_folder);
     plan->folder = options->out ? options->out : plan->default_folder;
-    rotary_status status = read_jobs(options->jobs, &plan->jobs, error);
+    status = read_jobs(options->jobs, &plan->jobs, error);
     if (status == ROTARY_OK)
         status = design_create(&plan->design, &options->design, &request, plan->folder, error);
     if (status != ROTARY_OK)
@@ -172,6 +179,7 @@ static enum exit_status run(const struct invocation *invocation)
     rotary_error error = {0};
     if (plan(invocation, &made, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
+    own_text_say(options->text);
     struct watch watch;
     watch_start(&watch, made.jobs, made.design.seed_count * made.design.arms.count);
     made.design.all_pairs = options->all_pairs;
@@ -231,6 +239,7 @@ const struct command command_compare = {
     .example = "rotary compare prefix --positions rope,roper --runs 6\n"
                "trains twelve small models to copy by prefix and shows whether rotating the values helped",
     .shared = {{configuration_options, 2, MEMBER(configuration)},
+               {own_text_option, 1, MEMBER(text)},
                {steps_option, 1, MEMBER(steps)},
                {design_options, DESIGN_ROWS, MEMBER(design)},
                {length_option_rows, LENGTH_OPTION_ROWS, MEMBER(lengths)}},

@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "cli/command.h"
 #include "cli/label_data.h"
+#include "cli/own_text.h"
 #include "cli/result.h"
 #include "cli/run_plan.h"
 #include "file/npy.h"
@@ -21,7 +22,7 @@ enum { MAX_ROWS = 1 << 20, LABEL_BYTES = 128 };
 struct data_options {
     struct configuration_options configuration;
     struct option_integer split, step, rows;
-    const char *run, *output;
+    const char *run, *output, *text;
     bool baselines;
 };
 
@@ -42,6 +43,7 @@ static const struct setting data_table[] = {
 };
 
 struct data_plan {
+    struct own_text text;
     struct run_config config; /* owned */
     struct data_request request;
     char label[LABEL_BYTES];  /* "index, seed 1, training step 3" */
@@ -76,7 +78,8 @@ static rotary_status plan(const struct invocation *invocation, struct data_plan 
     const struct data_options *options = invocation->options;
     struct plan_request request = {.task = invocation->operands.items[0],
                                    .preset = options->configuration.preset,
-                                   .assignments = &options->configuration.assignments,
+                                   .assignments = &plan->text.assignments,
+                                   .text = plan->text.name,
                                    .common = &invocation->common,
                                    .tokenizers = invocation->tokenizers,
                                    .watch = invocation->watch};
@@ -89,7 +92,10 @@ static rotary_status plan(const struct invocation *invocation, struct data_plan 
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "--step with --split %s, which is the same at every step: leave it out",
                            data_split_names[plan->request.split]);
-    rotary_status status = options->run ? read_run(options, &recorded, error) : ROTARY_OK;
+    rotary_status status =
+        own_text_read(&plan->text, request.task, options->text, &options->configuration.assignments, error);
+    if (status == ROTARY_OK && options->run)
+        status = read_run(options, &recorded, error);
     if (status == ROTARY_OK && options->output)
         status = folder_refuse_any(options->output, error);
     request.base = options->run ? &recorded : NULL;
@@ -384,6 +390,7 @@ static enum exit_status show(const struct invocation *invocation, struct data_pl
     rotary_error error = {0};
     if (plan(invocation, made, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
+    own_text_say(((const struct data_options *)invocation->options)->text);
     struct task *task;
     struct data_arrays data;
     rotary_status status = task_create(
@@ -438,7 +445,7 @@ const struct command command_data = {
     .example = "rotary data index --seed 3 --step 20 --output batch.npy\n"
                "in Python, tokens, targets, mask = numpy.load(\"batch.npy\") is then what step 20 of "
                "rotary train index --seed 3 learned from",
-    .shared = {{configuration_options, 2, MEMBER(configuration)}},
+    .shared = {{configuration_options, 2, MEMBER(configuration)}, {own_text_option, 1, MEMBER(text)}},
     .options = data_table,
     .option_count = sizeof data_table / sizeof data_table[0],
     .options_size = sizeof(struct data_options),

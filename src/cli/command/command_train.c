@@ -4,6 +4,7 @@
  */
 #include "base/fail.h"
 #include "cli/command.h"
+#include "cli/own_text.h"
 #include "cli/profile_table.h"
 #include "cli/program.h"
 #include "cli/progress.h"
@@ -20,7 +21,7 @@
 struct train_options {
     struct configuration_options configuration;
     struct option_integer steps;
-    const char *position, *out, *init;
+    const char *position, *out, *init, *text;
     bool resume, profile, tensorboard;
 };
 
@@ -43,6 +44,7 @@ static const struct setting train_table[] = {
 };
 
 struct train_plan {
+    struct own_text text;
     char default_folder[PLAN_FOLDER_BYTES];
     const char *folder;
     struct run_config config;
@@ -90,12 +92,16 @@ static rotary_status plan(const struct invocation *invocation, struct train_plan
                                    .position = options->position,
                                    .init = options->init,
                                    .steps = options->steps,
-                                   .assignments = &options->configuration.assignments,
+                                   .assignments = &plan->text.assignments,
+                                   .text = plan->text.name,
                                    .common = &invocation->common,
                                    .tokenizers = invocation->tokenizers,
                                    .watch = invocation->watch};
     struct run_config recorded RUN_CONFIG_LOCAL = {0};
-    rotary_status status = plan_draft(&request, &plan->config, error);
+    rotary_status status =
+        own_text_read(&plan->text, request.task, options->text, &options->configuration.assignments, error);
+    if (status == ROTARY_OK)
+        status = plan_draft(&request, &plan->config, error);
     if (status != ROTARY_OK)
         return status;
     plan_folder(&request, model_encoding_name(&plan->config.model), plan->default_folder);
@@ -232,12 +238,13 @@ static rotary_status finish(const struct invocation *invocation, const struct tr
 static enum exit_status run(const struct invocation *invocation)
 {
     const struct train_options *options = invocation->options;
-    struct train_plan made;
+    struct train_plan made = {.folder = NULL};
     rotary_error error = {0};
     if (plan(invocation, &made, &error) != ROTARY_OK) {
         run_config_free(&made.config);
         return command_refuse(invocation, &error);
     }
+    own_text_say(options->text);
     struct profiled profiled = {.steps = 0};
     made.backend.profile = options->profile ? &profiled.profile : NULL;
     struct progress progress;
@@ -272,7 +279,9 @@ const struct command command_train = {
         "Ctrl-C, SIGTERM or SIGHUP saves the run and stops; --resume continues it bit-exactly.",
     .example = "rotary train index --position roper --steps 600 --set batch_size=16 --out runs/mine\n"
                "trains a small model with rotary values to index substrings, in a few minutes or less",
-    .shared = {{position_option, 1, MEMBER(position)}, {configuration_options, 2, MEMBER(configuration)}},
+    .shared = {{position_option, 1, MEMBER(position)},
+               {configuration_options, 2, MEMBER(configuration)},
+               {own_text_option, 1, MEMBER(text)}},
     .options = train_table,
     .option_count = sizeof train_table / sizeof train_table[0],
     .options_size = sizeof(struct train_options),
