@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "config/comma_list.h"
 #include "task/classification/classification.h"
+#include "task/corpus_folder.h"
 
 #include <string.h>
 
@@ -93,7 +94,10 @@ rotary_status classification_corpus(struct labelled_corpus *corpus, enum label_s
         .folder = options->data,
         .synthetic = {options->examples, options->held_out, options->held_out},
         .fresh_share = options->split == CLASSIFICATION_SENTENCES ? options->held_out_share : 0};
-    rotary_status status = ROTARY_OK;
+    rotary_status status =
+        synthetic ? ROTARY_OK : corpus_folder_check(task_names[TASK_CLASSIFICATION], options->data, error);
+    if (status != ROTARY_OK)
+        return status;
     if (synthetic)
         own = (struct labelled_format){.first = "text", .label = "label"};
     else if (known)

@@ -5,6 +5,7 @@
 #include "config/comma_list.h"
 #include "file/checksum/checksum.h"
 #include "file/file.h"
+#include "task/corpus_folder.h"
 #include "task/task_type.h"
 #include "task/text/synthetic_sentences.h"
 #include "text/corpus/text_files.h"
@@ -71,6 +72,20 @@ void text_paths_free(struct text_paths *paths)
     *paths = (struct text_paths){0};
 }
 
+/* Without a text of validation a part of that of training is held out, if one says so. */
+static rotary_status fail_missing(struct text_corpus corpus, enum task_split split, const char *path,
+                                  rotary_error *error)
+{
+    rotary_status status = corpus_folder_check(corpus.task, corpus.options->data, error);
+    if (status != ROTARY_OK)
+        return status;
+    return rotary_fail(
+        error, ROTARY_IO_ERROR, "there is no %s: wanted the %s text of the task %s%s%s%s", path,
+        task_split_names[split], corpus.task, split == TASK_VALIDATION ? ", or --set " : "",
+        split == TASK_VALIDATION ? corpus.task : "",
+        split == TASK_VALIDATION ? "_validation= to hold a part of the training text out" : "");
+}
+
 /* Adds the file of the folder that the item names. */
 static rotary_status add_path(struct text_paths *paths, struct text_corpus corpus, enum task_split split,
                               const struct comma_item *item, rotary_error *error)
@@ -89,8 +104,7 @@ static rotary_status add_path(struct text_paths *paths, struct text_corpus corpu
     if (status != ROTARY_OK)
         return status;
     if (!found)
-        return rotary_fail(error, ROTARY_IO_ERROR, "there is no %s: wanted the %s text of the task %s", path,
-                           task_split_names[split], corpus.task);
+        return fail_missing(corpus, split, path, error);
     paths->items[paths->count] = strdup(path);
     if (!paths->items[paths->count])
         return fail_memory(error);

@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "file/file.h"
+#include "task/corpus_folder.h"
 #include "task/text/synthetic_sentences.h"
 #include "task/translation/translation.h"
 
@@ -61,7 +62,7 @@ rotary_status parallel_text_read(struct parallel_text *text, const struct transl
 {
     if (!options->data[0])
         return generate(text, options, split, error);
-    rotary_status status = ROTARY_OK;
+    rotary_status status = corpus_folder_check(task_names[TASK_TRANSLATION], options->data, error);
     for (int side = 0; side < TRANSLATION_SIDES && status == ROTARY_OK; side++) {
         status = side_path(text->paths[side], options, split, side, error);
         if (status == ROTARY_OK)
@@ -79,6 +80,9 @@ rotary_status parallel_text_find(const struct translation_options *options, rota
 {
     if (!options->data[0])
         return check_languages(options, error);
+    rotary_status found_folder = corpus_folder_check(task_names[TASK_TRANSLATION], options->data, error);
+    if (found_folder != ROTARY_OK)
+        return found_folder;
     for (int split = 0; split < TASK_SPLITS; split++)
         for (int side = 0; side < TRANSLATION_SIDES; side++) {
             char path[FILE_PATH_BYTES];
