@@ -30,9 +30,8 @@ const int common_option_count = sizeof common_options / sizeof common_options[0]
 #define MEMBER(member) offsetof(struct configuration_options, member)
 const struct setting configuration_options[2] = {
     {"--preset", SETTING_TEXT, MEMBER(preset), .metavar = "NAME",
-     .help = "configuration to start from: quick or, of most tasks, paper; others are small (masked, "
-             "language), chinese (masked, classification), shakespeare (language) and multi30k (translation) "
-             "(default: quick; of rotary bench, paper)"},
+     .help = "configuration to start from, of those that rotary help presets lists, or a file NAME.json of "
+             "your own with the keys that differ from the defaults (default: quick; of rotary bench, paper)"},
     {"--set", SETTING_LIST, MEMBER(assignments), .metavar = "KEY=VALUE",
      .help = "any key of the configuration; may be given again"},
 };

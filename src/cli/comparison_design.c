@@ -331,7 +331,13 @@ static rotary_status read_base(struct run_config *base, const struct plan_reques
         return status;
     struct settings settings[RUN_SETTINGS];
     run_settings(base, settings);
-    return settings_read(settings, RUN_SETTINGS, json_object_get(file->object, "config"), folder, error);
+    status = settings_read(settings, RUN_SETTINGS, json_object_get(file->object, "config"), folder, error);
+    if (status == ROTARY_OK && strcmp(task_names[base->task.task], request->task) != 0)
+        status =
+            rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                        "%s holds a comparison on the task %s, wanted one on %s: another folder by --out",
+                        folder, task_names[base->task.task], request->task);
+    return status;
 }
 
 rotary_status design_create(struct comparison_design *design, const struct design_options *options,

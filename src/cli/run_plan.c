@@ -2,8 +2,10 @@
 #include "cli/run_plan.h"
 
 #include "base/fail.h"
+#include "base/threads.h"
 #include "cli/presets.h"
 #include "config/comma_list.h"
+#include "file/file.h"
 #include "model/encoding/model_encoding.h"
 #include "train/trainer.h"
 #include "train/weights/initial_weights.h"
@@ -62,19 +64,36 @@ static rotary_status find_preset(const char *task, const char *name, const struc
     return fail_name(what, name, names, error);
 }
 
-static rotary_status apply_preset(const char *task, const char *name, struct run_config *config,
-                                  rotary_error *error)
+/* A name that ends so is that of a file with a preset of one's own. */
+static bool is_file(const char *name)
+{
+    const size_t length = strlen(name), suffix = strlen(".json");
+    return length > suffix && strcmp(name + length - suffix, ".json") == 0;
+}
+
+static rotary_status read_preset(const char *task, const char *name, char where[FILE_PATH_BYTES],
+                                 json_t **object, rotary_error *error)
 {
     const struct preset *preset = NULL;
+    if (is_file(name)) {
+        snprintf(where, FILE_PATH_BYTES, "%s", name);
+        return file_read_json(name, object, error);
+    }
     rotary_status status = find_preset(task, name, &preset, error);
     if (status != ROTARY_OK)
         return status;
-    char where[NAMES_BYTES];
-    snprintf(where, sizeof where, "preset %s/%s", task, name);
-    json_error_t wrong;
-    json_t *object = json_loads(preset->text, JSON_REJECT_DUPLICATES, &wrong);
-    if (!object)
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s, line %d: %s", where, wrong.line, wrong.text);
+    snprintf(where, FILE_PATH_BYTES, "preset %s/%s", task, name);
+    return file_parse_json(where, preset->text, strlen(preset->text), object, error);
+}
+
+static rotary_status apply_preset(const char *task, const char *name, struct run_config *config,
+                                  rotary_error *error)
+{
+    char where[FILE_PATH_BYTES];
+    json_t *object;
+    rotary_status status = read_preset(task, name, where, &object, error);
+    if (status != ROTARY_OK)
+        return status;
     struct settings settings[RUN_SETTINGS];
     run_settings(config, settings);
     status = settings_read(settings, RUN_SETTINGS, object, where, error);
@@ -237,15 +256,25 @@ rotary_status plan_positions(const struct plan_positions_call *call, struct run_
     return status;
 }
 
+static void say_threads(const struct common_options *common)
+{
+    const int processors = rotary_processors();
+    if (common->threads.value > processors)
+        fprintf(stderr, "note: --threads %lld is more than the %d processors there are, which is slower\n",
+                (long long)common->threads.value, processors);
+}
+
 rotary_status plan_backend(const struct common_options *common, int precision, struct backend *backend,
                            rotary_error *error)
 {
+    say_threads(common);
     return backend_create(backend, (int)common->threads.value, (rotary_isa)common->isa.value,
                           (enum precision)precision, error);
 }
 
 struct loaded_model_backend plan_model_backend(const struct common_options *common)
 {
+    say_threads(common);
     return (struct loaded_model_backend){.threads = (int)common->threads.value,
                                          .isa = (rotary_isa)common->isa.value,
                                          .precision_given = common->precision.given,
@@ -276,6 +305,8 @@ void plan_folder(const struct plan_request *request, const char *position, char 
     const char *name = request->text && request->text[0] ? request->text
                        : request->preset                 ? request->preset
                                                          : PLAN_PRESET;
-    snprintf(folder, PLAN_FOLDER_BYTES, "runs/%.64s-%.64s%s%.64s", request->task, name, position ? "-" : "",
-             position ? position : "");
+    const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
+    const int length = (int)(is_file(base) ? strlen(base) - strlen(".json") : strlen(base));
+    snprintf(folder, PLAN_FOLDER_BYTES, "runs/%.64s-%.*s%s%.64s", request->task, length < 64 ? length : 64,
+             base, position ? "-" : "", position ? position : "");
 }

@@ -21,8 +21,8 @@
 #define FOLDER_LABELS       "labels.json"
 #define FOLDER_NEXT         ".next" /* suffix of a file that will replace the one named without it */
 
-/* Files of vocabularies: those of SentencePiece are in the second row, those of other tokenizers in the first;
- * each has that of a source, of a target, and of both where they share one. */
+/* Files of vocabularies: those of SentencePiece are in the second row, those of other tokenizers in the
+ * first; each has that of a source, of a target, and of both where they share one. */
 enum { VOCABULARY_KINDS = 2, VOCABULARY_FILES = 3 };
 enum { SOURCE_VOCABULARY, TARGET_VOCABULARY, SHARED_VOCABULARY };
 extern const char *const vocabulary_files[VOCABULARY_KINDS][VOCABULARY_FILES];
@@ -46,6 +46,10 @@ enum folder_state {
 };
 ROTARY_CHECKED rotary_status folder_inspect(const char *folder, enum folder_state *state,
                                             rotary_error *error);
+
+/* Says that `folder` is not that of a run, and why: it is a file, is not there, or holds runs, of which the
+ * first by name is named. Returns ROTARY_INVALID_ARGUMENT. */
+rotary_status folder_fail_no_run(const char *folder, rotary_error *error);
 
 /* ROTARY_INVALID_ARGUMENT if `path`, by whatever name or link, is one of the files of the run in the folder:
  * no output replaces them. */

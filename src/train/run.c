@@ -585,8 +585,7 @@ rotary_status run_read_folder(const char *folder, struct run_config *config, jso
     if (status != ROTARY_OK)
         return status;
     if (!object)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%s is not the folder of a run: it has no " FOLDER_CONFIG, folder);
+        return folder_fail_no_run(folder, error);
     struct run_config read = {0};
     const bool others = huggingface_run_is(object);
     if (others) {

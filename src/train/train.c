@@ -90,8 +90,10 @@ static rotary_status enter_folder(struct session *session, rotary_error *error)
     if (state == FOLDER_EMPTY)
         return ROTARY_OK;
     if (!session->call->resume)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%s holds a run already: resume it, or choose another folder", folder);
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "%s holds a run already: wanted --resume, which goes on with it, or another folder by --out",
+            folder);
     session->resumes = true;
     struct run_config recorded RUN_CONFIG_LOCAL = {0};
     char path[FILE_PATH_BYTES];
