@@ -61,8 +61,33 @@ can_install() {
     command -v apt-get >/dev/null 2>&1 && { [ "$(id -u)" = 0 ] || command -v sudo >/dev/null 2>&1; }
 }
 
+# follow WHAT LOG COMMAND...: runs the command with its output in the log, and says meanwhile how far it is: what ninja
+# counts, and the time, in one line on a terminal and in a line every ten seconds elsewhere.
+follow() {
+    what=$1 log=$2
+    shift 2
+    "$@" </dev/null >>"$log" 2>&1 &
+    pid=$! seconds=0
+    # Without job control a command in the background ignores Ctrl-C.
+    trap 'kill $pid 2>/dev/null; exit 130' INT
+    trap 'kill $pid 2>/dev/null; exit 143' TERM
+    while kill -0 $pid 2>/dev/null; do
+        sleep 1
+        seconds=$((seconds + 1))
+        count=$(sed -n 's/^\[\([0-9]*\)\/\([0-9]*\)\].*/\1 of \2, /p' "$log" | tail -n 1)
+        if [ -t 2 ]; then
+            printf '\r%s ... %s%d s ' "$what" "$count" $seconds >&2
+        elif [ $((seconds % 10)) = 0 ]; then
+            say "$what ... $count$seconds s"
+        fi
+    done
+    trap - INT TERM
+    [ ! -t 2 ] || printf '\r\033[K' >&2
+    wait $pid
+}
+
 apt_get() {
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y "$@" </dev/null >>build/setup.log 2>&1
+    follow "Installing" build/setup.log as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y "$@"
 }
 
 # install PACKAGE...: tries to install missing packages. Sets `missing` to those still missing, and `why` to a hint.
@@ -104,7 +129,9 @@ build() {
     shift
     mkdir -p build
     say "Building ($preset) ..."
-    if ! { { [ -f "build/$preset/build.ninja" ] || cmake --preset "$preset" ${configure:+"$configure"}; } && cmake --build --preset "$preset" "$@"; } >"$log" 2>&1; then
+    : >"$log"
+    if ! { { [ -f "build/$preset/build.ninja" ] || cmake --preset "$preset" ${configure:+"$configure"} >"$log" 2>&1; } &&
+        follow "Building ($preset)" "$log" cmake --build --preset "$preset" "$@"; }; then
         tail -n 40 "$log" >&2
         die "Building ($preset) failed; the complete log is $log."
     fi
