@@ -238,3 +238,27 @@ rotary_status comparison_run(const struct compare_call *call, rotary_error *erro
     folder_unlock(lock);
     return status;
 }
+
+rotary_status comparison_preview(const struct compare_call *call, run_list_left *left, rotary_error *error)
+{
+    struct comparison_plan plan = {0};
+    struct run_list list = {0};
+    rotary_status status = check_plan(call, error);
+    if (status == ROTARY_OK)
+        status = comparison_plan_create(&plan, &call->plan, error);
+    if (status == ROTARY_OK)
+        status = comparison_plan_settle(&plan, error);
+    if (status == ROTARY_OK)
+        status = run_list_create(&list, call->plan.folder, &plan.arms, plan.configs, plan.seeds,
+                                 plan.seed_count, error);
+    if (status == ROTARY_OK)
+        status = run_list_check(&list, call->backend, error);
+    if (status == ROTARY_OK) {
+        struct run_list_call train = train_call_of(call);
+        train.list = &list;
+        status = run_list_preview(&train, left, error);
+    }
+    run_list_free(&list);
+    comparison_plan_free(&plan);
+    return status;
+}

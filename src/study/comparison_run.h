@@ -44,5 +44,10 @@ struct compare_call {
  * With `until` the seeds are trained one after the other, until every contrast has a verdict by the test that
  * allows for looking after each (sequential.h), or all are trained. The same call resumes it. */
 ROTARY_CHECKED rotary_status comparison_run(const struct compare_call *call, rotary_error *error);
+/* What comparison_run would train, and how long it would take, as run_list_preview says it: nothing is
+ * trained or written, the folder need not be there. Runs of a sweep are not among them; where its values are
+ * not chosen yet, each arm is measured without them. */
+ROTARY_CHECKED rotary_status comparison_preview(const struct compare_call *call, run_list_left *left,
+                                                rotary_error *error);
 
 #endif

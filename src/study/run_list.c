@@ -157,6 +157,17 @@ static rotary_status choose_jobs(const struct run_list_call *call, int *jobs, ro
     return ROTARY_OK;
 }
 
+rotary_status run_list_preview(const struct run_list_call *call, run_list_left *left, rotary_error *error)
+{
+    int jobs;
+    for (int i = 0; i < call->list->count; i++) {
+        const struct listed_run *run = &call->list->runs[i];
+        const int64_t steps = steps_left(call->list, run);
+        left(call->argument, run, steps < 0 ? 0 : steps);
+    }
+    return choose_jobs(call, &jobs, error);
+}
+
 /* ---- training ---- */
 
 /* The runs that are trained side by side. */

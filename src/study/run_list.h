@@ -73,6 +73,12 @@ struct run_list_call {
     const char *commit;             /* likewise */
 };
 
+/* Trains nothing: calls `left` for each run in their order, with the steps that it has left (0: it is
+ * finished), and then `estimated`, unless all are finished. */
+typedef void run_list_left(void *argument, const struct listed_run *run, int64_t steps);
+ROTARY_CHECKED rotary_status run_list_preview(const struct run_list_call *call, run_list_left *left,
+                                              rotary_error *error);
+
 /* Trains the runs that are not finished, beginning them in their order. Results do not depend on the number
  * of jobs. A run that diverges is finished, and the next one begins. Other failures end it, and so does an
  * interruption: the other runs are then stopped and saved. The message has the run's name. */

@@ -26,6 +26,18 @@ done >only/train.txt
     refuses 1 'comparison/rope-1 holds a run already: wanted --resume, which goes on with it, or another folder by --out' train prefix $tiny --out comparison/rope-1
     refuses 2 'comparison holds a comparison on the task prefix, wanted one on index: another folder by --out' compare index --out comparison
 
+    # --dry-run says what is left and how long it takes, and writes nothing.
+    does 0 compare prefix $tiny --runs 2 --out comparison --dry-run
+    says "rope-1: finished"
+    says "roper-2: 1 steps"
+    grep -q '2 runs of 1 steps to train: about' err || complain "--dry-run does not say how long it takes"
+    [ ! -e comparison/rope-2 ] || complain "--dry-run trains"
+    does 0 compare prefix $tiny --runs 1 --out planned --dry-run --json --sweep learning_rate=1e-3,2e-3 --sweep-runs 3
+    has runs.1.run '"roper-1"'
+    has runs.1.steps_left 1
+    has sweep_runs 12
+    [ ! -e planned ] || complain "--dry-run writes a folder"
+
     # A preset of one's own is a file; its keys are checked as those of --set are.
     echo '{"task": "prefix", "steps": 1, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 1}' >mine.json
     does 0 train prefix --preset mine.json

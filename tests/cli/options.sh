@@ -236,6 +236,7 @@ three=c$runs
 elsewhere compare --until --sweep-runs --evaluate-lengths --evaluate-scaling # comparisons.sh
 elsewhere compare --evaluate-factors # language.sh
 elsewhere compare --text # own_text.sh
+elsewhere compare --dry-run # messages.sh
 elsewhere compare --tensorboard # tensorboard_reader.py
 elsewhere compare --out --threads --json --jobs # runs.sh, signals.sh, tests/study/test_compare.c
 

@@ -26,7 +26,7 @@ struct compare_options {
     struct design_options design;
     struct option_integer steps;
     const char *jobs, *out, *text;
-    bool all_pairs, tensorboard;
+    bool all_pairs, tensorboard, dry_run;
     struct length_options lengths;
 };
 
@@ -40,6 +40,10 @@ static const struct setting compare_table[] = {
              "fastest (default: auto)"},
     {"--tensorboard", SETTING_BOOLEAN, MEMBER(tensorboard),
      .help = "write an event file for TensorBoard into the folder of every run that trains"},
+    {"--dry-run", SETTING_BOOLEAN, MEMBER(dry_run),
+     .help = "train nothing: list the runs and the steps they have left, and say how long they will take, "
+             "after a "
+             "few steps that measure it"},
     {"--out", SETTING_TEXT, MEMBER(out), .metavar = "DIR",
      .help = "the comparison's folder (default: runs/TASK-PRESET)"},
 };
@@ -172,10 +176,66 @@ static rotary_status print_result(const struct invocation *invocation, const cha
     return status;
 }
 
+/* What --dry-run shows. */
+struct preview {
+    struct watch *watch;
+    json_t *runs; /* NULL: they are printed */
+    struct run_list_estimate estimate;
+};
+
+static void list_run(void *argument, const struct listed_run *run, int64_t steps)
+{
+    const struct preview *preview = argument;
+    if (preview->runs)
+        json_array_append_new(preview->runs,
+                              json_pack("{s:s, s:s, s:I, s:I}", "run", run->name, "arm", run->arm, "seed",
+                                        (json_int_t)run->seed, "steps_left", (json_int_t)steps));
+    else if (steps > 0)
+        printf("%s: %lld steps\n", run->name, (long long)steps);
+    else
+        printf("%s: finished\n", run->name);
+}
+
+static void keep_estimate(void *argument, const struct run_list_estimate *estimate)
+{
+    struct preview *preview = argument;
+    preview->estimate = *estimate;
+    watch_estimate(preview->watch, estimate);
+}
+
+/* Says what the command would do without --dry-run. */
+static rotary_status show_preview(const struct invocation *invocation, const struct compare_call *call,
+                                  struct watch *watch, rotary_error *error)
+{
+    const struct sweep *sweep = call->plan.sweep;
+    const int sweep_runs = sweep ? sweep->runs * sweep->candidates.count * call->plan.arms->count : 0;
+    struct preview preview = {.watch = watch, .runs = invocation->common.json ? json_array() : NULL};
+    struct compare_call previewed = *call;
+    previewed.estimated = keep_estimate;
+    previewed.argument = &preview;
+    if (!preview.runs)
+        printf("%s\n", call->plan.folder);
+    if (!preview.runs && sweep_runs > 0)
+        printf("at first %d runs of a sweep, which are not counted here\n", sweep_runs);
+    rotary_status status = comparison_preview(&previewed, list_run, error);
+    if (!preview.runs)
+        return status;
+    if (status != ROTARY_OK) {
+        json_decref(preview.runs);
+        return status;
+    }
+    const struct estimate *estimate = &preview.estimate.estimate;
+    return result_print_json(json_pack("{s:s, s:o, s:i, s:{s:f, s:i, s:I}}", "folder", call->plan.folder,
+                                       "runs", preview.runs, "sweep_runs", sweep_runs, "estimate", "seconds",
+                                       estimate->seconds, "jobs", estimate->jobs, "run_bytes",
+                                       (json_int_t)estimate->run_bytes),
+                             error);
+}
+
 static enum exit_status run(const struct invocation *invocation)
 {
     const struct compare_options *options = invocation->options;
-    struct compare_plan made;
+    struct compare_plan made = {.folder = NULL};
     rotary_error error = {0};
     if (plan(invocation, &made, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
@@ -205,7 +265,8 @@ static enum exit_status run(const struct invocation *invocation)
                                 .progress = watch_run,
                                 .argument = &watch,
                                 .interrupted = invocation->interrupted};
-    rotary_status status = comparison_run(&call, &error);
+    rotary_status status =
+        options->dry_run ? show_preview(invocation, &call, &watch, &error) : comparison_run(&call, &error);
     watch_end(&watch);
     if (status == ROTARY_INTERRUPTED && watch.jobs > 1)
         (void)rotary_fail(&error, status,
@@ -215,11 +276,11 @@ static enum exit_status run(const struct invocation *invocation)
         (void)rotary_fail(&error, status,
                           "stopped in run %d of %d and saved in %s; the same command resumes it", watch.run,
                           watch.runs, made.folder);
-    if (status == ROTARY_OK)
+    if (status == ROTARY_OK && !options->dry_run)
         status = score_lengths(invocation, &made, &error);
     backend_destroy(&made.backend);
     release(&made);
-    if (status == ROTARY_OK)
+    if (status == ROTARY_OK && !options->dry_run)
         status = print_result(invocation, made.folder, &error);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
