@@ -15,6 +15,7 @@ from ._arrays import Array, Tensor
 from ._rope import Rope
 
 _INPUTS = ("query", "key", "value")
+_DTYPES = {name: code for name, code in _abi.DTYPES.items() if name != "float16"}  # what attention computes with
 Isa = typing.Literal["auto", "scalar", "neon", "avx2", "avx512", "avx512bf16", "amx"]
 
 
@@ -150,7 +151,7 @@ class Attention:
         config.head_dim = _abi.whole("head_dim", self.head_dim)
         heads = self.heads if self.key_value_heads is None else self.key_value_heads
         config.key_value_heads = _abi.whole("key_value_heads", heads)
-        config.dtype, config.isa = _abi.code(_abi.DTYPES, "dtype", self.dtype), _abi.code(_abi.ISAS, "isa", self.isa)
+        config.dtype, config.isa = _abi.code(_DTYPES, "dtype", self.dtype), _abi.code(_abi.ISAS, "isa", self.isa)
         if self.scale == 0:  # the library's default
             raise ValueError("scale is 0, wanted a number above 0, or None for 1 / sqrt(head_dim)")
         config.scale = 0 if self.scale is None else self.scale
@@ -278,6 +279,9 @@ def attention(query: Array, key: Array, value: Array, *, rope: Rope | None = Non
 
     rope alone is RoPE; rope and value_rope are RoPER. Fewer key-value heads than query heads are grouped queries.
     """
+    for name, x in zip(_INPUTS, (query, key, value)):
+        if x.dtype.name not in _DTYPES:
+            raise TypeError(f"{name} is {x.dtype.name}, wanted {' or '.join(_DTYPES)}")
     if query.ndim not in (3, 4) or key.ndim != query.ndim:
         raise ValueError(f"query is {list(query.shape)} and key {list(key.shape)}, wanted [tokens, heads, head_dim] or "
                          "[batch, tokens, heads, head_dim]")
