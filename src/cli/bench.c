@@ -2,7 +2,7 @@
 #include "cli/bench.h"
 
 #include "base/fail.h"
-#include "cli/result.h"
+#include "cli/output/result.h"
 #include "cli/run_plan.h"
 #include "config/comma_list.h"
 

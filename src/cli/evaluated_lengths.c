@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 #include "base/integer.h"
-#include "cli/result.h"
+#include "cli/output/result.h"
 #include "config/comma_list.h"
 #include "file/file.h"
 #include "file/print.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/help.h"
 
-#include "cli/progress.h"
+#include "cli/output/progress.h"
 #include "layer/encoding/encoding.h"
 #include "model/encoding/shipped_encodings.h"
 #include "task/task.h"

@@ -87,6 +87,7 @@ static rotary_status create(struct all_settings **all, rotary_error *error)
 static void destroy(struct all_settings *all)
 {
     json_decref(all->defaults);
+    run_config_free(&all->config);
     free(all);
 }
 
@@ -94,7 +95,7 @@ rotary_status help_settings(rotary_error *error)
 {
     static const char *const titles[RUN_SETTINGS] = {
         [0] = "the task", [TASK_SETTINGS] = "the model", [RUN_SETTINGS - 1] = "training"};
-    struct all_settings *all;
+    struct all_settings *all = NULL;
     rotary_status status = create(&all, error);
     if (status != ROTARY_OK)
         return status;
@@ -115,7 +116,7 @@ rotary_status help_settings(rotary_error *error)
 
 const char *help_nearest_key(const char *name)
 {
-    struct all_settings *all;
+    struct all_settings *all = NULL;
     if (create(&all, NULL) != ROTARY_OK)
         return NULL;
     const struct setting *nearest = settings_suggest(all->settings, RUN_SETTINGS, name);
@@ -159,7 +160,7 @@ static rotary_status write_preset_values(const char *key, rotary_error *error)
 
 rotary_status help_key(const char *key, bool *found, rotary_error *error)
 {
-    struct all_settings *all;
+    struct all_settings *all = NULL;
     rotary_status status = create(&all, error);
     if (status != ROTARY_OK)
         return status;

@@ -2,7 +2,7 @@
 #include "cli/scored_text.h"
 
 #include "base/fail.h"
-#include "cli/result.h"
+#include "cli/output/result.h"
 #include "cli/run_plan.h"
 #include "inference/text_score.h"
 

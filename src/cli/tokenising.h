@@ -5,7 +5,7 @@
 #ifndef ROTARY_CLI_TOKENISING_H
 #define ROTARY_CLI_TOKENISING_H
 
-#include "cli/progress.h"
+#include "cli/output/progress.h"
 #include "task/task.h"
 
 struct tokenising {

@@ -6,7 +6,7 @@
 #ifndef ROTARY_CLI_WATCH_H
 #define ROTARY_CLI_WATCH_H
 
-#include "cli/progress.h"
+#include "cli/output/progress.h"
 #include "study/run_list.h"
 
 struct comparison_design;

@@ -21,7 +21,7 @@ done >only/train.txt
 
     does 0 compare prefix $tiny --runs 1 --out comparison
     refuses 1 'comparison is not the folder of a run, but has folders of runs: wanted one of them, such as comparison/rope-1' evaluate comparison
-    refuses 1 'only/train.txt is not the folder of a run: it is a file' evaluate only/train.txt
+    refuses 1 "only/train.txt is a file, wanted a run's folder" evaluate only/train.txt
     refuses 1 'nowhere is not the folder of a run: there is no such folder' evaluate nowhere
     refuses 1 'comparison/rope-1 holds a run already: wanted --resume, which goes on with it, or another folder by --out' train prefix $tiny --out comparison/rope-1
     refuses 2 'comparison holds a comparison on the task prefix, wanted one on index: another folder by --out' compare index --out comparison

@@ -3,7 +3,7 @@
  * rotary apply: rotates a tensor with librotary.
  */
 #include "base/fail.h"
-#include "cli/result.h"
+#include "cli/output/result.h"
 #include "cli/rotation_options.h"
 #include "oracle/rotate_tensor.h"
 

@@ -3,7 +3,7 @@
  * rotary attend: attention evaluated in double by its equation, and how far librotary's kernel is from it.
  */
 #include "base/fail.h"
-#include "cli/result.h"
+#include "cli/output/result.h"
 #include "cli/rotation_options.h"
 #include "file/file.h"
 #include "oracle/attend.h"

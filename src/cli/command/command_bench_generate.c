@@ -7,8 +7,8 @@
 #include "base/integer.h"
 #include "benchmark/generate_benchmark.h"
 #include "cli/command.h"
-#include "cli/profile_table.h"
-#include "cli/result.h"
+#include "cli/output/profile_table.h"
+#include "cli/output/result.h"
 #include "cli/run_plan.h"
 #include "model/encoding/model_encoding.h"
 

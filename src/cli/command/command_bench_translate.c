@@ -4,8 +4,8 @@
  */
 #include "benchmark/translate_benchmark.h"
 #include "cli/command.h"
-#include "cli/profile_table.h"
-#include "cli/result.h"
+#include "cli/output/profile_table.h"
+#include "cli/output/result.h"
 #include "cli/run_plan.h"
 #include "layer/encoding/encoding.h"
 

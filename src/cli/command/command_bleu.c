@@ -3,9 +3,9 @@
  * rotary bleu: scores of translations by their references, and tests of the difference between systems.
  */
 #include "base/fail.h"
-#include "cli/bleu_output.h"
 #include "cli/command.h"
-#include "cli/result.h"
+#include "cli/output/bleu_output.h"
+#include "cli/output/result.h"
 #include "config/comma_list.h"
 
 #include <stdio.h>

@@ -4,9 +4,9 @@
  */
 #include "base/fail.h"
 #include "cli/command.h"
-#include "cli/label_data.h"
+#include "cli/output/label_data.h"
+#include "cli/output/result.h"
 #include "cli/own_text.h"
-#include "cli/result.h"
 #include "cli/run_plan.h"
 #include "file/npy.h"
 #include "run_folder/folder.h"

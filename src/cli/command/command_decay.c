@@ -3,8 +3,8 @@
  * rotary decay: how scores fall with distance, as numbers and as a picture.
  */
 #include "base/fail.h"
-#include "cli/decay_runs.h"
-#include "cli/result.h"
+#include "cli/output/decay_runs.h"
+#include "cli/output/result.h"
 #include "cli/rotation_options.h"
 #include "file/file.h"
 #include "file/print.h"

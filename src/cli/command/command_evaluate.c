@@ -5,7 +5,7 @@
 #include "base/fail.h"
 #include "cli/command.h"
 #include "cli/evaluated_lengths.h"
-#include "cli/result.h"
+#include "cli/output/result.h"
 #include "cli/run_plan.h"
 #include "cli/scored_text.h"
 #include "file/file.h"

@@ -3,7 +3,7 @@
  * rotary frequencies: the inverse frequencies of a configuration.
  */
 #include "base/fail.h"
-#include "cli/result.h"
+#include "cli/output/result.h"
 #include "cli/rotation_options.h"
 
 struct frequencies_options {

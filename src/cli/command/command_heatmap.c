@@ -4,7 +4,7 @@
  */
 #include "base/fail.h"
 #include "cli/command.h"
-#include "cli/result.h"
+#include "cli/output/result.h"
 #include "cli/run_plan.h"
 #include "file/file.h"
 #include "report/heatmap/heatmap_files.h"

@@ -4,7 +4,7 @@
  * pairing they were trained in.
  */
 #include "base/fail.h"
-#include "cli/result.h"
+#include "cli/output/result.h"
 #include "cli/rotation_options.h"
 #include "file/file.h"
 #include "oracle/detect_model.h"

@@ -4,7 +4,7 @@
  */
 #include "base/fail.h"
 #include "cli/command.h"
-#include "cli/result.h"
+#include "cli/output/result.h"
 #include "file/file.h"
 #include "records/comparison/sweep_text.h"
 #include "report/comparison_table.h"

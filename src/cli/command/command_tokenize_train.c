@@ -4,8 +4,8 @@
  */
 #include "base/fail.h"
 #include "cli/command.h"
-#include "cli/progress.h"
-#include "cli/result.h"
+#include "cli/output/progress.h"
+#include "cli/output/result.h"
 #include "file/file.h"
 #include "run_folder/folder.h"
 #include "text/tokenizer/sentencepiece.h"

@@ -2,8 +2,8 @@
  *
  * A profile by operation beside the machine's limits.
  */
-#ifndef ROTARY_CLI_PROFILE_TABLE_H
-#define ROTARY_CLI_PROFILE_TABLE_H
+#ifndef ROTARY_CLI_OUTPUT_PROFILE_TABLE_H
+#define ROTARY_CLI_OUTPUT_PROFILE_TABLE_H
 
 #include "backend/profile.h"
 #include "benchmark/limits.h"

@@ -2,8 +2,8 @@
  *
  * Results on stdout: as text, or as one JSON object.
  */
-#ifndef ROTARY_CLI_RESULT_H
-#define ROTARY_CLI_RESULT_H
+#ifndef ROTARY_CLI_OUTPUT_RESULT_H
+#define ROTARY_CLI_OUTPUT_RESULT_H
 
 #include "oracle/tensor.h"
 #include "records/collection.h"

@@ -2,8 +2,8 @@
  *
  * What `rotary data` says of a task with labels: its examples and labels, what a split leaks, and baselines.
  */
-#ifndef ROTARY_CLI_LABEL_DATA_H
-#define ROTARY_CLI_LABEL_DATA_H
+#ifndef ROTARY_CLI_OUTPUT_LABEL_DATA_H
+#define ROTARY_CLI_OUTPUT_LABEL_DATA_H
 
 #include "task/task.h"
 

@@ -2,8 +2,8 @@
  *
  * Scores by distance of trained models: measured, printed, drawn, and kept in the runs' folders.
  */
-#ifndef ROTARY_CLI_DECAY_RUNS_H
-#define ROTARY_CLI_DECAY_RUNS_H
+#ifndef ROTARY_CLI_OUTPUT_DECAY_RUNS_H
+#define ROTARY_CLI_OUTPUT_DECAY_RUNS_H
 
 #include "cli/command.h"
 #include "records/measured_decay.h"

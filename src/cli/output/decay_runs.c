@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/decay_runs.h"
+#include "cli/output/decay_runs.h"
 
 #include "base/fail.h"
-#include "cli/progress.h"
-#include "cli/result.h"
+#include "cli/output/progress.h"
+#include "cli/output/result.h"
 #include "cli/run_plan.h"
 #include "file/print.h"
 #include "report/decay_page.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/result.h"
+#include "cli/output/result.h"
 
 #include "base/fail.h"
 #include "file/file.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/profile_table.h"
+#include "cli/output/profile_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/label_data.h"
+#include "cli/output/label_data.h"
 
-#include "cli/result.h"
+#include "cli/output/result.h"
 #include "file/file.h"
 #include "task/classification/label_baselines.h"
 #include "task/classification/labelled_corpus.h"

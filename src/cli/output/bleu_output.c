@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/bleu_output.h"
+#include "cli/output/bleu_output.h"
 
-#include "cli/result.h"
+#include "cli/output/result.h"
 #include "file/file.h"
 
 #include <math.h>

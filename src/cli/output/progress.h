@@ -2,8 +2,8 @@
  *
  * The progress of training on stderr: a bar on a terminal, elsewhere a line every few seconds.
  */
-#ifndef ROTARY_CLI_PROGRESS_H
-#define ROTARY_CLI_PROGRESS_H
+#ifndef ROTARY_CLI_OUTPUT_PROGRESS_H
+#define ROTARY_CLI_OUTPUT_PROGRESS_H
 
 #include "train/train.h"
 

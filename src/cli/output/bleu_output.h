@@ -2,8 +2,8 @@
  *
  * What rotary bleu prints, in the forms of sacreBLEU.
  */
-#ifndef ROTARY_CLI_BLEU_OUTPUT_H
-#define ROTARY_CLI_BLEU_OUTPUT_H
+#ifndef ROTARY_CLI_OUTPUT_BLEU_OUTPUT_H
+#define ROTARY_CLI_OUTPUT_BLEU_OUTPUT_H
 
 #include "score/translation/system_scores.h"
 
