@@ -97,7 +97,7 @@ rotary_status rotary_attention_create(rotary_attention **created, const rotary_a
 
     rotary_attention *attention = calloc(1, sizeof *attention);
     if (!attention)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for an attention plan");
+        return rotary_fail_memory(error, "for an attention plan");
     attention->heads = config.heads;
     attention->key_value_heads = config.key_value_heads;
     attention->head_dim = config.head_dim;

@@ -18,7 +18,7 @@ rotary_status cpu_attention_create(const struct backend *backend, struct attenti
 {
     struct attention_plan *made = calloc(1, sizeof *made);
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a plan of attention");
+        return rotary_fail_memory(error, "for a plan of attention");
     made->config = *config;
     made->config.dtype = backend->storage;
     made->config.threads = backend->threads;

@@ -162,7 +162,7 @@ rotary_status backend_create(struct backend *backend, int threads, rotary_isa is
         return status;
     struct cpu *cpu = calloc(1, sizeof *cpu);
     if (!cpu)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a backend");
+        return rotary_fail_memory(error, "for a backend");
     struct backend made = {.operations = &cpu_operations,
                            .state = cpu,
                            .threads = threads ? threads : rotary_processors(),

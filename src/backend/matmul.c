@@ -28,12 +28,12 @@ rotary_status matmul_create(struct matmul **matmul, int threads, rotary_isa isa,
 {
     struct matmul *made = calloc(1, sizeof *made);
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for matmuls");
+        return rotary_fail_memory(error, "for matmuls");
     made->threads = threads;
     made->kernels = kernels;
     made->orders = calloc(1, sizeof *made->orders);
     rotary_status status = made->orders ? gemms_create(&made->gemms, threads, isa, error)
-                                        : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for matmuls");
+                                        : rotary_fail_memory(error, "for matmuls");
     if (status == ROTARY_OK) {
         made->amx = gemm_bf16_isa() == ROTARY_ISA_AMX;
         *matmul = made;

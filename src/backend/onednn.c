@@ -169,7 +169,7 @@ struct panel {
 rotary_status gemm_fail(rotary_error *error, int status, const char *what)
 {
     if (status == GEMM_NO_MEMORY)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %s", what);
+        return rotary_fail_memory(error, "for %s", what);
     return rotary_fail(error, ROTARY_UNSUPPORTED, "oneDNN %d.%d failed at %s with status %d",
                        DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, what, status);
 }
@@ -287,7 +287,7 @@ rotary_status gemms_create(struct gemms **gemms, int threads, rotary_isa isa, ro
     cap(isa);
     struct gemms *made = calloc(1, sizeof *made);
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for matmuls");
+        return rotary_fail_memory(error, "for matmuls");
     made->threads = threads;
     made->streams = calloc((size_t)threads, sizeof(dnnl_stream_t));
     dnnl_status_t status =

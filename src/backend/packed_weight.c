@@ -66,7 +66,7 @@ rotary_status packed_weight_create(struct packed_weight **weight, const struct m
 {
     struct packed_weight *made = calloc(1, sizeof *made);
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for packed weights");
+        return rotary_fail_memory(error, "for packed weights");
     int64_t fit = MAX_ELEMENTS / config->inner / STRIP_COLUMNS * STRIP_COLUMNS;
     fit = fit < STRIP_COLUMNS ? STRIP_COLUMNS : min_i64(fit, MAX_COLUMNS);
     made->config = *config;

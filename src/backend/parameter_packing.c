@@ -39,7 +39,7 @@ rotary_status parameters_share(struct parameters *parameters, const struct packe
     struct shared_weight made = {.config = *config},
                          *grown = realloc(parameters->shared, (size_t)(count + 1) * sizeof *grown);
     if (!grown)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %d packed weights", count + 1);
+        return rotary_fail_memory(error, "for %d packed weights", count + 1);
     parameters->shared = grown;
     rotary_status status = ROTARY_OK;
     if (!measured)

@@ -44,7 +44,7 @@ rotary_status parameters_add(struct parameters *parameters, const struct paramet
         int capacity = parameters->capacity ? 2 * parameters->capacity : 64;
         struct parameter *rows = realloc(parameters->rows, (size_t)capacity * sizeof *rows);
         if (!rows)
-            return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a table of %d parameters",
+            return rotary_fail_memory(error, "for a table of %d parameters",
                                capacity);
         parameters->rows = rows;
         parameters->capacity = capacity;
@@ -201,7 +201,7 @@ rotary_status parameters_initialise(struct parameters *parameters, uint64_t seed
 {
     float *host = malloc(MAX_HOST_ELEMENTS * sizeof *host);
     if (!host)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to initialise parameters");
+        return rotary_fail_memory(error, "to initialise parameters");
     rotary_status status = ROTARY_OK;
     for (int i = 0; i < parameters->count && status == ROTARY_OK; i++)
         if (!parameters->rows[i].is_stored)
@@ -224,7 +224,7 @@ static rotary_status align_part(struct stored_rows *part, const struct parameter
         return ROTARY_OK;
     part->copy = malloc(bytes);
     if (!part->copy)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the rows of parameter %s", row->name);
+        return rotary_fail_memory(error, "for the rows of parameter %s", row->name);
     memcpy(part->copy, part->data, bytes);
     part->data = part->copy;
     return ROTARY_OK;
@@ -242,7 +242,7 @@ rotary_status parameters_store(struct parameters *parameters, int index, const s
     struct stored_rows *parts =
         realloc((void *)(uintptr_t)stored->parts, (size_t)(stored->count + 1) * sizeof *parts);
     if (!parts)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the rows of parameter %s", row->name);
+        return rotary_fail_memory(error, "for the rows of parameter %s", row->name);
     parts[stored->count] = *part;
     parts[stored->count].first = stored->rows;
     parts[stored->count].copy = NULL;

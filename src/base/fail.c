@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 /* The bytes of the control character that a text begins with; 0: it begins with none. */
 static int control_bytes(const char *text)
@@ -20,18 +21,37 @@ void rotary_replace_control(char *text, bool keep_newlines)
             text[left - 1] = '?';
 }
 
+/* The message may quote a file or an argument; it must stay one line. */
+static void write_message(rotary_error *error, size_t used, const char *format, va_list arguments)
+{
+    vsnprintf(error->message + used, sizeof error->message - used, format, arguments);
+    rotary_replace_control(error->message, false);
+}
+
 rotary_status rotary_fail(rotary_error *error, rotary_status status, const char *format, ...)
 {
     if (error) {
         error->status = status;
         va_list arguments;
         va_start(arguments, format);
-        vsnprintf(error->message, sizeof error->message, format, arguments);
+        write_message(error, 0, format, arguments);
         va_end(arguments);
-        /* The message may quote a file or an argument; it must stay one line. */
-        rotary_replace_control(error->message, false);
     }
     return status;
+}
+
+rotary_status rotary_fail_memory(rotary_error *error, const char *format, ...)
+{
+    static const char start[] = "no memory ";
+    if (error) {
+        error->status = ROTARY_OUT_OF_MEMORY;
+        memcpy(error->message, start, sizeof start);
+        va_list arguments;
+        va_start(arguments, format);
+        write_message(error, sizeof start - 1, format, arguments);
+        va_end(arguments);
+    }
+    return ROTARY_OUT_OF_MEMORY;
 }
 
 const char *rotary_status_name(rotary_status status)

@@ -15,6 +15,10 @@
 __attribute__((format(printf, 3, 4))) rotary_status rotary_fail(rotary_error *error, rotary_status status,
                                                                 const char *format, ...);
 
+/* "no memory " and `format`, such as "for a corpus" or "to read %s"; returns ROTARY_OUT_OF_MEMORY. */
+__attribute__((format(printf, 2, 3))) rotary_status rotary_fail_memory(rotary_error *error,
+                                                                       const char *format, ...);
+
 /* Replaces what a terminal obeys by "?": the characters below the space (but for newlines, if they are to
  * stay), DEL, and of UTF-8 those from U+0080 to U+009F, among which is another escape. */
 void rotary_replace_control(char *text, bool keep_newlines);

@@ -41,7 +41,7 @@ rotary_status matmul_limit_create(struct matmul_limit **limit, const struct back
 {
     struct matmul_limit *made = calloc(1, sizeof *made);
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the matmul benchmark");
+        return rotary_fail_memory(error, "for the matmul benchmark");
     made->backend = backend;
     carve(made);
     rotary_status status = rotary_arena_allocate(&made->arena, "the matmul benchmark", error);

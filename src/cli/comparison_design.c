@@ -74,7 +74,7 @@ static rotary_status note_given(struct comparison_design *design, const struct o
     json_t *all = NULL;
     rotary_status status = run_config_to_json(&design->config, &all, error);
     if (status == ROTARY_OK && !(design->given = json_object()))
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a configuration");
+        status = rotary_fail_memory(error, "for a configuration");
     for (int i = 0; status == ROTARY_OK && i < assignments->count; i++) {
         char key[SETTING_TEXT_BYTES];
         settings_assigned_key(key, assignments->items[i]);
@@ -165,7 +165,7 @@ static rotary_status make_sweep(struct comparison_design *design, const struct d
 
 static rotary_status no_memory_for_seeds(rotary_error *error)
 {
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for seeds");
+    return rotary_fail_memory(error, "for seeds");
 }
 
 static rotary_status fail_seeds(const char *text, rotary_error *error)

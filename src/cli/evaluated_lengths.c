@@ -108,8 +108,7 @@ static rotary_status take_factors(const char *path, const json_t *object, json_t
                            "alone or in rope_scaling or rope_parameters",
                            path);
     *factors = json_pack("{s:O, s:O}", "short_factor", of_short, "long_factor", of_long);
-    return *factors ? ROTARY_OK
-                    : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the factors of %s", path);
+    return *factors ? ROTARY_OK : rotary_fail_memory(error, "for the factors of %s", path);
 }
 
 /* The option names it; longrope wants it, and nothing else does. */

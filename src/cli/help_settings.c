@@ -73,7 +73,7 @@ static rotary_status create(struct all_settings **all, rotary_error *error)
 {
     struct all_settings *made = malloc(sizeof *made);
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the keys of a configuration");
+        return rotary_fail_memory(error, "for the keys of a configuration");
     run_config_default(&made->config);
     run_settings(&made->config, made->settings);
     rotary_status status = run_config_to_json(&made->config, &made->defaults, error);

@@ -211,7 +211,7 @@ static enum exit_status run_command(const struct command *command, int words, in
         status = read_and_run(&invocation, options, count - words, arguments + words);
     } else {
         rotary_error error;
-        (void)rotary_fail(&error, ROTARY_OUT_OF_MEMORY, "no memory for the command line");
+        (void)rotary_fail_memory(&error, "for the command line");
         status = command_fail(&error);
     }
     tokenizer_cache_destroy(tokenizers);

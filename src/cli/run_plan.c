@@ -249,7 +249,7 @@ rotary_status plan_positions(const struct plan_positions_call *call, struct run_
     for (const char *rest = call->names; status == ROTARY_OK && comma_list_next(&rest, &item);) {
         char *name = strndup(item.text, (size_t)item.length);
         if (!name)
-            return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %s", call->where);
+            return rotary_fail_memory(error, "for %s", call->where);
         status = add_position(call, name, configs, count, error);
         free(name);
     }

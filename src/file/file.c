@@ -61,8 +61,8 @@ static rotary_status read_rest(struct input *input, size_t first, size_t max, ch
         size_t wanted = capacity ? 2 * capacity : first;
         char *larger = wanted > capacity && wanted < SIZE_MAX ? realloc(block, wanted + 1) : NULL;
         if (!larger) {
-            status = rotary_fail(error, ROTARY_OUT_OF_MEMORY,
-                                 "no memory to read %s, which has more than %zu bytes", input->path, used);
+            status =
+                rotary_fail_memory(error, "to read %s, which has more than %zu bytes", input->path, used);
             break;
         }
         block = larger;
@@ -109,7 +109,7 @@ rotary_status file_part_blocks(const struct file_part *part, file_take *take, vo
     size_t block = part->count < FETCH_BYTES ? part->count : FETCH_BYTES;
     char *bytes = malloc(block);
     if (!bytes)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a block of %zu bytes", block);
+        return rotary_fail_memory(error, "for a block of %zu bytes", block);
     rotary_status status = ROTARY_OK;
     for (size_t first = 0; first < part->count && status == ROTARY_OK; first += block) {
         size_t count = part->count - first < block ? part->count - first : block;

@@ -129,7 +129,7 @@ rotary_status lines_open(struct lines *lines, const char *path, uint64_t max, ro
         status = rotary_fail(error, ROTARY_BAD_FILE, "%s has %llu bytes, wanted at most %llu", path,
                              (unsigned long long)lines->input.size, (unsigned long long)max);
     if (status == ROTARY_OK && !(lines->block = malloc(LINES_MAX_BYTES)))
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", path);
+        status = rotary_fail_memory(error, "to read %s", path);
     if (status != ROTARY_OK)
         lines_close(lines);
     return status;

@@ -309,8 +309,7 @@ static rotary_status read_numbers(struct npy_file *file, char **bytes, rotary_er
         capacity = capacity == 0 ? known : capacity < wanted / 2 ? 2 * capacity : wanted;
         char *larger = status == ROTARY_OK ? realloc(*bytes, capacity + 1) : NULL;
         if (status == ROTARY_OK && !larger)
-            status =
-                rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the %zu bytes of %s", capacity, path);
+            status = rotary_fail_memory(error, "for the %zu bytes of %s", capacity, path);
         if (status != ROTARY_OK)
             return status;
         *bytes = larger;

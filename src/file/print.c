@@ -14,7 +14,7 @@ static rotary_status no_memory(struct print *print, rotary_error *error)
 {
     free(print->text);
     *print = (struct print){0};
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the text of a result");
+    return rotary_fail_memory(error, "for the text of a result");
 }
 
 /* Returns 0 on failure. */

@@ -272,12 +272,11 @@ static rotary_status open_file(struct safetensors **file, const char *path, bool
 {
     struct safetensors *opened = calloc(1, sizeof *opened);
     if (!opened)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to open %s", path);
+        return rotary_fail_memory(error, "to open %s", path);
     opened->any_type = any_type;
     opened->path = strdup(path);
-    rotary_status status = opened->path
-                               ? map_file(opened, error)
-                               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to open %s", path);
+    rotary_status status =
+        opened->path ? map_file(opened, error) : rotary_fail_memory(error, "to open %s", path);
     if (status == ROTARY_OK)
         status = read_header(opened, error);
     if (status == ROTARY_OK)

@@ -18,7 +18,7 @@ static rotary_status find_lists(struct key_lists *found, const char *list, const
     const char *const names[] = {kind, model_type};
     json_t *table = json_loads(config_keys_json, JSON_REJECT_DUPLICATES, NULL);
     if (!table)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for config_keys.json");
+        return rotary_fail_memory(error, "for config_keys.json");
     *found = (struct key_lists){.table = table};
     for (int i = 0; i < 2; i++)
         if (names[i])

@@ -158,7 +158,7 @@ static rotary_status hand_over(struct weight_files *weights, struct parameters *
     weight_files_close(weights);
     if (!parameters->stores || status != ROTARY_OK)
         return status;
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to keep the weights");
+    return rotary_fail_memory(error, "to keep the weights");
 }
 
 rotary_status decoder_weights_load(struct parameters *parameters, const struct decoder_weights_call *call,
@@ -175,8 +175,7 @@ rotary_status decoder_weights_load(struct parameters *parameters, const struct d
                               .sources = calloc(room, sizeof *map.sources),
                               .names = calloc(room, sizeof *map.names)};
     status = map.sources && map.names ? load(&map, parameters, error)
-                                      : rotary_fail(error, ROTARY_OUT_OF_MEMORY,
-                                                    "no memory to list the tensors of %s", call->folder);
+                                      : rotary_fail_memory(error, "to list the tensors of %s", call->folder);
     free(map.sources);
     free(map.names);
     return hand_over(&weights, parameters, status, error);

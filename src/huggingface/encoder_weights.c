@@ -259,8 +259,7 @@ rotary_status encoder_weights_load(struct parameters *parameters, const struct e
                               .sources = calloc(room, sizeof *map.sources),
                               .names = calloc(room, sizeof *map.names)};
     status = map.sources && map.names ? load(&map, parameters, error)
-                                      : rotary_fail(error, ROTARY_OUT_OF_MEMORY,
-                                                    "no memory to list the tensors of %s", call->folder);
+                                      : rotary_fail_memory(error, "to list the tensors of %s", call->folder);
     free(map.sources);
     free(map.names);
     weight_files_close(&weights);

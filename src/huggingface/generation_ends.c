@@ -33,7 +33,7 @@ static rotary_status read_value(struct generation_ends *ends, const json_t *valu
     ends->said = true;
     ends->tokens = calloc(count + 1, sizeof *ends->tokens);
     if (!ends->tokens)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", path);
+        return rotary_fail_memory(error, "to read %s", path);
     rotary_status status = ROTARY_OK;
     for (size_t i = 0; status == ROTARY_OK && i < count; i++)
         status = add(ends, json_is_array(value) ? json_array_get(value, i) : value, path, error);

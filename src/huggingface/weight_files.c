@@ -135,7 +135,7 @@ rotary_status weight_files_open(struct weight_files *weights, const char *folder
     char path[FILE_PATH_BYTES], index[FILE_PATH_BYTES];
     struct weight_files made = {.files = calloc(WEIGHT_FILES_MAX, sizeof *made.files)};
     if (!made.files)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to list the weights of %s", folder);
+        return rotary_fail_memory(error, "to list the weights of %s", folder);
     rotary_status status = file_path(path, folder, single, error);
     if (status == ROTARY_OK)
         status = file_path(index, folder, listing, error);
@@ -204,8 +204,7 @@ rotary_status weight_files_load(const struct weight_files *weights, const struct
         tensors += (size_t)safetensors_count(weights->files[i]);
     bool *used = calloc(tensors, sizeof *used);
     if (!used)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to list the tensors of %s",
-                           safetensors_path(weights->files[0]));
+        return rotary_fail_memory(error, "to list the tensors of %s", safetensors_path(weights->files[0]));
     const struct parameters_load_call load = {.files = (const struct safetensors *const *)weights->files,
                                               .file_count = weights->count,
                                               .map = call->map,

@@ -8,11 +8,6 @@
 
 const char *const continuation_finish_names[] = {"length", "stop", "end", NULL};
 
-static rotary_status fail_memory(rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a prompt and its continuation");
-}
-
 static rotary_status check_tokens(const struct continuation *made, rotary_error *error)
 {
     for (int64_t i = 0; i < made->length; i++) {
@@ -41,7 +36,7 @@ static rotary_status encode(struct continuation *made, int64_t bytes, rotary_err
     made->length += made->config->begin >= 0;
     made->tokens = calloc((size_t)made->length, sizeof *made->tokens);
     if (!made->tokens)
-        return fail_memory(error);
+        return rotary_fail_memory(error, "for a prompt and its continuation");
     struct token_list list = {.tokens = made->tokens, .capacity = made->length};
     if (made->config->begin >= 0)
         list.tokens[list.count++] = made->config->begin;
@@ -54,7 +49,7 @@ rotary_status continuation_create(struct continuation *continuation, const struc
 {
     struct continuation made = {.config = config, .prompt = calloc((size_t)bytes + 1, 1)};
     if (!made.prompt)
-        return fail_memory(error);
+        return rotary_fail_memory(error, "for a prompt and its continuation");
     memcpy(made.prompt, prompt, (size_t)bytes);
     rotary_status status = encode(&made, bytes, error);
     if (status != ROTARY_OK) {
@@ -72,7 +67,8 @@ rotary_status continuation_reserve(struct continuation *continuation, int64_t ma
 {
     continuation->max_new_tokens = max_new_tokens;
     continuation->generated = calloc((size_t)max_new_tokens, sizeof *continuation->generated);
-    return continuation->generated ? ROTARY_OK : fail_memory(error);
+    return continuation->generated ? ROTARY_OK
+                                   : rotary_fail_memory(error, "for a prompt and its continuation");
 }
 
 /* Appends text to the continuation, and shows it. */

@@ -15,7 +15,7 @@ rotary_status continuation_batch_create(struct continuation_batch *batch, rotary
     batch->generated = calloc(capacity, sizeof *batch->generated);
     if (batch->continuations && batch->prompts && batch->outputs && batch->lengths && batch->generated)
         return ROTARY_OK;
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %zu prompts", capacity);
+    return rotary_fail_memory(error, "for %zu prompts", capacity);
 }
 
 void continuation_batch_clear(struct continuation_batch *batch)

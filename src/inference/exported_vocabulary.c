@@ -58,7 +58,7 @@ static rotary_status add_files(struct export_vocabulary *vocabulary, const struc
                                                   .count = (size_t)file.count});
     json_t *config = make_config(tokenizer, vocabulary, "PreTrainedTokenizerFast");
     add_file(vocabulary, (struct export_file){.name = "tokenizer_config.json", .object = config});
-    return config ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to export a vocabulary");
+    return config ? ROTARY_OK : rotary_fail_memory(error, "to export a vocabulary");
 }
 
 static rotary_status add_metadata(struct export_vocabulary *vocabulary,
@@ -77,7 +77,7 @@ static rotary_status add_metadata(struct export_vocabulary *vocabulary,
         json_object_set_new(vocabulary->metadata, "general.name", json_string("model"));
     if (status != ROTARY_OK || vocabulary->metadata)
         return status;
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to export a vocabulary");
+    return rotary_fail_memory(error, "to export a vocabulary");
 }
 
 rotary_status exported_vocabulary_make(struct export_vocabulary *vocabulary,

@@ -28,8 +28,7 @@ rotary_status mask_filler_create(struct mask_filler *filler, const struct loaded
     filler->rows = malloc((size_t)filler->room * sizeof *filler->rows);
     if (filler->tokens && filler->rows)
         return ROTARY_OK;
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a line of %lld tokens",
-                       (long long)filler->room);
+    return rotary_fail_memory(error, "for a line of %lld tokens", (long long)filler->room);
 }
 
 void mask_filler_free(struct mask_filler *filler)
@@ -66,8 +65,7 @@ static rotary_status reserve(struct mask_filler *filler, rotary_error *error)
     filler->logits_room = filler->logits && filler->guesses ? filler->masks : 0;
     return filler->logits_room > 0
                ? ROTARY_OK
-               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the logits of %lld masks",
-                             (long long)filler->masks);
+               : rotary_fail_memory(error, "for the logits of %lld masks", (long long)filler->masks);
 }
 
 /* The most probable of `tokens` tokens, the first of equal ones first. A padded vocabulary has more logits:

@@ -26,7 +26,7 @@ rotary_status text_classifier_create(struct text_classifier *classifier, const s
     classifier->order = malloc((size_t)classifier->outputs * sizeof *classifier->order);
     return classifier->logits && classifier->order
                ? ROTARY_OK
-               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %d classes", classifier->outputs);
+               : rotary_fail_memory(error, "for %d classes", classifier->outputs);
 }
 
 void text_classifier_free(struct text_classifier *classifier)
@@ -113,10 +113,9 @@ static rotary_status run_sequence(const struct text_classifier *classifier,
         segments[i] = i >= tokens->seconds[sequence];
     const struct batch batch = {
         .input = {.batch = 1, .time = count, .tokens = tokens->tokens + first, .segments = segments}};
-    rotary_status status =
-        pair && !segments
-            ? rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld tokens", (long long)count)
-            : transformer_logits(classifier->model->transformer, &batch, logits, error);
+    rotary_status status = pair && !segments
+                               ? rotary_fail_memory(error, "for %lld tokens", (long long)count)
+                               : transformer_logits(classifier->model->transformer, &batch, logits, error);
     free(segments);
     return status;
 }

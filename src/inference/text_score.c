@@ -38,11 +38,6 @@ struct scored {
 
 /* ---- the tokens ---- */
 
-static rotary_status fail_memory(rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the tokens of a text");
-}
-
 /* The tokens of the text, after the token that texts begin with. */
 static rotary_status encode(const struct loaded_model *model, struct scored *scored, rotary_error *error)
 {
@@ -53,7 +48,7 @@ static rotary_status encode(const struct loaded_model *model, struct scored *sco
         return status;
     scored->tokens = calloc((size_t)counted.left_out + 1, sizeof *scored->tokens);
     if (!scored->tokens)
-        return fail_memory(error);
+        return rotary_fail_memory(error, "for the tokens of a text");
     struct token_list list = {.tokens = scored->tokens, .capacity = counted.left_out + 1};
     if (model->begin >= 0)
         list.tokens[list.count++] = model->begin;
@@ -67,7 +62,7 @@ static rotary_status read_numbers(const char *path, struct scored *scored, rotar
 {
     scored->tokens = calloc(scored->bytes / 2 + 1, sizeof *scored->tokens);
     if (!scored->tokens)
-        return fail_memory(error);
+        return rotary_fail_memory(error, "for the tokens of a text");
     for (const char *at = scored->text; *at;) {
         if (isspace((unsigned char)*at) || strchr("[],", *at)) {
             at++;
@@ -130,7 +125,7 @@ static rotary_status write_logits(const struct text_score_call *call, const stru
                            (long long)scored->count, (long long)call->context);
     float *logits = calloc((size_t)(scored->count * vocabulary), sizeof *logits);
     if (!logits)
-        return fail_memory(error);
+        return rotary_fail_memory(error, "for the tokens of a text");
     const struct batch batch = {.input = {.batch = 1, .time = scored->count, .tokens = scored->tokens}};
     rotary_status status = transformer_logits(call->model->transformer, &batch, logits, error);
     const struct npy array = {

@@ -9,11 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static rotary_status fail_memory(rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for lines to translate");
-}
-
 rotary_status translation_batch_create(struct translation_batch *batch, int64_t capacity, rotary_error *error)
 {
     size_t outputs = (size_t)(capacity * batch->search.n_best);
@@ -25,7 +20,7 @@ rotary_status translation_batch_create(struct translation_batch *batch, int64_t 
     if (batch->sources && batch->found && batch->generated && batch->scores)
         return ROTARY_OK;
     translation_batch_free(batch);
-    return fail_memory(error);
+    return rotary_fail_memory(error, "for lines to translate");
 }
 
 void translation_batch_clear(struct translation_batch *batch)
@@ -55,7 +50,7 @@ static rotary_status reserve(struct translation_batch *batch, int64_t longest, r
     int64_t capacity = max_i64(2 * batch->token_capacity, batch->token_count + longest);
     int32_t *tokens = realloc(batch->tokens, (size_t)capacity * sizeof *tokens);
     if (!tokens)
-        return fail_memory(error);
+        return rotary_fail_memory(error, "for lines to translate");
     batch->tokens = tokens;
     batch->token_capacity = capacity;
     return ROTARY_OK;
@@ -126,7 +121,7 @@ static rotary_status selection_create(struct selection *selection, const struct 
     return selection->lines && selection->sources && selection->lengths && selection->outputs &&
                    selection->generated && selection->scores
                ? ROTARY_OK
-               : fail_memory(error);
+               : rotary_fail_memory(error, "for lines to translate");
 }
 
 static void selection_free(struct selection *selection)
@@ -228,7 +223,7 @@ static rotary_status join_words(const struct translation_batch *batch,
             bytes += (size_t)word.count;
         }
         if (!made && !(made = calloc(size = bytes + 1, 1)))
-            return fail_memory(error);
+            return rotary_fail_memory(error, "for lines to translate");
     }
     *text = made;
     return ROTARY_OK;
@@ -241,7 +236,7 @@ static rotary_status copy_unknown(const struct translation_batch *batch,
     const struct tokenizer *tokenizer = task_tokenizer(batch->model->task);
     int64_t *from = calloc((size_t)count + 1, sizeof *from);
     if (!from)
-        return fail_memory(error);
+        return rotary_fail_memory(error, "for lines to translate");
     const struct unknown_words_call call = {.source = batch->tokens + source->first,
                                             .source_count = source->count,
                                             .output = output,

@@ -91,7 +91,7 @@ static rotary_status create(struct sublayer **sublayer, const struct backend *ba
                            config->name, (long long)config->source_time, (long long)config->source_width);
     struct cross_attention *made = calloc(1, sizeof *made);
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for sublayer \"%s\"", config->name);
+        return rotary_fail_memory(error, "for sublayer \"%s\"", config->name);
     made->has_norms = config->query_key_norm != QUERY_KEY_NORM_NONE;
     rotary_status status = add_projections(made, backend, config, parameters, error);
     if (status == ROTARY_OK)

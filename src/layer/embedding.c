@@ -47,8 +47,8 @@ static rotary_status create_sinusoids(struct embedding *embedding, const struct 
     if (!__builtin_mul_overflow((size_t)config->positions * sizeof(float), (size_t)config->width, &bytes))
         host = malloc(bytes);
     if (!host)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld positions of width %lld",
-                           (long long)config->positions, (long long)config->width);
+        return rotary_fail_memory(error, "for %lld positions of width %lld", (long long)config->positions,
+                                  (long long)config->width);
     fill_sinusoids(host, config->positions, config->width);
     void *table = NULL;
     rotary_status status =

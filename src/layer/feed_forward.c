@@ -54,7 +54,7 @@ static rotary_status create(struct sublayer **sublayer, const struct backend *ba
 {
     struct feed_forward *made = calloc(1, sizeof *made);
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for sublayer \"%s\"", config->name);
+        return rotary_fail_memory(error, "for sublayer \"%s\"", config->name);
     made->activation = config->activation;
     int64_t gates = gates_of(config->activation);
     const struct sublayer_linear up = {.name = "up",

@@ -87,7 +87,7 @@ rotary_status linear_create(struct linear **linear, const struct backend *backen
             config->name, (long long)config->inputs, (long long)config->outputs, (long long)config->rows);
     struct linear *made = calloc(1, sizeof *made);
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for linear layer \"%s\"", config->name);
+        return rotary_fail_memory(error, "for linear layer \"%s\"", config->name);
     made->backend = backend;
     made->inputs = config->inputs;
     made->outputs = config->outputs;

@@ -96,7 +96,7 @@ rotary_status loss_create(struct loss **loss, const struct backend *backend, str
             (long long)config->rows, (double)config->label_smoothing);
     struct loss *made = calloc(1, sizeof *made);
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the loss");
+        return rotary_fail_memory(error, "for the loss");
     *made = measure(backend, linear_outputs(output), config);
     made->output = output;
     rotary_status status = backend_arena_allocate(backend, &made->arena, "the logits", error);

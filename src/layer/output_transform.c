@@ -49,7 +49,7 @@ rotary_status output_transform_create(struct output_transform **transform, const
 {
     struct output_transform *made = calloc(1, sizeof *made);
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for an output transform");
+        return rotary_fail_memory(error, "for an output transform");
     made->backend = backend;
     made->config = *config;
     rotary_status status = add_parameters(made, parameters, error);

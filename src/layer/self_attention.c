@@ -81,7 +81,7 @@ static rotary_status create(struct sublayer **sublayer, const struct backend *ba
 {
     struct self_attention *made = calloc(1, sizeof *made);
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for sublayer \"%s\"", config->name);
+        return rotary_fail_memory(error, "for sublayer \"%s\"", config->name);
     const struct sublayer_linear in = {.name = "query_key_value",
                                        .inputs = config->width,
                                        .outputs = qkv_columns(config),

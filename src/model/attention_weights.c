@@ -30,9 +30,7 @@ static rotary_status read_vectors(const struct backend *backend, struct vectors 
     size_t element = rotary_dtype_size(backend->storage), bytes = (size_t)v->dim * element;
     void *row = malloc(bytes);
     v->data = malloc((size_t)(v->rows * v->heads * v->dim) * sizeof *v->data);
-    rotary_status status = row && v->data
-                               ? ROTARY_OK
-                               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for attention weights");
+    rotary_status status = row && v->data ? ROTARY_OK : rotary_fail_memory(error, "for attention weights");
     for (int64_t i = 0; status == ROTARY_OK && i < v->rows * v->heads; i++) {
         int64_t offset = i / v->heads * view.time_stride + i % v->heads * view.head_stride;
         const char *from = (const char *)view.data + (size_t)offset * element;
@@ -121,7 +119,7 @@ static rotary_status read_floats(const struct backend *backend, float **to, cons
     size_t bytes = (size_t)count * sizeof **to;
     *to = malloc(bytes);
     if (!*to)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for attention weights");
+        return rotary_fail_memory(error, "for attention weights");
     return backend->operations->read(backend, *to, from, bytes, error);
 }
 
@@ -198,9 +196,8 @@ static rotary_status read_scene(const struct backend *backend, struct scene *sce
     scene->key = scene->value = keys;
     scene->scores = malloc((size_t)keys.rows * sizeof *scene->scores);
     scene->biases = malloc((size_t)keys.rows * sizeof *scene->biases);
-    rotary_status status = scene->scores && scene->biases
-                               ? ROTARY_OK
-                               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for attention weights");
+    rotary_status status =
+        scene->scores && scene->biases ? ROTARY_OK : rotary_fail_memory(error, "for attention weights");
     if (status == ROTARY_OK)
         status = read_vectors(backend, &scene->query, call->query, error);
     if (status == ROTARY_OK)
@@ -426,7 +423,7 @@ static rotary_status add_layer(struct attention_weights *weights, const struct s
     if (visible)
         weights->visible = visible;
     if (!grown || !visible)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the weights of %zu layers", layers);
+        return rotary_fail_memory(error, "for the weights of %zu layers", layers);
     memset(grown + weights->layers * layer, 0, (size_t)layer * sizeof *grown);
     weights->heads = heads;
     weights->queries = shape->queries;
@@ -554,7 +551,7 @@ static rotary_status see_rows(void *context, const struct sublayer *sublayer,
         const enum attention_kind kind = kind_of(sublayer, scene.config);
         float *weights = malloc((size_t)scene.call->shape.keys * sizeof *weights);
         status = weights ? see_scene(rows, &scene, kind, weights, error)
-                         : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for attention weights");
+                         : rotary_fail_memory(error, "for attention weights");
         free(weights);
         rows->layers[kind]++;
     }

@@ -230,7 +230,7 @@ static rotary_status write_values(const struct loads *loads, const struct load *
     int64_t block = min_i64(max_i64(BLOCK_ELEMENTS / load->columns, 1), load->rows);
     float *host = malloc((size_t)(block * load->columns) * sizeof *host);
     if (!host)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to convert tensor %s", load->tensor->name);
+        return rotary_fail_memory(error, "to convert tensor %s", load->tensor->name);
     rotary_status status = ROTARY_OK;
     for (int64_t first = 0; first < load->rows && status == ROTARY_OK; first += block) {
         int64_t rows = min_i64(block, load->rows - first);
@@ -269,8 +269,7 @@ rotary_status parameters_load(struct parameters *parameters, const struct parame
     struct loads loads = {.parameters = parameters, .call = call};
     rotary_status status = ROTARY_OK;
     if (!allocate(&loads))
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to list the tensors of %s",
-                             safetensors_path(call->files[0]));
+        status = rotary_fail_memory(error, "to list the tensors of %s", safetensors_path(call->files[0]));
     if (status == ROTARY_OK)
         status = resolve_all(&loads, error);
     if (status == ROTARY_OK)

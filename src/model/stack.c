@@ -159,8 +159,7 @@ rotary_status stack_create(struct stack **stack, const struct backend *backend,
     }
     if (!made || !made->sublayers || !made->points || !made->d_parallel) {
         stack_destroy(made);
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a model of %lld layers",
-                           (long long)config->layers);
+        return rotary_fail_memory(error, "for a model of %lld layers", (long long)config->layers);
     }
     made->backend = backend;
     made->config = *config;

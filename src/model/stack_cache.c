@@ -26,8 +26,7 @@ rotary_status stack_cache_create(struct stack_cache *cache, const struct stack *
     if (cache->sublayers && cache->source_lengths && cache->old_source_lengths && cache->source_of_source)
         return ROTARY_OK;
     stack_cache_destroy(cache);
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the cache of %lld sublayers",
-                       (long long)stack->count);
+    return rotary_fail_memory(error, "for the cache of %lld sublayers", (long long)stack->count);
 }
 
 void stack_cache_destroy(struct stack_cache *cache)

@@ -375,8 +375,8 @@ static rotary_status create_without_memory(struct transformer **transformer, con
 {
     struct transformer *made = calloc(1, sizeof *made);
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a model of %lld layers",
-                           (long long)given->config.num_hidden_layers);
+        return rotary_fail_memory(error, "for a model of %lld layers",
+                                  (long long)given->config.num_hidden_layers);
     *made = *given;
     transformer_config_copy(&made->config, &given->config);
     rotary_status status = transformer_config_check(&made->config, error);

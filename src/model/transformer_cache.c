@@ -66,7 +66,7 @@ rotary_status transformer_cache_create(struct transformer_cache **cache,
         return status;
     struct transformer_cache *made = calloc(1, sizeof *made);
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a KV cache");
+        return rotary_fail_memory(error, "for a KV cache");
     made->shape = *shape;
     made->shape.beams = shape->beams == 0 ? 1 : shape->beams;
     made->backend = transformer->backend;

@@ -37,7 +37,7 @@ rotary_status unknown_words(struct transformer *transformer, const struct unknow
         return ROTARY_OK;
     int32_t *tokens = calloc((size_t)call->count + 1, sizeof *tokens);
     if (!tokens)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the tokens of a translation");
+        return rotary_fail_memory(error, "for the tokens of a translation");
     tokens[0] = call->begin; /* the decoder gives token i at the position where it has read i before it */
     memcpy(tokens + 1, call->output, (size_t)call->count * sizeof *tokens);
     const struct attention_weights_call weights_call = {

@@ -111,7 +111,7 @@ static rotary_status place_sequences(const struct attend_config *config, int64_t
     int64_t batch = work->query.batch, queries = work->query.time;
     work->sequences = calloc((size_t)batch, sizeof *work->sequences);
     if (!work->sequences)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld sequences", (long long)batch);
+        return rotary_fail_memory(error, "for %lld sequences", (long long)batch);
     for (int64_t b = 0; b < batch; b++)
         work->sequences[b].keys = work->key.time;
     rotary_status status = read_lengths(config, work, error);

@@ -172,8 +172,7 @@ static rotary_status make_table(const struct reference_attention *attention, int
     if (status)
         return status;
     *table = calloc(numbers, sizeof **table);
-    return *table ? ROTARY_OK
-                  : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for what a position encoding adds");
+    return *table ? ROTARY_OK : rotary_fail_memory(error, "for what a position encoding adds");
 }
 
 static rotary_status make_tables(const struct formula_encoding *encoding,

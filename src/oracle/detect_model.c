@@ -149,7 +149,7 @@ static rotary_status detect_layers(const struct detection *detection, struct det
     result->all.name = safetensors_path(file);
     result->layers = calloc((size_t)count + 1, sizeof *result->layers);
     if (!result->layers)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %d layers", count);
+        return rotary_fail_memory(error, "for %d layers", count);
     rotary_status status = projections_check_patterns(&detection->projections, file, error);
     for (int i = 0; !status && i < count; i++) {
         struct detected *layer = &result->layers[result->layer_count];

@@ -186,7 +186,7 @@ rotary_status pairing_add_layer(const rotary_rope *rope, const struct pairing_la
         return status;
     double *values = calloc((size_t)span.dim, sizeof *values);
     if (!values)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld channels", (long long)span.dim);
+        return rotary_fail_memory(error, "for %lld channels", (long long)span.dim);
     for (int64_t head = 0; !status && head < layer->key.heads; head++) {
         bool complete = true;
         for (int64_t channel = 0; !status && channel < span.dim; channel++) {

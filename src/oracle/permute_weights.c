@@ -33,7 +33,7 @@ static rotary_status permute(const struct permutation *permutation, const struct
     size_t head_bytes = (size_t)projections->head_dim * rows.row_bytes;
     char *output = malloc((size_t)rows.heads * head_bytes);
     if (!output)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to permute %s", label);
+        return rotary_fail_memory(error, "to permute %s", label);
     rotary_pairing to = permutation->config->to;
     for (int64_t head = 0; !status && head < rows.heads; head++) {
         const char *from = (const char *)tensor->data + (size_t)head * head_bytes;
@@ -93,7 +93,7 @@ static rotary_status permute_tensors(const struct permutation *permutation, cons
 {
     enum fate *fates = calloc((size_t)safetensors_count(file) + 1, sizeof *fates);
     if (!fates)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %d tensors", safetensors_count(file));
+        return rotary_fail_memory(error, "for %d tensors", safetensors_count(file));
     rotary_status status = projections_decide(&permutation->projections, file, fates, error);
     for (int i = 0; !status && i < safetensors_count(file); i++) {
         tensors[i] = *safetensors_at(file, i);
@@ -115,7 +115,7 @@ static rotary_status write_tensors(const char *output, const struct safetensors 
 {
     json_t *metadata = safetensors_copy_metadata(file);
     if (!metadata)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write %s", output);
+        return rotary_fail_memory(error, "to write %s", output);
     rotary_status status = safetensors_replace(output, tensors, safetensors_count(file), metadata, error);
     json_decref(metadata);
     return status;
@@ -131,7 +131,7 @@ static rotary_status permute_model(const struct permutation *permutation, rotary
     struct safetensor *tensors = calloc(count + 1, sizeof *tensors);
     void **moved = calloc(count + 1, sizeof *moved);
     if (!tensors || !moved)
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %zu tensors", count);
+        status = rotary_fail_memory(error, "for %zu tensors", count);
     if (!status)
         status = permute_tensors(permutation, file, tensors, moved, error);
     if (!status)

@@ -156,7 +156,7 @@ rotary_status reference_attention_run(const struct reference_attention *attentio
     if (!attention->weights) {
         own = calloc((size_t)attention->keys + 1, sizeof *own);
         if (!own)
-            return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the weights of a query");
+            return rotary_fail_memory(error, "for the weights of a query");
     }
     for (int64_t b = 0; b < attention->batch; b++)
         for (int64_t h = 0; h < attention->heads; h++)

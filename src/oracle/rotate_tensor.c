@@ -125,7 +125,7 @@ static rotary_status read_tables(const struct rotate_tensor_config *config, stru
     work->sine_data = tensor_from_double(work->sine.values, work->sine.elements, ROTARY_F32);
     return work->cosine_data && work->sine_data
                ? ROTARY_OK
-               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the tables of %s", config->cosine);
+               : rotary_fail_memory(error, "for the tables of %s", config->cosine);
 }
 
 static rotary_rope_tables file_tables(const struct work *work)
@@ -208,7 +208,7 @@ static rotary_status read_positions(const struct rotate_tensor_config *config, s
     work->whole = calloc((size_t)tensor->elements, sizeof *work->whole);
     work->fractional = calloc((size_t)tensor->elements, sizeof *work->fractional);
     if (!work->whole || !work->fractional)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the positions of %s", tensor->label);
+        return rotary_fail_memory(error, "for the positions of %s", tensor->label);
     bool whole = true;
     for (int64_t i = 0; i < tensor->elements; i++) {
         double value = tensor->values[i];
@@ -263,7 +263,7 @@ static rotary_status rotate(const struct rotate_tensor_config *config, struct wo
         call.tables = file_tables(work);
     work->data = tensor_from_double(work->input.tensor.values, work->input.tensor.elements, work->dtype);
     if (!work->data)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to rotate %s", config->input);
+        return rotary_fail_memory(error, "to rotate %s", config->input);
     rotary_rope_tensor *tensor = rotation_tensor(&call, config->role);
     int64_t head_stride = work->input.channels, time_stride = work->input.heads * head_stride;
     int64_t batch_stride = work->input.time * time_stride;

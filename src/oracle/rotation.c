@@ -144,7 +144,7 @@ rotary_status rotation_apply(const struct rotation *rotation, const struct rotat
     bool by_definition = !plan->angles_f32 && plan->table_dtype == ROTARY_F32;
     double *memory = calloc((size_t)pairs * 3, sizeof *memory);
     if (!memory)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a row of cosines");
+        return rotary_fail_memory(error, "for a row of cosines");
     struct row row = {memory, memory + pairs};
     float *numbers = (float *)(memory + 2 * pairs);
     for (int64_t t = 0; t < target->time; t++) {

@@ -90,8 +90,8 @@ rotary_status rounded_apply(const rotary_rope *rope, const rotary_rope_apply_cal
     const rotary_rope_tensor *tensor = rotation_tensor(&copy, role);
     float *rows = calloc((size_t)(call->batch * call->time * span.head_dim) + 1, sizeof *rows);
     if (!rows)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld cosines and sines",
-                           (long long)(call->batch * call->time * span.dim));
+        return rotary_fail_memory(error, "for %lld cosines and sines",
+                                  (long long)(call->batch * call->time * span.dim));
     rotary_status status = library_rows(rope, call, role, rows, error);
     if (!status && arithmetic->angles != ROTARY_F32)
         round_rows(rope, call, role, arithmetic->angles, rows);

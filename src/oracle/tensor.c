@@ -277,7 +277,7 @@ rotary_status tensor_open(const char *label, struct tensor *tensor, rotary_error
                            label);
     struct tensor opened = {.label = label, .source = calloc(1, sizeof *opened.source)};
     if (!opened.source)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to open %s", label);
+        return rotary_fail_memory(error, "to open %s", label);
     opened.source->npy.input.descriptor = -1;
     rotary_status status;
     if (split_label(label, path, &name)) {

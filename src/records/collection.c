@@ -13,11 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static rotary_status no_memory(rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the records of a comparison");
-}
-
 /* Appends the record of a run's folder. */
 static rotary_status add_record(struct collection *collection, const char *folder, rotary_error *error)
 {
@@ -38,7 +33,7 @@ static rotary_status rename_arm(struct record *record, const char *name, rotary_
 {
     char *copy = strdup(name);
     if (!copy)
-        return no_memory(error);
+        return rotary_fail_memory(error, "for the records of a comparison");
     free(record->arm);
     record->arm = copy;
     return ROTARY_OK;
@@ -48,7 +43,7 @@ static rotary_status make_room(struct collection *collection, size_t planned, ro
 {
     collection->planned = (int)planned;
     collection->records = calloc(planned, sizeof *collection->records);
-    return collection->records ? ROTARY_OK : no_memory(error);
+    return collection->records ? ROTARY_OK : rotary_fail_memory(error, "for the records of a comparison");
 }
 
 /* ---- a comparison ---- */
@@ -94,7 +89,7 @@ static rotary_status read_runs(struct collection *collection, const char *folder
     rotary_status status = make_room(collection, planned, error);
     *arms = calloc(planned + 1, sizeof **arms);
     if (status == ROTARY_OK && !*arms)
-        status = no_memory(error);
+        status = rotary_fail_memory(error, "for the records of a comparison");
     for (int i = 0; status == ROTARY_OK && i < collection->planned; i++) {
         int arm = i % file->arm_count, before = collection->record_count;
         status = read_run(collection, folder, arm, file->seeds[i / file->arm_count], error);
@@ -110,7 +105,7 @@ static rotary_status read_looks(struct collection *collection, rotary_error *err
     size_t count = json_array_size(looks);
     collection->looks = malloc(sizeof *collection->looks + count * (sizeof(int64_t) + sizeof(int)));
     if (!collection->looks)
-        return no_memory(error);
+        return rotary_fail_memory(error, "for the records of a comparison");
     int64_t *steps = (int64_t *)(collection->looks + 1);
     int *seeds = (int *)(steps + count);
     for (size_t i = 0; i < count; i++) {
@@ -128,7 +123,7 @@ static rotary_status compare_records(struct collection *collection, const struct
     const struct comparison_file *file = &collection->file;
     const char **names = calloc((size_t)file->arm_count + 1, sizeof *names);
     if (!names)
-        return no_memory(error);
+        return rotary_fail_memory(error, "for the records of a comparison");
     for (int i = 0; i < file->arm_count; i++)
         names[i] = file->arms[i].name;
     const json_t *until = json_object_get(collection->description, "until");
@@ -162,7 +157,8 @@ static rotary_status read_comparison(struct collection *collection, const char *
     collection->description = collection->file.object;
     collection->varied = strdup(collection->file.varied);
     int *arms = NULL;
-    status = collection->varied ? read_runs(collection, folder, &arms, error) : no_memory(error);
+    status = collection->varied ? read_runs(collection, folder, &arms, error)
+                                : rotary_fail_memory(error, "for the records of a comparison");
     if (status == ROTARY_OK)
         status = comparable_with_comparison(&collection->unlike, &collection->file, collection->records, arms,
                                             collection->record_count, error);
@@ -203,7 +199,7 @@ static rotary_status split_keys(struct collection *collection, const char *vary,
     *keys = json_array();
     collection->varied = calloc(2 * strlen(vary) + 1, 1);
     if (!collection->varied)
-        return no_memory(error);
+        return rotary_fail_memory(error, "for the records of a comparison");
     struct comma_item item;
     for (const char *rest = vary; status == ROTARY_OK && comma_list_next(&rest, &item);) {
         if (item.length == 0)

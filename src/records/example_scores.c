@@ -15,11 +15,6 @@ static const int64_t max_bytes = (int64_t)1 << 30;
 /* Records and predictions have nine digits. */
 static const double same_score = 1e-5, same_label = 1e-6;
 
-static rotary_status fail_memory(rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the predictions of a comparison");
-}
-
 /* Labels or predictions of all examples: classes, of a regression values. */
 struct answers {
     int32_t *classes;
@@ -187,7 +182,7 @@ static rotary_status read_run(struct reading *reading, const struct record *reco
     struct table table = {0};
     char path[FILE_PATH_BYTES];
     if (!answers_allocate(answers, reading->corpus.classes == 0, reading->corpus.counts[reading->split]))
-        return fail_memory(error);
+        return rotary_fail_memory(error, "for the predictions of a comparison");
     const int system = reading->system_count++;
     rotary_status status = file_path(path, record_place(record), FOLDER_PREDICTIONS, error);
     const struct table_request request = {.path = path,
@@ -238,7 +233,7 @@ static rotary_status read_labels(struct reading *reading, const struct compariso
                            task_split_names[reading->split], (long long)count,
                            (long long)comparison->examples);
     if (!answers_allocate(&reading->labels, reading->corpus.classes == 0, count))
-        return fail_memory(error);
+        return rotary_fail_memory(error, "for the predictions of a comparison");
     for (int64_t i = 0; i < count; i++)
         if (reading->labels.values)
             reading->labels.values[i] = reading->corpus.examples[reading->split][i].value;
@@ -267,7 +262,7 @@ static rotary_status read_all(struct reading *reading, const struct comparison *
     reading->whole = calloc((size_t)reading->max_systems, sizeof *reading->whole);
     reading->of_record = calloc((size_t)comparison->record_count, sizeof *reading->of_record);
     if (!reading->systems || !reading->whole || !reading->of_record)
-        return fail_memory(error);
+        return rotary_fail_memory(error, "for the predictions of a comparison");
     rotary_status status = labelled_text_read(&reading->corpus, &reading->decides, first->config, error);
     if (status == ROTARY_OK)
         status = read_labels(reading, comparison, error);
@@ -287,7 +282,8 @@ static rotary_status compare_arm(struct beside_baseline *beside, const struct re
     beside->examples = (struct resampled_difference){(double)NAN, (double)NAN, (double)NAN, (double)NAN};
     double *differences = calloc(room, sizeof *differences);
     int *systems = calloc(2 * room, sizeof *systems), *baselines = systems + room;
-    rotary_status status = differences && systems ? ROTARY_OK : fail_memory(error);
+    rotary_status status =
+        differences && systems ? ROTARY_OK : rotary_fail_memory(error, "for the predictions of a comparison");
     for (int i = 0; i < count && status == ROTARY_OK; i++) {
         systems[i] = reading->of_record[arm->runs[i]];
         baselines[i] = baseline;
@@ -376,12 +372,14 @@ rotary_status example_scores_create(struct example_scores **scores, const struct
 {
     struct example_scores *made = calloc(1, sizeof *made);
     if (!made)
-        return fail_memory(error);
+        return rotary_fail_memory(error, "for the predictions of a comparison");
     made->comparison = comparison;
     made->contrasts = calloc((size_t)comparison->contrast_count + 1, sizeof *made->contrasts);
     made->beside = calloc((size_t)comparison->arm_count + 1, LABEL_BASELINES * sizeof *made->beside);
     rotary_error fault = {0};
-    rotary_status status = made->contrasts && made->beside ? fill(made, &fault) : fail_memory(&fault);
+    rotary_status status = made->contrasts && made->beside
+                               ? fill(made, &fault)
+                               : rotary_fail_memory(&fault, "for the predictions of a comparison");
     if (status != ROTARY_OK)
         clear(made, comparison);
     status = resampled_keep_fault(status, &fault, &made->fault);
@@ -390,7 +388,7 @@ rotary_status example_scores_create(struct example_scores **scores, const struct
         return ROTARY_OK;
     }
     example_scores_destroy(made);
-    return fail_memory(error);
+    return rotary_fail_memory(error, "for the predictions of a comparison");
 }
 
 void example_scores_destroy(struct example_scores *scores)

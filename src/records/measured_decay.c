@@ -35,7 +35,7 @@ rotary_status decay_kind_create(struct decay_kind *kind, int64_t layers, int64_t
         complete = complete && kind->means[i];
     }
     if (!complete || !kind->pairs)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for scores by distance");
+        return rotary_fail_memory(error, "for scores by distance");
     kind->layers = layers;
     return ROTARY_OK;
 }

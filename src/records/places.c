@@ -16,7 +16,7 @@ static rotary_status add(struct places *places, const char *folder, rotary_error
         places->items = items;
     char *copy = items ? strdup(folder) : NULL;
     if (!copy)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the names of folders");
+        return rotary_fail_memory(error, "for the names of folders");
     places->items[places->count++] = copy;
     return ROTARY_OK;
 }

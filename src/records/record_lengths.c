@@ -64,7 +64,7 @@ rotary_status record_lengths_add(struct record_lengths *lengths, const struct re
     struct record_length *items =
         realloc(lengths->items, (size_t)(lengths->count + 1) * sizeof *lengths->items);
     if (!items)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the scores of a run");
+        return rotary_fail_memory(error, "for the scores of a run");
     lengths->items = items;
     lengths->items[lengths->count++] = *length;
     return ROTARY_OK;

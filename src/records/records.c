@@ -42,11 +42,6 @@ static rotary_status fail_line(const struct line *line, const char *fault, rotar
                        (long long)line->source.line, fault);
 }
 
-static rotary_status no_memory(const char *path, rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the records in %s", path);
-}
-
 /* BLEU is there where sentences were translated. */
 static rotary_status read_bleu(const struct line *line, const json_t *object, int64_t *translated,
                                double *bleu, rotary_error *error)
@@ -93,7 +88,7 @@ static rotary_status read_signature(struct record *record, const struct line *li
         return json_field_fail(&line->source, "signature", signature, "a text", error);
     char *copy = strdup(json_string_value(signature));
     if (!copy)
-        return no_memory(line->source.path, error);
+        return rotary_fail_memory(error, "for the records in %s", line->source.path);
     free(record->signature);
     record->signature = copy;
     return ROTARY_OK;
@@ -118,7 +113,7 @@ static rotary_status add_point(struct record *record, const struct line *line, i
         return status;
     struct record_point *points = grow(record->points, record->point_count, sizeof *points);
     if (!points)
-        return no_memory(line->source.path, error);
+        return rotary_fail_memory(error, "for the records in %s", line->source.path);
     record->points = points;
     record->points[record->point_count++] = point;
     return ROTARY_OK;
@@ -162,7 +157,7 @@ static rotary_status add_evaluation(struct record *record, const struct line *li
     struct record_evaluation *evaluations =
         grow(record->evaluations, record->evaluation_count, sizeof *evaluations);
     if (!evaluations)
-        return no_memory(line->source.path, error);
+        return rotary_fail_memory(error, "for the records in %s", line->source.path);
     record->evaluations = evaluations;
     record->evaluations[record->evaluation_count++] = evaluation;
     return ROTARY_OK;
@@ -177,7 +172,7 @@ static rotary_status read_samples(struct record *record, const struct line *line
     size_t count = json_array_size(lines);
     struct record_sample *samples = calloc(count + 1, sizeof *samples);
     if (!samples)
-        return no_memory(line->source.path, error);
+        return rotary_fail_memory(error, "for the records in %s", line->source.path);
     for (size_t i = 0; i < count; i++) {
         const json_t *sample = json_array_get(lines, i), *correct = json_object_get(sample, "correct");
         samples[i] =
@@ -262,7 +257,7 @@ static rotary_status find_speed(struct record *record, rotary_error *error)
     double *speeds = malloc(((size_t)record->point_count + 1) * sizeof *speeds);
     int count = 0;
     if (!speeds)
-        return no_memory(record->folder, error);
+        return rotary_fail_memory(error, "for the records in %s", record->folder);
     for (int64_t i = 0; i < record->point_count; i++)
         if (record->points[i].tokens_per_second > 0)
             speeds[count++] = record->points[i].tokens_per_second;
@@ -313,11 +308,11 @@ rotary_status record_read(struct record *record, const char *folder, rotary_erro
     if (status == ROTARY_OK)
         status = file_path(metrics, folder, FOLDER_METRICS, error);
     if (status == ROTARY_OK && !(record->folder = strdup(folder)))
-        status = no_memory(folder, error);
+        status = rotary_fail_memory(error, "for the records in %s", folder);
     if (status == ROTARY_OK)
         status = read_config(record, config, error);
     if (status == ROTARY_OK && !(record->arm = strdup(record->position)))
-        status = no_memory(folder, error);
+        status = rotary_fail_memory(error, "for the records in %s", folder);
     if (status == ROTARY_OK && file_exists(metrics))
         status = read_metrics(record, metrics, error);
     if (status == ROTARY_OK)

@@ -13,11 +13,6 @@ static const int64_t max_bytes = (int64_t)1 << 28;
 /* Records have all digits of a score. */
 static const double same_bleu = 1e-6;
 
-static rotary_status fail_memory(rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for translations of a comparison");
-}
-
 /* ---- texts ---- */
 
 static struct text_line *lines_of(const struct text_lines *text, int64_t count)
@@ -41,7 +36,7 @@ static rotary_status score_run(const struct sentence_scores *scores, struct sent
     run->rows = calloc((size_t)scores->count, BLEU_STATISTICS * sizeof *run->rows);
     rotary_status status = hypotheses && references && run->rows
                                ? bleu_count(config, &corpus, run->rows, error)
-                               : fail_memory(error);
+                               : rotary_fail_memory(error, "for translations of a comparison");
     free(hypotheses);
     free(references);
     if (status != ROTARY_OK)
@@ -129,7 +124,7 @@ static rotary_status systems_create(struct systems *systems, const struct senten
                                 .rows = calloc(room, sizeof *systems->rows),
                                 .corpus = calloc(room, sizeof *systems->corpus)};
     if (!systems->of_record || !systems->rows || !systems->corpus)
-        return fail_memory(error);
+        return rotary_fail_memory(error, "for translations of a comparison");
     for (int i = 0; i < record_count; i++) {
         if (!scores->runs[i].rows)
             continue;
@@ -240,7 +235,7 @@ static rotary_status choose_sentences(struct sentence_scores *scores, int arm_co
     const int spread = shown_arms > 1 ? SENTENCE_SHOWN / 2 : SENTENCE_SHOWN;
     struct ranked *ranked = malloc((size_t)count * sizeof *ranked);
     if (!ranked)
-        return fail_memory(error);
+        return rotary_fail_memory(error, "for translations of a comparison");
     for (int64_t i = 0; i < count; i++)
         ranked[i] = (struct ranked){i, (double)text_lines_at(&scores->text.source, i).count};
     qsort(ranked, (size_t)count, sizeof *ranked, by_value);
@@ -291,14 +286,15 @@ rotary_status sentence_scores_create(struct sentence_scores **scores, const stru
 {
     struct sentence_scores *made = calloc(1, sizeof *made);
     if (!made)
-        return fail_memory(error);
+        return rotary_fail_memory(error, "for translations of a comparison");
     made->comparison = comparison;
     made->runs = calloc((size_t)comparison->record_count + 1, sizeof *made->runs);
     made->contrasts = calloc((size_t)comparison->contrast_count + 1, sizeof *made->contrasts);
     made->shown = calloc((size_t)comparison->arm_count + 1, sizeof *made->shown);
     rotary_error fault = {0};
-    rotary_status status =
-        made->runs && made->contrasts && made->shown ? fill(made, comparison, &fault) : fail_memory(&fault);
+    rotary_status status = made->runs && made->contrasts && made->shown
+                               ? fill(made, comparison, &fault)
+                               : rotary_fail_memory(&fault, "for translations of a comparison");
     if (status != ROTARY_OK)
         clear(made, comparison);
     status = resampled_keep_fault(status, &fault, &made->fault);
@@ -307,7 +303,7 @@ rotary_status sentence_scores_create(struct sentence_scores **scores, const stru
         return ROTARY_OK;
     }
     sentence_scores_destroy(made);
-    return fail_memory(error);
+    return rotary_fail_memory(error, "for translations of a comparison");
 }
 
 void sentence_scores_destroy(struct sentence_scores *scores)

@@ -166,8 +166,7 @@ rotary_status comparison_json(const struct comparison *comparison, json_t **obje
         "predictions", predictions_json(comparison));
     findings_free(&findings);
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY,
-                           "no memory for a comparison as JSON, or a name that is not UTF-8");
+        return rotary_fail_memory(error, "for a comparison as JSON, or a name that is not UTF-8");
     *object = made;
     return ROTARY_OK;
 }

@@ -93,8 +93,7 @@ rotary_status arm_decays_read(struct arm_decays *decays, const struct comparison
     rotary_status status = ROTARY_OK;
     *decays = (struct arm_decays){.items = calloc((size_t)comparison->arm_count + 1, sizeof *decays->items)};
     if (!decays->items)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the scores of %d arms by distance",
-                           comparison->arm_count);
+        return rotary_fail_memory(error, "for the scores of %d arms by distance", comparison->arm_count);
     decays->count = comparison->arm_count;
     for (int i = 0; status == ROTARY_OK && i < comparison->arm_count; i++) {
         bool found;

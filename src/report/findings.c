@@ -351,7 +351,7 @@ static rotary_status add_sentences(struct sentences *sentences, const struct com
 {
     char **items = realloc(sentences->items, (size_t)(sentences->count + count + 1) * sizeof *items);
     if (!items)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the verdicts of a comparison");
+        return rotary_fail_memory(error, "for the verdicts of a comparison");
     sentences->items = items;
     for (int i = 0; i < count; i++) {
         struct print print;

@@ -114,7 +114,7 @@ rotary_status rotary_rope_create(rotary_rope **created, const rotary_rope_config
 
     rotary_rope *rope = calloc(1, sizeof *rope);
     if (!rope)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a rotary plan");
+        return rotary_fail_memory(error, "for a rotary plan");
     set_options(rope, &config);
     push_arrays(rope, &config);
     status = rotary_arena_allocate(&rope->memory, "the table of a rotary plan", error);

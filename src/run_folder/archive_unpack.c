@@ -175,7 +175,7 @@ static rotary_status add_archive(struct run_archives *archives, const char *file
 {
     struct run_archive *items = realloc(archives->items, (size_t)(archives->count + 1) * sizeof *items);
     if (!items)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", file);
+        return rotary_fail_memory(error, "to read %s", file);
     archives->items = items;
     struct run_archive *archive = &items[archives->count];
     *archive = (struct run_archive){.folder = ""};

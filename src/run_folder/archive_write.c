@@ -61,7 +61,7 @@ static rotary_status add_entry(struct packing *packing, const struct place *plac
     struct stat about;
     struct place *below = malloc(sizeof *below);
     if (!below)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the names of an archive");
+        return rotary_fail_memory(error, "for the names of an archive");
     below->depth = place->depth + 1;
     rotary_status status = file_path(below->path, place->path, entry, error);
     if (status == ROTARY_OK)

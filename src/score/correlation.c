@@ -120,7 +120,7 @@ rotary_status correlation_spearman(const struct number_pairs *pairs, double *cor
         rank(pairs->second, pairs->count, order, ranks + count);
         *correlation = pearson(ranks, ranks + count, pairs->count);
     } else {
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the ranks of %zu pairs", count);
+        status = rotary_fail_memory(error, "for the ranks of %zu pairs", count);
     }
     free(ranks);
     free(order);

@@ -32,7 +32,7 @@ rotary_status label_scores_of_classes(struct label_scores *scores, int classes, 
     const struct class_counts counts = {classes,
                                         malloc((size_t)classes * (size_t)classes * sizeof *counts.pairs)};
     if (!counts.pairs)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to count %d classes", classes);
+        return rotary_fail_memory(error, "to count %d classes", classes);
     rotary_status status = class_counts_fill(&counts, labels, predictions, count, error);
     if (status == ROTARY_OK) {
         clear(scores, count);

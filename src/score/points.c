@@ -12,8 +12,7 @@ rotary_status points_reserve(struct points *points, int64_t capacity, rotary_err
         return ROTARY_OK;
     uint32_t *at = realloc(points->at, (size_t)capacity * sizeof *at);
     if (!at)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a segment of %lld characters",
-                           (long long)capacity);
+        return rotary_fail_memory(error, "for a segment of %lld characters", (long long)capacity);
     points->at = at;
     points->capacity = capacity;
     return ROTARY_OK;

@@ -121,7 +121,7 @@ rotary_status resample_difference_of(const struct resampled_pairs *pairs, int64_
 {
     double *values = malloc((size_t)samples * sizeof *values), found = 0;
     if (!values)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld differences", (long long)samples);
+        return rotary_fail_memory(error, "for %lld differences", (long long)samples);
     int64_t further = 0, left_out = samples / PLACES;
     for (int i = 0; i < pairs->count; i++)
         found += (pairs->corpus[pairs->systems[i]] - pairs->corpus[pairs->baselines[i]]) / pairs->count;
@@ -196,8 +196,8 @@ static rotary_status draw(const struct resampling *resampling, rotary_work *samp
     free(work.drawn);
     if (!enough) {
         free(work.values);
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld samples of %lld segments",
-                           (long long)resampling->samples, (long long)resampling->segments);
+        return rotary_fail_memory(error, "for %lld samples of %lld segments", (long long)resampling->samples,
+                                  (long long)resampling->segments);
     }
     *values = work.values;
     return ROTARY_OK;

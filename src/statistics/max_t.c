@@ -109,8 +109,8 @@ static rotary_status create(struct flips *flips, const struct max_t_call *call, 
     if (!flips->signs || !flips->mask || !flips->tables || !flips->moments || !flips->order || !flips->raw ||
         !flips->centred || !flips->reach) {
         destroy(flips);
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %d sign patterns of %d contrasts",
-                           patterns, call->contrast_count);
+        return rotary_fail_memory(error, "for %d sign patterns of %d contrasts", patterns,
+                                  call->contrast_count);
     }
     set_signs(flips);
     while ((flips->allowed + 1) / (double)patterns <= call->alpha)

@@ -43,7 +43,7 @@ static rotary_status create(struct simulation *simulation, const struct power_de
     simulation->contrasts = calloc(contrasts, sizeof *simulation->contrasts);
     if (!simulation->scores || !simulation->differences || !simulation->contrasts) {
         destroy(simulation);
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the power of %d pairs", pairs);
+        return rotary_fail_memory(error, "for the power of %d pairs", pairs);
     }
     return ROTARY_OK;
 }
@@ -97,7 +97,7 @@ rotary_status power_of(double *power, const struct power_call *call, rotary_erro
 {
     double *p = malloc((size_t)call->experiments * sizeof *p);
     if (!p)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %d experiments", call->experiments);
+        return rotary_fail_memory(error, "for %d experiments", call->experiments);
     rotary_status status = simulate(p, NULL, call, error);
     int found = 0;
     for (int i = 0; status == ROTARY_OK && i < call->experiments; i++)

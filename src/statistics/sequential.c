@@ -136,7 +136,7 @@ static rotary_status create_patterns(struct patterns *patterns, const struct seq
     int count = call->max_count > SEQUENTIAL_EXACT ? SEQUENTIAL_PATTERNS : 1 << (call->max_count - 1);
     double *block = malloc((size_t)count * (2 * sizeof(double) + sizeof(uint32_t)));
     if (!block)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a sequential test");
+        return rotary_fail_memory(error, "for a sequential test");
     *patterns = (struct patterns){
         .count = count, .sums = block, .far = block + count, .signs = (uint32_t *)(block + 2 * count)};
     return ROTARY_OK;

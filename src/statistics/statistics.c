@@ -133,7 +133,7 @@ rotary_status statistics_reached(struct reached *reached, const int64_t *steps, 
         return ROTARY_OK;
     double *times = malloc(sizeof *times * (size_t)count);
     if (!times)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the median of %d runs", count);
+        return rotary_fail_memory(error, "for the median of %d runs", count);
     for (int i = 0; i < count; i++) {
         bool got_there = steps[i] != NOT_REACHED;
         reached->reached += got_there;

@@ -23,11 +23,6 @@ static const struct fixed_key {
     {"primary_measure", "it decides the comparison"},
 };
 
-static rotary_status no_memory(rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the arms of a comparison");
-}
-
 void arms_free(struct arms *arms)
 {
     for (int i = 0; i < arms->count; i++) {
@@ -51,7 +46,7 @@ rotary_status arms_append(struct arms *arms, const char *name, json_t *set, json
 {
     rotary_status status = ROTARY_OK;
     if (!set || (!arms->items && !(arms->items = calloc(MAX_ARMS, sizeof *arms->items))))
-        status = no_memory(error);
+        status = rotary_fail_memory(error, "for the arms of a comparison");
     else if (arms->count == MAX_ARMS)
         status = rotary_fail(error, ROTARY_INVALID_ARGUMENT, "more than %d arms, wanted fewer values",
                              (int)MAX_ARMS);
@@ -176,7 +171,7 @@ static rotary_status read_values(const struct arm_axis *axis, json_t *values, ro
         size_t length = value_length(next);
         char *text = strndup(next, length);
         if (!text)
-            return no_memory(error);
+            return rotary_fail_memory(error, "for the arms of a comparison");
         rotary_status status = add_values(axis, text, values, error);
         free(text);
         if (status != ROTARY_OK)
@@ -318,7 +313,7 @@ rotary_status arms_configs(const struct arms *arms, const struct run_config *bas
 {
     struct run_config *made = calloc((size_t)arms->count + 1, sizeof *made);
     if (!made)
-        return no_memory(error);
+        return rotary_fail_memory(error, "for the arms of a comparison");
     rotary_status status = ROTARY_OK;
     for (int i = 0; status == ROTARY_OK && i < arms->count; i++)
         status = arm_config(arms, i, base, seed, &made[i], error);

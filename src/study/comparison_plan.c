@@ -13,11 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static rotary_status no_memory(rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "compare.json: no memory");
-}
-
 /* Whether the run's folder is there. */
 static bool has_begun(const struct comparison_plan *plan, const char *arm, int64_t seed)
 {
@@ -105,7 +100,7 @@ static rotary_status merge_seeds(struct comparison_plan *plan, rotary_error *err
     size_t room = (size_t)plan->file.seed_count + (size_t)call->seed_count + (size_t)plan->max_seeds;
     plan->seeds = calloc(room, sizeof *plan->seeds);
     if (!plan->seeds)
-        return no_memory(error);
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "compare.json: no memory");
     bool until = plan->max_seeds > 0, keep = until || (call->keep_seeds && plan->file.object);
     keep_seeds(plan, keep);
     for (int i = 0; !keep && i < call->seed_count; i++)

@@ -136,7 +136,7 @@ static rotary_status record_look(const struct compare_call *call, struct compari
             seeds[count++] = collection.file.seeds[i];
     collection_free(&collection);
     if (!seeds)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for seeds");
+        return rotary_fail_memory(error, "for seeds");
     comparison_plan_add_look(plan, seeds, count);
     free(seeds);
     return write_description(plan, error);

@@ -21,7 +21,7 @@ static rotary_status add_folder(struct decay_folders *folders, const char *folde
         folders->items = items;
     char *copy = items ? strdup(folder) : NULL;
     if (!copy)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the names of folders");
+        return rotary_fail_memory(error, "for the names of folders");
     folders->items[folders->count++] = copy;
     return ROTARY_OK;
 }

@@ -131,7 +131,7 @@ static rotary_status measure(const struct estimate_call *call, struct estimate_t
                                       .times = calloc((size_t)row->jobs, sizeof *measurement.times),
                                       .evaluates = call->work.evaluations > 0};
     if (!measurement.times)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %d jobs", row->jobs);
+        return rotary_fail_memory(error, "for %d jobs", row->jobs);
     rotary_status status = jobs_backends_create(&measurement.backends, call->backend, row->jobs, error);
     const struct jobs_call jobs = {.jobs = row->jobs,
                                    .count = row->jobs,

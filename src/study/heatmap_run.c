@@ -13,11 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static rotary_status fail_memory(rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for attention weights of texts");
-}
-
 /* ---- labels ---- */
 
 /* Appends a text to a label: white space and control characters as signs, other bytes as they are or, where
@@ -47,13 +42,13 @@ static rotary_status label_tokens(struct heatmap_text *text, const struct tokeni
 {
     text->labels = calloc((size_t)count, sizeof *text->labels);
     if (!text->labels)
-        return fail_memory(error);
+        return rotary_fail_memory(error, "for attention weights of texts");
     text->count = count;
     for (int64_t i = 0; i < count; i++) {
         const struct token_text token = tokenizer_text(tokenizer, tokens[i]);
         text->labels[i] = malloc((size_t)token.count * 4 + 1);
         if (!text->labels[i])
-            return fail_memory(error);
+            return rotary_fail_memory(error, "for attention weights of texts");
         spell(text->labels[i], token);
     }
     return ROTARY_OK;
@@ -232,7 +227,8 @@ static rotary_status reading_create(struct reading *reading, rotary_error *error
     size_t bytes = (size_t)reading->request->max_tokens * sizeof *reading->source;
     reading->source = malloc(bytes);
     reading->target = malloc(bytes);
-    return reading->source && reading->target ? ROTARY_OK : fail_memory(error);
+    return reading->source && reading->target ? ROTARY_OK
+                                              : rotary_fail_memory(error, "for attention weights of texts");
 }
 
 static void reading_free(struct reading *reading)
@@ -253,7 +249,8 @@ static rotary_status heads_create(struct heatmap_heads *heads, const struct atte
     heads->heads = weights->heads;
     heads->numbers = calloc((size_t)texts * count, sizeof *heads->numbers);
     heads->offsets = calloc(count, sizeof *heads->offsets);
-    return heads->numbers && heads->offsets ? ROTARY_OK : fail_memory(error);
+    return heads->numbers && heads->offsets ? ROTARY_OK
+                                            : rotary_fail_memory(error, "for attention weights of texts");
 }
 
 static rotary_status measure(struct heatmap_run *run, const struct attention_weights weights[ATTENTION_KINDS],
@@ -325,7 +322,8 @@ rotary_status heatmap_run_fill(struct heatmap_run *run, struct transformer *tran
         return status;
     run->texts = request->inputs->count;
     run->examples = calloc((size_t)run->texts, sizeof *run->examples);
-    status = run->examples ? reading_create(&reading, error) : fail_memory(error);
+    status = run->examples ? reading_create(&reading, error)
+                           : rotary_fail_memory(error, "for attention weights of texts");
     for (; status == ROTARY_OK && reading.text < run->texts; reading.text++)
         status = add_text(run, &reading, error);
     reading_free(&reading);

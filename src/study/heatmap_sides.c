@@ -12,24 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static rotary_status fail_memory(rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the runs of a heatmap");
-}
-
 static rotary_status begin_side(struct heatmaps *maps, const char *name, int runs, rotary_error *error)
 {
     struct heatmap_side *side = &maps->sides[maps->side_count++];
     side->name = strdup(name);
     side->runs = calloc((size_t)runs, sizeof *side->runs);
-    return side->name && side->runs ? ROTARY_OK : fail_memory(error);
+    return side->name && side->runs ? ROTARY_OK : rotary_fail_memory(error, "for the runs of a heatmap");
 }
 
 static rotary_status add_run(struct heatmap_side *side, const struct record *record, rotary_error *error)
 {
     struct heatmap_run *run = &side->runs[side->run_count++];
     *run = (struct heatmap_run){.folder = strdup(record->folder), .seed = record->seed};
-    return run->folder ? ROTARY_OK : fail_memory(error);
+    return run->folder ? ROTARY_OK : rotary_fail_memory(error, "for the runs of a heatmap");
 }
 
 static rotary_status set_task(struct heatmaps *maps, const char *task, const char *folder,
@@ -40,7 +35,7 @@ static rotary_status set_task(struct heatmaps *maps, const char *task, const cha
                            folder, task, maps->task);
     if (!maps->task)
         maps->task = strdup(task);
-    return maps->task ? ROTARY_OK : fail_memory(error);
+    return maps->task ? ROTARY_OK : rotary_fail_memory(error, "for the runs of a heatmap");
 }
 
 /* ---- runs ---- */
@@ -56,7 +51,8 @@ static rotary_status read_model(struct heatmaps *maps, const char *folder, rotar
         return status;
     char *path = strdup(folder);
     struct record record = {.folder = path, .seed = config.train.seed};
-    status = path ? begin_side(maps, model_encoding_name(&config.model), 1, error) : fail_memory(error);
+    status = path ? begin_side(maps, model_encoding_name(&config.model), 1, error)
+                  : rotary_fail_memory(error, "for the runs of a heatmap");
     if (status == ROTARY_OK)
         status = add_run(&maps->sides[maps->side_count - 1], &record, error);
     free(path);
@@ -129,7 +125,7 @@ static rotary_status tell_apart(struct heatmaps *maps, rotary_error *error)
         size_t bytes = strlen(maps->sides[i].name) + length + 16;
         char *name = malloc(bytes);
         if (!name)
-            return fail_memory(error);
+            return rotary_fail_memory(error, "for the runs of a heatmap");
         if (parts > 0)
             snprintf(name, bytes, "%s (%.*s)", maps->sides[i].name, (int)length, tail);
         else

@@ -88,7 +88,7 @@ static rotary_status run_side_by_side(struct jobs *jobs, rotary_error *error)
     int count = jobs->call->jobs, created = 0;
     struct job *threads = calloc((size_t)count, sizeof *threads);
     if (!threads)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %d jobs", count);
+        return rotary_fail_memory(error, "for %d jobs", count);
     jobs->running = count;
     for (; created < count; created++) {
         threads[created] = (struct job){.jobs = jobs, .number = created};
@@ -144,7 +144,7 @@ rotary_status jobs_backends_create(struct backend **backends, const struct backe
     struct backend *made = calloc((size_t)jobs, sizeof *made);
     *backends = NULL;
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %d jobs", jobs);
+        return rotary_fail_memory(error, "for %d jobs", jobs);
     rotary_status status = ROTARY_OK;
     for (int i = 0; status == ROTARY_OK && i < jobs; i++)
         status = backend_create(&made[i], jobs_threads(all->threads, jobs, i), all->isa, precision, error);

@@ -19,7 +19,7 @@ rotary_status run_list_create(struct run_list *list, const char *folder, const s
     *list = (struct run_list){.folder = folder};
     list->runs = calloc((size_t)seed_count * (size_t)arms->count + 1, sizeof *list->runs);
     if (!list->runs)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a list of runs");
+        return rotary_fail_memory(error, "for a list of runs");
     for (int i = 0; i < seed_count; i++)
         for (int arm = 0; arm < arms->count; arm++) {
             struct listed_run *run = &list->runs[list->count++];

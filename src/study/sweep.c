@@ -10,11 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static rotary_status no_memory(rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a sweep");
-}
-
 static json_t *candidates_json(const struct sweep *sweep)
 {
     json_t *list = json_array();
@@ -141,7 +136,7 @@ static rotary_status read_tried(const struct sweep_call *call, const struct arm 
         free(records[i].arm);
         records[i].arm = strdup(names[i / runs]);
         if (!records[i].arm)
-            status = no_memory(error);
+            status = rotary_fail_memory(error, "for a sweep");
     }
     if (status != ROTARY_OK)
         return status;
@@ -181,7 +176,7 @@ static rotary_status choose(struct arm *arm, const struct sweep_call *call, cons
     size_t count = (size_t)call->sweep->candidates.count * (size_t)call->sweep->runs;
     struct record *records = calloc(count + 1, sizeof *records);
     if (!records)
-        return no_memory(error);
+        return rotary_fail_memory(error, "for a sweep");
     rotary_status status = read_tried(call, tried, folder, records, &comparison, error);
     if (status == ROTARY_OK && comparison->incomparable)
         status = rotary_fail(error, ROTARY_INVALID_ARGUMENT, "nothing can be chosen by the sweep: %s",

@@ -112,7 +112,7 @@ rotary_status task_create(struct task **out, const struct task_config *config,
 {
     struct task *task = malloc(sizeof *task);
     if (!task)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a task (%zu bytes)", sizeof *task);
+        return rotary_fail_memory(error, "for a task (%zu bytes)", sizeof *task);
     *task = (struct task){
         .config = *config,
         .type = types[config->task],

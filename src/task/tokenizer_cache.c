@@ -26,7 +26,7 @@ rotary_status tokenizer_cache_create(struct tokenizer_cache **cache, rotary_erro
 {
     struct tokenizer_cache *made = calloc(1, sizeof *made);
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a list of vocabularies");
+        return rotary_fail_memory(error, "for a list of vocabularies");
     pthread_mutex_init(&made->lock, NULL);
     *cache = made;
     return ROTARY_OK;
@@ -70,7 +70,7 @@ static rotary_status train(struct tokenizer_cache *cache, const struct cached_to
 {
     struct cached_tokenizer *made = malloc(sizeof *made);
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a vocabulary");
+        return rotary_fail_memory(error, "for a vocabulary");
     *made = *wanted;
     rotary_status status =
         sentencepiece_train(&made->tokenizer, &made->config, lines, made->lines, NULL, error);

@@ -68,9 +68,7 @@ static rotary_status read_middles(struct middle_texts *texts, rotary_error *erro
     texts->starts = calloc((size_t)size + 1, sizeof *texts->starts);
     texts->before = find_plain(texts->tokenizer);
     texts->known = texts->before >= 0;
-    rotary_status status =
-        texts->starts ? ROTARY_OK
-                      : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a vocabulary's texts");
+    rotary_status status = texts->starts ? ROTARY_OK : rotary_fail_memory(error, "for a vocabulary's texts");
     struct text_buffer *bytes = &texts->bytes;
     struct token_text other = {NULL, 0};
     if (texts->known)
@@ -135,7 +133,7 @@ static rotary_status search(const struct middle_texts *texts, const char *text, 
     const int64_t length = (int64_t)strlen(text);
     bool *reached = calloc((size_t)length + 1, sizeof *reached);
     if (!reached)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a text at which to stop");
+        return rotary_fail_memory(error, "for a text at which to stop");
     *found = begin_anywhere(texts, text, length, reached);
     for (int64_t from = 0; from < length && !*found; from++)
         if (reached[from])
@@ -157,9 +155,8 @@ static rotary_status survives(const struct tokenizer *tokenizer, const char *tex
         return ROTARY_OK;
     struct token_list list = {.tokens = calloc((size_t)counted.left_out, sizeof *list.tokens),
                               .capacity = counted.left_out};
-    rotary_status status =
-        list.tokens ? tokenizer_encode(tokenizer, text, length, &list, error)
-                    : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a text at which to stop");
+    rotary_status status = list.tokens ? tokenizer_encode(tokenizer, text, length, &list, error)
+                                       : rotary_fail_memory(error, "for a text at which to stop");
     if (status == ROTARY_OK)
         status = decoded_bytes_append(tokenizer, list.tokens, list.count, &decoded, error);
     if (status == ROTARY_OK && decoded.count > 0)
@@ -211,9 +208,8 @@ rotary_status stop_texts_create(struct stop_texts *stops, const struct tokenizer
     struct middle_texts middles = {.tokenizer = tokenizer};
     struct stop_texts made = {.strings = calloc((size_t)count + 1, sizeof *made.strings),
                               .tokens = calloc((size_t)count + 1, sizeof *made.tokens)};
-    rotary_status status = made.strings && made.tokens
-                               ? ROTARY_OK
-                               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %d texts", count);
+    rotary_status status =
+        made.strings && made.tokens ? ROTARY_OK : rotary_fail_memory(error, "for %d texts", count);
     for (int i = 0; status == ROTARY_OK && i < count; i++)
         status = add(&made, &middles, texts[i], error);
     text_buffer_free(&middles.bytes);

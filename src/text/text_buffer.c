@@ -28,8 +28,7 @@ rotary_status text_buffer_reserve(struct text_buffer *buffer, int64_t bytes, rot
     const int64_t capacity = max_i64(max_i64(2 * buffer->capacity, MIN_CAPACITY), buffer->count + bytes);
     char *larger = realloc(buffer->bytes, (size_t)capacity);
     if (!larger)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a text of %lld bytes",
-                           (long long)capacity);
+        return rotary_fail_memory(error, "for a text of %lld bytes", (long long)capacity);
     buffer->bytes = larger;
     buffer->capacity = capacity;
     return ROTARY_OK;

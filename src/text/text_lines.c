@@ -10,11 +10,6 @@
 
 enum { FIRST_BYTES = 1 << 16, FIRST_LINES = 1 << 10 };
 
-static rotary_status fail_memory(const char *path, rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", path);
-}
-
 /* ---- line by line ---- */
 
 rotary_status text_reader_open(struct text_reader *reader, const char *path, rotary_error *error)
@@ -145,7 +140,7 @@ static rotary_status read_all(struct text_lines *lines, struct text_reader *read
         if (status != ROTARY_OK)
             return status;
         if (!grow_starts(lines, &capacity))
-            return fail_memory(lines->path, error);
+            return rotary_fail_memory(error, "to read %s", lines->path);
         lines->starts[lines->count] = lines->text.count;
         if (!line.bytes)
             return ROTARY_OK;

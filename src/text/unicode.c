@@ -56,8 +56,7 @@ rotary_status unicode_mend(const char *text, int64_t bytes, char **mended, int64
     if (!points || !made) {
         free(points);
         free(made);
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a text of %lld bytes",
-                           (long long)bytes);
+        return rotary_fail_memory(error, "for a text of %lld bytes", (long long)bytes);
     }
     *count = unicode_encode(points, unicode_decode(text, bytes, points), made);
     made[*count] = '\0';
@@ -208,8 +207,7 @@ rotary_status unicode_lowercase(const char *text, int64_t bytes, char **lower, i
     char *made = points ? malloc(room * UNICODE_LOWER_MAX * 4) : NULL;
     if (!made) {
         free(points);
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the lower case of %lld bytes",
-                           (long long)bytes);
+        return rotary_fail_memory(error, "for the lower case of %lld bytes", (long long)bytes);
     }
     int64_t count = unicode_lower(points, unicode_decode(text, bytes, points), points + room);
     *lower_bytes = unicode_encode(points + room, count, made);
@@ -226,8 +224,7 @@ rotary_status unicode_normalize(enum unicode_form form, const char *text, int64_
     size_t count = 0;
     *normal = (char *)u8_normalize(forms[form], (const uint8_t *)text, (size_t)bytes, NULL, &count);
     if (!*normal)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a normal form of %lld bytes",
-                           (long long)bytes);
+        return rotary_fail_memory(error, "for a normal form of %lld bytes", (long long)bytes);
     *normal_bytes = (int64_t)count;
     return ROTARY_OK;
 }

@@ -149,7 +149,7 @@ rotary_status run_config_to_json(const struct run_config *config, json_t **objec
 {
     json_t *made = json_object();
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write a configuration");
+        return rotary_fail_memory(error, "to write a configuration");
     struct run_config copy = *config; /* settings hold pointers that are not const */
     struct settings settings[RUN_SETTINGS];
     run_settings(&copy, settings);

@@ -117,7 +117,7 @@ static rotary_status keep_results(struct generation *generation, rotary_error *e
             print_line(&generation->batch.continuations[i]);
         else if (json_array_append_new(generation->results,
                                        continuation_json(&generation->batch.continuations[i])) != 0)
-            return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the results");
+            return rotary_fail_memory(error, "for the results");
     }
     fflush(stdout);
     return ROTARY_OK;

@@ -59,7 +59,7 @@ static rotary_status one_line(struct text_lines *lines, const char *option, cons
     *lines = (struct text_lines){.count = 1, .starts = calloc(2, sizeof *lines->starts)};
     rotary_status status = lines->starts
                                ? text_buffer_append(&lines->text, text, bytes + 1, error)
-                               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %s", option);
+                               : rotary_fail_memory(error, "for %s", option);
     if (status == ROTARY_OK)
         lines->starts[1] = bytes + 1;
     else

@@ -19,19 +19,13 @@ struct decoder {
     int64_t count, token_room;
 };
 
-static rotary_status fail_memory(int64_t wanted, rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a line of %lld tokens or bytes",
-                       (long long)wanted);
-}
-
 static rotary_status make_token_room(struct decoder *decoder, int64_t wanted, rotary_error *error)
 {
     if (wanted <= decoder->token_room)
         return ROTARY_OK;
     int32_t *larger = realloc(decoder->tokens, (size_t)wanted * 2 * sizeof *larger);
     if (!larger)
-        return fail_memory(wanted, error);
+        return rotary_fail_memory(error, "for a line of %lld tokens or bytes", (long long)wanted);
     decoder->tokens = larger;
     decoder->token_room = wanted * 2;
     return ROTARY_OK;

@@ -41,8 +41,7 @@ static rotary_status start(void *context, const struct tokenizer *tokenizer, con
     encoder->tokenizer = tokenizer;
     encoder->list =
         (struct token_list){.tokens = malloc(FIRST_TOKENS * sizeof(int32_t)), .capacity = FIRST_TOKENS};
-    return encoder->list.tokens ? ROTARY_OK
-                                : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for tokens");
+    return encoder->list.tokens ? ROTARY_OK : rotary_fail_memory(error, "for tokens");
 }
 
 /* The tokens of a line, in a list that grows until they and the end fit. */
@@ -63,7 +62,7 @@ static rotary_status encode(void *context, const struct text_line *line, rotary_
             break;
         int32_t *larger = realloc(list->tokens, (size_t)wanted * 2 * sizeof *larger);
         if (!larger)
-            return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld tokens", (long long)wanted);
+            return rotary_fail_memory(error, "for %lld tokens", (long long)wanted);
         list->tokens = larger;
         list->capacity = wanted * 2;
     }

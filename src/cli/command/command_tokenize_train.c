@@ -76,7 +76,7 @@ static rotary_status list_lines(struct corpus *corpus, rotary_error *error)
     int64_t next = 0;
     corpus->lines = calloc((size_t)corpus->count + 1, sizeof *corpus->lines);
     if (!corpus->lines)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld lines", (long long)corpus->count);
+        return rotary_fail_memory(error, "for %lld lines", (long long)corpus->count);
     for (int i = 0; i < corpus->file_count; i++)
         for (int64_t line = 0; line < corpus->files[i].count; line++)
             corpus->lines[next++] = text_lines_at(&corpus->files[i], line);
@@ -89,7 +89,7 @@ static rotary_status read_corpus(struct corpus *corpus, const struct option_list
     int count = input->count > 0 ? input->count : 1;
     corpus->files = calloc((size_t)count, sizeof *corpus->files);
     if (!corpus->files)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a list of files");
+        return rotary_fail_memory(error, "for a list of files");
     for (; corpus->file_count < count; corpus->file_count++) {
         struct text_lines *file = &corpus->files[corpus->file_count];
         const char *path = input->items[corpus->file_count];
@@ -154,8 +154,7 @@ static rotary_status train_words(struct tokenizer **tokenizer, const struct toke
 {
     char *text = malloc((size_t)corpus->bytes + 1), *next = text;
     if (!text)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld bytes of text",
-                           (long long)corpus->bytes);
+        return rotary_fail_memory(error, "for %lld bytes of text", (long long)corpus->bytes);
     for (int64_t i = 0; i < corpus->count; i++) {
         next = mempcpy(next, corpus->lines[i].bytes, (size_t)corpus->lines[i].count);
         *next++ = '\n';

@@ -98,7 +98,7 @@ static rotary_status print_run(const struct decay_runs_call *call, const struct 
     json_t *object = measured_decay_json(decay);
     if (!object || json_object_set_new(object, "folder", json_string(folder)) != 0 ||
         json_array_append_new(runs, object) != 0)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the JSON of %s", folder);
+        return rotary_fail_memory(error, "for the JSON of %s", folder);
     return ROTARY_OK;
 }
 

@@ -16,8 +16,7 @@ static rotary_status append(struct tar_writer *writer, const void *bytes, size_t
         const size_t capacity = 2 * (writer->capacity + padded) + FIRST_CAPACITY;
         unsigned char *larger = realloc(writer->bytes, capacity);
         if (!larger)
-            return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for an archive of %zu bytes",
-                               capacity);
+            return rotary_fail_memory(error, "for an archive of %zu bytes", capacity);
         writer->bytes = larger;
         writer->capacity = capacity;
     }

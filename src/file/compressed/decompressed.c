@@ -70,8 +70,7 @@ rotary_status decompressed_open(struct decompressed *file, const char *path, enu
     file->decoder = decoder;
     file->block = malloc(BLOCK_BYTES);
     file->state = file->block ? decoder->create() : NULL;
-    return file->state ? ROTARY_OK
-                       : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to decompress %s", path);
+    return file->state ? ROTARY_OK : rotary_fail_memory(error, "to decompress %s", path);
 }
 
 /* Reads on if all was taken. False at the end. */
@@ -152,7 +151,7 @@ rotary_status compressed_replace(const char *path, const void *bytes, size_t cou
         return rotary_fail(error, ROTARY_UNSUPPORTED, "%s would hold %zu bytes, wanted at most %d", path,
                            count, (int)COMPRESSED_MAX_BYTES);
     if (!gzip_decoder.encode(&step))
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to compress %s", path);
+        return rotary_fail_memory(error, "to compress %s", path);
     status = file_replace(path, step.out, step.out_count, error);
     free(step.out);
     return status;

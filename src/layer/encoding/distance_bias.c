@@ -71,8 +71,7 @@ static rotary_status allocate_host(struct distance_bias *bias, const struct para
         largest = max_i64(largest, elements);
     }
     bias->table = malloc((size_t)largest * sizeof *bias->table);
-    return complete && bias->table ? ROTARY_OK
-                                   : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %s", what);
+    return complete && bias->table ? ROTARY_OK : rotary_fail_memory(error, "for %s", what);
 }
 
 static void free_host(struct distance_bias *bias)

@@ -60,7 +60,7 @@ static rotary_status create_rows(struct distance_rows *rows, int64_t width, rota
     size_t bytes = (size_t)rows->distances * (size_t)width * rotary_dtype_size(backend->storage);
     struct matrix host = matrix_of(malloc(bytes), backend->storage, rows->distances, width);
     if (!host.data)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %s", what);
+        return rotary_fail_memory(error, "for %s", what);
     fill_sinusoids(&host, rows->first);
     rows->rows = host;
     rows->rows.data = NULL;
@@ -110,7 +110,7 @@ static rotary_status create_bias(struct distance_rows *rows, const struct distan
     void *memory = NULL;
     rows->host = malloc(2 * (size_t)rows->bias_elements * sizeof *rows->host);
     if (!rows->host)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %s", what);
+        return rotary_fail_memory(error, "for %s", what);
     rotary_status status =
         rows->backend->operations->allocate(rows->backend, &memory, bias_bytes(config), what, error);
     rows->query_bias = memory;

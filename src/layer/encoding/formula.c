@@ -27,7 +27,7 @@ rotary_status formula_create(struct formula **formula, const char *text, const s
 {
     struct formula *made = calloc(1, sizeof *made);
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a formula");
+        return rotary_fail_memory(error, "for a formula");
     rotary_status status = formula_parse(&made->nodes, text, names, count, error);
     if (status != ROTARY_OK) {
         formula_destroy(made);

@@ -116,7 +116,7 @@ static rotary_status add_node(struct parser *parser, struct formula_node node, i
         int capacity = nodes->capacity ? 2 * nodes->capacity : 32;
         struct formula_node *items = realloc(nodes->items, (size_t)capacity * sizeof *items);
         if (!items)
-            return rotary_fail(parser->error, ROTARY_OUT_OF_MEMORY, "no memory for a formula");
+            return rotary_fail_memory(parser->error, "for a formula");
         nodes->items = items;
         nodes->capacity = capacity;
     }

@@ -108,8 +108,7 @@ static rotary_status read_layers(const struct transformer_config *config, int **
                                  rotary_error *error)
 {
     int *made = calloc((size_t)config->num_hidden_layers, sizeof *made);
-    rotary_status status =
-        made ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the plans of a model");
+    rotary_status status = made ? ROTARY_OK : rotary_fail_memory(error, "for the plans of a model");
     if (status == ROTARY_OK)
         status = check_list(config, "layer_types", config->layer_types, error);
     if (status == ROTARY_OK)
@@ -206,7 +205,7 @@ static rotary_status read_kind(const struct transformer_config *config, enum att
         return read_layers(config, plan_of_layer, error);
     int *made = calloc((size_t)*layers, sizeof *made);
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the plans of a model");
+        return rotary_fail_memory(error, "for the plans of a model");
     bool rotated = kind == ATTENTION_ENCODER || config->cross_rotary;
     for (int64_t layer = 0; layer < *layers; layer++)
         made[layer] = plan_index(LAYER_FULL, rotated);
@@ -225,9 +224,9 @@ rotary_status attention_plans_create(struct attention_plans *plans, const struct
         return status;
     made.of_layer = calloc((size_t)made.layers, sizeof *made.of_layer);
     const struct plan_request request = {backend, config, kind, table_positions};
-    status = made.of_layer ? create_plans(&made, &request, plan_of_layer, error)
-                           : rotary_fail(error, ROTARY_OUT_OF_MEMORY,
-                                         "no memory for the plans of %lld layers", (long long)made.layers);
+    status = made.of_layer
+                 ? create_plans(&made, &request, plan_of_layer, error)
+                 : rotary_fail_memory(error, "for the plans of %lld layers", (long long)made.layers);
     free(plan_of_layer);
     if (status == ROTARY_OK)
         *plans = made;

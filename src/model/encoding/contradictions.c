@@ -61,7 +61,7 @@ static rotary_status check_twice(const struct transformer_config *model, const c
                   model->partial_rotary_factor, "pairing", rope_config_pairings[model->pairing],
                   "rope_local_base_freq", model->rope_local_base_freq, "xpos_scale", model->xpos_scale);
     if (!settings)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to check the rotation of a model");
+        return rotary_fail_memory(error, "to check the rotation of a model");
     struct transformer_config usual;
     transformer_config_default(&usual);
     const struct pair pairs[] = {

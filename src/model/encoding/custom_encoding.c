@@ -237,7 +237,7 @@ static rotary_status evaluate_frequencies(const struct custom_encoding *encoding
                 "position %s: \"frequencies\" is %g for pair %lld of %lld, wanted a finite number",
                 encoding->name, value, (long long)i, (long long)pairs);
         if (json_array_append_new(list, json_real(value)) != 0)
-            return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for frequencies");
+            return rotary_fail_memory(error, "for frequencies");
     }
     return ROTARY_OK;
 }
@@ -411,7 +411,7 @@ static rotary_status read_table(const struct reader *reader, const json_t *value
         return refuse(reader, "bias", value, "a number at least");
     table->values = calloc((size_t)table->rows * (size_t)table->columns, sizeof *table->values);
     if (!table->values)
-        return rotary_fail(reader->error, ROTARY_OUT_OF_MEMORY, "no memory for a table of biases");
+        return rotary_fail_memory(reader->error, "for a table of biases");
     rotary_status status = ROTARY_OK;
     for (int64_t row = 0; status == ROTARY_OK && row < table->rows; row++)
         status = read_row(reader, by_head ? json_array_get(value, (size_t)row) : value, row);
@@ -443,8 +443,7 @@ static rotary_status fill_initial(const struct custom_encoding *encoding, const 
     number->shared = given->shared;
     number->initial = calloc((size_t)values + 1, sizeof *number->initial);
     if (!number->initial)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the initial values of %s",
-                           given->name);
+        return rotary_fail_memory(error, "for the initial values of %s", given->name);
     for (int64_t i = 0; i < values; i++) {
         head = (double)i;
         if (given->initial)
@@ -490,7 +489,7 @@ rotary_status custom_encoding_read(const json_t *object, const char *where, stru
 {
     struct custom_encoding *made = calloc(1, sizeof *made);
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read a position encoding");
+        return rotary_fail_memory(error, "to read a position encoding");
     made->description = (struct setting_description){
         .json = json_deep_copy(object), .owners = 1, .destroy = destroy}; /* nobody else can change it */
     const struct reader reader = {object, where, made, error};

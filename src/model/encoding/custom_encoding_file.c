@@ -46,8 +46,7 @@ static rotary_status make_list(const char *path, const struct npy *array, int64_
                                (long long)i);
         }
     *list = made;
-    return made ? ROTARY_OK
-                : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the numbers of %.200s", path);
+    return made ? ROTARY_OK : rotary_fail_memory(error, "for the numbers of %.200s", path);
 }
 
 /* A list, or of an array of two dimensions a list of lists. */
@@ -60,7 +59,7 @@ static rotary_status make_lists(const char *path, const struct npy *array, json_
     for (int64_t i = 0; status == ROTARY_OK && i < array->shape[0]; i++) {
         status = make_list(path, array, i * array->shape[1], array->shape[1], &row, error);
         if (status == ROTARY_OK && json_array_append_new(made, row) != 0)
-            status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the numbers of %.200s", path);
+            status = rotary_fail_memory(error, "for the numbers of %.200s", path);
     }
     if (status == ROTARY_OK)
         *list = made;
@@ -121,7 +120,7 @@ static rotary_status read_value(const char *path, json_t *object, const char *ke
     if (status == ROTARY_OK)
         status = read_array(name[0] == '/' ? name : array, dimensions, &list, error);
     if (status == ROTARY_OK && json_object_set_new(object, key, list) != 0)
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %.200s", path);
+        status = rotary_fail_memory(error, "for %.200s", path);
     return status;
 }
 

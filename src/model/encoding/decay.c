@@ -23,10 +23,9 @@ static rotary_status allocate(struct decay_curves *curves, rotary_error *error)
                            "%lld heads of %lld distances: wanted at most %d numbers",
                            (long long)curves->curves, (long long)curves->count, (int)MAX_NUMBERS);
     curves->values = calloc((size_t)(curves->curves * curves->count), sizeof *curves->values);
-    return curves->values
-               ? ROTARY_OK
-               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld curves of %lld distances",
-                             (long long)curves->curves, (long long)curves->count);
+    return curves->values ? ROTARY_OK
+                          : rotary_fail_memory(error, "for %lld curves of %lld distances",
+                                               (long long)curves->curves, (long long)curves->count);
 }
 
 /* ---- rotations ---- */
@@ -61,8 +60,7 @@ rotary_status decay_of_rotation(const rotary_rope *rope, double xpos_scale, int6
     int64_t pairs = rotary_rope_pairs(rope);
     double *shrinks = malloc((size_t)pairs * sizeof *shrinks);
     rotary_status status =
-        shrinks ? allocate(&made, error)
-                : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld pairs", (long long)pairs);
+        shrinks ? allocate(&made, error) : rotary_fail_memory(error, "for %lld pairs", (long long)pairs);
     for (int64_t pair = 0; status == ROTARY_OK && pair < pairs; pair++)
         shrinks[pair] = shrink_of(xpos_scale, pair, pairs);
     for (int64_t i = 0; status == ROTARY_OK && i < made.count; i++)
@@ -110,7 +108,7 @@ static rotary_status biases_of_encoding(const struct transformer_config *config,
     bias = malloc((size_t)(made.curves * made.count) * sizeof *bias);
     if (!bias) {
         decay_curves_free(&made);
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for biases");
+        return rotary_fail_memory(error, "for biases");
     }
     encoding->terms->distance_bias->fill(&shape, NULL, bias);
     for (int64_t i = 0; i < made.curves * made.count; i++) {

@@ -15,7 +15,7 @@ static rotary_status add_frequencies(const struct transformer_config *config, bo
     rotary_status status = model_encoding_frequencies(
         config, rope_config_channels(config->head_dim, fraction) / 2, &list, error);
     if (status == ROTARY_OK && list && json_object_set_new(object, "inverse_frequencies", list) != 0)
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read the rotation of a model");
+        status = rotary_fail_memory(error, "to read the rotation of a model");
     return status;
 }
 
@@ -34,7 +34,7 @@ static rotary_status make_object(const struct transformer_config *config, bool q
         query_key ? config->partial_rotary_factor : 1.0, "pairing", rope_config_pairings[config->pairing],
         "rope_scaling", config->rope_scaling, "rope_parameters", config->rope_parameters);
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read the rotation of a model");
+        return rotary_fail_memory(error, "to read the rotation of a model");
     rotary_status status = add_frequencies(config, query_key, made, error);
     if (status == ROTARY_OK)
         *object = made;

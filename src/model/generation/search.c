@@ -503,8 +503,7 @@ rotary_status search_run(struct transformer *transformer, const struct search_co
         set_candidates(&searcher);
         status = search_all(&searcher, error);
     } else
-        status =
-            rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld sources", (long long)call->count);
+        status = rotary_fail_memory(error, "for %lld sources", (long long)call->count);
     transformer_cache_destroy(searcher.cache);
     free(lengths);
     free(searcher.order);

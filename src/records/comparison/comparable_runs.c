@@ -70,8 +70,7 @@ static rotary_status begin(struct differences *differences, rotary_error *error)
 {
     *differences = (struct differences){0};
     differences->stream = open_memstream(&differences->text, &differences->bytes);
-    return differences->stream ? ROTARY_OK
-                               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to compare runs");
+    return differences->stream ? ROTARY_OK : rotary_fail_memory(error, "to compare runs");
 }
 
 /* *text: what was found. */
@@ -82,7 +81,7 @@ static rotary_status end(struct differences *differences, char **text, rotary_er
     bool failed = ferror(differences->stream) != 0;
     if (fclose(differences->stream) != 0 || failed) {
         free(differences->text);
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to compare runs");
+        return rotary_fail_memory(error, "to compare runs");
     }
     *text = differences->count ? differences->text : NULL;
     if (!*text)

@@ -36,11 +36,6 @@ const struct contrast *comparison_contrast(const struct comparison *comparison, 
     return index > 0 ? &comparison->contrasts[index - 1] : NULL;
 }
 
-static rotary_status no_memory(rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a comparison");
-}
-
 /* Only a finished run has the test set's. */
 static void take_examples(struct comparison *comparison, const struct record_evaluation *evaluation)
 {
@@ -148,7 +143,7 @@ static rotary_status make_room(struct comparison_arm *arm, int count, rotary_err
     size_t room = (size_t)count + 1;
     double *block = malloc(room * (MEASURES * sizeof(double) + sizeof(int64_t) + sizeof(int)));
     if (!block)
-        return no_memory(error);
+        return rotary_fail_memory(error, "for a comparison");
     for (int measure = 0; measure < MEASURES; measure++)
         arm->values[measure] = block + (size_t)measure * room;
     arm->steps_to_90 = (int64_t *)(block + MEASURES * room);
@@ -207,7 +202,7 @@ static rotary_status add_noise(struct contrast *contrast, const struct compariso
         return ROTARY_OK;
     struct exact_match_pair *scores = malloc((size_t)contrast->pair_count * sizeof *scores);
     if (!scores)
-        return no_memory(error);
+        return rotary_fail_memory(error, "for a comparison");
     for (int i = 0; i < contrast->pair_count; i++)
         scores[i] = scores_of(comparison, &contrast->pairs[i]);
     statistics_add_noise(&contrast->difference[MEASURE_EXACT_MATCH],
@@ -299,7 +294,7 @@ static rotary_status compare_arms(struct contrast *contrast, const struct compar
     const size_t room = (size_t)(arm->run_count + arm->diverged_count) + 1;
     double *block = malloc(room * (MEASURES * sizeof(double) + sizeof(struct contrast_pair)));
     if (!block)
-        return no_memory(error);
+        return rotary_fail_memory(error, "for a comparison");
     for (int measure = 0; measure < MEASURES; measure++)
         contrast->differences[measure] = block + (size_t)measure * room;
     contrast->pairs = (struct contrast_pair *)(block + MEASURES * room);
@@ -343,7 +338,7 @@ static rotary_status set_sequential(struct contrast *contrast, const struct comp
     struct sequential_interval interval = {(double)NAN, (double)NAN};
     double *ordered = order_by_plan(contrast, primary);
     if (!ordered)
-        return no_memory(error);
+        return rotary_fail_memory(error, "for a comparison");
     struct sequential_call call = {.differences = ordered,
                                    .count = contrast->pair_count,
                                    .max_count = comparison->max_pairs,
@@ -460,7 +455,7 @@ static rotary_status contrast_arms(struct comparison *comparison, rotary_error *
     int arms = comparison->arm_count;
     comparison->contrasts = calloc((size_t)arms * (size_t)arms + 1, sizeof *comparison->contrasts);
     if (!comparison->contrasts)
-        return no_memory(error);
+        return rotary_fail_memory(error, "for a comparison");
     rotary_status status = ROTARY_OK;
     for (int baseline = 0; baseline < (comparison->all_pairs ? arms : 1); baseline++)
         for (int arm = baseline + 1; status == ROTARY_OK && arm < arms; arm++) {
@@ -487,7 +482,7 @@ static rotary_status find_cost(const struct comparison *comparison, int index, r
     double *times = malloc(((size_t)contrast->pair_count + 1) * sizeof *times);
     int count = 0;
     if (!times)
-        return no_memory(error);
+        return rotary_fail_memory(error, "for a comparison");
     for (int i = 0; i < contrast->pair_count; i++) {
         double time = records[contrast->pairs[i].baseline].tokens_per_second /
                       records[contrast->pairs[i].arm].tokens_per_second;
@@ -538,13 +533,13 @@ rotary_status comparison_create(struct comparison **comparison, const struct com
 {
     struct comparison *created = calloc(1, sizeof *created);
     if (!created)
-        return no_memory(error);
+        return rotary_fail_memory(error, "for a comparison");
     size_t max = (size_t)(request->record_count + request->arm_count);
     created->arms = calloc(max ? max : 1, sizeof *created->arms);
     created->learned = calloc((size_t)request->record_count + 1, sizeof *created->learned);
     if (!created->arms || !created->learned) {
         comparison_destroy(created);
-        return no_memory(error);
+        return rotary_fail_memory(error, "for a comparison");
     }
     created->records = request->records;
     created->record_count = request->record_count;

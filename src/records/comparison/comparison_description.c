@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static rotary_status no_memory(rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "compare.json: no memory");
-}
-
 /* ---- arms ---- */
 
 static json_t *seeds_json(const int64_t *seeds, int count)
@@ -67,7 +62,7 @@ static rotary_status describe_arms(const struct comparison_description *descript
     json_t **configs = calloc((size_t)count, sizeof *configs), *arms = json_array(), *common = json_object(),
            *varied = json_array();
     if (!configs)
-        return no_memory(error);
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "compare.json: no memory");
     for (int i = 0; i < count; i++) {
         const struct described_arm *arm = &description->arms[i];
         configs[i] = json_copy((json_t *)(uintptr_t)arm->config);

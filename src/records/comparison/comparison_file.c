@@ -21,11 +21,6 @@ static rotary_status fail_key(const char *path, const char *key, const char *wan
     return rotary_fail(error, ROTARY_BAD_FILE, "%s: \"%s\": wanted %s", path, key, wanted);
 }
 
-static rotary_status no_memory(const char *path, rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %s", path);
-}
-
 /* Whether the text is the name of a folder below another. */
 static bool is_name(const char *text)
 {
@@ -40,7 +35,7 @@ static rotary_status read_arms(struct comparison_file *file, const char *path, r
         return fail_key(path, "arms", "a list of 1 to 100 arms", error);
     file->arms = calloc(count, sizeof *file->arms);
     if (!file->arms)
-        return no_memory(path, error);
+        return rotary_fail_memory(error, "for %s", path);
     for (size_t i = 0; i < count; i++) {
         const json_t *arm = json_array_get(arms, i);
         struct file_arm *read = &file->arms[file->arm_count++];
@@ -68,7 +63,7 @@ static rotary_status read_seeds(struct comparison_file *file, const char *path, 
         return fail_key(path, "seeds", wanted, error);
     file->seeds = calloc(count, sizeof *file->seeds);
     if (!file->seeds)
-        return no_memory(path, error);
+        return rotary_fail_memory(error, "for %s", path);
     for (size_t i = 0; i < count; i++) {
         const json_t *seed = json_array_get(seeds, i);
         if (!json_is_integer(seed) || json_integer_value(seed) < 0)
@@ -89,7 +84,7 @@ static rotary_status read_varied(struct comparison_file *file, const char *path,
         bytes += json_string_length(json_array_get(keys, i)) + 2;
     file->varied = calloc(bytes, 1);
     if (!file->varied)
-        return no_memory(path, error);
+        return rotary_fail_memory(error, "for %s", path);
     for (size_t i = 0; i < count; i++) {
         const char *key = json_string_value(json_array_get(keys, i));
         if (!key)

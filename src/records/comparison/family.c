@@ -54,7 +54,7 @@ static rotary_status choose(struct judging *judging, rotary_error *error)
     }
     judging->seeds = malloc(room * sizeof *judging->seeds);
     if (!judging->seeds)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the seeds of a comparison");
+        return rotary_fail_memory(error, "for the seeds of a comparison");
     for (int i = 0; i < call->contrast_count; i++)
         for (int j = 0; call->contrasts[i].judged && j < call->contrasts[i].pair_count; j++)
             add_seed(judging, call->contrasts[i].pairs[j].seed);
@@ -68,7 +68,7 @@ static rotary_status gather(struct judging *judging, rotary_error *error)
     judging->contrasts = calloc(count, sizeof *judging->contrasts);
     judging->differences = malloc(count * seeds * sizeof *judging->differences);
     if (!judging->contrasts || !judging->differences)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %d contrasts", judging->count);
+        return rotary_fail_memory(error, "for %d contrasts", judging->count);
     double *row = judging->differences;
     struct max_t_contrast *taken = judging->contrasts;
     for (int i = 0; i < call->contrast_count; i++) {

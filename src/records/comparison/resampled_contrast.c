@@ -16,9 +16,8 @@ rotary_status resampled_contrast_find(struct resampled_contrast *found, const st
         return ROTARY_OK;
     int *arms = calloc(2 * (size_t)count, sizeof *arms), *baselines = arms + count;
     found->pairs = calloc((size_t)count, sizeof *found->pairs);
-    rotary_status status = arms && found->pairs
-                               ? ROTARY_OK
-                               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %d pairs", count);
+    rotary_status status =
+        arms && found->pairs ? ROTARY_OK : rotary_fail_memory(error, "for %d pairs", count);
     int taken = 0;
     for (int i = 0; status == ROTARY_OK && i < count; i++) {
         found->pairs[i] = found->mean;

@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static rotary_status no_memory(rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the curves of a report");
-}
-
 /* The bin of a step, 0 ... SERIES_POINTS - 1. */
 static int64_t bin_of(const struct record *record, int64_t step)
 {
@@ -78,7 +73,7 @@ static rotary_status add_run(struct series *series, const struct collection *col
     int64_t max = kind == SERIES_TRAINING_LOSS ? SERIES_POINTS : record->evaluation_count;
     curve->points = malloc(sizeof *curve->points * (size_t)(max + 1));
     if (!curve->points)
-        return no_memory(error);
+        return rotary_fail_memory(error, "for the curves of a report");
     if (kind == SERIES_TRAINING_LOSS)
         average_losses(curve, record);
     else
@@ -118,7 +113,7 @@ static rotary_status add_mean(struct series *series, int runs, int arm, rotary_e
     *mean = (struct series_curve){.arm = arm, .mean = true, .finished = true};
     mean->points = malloc(sizeof *mean->points * (size_t)(first->count + 1));
     if (!mean->points)
-        return no_memory(error);
+        return rotary_fail_memory(error, "for the curves of a report");
     for (int point = 0; point < first->count; point++) {
         double step = first->points[point].step, sum = 0;
         for (int i = 0; i < runs; i++)
@@ -136,7 +131,7 @@ rotary_status series_create(struct series *series, const struct collection *coll
     int runs = collection->record_count, arms = collection->comparison->arm_count;
     *series = (struct series){.curves = calloc((size_t)(runs + arms) + 1, sizeof *series->curves)};
     if (!series->curves)
-        return no_memory(error);
+        return rotary_fail_memory(error, "for the curves of a report");
     rotary_status status = ROTARY_OK;
     for (int i = 0; status == ROTARY_OK && i < runs; i++)
         status = add_run(series, collection, &collection->records[i], kind, error);

@@ -114,7 +114,7 @@ rotary_status heatmap_json(const struct heatmaps *maps, json_t **object, rotary_
     if (made && maps->side_count > 1)
         json_object_set_new(made, "differences", differences_json(maps));
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the numbers of heads");
+        return rotary_fail_memory(error, "for the numbers of heads");
     *object = made;
     return ROTARY_OK;
 }

@@ -161,8 +161,7 @@ rotary_status heatmap_page_write(const struct heatmaps *maps, const char *path, 
             (long long)weights_of(maps), (int)HEATMAP_PAGE_WEIGHTS);
     char *data = heatmap_data(maps);
     if (!data)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the page of %lld texts",
-                           (long long)maps->shown);
+        return rotary_fail_memory(error, "for the page of %lld texts", (long long)maps->shown);
     struct print print;
     rotary_status status = print_begin(&print, error);
     if (status == ROTARY_OK) {

@@ -55,7 +55,7 @@ static rotary_status predict(const struct linear_model *model, const struct feat
 {
     double *scores = malloc((size_t)model->outputs * sizeof *scores);
     if (!scores)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %d scores", model->outputs);
+        return rotary_fail_memory(error, "for %d scores", model->outputs);
     for (int64_t row = 0; row < rows->rows; row++) {
         linear_scores(model, rows, row, scores);
         if (model->classes > 0)

@@ -147,8 +147,8 @@ rotary_status lbfgs_minimize(const struct lbfgs *search, double *point, int *ite
     struct state state = {.search = search, .point = point};
     *iterations = 0;
     if (!allocate(&state))
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to minimize a function of %lld numbers",
-                           (long long)search->dimension);
+        return rotary_fail_memory(error, "to minimize a function of %lld numbers",
+                                  (long long)search->dimension);
     state.value = search->value(search->context, point, state.gradient);
     rotary_status status = ROTARY_OK;
     if (!isfinite(state.value))

@@ -176,8 +176,7 @@ rotary_status linear_fit(struct linear_model *model, const struct feature_rows *
                                      MAX_ITERATIONS};
         status = lbfgs_minimize(&search, model->weights, &model->iterations, error);
     } else {
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a linear model of %lld weights",
-                             (long long)dimension);
+        status = rotary_fail_memory(error, "for a linear model of %lld weights", (long long)dimension);
     }
     free(problem.scores);
     if (status != ROTARY_OK)

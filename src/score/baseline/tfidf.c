@@ -7,11 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-static rotary_status fail_memory(rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the characters of texts");
-}
-
 static int compare(const void *a, const void *b)
 {
     const uint64_t first = *(const uint64_t *)a, second = *(const uint64_t *)b;
@@ -73,13 +68,13 @@ rotary_status tfidf_create(struct tfidf *tfidf, const struct text_line *texts, i
         bytes += texts[i].count;
     uint64_t *pairs = malloc((size_t)(bytes + 1) * sizeof *pairs);
     if (!pairs)
-        return fail_memory(error);
+        return rotary_fail_memory(error, "for the characters of texts");
     for (int64_t i = 0; i < count; i++)
         used += make_set(pairs + used, find_pairs(&texts[i], pairs + used));
     if (count_texts(tfidf, pairs, used, count))
         return ROTARY_OK;
     tfidf_free(tfidf);
-    return fail_memory(error);
+    return rotary_fail_memory(error, "for the characters of texts");
 }
 
 void tfidf_free(struct tfidf *tfidf)
@@ -139,7 +134,7 @@ rotary_status tfidf_choose(const struct tfidf *tfidf, const struct text_line *te
         longest = texts[i].count > longest ? texts[i].count : longest;
     uint64_t *pairs = malloc((size_t)(text->count + longest + 1) * sizeof *pairs), *others = pairs;
     if (!pairs)
-        return fail_memory(error);
+        return rotary_fail_memory(error, "for the characters of texts");
     const int64_t own = find_pairs(text, pairs);
     others += own;
     *chosen = 0;

@@ -13,11 +13,6 @@
 
 enum { FIRST_HASHES = 1 << 6, FIRST_FEATURES = 1 << 12, PART_FIRST = 0, PART_SECOND, PART_BOTH, PARTS };
 
-static rotary_status fail_memory(rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the words of texts");
-}
-
 /* A list of hashes that grows. */
 struct hashes {
     uint64_t *at;
@@ -123,9 +118,9 @@ static rotary_status read_bag(struct scanner *scanner, struct bag *bag, const st
         pair[1] =
             rotary_hash(scanner->points.at + begin, (uint64_t)(end - begin) * sizeof *scanner->points.at);
         if (bag->words.count > 0 && !append(&bag->neighbours, rotary_hash(pair, sizeof pair)))
-            return fail_memory(error);
+            return rotary_fail_memory(error, "for the words of texts");
         if (!append(&bag->words, pair[1]))
-            return fail_memory(error);
+            return rotary_fail_memory(error, "for the words of texts");
     }
     make_set(&bag->words);
     make_set(&bag->neighbours);
@@ -154,7 +149,7 @@ static rotary_status gather_words(struct scanner *scanner, const struct word_tex
         for (int side = 0; side < 2; side++)
             for (int64_t j = 0; j < scanner->bags[side].words.count; j++)
                 if (!append(all, scanner->bags[side].words.at[j]))
-                    return fail_memory(error);
+                    return rotary_fail_memory(error, "for the words of texts");
     }
     return ROTARY_OK;
 }
@@ -279,7 +274,7 @@ static rotary_status write_rows(struct writer *writer, struct scanner *scanner,
         if (status != ROTARY_OK)
             return status;
         if (!reserve(writer, bags[0].words.count + bags[1].words.count + WORD_OVERLAPS))
-            return fail_memory(error);
+            return rotary_fail_memory(error, "for the words of texts");
         if (texts->second)
             add_pair(writer, &bags[0], &bags[1]);
         else
@@ -304,7 +299,7 @@ rotary_status word_features(struct feature_rows *rows, const struct word_vocabul
             ? rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                           "the texts have %lld features, wanted less than 2^31", (long long)rows->columns)
         : rows->starts ? write_rows(&writer, &scanner, texts, error)
-                       : fail_memory(error);
+                       : rotary_fail_memory(error, "for the words of texts");
     free_scanner(&scanner);
     if (status != ROTARY_OK)
         feature_rows_free(rows);

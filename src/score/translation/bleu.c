@@ -114,7 +114,7 @@ rotary_status bleu_count(const struct bleu_config *config, const struct segment_
     struct counter counter = {.config = config, .texts = calloc((size_t)texts, sizeof *counter.texts)};
     rotary_status status = ROTARY_OK;
     if (!counter.texts)
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %d texts", texts);
+        status = rotary_fail_memory(error, "for %d texts", texts);
     for (int64_t i = 0; i < corpus->count && status == ROTARY_OK; i++) {
         status = read_texts(&counter, corpus, i, error);
         if (status == ROTARY_OK)
@@ -182,8 +182,7 @@ rotary_status bleu_corpus(const struct bleu_config *config, const struct segment
 {
     int64_t *statistics = malloc(((size_t)corpus->count + 1) * BLEU_STATISTICS * sizeof *statistics);
     if (!statistics)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the BLEU of %lld segments",
-                           (long long)corpus->count);
+        return rotary_fail_memory(error, "for the BLEU of %lld segments", (long long)corpus->count);
     rotary_status status = bleu_count(config, corpus, statistics, error);
     if (status == ROTARY_OK) {
         int64_t sums[BLEU_STATISTICS];

@@ -145,7 +145,7 @@ rotary_status chrf_count(const struct chrf_config *config, const struct segment_
     struct counter counter = {.config = config, .texts = calloc((size_t)texts, sizeof *counter.texts)};
     rotary_status status = ROTARY_OK;
     if (!counter.texts)
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %d texts", texts);
+        status = rotary_fail_memory(error, "for %d texts", texts);
     for (int64_t i = 0; i < corpus->count && status == ROTARY_OK; i++) {
         status = read_texts(&counter, corpus, i, error);
         if (status == ROTARY_OK)

@@ -23,7 +23,7 @@ rotary_status ngrams_begin(struct ngrams *ngrams, int64_t count, rotary_error *e
                            "a segment and its references have %lld n-grams, wanted fewer than %d",
                            (long long)count, INT32_MAX);
     if (!make_room(ngrams, count + 1))
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld n-grams", (long long)count);
+        return rotary_fail_memory(error, "for %lld n-grams", (long long)count);
     ngrams->nodes[NGRAMS_ROOT] = (struct ngram){0};
     ngrams->count = 1;
     return ROTARY_OK;

@@ -29,7 +29,7 @@ static rotary_status read_side(struct side *side, const char *path, rotary_error
         return rotary_fail(error, ROTARY_BAD_FILE, "%s has no lines", side->file.path);
     side->lines = malloc((size_t)side->file.count * sizeof *side->lines);
     if (!side->lines)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", side->file.path);
+        return rotary_fail_memory(error, "to read %s", side->file.path);
     for (int64_t i = 0; i < side->file.count; i++) {
         side->lines[i] = text_lines_at(&side->file, i);
         side->lines[i].count = unicode_trimmed(side->lines[i].bytes, side->lines[i].count);
@@ -79,16 +79,16 @@ static rotary_status score_metric(const struct system_scores_call *call, const s
     metric->results = calloc((size_t)call->system_count, sizeof *metric->results);
     rotary_status status = ROTARY_OK;
     if (!references || !metric->rows || !metric->results)
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %d systems", call->system_count);
+        status = rotary_fail_memory(error, "for %d systems", call->system_count);
     for (int i = 0; i < call->reference_count && status == ROTARY_OK; i++)
         references[i] = sides[i].lines;
     for (int i = 0; i < call->system_count && status == ROTARY_OK; i++) {
         const struct segment_corpus corpus = {scores->segments, sides[call->reference_count + i].lines,
                                               call->reference_count, references};
         metric->rows[i] = malloc((size_t)scores->segments * (size_t)metric->metric.width * sizeof(int64_t));
-        status = metric->rows[i] ? count(call, metric, &corpus, metric->rows[i], error)
-                                 : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld segments",
-                                               (long long)scores->segments);
+        status = metric->rows[i]
+                     ? count(call, metric, &corpus, metric->rows[i], error)
+                     : rotary_fail_memory(error, "for %lld segments", (long long)scores->segments);
     }
     free(references);
     if (status != ROTARY_OK)
@@ -131,7 +131,7 @@ static rotary_status count_tokenized(const struct side *systems, struct system_s
 {
     scores->tokenized = calloc((size_t)scores->systems, sizeof *scores->tokenized);
     if (!scores->tokenized)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %d systems", scores->systems);
+        return rotary_fail_memory(error, "for %d systems", scores->systems);
     for (int i = 0; i < scores->systems; i++)
         for (int64_t j = 0; j < scores->segments; j++) {
             const struct text_line *line = &systems[i].lines[j];
@@ -146,8 +146,8 @@ rotary_status system_scores_create(struct system_scores *scores, const struct sy
     const int files = call->reference_count + call->system_count;
     *scores = (struct system_scores){.systems = call->system_count};
     struct side *sides = calloc((size_t)files, sizeof *sides);
-    rotary_status status = sides ? read_sides(call, sides, error)
-                                 : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %d files", files);
+    rotary_status status =
+        sides ? read_sides(call, sides, error) : rotary_fail_memory(error, "for %d files", files);
     if (status == ROTARY_OK) {
         scores->segments = sides[0].file.count;
         name_metrics(call, scores);

@@ -233,7 +233,7 @@ static rotary_status create(struct task *task, rotary_error *error)
 {
     struct classification *own = calloc(1, sizeof *own);
     if (!own)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a corpus");
+        return rotary_fail_memory(error, "for a corpus");
     task->data = own;
     rotary_status status = read_labels(own, task, error);
     if (status != ROTARY_OK)
@@ -335,7 +335,7 @@ static rotary_status text_hash(const struct task_config *config, enum task_split
     struct labelled_corpus *corpus = malloc(sizeof *corpus);
     enum label_score score;
     if (!corpus)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a corpus");
+        return rotary_fail_memory(error, "for a corpus");
     rotary_status status = classification_corpus(corpus, &score, classification_options(config), error);
     if (status == ROTARY_OK) {
         *hash = labelled_corpus_hash(corpus, split);

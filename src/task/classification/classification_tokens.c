@@ -34,11 +34,6 @@ struct encoder {
     struct token_list first, second; /* of an example, without special tokens */
 };
 
-static rotary_status fail_memory(rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a corpus");
-}
-
 static rotary_status encode_text(const struct encoder *encoder, const struct text_line *text,
                                  struct token_list *list, rotary_error *error)
 {
@@ -106,7 +101,7 @@ static rotary_status encode_example(struct classification_split_tokens *split, s
     for (int64_t i = 0; i < max_i64(choices, 1) && status == ROTARY_OK; i++) {
         status = encode_text(encoder, &seconds[i], &encoder->second, error);
         if (status == ROTARY_OK && !add_sequence(split, encoder, seconds[i].bytes != NULL))
-            status = fail_memory(error);
+            status = rotary_fail_memory(error, "for a corpus");
     }
     return status;
 }
@@ -134,7 +129,7 @@ rotary_status classification_tokens(struct classification_split_tokens *split, c
     };
     rotary_status status = encoder.first.tokens && encoder.second.tokens && split->starts && split->seconds
                                ? encode_all(split, &encoder, examples, count, error)
-                               : fail_memory(error);
+                               : rotary_fail_memory(error, "for a corpus");
     free(encoder.first.tokens);
     free(encoder.second.tokens);
     if (status != ROTARY_OK)

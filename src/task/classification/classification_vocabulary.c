@@ -32,7 +32,7 @@ static rotary_status join_texts(struct joined *joined, const struct labelled_cor
     const int64_t examples = corpus->counts[TASK_TRAINING];
     joined->lines = calloc(LABELLED_MAX_TEXTS * (size_t)examples + 1, sizeof *joined->lines);
     if (!joined->lines)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for text");
+        return rotary_fail_memory(error, "for text");
     rotary_status status = ROTARY_OK;
     for (int64_t i = 0; i < examples && status == ROTARY_OK; i++) {
         struct text_line texts[LABELLED_MAX_TEXTS];

@@ -22,11 +22,6 @@ struct drawing {
     unsigned char *wanted; /* [count]: documents that the side does not have yet */
 };
 
-static rotary_status fail_memory(int64_t count, rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to split %lld examples", (long long)count);
-}
-
 static const int64_t *documents_of(const struct drawing *drawing, int64_t example)
 {
     return drawing->same + example * drawing->per_example;
@@ -232,7 +227,7 @@ rotary_status document_split(const struct document_request *request, unsigned ch
         .count = request->count, .per_example = request->per_example, .same = runs.same, .sides = sides};
     memset(sides, FRESH_TRAINING, (size_t)request->count);
     if (!split(&drawing, &runs, request->share))
-        status = fail_memory(request->count, error);
+        status = rotary_fail_memory(error, "to split %lld examples", (long long)request->count);
     word_runs_free(&runs);
     return status;
 }

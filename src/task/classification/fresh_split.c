@@ -9,11 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static rotary_status fail_memory(int64_t count, rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to split %lld texts", (long long)count);
-}
-
 /* Where a sentence, or a group, of this hash is. */
 static enum fresh_side draw(uint64_t hash, double share)
 {
@@ -89,11 +84,12 @@ static rotary_status split_by(const struct fresh_request *request, const struct 
             split_pairs(runs, request->share, parents, hashes, sides);
         free(hashes);
         free(parents);
-        return enough ? ROTARY_OK : fail_memory(request->count, error);
+        return enough ? ROTARY_OK
+                      : rotary_fail_memory(error, "to split %lld texts", (long long)request->count);
     }
     bool *marks = calloc(2 * count + 1, sizeof *marks);
     if (!marks)
-        return fail_memory(request->count, error);
+        return rotary_fail_memory(error, "to split %lld texts", (long long)request->count);
     split_texts(runs, request->share, marks, marks + count, sides);
     free(marks);
     return ROTARY_OK;
@@ -121,7 +117,7 @@ rotary_status fresh_split(const struct fresh_request *request, unsigned char *si
     struct word_runs runs;
     struct text_line *texts = join(request->first, request->count, request->second, seconds);
     if (!texts)
-        return fail_memory(request->count, error);
+        return rotary_fail_memory(error, "to split %lld texts", (long long)request->count);
     rotary_status status = word_runs_create(&runs, texts, request->count + seconds, error);
     free(texts);
     if (status != ROTARY_OK)
@@ -137,8 +133,9 @@ rotary_status fresh_leaks(const struct text_line *texts, int64_t count, const st
     struct word_runs runs = {0};
     struct text_line *both = join(others, other_count, texts, count);
     bool *marked = calloc((size_t)(count + other_count) + 1, sizeof *marked);
-    rotary_status status = both && marked ? word_runs_create(&runs, both, count + other_count, error)
-                                          : fail_memory(count, error);
+    rotary_status status = both && marked
+                               ? word_runs_create(&runs, both, count + other_count, error)
+                               : rotary_fail_memory(error, "to split %lld texts", (long long)count);
     free(both);
     if (status == ROTARY_OK) {
         for (int64_t i = 0; i < other_count; i++)

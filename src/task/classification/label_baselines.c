@@ -95,7 +95,7 @@ static rotary_status learn_corpus(struct tfidf *tfidf, const struct labelled_cor
     struct text_line *texts = malloc((size_t)(examples + 1) * LABELLED_MAX_TEXTS * sizeof *texts);
     int64_t count = 0;
     if (!texts)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for baselines");
+        return rotary_fail_memory(error, "for baselines");
     for (int64_t i = 0; i < examples; i++)
         count += labelled_texts(corpus, &corpus->examples[TASK_TRAINING][i], texts + count);
     rotary_status status = tfidf_create(tfidf, texts, count, error);
@@ -154,7 +154,7 @@ rotary_status label_baselines_run(struct label_baselines *baselines, const struc
                 fill_side(&training, corpus->examples[TASK_TRAINING], corpus->counts[TASK_TRAINING]) &&
                 fill_side(&held, corpus->examples[call->split], count)
             ? predict(baselines, call, &training, &held, error)
-            : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for baselines");
+            : rotary_fail_memory(error, "for baselines");
     free_side(&training);
     free_side(&held);
     if (status != ROTARY_OK)

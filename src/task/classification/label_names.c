@@ -35,8 +35,7 @@ rotary_status label_names_save(const struct task_labels *labels, bool pairs, con
                          ? json_pack("{s:O, s:b, s:s}", labels_key, names, pairs_key, (int)pairs, score_key,
                                      label_score_names[labels->score])
                          : NULL;
-    status = object ? file_replace_json(path, object, error)
-                    : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write %s", path);
+    status = object ? file_replace_json(path, object, error) : rotary_fail_memory(error, "to write %s", path);
     json_decref(names);
     json_decref(object);
     return status;
@@ -143,7 +142,7 @@ static rotary_status read_labels(struct label_names *names, const json_t *config
     names->labels.score = regression ? LABEL_SPEARMAN : LABEL_ACCURACY;
     names->object = regression ? json_null() : map ? list_labels(map) : json_pack("[s, s]", "0", "1");
     if (!names->object)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the labels of %s", path);
+        return rotary_fail_memory(error, "for the labels of %s", path);
     if (!regression && !read_classes(names, names->object))
         return rotary_fail(error, ROTARY_BAD_FILE,
                            "%s: \"id2label\" does not have 2 to %d different texts at \"0\", \"1\" ...", path,
@@ -176,7 +175,7 @@ rotary_status label_names_load(struct label_names *names, const char *folder, ro
     struct label_names read = {.names = malloc(LABELLED_MAX_CLASSES * sizeof *read.names)};
     rotary_status status = file_path(path, folder, FOLDER_LABELS, error);
     if (!read.names)
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the names of labels");
+        status = rotary_fail_memory(error, "for the names of labels");
     if (status == ROTARY_OK)
         status = file_find(path, &found, error);
     if (status == ROTARY_OK)

@@ -18,11 +18,6 @@ enum { MAX_BYTES = 1 << 30, SHOWN_BYTES = 60, INTEGER_DIGITS = 9 };
 /* The columns of a table, in the order in which they are read; without labels the texts are from 0 on. */
 enum { COLUMN_LABEL, LABEL_COLUMNS };
 
-static rotary_status fail_memory(rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for labelled texts");
-}
-
 /* ---- labels ---- */
 
 static int compare_texts(const void *a, const void *b)
@@ -83,7 +78,7 @@ static rotary_status find_classes(struct labelled_corpus *corpus, rotary_error *
     struct text_line *labels = malloc((size_t)training->rows * sizeof *labels);
     int64_t classes = 0;
     if (!labels)
-        return fail_memory(error);
+        return rotary_fail_memory(error, "for labelled texts");
     corpus->integers = true;
     for (int64_t row = 0; row < training->rows; row++) {
         labels[row] = table_at(training, row, COLUMN_LABEL);
@@ -240,7 +235,7 @@ static rotary_status read_examples(struct labelled_corpus *corpus, rotary_error 
         corpus->choice_texts[split] =
             malloc((size_t)(table->rows * corpus->choices + 1) * sizeof **corpus->choice_texts);
         if (!corpus->examples[split] || !corpus->choice_texts[split])
-            return fail_memory(error);
+            return rotary_fail_memory(error, "for labelled texts");
         for (int64_t row = 0; row < table->rows; row++) {
             rotary_status status =
                 read_example(corpus, (enum task_split)split, row, &corpus->examples[split][row], error);
@@ -332,11 +327,11 @@ static rotary_status split_anew(struct labelled_corpus *corpus, const struct lab
                                 rotary_error *error)
 {
     struct assignment all = {0};
-    rotary_status status = gather(&all, corpus) ? ROTARY_OK : fail_memory(error);
+    rotary_status status = gather(&all, corpus) ? ROTARY_OK : rotary_fail_memory(error, "for labelled texts");
     if (status == ROTARY_OK)
         status = draw_sides(corpus, &all, request, error);
     if (status == ROTARY_OK && !deal(corpus, &all))
-        status = fail_memory(error);
+        status = rotary_fail_memory(error, "for labelled texts");
     free_assignment(&all);
     if (status == ROTARY_OK && (corpus->counts[TASK_TRAINING] == 0 || corpus->counts[TASK_VALIDATION] == 0))
         status = rotary_fail(error, ROTARY_BAD_FILE,
@@ -370,7 +365,7 @@ static rotary_status name_choices(struct labelled_corpus *corpus, rotary_error *
     static const char *const names[LABELLED_MAX_CHOICES] = {"1", "2", "3", "4", "5", "6"};
     corpus->names = malloc(LABELLED_MAX_CHOICES * sizeof *corpus->names);
     if (!corpus->names)
-        return fail_memory(error);
+        return rotary_fail_memory(error, "for labelled texts");
     for (int i = 0; i < corpus->choices; i++)
         corpus->names[i] = (struct text_line){names[i], 1};
     corpus->classes = corpus->choices;
@@ -453,7 +448,7 @@ rotary_status labelled_corpus_leaks(const struct labelled_corpus *corpus, enum t
                      *training = texts_of(corpus, TASK_TRAINING, &training_count);
     rotary_status status = texts && training
                                ? fresh_leaks(texts, count, training, training_count, leaks, error)
-                               : fail_memory(error);
+                               : rotary_fail_memory(error, "for labelled texts");
     free(texts);
     free(training);
     return status;

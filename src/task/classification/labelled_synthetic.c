@@ -79,10 +79,9 @@ rotary_status labelled_synthetic(struct table *table, enum task_split split, int
         (struct table){.path = "the synthetic text", .rows = count, .columns = 2, .names = {"label", "text"}};
     table->starts = calloc(2 * (size_t)count + 1, sizeof *table->starts);
     table->lines = malloc(((size_t)count + 1) * sizeof *table->lines);
-    rotary_status status =
-        table->starts && table->lines
-            ? ROTARY_OK
-            : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld sentences", (long long)count);
+    rotary_status status = table->starts && table->lines
+                               ? ROTARY_OK
+                               : rotary_fail_memory(error, "for %lld sentences", (long long)count);
     for (int64_t row = 0; row < count && status == ROTARY_OK; row++)
         status = add_row(table, split, row, error);
     if (status != ROTARY_OK)

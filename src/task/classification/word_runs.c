@@ -138,8 +138,7 @@ rotary_status word_runs_create(struct word_runs *runs, const struct text_line *t
     }
     if (!runs->starts || !allocate(runs)) {
         word_runs_free(runs);
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the words of %lld texts",
-                           (long long)count);
+        return rotary_fail_memory(error, "for the words of %lld texts", (long long)count);
     }
     runs->powers[0] = 1;
     for (int64_t i = 0; i < runs->longest; i++)

@@ -9,11 +9,6 @@
 
 enum { FIRST_TOKENS = 1 << 14 };
 
-static rotary_status fail_memory(rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a corpus");
-}
-
 /* ---- files ---- */
 
 /* The cache has the name that it would have beside the text. */
@@ -74,7 +69,7 @@ static rotary_status encode_synthetic(struct document_set *set, const struct tas
             max_i64(max_i64(2 * set->synthetic.capacity, FIRST_TOKENS), before + bytes + 1);
         int32_t *tokens = realloc(set->synthetic.tokens, (size_t)capacity * sizeof *tokens);
         if (!tokens)
-            return fail_memory(error);
+            return rotary_fail_memory(error, "for a corpus");
         set->synthetic.tokens = tokens;
         set->synthetic.capacity = capacity;
     }
@@ -88,7 +83,7 @@ static rotary_status make_documents(struct document_set *set, const struct task 
 {
     const int64_t documents = synthetic_document_count(corpus.options, split);
     set->starts = calloc((size_t)documents + 1, sizeof *set->starts);
-    rotary_status status = set->starts ? ROTARY_OK : fail_memory(error);
+    rotary_status status = set->starts ? ROTARY_OK : rotary_fail_memory(error, "for a corpus");
     for (int64_t i = 0; i < documents && status == ROTARY_OK; i++)
         status = encode_synthetic(set, task, split, i, error);
     set->count = documents;

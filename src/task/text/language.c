@@ -75,7 +75,7 @@ static rotary_status create(struct task *task, rotary_error *error)
         return status;
     struct language *language = calloc(1, sizeof *language);
     if (!language)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a corpus");
+        return rotary_fail_memory(error, "for a corpus");
     task->data = language;
     return read_splits(task, language, error);
 }

@@ -65,7 +65,7 @@ static rotary_status cut_documents(struct language_split *split, const struct ta
             continue;
         split->counts.text_bytes += document_set_bytes(&split->set, i);
         if (!add_document(split, document_set_at(&split->set, i), task->config.sequence_length))
-            return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a corpus");
+            return rotary_fail_memory(error, "for a corpus");
     }
     return document_set_check(language_corpus(&task->config), which, split->count, error);
 }

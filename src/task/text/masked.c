@@ -94,7 +94,7 @@ static rotary_status create(struct task *task, rotary_error *error)
         return status;
     struct masked *masked = calloc(1, sizeof *masked);
     if (!masked)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a corpus");
+        return rotary_fail_memory(error, "for a corpus");
     task->data = masked;
     return read_splits(task, masked, error);
 }

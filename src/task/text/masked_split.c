@@ -69,7 +69,7 @@ rotary_status masked_split_create(struct masked_split *split, const struct task 
     for (int64_t i = 0; i < split->set.count && status == ROTARY_OK; i++)
         if (document_set_has(&split->set, i, which) &&
             !add_document(split, document_set_at(&split->set, i), task->config.sequence_length - 2, masking))
-            status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a corpus");
+            status = rotary_fail_memory(error, "for a corpus");
     if (status == ROTARY_OK)
         status = document_set_check(corpus, which, split->count, error);
     if (status != ROTARY_OK)

@@ -49,8 +49,7 @@ rotary_status masking_create(struct masking **out, const struct tokenizer *token
     }
     if (!masking || !masking->kinds || !masking->ordinary) {
         masking_destroy(masking);
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the kinds of %lld tokens",
-                           (long long)size);
+        return rotary_fail_memory(error, "for the kinds of %lld tokens", (long long)size);
     }
     masking->probability = probability;
     masking->whole_words = whole_words;

@@ -54,8 +54,7 @@ rotary_status synthetic_corpus(enum task_split split, int64_t count, struct text
     *english = (struct text_lines){.path = path, .starts = calloc((size_t)count + 1, sizeof(int64_t))};
     rotary_status status = german->starts && english->starts
                                ? ROTARY_OK
-                               : rotary_fail(error, ROTARY_OUT_OF_MEMORY,
-                                             "no memory for a corpus of %lld pairs", (long long)count);
+                               : rotary_fail_memory(error, "for a corpus of %lld pairs", (long long)count);
     for (int64_t i = 0; i < count && status == ROTARY_OK; i++) {
         struct sentence source, target;
         synthetic_pair(split, i, &source, &target);

@@ -59,11 +59,6 @@ bool text_corpus_has_files(const struct text_corpus_options *options, enum task_
     return options->data[0] != '\0' && options->splits[split][0] != '\0';
 }
 
-static rotary_status fail_memory(rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a list of files");
-}
-
 void text_paths_free(struct text_paths *paths)
 {
     for (int i = 0; i < paths->count; i++)
@@ -107,7 +102,7 @@ static rotary_status add_path(struct text_paths *paths, struct text_corpus corpu
         return fail_missing(corpus, split, path, error);
     paths->items[paths->count] = strdup(path);
     if (!paths->items[paths->count])
-        return fail_memory(error);
+        return rotary_fail_memory(error, "for a list of files");
     paths->count++;
     return ROTARY_OK;
 }
@@ -118,7 +113,7 @@ rotary_status text_paths_find(struct text_paths *paths, struct text_corpus corpu
     const char *rest = corpus.options->splits[split];
     *paths = (struct text_paths){.items = calloc((size_t)comma_list_count(rest), sizeof *paths->items)};
     if (!paths->items)
-        return fail_memory(error);
+        return rotary_fail_memory(error, "for a list of files");
     rotary_status status = ROTARY_OK;
     for (struct comma_item item; status == ROTARY_OK && comma_list_next(&rest, &item);)
         status = add_path(paths, corpus, split, &item, error);
@@ -185,8 +180,7 @@ static rotary_status hash_files(const struct text_files *files, uint64_t *hash, 
 {
     struct checksum checksum;
     char *block = malloc(HASH_BLOCK);
-    rotary_status status =
-        block ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read a text");
+    rotary_status status = block ? ROTARY_OK : rotary_fail_memory(error, "to read a text");
     checksum_start(&checksum);
     for (int64_t i = 0; i < files->count && status == ROTARY_OK; i++)
         status = add_file(&checksum, files->paths[i], block, error);

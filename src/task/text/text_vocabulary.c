@@ -145,7 +145,7 @@ static rotary_status make_pieces(struct task *task, const struct text_vocabulary
     config.max_line_bytes = TEXT_LINE_BYTES;
     struct text_line *lines = calloc((size_t)sample->lines + 1, sizeof *lines);
     if (!lines)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for text");
+        return rotary_fail_memory(error, "for text");
     const char *at = sample->text.bytes, *const last = at + sample->text.count;
     for (int64_t i = 0; i < sample->lines; i++) {
         const char *end = memchr(at, '\n', (size_t)(last - at));

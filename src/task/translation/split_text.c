@@ -21,7 +21,7 @@ static rotary_status read_config(struct task_config *config, const json_t *objec
                 json_object_set(own, key, value);
         }
     rotary_status status = own ? settings_read(settings, TASK_SETTINGS, own, "the configuration", error)
-                               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a configuration");
+                               : rotary_fail_memory(error, "for a configuration");
     json_decref(own);
     if (status == ROTARY_OK && config->task != wanted)
         status = rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the task is %s, wanted %s",

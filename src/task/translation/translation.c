@@ -93,7 +93,7 @@ static rotary_status read_splits(struct task *task, rotary_error *error)
 {
     struct translation *translation = calloc(1, sizeof *translation);
     if (!translation)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a corpus");
+        return rotary_fail_memory(error, "for a corpus");
     task->data = translation;
     rotary_status status = ROTARY_OK;
     int split = task->request.need == TASK_HELD_OUT ? TASK_VALIDATION : TASK_TRAINING;

@@ -16,11 +16,6 @@
 enum { FIRST_TOKENS = 1 << 12 };
 static const int64_t max_file_bytes = (int64_t)1 << 32;
 
-static rotary_status fail_memory(rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a corpus");
-}
-
 /* ---- files ---- */
 
 /* <folder>/<split>.<language> */
@@ -220,7 +215,7 @@ static rotary_status add_line(struct corpus_split *split, struct encoder *encode
     split->counts.too_long += too_long;
     if (training && (empty || too_long))
         return ROTARY_OK;
-    return add_example(split, encoder, line) ? ROTARY_OK : fail_memory(error);
+    return add_example(split, encoder, line) ? ROTARY_OK : rotary_fail_memory(error, "for a corpus");
 }
 
 static bool allocate(struct corpus_split *split, struct encoder *encoder)
@@ -263,7 +258,7 @@ rotary_status corpus_split_create(struct corpus_split *split, const struct task 
         return status;
     split->counts.pairs = split->text.sides[TRANSLATION_SOURCE].count;
     if (!allocate(split, &encoder))
-        status = fail_memory(error);
+        status = rotary_fail_memory(error, "for a corpus");
     for (int64_t line = 0; line < split->counts.pairs && status == ROTARY_OK; line++)
         status = add_line(split, &encoder, line, which == TASK_TRAINING, error);
     if (status == ROTARY_OK)

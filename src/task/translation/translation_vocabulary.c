@@ -31,7 +31,7 @@ static rotary_status prepare(struct prepared *prepared, const struct translation
         count += text->sides[side].count;
     prepared->starts = calloc((size_t)count + 1, sizeof *prepared->starts);
     if (!prepared->starts)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for text");
+        return rotary_fail_memory(error, "for text");
     for (int side = first; side <= last; side++)
         for (int64_t i = 0; i < text->sides[side].count; i++) {
             rotary_status status =
@@ -62,7 +62,7 @@ static rotary_status make_pieces(struct task *task, const struct translation_opt
     config.max_line_bytes = TEXT_LINE_BYTES;
     struct text_line *lines = calloc((size_t)prepared->count + 1, sizeof *lines);
     if (!lines)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for text");
+        return rotary_fail_memory(error, "for text");
     for (int64_t i = 0; i < prepared->count; i++)
         lines[i] = (struct text_line){prepared->text.bytes + prepared->starts[i],
                                       prepared->starts[i + 1] - prepared->starts[i] - 1};
@@ -93,7 +93,7 @@ static rotary_status make_all(struct task *task, const struct translation_option
 {
     struct parallel_text *text = calloc(1, sizeof *text);
     if (!text)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a corpus");
+        return rotary_fail_memory(error, "for a corpus");
     rotary_status status = parallel_text_read(text, options, TASK_TRAINING, error);
     if (status == ROTARY_OK)
         status = make(task, text, options->shared_vocabulary ? TRANSLATION_SOURCE : TRANSLATION_TARGET,

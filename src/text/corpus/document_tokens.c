@@ -209,8 +209,7 @@ rotary_status document_tokens_write(const struct document_tokens_call *call, rot
     run.slots = calloc((size_t)run.slot_count, sizeof *run.slots);
     rotary_status status =
         run.slots ? run_rounds(&run, error)
-                  : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld sections of a text",
-                                (long long)run.slot_count);
+                  : rotary_fail_memory(error, "for %lld sections of a text", (long long)run.slot_count);
     for (int64_t i = 0; run.slots && i < run.slot_count; i++)
         section_tokens_free(&run.slots[i].tokens);
     free(run.slots);

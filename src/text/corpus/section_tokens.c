@@ -14,7 +14,7 @@ enum { FIRST_TOKENS = 1 << 14, FIRST_DOCUMENTS = 1 << 8, BYTES_PER_TOKEN = 4 };
 
 static void fail_memory(struct section_tokens *tokens)
 {
-    tokens->status = rotary_fail(&tokens->error, ROTARY_OUT_OF_MEMORY, "no memory for the tokens of a text");
+    tokens->status = rotary_fail_memory(&tokens->error, "for the tokens of a text");
 }
 
 /* Room for `wanted` elements of `size` bytes in a block of *capacity elements, which doubles. Returns the

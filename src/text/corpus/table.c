@@ -61,11 +61,6 @@ rotary_status table_refuse(const struct table *table, int64_t row, int column, r
                        (long long)table->lines[row], place, reason);
 }
 
-static rotary_status fail_memory(const struct table *table, rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", table->path);
-}
-
 /* ---- growing ---- */
 
 rotary_status table_append(struct table *table, int64_t field, struct text_line text, rotary_error *error)
@@ -96,7 +91,7 @@ static rotary_status begin_row(struct reading *reading, int64_t line, rotary_err
             table->starts = starts;
         int64_t *lines = starts ? realloc(table->lines, (size_t)capacity * sizeof *lines) : NULL;
         if (!lines)
-            return fail_memory(table, error);
+            return rotary_fail_memory(error, "to read %s", table->path);
         table->lines = lines;
         reading->row_capacity = capacity;
     }
@@ -266,7 +261,7 @@ static rotary_status add_value(struct reading *reading, int column, const json_t
                                                     : "it is a list");
     char *text = file_json_text(value, JSON_ENCODE_ANY);
     if (!text)
-        return fail_memory(reading->table, error);
+        return rotary_fail_memory(error, "to read %s", reading->table->path);
     rotary_status status = add_field(reading, column, (struct text_line){text, (int64_t)strlen(text)}, error);
     free(text);
     return status;

@@ -38,7 +38,7 @@ static rotary_status reserve(struct record_reader *reader, int64_t line_bytes, r
         const int64_t capacity = max_i64(max_i64(2 * reader->end_capacity, FIRST_FIELDS), fields);
         int64_t *larger = realloc(reader->ends, (size_t)capacity * sizeof *larger);
         if (!larger)
-            return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", reader->lines.input.path);
+            return rotary_fail_memory(error, "to read %s", reader->lines.input.path);
         reader->ends = larger;
         reader->end_capacity = capacity;
     }

@@ -12,11 +12,6 @@
 
 enum { MAX_FILES = 1 << 22, MAX_DEPTH = 32 };
 
-static rotary_status fail_memory(rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a list of files");
-}
-
 static rotary_status add(struct text_files *files, const char *path, rotary_error *error)
 {
     if (files->count == MAX_FILES)
@@ -25,12 +20,12 @@ static rotary_status add(struct text_files *files, const char *path, rotary_erro
         const int64_t capacity = files->capacity > 0 ? 2 * files->capacity : 16;
         char **larger = realloc(files->paths, (size_t)capacity * sizeof *larger);
         if (!larger)
-            return fail_memory(error);
+            return rotary_fail_memory(error, "for a list of files");
         files->paths = larger;
         files->capacity = capacity;
     }
     files->paths[files->count] = strdup(path);
-    return files->paths[files->count++] ? ROTARY_OK : fail_memory(error);
+    return files->paths[files->count++] ? ROTARY_OK : rotary_fail_memory(error, "for a list of files");
 }
 
 static bool ends_in(const char *name, const char *end)

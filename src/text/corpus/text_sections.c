@@ -17,11 +17,6 @@ static const char *path_of(const struct text_sections *sections)
     return sections->files->paths[sections->file];
 }
 
-static rotary_status fail_memory(const struct text_sections *sections, rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", path_of(sections));
-}
-
 /* Room for one element more of `size` bytes; NULL without memory, and the block stays. */
 static void *grown(void *block, int64_t count, int64_t *capacity, size_t size)
 {
@@ -54,7 +49,7 @@ static rotary_status open_map(struct text_sections *sections, rotary_error *erro
     struct mapped_file *larger =
         grown(sections->maps, sections->map_count, &sections->map_capacity, sizeof *larger);
     if (!larger)
-        return fail_memory(sections, error);
+        return rotary_fail_memory(error, "to read %s", path_of(sections));
     sections->maps = larger;
     struct mapped_file *map = &sections->maps[sections->map_count];
     rotary_status status = mapped_file_open(map, path_of(sections), error);
@@ -122,11 +117,11 @@ static rotary_status copy_section(struct text_sections *sections, struct text_se
 {
     char **larger = grown(sections->copies, sections->copy_count, &sections->copy_capacity, sizeof *larger);
     if (!larger)
-        return fail_memory(sections, error);
+        return rotary_fail_memory(error, "to read %s", path_of(sections));
     sections->copies = larger;
     char *copy = malloc((size_t)section->count + 1);
     if (!copy)
-        return fail_memory(sections, error);
+        return rotary_fail_memory(error, "to read %s", path_of(sections));
     if (section->count > 0)
         memcpy(copy, section->bytes, (size_t)section->count);
     sections->copies[sections->copy_count++] = copy;

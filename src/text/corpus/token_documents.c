@@ -180,7 +180,7 @@ static rotary_status find_or_write(struct opening *opening, rotary_error *error)
     }
     struct token_writer *writer = malloc(sizeof *writer);
     if (!writer)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write %.350s", opening->path);
+        return rotary_fail_memory(error, "to write %.350s", opening->path);
     for (;;) {
         status = token_writer_open(writer, opening->path, &busy, error);
         if (status != ROTARY_OK || !busy)
@@ -226,7 +226,7 @@ rotary_status token_documents_open(struct token_documents **documents,
     struct opening opening = {.request = request};
     opening.documents = calloc(1, sizeof *opening.documents);
     if (!opening.documents)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a corpus of documents");
+        return rotary_fail_memory(error, "for a corpus of documents");
     rotary_status status = prepare(&opening, error);
     if (status == ROTARY_OK)
         status = find_or_write(&opening, error);

@@ -18,8 +18,7 @@ rotary_status bytes_create(struct tokenizer **tokenizer, rotary_error *error)
 {
     struct bytes *bytes = malloc(sizeof *bytes);
     if (!bytes)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a tokenizer (%zu bytes)",
-                           sizeof *bytes);
+        return rotary_fail_memory(error, "for a tokenizer (%zu bytes)", sizeof *bytes);
     bytes->tokenizer = (struct tokenizer){
         .type = &tokenizer_bytes,
         .size = SIZE,

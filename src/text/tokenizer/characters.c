@@ -28,8 +28,7 @@ static struct characters *empty(rotary_error *error)
 {
     struct characters *characters = calloc(1, sizeof *characters);
     if (!characters) {
-        (void)!rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a tokenizer (%zu bytes)",
-                           sizeof *characters);
+        (void)!rotary_fail_memory(error, "for a tokenizer (%zu bytes)", sizeof *characters);
         return NULL;
     }
     characters->tokenizer =

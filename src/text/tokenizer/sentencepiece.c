@@ -44,8 +44,7 @@ static rotary_status create(struct tokenizer **tokenizer, char *bytes, int64_t c
 {
     struct sentencepiece *made = calloc(1, sizeof *made);
     rotary_status status = made ? sentencepiece_processor_create(&made->processor, bytes, count, error)
-                                : rotary_fail(error, ROTARY_OUT_OF_MEMORY,
-                                              "no memory for a tokenizer (%zu bytes)", sizeof *made);
+                                : rotary_fail_memory(error, "for a tokenizer (%zu bytes)", sizeof *made);
     if (status != ROTARY_OK) {
         free(made);
         free(bytes);
@@ -113,7 +112,7 @@ static rotary_status load_bytes(struct tokenizer **tokenizer, const char *bytes,
         return status;
     char *copy = malloc((size_t)count);
     if (!copy)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", path);
+        return rotary_fail_memory(error, "to read %s", path);
     memcpy(copy, bytes, (size_t)count);
     rotary_error reason;
     status = create(tokenizer, copy, count, &reason);
@@ -253,8 +252,7 @@ rotary_status sentencepiece_train(struct tokenizer **tokenizer, const struct sen
         return status;
     struct text_line *kept = malloc(((size_t)count + 1) * sizeof *kept);
     if (!kept)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a list of %lld lines",
-                           (long long)count);
+        return rotary_fail_memory(error, "for a list of %lld lines", (long long)count);
     int64_t bytes = select_lines(config, lines, count, kept, counts);
     if (counts->used == 0)
         status = rotary_fail(error, ROTARY_INVALID_ARGUMENT, "there is no line to train SentencePiece on");

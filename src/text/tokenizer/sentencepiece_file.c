@@ -82,7 +82,7 @@ static rotary_status check_table(const char *path, const struct protobuf_field *
         .units = table->bytes + 4, .count = bytes / 4, .text_bytes = table->count - 4 - bytes};
     trie.max_leaves = calloc((size_t)trie.count, 1);
     if (!trie.max_leaves)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", path);
+        return rotary_fail_memory(error, "to read %s", path);
     int leaves = count_leaves(&trie, 0, 0);
     free(trie.max_leaves);
     return leaves >= 0 ? ROTARY_OK : rotary_fail(error, ROTARY_BAD_FILE, wrong, path);
@@ -126,7 +126,7 @@ static rotary_status add_defined(struct model *model, struct piece piece, rotary
         int64_t room = model->defined_room > 0 ? 2 * model->defined_room : 64;
         struct piece *larger = realloc(model->defined, (size_t)room * sizeof *larger);
         if (!larger)
-            return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", model->path);
+            return rotary_fail_memory(error, "to read %s", model->path);
         model->defined = larger;
         model->defined_room = room;
     }

@@ -101,7 +101,7 @@ rotary_status sentencepiece_pieces_read(struct sentencepiece_pieces *pieces, con
     struct other other = {.model_type = MODEL_UNIGRAM};
     read.pieces = calloc((size_t)count_pieces(message) + 1, sizeof *read.pieces);
     if (!read.pieces)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the pieces of a tokenizer");
+        return rotary_fail_memory(error, "for the pieces of a tokenizer");
     while (protobuf_next(&message, &field) && field.number != 0) {
         if (field.type != PROTOBUF_BYTES)
             continue;

@@ -100,8 +100,8 @@ static json_t *object_of(const struct tokenizer *tokenizer)
 static rotary_status save_object(const struct tokenizer *tokenizer, const char *path, rotary_error *error)
 {
     json_t *object = object_of(tokenizer);
-    rotary_status status = object ? file_replace_json(path, object, error)
-                                  : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write %s", path);
+    rotary_status status =
+        object ? file_replace_json(path, object, error) : rotary_fail_memory(error, "to write %s", path);
     json_decref(object);
     return status;
 }
@@ -134,7 +134,7 @@ rotary_status tokenizer_checksum(const struct tokenizer *tokenizer, uint64_t *ch
         checksum_add(&sum, file.bytes, (size_t)file.count);
     }
     if (!done)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the checksum of a tokenizer");
+        return rotary_fail_memory(error, "for the checksum of a tokenizer");
     *checksum = checksum_finish(&sum);
     return ROTARY_OK;
 }

@@ -142,8 +142,7 @@ rotary_status wordpiece_create(struct tokenizer **tokenizer, const struct wordpi
     if (!made || !made->pool || !made->starts || !piece_trie_create(&made->trie, bytes)) {
         if (made)
             destroy(&made->tokenizer);
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld pieces of words",
-                           (long long)count);
+        return rotary_fail_memory(error, "for %lld pieces of words", (long long)count);
     }
     fill(made, pieces, count);
     *tokenizer = &made->tokenizer;

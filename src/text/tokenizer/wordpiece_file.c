@@ -33,11 +33,6 @@ rotary_status wordpiece_create_from(struct tokenizer **tokenizer, const struct w
                        reason.message);
 }
 
-static rotary_status fail_memory(const char *path, rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", path);
-}
-
 /* ---- tokenizer_config.json ---- */
 
 /* Sets *flag if the object has the key; null leaves it as it is. */
@@ -160,7 +155,7 @@ rotary_status wordpiece_load_vocabulary(struct tokenizer **tokenizer, const char
                            (long long)lines, (int)WORDPIECE_MAX_PIECES);
     struct token_text *pieces = malloc(((size_t)lines + 1) * sizeof *pieces);
     if (!pieces)
-        return fail_memory(path, error);
+        return rotary_fail_memory(error, "to read %s", path);
     lines = 0;
     for (int64_t at = 0; at < count; lines++)
         pieces[lines] = next_line(bytes, count, &at);
@@ -300,7 +295,7 @@ rotary_status wordpiece_load_object(struct tokenizer **tokenizer, const json_t *
     struct wordpiece_settings settings;
     struct token_text *pieces = calloc((size_t)count + 1, sizeof *pieces);
     if (!pieces)
-        return fail_memory(path, error);
+        return rotary_fail_memory(error, "to read %s", path);
     status = read_settings_beside(&settings, path, error);
     if (status == ROTARY_OK)
         status = read_rules(object, &settings.rules, path, error);

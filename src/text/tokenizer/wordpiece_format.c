@@ -58,7 +58,7 @@ static rotary_status load(struct tokenizer **tokenizer, const json_t *object, co
                            (int)WORDPIECE_MAX_PIECES);
     struct token_text *pieces = malloc((json_array_size(list) + 1) * sizeof *pieces);
     if (!pieces)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", path);
+        return rotary_fail_memory(error, "to read %s", path);
     status = read_pieces(list, pieces, path, error);
     if (status == ROTARY_OK)
         status =

@@ -221,18 +221,13 @@ static void destroy(struct tokenizer *tokenizer)
     free(words);
 }
 
-static rotary_status fail_memory(rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a vocabulary of words");
-}
-
 /* The tokenizer of `count` different words, which are copied. */
 static rotary_status create(struct tokenizer **tokenizer, const struct word *list, int64_t count,
                             struct form form, rotary_error *error)
 {
     struct words *words = calloc(1, sizeof *words);
     if (!words)
-        return fail_memory(error);
+        return rotary_fail_memory(error, "for a vocabulary of words");
     words->tokenizer = (struct tokenizer){
         .type = &tokenizer_words,
         .size = special_count(form) + count,
@@ -256,7 +251,7 @@ static rotary_status create(struct tokenizer **tokenizer, const struct word *lis
     }
     if (!done) {
         destroy(&words->tokenizer);
-        return fail_memory(error);
+        return rotary_fail_memory(error, "for a vocabulary of words");
     }
     *tokenizer = &words->tokenizer;
     return ROTARY_OK;
@@ -283,7 +278,7 @@ static rotary_status count_words(struct word_table *table, const char *text, int
         if (is_special(form, word.bytes, word.length))
             continue;
         if (!count_word(table, word.bytes, word.length, 1))
-            return fail_memory(error);
+            return rotary_fail_memory(error, "for a vocabulary of words");
         if (table->count > MAX_WORDS)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                "the text has more than %d different words, the maximum", MAX_WORDS);
@@ -401,7 +396,7 @@ static rotary_status read_words(const json_t *list, struct form form, struct wor
             return rotary_fail(error, ROTARY_BAD_FILE,
                                "%s: entry %zu of \"words\" is not one word without white space", path, i + 1);
         if (!count_word(table, json_string_value(text), length, 1))
-            return fail_memory(error);
+            return rotary_fail_memory(error, "for a vocabulary of words");
         if (table->count != (int64_t)i + 1)
             return rotary_fail(error, ROTARY_BAD_FILE,
                                "%s: entry %zu of \"words\", \"%.80s\", is there twice", path, i + 1,

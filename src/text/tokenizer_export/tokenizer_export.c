@@ -150,7 +150,7 @@ static rotary_status copy_file(const struct tokenizer *tokenizer, json_t **objec
     if (tokenizer->type->save(tokenizer, saved))
         *object = json_incref(json_object_get(saved, "file"));
     json_decref(saved);
-    return *object ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to export a tokenizer");
+    return *object ? ROTARY_OK : rotary_fail_memory(error, "to export a tokenizer");
 }
 
 /* tokenizers cuts added tokens out before it puts U+2581 before a text, so the rest of a text would get
@@ -206,5 +206,5 @@ rotary_status tokenizer_export_json(const struct tokenizer *tokenizer, int32_t b
                                            : make_bytes(tokenizer, post_processor);
     if (status != ROTARY_OK || *object)
         return status;
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to export a tokenizer");
+    return rotary_fail_memory(error, "to export a tokenizer");
 }

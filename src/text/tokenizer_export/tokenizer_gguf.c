@@ -135,6 +135,5 @@ rotary_status tokenizer_export_gguf(const struct tokenizer *tokenizer, const str
     set_special(*metadata, GGML "padding_token_id", tokenizer->special.padding);
     json_object_set_new(*metadata, GGML "add_bos_token", json_boolean(ends.adds_begin));
     json_object_set_new(*metadata, GGML "add_eos_token", json_boolean(ends.adds_end));
-    return *metadata ? ROTARY_OK
-                     : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to export a tokenizer");
+    return *metadata ? ROTARY_OK : rotary_fail_memory(error, "to export a tokenizer");
 }

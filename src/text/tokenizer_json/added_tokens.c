@@ -177,11 +177,10 @@ rotary_status added_tokens_read(struct added_tokens *tokens, const json_t *list,
         return rotary_fail(error, ROTARY_BAD_FILE, "%s: wanted \"added_tokens\", a list of at most %d", path,
                            (int)ADDED_TOKENS_MAX);
     tokens->items = calloc(json_array_size(list) + 1, sizeof *tokens->items);
-    rotary_status status = tokens->items
-                               ? read_tokens(tokens, list, normalizer, path, error)
-                               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", path);
+    rotary_status status = tokens->items ? read_tokens(tokens, list, normalizer, path, error)
+                                         : rotary_fail_memory(error, "to read %s", path);
     if (status == ROTARY_OK && (!fill_trie(tokens, false) || !fill_trie(tokens, true)))
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the added tokens of %s", path);
+        status = rotary_fail_memory(error, "for the added tokens of %s", path);
     return status;
 }
 

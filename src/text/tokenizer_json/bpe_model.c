@@ -126,8 +126,7 @@ static rotary_status make_room(struct bpe_workspace *workspace, int64_t bytes, r
     workspace->heap = malloc((size_t)capacity * 3 * sizeof *workspace->heap);
     if (!workspace->symbols || !workspace->heap) {
         bpe_workspace_free(workspace);
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a word of %lld bytes",
-                           (long long)bytes);
+        return rotary_fail_memory(error, "for a word of %lld bytes", (long long)bytes);
     }
     workspace->capacity = capacity;
     return ROTARY_OK;
@@ -290,7 +289,7 @@ rotary_status bpe_model_create(struct bpe_model **model, const struct bpe_config
     }
     if (!made || !made->whole || !fill_merges(made, merges, count)) {
         bpe_model_destroy(made);
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld merges", (long long)count);
+        return rotary_fail_memory(error, "for %lld merges", (long long)count);
     }
     for (int byte = 0; byte < 256; byte++)
         made->byte_tokens[byte] = piece_table_find(config->pieces, &(char){(char)byte}, 1);

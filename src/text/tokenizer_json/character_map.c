@@ -46,7 +46,7 @@ rotary_status character_map_read(struct character_map *map, const char *base64, 
     const size_t count = strlen(base64);
     *map = (struct character_map){.bytes = malloc(count + 1)};
     if (!map->bytes)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a table of characters");
+        return rotary_fail_memory(error, "for a table of characters");
     const int64_t bytes = decode_base64(base64, count, map->bytes);
     const int64_t array = bytes > HEAD_BYTES ? (int64_t)protobuf_four_bytes(map->bytes) : 0;
     if (array == 0 || array % 4 != 0 || array >= bytes - HEAD_BYTES || map->bytes[bytes - 1] != 0)

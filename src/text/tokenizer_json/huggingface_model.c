@@ -10,11 +10,6 @@
 
 enum { MAX_MERGES = 1 << 22 };
 
-static rotary_status fail_memory(const char *path, rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", path);
-}
-
 /* ---- vocabularies ---- */
 
 int32_t huggingface_find_piece(const struct reading *reading, const char *piece)
@@ -53,7 +48,7 @@ static rotary_status take_list(struct reading *reading, const struct json_part *
                                "%s: entry %zu of \"vocab\", \"%.80s\", is there twice", part->path, i + 1,
                                piece);
         if (json_object_set_new(reading->vocabulary, piece, json_integer((json_int_t)i)) != 0)
-            return fail_memory(part->path, error);
+            return rotary_fail_memory(error, "to read %s", part->path);
     }
     return ROTARY_OK;
 }
@@ -171,7 +166,7 @@ static rotary_status read_bpe(struct reading *reading, const struct json_part *p
         return status;
     struct bpe_merge *merges = malloc((json_array_size(list) + 1) * sizeof *merges);
     if (!merges)
-        return fail_memory(reading->path, error);
+        return rotary_fail_memory(error, "to read %s", reading->path);
     for (size_t i = 0; i < json_array_size(list) && status == ROTARY_OK; i++)
         status = read_merge(reading, i + 1, json_array_get(list, i), &merges[i], error);
     if (status == ROTARY_OK)
@@ -202,7 +197,7 @@ static rotary_status read_unigram(struct reading *reading, const struct json_par
     find_fallback(reading, config.fallback);
     double *scores = calloc((size_t)reading->size, sizeof *scores);
     if (!scores)
-        return fail_memory(part->path, error);
+        return rotary_fail_memory(error, "to read %s", part->path);
     for (size_t i = 0; i < json_array_size(list); i++)
         scores[i] = json_number_value(json_array_get(json_array_get(list, i), 1));
     config.scores = scores;

@@ -22,11 +22,6 @@ static const char settings_file[] = "tokenizer_config.json";
 /* Tokens may have no piece: so many more than there are pieces, and as many again. */
 enum { SPARE_TOKENS = 256 };
 
-static rotary_status fail_memory(const char *path, rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", path);
-}
-
 /* `tokenizers` wrote it, and it is not one of BERT. */
 static bool is_tokenizer(const json_t *object)
 {
@@ -113,7 +108,7 @@ static rotary_status read_tokens(struct reading *reading, rotary_error *error)
     made->flags = calloc((size_t)reading->size, sizeof *made->flags);
     made->text_starts = calloc((size_t)reading->size + 1, sizeof *made->text_starts);
     if (!reading->raw || !made->flags || !made->text_starts)
-        return fail_memory(reading->path, error);
+        return rotary_fail_memory(error, "to read %s", reading->path);
     made->tokenizer.size = reading->size;
     status = take_pieces(reading, error);
     return status == ROTARY_OK ? take_added(reading, error) : status;
@@ -197,7 +192,7 @@ static rotary_status read_pieces(struct reading *reading, rotary_error *error)
     json_object_foreach (reading->vocabulary, piece, value)
         bytes += (int64_t)strlen(piece);
     if (!piece_table_create(&reading->made->pieces, reading->size, bytes))
-        return fail_memory(reading->path, error);
+        return rotary_fail_memory(error, "to read %s", reading->path);
     rotary_status status = ROTARY_OK;
     json_object_foreach (reading->vocabulary, piece, value) {
         if (status == ROTARY_OK)
@@ -372,7 +367,7 @@ static rotary_status keep_file(struct huggingface_tokenizer *made, const json_t 
 {
     char *text = json_dumps(file, JSON_COMPACT);
     if (!text)
-        return fail_memory(path, error);
+        return rotary_fail_memory(error, "to read %s", path);
     made->file = (struct text_buffer){
         .bytes = text, .count = (int64_t)strlen(text), .capacity = (int64_t)strlen(text)};
     for (int64_t i = 0; i < made->added.count; i++)
@@ -387,7 +382,7 @@ static rotary_status create(struct tokenizer **tokenizer, const json_t *file, co
 {
     struct huggingface_tokenizer *made = calloc(1, sizeof *made);
     if (!made)
-        return fail_memory(path, error);
+        return rotary_fail_memory(error, "to read %s", path);
     made->tokenizer = (struct tokenizer){.type = &tokenizer_huggingface, .special = {-1, -1, -1, -1, -1}};
     struct reading reading = {.made = made, .model = json_object_get(file, "model"), .path = path};
     rotary_status status = read_parts(&reading, file, error);

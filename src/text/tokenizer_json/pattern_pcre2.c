@@ -24,11 +24,6 @@ struct pattern_search {
     pcre2_match_context *context;
 };
 
-static rotary_status fail_memory(rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a regular expression");
-}
-
 static rotary_status compile(struct pattern *pattern, const char *expression, const char *translated,
                              rotary_error *error)
 {
@@ -36,7 +31,7 @@ static rotary_status compile(struct pattern *pattern, const char *expression, co
     PCRE2_SIZE at;
     pcre2_compile_context *context = pcre2_compile_context_create(NULL);
     if (!context)
-        return fail_memory(error);
+        return rotary_fail_memory(error, "for a regular expression");
     pcre2_set_newline(context, PCRE2_NEWLINE_LF);
     pattern->code = pcre2_compile((PCRE2_SPTR)translated, PCRE2_ZERO_TERMINATED,
                                   PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &number,
@@ -73,7 +68,8 @@ rotary_status pattern_create(struct pattern **pattern, const char *expression, r
     if (status != ROTARY_OK)
         return status;
     struct pattern *made = calloc(1, sizeof *made);
-    status = made ? compile(made, expression, translated, error) : fail_memory(error);
+    status = made ? compile(made, expression, translated, error)
+                  : rotary_fail_memory(error, "for a regular expression");
     free(translated);
     if (status == ROTARY_OK)
         status = prepare(made, expression, error);

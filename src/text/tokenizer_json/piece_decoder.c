@@ -117,9 +117,7 @@ static rotary_status add_step(struct piece_decoder *decoder, const struct json_p
 {
     struct decode_step *step = &decoder->steps[decoder->count++];
     *step = (struct decode_step){.kind = kind, .from = strdup(from), .to = strdup(to)};
-    return step->from && step->to
-               ? ROTARY_OK
-               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", part->path);
+    return step->from && step->to ? ROTARY_OK : rotary_fail_memory(error, "to read %s", part->path);
 }
 
 /* A part that works on pieces must come before those that work on bytes or on the complete text. */
@@ -229,8 +227,7 @@ static rotary_status read_wordpiece(struct piece_decoder *decoder, const struct 
     if (status != ROTARY_OK)
         return status;
     decoder->prefix = strdup(prefix);
-    return decoder->prefix ? ROTARY_OK
-                           : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", part->path);
+    return decoder->prefix ? ROTARY_OK : rotary_fail_memory(error, "to read %s", part->path);
 }
 
 static const struct {
@@ -255,7 +252,7 @@ rotary_status piece_decoder_read(struct piece_decoder *decoder, const json_t *ob
     *decoder = (struct piece_decoder){.steps = calloc(JSON_PARTS_MAX, sizeof *decoder->steps),
                                       .separator = object && !json_is_null(object) ? "" : " "};
     if (!decoder->steps)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", path);
+        return rotary_fail_memory(error, "to read %s", path);
     return json_part_each(&part, "decoders", read_step, decoder, error);
 }
 

@@ -275,9 +275,7 @@ rotary_status split_workspace_create(struct split_workspace *workspace,
             done = (workspace->steps[workspace->count].search = pattern_search_create(step->pattern)) != NULL;
         workspace->count++;
     }
-    return workspace->steps && done
-               ? ROTARY_OK
-               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to split a text into words");
+    return workspace->steps && done ? ROTARY_OK : rotary_fail_memory(error, "to split a text into words");
 }
 
 void split_workspace_free(struct split_workspace *workspace)
@@ -323,8 +321,7 @@ static rotary_status read_split(struct split_step *step, const struct json_part 
         return json_part_compile(part, &step->pattern, expression, error);
     step->find = FIND_LITERAL;
     step->literal = strdup(literal);
-    return step->literal ? ROTARY_OK
-                         : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", part->path);
+    return step->literal ? ROTARY_OK : rotary_fail_memory(error, "to read %s", part->path);
 }
 
 static rotary_status read_byte_level(struct split_step *step, const struct json_part *part,
@@ -383,8 +380,7 @@ static rotary_status read_metaspace(struct split_step *step, const struct json_p
     step->find = splits ? FIND_LITERAL : FIND_NOTHING;
     memcpy(step->mark, mark, strlen(mark));
     step->literal = strdup(mark);
-    return step->literal ? ROTARY_OK
-                         : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", part->path);
+    return step->literal ? ROTARY_OK : rotary_fail_memory(error, "to read %s", part->path);
 }
 
 static rotary_status read_digits(struct split_step *step, const struct json_part *part, rotary_error *error)
@@ -471,7 +467,7 @@ rotary_status pre_tokenizer_read(struct pre_tokenizer *pre_tokenizer, const json
     const struct json_part part = {object, "pre_tokenizer", path};
     *pre_tokenizer = (struct pre_tokenizer){.steps = calloc(JSON_PARTS_MAX, sizeof *pre_tokenizer->steps)};
     if (!pre_tokenizer->steps)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", path);
+        return rotary_fail_memory(error, "to read %s", path);
     return json_part_each(&part, "pretokenizers", read_step, pre_tokenizer, error);
 }
 

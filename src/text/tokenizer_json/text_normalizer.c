@@ -180,7 +180,7 @@ static rotary_status apply_replace(const struct normalizer_step *step, struct wo
 {
     struct pattern_search *search = step->pattern ? pattern_search_create(step->pattern) : NULL;
     if (step->pattern && !search)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a regular expression");
+        return rotary_fail_memory(error, "for a regular expression");
     rotary_status status = replace(step, search, work, error);
     pattern_search_destroy(search);
     return status;
@@ -240,7 +240,7 @@ rotary_status text_normalizer_apply(const struct text_normalizer *normalizer, st
 static rotary_status keep(char **kept, const char *text, const struct json_part *part, rotary_error *error)
 {
     *kept = strdup(text);
-    return *kept ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", part->path);
+    return *kept ? ROTARY_OK : rotary_fail_memory(error, "to read %s", part->path);
 }
 
 static rotary_status read_strip(struct normalizer_step *step, const struct json_part *part,
@@ -318,7 +318,7 @@ rotary_status text_normalizer_read(struct text_normalizer *normalizer, const jso
     const struct json_part part = {object, "normalizer", path};
     *normalizer = (struct text_normalizer){.steps = calloc(JSON_PARTS_MAX, sizeof *normalizer->steps)};
     if (!normalizer->steps)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", path);
+        return rotary_fail_memory(error, "to read %s", path);
     return json_part_each(&part, "normalizers", read_step, normalizer, error);
 }
 

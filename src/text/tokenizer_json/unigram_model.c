@@ -41,8 +41,7 @@ rotary_status unigram_model_create(struct unigram_model **model, const struct un
         made->scores = malloc((size_t)pieces->count * sizeof *made->scores);
     if (!made || !made->scores || !piece_trie_create(&made->trie, pieces->used)) {
         unigram_model_destroy(made);
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld pieces",
-                           (long long)pieces->count);
+        return rotary_fail_memory(error, "for %lld pieces", (long long)pieces->count);
     }
     made->config = *config;
     made->unknown_score = INFINITY;
@@ -86,8 +85,7 @@ static rotary_status make_room(struct unigram_workspace *workspace, int64_t byte
     unigram_workspace_free(workspace);
     workspace->nodes = malloc((size_t)(bytes + 64) * sizeof *workspace->nodes);
     if (!workspace->nodes)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a word of %lld bytes",
-                           (long long)bytes);
+        return rotary_fail_memory(error, "for a word of %lld bytes", (long long)bytes);
     workspace->capacity = bytes + 64;
     return ROTARY_OK;
 }

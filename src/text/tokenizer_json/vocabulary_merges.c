@@ -198,7 +198,7 @@ static rotary_status make_object(const struct tokenizer_class *class, const json
                         part_of(class, class->post_processor, settings), "decoder",
                         part_of(class, BYTE_LEVEL("true"), NULL), "model", "type", "BPE", "vocab", vocabulary,
                         "merges", merges);
-    return *object ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a tokenizer");
+    return *object ? ROTARY_OK : rotary_fail_memory(error, "for a tokenizer");
 }
 
 rotary_status vocabulary_merges_object(json_t *vocabulary, const char *path, json_t **object,

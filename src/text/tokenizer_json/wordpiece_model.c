@@ -49,8 +49,7 @@ rotary_status wordpiece_model_create(struct wordpiece_model **model,
     struct wordpiece_model *made = calloc(1, sizeof *made);
     if (!made || !piece_trie_create(&made->trie, bytes)) {
         free(made);
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld pieces of words",
-                           (long long)config->pieces->count);
+        return rotary_fail_memory(error, "for %lld pieces of words", (long long)config->pieces->count);
     }
     made->max_characters = config->max_characters;
     made->unknown = config->unknown;

@@ -156,8 +156,7 @@ rotary_status label_predictions_run(const struct label_call *call, struct label_
     all.outputs = all.labels.regression ? 1 : all.labels.classes;
     rotary_status status = allocate(&all)
                                ? predict(call, &all, sums, error)
-                               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld predictions",
-                                             (long long)all.count);
+                               : rotary_fail_memory(error, "for %lld predictions", (long long)all.count);
     if (status == ROTARY_OK)
         status = score(&all, scores, error);
     if (status == ROTARY_OK && call->file)

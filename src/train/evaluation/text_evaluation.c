@@ -51,8 +51,7 @@ rotary_status text_evaluation_run(const struct text_evaluation_call *call, struc
         return status;
     int32_t *classes = calloc((size_t)call->context, sizeof *classes);
     if (!classes)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a context of %lld tokens",
-                           (long long)call->context);
+        return rotary_fail_memory(error, "for a context of %lld tokens", (long long)call->context);
     int64_t scored = 0;
     for (int64_t begin = 0; status == ROTARY_OK && scored < call->count; begin += call->stride) {
         const int64_t end = min_i64(begin + call->context, call->count);

@@ -100,7 +100,7 @@ static rotary_status make_sources(struct source **sources, int *count, const str
     *count = list_part(NULL, parameters, part);
     *sources = malloc((size_t)(*count > 0 ? *count : 1) * sizeof **sources);
     if (!*sources)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the names of %d tensors", *count);
+        return rotary_fail_memory(error, "for the names of %d tensors", *count);
     list_part(*sources, parameters, part);
     return ROTARY_OK;
 }
@@ -124,7 +124,7 @@ static rotary_status write_part(const char *path, const struct parameters *param
         return status;
     struct safetensor *tensors = malloc((size_t)(count > 0 ? count : 1) * sizeof *tensors);
     if (!tensors)
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %d tensors", count);
+        status = rotary_fail_memory(error, "for %d tensors", count);
     for (int i = 0; status == ROTARY_OK && i < count; i++) {
         tensors[i] = tensor_of(&sources[i].parameters->rows[sources[i].range.index], sources[i].name);
         tensors[i].fetch = fetch_values;

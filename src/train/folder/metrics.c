@@ -320,7 +320,7 @@ rotary_status metrics_write_evaluation(struct metrics *metrics, int64_t step,
     json_decref(object);
     if (!line) {
         free(text);
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write an evaluation");
+        return rotary_fail_memory(error, "to write an evaluation");
     }
     line[count] = '\n'; /* replaces the final zero byte, so that one system call writes the line */
     rotary_status status = append(metrics, line, count + 1, error);

@@ -139,8 +139,7 @@ static rotary_status open_kept(struct kept *kept, const char *folder, const stru
     const int64_t count = train->average_checkpoints;
     *kept = (struct kept){.files = calloc((size_t)count, sizeof *kept->files)};
     if (!kept->files)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to average %lld checkpoints",
-                           (long long)count);
+        return rotary_fail_memory(error, "to average %lld checkpoints", (long long)count);
     rotary_status status = ROTARY_OK;
     for (int64_t i = 0; status == ROTARY_OK && i < count; i++) {
         const int64_t wanted = first_step(train) + i * train->checkpoint_every;
@@ -187,8 +186,7 @@ static rotary_status average_values(const struct kept *kept, struct parameters *
     float *mean = malloc((size_t)longest * sizeof *mean);
     rotary_status status = ROTARY_OK;
     if (!sum || !mean)
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to average a parameter of %lld elements",
-                             (long long)longest);
+        status = rotary_fail_memory(error, "to average a parameter of %lld elements", (long long)longest);
     for (int i = 0; status == ROTARY_OK && i < parameters->count; i++) {
         const struct parameter_range range = parameter_range(parameters, PARAMETER_VALUES, i);
         status = average_row(kept, &parameters->rows[i], range.count, sum, mean, error);

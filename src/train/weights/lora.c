@@ -102,7 +102,7 @@ static rotary_status add_target(struct lora *lora, int weight, const struct lora
     snprintf(module, sizeof module, "%.*s%s", (int)prefix, row->name, projection->name);
     struct target *targets = realloc(lora->targets, (size_t)(lora->count + 1) * sizeof *targets);
     if (!targets)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the targets of lora");
+        return rotary_fail_memory(error, "for the targets of lora");
     lora->targets = targets;
     struct target *target = &targets[lora->count++];
     *target = (struct target){.weight = weight,
@@ -159,7 +159,7 @@ static rotary_status create(struct lora **lora, const struct run_config *config,
 {
     struct lora *made = calloc(1, sizeof *made);
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for lora");
+        return rotary_fail_memory(error, "for lora");
     *made = (struct lora){.backend = parameters->backend,
                           .model = parameters,
                           .table = {.backend = parameters->backend},
@@ -203,7 +203,7 @@ rotary_status lora_begin(struct lora **lora, const struct run_config *config, st
 {
     uint64_t *versions = malloc((size_t)parameters->count * sizeof *versions);
     if (!versions)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for lora");
+        return rotary_fail_memory(error, "for lora");
     for (int i = 0; i < parameters->count; i++)
         versions[i] = parameters->rows[i].version;
     rotary_status status = initial_weights_load(config, parameters, error);

@@ -127,7 +127,7 @@ static rotary_status read_ends(const char *folder, struct pretrained *made, rota
         return status;
     ends->tokens = malloc(sizeof *ends->tokens);
     if (!ends->tokens)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", folder);
+        return rotary_fail_memory(error, "to read %s", folder);
     ends->tokens[ends->count++] = made->end;
     return ROTARY_OK;
 }
