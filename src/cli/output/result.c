@@ -47,40 +47,23 @@ json_t *result_shape(const struct tensor *tensor)
 
 json_t *result_evaluation_json(const struct evaluation *evaluation)
 {
-    json_t *object =
-        json_pack("{s:I, s:I, s:o, s:o, s:o}", "correct", (json_int_t)evaluation->correct, "problems",
-                  (json_int_t)evaluation->problems, "loss", file_json_number(evaluation->loss), "accuracy",
-                  file_json_number(evaluation->accuracy), "seconds", file_json_number(evaluation->seconds));
-    if (object && evaluation->problems > 0) {
+    json_t *object = json_object();
+    metrics_to_json(object, METRICS_ALWAYS, evaluation);
+    if (evaluation->problems > 0) {
         const struct proportion_interval interval =
             proportion_wilson(evaluation->correct, evaluation->problems);
         json_object_set_new(
             object, "interval",
             json_pack("{s:f, s:f, s:f}", "level", 0.95, "low", interval.low, "high", interval.high));
     }
-    if (object && evaluation->bits_per_byte > 0)
-        json_object_update_new(object,
-                               json_pack("{s:o, s:f}", "perplexity", file_json_number(exp(evaluation->loss)),
-                                         "bits_per_byte", evaluation->bits_per_byte));
-    if (object && evaluation->positions.length > 0)
+    if (evaluation->bits_per_byte > 0) {
+        json_object_set_new(object, "perplexity", file_json_number(exp(evaluation->loss)));
+        metrics_to_json(object, METRICS_BITS_PER_BYTE, evaluation);
+    }
+    if (evaluation->positions.length > 0)
         json_object_set_new(object, "positions", record_positions_json(&evaluation->positions));
-    if (object && evaluation->translated > 0)
-        json_object_update_new(object, json_pack("{s:f, s:I, s:s}", "bleu", evaluation->bleu, "translated",
-                                                 (json_int_t)evaluation->translated, "signature",
-                                                 evaluation->signature));
-    if (object && evaluation->test.translated > 0)
-        json_object_set_new(object, "test",
-                            json_pack("{s:f, s:I, s:o, s:o}", "bleu", evaluation->test.bleu, "translated",
-                                      (json_int_t)evaluation->test.translated, "loss",
-                                      file_json_number(evaluation->test.loss), "accuracy",
-                                      file_json_number(evaluation->test.accuracy)));
-    if (object && evaluation->labels.examples > 0)
-        json_object_set_new(object, "labels", metrics_labels_json(&evaluation->labels));
-    if (object && evaluation->test.labels.examples > 0)
-        json_object_set_new(object, "test",
-                            json_pack("{s:o, s:o}", "labels", metrics_labels_json(&evaluation->test.labels),
-                                      "loss", file_json_number(evaluation->test.loss)));
-    if (!object || evaluation->sample_count == 0)
+    metrics_of_data_json(object, evaluation);
+    if (evaluation->sample_count == 0)
         return object;
     json_t *samples = json_array();
     for (int64_t i = 0; i < evaluation->sample_count; i++) {

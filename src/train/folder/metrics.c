@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,63 @@ struct line {
     double loss;
     struct evaluation evaluation;
 };
+
+/* ---- the numbers of an evaluation ---- */
+
+struct metric {
+    const char *name;
+    size_t offset; /* in struct evaluation */
+    enum { COUNT, REAL } type;
+};
+
+#define METRIC(name, member, type)                                                                           \
+    {                                                                                                        \
+        name, offsetof(struct evaluation, member), type                                                      \
+    }
+enum { MAX_METRICS = 5 };
+static const struct metric groups[METRIC_GROUPS][MAX_METRICS + 1] = {
+    [METRICS_ALWAYS] = {METRIC("correct", correct, COUNT), METRIC("problems", problems, COUNT),
+                        METRIC("loss", loss, REAL), METRIC("accuracy", accuracy, REAL),
+                        METRIC("seconds", seconds, REAL)},
+    [METRICS_BITS_PER_BYTE] = {METRIC("bits_per_byte", bits_per_byte, REAL)},
+    [METRICS_FREQUENCY_LOSS] = {METRIC("frequency_loss", frequency_loss, REAL)},
+    [METRICS_TRANSLATION] = {METRIC("bleu", bleu, REAL), METRIC("translated", translated, COUNT)},
+    [METRICS_TEST_TRANSLATION] = {METRIC("bleu", test.bleu, REAL),
+                                  METRIC("translated", test.translated, COUNT),
+                                  METRIC("loss", test.loss, REAL), METRIC("accuracy", test.accuracy, REAL)},
+    [METRICS_TEST_LABELS] = {METRIC("loss", test.loss, REAL)},
+};
+
+void metrics_to_json(json_t *object, enum metric_group group, const struct evaluation *evaluation)
+{
+    for (const struct metric *metric = groups[group]; metric->name; metric++) {
+        const char *member = (const char *)evaluation + metric->offset;
+        json_object_set_new(object, metric->name,
+                            metric->type == COUNT ? json_integer(*(const int64_t *)member)
+                                                  : file_json_number(*(const double *)member));
+    }
+}
+
+/* Sets the members of a group; those that the object has no number for are 0. */
+static void read_metrics(const json_t *object, enum metric_group group, struct evaluation *evaluation)
+{
+    for (const struct metric *metric = groups[group]; metric->name; metric++) {
+        const json_t *value = json_object_get(object, metric->name);
+        char *member = (char *)evaluation + metric->offset;
+        if (metric->type == COUNT)
+            *(int64_t *)member = json_integer_value(value);
+        else
+            *(double *)member = json_number_value(value);
+    }
+}
+
+static bool has_metrics(const json_t *object, enum metric_group group)
+{
+    const struct metric *metric = groups[group];
+    while (metric->name && json_is_number(json_object_get(object, metric->name)))
+        metric++;
+    return !metric->name;
+}
 
 static bool has_numbers(const json_t *object, const char *const *keys)
 {
@@ -63,7 +121,6 @@ static bool read_line(const char *text, size_t length, struct line *line)
 {
     static const char *const of_step[] = {"loss", "learning_rate", "gradient_norm", "tokens_per_second",
                                           NULL};
-    static const char *const of_evaluation[] = {"correct", "problems", "loss", "accuracy", "seconds", NULL};
     json_t *object = json_loadb(text, length, 0, NULL);
     const json_t *step = json_object_get(object, "step");
     const json_t *evaluation = json_object_get(object, "evaluation"),
@@ -74,24 +131,15 @@ static bool read_line(const char *text, size_t length, struct line *line)
     if (line->diverged) {
         /* there is only its step */
     } else if (evaluation) {
-        good = good && has_numbers(evaluation, of_evaluation);
+        good = good && has_metrics(evaluation, METRICS_ALWAYS);
         line->evaluation = (struct evaluation){
-            .correct = json_integer_value(json_object_get(evaluation, "correct")),
-            .problems = json_integer_value(json_object_get(evaluation, "problems")),
-            .loss = json_number_value(json_object_get(evaluation, "loss")),
-            .accuracy = json_number_value(json_object_get(evaluation, "accuracy")),
-            .seconds = json_number_value(json_object_get(evaluation, "seconds")),
-            .bits_per_byte = json_number_value(json_object_get(evaluation, "bits_per_byte")),
-            .translated = json_integer_value(json_object_get(evaluation, "translated")),
-            .bleu = json_number_value(json_object_get(evaluation, "bleu")),
-            .test.translated = json_integer_value(json_object_get(test, "translated")),
-            .test.bleu = json_number_value(json_object_get(test, "bleu")),
-            .test.loss = json_number_value(json_object_get(test, "loss")),
-            .test.accuracy = json_number_value(json_object_get(test, "accuracy")),
             .labels = metrics_labels_read(json_object_get(evaluation, "labels")),
             .test.labels = metrics_labels_read(json_object_get(test, "labels")),
             .averaged = json_object_get(evaluation, CHECKPOINT_KEY) != NULL,
         };
+        for (int group = METRICS_ALWAYS; group < METRIC_GROUPS; group++)
+            read_metrics(group < METRICS_TEST_TRANSLATION ? evaluation : test, (enum metric_group)group,
+                         &line->evaluation);
     } else {
         good = good && has_numbers(object, of_step);
         line->loss = json_number_value(json_object_get(object, "loss"));
@@ -280,30 +328,35 @@ static json_t *samples_array(const struct evaluation *evaluation)
     return samples;
 }
 
+void metrics_of_data_json(json_t *object, const struct evaluation *evaluation)
+{
+    json_t *test = json_object();
+    if (evaluation->translated > 0) {
+        metrics_to_json(object, METRICS_TRANSLATION, evaluation);
+        json_object_set_new(object, "signature", json_string(evaluation->signature));
+    }
+    if (evaluation->labels.examples > 0)
+        json_object_set_new(object, "labels", metrics_labels_json(&evaluation->labels));
+    if (evaluation->test.translated > 0)
+        metrics_to_json(test, METRICS_TEST_TRANSLATION, evaluation);
+    if (evaluation->test.labels.examples > 0) {
+        json_object_set_new(test, "labels", metrics_labels_json(&evaluation->test.labels));
+        metrics_to_json(test, METRICS_TEST_LABELS, evaluation);
+    }
+    if (json_object_size(test) > 0)
+        json_object_set(object, "test", test);
+    json_decref(test);
+}
+
 static json_t *evaluation_object(int64_t step, const struct evaluation *evaluation)
 {
-    json_t *scores = json_pack("{s:I, s:I, s:f, s:f, s:f}", "correct", (json_int_t)evaluation->correct,
-                               "problems", (json_int_t)evaluation->problems, "loss", evaluation->loss,
-                               "accuracy", evaluation->accuracy, "seconds", evaluation->seconds);
+    json_t *scores = json_object();
+    metrics_to_json(scores, METRICS_ALWAYS, evaluation);
     if (evaluation->bits_per_byte > 0)
-        json_object_set_new(scores, "bits_per_byte", json_real(evaluation->bits_per_byte));
+        metrics_to_json(scores, METRICS_BITS_PER_BYTE, evaluation);
     if (evaluation->frequency_loss > 0)
-        json_object_set_new(scores, "frequency_loss", json_real(evaluation->frequency_loss));
-    if (evaluation->translated > 0)
-        json_object_update_new(scores, json_pack("{s:f, s:I, s:s}", "bleu", evaluation->bleu, "translated",
-                                                 (json_int_t)evaluation->translated, "signature",
-                                                 evaluation->signature));
-    if (evaluation->test.translated > 0)
-        json_object_set_new(scores, "test",
-                            json_pack("{s:f, s:I, s:f, s:f}", "bleu", evaluation->test.bleu, "translated",
-                                      (json_int_t)evaluation->test.translated, "loss", evaluation->test.loss,
-                                      "accuracy", evaluation->test.accuracy));
-    if (evaluation->labels.examples > 0)
-        json_object_set_new(scores, "labels", metrics_labels_json(&evaluation->labels));
-    if (evaluation->test.labels.examples > 0)
-        json_object_set_new(scores, "test",
-                            json_pack("{s:o, s:f}", "labels", metrics_labels_json(&evaluation->test.labels),
-                                      "loss", evaluation->test.loss));
+        metrics_to_json(scores, METRICS_FREQUENCY_LOSS, evaluation);
+    metrics_of_data_json(scores, evaluation);
     if (evaluation->averaged)
         json_object_set_new(scores, CHECKPOINT_KEY, json_string("average"));
     return json_pack("{s:I, s:o, s:o}", "step", (json_int_t)step, "evaluation", scores, "samples",
@@ -313,6 +366,10 @@ static json_t *evaluation_object(int64_t step, const struct evaluation *evaluati
 rotary_status metrics_write_evaluation(struct metrics *metrics, int64_t step,
                                        const struct evaluation *evaluation, rotary_error *error)
 {
+    if (!isfinite(evaluation->loss) || !isfinite(evaluation->test.loss))
+        return rotary_fail(error, ROTARY_UNSUPPORTED,
+                           "%s: the loss of the evaluation of step %lld is not finite", metrics->path,
+                           (long long)step);
     json_t *object = evaluation_object(step, evaluation);
     char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS)) : NULL;
     const size_t count = text ? strlen(text) : 0;

@@ -60,6 +60,23 @@ double metrics_rounded(double value);
 /* Waits until the lines written are on the disk. */
 ROTARY_CHECKED rotary_status metrics_sync(struct metrics *metrics, rotary_error *error);
 
+/* The numbers of an evaluation that a line has, and a result that is printed: which of them an evaluation has is
+ * for the caller to say. One table has their names and members. */
+enum metric_group {
+    METRICS_ALWAYS,           /* "correct", "problems", "loss", "accuracy", "seconds" */
+    METRICS_BITS_PER_BYTE,    /* its own name */
+    METRICS_FREQUENCY_LOSS,   /* likewise */
+    METRICS_TRANSLATION,      /* "bleu", "translated" */
+    METRICS_TEST_TRANSLATION, /* "bleu", "translated", "loss", "accuracy", of the test set */
+    METRICS_TEST_LABELS,      /* "loss", of the test set */
+    METRIC_GROUPS
+};
+/* Adds the numbers of a group to an object; null is one that is not finite. */
+void metrics_to_json(json_t *object, enum metric_group group, const struct evaluation *evaluation);
+
+/* Adds what an evaluation has by its data: "bleu", "translated" and "signature", "labels", and "test". */
+void metrics_of_data_json(json_t *object, const struct evaluation *evaluation);
+
 /* The scores of labels as evaluations have them in JSON, {"examples": 883, "score": "matthews", "accuracy":
  * 0.81,
  * ...}: "score" is the one that decides, and those that the labels do not have are absent. NULL without
