@@ -458,7 +458,7 @@ static void check_failing_job(const char *finished, const char *place)
     call.argument = &noted;
     synthetic_write(place, "roper-5", "no folder");
     check_about("one of two jobs fails");
-    check_status(&call, ROTARY_IO_ERROR, "roper-5 is a file, wanted a folder");
+    check_status(&call, ROTARY_IO_ERROR, "roper-5 is a file, wanted a run's folder");
     CHECK(noted.steps[0] + noted.steps[1] < 6);
     CHECK(has_file(synthetic_path(place, "rope-5"), "model.safetensors") || noted.steps[0] == 0);
     CHECK(!has_file(synthetic_path(place, "rope-6"), "config.json"));

@@ -276,7 +276,7 @@ static void test_refused(void)
     call_train(&config, folder, false, ROTARY_INVALID_ARGUMENT, "no config.json");
     call_train(&config, folder, true, ROTARY_INVALID_ARGUMENT, "no config.json");
     write_file(scratch_folder(), "file", "mine", 4);
-    call_train(&config, scratch_path("file"), false, ROTARY_IO_ERROR, "is a file, wanted a folder");
+    call_train(&config, scratch_path("file"), false, ROTARY_IO_ERROR, "is a file, wanted a run's folder");
 
     /* Refused before anything is allocated or written. */
     other = config;
