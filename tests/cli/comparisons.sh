@@ -109,7 +109,7 @@ does 0 compare prefix --steps 3 --out recalled
 "$json_get" config.steps <recalled/compare.json | grep -qx 3 || complain "the folder's comparison has no more steps"
 refuses 1 value_fraction compare prefix --set value_fraction=0.25 --out recalled
 refuses 1 "sequence_length is 64 in recalled" compare prefix --preset quick --out recalled
-refuses 2 "the configuration has task prefix, wanted index" compare index --out recalled
+refuses 2 "recalled holds a comparison on the task prefix, wanted one on index" compare index --out recalled
 
 # Other lengths: each finished run is scored once, and again when it has other steps.
 # shellcheck disable=SC2086

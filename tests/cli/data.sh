@@ -216,7 +216,7 @@ made="--set translation_pairs=200 --set translation_held_out=20 --set average_ch
     cp -r whole named
     echo '{}' >named/source.json
     refuses 2 "named/source.json would replace named/source.json" data index --run named --output named/source.json
-    refuses 1 "absent/train.de" data translation --set translation_data=absent
+    refuses 1 "there is no folder absent, which translation_data names" data translation --set translation_data=absent
     refuses 2 "translation_train is other, which does nothing with translation_data" train translation --set translation_train=other --out none
     refuses 2 "translation_target is fr" data translation --set translation_target=fr
 }

@@ -32,7 +32,7 @@ small="$model $files --set sequence_length=32 --set language_min_frequency=1"
     does 0 data language $files --set language_windows=random --set sequence_length=32 --rows 2 --seed 2
     ! cmp -s out first || complain "another seed has the same windows"
     refuses 2 "task language has no test set" data language $files --split test
-    refuses 1 "absent/train.txt" data language --set language_data=absent
+    refuses 1 "there is no folder absent, which" data language --set language_data=absent
     refuses 2 "language_train is other.txt, which does nothing with language_data" train language --set language_train=other.txt --out none
     refuses 2 "architecture is encoder, but the task language" train language $small --set architecture=encoder --out none
 

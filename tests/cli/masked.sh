@@ -38,7 +38,7 @@ small="$begun --set masked_min_frequency=1"
     cmp -s targets second || complain "another seed masks other tokens of validation"
     ls tokens/*.tokens >out || complain "no cache in masked_cache"
     refuses 2 "task masked has no test set" data masked $files --split test
-    refuses 1 "absent/train.txt" data masked --set masked_data=absent
+    refuses 1 "there is no folder absent, which" data masked --set masked_data=absent
     refuses 2 "masked_train is other.txt, which does nothing with masked_data" train masked --set masked_train=other.txt --out none
     refuses 2 "architecture is decoder, but the task masked" train masked $small --set architecture=decoder --out none
 
