@@ -44,8 +44,7 @@ rotary_status parameters_add(struct parameters *parameters, const struct paramet
         int capacity = parameters->capacity ? 2 * parameters->capacity : 64;
         struct parameter *rows = realloc(parameters->rows, (size_t)capacity * sizeof *rows);
         if (!rows)
-            return rotary_fail_memory(error, "for a table of %d parameters",
-                               capacity);
+            return rotary_fail_memory(error, "for a table of %d parameters", capacity);
         parameters->rows = rows;
         parameters->capacity = capacity;
     }

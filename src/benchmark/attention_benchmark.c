@@ -207,7 +207,7 @@ static rotary_status allocate(struct tensors *tensors, const struct attention_be
     tensors->shape = shape_of(benchmark);
     if (tensors->shape.queries > INT32_MAX)
         return rotary_fail_memory(error, "for packed sequences of %lld tokens",
-                           (long long)tensors->shape.queries);
+                                  (long long)tensors->shape.queries);
     carve(tensors, benchmark, dtype, arena);
     rotary_status status = rotary_arena_allocate(arena, "the tensors of the attention benchmark", error);
     if (status != ROTARY_OK)

@@ -72,8 +72,7 @@ rotary_status timing_rounds(struct timing_item *items, int count, int64_t rounds
     double *seconds =
         calloc((size_t)((count + 1) * rounds), sizeof *seconds); /* times of all items, and ratios of one */
     if (!seconds)
-        return rotary_fail_memory(error, "for the times of %lld rounds",
-                           (long long)rounds);
+        return rotary_fail_memory(error, "for the times of %lld rounds", (long long)rounds);
     rotary_status status = ROTARY_OK;
     for (int64_t round = 0; round < rounds && status == ROTARY_OK; round++)
         status = run_round(items, count, round, rounds, seconds, error);

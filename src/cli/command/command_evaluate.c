@@ -275,8 +275,7 @@ static enum exit_status run(const struct invocation *invocation)
     if (scores.evaluation.samples)
         status = evaluate(invocation, &model, &scores, &error);
     else
-        status = rotary_fail_memory(&error, "to show %lld problems",
-                             (long long)options->show.value);
+        status = rotary_fail_memory(&error, "to show %lld problems", (long long)options->show.value);
     free(scores.evaluation.samples);
     json_decref(scores.asked.factors);
     loaded_model_close(&model);

@@ -57,9 +57,8 @@ static rotary_status one_line(struct text_lines *lines, const char *option, cons
     if (utf8_valid_bytes(text, bytes) < bytes)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s is not UTF-8 text", option);
     *lines = (struct text_lines){.count = 1, .starts = calloc(2, sizeof *lines->starts)};
-    rotary_status status = lines->starts
-                               ? text_buffer_append(&lines->text, text, bytes + 1, error)
-                               : rotary_fail_memory(error, "for %s", option);
+    rotary_status status = lines->starts ? text_buffer_append(&lines->text, text, bytes + 1, error)
+                                         : rotary_fail_memory(error, "for %s", option);
     if (status == ROTARY_OK)
         lines->starts[1] = bytes + 1;
     else
