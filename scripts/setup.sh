@@ -67,17 +67,18 @@ follow() {
     what=$1 log=$2
     shift 2
     "$@" </dev/null >>"$log" 2>&1 &
-    pid=$! seconds=0
+    pid=$! began=$(date +%s) said=0
     # Without job control a command in the background ignores Ctrl-C.
     trap 'kill $pid 2>/dev/null; exit 130' INT
     trap 'kill $pid 2>/dev/null; exit 143' TERM
     while kill -0 $pid 2>/dev/null; do
         sleep 1
-        seconds=$((seconds + 1))
+        seconds=$(($(date +%s) - began))
         count=$(sed -n 's/^\[\([0-9]*\)\/\([0-9]*\)\].*/\1 of \2, /p' "$log" | tail -n 1)
         if [ -t 2 ]; then
             printf '\r%s ... %s%d s ' "$what" "$count" $seconds >&2
-        elif [ $((seconds % 10)) = 0 ]; then
+        elif [ $((seconds - said)) -ge 10 ]; then
+            said=$seconds
             say "$what ... $count$seconds s"
         fi
     done

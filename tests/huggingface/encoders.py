@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """encoders.py ROTARY: compares the program with what transformers computed of the models in tests/huggingface/encoders, and
-damages copies of them. made_encoders.py compares more models, which it makes. Needs no library."""
+damages copies of them. synthetic_encoders.py compares more models, which it makes. Needs no library."""
 import json
 import os
 import shutil

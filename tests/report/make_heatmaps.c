@@ -8,7 +8,7 @@
  *     long/     texts of 120 tokens and more
  */
 #include "report/heatmap/heatmap_files.h"
-#include "report/made_heatmaps.h"
+#include "report/synthetic_heatmaps.h"
 #include "support/check.h"
 
 #include "file/file.h"
@@ -23,11 +23,11 @@ static rotary_status allow(void *context, const char *path, rotary_error *error)
     return ROTARY_OK;
 }
 
-static void make(const char *output, const char *name, const struct made_heatmaps *wanted)
+static void make(const char *output, const char *name, const struct synthetic_heatmaps *wanted)
 {
     char folder[FILE_PATH_BYTES];
     rotary_error error = {0};
-    struct heatmaps maps = made_heatmaps(wanted);
+    struct heatmaps maps = synthetic_heatmaps(wanted);
     const struct heatmap_files files = {.folder = folder, .check = allow};
     json_t *written = json_array();
     check_about("%s", name);
@@ -46,11 +46,12 @@ int main(int count, char **arguments)
         fprintf(stderr, "usage: make_heatmaps DIR\n");
         return 2;
     }
-    make(arguments[1], "single", &(struct made_heatmaps){.sides = 1, .runs = 1, .tokens = 9});
-    make(arguments[1], "pair", &(struct made_heatmaps){.encoder = true, .sides = 2, .runs = 3, .tokens = 12});
+    make(arguments[1], "single", &(struct synthetic_heatmaps){.sides = 1, .runs = 1, .tokens = 9});
+    make(arguments[1], "pair",
+         &(struct synthetic_heatmaps){.encoder = true, .sides = 2, .runs = 3, .tokens = 12});
     make(arguments[1], "hostile",
-         &(struct made_heatmaps){.encoder = true, .hostile = true, .sides = 2, .runs = 1, .tokens = 6});
+         &(struct synthetic_heatmaps){.encoder = true, .hostile = true, .sides = 2, .runs = 1, .tokens = 6});
     make(arguments[1], "long",
-         &(struct made_heatmaps){.encoder = true, .sides = 2, .runs = 1, .tokens = 120});
+         &(struct synthetic_heatmaps){.encoder = true, .sides = 2, .runs = 1, .tokens = 120});
     return check_report();
 }

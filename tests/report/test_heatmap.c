@@ -6,7 +6,7 @@
 #include "report/heatmap/heat_colours.h"
 #include "report/heatmap/heatmap_page.h"
 #include "report/heatmap/heatmap_svg.h"
-#include "report/made_heatmaps.h"
+#include "report/synthetic_heatmaps.h"
 #include "support/check.h"
 
 #include "statistics/student.h"
@@ -59,8 +59,8 @@ static void check_interval(struct interval got, const double *values, int count)
 
 static void test_statistics(int runs)
 {
-    struct heatmaps maps =
-        made_heatmaps(&(struct made_heatmaps){.encoder = true, .sides = 2, .runs = runs, .tokens = 7});
+    struct heatmaps maps = synthetic_heatmaps(
+        &(struct synthetic_heatmaps){.encoder = true, .sides = 2, .runs = runs, .tokens = 7});
     double values[2][MADE_TEXTS], differences[MADE_TEXTS];
     check_about("%d runs a side", runs);
     CHECK_INT(heatmap_units_are_runs(&maps), runs > 1);
@@ -120,9 +120,9 @@ static void check_map(const json_t *map, const struct attention_weights *weights
 }
 
 /* Every weight that is kept is in the data, in its place. `hostile`: and every label, and no markup. */
-static void test_data(const struct made_heatmaps *wanted)
+static void test_data(const struct synthetic_heatmaps *wanted)
 {
-    struct heatmaps maps = made_heatmaps(wanted);
+    struct heatmaps maps = synthetic_heatmaps(wanted);
     char *data = heatmap_data(&maps);
     json_t *object = data ? json_loads(data, 0, NULL) : NULL;
     check_about("data, %s", wanted->hostile ? "hostile" : "plain");
@@ -151,7 +151,8 @@ static void test_data(const struct made_heatmaps *wanted)
 
 static void test_too_large(void)
 {
-    struct heatmaps maps = made_heatmaps(&(struct made_heatmaps){.sides = 1, .runs = 1, .tokens = 4});
+    struct heatmaps maps =
+        synthetic_heatmaps(&(struct synthetic_heatmaps){.sides = 1, .runs = 1, .tokens = 4});
     struct attention_weights *weights = &maps.sides[0].runs[0].examples[0].weights[ATTENTION_DECODER];
     int64_t queries = weights->queries;
     rotary_error error = {0};
@@ -177,7 +178,7 @@ static int times(const char *text, const char *word)
 static void test_svg(void)
 {
     struct heatmaps maps =
-        made_heatmaps(&(struct made_heatmaps){.encoder = true, .sides = 1, .runs = 1, .tokens = 7});
+        synthetic_heatmaps(&(struct synthetic_heatmaps){.encoder = true, .sides = 1, .runs = 1, .tokens = 7});
     const struct heatmap_example *example = &maps.sides[0].runs[0].examples[1];
     const struct attention_weights *weights = &example->weights[ATTENTION_CROSS];
     const struct heatmap_picture picture = {
@@ -240,9 +241,10 @@ static void test_colours(void)
 int main(void)
 {
     test_statistics(1);
-    test_statistics(MADE_RUNS);
-    test_data(&(struct made_heatmaps){.encoder = true, .sides = 2, .runs = 2, .tokens = 7});
-    test_data(&(struct made_heatmaps){.encoder = true, .hostile = true, .sides = 2, .runs = 1, .tokens = 6});
+    test_statistics(SYNTHETIC_RUNS);
+    test_data(&(struct synthetic_heatmaps){.encoder = true, .sides = 2, .runs = 2, .tokens = 7});
+    test_data(
+        &(struct synthetic_heatmaps){.encoder = true, .hostile = true, .sides = 2, .runs = 1, .tokens = 6});
     test_too_large();
     test_svg();
     test_colours();

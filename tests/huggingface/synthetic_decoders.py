@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""made_decoders.py TEST_DECODERS: makes tiny decoders with transformers, for test_decoders to compare its logits with."""
+"""synthetic_decoders.py TEST_DECODERS: makes tiny decoders with transformers, for test_decoders to compare its logits with."""
 import os
 import subprocess
 import sys

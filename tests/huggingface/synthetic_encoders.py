@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""made_encoders.py ROTARY: makes tiny models with transformers and compares the program with it."""
+"""synthetic_encoders.py ROTARY: makes tiny models with transformers and compares the program with it."""
 import os
 import sys
 import tempfile

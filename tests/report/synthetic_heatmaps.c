@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/made_heatmaps.h"
+#include "report/synthetic_heatmaps.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,11 +10,11 @@ static void *must(void *memory)
 {
     if (memory)
         return memory;
-    perror("made_heatmaps");
+    perror("synthetic_heatmaps");
     exit(1);
 }
 
-static struct heatmap_text text_of(const struct made_heatmaps *wanted, const char *prefix, int64_t count)
+static struct heatmap_text text_of(const struct synthetic_heatmaps *wanted, const char *prefix, int64_t count)
 {
     static const char *const hostile[] = {"</script><b>", "\"&'<", "ü\x01", "]]>"};
     struct heatmap_text text = {.count = count, .labels = must(calloc((size_t)count, sizeof *text.labels))};
@@ -65,7 +65,7 @@ static void add_numbers(struct heatmap_run *run, int kind, int64_t text,
     }
 }
 
-static void fill_run(struct heatmap_run *run, const struct made_heatmaps *wanted, int side, int index)
+static void fill_run(struct heatmap_run *run, const struct synthetic_heatmaps *wanted, int side, int index)
 {
     char folder[64];
     snprintf(folder, sizeof folder, "runs/made-%d-%d", side, index);
@@ -96,7 +96,7 @@ static void fill_run(struct heatmap_run *run, const struct made_heatmaps *wanted
     }
 }
 
-struct heatmaps made_heatmaps(const struct made_heatmaps *wanted)
+struct heatmaps synthetic_heatmaps(const struct synthetic_heatmaps *wanted)
 {
     static const char *const names[] = {"sinusoidal", "rope"}, *const hostile[] = {"<i>a&b</i>",
                                                                                    "rope=\"0.5\""};
