@@ -3,7 +3,7 @@
  * What a comparison makes of its runs: which evaluation counts, which runs are pairs, which contrasts are
  * judged together, and what decides.
  */
-#include "records/synthetic_runs.h"
+#include "records/sample_runs.h"
 #include "statistics/max_t.h"
 #include "statistics/power.h"
 #include "statistics/sequential.h"
@@ -81,8 +81,8 @@ static void check_rule(void)
 {
     check_about("two contrasts");
     struct collection collection;
-    synthetic_collection(&collection, synthetic_example, MADE_EXAMPLE, "validation_loss",
-                         (struct comparison_request){0});
+    sample_collection(&collection, sample_example, MADE_EXAMPLE, "validation_loss",
+                      (struct comparison_request){0});
     const struct comparison *comparison = collection.comparison;
     CHECK_INT(comparison->measures[0], MEASURE_VALIDATION_LOSS);
     CHECK_INT(comparison->family, 2);
@@ -109,8 +109,8 @@ static void check_rule(void)
     collection_free(&collection);
 
     check_about("all pairs");
-    synthetic_collection(&collection, synthetic_example, MADE_EXAMPLE, "validation_loss",
-                         (struct comparison_request){.all_pairs = true});
+    sample_collection(&collection, sample_example, MADE_EXAMPLE, "validation_loss",
+                      (struct comparison_request){.all_pairs = true});
     comparison = collection.comparison;
     CHECK_INT(comparison->contrast_count, 3);
     CHECK_INT(comparison->family, 3);
@@ -124,18 +124,18 @@ static void check_rule(void)
 
 /* RoPER is always 0.3 better, and learned a little worse or better, seed after seed. */
 enum { MANY = 20 };
-static int make_arms(struct synthetic_run runs[3 * MANY], int seeds_of_roper, int seeds_of_learned)
+static int make_arms(struct sample_run runs[3 * MANY], int seeds_of_roper, int seeds_of_learned)
 {
     int count = 0;
     for (int seed = 1; seed <= MANY; seed++) {
         const double loss = 1 + 0.013 * seed;
         if (seed <= seeds_of_roper || seed <= seeds_of_learned)
-            runs[count++] = (struct synthetic_run){"rope", seed, loss, 0, 0, 0, 0, 0};
+            runs[count++] = (struct sample_run){"rope", seed, loss, 0, 0, 0, 0, 0};
         if (seed <= seeds_of_roper)
-            runs[count++] = (struct synthetic_run){"roper", seed, loss - 0.3 - 0.001 * seed, 0, 0, 0, 0, 0};
+            runs[count++] = (struct sample_run){"roper", seed, loss - 0.3 - 0.001 * seed, 0, 0, 0, 0, 0};
         if (seed <= seeds_of_learned)
             runs[count++] =
-                (struct synthetic_run){"learned", seed, loss + (seed % 2 ? 0.02 : -0.02), 0, 0, 0, 0, 0};
+                (struct sample_run){"learned", seed, loss + (seed % 2 ? 0.02 : -0.02), 0, 0, 0, 0, 0};
     }
     return count;
 }
@@ -143,12 +143,11 @@ static int make_arms(struct synthetic_run runs[3 * MANY], int seeds_of_roper, in
 /* Contrasts with too few pairs have no verdict, however clear, and take no part in those of others. */
 static void check_family(void)
 {
-    struct synthetic_run runs[3 * MANY];
+    struct sample_run runs[3 * MANY];
     for (int pairs = 1; pairs <= 7; pairs++) {
         struct collection collection;
         check_about("%d pairs of one sign", pairs);
-        synthetic_collection(&collection, runs, make_arms(runs, pairs, 7), NULL,
-                             (struct comparison_request){0});
+        sample_collection(&collection, runs, make_arms(runs, pairs, 7), NULL, (struct comparison_request){0});
         const struct comparison *comparison = collection.comparison;
         const struct contrast *roper = &comparison->contrasts[0], *learned = &comparison->contrasts[1];
         const struct paired_difference *difference = &roper->difference[MEASURE_VALIDATION_LOSS];
@@ -165,8 +164,7 @@ static void check_family(void)
     }
     struct collection collection;
     check_about("%d pairs", MANY);
-    synthetic_collection(&collection, runs, make_arms(runs, MANY, MANY), NULL,
-                         (struct comparison_request){0});
+    sample_collection(&collection, runs, make_arms(runs, MANY, MANY), NULL, (struct comparison_request){0});
     CHECK_INT(collection.comparison->seeds, MANY);
     CHECK_NEAR(collection.comparison->contrasts[0].adjusted_p, 1e-5, 1e-15);
     CHECK_INT(comparison_decide(collection.comparison, &collection.comparison->contrasts[1]),
@@ -180,14 +178,14 @@ static void check_missing_seeds(void)
     enum { SEEDS = 9, MISSING = 3 };
     static const double roper[SEEDS] = {0, 0, 0, 0.31, -0.1, 0.22, 0.4, 0.05, 0.27},
                         learned[SEEDS] = {0.2, -0.3, 0.1, 0.4, 0.35, -0.05, 0.1, 0.25, 0.3};
-    struct synthetic_run runs[3 * SEEDS];
+    struct sample_run runs[3 * SEEDS];
     double rows[2][SEEDS];
     int count = 0;
     for (int i = 0; i < SEEDS; i++) {
-        runs[count++] = (struct synthetic_run){"rope", i, 1, 0, 0, 0, 0, 0};
+        runs[count++] = (struct sample_run){"rope", i, 1, 0, 0, 0, 0, 0};
         if (i >= MISSING)
-            runs[count++] = (struct synthetic_run){"roper", i, 1 + roper[i], 0, 0, 0, 0, 0};
-        runs[count++] = (struct synthetic_run){"learned", i, 1 + learned[i], 0, 0, 0, 0, 0};
+            runs[count++] = (struct sample_run){"roper", i, 1 + roper[i], 0, 0, 0, 0, 0};
+        runs[count++] = (struct sample_run){"learned", i, 1 + learned[i], 0, 0, 0, 0, 0};
         rows[1][i] = 1 + learned[i] - 1;
         rows[0][i] = i >= MISSING ? 1 + roper[i] - 1 : (double)NAN;
     }
@@ -198,9 +196,9 @@ static void check_missing_seeds(void)
     struct collection collection;
     check_about("an arm without the first seeds");
     CHECK_INT(max_t_test(&call, &error), ROTARY_OK);
-    synthetic_collection(&collection, runs, count, NULL,
-                         (struct comparison_request){
-                             .arms = (const char *const[]){"rope", "roper", "learned"}, .arm_count = 3});
+    sample_collection(&collection, runs, count, NULL,
+                      (struct comparison_request){.arms = (const char *const[]){"rope", "roper", "learned"},
+                                                  .arm_count = 3});
     CHECK_INT(collection.comparison->seeds, SEEDS);
     for (int i = 0; i < 2; i++) {
         const struct contrast *contrast = &collection.comparison->contrasts[i];
@@ -216,19 +214,19 @@ static void check_diverged(void)
 {
     for (int diverged = 0; diverged <= 4; diverged += 2)
         for (int problems = 0; problems <= 128; problems += 128) {
-            struct synthetic_run runs[16];
+            struct sample_run runs[16];
             for (int i = 0; i < 16; i++)
-                runs[i] = (struct synthetic_run){i % 2 ? "roper" : "rope",
-                                                 i / 2,
-                                                 i % 2 ? 0.7 - 0.001 * i : 1,
-                                                 problems * (i % 2 ? 9 : 7) / 10,
-                                                 problems,
-                                                 0,
-                                                 i % 2 && i / 2 < diverged ? 130 : 0,
-                                                 0};
+                runs[i] = (struct sample_run){i % 2 ? "roper" : "rope",
+                                              i / 2,
+                                              i % 2 ? 0.7 - 0.001 * i : 1,
+                                              problems * (i % 2 ? 9 : 7) / 10,
+                                              problems,
+                                              0,
+                                              i % 2 && i / 2 < diverged ? 130 : 0,
+                                              0};
             struct collection collection;
             check_about("%d of 8 runs diverged, %d problems", diverged, problems);
-            synthetic_collection(&collection, runs, 16, NULL, (struct comparison_request){0});
+            sample_collection(&collection, runs, 16, NULL, (struct comparison_request){0});
             const struct comparison *comparison = collection.comparison;
             const struct contrast *contrast = &comparison->contrasts[0];
             const enum measure measure = comparison->measures[0];
@@ -249,12 +247,12 @@ static void check_diverged(void)
             CHECK_INT(comparison->arms[1].run_count, 8 - diverged);
             collection_free(&collection);
         }
-    static const struct synthetic_run both[] = {
+    static const struct sample_run both[] = {
         {"rope", 1, 1, 0, 0, 0, 90, 0},   {"roper", 1, 2, 0, 0, 0, 300, 0}, {"rope", 2, 1, 0, 0, 0, 0, 0},
         {"roper", 2, 0.9, 0, 0, 0, 0, 0}, {"rope", 3, 1, 0, 0, 0, 5, 0},    {"roper", 3, 0.8, 0, 0, 0, 0, 0}};
     struct collection collection;
     check_about("both runs of a pair diverged, and one before its first line");
-    synthetic_collection(&collection, both, 6, NULL, (struct comparison_request){0});
+    sample_collection(&collection, both, 6, NULL, (struct comparison_request){0});
     const struct contrast *contrast = &collection.comparison->contrasts[0];
     CHECK_INT(contrast->pair_count, 3);
     CHECK_NEAR(contrast->differences[MEASURE_VALIDATION_LOSS][0], 0, 0);
@@ -269,8 +267,7 @@ static void check_primary(void)
 {
     struct collection collection;
     check_about("the primary measure decides");
-    synthetic_collection(&collection, synthetic_example, MADE_EXAMPLE, "auto",
-                         (struct comparison_request){0});
+    sample_collection(&collection, sample_example, MADE_EXAMPLE, "auto", (struct comparison_request){0});
     const struct comparison *comparison = collection.comparison;
     check_pairs(comparison);
     check_area(comparison);
@@ -285,21 +282,21 @@ static void check_primary(void)
 /* Exact match near its bounds: equal differences, and intervals that stay in them. */
 static void check_bounds(void)
 {
-    struct synthetic_run runs[12];
+    struct sample_run runs[12];
     for (int far = 0; far < 2; far++)
         for (int pairs = 3; pairs <= 6; pairs += 3) {
             for (int i = 0; i < 12; i++)
-                runs[i] = (struct synthetic_run){i % 2 ? "roper" : "rope",
-                                                 i / 2,
-                                                 1,
-                                                 i % 2 ? (far && i % 4 == 1 ? 0 : 128) : far ? 0 : 127,
-                                                 128,
-                                                 0,
-                                                 0,
-                                                 0};
+                runs[i] = (struct sample_run){i % 2 ? "roper" : "rope",
+                                              i / 2,
+                                              1,
+                                              i % 2 ? (far && i % 4 == 1 ? 0 : 128) : far ? 0 : 127,
+                                              128,
+                                              0,
+                                              0,
+                                              0};
             struct collection collection;
             check_about("bounds: %s, %d pairs", far ? "0 or 128 against 0" : "128 against 127", pairs);
-            synthetic_collection(&collection, runs, 2 * pairs, "exact_match", (struct comparison_request){0});
+            sample_collection(&collection, runs, 2 * pairs, "exact_match", (struct comparison_request){0});
             const struct contrast *contrast = &collection.comparison->contrasts[0];
             const struct paired_difference *difference = &contrast->difference[MEASURE_EXACT_MATCH];
             const enum verdict verdict = comparison_decide(collection.comparison, contrast);
@@ -321,9 +318,8 @@ static void check_request(void)
 {
     struct collection collection;
     check_about("unlike runs are no pairs");
-    synthetic_collection(
-        &collection, synthetic_example, MADE_EXAMPLE, NULL,
-        (struct comparison_request){.unlike = "dropout is 0 in some runs and 0.1 in others"});
+    sample_collection(&collection, sample_example, MADE_EXAMPLE, NULL,
+                      (struct comparison_request){.unlike = "dropout is 0 in some runs and 0.1 in others"});
     CHECK_INT(collection.comparison->contrast_count, 2);
     CHECK_INT(collection.comparison->contrasts[0].pair_count, 0);
     CHECK_INT(comparison_decide(collection.comparison, &collection.comparison->contrasts[0]),
@@ -333,8 +329,8 @@ static void check_request(void)
 
     check_about("seeds that were added after a look");
     struct looks looks = {.seeds = (const int[]){3, 4, 5}, .count = 3};
-    synthetic_collection(&collection, synthetic_example, MADE_EXAMPLE, NULL,
-                         (struct comparison_request){.looks = &looks});
+    sample_collection(&collection, sample_example, MADE_EXAMPLE, NULL,
+                      (struct comparison_request){.looks = &looks});
     CHECK_INT(comparison_seen_before(collection.comparison), 3);
     looks.seeds = (const int[]){8, 8, 8}; /* one of eight diverged */
     CHECK_INT(comparison_seen_before(collection.comparison), 0);
@@ -352,8 +348,8 @@ static void check_power(void)
     struct power power;
     rotary_error error;
     check_about("power");
-    synthetic_collection(&collection, synthetic_example, MADE_EXAMPLE, "steps_to_90",
-                         (struct comparison_request){0});
+    sample_collection(&collection, sample_example, MADE_EXAMPLE, "steps_to_90",
+                      (struct comparison_request){0});
     const struct power_design design = {.arms = 3, .alpha = 0.05};
     CHECK_INT(power_create(&power, &design, &error), ROTARY_OK);
     for (int i = 0; i < 2; i++) {
@@ -369,20 +365,20 @@ static void check_power(void)
 /* Seven pairs of which RoPER's all have the lower loss, looked at after each. */
 static void check_sequential(void)
 {
-    struct synthetic_run each[21];
+    struct sample_run each[21];
     static const char *const names[] = {"rope", "roper", "none"};
     for (int i = 0; i < 21; i++)
-        each[i] = (struct synthetic_run){
+        each[i] = (struct sample_run){
             names[i % 3], i / 3, 1 - (i % 3 == 1 ? 0.3 + 0.01 * i : 0.001 * i), 0, 0, 0, 0, 0};
     for (int arms = 2; arms <= 3; arms++) {
-        struct synthetic_run taken[21];
+        struct sample_run taken[21];
         int count = 0;
         for (int i = 0; i < 21; i++)
             if (i % 3 < arms)
                 taken[count++] = each[i];
         struct collection collection;
         check_about("a sequential test of %d arms", arms);
-        synthetic_collection(&collection, taken, count, NULL, (struct comparison_request){.max_pairs = 20});
+        sample_collection(&collection, taken, count, NULL, (struct comparison_request){.max_pairs = 20});
         const struct contrast *contrast = &collection.comparison->contrasts[0];
         struct sequential_interval interval;
         rotary_error error;
@@ -400,7 +396,7 @@ static void check_sequential(void)
         collection_free(&collection);
 
         check_about("more pairs than looks were planned");
-        synthetic_collection(&collection, taken, count, NULL, (struct comparison_request){.max_pairs = 6});
+        sample_collection(&collection, taken, count, NULL, (struct comparison_request){.max_pairs = 6});
         CHECK_INT(collection.comparison->max_pairs, 0);
         CHECK_INT(comparison_decide(collection.comparison, &collection.comparison->contrasts[0]),
                   VERDICT_BETTER); /* by the rule without looks */
@@ -413,15 +409,14 @@ static void check_sequential(void)
 static void check_later_pairs(void)
 {
     enum { PASSED = 7, TAKEN = 9 };
-    struct synthetic_run runs[2 * TAKEN];
+    struct sample_run runs[2 * TAKEN];
     for (int i = 0; i < TAKEN; i++) {
-        runs[2 * i] = (struct synthetic_run){"rope", i, 1, 0, 0, 0, 0, 0};
-        runs[2 * i + 1] =
-            (struct synthetic_run){"roper", i, i < PASSED ? 0.7 - 0.01 * i : 1.5, 0, 0, 0, 0, 0};
+        runs[2 * i] = (struct sample_run){"rope", i, 1, 0, 0, 0, 0, 0};
+        runs[2 * i + 1] = (struct sample_run){"roper", i, i < PASSED ? 0.7 - 0.01 * i : 1.5, 0, 0, 0, 0, 0};
     }
     struct collection collection;
     check_about("pairs after a sequential test has passed");
-    synthetic_collection(&collection, runs, 2 * TAKEN, NULL, (struct comparison_request){.max_pairs = 20});
+    sample_collection(&collection, runs, 2 * TAKEN, NULL, (struct comparison_request){.max_pairs = 20});
     const struct contrast *contrast = &collection.comparison->contrasts[0];
     struct sequential_call call = {contrast->differences[MEASURE_VALIDATION_LOSS], TAKEN, 20, 0.05};
     struct sequential_interval last;
@@ -444,7 +439,7 @@ static void check_later_pairs(void)
     check_about("pairs that were added later have smaller seeds");
     for (int i = 0; i < 2 * PASSED; i++)
         runs[i].seed += TAKEN;
-    synthetic_collection(&collection, runs, 2 * TAKEN, NULL, (struct comparison_request){.max_pairs = 20});
+    sample_collection(&collection, runs, 2 * TAKEN, NULL, (struct comparison_request){.max_pairs = 20});
     contrast = &collection.comparison->contrasts[0];
     CHECK_INT(contrast->pairs[0].seed, PASSED);
     CHECK_NEAR(contrast->difference[MEASURE_VALIDATION_LOSS].high, high, 0);

@@ -13,8 +13,8 @@
  *     hostile.html     records full of markup and control characters
  */
 #include "records/measured_decay.h"
+#include "records/sample_runs.h"
 #include "records/synthetic.h"
-#include "records/synthetic_runs.h"
 #include "records/translated_runs.h"
 #include "report/report.h"
 #include "support/check.h"
@@ -48,13 +48,13 @@ static void make_varied(const char *output)
     static const char *const arms[] = {"norm=layer_norm,value_fraction=0.5",
                                        "norm=layer_norm,value_fraction=1.0",
                                        "norm=rms_norm,value_fraction=0.5"};
-    struct synthetic_run runs[MADE_EXAMPLE];
-    synthetic_example_without_problems(runs);
+    struct sample_run runs[MADE_EXAMPLE];
+    sample_example_without_problems(runs);
     for (int i = 0; i < MADE_EXAMPLE; i++)
         runs[i].arm = arms[strcmp(runs[i].arm, "rope") == 0 ? 0 : strcmp(runs[i].arm, "roper") == 0 ? 1 : 2];
     const struct looks looks = {.seeds = (const int[]){3}, .count = 1};
     struct collection collection;
-    synthetic_collection(
+    sample_collection(
         &collection, runs, MADE_EXAMPLE, "validation_loss_area",
         (struct comparison_request){.all_pairs = true, .varied = "norm, value_fraction", .looks = &looks});
     write_page(output, "varied.html", &collection);

@@ -7,12 +7,12 @@
 
 #include "records/heatmaps.h"
 
-enum { MADE_LAYERS = 2, MADE_HEADS = 3, MADE_TEXTS = 3, SYNTHETIC_RUNS = 3 };
+enum { MADE_LAYERS = 2, MADE_HEADS = 3, MADE_TEXTS = 3, SAMPLE_RUNS = 3 };
 
 struct synthetic_heatmaps {
     bool encoder;    /* sources of 5 tokens more than targets */
     bool hostile;    /* labels and names full of markup */
-    int sides, runs; /* runs of a side, at most SYNTHETIC_RUNS */
+    int sides, runs; /* runs of a side, at most SAMPLE_RUNS */
     int64_t tokens;  /* of the first target; the others have one more each */
 };
 /* The caller frees it with heatmaps_free. Weights are cos^2 of a number of their place, and rows have the

@@ -2,7 +2,7 @@
  *
  * A comparison as text, JSON and CSV, read back: every number against what the runs were made of.
  */
-#include "records/synthetic_runs.h"
+#include "records/sample_runs.h"
 #include "report/comparison_table.h"
 #include "report/findings.h"
 #include "support/check.h"
@@ -14,14 +14,14 @@
 
 /* ---- what the numbers should be, from the list of runs ---- */
 
-static double value_of(const struct synthetic_run *run, enum measure measure)
+static double value_of(const struct sample_run *run, enum measure measure)
 {
     if (measure == MEASURE_BLEU)
         return run->bleu;
     return measure == MEASURE_EXACT_MATCH ? 100.0 * (double)run->correct / (double)run->problems : run->loss;
 }
 
-static bool counts(const struct synthetic_run *run, const char *arm)
+static bool counts(const struct sample_run *run, const char *arm)
 {
     return strcmp(run->arm, arm) == 0 && !run->done && !run->diverged;
 }
@@ -37,7 +37,7 @@ static int by_value(const void *a, const void *b)
     return (*left > *right) - (*left < *right);
 }
 
-static struct expected expected_of(const struct synthetic_run *runs, const char *arm, enum measure measure)
+static struct expected expected_of(const struct sample_run *runs, const char *arm, enum measure measure)
 {
     struct expected expected = {0};
     for (int i = 0; i < MADE_EXAMPLE; i++)
@@ -62,7 +62,7 @@ static struct expected expected_of(const struct synthetic_run *runs, const char 
 /* The difference of the arm from RoPE, by seed. */
 static const int64_t seeds[MADE_EXAMPLE_PAIRS] = {1, 2, 3, 5, 7, 8};
 
-static double difference_of(const struct synthetic_run *runs, const char *arm, int64_t seed,
+static double difference_of(const struct sample_run *runs, const char *arm, int64_t seed,
                             enum measure measure)
 {
     double difference = 0;
@@ -75,7 +75,7 @@ static double difference_of(const struct synthetic_run *runs, const char *arm, i
 }
 
 /* Mean and standard deviation of the differences. */
-static void expected_difference(const struct synthetic_run *runs, const char *arm, enum measure measure,
+static void expected_difference(const struct sample_run *runs, const char *arm, enum measure measure,
                                 double *mean, double *deviation)
 {
     double sum = 0, squares = 0;
@@ -106,7 +106,7 @@ static const char *line_of(const char *text, enum measure measure, const char *n
     return line + strlen(start);
 }
 
-static void check_arm_line(const char *text, const struct synthetic_run *runs, const char *arm,
+static void check_arm_line(const char *text, const struct sample_run *runs, const char *arm,
                            enum measure measure)
 {
     struct expected expected = expected_of(runs, arm, measure);
@@ -125,7 +125,7 @@ static void check_arm_line(const char *text, const struct synthetic_run *runs, c
     CHECK_NEAR(without_worst, expected.without_worst, bound);
 }
 
-static void check_difference_line(const char *text, const struct synthetic_run *runs, const char *arm,
+static void check_difference_line(const char *text, const struct sample_run *runs, const char *arm,
                                   enum measure measure, bool secondary)
 {
     char name[32];
@@ -180,9 +180,9 @@ static void check_printed(const struct comparison *comparison)
         if (measure == MEASURE_STEPS_TO_90)
             continue;
         for (int j = 0; j < 3; j++) {
-            check_arm_line(text, synthetic_example, arms[j], measure);
+            check_arm_line(text, sample_example, arms[j], measure);
             if (j > 0)
-                check_difference_line(text, synthetic_example, arms[j], measure, i > 0);
+                check_difference_line(text, sample_example, arms[j], measure, i > 0);
         }
     }
     for (int i = 0; i < 3; i++) {
@@ -216,7 +216,7 @@ static double number(const json_t *object, const char *key)
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
-static void check_arm_json(const json_t *arm, const struct synthetic_run *runs, enum measure measure)
+static void check_arm_json(const json_t *arm, const struct sample_run *runs, enum measure measure)
 {
     const char *name = json_string_value(json_object_get(arm, "name"));
     const json_t *object = json_object_get(json_object_get(arm, "measures"), measure_names[measure]);
@@ -249,7 +249,7 @@ static void check_arm_json(const json_t *arm, const struct synthetic_run *runs, 
 }
 
 static void check_contrast_json(const json_t *object, const struct contrast *contrast, const char *arm,
-                                const struct synthetic_run *runs, enum measure measure)
+                                const struct sample_run *runs, enum measure measure)
 {
     const json_t *of = json_object_get(json_object_get(object, "measures"), measure_names[measure]),
                  *differences = json_object_get(of, "differences"), *list = json_object_get(object, "seeds");
@@ -305,10 +305,10 @@ static void check_object(const struct comparison *comparison)
         if (measure == MEASURE_STEPS_TO_90)
             continue;
         for (size_t j = 0; j < 3; j++)
-            check_arm_json(json_array_get(json_object_get(object, "arms"), j), synthetic_example, measure);
+            check_arm_json(json_array_get(json_object_get(object, "arms"), j), sample_example, measure);
         for (size_t j = 0; j < 2; j++) {
             const json_t *contrast = json_array_get(json_object_get(object, "contrasts"), j);
-            check_contrast_json(contrast, &comparison->contrasts[j], arms[j + 1], synthetic_example, measure);
+            check_contrast_json(contrast, &comparison->contrasts[j], arms[j + 1], sample_example, measure);
             CHECK_TEXT(json_string_value(json_object_get(contrast, "verdict")), words[j]);
         }
     }
@@ -340,7 +340,7 @@ static void check_rows(const struct collection *collection)
                "arm,seed,status,step,validation_loss,validation_loss_area,exact_match,steps_to_90,correct,"
                "problems,reached_90,folder");
     for (int i = 0; i < MADE_EXAMPLE; i++) {
-        const struct synthetic_run *run = &synthetic_example[i];
+        const struct sample_run *run = &sample_example[i];
         char wanted[128], folder[64];
         check_about("CSV: row %d", i);
         line = strtok_r(NULL, "\n", &rest);
@@ -374,9 +374,9 @@ static void check_rows(const struct collection *collection)
     free(text);
 
     check_about("CSV: names that hold separators");
-    const struct synthetic_run named[] = {{"norm=\"rms\",bias=0", 7, 1, 0, 0, 0, 0, 0}};
+    const struct sample_run named[] = {{"norm=\"rms\",bias=0", 7, 1, 0, 0, 0, 0, 0}};
     struct collection other;
-    synthetic_collection(&other, named, 1, NULL, (struct comparison_request){0});
+    sample_collection(&other, named, 1, NULL, (struct comparison_request){0});
     CHECK_INT(comparison_csv(&other, CSV_RUNS, &text, &error), ROTARY_OK);
     CHECK_WORDS(
         text,
@@ -391,8 +391,8 @@ static void check_rows(const struct collection *collection)
         char arm[32], wanted[64];
         snprintf(arm, sizeof arm, "%c1+1", *begin);
         snprintf(wanted, sizeof wanted, "\n\"'%s\",7,finished", arm);
-        const struct synthetic_run formula[] = {{arm, 7, 1, 0, 0, 0, 0, 0}};
-        synthetic_collection(&other, formula, 1, NULL, (struct comparison_request){0});
+        const struct sample_run formula[] = {{arm, 7, 1, 0, 0, 0, 0, 0}};
+        sample_collection(&other, formula, 1, NULL, (struct comparison_request){0});
         CHECK_INT(comparison_csv(&other, CSV_RUNS, &text, &error), ROTARY_OK);
         CHECK_WORDS(text, wanted);
         free(text);
@@ -435,7 +435,7 @@ static void check_tables(const struct collection *collection)
     for (int i = 0; i < comparison->measure_count; i++)
         for (int j = 0; j < 3; j++) {
             enum measure measure = comparison->measures[i];
-            struct expected of = expected_of(synthetic_example, arms[j], measure);
+            struct expected of = expected_of(sample_example, arms[j], measure);
             const struct statistics *times = &comparison->arms[j].statistics[measure];
             bool time = measure == MEASURE_STEPS_TO_90;
             const double values[] = {of.count,
@@ -464,7 +464,7 @@ static void check_tables(const struct collection *collection)
             const struct paired_difference *of = &comparison->contrasts[j].difference[measure];
             double mean = of->mean, deviation = of->deviation;
             if (measure != MEASURE_STEPS_TO_90)
-                expected_difference(synthetic_example, arms[j + 1], measure, &mean, &deviation);
+                expected_difference(sample_example, arms[j + 1], measure, &mean, &deviation);
             const double values[] = {MADE_EXAMPLE_PAIRS,
                                      mean,
                                      of->median,
@@ -506,14 +506,14 @@ static void check_tables(const struct collection *collection)
 /* Long names stand on lines of their own, and what is compared is named. */
 static void check_long_names(void)
 {
-    const struct synthetic_run escaping = {"red\x1b[31m\x7f", 1, 1, 0, 0, 0, 0, 0};
-    const struct synthetic_run named[] = {{"norm=layer_norm,value_fraction=0.5", 1, 1, 0, 0, 0, 0, 0},
-                                          {"norm=rms_norm,value_fraction=1.0", 1, 2, 0, 0, 0, 0, 0}};
+    const struct sample_run escaping = {"red\x1b[31m\x7f", 1, 1, 0, 0, 0, 0, 0};
+    const struct sample_run named[] = {{"norm=layer_norm,value_fraction=0.5", 1, 1, 0, 0, 0, 0, 0},
+                                       {"norm=rms_norm,value_fraction=1.0", 1, 2, 0, 0, 0, 0, 0}};
     struct collection collection;
     char *text;
     rotary_error error;
     check_about("long names");
-    synthetic_collection(&collection, named, 2, NULL, (struct comparison_request){.varied = "norm"});
+    sample_collection(&collection, named, 2, NULL, (struct comparison_request){.varied = "norm"});
     CHECK_INT(comparison_text(collection.comparison, &text, &error), ROTARY_OK);
     CHECK_WORDS(text, "\nnorm        runs |\nnorm=layer_norm,value_fraction=0.5\n               1    1.0000");
     CHECK(strstr(text, "encoding") == NULL);
@@ -521,14 +521,14 @@ static void check_long_names(void)
     collection_free(&collection);
 
     check_about("one arm, and runs that are unlike");
-    synthetic_collection(&collection, named, 1, NULL, (struct comparison_request){.unlike = "bias differs"});
+    sample_collection(&collection, named, 1, NULL, (struct comparison_request){.unlike = "bias differs"});
     CHECK_INT(comparison_text(collection.comparison, &text, &error), ROTARY_OK);
     CHECK(strncmp(text, "not alike: bias differs\n\nvalidation loss", 40) == 0);
     free(text);
     collection_free(&collection);
 
     check_about("a name that a terminal would obey");
-    synthetic_collection(&collection, &escaping, 1, NULL, (struct comparison_request){0});
+    sample_collection(&collection, &escaping, 1, NULL, (struct comparison_request){0});
     CHECK_INT(comparison_text(collection.comparison, &text, &error), ROTARY_OK);
     CHECK_WORDS(text, "\nred?[31m? ");
     free(text);
@@ -538,13 +538,13 @@ static void check_long_names(void)
 /* Translations are compared by BLEU, and neither by exact match nor by steps to 90%. */
 static void check_translations(void)
 {
-    struct synthetic_run runs[MADE_EXAMPLE];
-    synthetic_example_translated(runs);
+    struct sample_run runs[MADE_EXAMPLE];
+    sample_example_translated(runs);
     struct collection collection;
     char *text;
     json_t *object;
     rotary_error error;
-    synthetic_collection(&collection, runs, MADE_EXAMPLE, NULL, (struct comparison_request){0});
+    sample_collection(&collection, runs, MADE_EXAMPLE, NULL, (struct comparison_request){0});
     const struct comparison *comparison = collection.comparison;
     CHECK_INT(comparison_text(comparison, &text, &error), ROTARY_OK);
     check_about("translations");
@@ -577,8 +577,8 @@ static void check_notes(void)
     rotary_error error;
     const struct looks looks = {.seeds = (const int[]){3}, .steps = (const int64_t[]){7}, .count = 1};
     check_about("notes");
-    synthetic_collection(&collection, synthetic_example, MADE_EXAMPLE, NULL,
-                         (struct comparison_request){.looks = &looks, .unlike = "bias differs"});
+    sample_collection(&collection, sample_example, MADE_EXAMPLE, NULL,
+                      (struct comparison_request){.looks = &looks, .unlike = "bias differs"});
     CHECK_INT(comparison_text(collection.comparison, &text, &error), ROTARY_OK);
     CHECK(strncmp(text, "not alike: bias differs\nno verdict on roper and rope: ", 53) == 0);
     CHECK_WORDS(text, "\nthe results of 3 seeds had been seen when more were added: |"
@@ -586,8 +586,8 @@ static void check_notes(void)
     free(text);
     collection_free(&collection);
 
-    synthetic_collection(&collection, synthetic_example, MADE_EXAMPLE, "steps_to_90",
-                         (struct comparison_request){0});
+    sample_collection(&collection, sample_example, MADE_EXAMPLE, "steps_to_90",
+                      (struct comparison_request){0});
     CHECK_INT(comparison_text(collection.comparison, &text, &error), ROTARY_OK);
     struct contrast *contrast = &collection.comparison->contrasts[0];
     char wanted[160];
@@ -605,8 +605,8 @@ static void check_notes(void)
     collection_free(&collection);
 
     check_about("a sequential comparison");
-    synthetic_collection(&collection, synthetic_example, MADE_EXAMPLE, "validation_loss",
-                         (struct comparison_request){.max_pairs = 20, .looks = &looks});
+    sample_collection(&collection, sample_example, MADE_EXAMPLE, "validation_loss",
+                      (struct comparison_request){.max_pairs = 20, .looks = &looks});
     CHECK_INT(comparison_text(collection.comparison, &text, &error), ROTARY_OK);
     CHECK_WORDS(text,
                 "too few pairs to tell roper from rope: 6 of the 8 that a verdict takes, 2 are missing; "
@@ -627,17 +627,17 @@ static void check_sequential(void)
         "-0.2998, 95% interval [-0.3|, -0.2|] by a sequential sign-flip test (Lan and DeMets); mean of all 8 "
         "pairs -0.3014\nseeds are added one at a time, at most 12: "};
     for (int shown = 0; shown < 2; shown++) {
-        struct synthetic_run each[16];
+        struct sample_run each[16];
         for (int i = 0; i < 16; i++) {
             double apart = i % 2 ? -0.3 * shown + (i % 4 == 1 ? 0.01 : -0.01) - 0.0002 * i + 0.0002 : 0;
-            each[i] = (struct synthetic_run){
+            each[i] = (struct sample_run){
                 i % 2 ? "roper" : "rope", i / 2, 1 + 0.01 * (i / 2) + apart, 0, 0, 0, 0, 0};
         }
         struct collection collection;
         char *text;
         rotary_error error;
         check_about("a sequential comparison, %d", shown);
-        synthetic_collection(&collection, each, 16, NULL, (struct comparison_request){.max_pairs = 12});
+        sample_collection(&collection, each, 16, NULL, (struct comparison_request){.max_pairs = 12});
         CHECK_INT(comparison_text(collection.comparison, &text, &error), ROTARY_OK);
         CHECK_WORDS(text, wanted[shown]);
         CHECK(strstr(text, "four times in five") == NULL);
@@ -649,8 +649,8 @@ static void check_sequential(void)
 int main(void)
 {
     struct collection collection;
-    synthetic_collection(&collection, synthetic_example, MADE_EXAMPLE, "validation_loss",
-                         (struct comparison_request){0});
+    sample_collection(&collection, sample_example, MADE_EXAMPLE, "validation_loss",
+                      (struct comparison_request){0});
     check_printed(collection.comparison);
     check_object(collection.comparison);
     check_rows(&collection);

@@ -2,8 +2,8 @@
  *
  * A comparison as sentences, as text and as JSON.
  */
+#include "records/sample_runs.h"
 #include "records/synthetic.h"
-#include "records/synthetic_runs.h"
 #include "report/comparison_table.h"
 #include "report/findings.h"
 #include "support/check.h"
@@ -202,17 +202,17 @@ static void check_wordings(void)
 /* Runs that failed are counted beside the typical pair: one of ten that never had 90%. */
 static void check_failing(void)
 {
-    struct synthetic_run runs[20];
+    struct sample_run runs[20];
     for (int i = 0; i < 20; i++) {
         const int fails = i == 7;
-        runs[i] = (struct synthetic_run){
+        runs[i] = (struct sample_run){
             i % 2 ? "jumping" : "steady", i / 2, 1, i % 2 ? (fails ? 10 : 124) : 116, 128, 0, 0, 0};
     }
     struct collection collection;
     struct findings findings;
     rotary_error error;
     check_about("a failing run");
-    synthetic_collection(&collection, runs, 20, NULL, (struct comparison_request){0});
+    sample_collection(&collection, runs, 20, NULL, (struct comparison_request){0});
     CHECK_INT(findings_create(&findings, collection.comparison, &error), ROTARY_OK);
     CHECK_WORDS(findings.verdicts.items[0],
                 "no difference shown between jumping and steady: better in 9 of 10 pairs, median +6.2 points "

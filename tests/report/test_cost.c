@@ -2,7 +2,7 @@
  *
  * What arms cost, as text, as JSON and on the page.
  */
-#include "records/synthetic_runs.h"
+#include "records/sample_runs.h"
 #include "report/comparison_table.h"
 #include "report/page_reader.h"
 #include "support/check.h"
@@ -38,7 +38,7 @@ static void check_printed(const struct comparison *comparison)
         const int index = comparison_find(comparison, best_first[i]);
         const struct comparison_arm *arm = &comparison->arms[index];
         CHECK_NEAR(mean, arm->statistics[MEASURE_VALIDATION_LOSS].mean, 1e-4);
-        CHECK_INT(parameters, synthetic_parameters(name));
+        CHECK_INT(parameters, sample_parameters(name));
         CHECK_NEAR(time, times[index], 0.00501);
     }
     free(text);
@@ -54,7 +54,7 @@ static void check_json(const struct comparison *comparison)
         const json_t *arm = json_array_get(json_object_get(object, "arms"), i),
                      *cost = json_object_get(arm, "cost");
         CHECK_INT(json_integer_value(json_object_get(cost, "parameters")),
-                  synthetic_parameters(json_string_value(json_object_get(arm, "name"))));
+                  sample_parameters(json_string_value(json_object_get(arm, "name"))));
         CHECK_NEAR(json_real_value(json_object_get(cost, "time")), times[i], 1e-12);
     }
     json_decref(object);
@@ -99,12 +99,12 @@ static void check_page(const struct collection *collection)
         CHECK_NEAR(page_number(page, "Cost", "mean, validation loss, nats per token", arm->name, NULL),
                    arm->statistics[MEASURE_VALIDATION_LOSS].mean, 1e-4);
         CHECK_NEAR(page_number(page, "Cost", "parameters", arm->name, NULL),
-                   (double)synthetic_parameters(arm->name), 0);
+                   (double)sample_parameters(arm->name), 0);
         CHECK_NEAR(page_number(page, "Cost", "time", arm->name, NULL), times[i], 0.00501);
     }
     double parameters[3];
     for (int i = 0; i < 3; i++)
-        parameters[i] = (double)synthetic_parameters(comparison->arms[i].name);
+        parameters[i] = (double)sample_parameters(comparison->arms[i].name);
     check_chart(page, comparison, "Score and time", times);
     check_chart(page, comparison, "Score and parameters", parameters);
     free(page);
@@ -113,8 +113,8 @@ static void check_page(const struct collection *collection)
 int main(void)
 {
     struct collection collection;
-    synthetic_collection(&collection, synthetic_example, MADE_EXAMPLE, "validation_loss",
-                         (struct comparison_request){0});
+    sample_collection(&collection, sample_example, MADE_EXAMPLE, "validation_loss",
+                      (struct comparison_request){0});
     check_printed(collection.comparison);
     check_json(collection.comparison);
     check_page(&collection);

@@ -241,7 +241,7 @@ static void test_colours(void)
 int main(void)
 {
     test_statistics(1);
-    test_statistics(SYNTHETIC_RUNS);
+    test_statistics(SAMPLE_RUNS);
     test_data(&(struct synthetic_heatmaps){.encoder = true, .sides = 2, .runs = 2, .tokens = 7});
     test_data(
         &(struct synthetic_heatmaps){.encoder = true, .hostile = true, .sides = 2, .runs = 1, .tokens = 6});

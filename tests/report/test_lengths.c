@@ -2,7 +2,7 @@
  *
  * Scores at other lengths, as text, as JSON and on the page.
  */
-#include "records/synthetic_runs.h"
+#include "records/sample_runs.h"
 #include "report/comparison_table.h"
 #include "report/page_reader.h"
 #include "support/check.h"
@@ -148,8 +148,8 @@ static void check_page(const struct collection *collection)
 int main(void)
 {
     struct collection collection;
-    synthetic_collection(&collection, synthetic_example, MADE_EXAMPLE, "exact_match",
-                         (struct comparison_request){0});
+    sample_collection(&collection, sample_example, MADE_EXAMPLE, "exact_match",
+                      (struct comparison_request){0});
     char *page = page_of(&collection);
     CHECK(strstr(page, "Other lengths") == NULL);
     free(page);

@@ -3,7 +3,7 @@
  * The page of runs whose numbers are all different, read back: what its cells say and where its marks are,
  * against the records.
  */
-#include "records/synthetic_runs.h"
+#include "records/sample_runs.h"
 #include "report/page_reader.h"
 #include "report/report.h"
 #include "support/check.h"
@@ -572,10 +572,10 @@ static void check_samples(const char *page, const struct collection *collection)
     }
 }
 
-static void check_page(const struct synthetic_run *runs, const char *primary, const char *const *verdicts)
+static void check_page(const struct sample_run *runs, const char *primary, const char *const *verdicts)
 {
     struct collection collection;
-    synthetic_collection(&collection, runs, MADE_EXAMPLE, primary, (struct comparison_request){0});
+    sample_collection(&collection, runs, MADE_EXAMPLE, primary, (struct comparison_request){0});
     const struct comparison *comparison = collection.comparison;
     char *page = page_of(&collection);
     check_about("a page of %s", primary);
@@ -610,8 +610,8 @@ static void check_page(const struct synthetic_run *runs, const char *primary, co
 static void check_all_pairs(void)
 {
     struct collection collection;
-    synthetic_collection(&collection, synthetic_example, MADE_EXAMPLE, "validation_loss",
-                         (struct comparison_request){.all_pairs = true});
+    sample_collection(&collection, sample_example, MADE_EXAMPLE, "validation_loss",
+                      (struct comparison_request){.all_pairs = true});
     char *page = page_of(&collection);
     check_differences(page, collection.comparison);
     check_pairs(page, collection.comparison);
@@ -634,10 +634,10 @@ static void check_warnings(void)
 {
     struct collection collection;
     const struct looks looks = {.seeds = (const int[]){3}, .count = 1};
-    synthetic_collection(&collection, synthetic_example, MADE_EXAMPLE, NULL,
-                         (struct comparison_request){.unlike = "dropout is 0.1 in <one>",
-                                                     .looks = &looks,
-                                                     .varied = "norm, value_fraction"});
+    sample_collection(&collection, sample_example, MADE_EXAMPLE, NULL,
+                      (struct comparison_request){.unlike = "dropout is 0.1 in <one>",
+                                                  .looks = &looks,
+                                                  .varied = "norm, value_fraction"});
     char *page = page_of(&collection);
     check_about("warnings");
     CHECK_WORDS(
@@ -651,8 +651,8 @@ static void check_warnings(void)
     collection_free(&collection);
 
     check_about("runs that are alike");
-    synthetic_collection(&collection, synthetic_example, MADE_EXAMPLE, NULL,
-                         (struct comparison_request){.varied = "norm, value_fraction"});
+    sample_collection(&collection, sample_example, MADE_EXAMPLE, NULL,
+                      (struct comparison_request){.varied = "norm, value_fraction"});
     page = page_of(&collection);
     CHECK_WORDS(page,
                 "alike but for their norm, value_fraction and their seed|<th>norm, value_fraction</th>");
@@ -662,10 +662,10 @@ static void check_warnings(void)
 
 /* Translations are neither correct nor wrong, and there are no steps to 90%. The table of runs has BLEU of
  * both sets. */
-static void check_translations(const struct synthetic_run *runs)
+static void check_translations(const struct sample_run *runs)
 {
     struct collection collection;
-    synthetic_collection(&collection, runs, MADE_EXAMPLE, NULL, (struct comparison_request){0});
+    sample_collection(&collection, runs, MADE_EXAMPLE, NULL, (struct comparison_request){0});
     char *page = page_of(&collection);
     check_about("translations");
     CHECK_INT(collection.comparison->measures[0], MEASURE_BLEU);
@@ -680,17 +680,17 @@ static void check_translations(const struct synthetic_run *runs)
 
 int main(void)
 {
-    struct synthetic_run without_problems[MADE_EXAMPLE];
-    synthetic_example_without_problems(without_problems);
+    struct sample_run without_problems[MADE_EXAMPLE];
+    sample_example_without_problems(without_problems);
     static const char *const shown[] = {"roper better than rope in 6 of 6 pairs",
                                         "none worse than rope in 6 of 6 pairs"},
                              *const named[] = {"roper against rope", "none against rope"};
-    check_page(synthetic_example, "exact_match", (const char *const[]){named[0], shown[1]});
-    check_page(synthetic_example, "validation_loss", shown);
-    check_page(synthetic_example, "steps_to_90", named);
+    check_page(sample_example, "exact_match", (const char *const[]){named[0], shown[1]});
+    check_page(sample_example, "validation_loss", shown);
+    check_page(sample_example, "steps_to_90", named);
     check_page(without_problems, "validation_loss_area", shown);
-    struct synthetic_run translated[MADE_EXAMPLE];
-    synthetic_example_translated(translated);
+    struct sample_run translated[MADE_EXAMPLE];
+    sample_example_translated(translated);
     check_page(translated, "bleu", shown);
     check_translations(translated);
     check_all_pairs();

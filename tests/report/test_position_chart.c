@@ -2,7 +2,7 @@
  *
  * The perplexity of a text by position: figures of the page, and as tables, JSON and comma-separated values.
  */
-#include "records/synthetic_runs.h"
+#include "records/sample_runs.h"
 #include "report/comparison_table.h"
 #include "report/page_reader.h"
 #include "support/check.h"
@@ -227,10 +227,10 @@ static void check_csv(const struct collection *collection)
 
 int main(void)
 {
-    struct synthetic_run runs[MADE_EXAMPLE];
+    struct sample_run runs[MADE_EXAMPLE];
     struct collection collection;
-    synthetic_example_without_problems(runs);
-    synthetic_collection(&collection, runs, MADE_EXAMPLE, "validation_loss", (struct comparison_request){0});
+    sample_example_without_problems(runs);
+    sample_collection(&collection, runs, MADE_EXAMPLE, "validation_loss", (struct comparison_request){0});
     char *page = page_of(&collection);
     CHECK(strstr(page, "Perplexity by position") == NULL && strstr(page, "Loss of the text") == NULL);
     free(page);

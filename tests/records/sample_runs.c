@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "records/synthetic_runs.h"
+#include "records/sample_runs.h"
 
 #include "support/check.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct synthetic_run synthetic_example[MADE_EXAMPLE] = {
+const struct sample_run sample_example[MADE_EXAMPLE] = {
     {"rope", 1, 1.31, 110, 128, 0, 0, 0},  {"roper", 1, 0.82, 85, 128, 0, 0, 0},
     {"none", 1, 2.0, 40, 128, 0, 0, 0},    {"rope", 3, 1.43, 117, 128, 0, 0, 0},
     {"roper", 3, 0.77, 104, 128, 0, 0, 0}, {"none", 3, 2.5, 36, 128, 0, 0, 0},
@@ -22,16 +22,16 @@ const struct synthetic_run synthetic_example[MADE_EXAMPLE] = {
     {"rope", 7, 1.4, 119, 128, 0, 0, 0},
 };
 
-void synthetic_example_without_problems(struct synthetic_run runs[MADE_EXAMPLE])
+void sample_example_without_problems(struct sample_run runs[MADE_EXAMPLE])
 {
-    memcpy(runs, synthetic_example, sizeof synthetic_example);
+    memcpy(runs, sample_example, sizeof sample_example);
     for (int i = 0; i < MADE_EXAMPLE; i++)
         runs[i].problems = runs[i].correct = 0;
 }
 
-void synthetic_example_translated(struct synthetic_run runs[MADE_EXAMPLE])
+void sample_example_translated(struct sample_run runs[MADE_EXAMPLE])
 {
-    synthetic_example_without_problems(runs);
+    sample_example_without_problems(runs);
     for (int i = 0; i < MADE_EXAMPLE; i++)
         runs[i].bleu = 50.0 - 7.0 * runs[i].loss;
 }
@@ -40,7 +40,7 @@ static void *must(void *memory)
 {
     if (memory)
         return memory;
-    perror("synthetic_runs");
+    perror("sample_runs");
     exit(1);
 }
 
@@ -53,7 +53,7 @@ static double distance_at(int evaluation)
                : (MADE_EVALUATIONS - 1 - evaluation) / (MADE_EVALUATIONS - 1.0);
 }
 
-static void add_evaluations(struct record *record, const struct synthetic_run *run, int at)
+static void add_evaluations(struct record *record, const struct sample_run *run, int at)
 {
     record->evaluations = must(calloc(MADE_EVALUATIONS, sizeof *record->evaluations));
     for (int i = 0; i < MADE_EVALUATIONS; i++) {
@@ -75,7 +75,7 @@ static void add_evaluations(struct record *record, const struct synthetic_run *r
     }
 }
 
-static void add_points(struct record *record, const struct synthetic_run *run, int at)
+static void add_points(struct record *record, const struct sample_run *run, int at)
 {
     record->points = must(calloc(MADE_POINTS, sizeof *record->points));
     for (int i = 0; i < MADE_POINTS; i++) {
@@ -87,7 +87,7 @@ static void add_points(struct record *record, const struct synthetic_run *run, i
 }
 
 /* What the model answered says whose answer it is. */
-static void add_samples(struct record *record, const struct synthetic_run *run)
+static void add_samples(struct record *record, const struct sample_run *run)
 {
     record->samples = must(calloc(MADE_SAMPLES, sizeof *record->samples));
     record->sample_lines = json_array();
@@ -105,12 +105,12 @@ static void add_samples(struct record *record, const struct synthetic_run *run)
     }
 }
 
-int64_t synthetic_parameters(const char *arm)
+int64_t sample_parameters(const char *arm)
 {
     return 1000 * (int64_t)strlen(arm) + arm[0];
 }
 
-static void make(struct record *record, const struct synthetic_run *run, int at, const char *primary_measure)
+static void make(struct record *record, const struct sample_run *run, int at, const char *primary_measure)
 {
     char folder[128];
     snprintf(folder, sizeof folder, "made/%s-%d", run->arm, (int)run->seed);
@@ -122,7 +122,7 @@ static void make(struct record *record, const struct synthetic_run *run, int at,
                                       : run->done   ? run->done
                                                     : MADE_STEPS,
                               .diverged = run->diverged,
-                              .parameters = synthetic_parameters(run->arm),
+                              .parameters = sample_parameters(run->arm),
                               .tokens_per_second = 60 + 10 * (double)strlen(run->arm) +
                                                    (double)(run->arm[0] - 'n') * (double)run->seed};
     record->config =
@@ -141,8 +141,8 @@ static void make(struct record *record, const struct synthetic_run *run, int at,
         add_samples(record, run);
 }
 
-void synthetic_collection(struct collection *collection, const struct synthetic_run *runs, int count,
-                          const char *primary_measure, struct comparison_request request)
+void sample_collection(struct collection *collection, const struct sample_run *runs, int count,
+                       const char *primary_measure, struct comparison_request request)
 {
     rotary_error error = {0};
     *collection = (struct collection){.record_count = count, .planned = count};

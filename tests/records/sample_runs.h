@@ -3,14 +3,14 @@
  * Runs made of given numbers, in memory. Their last evaluation is not their best, and their curves are all
  * different, so that a test sees which number was taken.
  */
-#ifndef TESTS_STUDY_SYNTHETIC_RUNS_H
-#define TESTS_STUDY_SYNTHETIC_RUNS_H
+#ifndef TESTS_STUDY_SAMPLE_RUNS_H
+#define TESTS_STUDY_SAMPLE_RUNS_H
 
 #include "records/collection.h"
 
 enum { MADE_STEPS = 600, MADE_EVALUATIONS = 6, MADE_POINTS = 30, MADE_SAMPLES = 2 };
 
-struct synthetic_run {
+struct sample_run {
     const char *arm;
     int64_t seed;
     double loss;               /* at the last evaluation */
@@ -24,18 +24,18 @@ struct synthetic_run {
  * unequal numbers of runs. One run of RoPER is unfinished, one of the third arm diverged. Seeds are not in
  * order. */
 enum { MADE_EXAMPLE = 21, MADE_EXAMPLE_PAIRS = 6 };
-extern const struct synthetic_run synthetic_example[MADE_EXAMPLE];
+extern const struct sample_run sample_example[MADE_EXAMPLE];
 /* The parameters of an arm's models, which differ. */
-int64_t synthetic_parameters(const char *arm);
+int64_t sample_parameters(const char *arm);
 /* The same without problems. */
-void synthetic_example_without_problems(struct synthetic_run runs[MADE_EXAMPLE]);
+void sample_example_without_problems(struct sample_run runs[MADE_EXAMPLE]);
 
 /* The same, scored by BLEU, which is higher where the loss is lower. */
-void synthetic_example_translated(struct synthetic_run runs[MADE_EXAMPLE]);
+void sample_example_translated(struct sample_run runs[MADE_EXAMPLE]);
 
 /* Makes records of the runs, in their order, and compares them; the request's records are set. The measure is
  * the primary one declared; NULL: none is declared. The caller frees the collection. */
-void synthetic_collection(struct collection *collection, const struct synthetic_run *runs, int count,
-                          const char *primary_measure, struct comparison_request request);
+void sample_collection(struct collection *collection, const struct sample_run *runs, int count,
+                       const char *primary_measure, struct comparison_request request);
 
 #endif
