@@ -630,7 +630,7 @@ static rotary_status begin_and_run(struct session *session, rotary_error *error)
     if (status != ROTARY_OK || finished)
         return status;
     if (session->call->begin)
-        session->call->begin(session->call->argument, session->trainer.task);
+        session->call->begin(session->call->argument, session->trainer.task, session->first_step);
     status = metrics_open(&session->metrics, error);
     if (status == ROTARY_OK)
         status =

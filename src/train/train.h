@@ -25,8 +25,9 @@ struct train_call {
     const char *commit; /* of the program, for the run's provenance; NULL: not known */
     bool resume;        /* resume the folder's run; without a checkpoint, start at step 0 */
     bool tensorboard;   /* write an event file, also of what the run has done; a resumed run continues one */
-    /* Called once before the first step, unless the run is finished. May be NULL. */
-    void (*begin)(void *argument, const struct task *task);
+    /* Called once before the first step, unless the run is finished; done: the steps that a resumed run begins
+     * after. May be NULL. */
+    void (*begin)(void *argument, const struct task *task, int64_t done);
     /* Called after every step, from the calling thread. May be NULL. */
     void (*progress)(void *argument, const struct train_progress *progress);
     void *argument;

@@ -128,9 +128,8 @@ static rotary_status plan(const struct invocation *invocation, struct train_plan
 }
 
 /* What training on a corpus reads, and what it leaves out. */
-static void show_corpus(void *argument, const struct task *task)
+static void show_corpus(const struct task *task)
 {
-    (void)argument;
     const struct task_counts counts = task_counts(task, TASK_TRAINING);
     if (counts.pairs > 0 && task_shape(task).source_time == 0)
         fprintf(stderr, "%lld documents to train on, %lld of them cut: %lld sequences, %lld tokens\n",
@@ -144,6 +143,22 @@ static void show_corpus(void *argument, const struct task *task)
             (long long)task_examples(task, TASK_TRAINING), (long long)counts.pairs,
             (long long)counts.source_tokens, (long long)counts.target_tokens, (long long)counts.empty,
             (long long)counts.too_long);
+}
+
+/* What there is before the first step. */
+struct beginning {
+    struct progress progress; /* the first member: `argument` of the calls is one for all */
+    const char *folder;
+    int64_t steps;
+};
+
+static void show_beginning(void *argument, const struct task *task, int64_t done)
+{
+    const struct beginning *beginning = argument;
+    if (done > 0)
+        fprintf(stderr, "%s: resumed after step %lld of %lld, %lld left\n", beginning->folder,
+                (long long)done, (long long)beginning->steps, (long long)(beginning->steps - done));
+    show_corpus(task);
 }
 
 static void show(void *argument, const struct train_progress *train)
@@ -247,21 +262,22 @@ static enum exit_status run(const struct invocation *invocation)
     own_text_say(options->text);
     struct profiled profiled = {.steps = 0};
     made.backend.profile = options->profile ? &profiled.profile : NULL;
-    struct progress progress;
-    progress_start(&progress);
+    struct beginning beginning = {.folder = made.folder, .steps = made.config.train.steps};
+    struct progress *const progress = &beginning.progress;
+    progress_start(progress);
     struct train_call call = {.config = &made.config,
                               .backend = &made.backend,
                               .folder = made.folder,
                               .resume = options->resume,
                               .tensorboard = options->tensorboard,
                               .commit = program_commit(),
-                              .begin = show_corpus,
+                              .begin = show_beginning,
                               .progress = show,
-                              .argument = &progress,
+                              .argument = &beginning,
                               .interrupted = invocation->interrupted};
     struct train_result result;
     rotary_status status = train_run(&call, &result, &error);
-    progress_end(&progress);
+    progress_end(progress);
     status = finish(invocation, &made, &result, &profiled, status, &error);
     backend_destroy(&made.backend);
     run_config_free(&made.config);
