@@ -14,12 +14,6 @@ const struct setting own_text_option[1] = {
              "for validation"},
 };
 
-static const char *file_name_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static rotary_status check(const char *task, const char *file, rotary_error *error)
 {
     struct stat about;

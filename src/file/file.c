@@ -223,6 +223,17 @@ rotary_status file_replace(const char *path, const void *bytes, size_t count, ro
     return file_replace_parts(path, &part, 1, error);
 }
 
+const char *file_name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+int file_entry_order(const struct dirent **left, const struct dirent **right)
+{
+    return strcmp((*left)->d_name, (*right)->d_name);
+}
+
 rotary_status file_folder_of(const char *path, char folder[FILE_PATH_BYTES], rotary_error *error)
 {
     const char *slash = strrchr(path, '/');

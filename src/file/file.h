@@ -7,6 +7,7 @@
 #ifndef ROTARY_FILE_FILE_H
 #define ROTARY_FILE_FILE_H
 
+#include <dirent.h>
 #include <jansson.h>
 #include <rotary/status.h>
 
@@ -18,6 +19,10 @@ ROTARY_CHECKED rotary_status file_path(char path[FILE_PATH_BYTES], const char *f
  * A symbolic link there, whose target would be replaced wherever that lies, is ROTARY_INVALID_ARGUMENT. */
 ROTARY_CHECKED rotary_status file_output_path(char path[FILE_PATH_BYTES], const char *folder,
                                               const char *name, rotary_error *error);
+/* The last part of a path: "c" of "a/b/c", and of "c". */
+const char *file_name_of(const char *path);
+/* For scandir: names in the order of their bytes, whatever the locale is. */
+int file_entry_order(const struct dirent **left, const struct dirent **right);
 /* The folder that holds `path`, "." if it names none. ROTARY_INVALID_ARGUMENT if that has FILE_PATH_BYTES or
  * more. */
 ROTARY_CHECKED rotary_status file_folder_of(const char *path, char folder[FILE_PATH_BYTES],
@@ -101,8 +106,8 @@ json_t *file_json_number(double value);
 /* JSON as text, which the caller frees; `flags` are those of json_dumps. Real numbers have the fewest digits
  * with which all of them are read back exactly. */
 char *file_json_text(const json_t *value, size_t flags);
-/* Appends a value, which it takes. With a value NULL, which a text that is not UTF-8 gives, it releases the list and
- * makes it NULL, which may be appended to as well, and which json_pack refuses. */
+/* Appends a value, which it takes. With a value NULL, which a text that is not UTF-8 gives, it releases the
+ * list and makes it NULL, which may be appended to as well, and which json_pack refuses. */
 void file_json_append(json_t **list, json_t *value);
 
 #endif

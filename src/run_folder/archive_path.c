@@ -13,7 +13,7 @@ static const char *const kept[] = {"compare.json", FOLDER_CONFIG,       FOLDER_M
 
 bool run_archive_keeps(const char *name)
 {
-    const char *slash = strrchr(name, '/'), *last = slash ? slash + 1 : name;
+    const char *last = file_name_of(name);
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
         if (strcmp(last, kept[i]) == 0)
             return true;

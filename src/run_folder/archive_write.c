@@ -37,7 +37,7 @@ static rotary_status add_file(struct packing *packing, const struct place *place
         return status;
     packing->size.files++;
     packing->size.bytes += count;
-    packing->runs += strcmp(strrchr(place->name, '/') + 1, FOLDER_CONFIG) == 0;
+    packing->runs += strcmp(file_name_of(place->name), FOLDER_CONFIG) == 0;
     if (packing->size.files > ARCHIVE_MAX_FILES || packing->size.bytes > COMPRESSED_MAX_BYTES / 2)
         status = rotary_fail(error, ROTARY_UNSUPPORTED,
                              "%s would hold more than %d files or %d bytes: wanted fewer runs", packing->path,
@@ -46,11 +46,6 @@ static rotary_status add_file(struct packing *packing, const struct place *place
         status = tar_add(&packing->tar, place->name, bytes, count, error);
     free(bytes);
     return status;
-}
-
-static int compare_entries(const struct dirent **left, const struct dirent **right)
-{
-    return strcmp((*left)->d_name, (*right)->d_name);
 }
 
 static rotary_status add_folder(struct packing *packing, const struct place *place, rotary_error *error);
@@ -81,7 +76,7 @@ static rotary_status add_folder(struct packing *packing, const struct place *pla
     struct dirent **entries;
     if (place->depth > ARCHIVE_MAX_DEPTH)
         return ROTARY_OK;
-    const int count = scandir(place->path, &entries, NULL, compare_entries);
+    const int count = scandir(place->path, &entries, NULL, file_entry_order);
     if (count < 0)
         return rotary_fail(error, ROTARY_IO_ERROR, "cannot open the folder %s: %s", place->path,
                            strerror(errno));

@@ -135,7 +135,7 @@ static rotary_status read_arrays(const char *path, json_t *object, rotary_error 
 /* "some/mine.json" is mine. Checked as any name is. */
 static rotary_status add_name(const char *path, json_t *object, rotary_error *error)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = file_name_of(path);
     size_t length = strlen(name);
     if (ends_with(name, ".json"))
         length -= strlen(".json");

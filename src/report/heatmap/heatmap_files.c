@@ -165,12 +165,6 @@ static bool is_ours(const char *name)
     return false;
 }
 
-static const char *name_in(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static bool is_among(const json_t *names, const char *name)
 {
     for (size_t i = 0; i < json_array_size(names); i++)
@@ -237,7 +231,7 @@ static rotary_status write_list(const struct heatmaps *maps, const char *path, j
 static rotary_status check_file(const struct target *target, const struct heatmap_files *files, json_t *names,
                                 rotary_error *error)
 {
-    json_array_append_new(names, json_string(name_in(target->path)));
+    json_array_append_new(names, json_string(file_name_of(target->path)));
     return files->check(files->context, target->path, error);
 }
 

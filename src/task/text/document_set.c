@@ -19,8 +19,7 @@ static rotary_status find_cache(struct token_documents_request *request, const c
     rotary_status status = token_documents_cache(request, beside, error);
     if (status != ROTARY_OK)
         return status;
-    const char *slash = strrchr(beside, '/');
-    status = file_path(path, folder, slash ? slash + 1 : beside, error);
+    status = file_path(path, folder, file_name_of(beside), error);
     if (status == ROTARY_OK)
         status = file_make_folder(folder, error);
     request->cache = path;

@@ -41,11 +41,6 @@ static int is_wanted(const struct dirent *entry)
 }
 
 /* By bytes, whatever the locale. */
-static int compare(const struct dirent **one, const struct dirent **other)
-{
-    return strcmp((*one)->d_name, (*other)->d_name);
-}
-
 /* The recursion ends at MAX_DEPTH: links may lead upwards. */
 static rotary_status add_path(struct text_files *files, const char *path, int depth, rotary_error *error)
 {
@@ -58,7 +53,7 @@ static rotary_status add_path(struct text_files *files, const char *path, int de
         return rotary_fail(error, ROTARY_BAD_FILE, "%.350s: there are more than %d folders one in another",
                            path, MAX_DEPTH);
     struct dirent **entries = NULL;
-    const int count = scandir(path, &entries, is_wanted, compare);
+    const int count = scandir(path, &entries, is_wanted, file_entry_order);
     if (count < 0)
         return rotary_fail(error, ROTARY_IO_ERROR, "cannot read the folder %.350s: %s", path,
                            strerror(errno));
