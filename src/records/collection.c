@@ -314,7 +314,7 @@ static rotary_status read_plain_runs(struct collection *collection, const char *
     return status == ROTARY_OK ? compare_records(collection, options, error) : status;
 }
 
-static rotary_status read_places(struct collection *collection, const struct places *places,
+static rotary_status read_places(struct collection *collection, const struct folder_list *places,
                                  const struct collection_options *options, rotary_error *error)
 {
     const char *const *folders = (const char *const *)places->items;
@@ -331,7 +331,7 @@ static rotary_status read_places(struct collection *collection, const struct pla
 rotary_status collection_read_with(struct collection *collection, const char *const *folders, int count,
                                    const struct collection_options *options, rotary_error *error)
 {
-    struct places places = {0};
+    struct folder_list places = {0};
     rotary_status status = ROTARY_OK;
     *collection = (struct collection){0};
     if (count < 1)
@@ -341,7 +341,7 @@ rotary_status collection_read_with(struct collection *collection, const char *co
         status = places_add(&places, &collection->archives, folders[i], error);
     if (status == ROTARY_OK)
         status = read_places(collection, &places, options, error);
-    places_free(&places);
+    folder_list_free(&places);
     if (status == ROTARY_OK)
         return ROTARY_OK;
     run_archives_name(&collection->archives, error);

@@ -3,16 +3,15 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "run_folder/folder_list.h"
 #include "run_folder/run_archive.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *const names[] = {FOLDER_CONFIG,  FOLDER_METRICS, FOLDER_MODEL,        FOLDER_OPTIMIZER,
@@ -42,45 +41,23 @@ rotary_status folder_inspect(const char *folder, enum folder_state *state, rotar
     return ROTARY_OK;
 }
 
-/* The first folder in `folder`, by name, that has a run; false: none has. */
-static bool find_run(const char *folder, char run[FILE_PATH_BYTES])
-{
-    DIR *directory = opendir(folder);
-    char path[FILE_PATH_BYTES], config[FILE_PATH_BYTES];
-    bool found = false;
-    for (struct dirent *entry; directory && (entry = readdir(directory));) {
-        if (entry->d_name[0] == '.' || file_path(path, folder, entry->d_name, NULL) != ROTARY_OK ||
-            file_path(config, path, FOLDER_CONFIG, NULL) != ROTARY_OK || access(config, F_OK) != 0)
-            continue;
-        if (!found || strcmp(path, run) < 0)
-            memcpy(run, path, sizeof path);
-        found = true;
-    }
-    if (directory)
-        closedir(directory);
-    return found;
-}
-
 rotary_status folder_fail_no_run(const char *folder, rotary_error *error)
 {
-    struct stat about;
-    char run[FILE_PATH_BYTES];
-    const bool there = stat(folder, &about) == 0;
-    if (!there && errno == ENOENT)
+    struct folder_list runs = {0};
+    if (access(folder, F_OK) != 0 && errno == ENOENT)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s is not the folder of a run: there is no such folder", folder);
-    if (there && !S_ISDIR(about.st_mode))
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%s is not the folder of a run: it is a file, wanted the folder that has the "
-                           "run's " FOLDER_CONFIG,
-                           folder);
-    if (find_run(folder, run))
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%s is not the folder of a run, but has folders of runs: wanted one of them, such "
-                           "as %s",
-                           folder, run);
-    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                       "%s is not the folder of a run: it has no " FOLDER_CONFIG, folder);
+    (void)!folder_list_add_runs(&runs, folder, NULL); /* which are only an example */
+    rotary_status status =
+        runs.count > 0
+            ? rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                          "%s is not the folder of a run, but has folders of runs: wanted one of them, such "
+                          "as %s",
+                          folder, runs.items[0])
+            : rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                          "%s is not the folder of a run: it has no " FOLDER_CONFIG, folder);
+    folder_list_free(&runs);
+    return status;
 }
 
 static rotary_status refuse_file(const char *folder, const char *file, const char *path, rotary_error *error)

@@ -47,7 +47,7 @@ enum folder_state {
 ROTARY_CHECKED rotary_status folder_inspect(const char *folder, enum folder_state *state,
                                             rotary_error *error);
 
-/* Says that `folder` is not that of a run, and why: it is a file, is not there, or holds runs, of which the
+/* Says that `folder` is not that of a run, and why: it is not there, or holds runs, of which the
  * first by name is named. Returns ROTARY_INVALID_ARGUMENT. */
 rotary_status folder_fail_no_run(const char *folder, rotary_error *error);
 
