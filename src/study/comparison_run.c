@@ -206,26 +206,26 @@ static rotary_status check_corpora(const struct comparison_file *file, const cha
     return status;
 }
 
-/* Refuses what it can before there is a folder. */
-static rotary_status check_plan(const struct compare_call *call, rotary_error *error)
+/* Plans without a folder, and refuses what it can. Free the plan, which may be zeroed, whatever it returns.
+ */
+static rotary_status plan_ahead(const struct compare_call *call, struct comparison_plan *plan,
+                                rotary_error *error)
 {
-    struct comparison_plan plan = {0};
     rotary_status status = check_call(call, error);
     if (status == ROTARY_OK)
-        status = comparison_plan_create(&plan, &call->plan, error);
+        status = comparison_plan_create(plan, &call->plan, error);
     if (status == ROTARY_OK)
-        status = check_corpora(&plan.file, call->plan.folder, error);
-    if (status == ROTARY_OK)
-        status = comparison_plan_settle(&plan, error);
-    comparison_plan_free(&plan);
-    return status;
+        status = check_corpora(&plan->file, call->plan.folder, error);
+    return status == ROTARY_OK ? comparison_plan_settle(plan, error) : status;
 }
 
 rotary_status comparison_run(const struct compare_call *call, rotary_error *error)
 {
     int lock = -1;
     struct comparison_plan plan = {0};
-    rotary_status status = check_plan(call, error);
+    rotary_status status = plan_ahead(call, &plan, error);
+    comparison_plan_free(&plan);
+    plan = (struct comparison_plan){0};
     if (status == ROTARY_OK)
         status = file_make_folder(call->plan.folder, error);
     if (status == ROTARY_OK)
@@ -243,11 +243,7 @@ rotary_status comparison_preview(const struct compare_call *call, run_list_left 
 {
     struct comparison_plan plan = {0};
     struct run_list list = {0};
-    rotary_status status = check_plan(call, error);
-    if (status == ROTARY_OK)
-        status = comparison_plan_create(&plan, &call->plan, error);
-    if (status == ROTARY_OK)
-        status = comparison_plan_settle(&plan, error);
+    rotary_status status = plan_ahead(call, &plan, error);
     if (status == ROTARY_OK)
         status = run_list_create(&list, call->plan.folder, &plan.arms, plan.configs, plan.seeds,
                                  plan.seed_count, error);
