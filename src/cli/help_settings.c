@@ -114,25 +114,7 @@ rotary_status help_settings(rotary_error *error)
     return ROTARY_OK;
 }
 
-const char *help_nearest_key(const char *name)
-{
-    struct all_settings *all = NULL;
-    if (create(&all, NULL) != ROTARY_OK)
-        return NULL;
-    const struct setting *nearest = settings_suggest(all->settings, RUN_SETTINGS, name);
-    const char *key = nearest ? nearest->name : NULL; /* of a static table */
-    destroy(all);
-    return key;
-}
-
 /* ---- presets ---- */
-
-static rotary_status parse(const struct preset *preset, json_t **object, rotary_error *error)
-{
-    char where[128];
-    snprintf(where, sizeof where, "preset %s/%s", preset->task, preset->name);
-    return file_parse_json(where, preset->text, strlen(preset->text), object, error);
-}
 
 static rotary_status write_preset_values(const char *key, rotary_error *error)
 {
@@ -140,7 +122,8 @@ static rotary_status write_preset_values(const char *key, rotary_error *error)
     bool titled = false;
     for (const struct preset *preset = presets; preset->task && status == ROTARY_OK; preset++) {
         json_t *object;
-        status = parse(preset, &object, error);
+        char where[PRESET_WHERE_BYTES];
+        status = preset_parse(preset, where, &object, error);
         if (status != ROTARY_OK)
             return status;
         const json_t *value = json_object_get(object, key);
@@ -158,7 +141,7 @@ static rotary_status write_preset_values(const char *key, rotary_error *error)
     return status;
 }
 
-rotary_status help_key(const char *key, bool *found, rotary_error *error)
+rotary_status help_key(const char *key, bool *found, const char **nearest, rotary_error *error)
 {
     struct all_settings *all = NULL;
     rotary_status status = create(&all, error);
@@ -166,7 +149,9 @@ rotary_status help_key(const char *key, bool *found, rotary_error *error)
         return status;
     void *member;
     const struct setting *setting = settings_find(all->settings, RUN_SETTINGS, key, strlen(key), &member);
+    const struct setting *near = settings_suggest(all->settings, RUN_SETTINGS, key);
     *found = setting != NULL;
+    *nearest = near ? near->name : NULL;
     if (setting) {
         write_setting(setting, all->defaults);
         status = write_preset_values(setting->name, error);
@@ -201,7 +186,8 @@ rotary_status help_presets(rotary_error *error)
     const char *task = "";
     for (const struct preset *preset = presets; preset->task && status == ROTARY_OK; preset++) {
         json_t *object;
-        status = parse(preset, &object, error);
+        char where[PRESET_WHERE_BYTES];
+        status = preset_parse(preset, where, &object, error);
         if (status != ROTARY_OK)
             return status;
         char text[256];

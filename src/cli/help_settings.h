@@ -10,10 +10,10 @@
 
 /* Prints every key with its meaning, its values and its default. */
 ROTARY_CHECKED rotary_status help_settings(rotary_error *error);
-/* Prints one key so, and the values that presets give it. *found: whether there is such a key. */
-ROTARY_CHECKED rotary_status help_key(const char *key, bool *found, rotary_error *error);
-/* The key nearest to `name`; NULL if none is near. */
-const char *help_nearest_key(const char *name);
+/* Prints one key so, and the values that presets give it. *found: whether there is such a key; *nearest: the
+ * one whose name is nearest, NULL if none is near. */
+ROTARY_CHECKED rotary_status help_key(const char *key, bool *found, const char **nearest,
+                                      rotary_error *error);
 /* Prints a line for each preset: its size, and where its data are if they do not come with the program. */
 ROTARY_CHECKED rotary_status help_presets(rotary_error *error);
 

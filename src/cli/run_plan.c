@@ -82,8 +82,7 @@ static rotary_status read_preset(const char *task, const char *name, char where[
     rotary_status status = find_preset(task, name, &preset, error);
     if (status != ROTARY_OK)
         return status;
-    snprintf(where, FILE_PATH_BYTES, "preset %s/%s", task, name);
-    return file_parse_json(where, preset->text, strlen(preset->text), object, error);
+    return preset_parse(preset, where, object, error);
 }
 
 static rotary_status apply_preset(const char *task, const char *name, struct run_config *config,
@@ -305,7 +304,7 @@ void plan_folder(const struct plan_request *request, const char *position, char 
     const char *name = request->text && request->text[0] ? request->text
                        : request->preset                 ? request->preset
                                                          : PLAN_PRESET;
-    const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
+    const char *base = file_name_of(name);
     const int length = (int)(is_file(base) ? strlen(base) - strlen(".json") : strlen(base));
     snprintf(folder, PLAN_FOLDER_BYTES, "runs/%.64s-%.*s%s%.64s", request->task, length < 64 ? length : 64,
              base, position ? "-" : "", position ? position : "");

@@ -8,25 +8,21 @@
 
 #include <string.h>
 
-/* Says that there is neither a command nor a key of this name, and the nearest one. */
-static enum exit_status refuse_topic(const struct invocation *invocation, const char *topic)
-{
-    const char *key = help_nearest_key(topic);
-    if (!key)
-        return command_unknown(invocation->commands, NULL, topic);
-    rotary_error error = {0};
-    (void)rotary_fail(&error, ROTARY_INVALID_ARGUMENT,
-                      "there is no command and no key \"%.80s\"; did you mean \"%s\"?", topic, key);
-    return command_refuse(invocation, &error);
-}
-
+/* What is no command is a key, or near to the name of one or the other. */
 static enum exit_status show_key(const struct invocation *invocation, const char *topic)
 {
     rotary_error error = {0};
     bool found;
-    if (help_key(topic, &found, &error) != ROTARY_OK)
+    const char *nearest;
+    if (help_key(topic, &found, &nearest, &error) != ROTARY_OK)
         return command_fail(&error);
-    return found ? EXIT_DONE : refuse_topic(invocation, topic);
+    if (found)
+        return EXIT_DONE;
+    if (!nearest)
+        return command_unknown(invocation->commands, NULL, topic);
+    (void)!rotary_fail(&error, ROTARY_INVALID_ARGUMENT,
+                       "there is no command and no key \"%.80s\"; did you mean \"%s\"?", topic, nearest);
+    return command_refuse(invocation, &error);
 }
 
 static enum exit_status run(const struct invocation *invocation)
