@@ -8,8 +8,7 @@
 
 enum { MAX_NAMES = 32 };
 
-/* The last word of a command's name. */
-static const char *last_word(const struct command *command)
+const char *command_last_word(const struct command *command)
 {
     const char *space = strrchr(command->name, ' ');
     return space ? space + 1 : command->name;
@@ -18,7 +17,7 @@ static const char *last_word(const struct command *command)
 const struct command *command_find(const struct command *const *list, const char *name)
 {
     for (; *list; list++)
-        if (strcmp(last_word(*list), name) == 0)
+        if (strcmp(command_last_word(*list), name) == 0)
             return *list;
     return NULL;
 }
@@ -43,7 +42,7 @@ enum exit_status command_unknown(const struct command *const *list, const char *
 {
     const char *names[MAX_NAMES + 1] = {NULL}, *space = group ? " " : "";
     for (int i = 0; list[i] && i < MAX_NAMES; i++)
-        names[i] = last_word(list[i]);
+        names[i] = command_last_word(list[i]);
     char hint[SETTINGS_HINT_BYTES];
     rotary_error error; /* as all messages do, it shows no control characters of what was typed */
     (void)!rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "there is no command \"%s%s%.80s\"%s",

@@ -91,6 +91,8 @@ enum { COMMAND_MAX_SETS = COMMAND_SHARED_TABLES + 2 };
 int command_option_sets(const struct command *command, void *options, struct common_options *common,
                         struct settings sets[COMMAND_MAX_SETS]);
 
+/* The last word of a command's name: "rope" of "bench rope". */
+const char *command_last_word(const struct command *command);
 /* The command of that name in a NULL-terminated list, "rope" for "bench rope"; NULL if there is none. */
 const struct command *command_find(const struct command *const *list, const char *name);
 

@@ -33,16 +33,10 @@ static bool takes_task(const struct command *command)
     return strncmp(command->operands, "TASK", 4) == 0;
 }
 
-static const char *last_word(const struct command *command)
-{
-    const char *space = strrchr(command->name, ' ');
-    return space ? space + 1 : command->name;
-}
-
 static void write_commands(const struct command *const *commands, const char *between)
 {
     for (int i = 0; commands[i]; i++)
-        printf("%s%s", i > 0 ? between : "", last_word(commands[i]));
+        printf("%s%s", i > 0 ? between : "", command_last_word(commands[i]));
 }
 
 static void write_names(const char *const *names)
@@ -261,7 +255,7 @@ static const struct writer writers[] = {
 
 static void write_command(const struct writer *writer, const char *group, const struct command *command)
 {
-    const struct words words = {group, last_word(command)};
+    const struct words words = {group, command_last_word(command)};
     struct settings sets[COMMAND_MAX_SETS];
     const int count = command_option_sets(command, NULL, NULL, sets);
     writer->open(&words, command);
