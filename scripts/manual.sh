@@ -84,9 +84,10 @@ version=$("$rotary" --version | sed 's/.* //')
 page() {
     name=$1
     shift
+    help=$("$rotary" help "$@")
     {
         printf '.TH "ROTARY\\-%s" 1 "" "rotary %s" "User Commands"\n.SH NAME\n' "$(echo "$name" | tr a-z- 'A-Z\-')" "$version"
-        "$rotary" help "$@" | awk -v name="$name" -v command="rotary $*" '
+        printf '%s\n' "$help" | awk -v name="$name" -v command="rotary $*" '
             NR > 2 && /^$/ { exit }
             NR > 2 { text = text (text == "" ? "" : " ") $0 }
             END {
@@ -96,16 +97,16 @@ page() {
                 gsub(/-/, "\\-", text)
                 printf "rotary\\-%s \\- %s\n", name, text
             }'
-        "$rotary" help "$@" | sed -n '1s/^usage: \(.*\)/\1/p' | sed 's/-/\\-/g; s/^/.SH SYNOPSIS\n.B /; s/$/\n.SH DESCRIPTION/'
-        "$rotary" help "$@" | roff body
-        if "$rotary" help "$@" | grep -q '^commands:$'; then
+        printf '%s\n' "$help" | sed -n '1s/^usage: \(.*\)/\1/p' | sed 's/-/\\-/g; s/^/.SH SYNOPSIS\n.B /; s/$/\n.SH DESCRIPTION/'
+        printf '%s\n' "$help" | roff body
+        case $help in
+        *'
+commands:'*)
             echo '.SH COMMANDS'
-            "$rotary" help "$@" | roff commands
-        else
-            echo '.PP'
-            echo 'Options of every command are in'
-            echo '.BR rotary (1).'
-        fi
+            printf '%s\n' "$help" | roff commands
+            ;;
+        *) printf '.PP\nOptions of every command are in\n.BR rotary (1).\n' ;;
+        esac
         printf '.SH SEE ALSO\n.BR rotary (1)\n'
     } >"$folder/rotary-$name.1"
 }
