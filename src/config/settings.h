@@ -23,7 +23,7 @@ enum setting_type {
     SETTING_CHOICE,  /* int: index into `choices` */
     SETTING_TEXT,    /* char[SETTING_TEXT_BYTES] */
     SETTING_LIST,    /* of texts; of options only */
-    /* Of configurations only: */
+    /* Only configurations have these: */
     SETTING_OBJECT, /* json_t *: an object; NULL for null */
     SETTING_ARRAY,  /* json_t *: a list; NULL for null */
 };
@@ -46,14 +46,14 @@ struct setting {
     const char *const *choices; /* NULL-terminated names of a SETTING_CHOICE */
     const char *help;           /* one phrase: what it is, in which unit */
     const char *metavar;        /* placeholder of an option's value in its help: "N"; NULL: a flag */
-    /* Of a choice in a configuration that may also be an object: what makes the description, with one owner,
+    /* A choice in a configuration may also be an object: what makes the description, with one owner,
      * and the offset of a struct setting_description *, which is NULL unless the index is the number of
      * choices. NULL: it may not. */
     rotary_status (*describe)(const json_t *object, struct setting_description **description,
                               rotary_error *error);
     size_t description;
-    /* Of a choice in a configuration: what a text stands for that a person writes in place of a value, such
-     * as the name of a file; NULL: a choice. The caller releases *value. */
+    /* A choice in a configuration may be written as a text that stands for a value, such as the name of a
+     * file; NULL: it may not. The caller releases *value. */
     rotary_status (*stands_for)(const char *text, json_t **value, rotary_error *error);
 };
 

@@ -91,7 +91,7 @@ void transformer_config_default(struct transformer_config *config);
  * the other owns. */
 void transformer_config_copy(struct transformer_config *copy, const struct transformer_config *config);
 void transformer_config_free(struct transformer_config *config);
-/* Of a local configuration: it is freed where its scope ends. */
+/* Frees a local configuration where its scope ends. */
 #define TRANSFORMER_CONFIG_LOCAL __attribute__((cleanup(transformer_config_free)))
 /* The settings tables of `config`: the model's own, with those of the encodings in the middle. */
 enum { TRANSFORMER_SETTINGS = POSITIONS + 2 };

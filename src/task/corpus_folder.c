@@ -13,11 +13,11 @@ rotary_status corpus_folder_check(const char *task, const char *folder, rotary_e
     if (stat(folder, &about) == 0) {
         if (S_ISDIR(about.st_mode))
             return ROTARY_OK;
+        const bool takes_text = strcmp(task, "language") == 0;
         return rotary_fail(error, ROTARY_IO_ERROR,
                            "%s_data is %s, which is a file: wanted the folder that has it, and its name in "
                            "%s_train%s%s",
-                           task, folder, task, strcmp(task, "language") == 0 ? ", or --text " : "",
-                           strcmp(task, "language") == 0 ? folder : "");
+                           task, folder, task, takes_text ? ", or --text " : "", takes_text ? folder : "");
     }
     if (errno != ENOENT)
         return ROTARY_OK;

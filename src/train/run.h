@@ -93,7 +93,7 @@ void run_config_default(struct run_config *config);
  * assignment borrows that from the other. */
 void run_config_copy(struct run_config *copy, const struct run_config *config);
 void run_config_free(struct run_config *config);
-/* Of a local configuration that begins as {0}: it is freed where its scope ends. */
+/* Frees a local configuration, which begins as {0}, where its scope ends. */
 #define RUN_CONFIG_LOCAL __attribute__((cleanup(run_config_free)))
 enum { RUN_SETTINGS = TASK_SETTINGS + TRANSFORMER_SETTINGS + 1 };
 /* The tables over `config`: the task's, the model's, the training's. Keys are distinct across them. */

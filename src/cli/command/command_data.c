@@ -387,17 +387,16 @@ static rotary_status find_labels(const struct invocation *invocation, struct dat
 
 static enum exit_status show(const struct invocation *invocation, struct data_plan *made)
 {
+    const struct data_options *options = invocation->options;
     rotary_error error = {0};
     if (plan(invocation, made, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
-    own_text_say(((const struct data_options *)invocation->options)->text);
+    own_text_say(options->text);
     struct task *task;
     struct data_arrays data;
     rotary_status status = task_create(
         &task, &made->config.task,
-        &(struct task_request){.folder = run_vocabulary_folder(
-                                   &made->config, ((const struct data_options *)invocation->options)->run)},
-        &error);
+        &(struct task_request){.folder = run_vocabulary_folder(&made->config, options->run)}, &error);
     if (status != ROTARY_OK)
         return command_fail(&error);
     status = find_labels(invocation, made, task, &error);

@@ -145,7 +145,7 @@ struct position_encoding {
 ROTARY_ENCODINGS(ROTARY_ENCODING_ROW)
 #undef ROTARY_ENCODING_ROW
 
-/* Of POSITION_CUSTOM, that of none. */
+/* The row of an encoding; POSITION_CUSTOM has that of none. */
 const struct position_encoding *position_encoding(enum position position);
 /* The names in the order of the enum, NULL-terminated. */
 extern const char *const position_names[];
@@ -153,7 +153,7 @@ extern const char *const position_names[];
 /* The names of the encodings that `fits` says, as a part of a sentence: "rope, roper or xpos". */
 const char *encoding_names(bool (*fits)(const struct position_encoding *encoding),
                            char text[SETTINGS_NAMES_BYTES]);
-/* The same of those that have the key; NULL: it is no encoding's own. */
+/* Names those that have the key, in the same way; NULL: it is no encoding's own. */
 const char *encoding_names_with_key(const char *key, char text[SETTINGS_NAMES_BYTES]);
 /* Whether the key is the encoding's own. */
 bool encoding_has_key(const struct position_encoding *encoding, const char *key);
@@ -161,7 +161,7 @@ bool encoding_has_key(const struct position_encoding *encoding, const char *key)
 void encoding_options_default(union encoding_options options[POSITIONS]);
 /* The table of each encoding's keys; those of several are in the first one's. */
 void encoding_settings(union encoding_options options[POSITIONS], struct settings settings[POSITIONS]);
-/* The options of an encoding, which may be those of the first of several. Of POSITION_CUSTOM they are zero.
+/* The options of an encoding, which may be those of the first of several. They are zero for POSITION_CUSTOM.
  */
 union encoding_options encoding_options_of(const union encoding_options options[POSITIONS],
                                            enum position position);

@@ -74,11 +74,12 @@ static rotary_status fail_missing(struct text_corpus corpus, enum task_split spl
     rotary_status status = corpus_folder_check(corpus.task, corpus.options->data, error);
     if (status != ROTARY_OK)
         return status;
-    return rotary_fail(
-        error, ROTARY_IO_ERROR, "there is no %s: wanted the %s text of the task %s%s%s%s", path,
-        task_split_names[split], corpus.task, split == TASK_VALIDATION ? ", or --set " : "",
-        split == TASK_VALIDATION ? corpus.task : "",
-        split == TASK_VALIDATION ? "_validation= to hold a part of the training text out" : "");
+    char instead[SETTING_TEXT_BYTES] = "";
+    if (split == TASK_VALIDATION)
+        snprintf(instead, sizeof instead, ", or --set %s_validation= to hold a part of the training text out",
+                 corpus.task);
+    return rotary_fail(error, ROTARY_IO_ERROR, "there is no %s: wanted the %s text of the task %s%s", path,
+                       task_split_names[split], corpus.task, instead);
 }
 
 /* Adds the file of the folder that the item names. */

@@ -75,14 +75,14 @@ rotary_status parallel_text_find(const struct translation_options *options, rota
 {
     if (!options->data[0])
         return check_languages(options, error);
-    rotary_status found_folder = corpus_folder_check(task_names[TASK_TRANSLATION], options->data, error);
-    if (found_folder != ROTARY_OK)
-        return found_folder;
+    rotary_status status = corpus_folder_check(task_names[TASK_TRANSLATION], options->data, error);
+    if (status != ROTARY_OK)
+        return status;
     for (int split = 0; split < TASK_SPLITS; split++)
         for (int side = 0; side < TRANSLATION_SIDES; side++) {
             char path[FILE_PATH_BYTES];
             bool found = false;
-            rotary_status status = side_path(path, options, (enum task_split)split, side, error);
+            status = side_path(path, options, (enum task_split)split, side, error);
             if (status == ROTARY_OK)
                 status = file_find(path, &found, error);
             if (status != ROTARY_OK)
