@@ -82,9 +82,12 @@ text = shown(70, "dumb", train)
 check("a terminal that cannot draw gets lines", "\033" not in text and "\r" not in text, text)
 check("they say the steps", re.match(rf"step 1 of {steps}  loss ", text), text)
 
-# Runs side by side: what they will take, then one line for all of them.
-beside = ["compare", "index", "--steps", str(steps), "--runs", "2", "--jobs", "2", "--threads", "2"]
-takes = (rf"4 runs of {steps} steps to train, 2 at a time with 1 thread each: about \S+, \d+ MiB of memory each, "
+# Runs side by side: what they will take, then one line for all of them. A line is drawn ten times a second, so that both
+# jobs are on one only if runs take longer than that.
+longer = 4 * steps
+settings["evaluate_every"] = longer // 2
+beside = ["compare", "index", "--steps", str(longer), "--runs", "2", "--jobs", "2", "--threads", "2"]
+takes = (rf"4 runs of {longer} steps to train, 2 at a time with 1 thread each: about \S+, \d+ MiB of memory each, "
          r"\d+ MiB together\n")
 for columns in (120, 30):
     text = shown(columns, "xterm", beside)
