@@ -4,7 +4,7 @@ set(ROTARY_LIBRARY_OBJECTS
     $<TARGET_OBJECTS:rotary_base> ${KERNEL_OBJECTS_rope} ${KERNEL_OBJECTS_attention} $<TARGET_OBJECTS:rotary_rope>
     $<TARGET_OBJECTS:rotary_attention>)
 
-# The soname changes with every ABI (docs/abi.md): before 1.0 with each minor version.
+# The soname changes with every ABI (docs/reference/abi.md): before 1.0 with each minor version.
 if(PROJECT_VERSION_MAJOR EQUAL 0)
     set(ROTARY_ABI 0.${PROJECT_VERSION_MINOR})
 else()

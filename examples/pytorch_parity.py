@@ -5,7 +5,7 @@
 
 It asks rotary for all it needs: the configuration and the initial weights (`train --steps 0`), the data of each step
 (`rotary data`), and the losses of the same run (`train --resume`, in f32). The model below is written from
-config.json alone; docs/checkpoints.md has the names and the order of the weights. To train the same model elsewhere,
+config.json alone; docs/reference/files.md has the names and the order of the weights. To train the same model elsewhere,
 copy it.
 
 Prints the losses of both and their largest relative difference, and exits with 1 if that is above --bound: both
@@ -38,7 +38,7 @@ POSITIONS = ("none", "learned", "sinusoidal", "rope", "roper")
 # ---- files ----
 
 def content_hash(data):
-    """The checksum of a whole file whose own sixteen digits are zeros (docs/checkpoints.md)."""
+    """The checksum of a whole file whose own sixteen digits are zeros (docs/reference/files.md)."""
     mask = 2**64 - 1
 
     def mix(lane, word):

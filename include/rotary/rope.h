@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /* Structs that a function takes by pointer begin with struct_size, which the caller sets to their sizeof.
- * Later versions of the library can then add members at the end (docs/abi.md). Members that are not needed
+ * Later versions of the library can then add members at the end (docs/reference/abi.md). Members that are not needed
  * are zero:
  *
  *     rotary_rope_apply_call call = {.struct_size = sizeof call, .batch = 1, .time = 3};
@@ -49,7 +49,7 @@ typedef enum rotary_scaling {
     ROTARY_SCALING_PROPORTIONAL = 7,
 } rotary_scaling;
 
-/* Implementations differ in details of some scalings (docs/variants.md). NONE follows the paper or the
+/* Implementations differ in details of some scalings (docs/reference/variants.md). NONE follows the paper or the
  * repository that defined the scaling; the others follow the implementation they name. */
 typedef enum rotary_compat {
     ROTARY_COMPAT_NONE = 0,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The version. The build reads it from this file; docs/abi.md defines its numbers.
+ * The version. The build reads it from this file; docs/reference/abi.md defines its numbers.
  */
 #ifndef ROTARY_VERSION_H
 #define ROTARY_VERSION_H

@@ -15,7 +15,7 @@ import typing
 from ctypes import POINTER, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_uint32, c_uint64
 from ctypes import c_void_p
 
-ABI = "0.1"  # of the structs below: the soname's number (docs/abi.md)
+ABI = "0.1"  # of the structs below: the soname's number (docs/reference/abi.md)
 
 # ---- enumerations ----
 

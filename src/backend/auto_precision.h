@@ -14,7 +14,7 @@
  * - AMX multiplies bf16 up to sixteen times as fast as AVX-512 multiplies f32.
  * - VDPBF16PS (AVX512_BF16) does two multiplications for one of an f32 FMA. AMD's cores start as many of
  *   one as of the other in a cycle: twice the rate. Intel's start one VDPBF16PS for two FMAs: the same rate,
- * and conversions come on top (docs/performance.md). */
+ * and conversions come on top (docs/explanation/performance.md). */
 bool bf16_is_faster(rotary_isa isa, const char *vendor);
 
 #endif

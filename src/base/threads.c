@@ -5,7 +5,7 @@
  *
  * A loop calls the workers it has items for, and takes items itself. When no item is left it waits for those
  * that were called. Where there are more threads than processors it takes back the calls that no worker has
- * answered. docs/development/tuning.md has the reason for both.
+ * answered. docs/how-to/tune-a-kernel.md has the reason for both.
  */
 #include "base/threads.h"
 

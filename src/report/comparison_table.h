@@ -14,12 +14,12 @@
 ROTARY_CHECKED rotary_status comparison_text(const struct comparison *comparison, char **text,
                                              rotary_error *error);
 
-/* Gives the same with every run's values; docs/experiments.md describes the object. The caller owns *object.
+/* Gives the same with every run's values; docs/explanation/experiments.md describes the object. The caller owns *object.
  * What is undefined or infinite is null. */
 ROTARY_CHECKED rotary_status comparison_json(const struct comparison *comparison, json_t **object,
                                              rotary_error *error);
 
-/* Tables of rows as RFC 4180 has them; docs/experiments.md describes their columns. What has no value is
+/* Tables of rows as RFC 4180 has them; docs/explanation/experiments.md describes their columns. What has no value is
  * empty. Runs: one row for each, also unfinished ones. Arms, contrasts and pairs: one for each and each
  * measure, the primary one first. */
 enum csv_table { CSV_RUNS, CSV_ARMS, CSV_CONTRASTS, CSV_PAIRS, CSV_LENGTHS, CSV_POSITIONS };

@@ -23,6 +23,6 @@ rotary_status corpus_folder_check(const char *task, const char *folder, rotary_e
         return ROTARY_OK;
     return rotary_fail(error, ROTARY_IO_ERROR,
                        "there is no folder %s, which %s_data names: texts do not come with the program, and "
-                       "docs/data.md says where those of presets are; wanted --set %s_data=DIR",
+                       "docs/reference/data.md says where those of presets are; wanted --set %s_data=DIR",
                        folder, task, task);
 }

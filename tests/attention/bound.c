@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Every quantity is a value, in double, with the largest error that f32 and bf16 arithmetic can make in it.
- * The order is that of docs/numerics.md, "Attention's bound".
+ * The order is that of docs/explanation/numerics.md, "Attention's bound".
  */
 #include "attention/bound.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Error bounds of each element of attention's results, derived from the arithmetic that docs/numerics.md
+ * Error bounds of each element of attention's results, derived from the arithmetic that docs/explanation/numerics.md
  * lists and from the inputs. No constant was fitted to a kernel.
  */
 #ifndef TESTS_ATTENTION_BOUND_H

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Encodings that a file describes: the example of docs/encodings.md in a comparison, then without the file; what is wrong in
+# Encodings that a file describes: the example of docs/reference/encodings.md in a comparison, then without the file; what is wrong in
 # files.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$(dirname "$0")/support.sh"
 
 awk '/^## Your own/ { own = 1 } /^```$/ { if (inside) exit } inside { print } own && /^```json/ { inside = 1 }' \
-    "$root/docs/encodings.md" >mine.json
-[ -s mine.json ] || complain "docs/encodings.md has no example"
+    "$root/docs/reference/encodings.md" >mine.json
+[ -s mine.json ] || complain "docs/reference/encodings.md has no example"
 # shellcheck disable=SC2086 # lists of words
 {
     does 0 compare index --positions rope,mine.json,alibi $tiny --steps 2 --runs 2 --out compared --json

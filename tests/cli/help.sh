@@ -33,7 +33,7 @@ done
 exists() {
     grep -q "^  $1\( \|\$\)" "$scratch/out" || complain "$2 has no $1, which $3 names"
 }
-grep -oh 'rotary [a-z][^`]* --[^`]*' "$root"/README.md "$root"/docs/*.md >typed
+grep -oh 'rotary [a-z][^`]* --[^`]*' "$root"/README.md "$root"/docs/*/*.md >typed
 [ "$(wc -l <typed)" -gt 10 ] || complain "README.md and docs/ name hardly any commands: has their form changed?"
 while read -r _ command second rest; do
     case $command in bench | tokenize) command="$command $second" ;; esac
@@ -46,7 +46,7 @@ done <typed
 for command in frequencies apply attend decay permute; do
     "$rotary" help $command
 done >out
-for option in $(grep -o -- '`--[a-z-]*' "$root/docs/oracle.md" | tr -d '`' | sort -u); do
-    exists "$option" "the oracle" "docs/oracle.md"
+for option in $(grep -o -- '`--[a-z-]*' "$root/docs/how-to/check-your-rope.md" | tr -d '`' | sort -u); do
+    exists "$option" "the oracle" "docs/how-to/check-your-rope.md"
 done
 finish

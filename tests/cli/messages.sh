@@ -14,7 +14,7 @@ done >only/train.txt
     refuses 1 'there is no only/valid.txt: wanted the validation text of the task language, or --set language_validation= to hold' train language --set language_data=only
     does 0 train language --set language_data=only --set language_validation= $tiny --out held
     refuses 1 'language_data is only/train.txt, which is a file: wanted the folder that has it, and its name in language_train, or --text only/train.txt' train language --set language_data=only/train.txt
-    refuses 1 'there is no folder data/english, which language_data names: texts do not come with the program, and docs/data.md says where' compare language --preset small
+    refuses 1 'there is no folder data/english, which language_data names: texts do not come with the program, and docs/reference/data.md says where' compare language --preset small
     refuses 1 'there is no folder data/english, which masked_data names' train masked --preset small
     refuses 1 'there is no folder data/glue/MRPC, which classification_data names' compare classification --preset paper
     refuses 1 'there is no folder data/multi30k, which translation_data names' compare translation --preset paper

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The same targets for libFuzzer, which is guided by coverage; FUZZ_TARGET is one of them.
- * docs/architecture.md says how to build and run it.
+ * docs/explanation/architecture.md says how to build and run it.
  */
 #include "fuzz/target.h"
 

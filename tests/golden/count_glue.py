@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """count_glue.py FOLDER: what the files of GLUE in a folder hold, and what they leak: the counts that tests/task/test_glue.c and
-docs/classification.md have."""
+docs/how-to/classify.md have."""
 import sys
 from collections import Counter
 

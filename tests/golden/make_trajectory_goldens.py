@@ -3,7 +3,7 @@
 """Twenty steps of three small runs by PyTorch in double precision, with its Adam, AdamW and clipping.
 
 Writes tests/train/trajectory_goldens.h. Nothing comes from the program but the names of parameters: data, problems,
-initial weights, dropout masks and sampled tokens are drawn here from Philox, as docs/numerics.md, src/base/random.h,
+initial weights, dropout masks and sampled tokens are drawn here from Philox, as docs/explanation/numerics.md, src/base/random.h,
 src/backend/dropout.h and src/kernel/attention/dropout_term.c define them.
 
     python3 tests/golden/make_trajectory_goldens.py > tests/train/trajectory_goldens.h

@@ -62,7 +62,7 @@ def compare_gguf(llama, folder, lines, tokens, about):
 def trained(folder, name, *arguments):
     path = os.path.join(folder, name)
     sources = []
-    for document in ("README.md", "docs/encodings.md", "docs/translation.md", "CHANGELOG.md"):
+    for document in ("README.md", "docs/reference/encodings.md", "docs/how-to/translate.md", "CHANGELOG.md"):
         sources += ["--input", os.path.join(ROOT, document)]
     rotary("tokenize", "train", *sources, "--model", path, *arguments)
     return path
@@ -86,7 +86,7 @@ def byte_level(folder, name, pattern):
     split = pattern and pre_tokenizers.Split(Regex(pattern), "isolated", invert=False)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split, level]) if pattern else level
     tokenizer.decoder = decoders.ByteLevel()
-    sources = [os.path.join(ROOT, document) for document in ("README.md", "docs/encodings.md", "docs/translation.md")]
+    sources = [os.path.join(ROOT, document) for document in ("README.md", "docs/reference/encodings.md", "docs/how-to/translate.md")]
     tokenizer.train(sources, trainers.BpeTrainer(
         vocab_size=800, special_tokens=["<|end|>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
     tokenizer.save(os.path.join(folder, name))

@@ -42,7 +42,7 @@ def byte_level(pattern=None, behavior="isolated"):
     split = pattern and pre_tokenizers.Split(Regex(pattern), behavior, invert=False)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split, level]) if pattern else level
     tokenizer.decoder = decoders.ByteLevel()
-    sources = [os.path.join(ROOT, document) for document in ("README.md", "docs/encodings.md", "docs/translation.md")]
+    sources = [os.path.join(ROOT, document) for document in ("README.md", "docs/reference/encodings.md", "docs/how-to/translate.md")]
     tokenizer.train(sources, trainers.BpeTrainer(vocab_size=800, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
     made = json.loads(tokenizer.to_str())
     made["added_tokens"] = [token(800, "<s>"), token(801, "</s>"), token(802, "<|end|>")]
@@ -139,7 +139,7 @@ def variants():
 def sentencepiece_variants(folder):
     """Models that the package sentencepiece makes."""
     import sentencepiece
-    source = os.path.join(ROOT, "docs", "encodings.md")
+    source = os.path.join(ROOT, "docs", "reference", "encodings.md")
     plain = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False}
     for name, wanted, options in (
             ("spm bpe", True, {"model_type": "bpe", "byte_fallback": True, **plain}),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The distribution of every initial parameter of a transformer, by its name, as docs/experiments.md and
+ * The distribution of every initial parameter of a transformer, by its name, as docs/explanation/experiments.md and
  * layer/sublayer.h say: Kolmogorov's statistic against the distribution function, mean, variance and fourth
  * moment. Parameters, rows and seeds are independent of one another; encodings share the weights of a seed.
  *

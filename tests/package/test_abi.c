@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What docs/abi.md promises: the library accepts structs that are shorter than its own and neither reads nor
+ * What docs/reference/abi.md promises: the library accepts structs that are shorter than its own and neither reads nor
  * writes beyond them; longer ones are refused.
  */
 #include "support/check.h"

@@ -118,11 +118,11 @@ for function in abort exit printf puts vprintf putchar perror __assert_fail; do
 done
 
 good
-mkdir -p "$tree/docs" "$tree/tests/rules" "$tree/tests/mutants"
+mkdir -p "$tree/docs/reference" "$tree/tests/rules" "$tree/tests/mutants"
 echo rotary_one >"$tree/tests/rules/symbols.txt"
-echo '`rotary_one(x)` does it.' >"$tree/docs/library.md"
+echo '`rotary_one(x)` does it.' >"$tree/docs/reference/library.md"
 expect good "a reference of all there is" "$rules/reference.sh" "$tree"
-echo '`rotary_two(x)` does not.' >>"$tree/docs/library.md"
+echo '`rotary_two(x)` does not.' >>"$tree/docs/reference/library.md"
 expect bad "a reference of what is not there" "$rules/reference.sh" "$tree"
 echo rotary_two >>"$tree/tests/rules/symbols.txt"
 expect good "a reference of both" "$rules/reference.sh" "$tree"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # modules.sh ROOT: a module of src/ includes only headers of modules below it, each foreign library is included by one file,
-# and src/cli alone prints. The table is that of docs/architecture.md.
+# and src/cli alone prints. The table is that of docs/explanation/architecture.md.
 set -eu
 cd "$1"
 find src include -name '*.[ch]' -o -name '*.cc' -o -name '*.inc' | LC_ALL=C sort | xargs awk '

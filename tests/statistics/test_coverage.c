@@ -2,7 +2,7 @@
  *
  * How often intervals contain the true difference, and how often a verdict finds one that is not there:
  * made-up experiments, counted. scripts/coverage runs this with many experiments, and prints the tables of
- * docs/numerics.md. The test runs it with few, and compares with the percentages that are written here.
+ * docs/explanation/numerics.md. The test runs it with few, and compares with the percentages that are written here.
  *
  *     test_coverage [EXPERIMENTS]
  */

@@ -39,7 +39,7 @@ static void test_choice(void)
     CHECK_INT(estimate_choose(rounds, 4, &(struct estimate_work){10, 10, 0}), 1);
 }
 
-/* What docs/performance.md says of ten runs on more threads than there were to measure: a step takes 0.05 +
+/* What docs/explanation/performance.md says of ten runs on more threads than there were to measure: a step takes 0.05 +
  * 0.95 / t of its time on one thread, which fits one and two. */
 static int choose_on(int threads, double *seconds)
 {

@@ -12,7 +12,7 @@ static const struct probe {
     enum task_id kind;
     const char *slice, *key;
     bool reversed;
-    double loss; /* the lowest possible, nats per token: docs/experiments.md */
+    double loss; /* the lowest possible, nats per token: docs/explanation/experiments.md */
 } probes[] = {
     {TASK_COPY, "'; s[:]=='", "copy_letters", false, 1.035},
     {TASK_REVERSE, "'; s[::-1]=='", "reverse_letters", true, 0.961},

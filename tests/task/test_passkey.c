@@ -112,7 +112,7 @@ static void test_sequences(void)
     check_uniform(tally.kinds, KINDS);
     check_uniform(tally.digits, 10);
     check_uniform(tally.places, MOST + 1);
-    CHECK_NEAR(tally.nats / (double)tally.tokens, 0.194, 0.002); /* docs/experiments.md */
+    CHECK_NEAR(tally.nats / (double)tally.tokens, 0.194, 0.002); /* docs/explanation/experiments.md */
     task_destroy(task);
     check_about("%s", "");
 }

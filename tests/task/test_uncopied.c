@@ -133,7 +133,7 @@ static void check_task(enum task_id kind, double (*count)(const char *text), dou
     task_destroy(task);
 }
 
-/* From the frequencies of the format: docs/experiments.md. */
+/* From the frequencies of the format: docs/explanation/experiments.md. */
 static void check_expected(void)
 {
     struct task *task = create(TASK_INDEX, 2000);

@@ -227,7 +227,8 @@ const struct command command_bench_generate = {
     .operands = "[DIR]",
     .summary = "times generation with a KV cache",
     .more =
-        "DIR is a run's folder, or that of a Hugging Face decoder (docs/huggingface.md), whose weights "
+        "DIR is a run's folder, or that of a Hugging Face decoder (docs/how-to/huggingface.md), whose "
+        "weights "
         "stay in their files; without it the model has initial weights. It continues a batch of prompts of "
         "one token, and never stops early. Then longer prompts are timed, and single steps after them, in "
         "alternating rounds with a plain read of as many bytes as a step's weights have: one sequence cannot "

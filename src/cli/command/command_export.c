@@ -128,7 +128,8 @@ const struct command command_export = {
     .more =
         "DIR is the folder of a run, or of a Hugging Face decoder, with rotary positions and of a kind "
         "that the "
-        "format has (docs/export.md): like Llama, Mistral, Qwen 2 or 3, OLMo 2, Phi-3, Gemma 2 or 3, or "
+        "format has (docs/how-to/export.md): like Llama, Mistral, Qwen 2 or 3, OLMo 2, Phi-3, Gemma 2 or 3, "
+        "or "
         "GPT-NeoX. "
         "Weights of "
         "queries and keys are put into the order of pairs that the format wants, the scaling of the rotation "

@@ -338,11 +338,11 @@ const struct command command_generate = {
     .operands = "DIR",
     .summary = "continues prompts",
     .more =
-        "DIR is a run's folder, or that of a Hugging Face decoder (docs/huggingface.md). The model "
+        "DIR is a run's folder, or that of a Hugging Face decoder (docs/how-to/huggingface.md). The model "
         "generates token by token, with a KV cache, and each is printed as "
         "soon as it is there. Of --prompts each line is printed with its continuation, in which line ends "
         "are "
-        "written as \\n; --json has the text as it is. docs/generation.md says how tokens are chosen.",
+        "written as \\n; --json has the text as it is. docs/how-to/generate.md says how tokens are chosen.",
     .example = "rotary generate runs/mine --prompt \"?s='dyjeofuxvejmg'; s[8:]==\" --stop '#'\n"
                "prints the prompt and its continuation by a model trained on the task index",
     .shared = {{temperature_option, 1, MEMBER(temperature)}, {checkpoint_option, 1, MEMBER(checkpoint)}},

@@ -198,7 +198,7 @@ const struct command command_permute = {
             "for each row, move too; packed weights and blocks of rows with one scale are refused. A file "
             "does not say which pairing it has, and weights that already have the wanted one are spoilt. "
             "--detect finds the pairing in traces that training leaves in the weights "
-            "(docs/variants.md); it exits with 3 if there are none, as in initial weights.",
+            "(docs/reference/variants.md); it exits with 3 if there are none, as in initial weights.",
     .example =
         "rotary permute --config config.json --input meta.safetensors --to half --output hf.safetensors\n"
         "makes weights for interleaved pairs (Meta's) into weights for half-split ones (Hugging Face's)",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Whether a run has begun to learn. While none of two arms has, their comparison says nothing of what is
- * compared: it is "trained too short to rank". (docs/experiments.md declares the rule.)
+ * compared: it is "trained too short to rank". (docs/explanation/experiments.md declares the rule.)
  *
  * A run has begun once the validation loss of one of its evaluations is below LEARNED_BELOW times a
  * reference, the loss of a model that does not use what came before:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The numbers of heads and layers as JSON; docs/heatmaps.md describes the object.
+ * The numbers of heads and layers as JSON; docs/how-to/heatmaps.md describes the object.
  */
 #include "report/heatmap/heatmap_page.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The folder of a Hugging Face model, which stands in the place of a run's (docs/huggingface.md) and is
+ * The folder of a Hugging Face model, which stands in the place of a run's (docs/how-to/huggingface.md) and is
  * only read: BERT, RoFormer, or a decoder.
  */
 #ifndef ROTARY_TRAIN_WEIGHTS_HUGGINGFACE_RUN_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A Hugging Face decoder that was trained elsewhere: model, weights and tokenizer of a folder, which
- * stands in the place of a run's (docs/huggingface.md) and is only read. There is no task.
+ * stands in the place of a run's (docs/how-to/huggingface.md) and is only read. There is no task.
  */
 #ifndef ROTARY_TRAIN_WEIGHTS_PRETRAINED_H
 #define ROTARY_TRAIN_WEIGHTS_PRETRAINED_H
