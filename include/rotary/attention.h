@@ -7,7 +7,8 @@
  *                   + piecewise_bias(m, n) + scale * (q_m + query_bias) . distance_keys(n - m)
  *                   + scale * k_n . distance_queries(n - m)
  *     cap(x)      = softcap * tanh(x / softcap)
- *     output(m)   = U_m^-1 sum_n softmax_n(score(m, n)) (U_n v_n + distance_values(n - m))
+ *     output(m)   = U_m^-1 sum_n p(m, n) (U_n v_n + distance_values(n - m))
+ *     p(m, n)     = exp(score(m, n)) / (sum_n exp(score(m, n)) + exp(sink)), the softmax without a sink
  *
  * R is the rotation by the plan `rope` (RoPE), U that by `value_rope` (RoPER: rotary values, Harik and
  * Jayasiri 2022); without a plan there is no rotation. No T x T matrix is stored: scores are computed in
@@ -212,7 +213,13 @@ ROTARY_API size_t rotary_attention_packed_sequences_backward_bytes(
  * packed sequences those of all tokens, [1, total]. They replace those of the shape in the rotation only:
  * what a query sees still follows from the shape. NULL: the positions of the shape. Rows of cosines and sines
  * in the table of a rotation's plan are used where they are, so this is fast while positions are within
- * table_positions. */
+ * table_positions.
+ *
+ * sinks, f32, [heads]: a logit of each head in the denominator of its softmax, beside the scores as they are
+ * after scale, softcap and biases. Its value is 0: of a query's attention the sink takes exp(sink - log-sum-exp)
+ * (Xiao et al. 2024; gpt-oss). The log-sum-exp is that of scores and sink, log(sum_n exp(score(m, n)) +
+ * exp(sink)); a query without any key has output 0 and the sink as its log-sum-exp. -infinity: the head has no
+ * sink. NULL: none has. */
 
 /* With causal, keys and values at positions after the last query are not read. */
 typedef struct rotary_attention_forward_call {
@@ -236,6 +243,7 @@ typedef struct rotary_attention_forward_call {
     const float *query_bias; /* f32, [heads, head_dim], with distance_keys only; NULL: none */
     rotary_attention_distance_vectors distance_queries, distance_values;
     rotary_attention_piecewise_bias piecewise_bias;
+    const float *sinks;
 } rotary_attention_forward_call;
 
 /* Bytes of workspace that a call needs, whatever its members; 0 for an invalid one. Of arrays only the packed
@@ -273,6 +281,10 @@ typedef struct rotary_attention_backward_call {
     float *query_bias_gradient;
     rotary_attention_distance_vectors distance_queries, distance_values; /* as in the forward pass */
     rotary_attention_piecewise_bias piecewise_bias;                      /* likewise */
+    const float *sinks;                                                  /* likewise */
+    /* The gradient of the sinks is added to this, [heads], in an order that the number of threads does not
+     * change; NULL: not wanted. */
+    float *sinks_gradient;
 } rotary_attention_backward_call;
 
 /* Answers as rotary_attention_forward_call_bytes does. */
@@ -311,6 +323,7 @@ typedef struct rotary_attention_decode_call {
     const float *query_bias;
     rotary_attention_distance_vectors distance_queries, distance_values;
     rotary_attention_piecewise_bias piecewise_bias;
+    const float *sinks; /* as in the forward pass */
 } rotary_attention_decode_call;
 
 /* Bytes of workspace of a step, with or without new keys; it also suffices for a step with fewer queries. */

@@ -172,7 +172,7 @@ class AttentionForwardCall(Struct):
         ("distance_bias", AttentionDistanceBias), ("dropout", AttentionDropout),
         ("distance_keys", AttentionDistanceVectors), ("query_bias", c_void_p),
         ("distance_queries", AttentionDistanceVectors), ("distance_values", AttentionDistanceVectors),
-        ("piecewise_bias", AttentionPiecewiseBias),
+        ("piecewise_bias", AttentionPiecewiseBias), ("sinks", c_void_p),
     ]
 
 
@@ -186,7 +186,7 @@ class AttentionBackwardCall(Struct):
         ("key_positions", c_void_p), ("distance_bias", AttentionDistanceBias), ("dropout", AttentionDropout),
         ("distance_keys", AttentionDistanceVectors), ("query_bias", c_void_p), ("query_bias_gradient", c_void_p),
         ("distance_queries", AttentionDistanceVectors), ("distance_values", AttentionDistanceVectors),
-        ("piecewise_bias", AttentionPiecewiseBias),
+        ("piecewise_bias", AttentionPiecewiseBias), ("sinks", c_void_p), ("sinks_gradient", c_void_p),
     ]
 
 

@@ -104,6 +104,14 @@ def separate(name: str, out: Array, inputs: typing.Iterable[Array], in_place: bo
                              + (", or the input itself" if in_place else ""))
 
 
+def numbers(name: str, values: typing.Any, shape: tuple[int, ...]) -> Array:
+    """A contiguous array of float32 and this shape: `values` itself if it is one. Lists are converted."""
+    array = numpy.asarray(values)
+    if array.dtype.kind not in "iuf" or array.shape != shape:
+        raise ValueError(f"{name} is {array.dtype.name} {list(array.shape)}, wanted numbers {list(shape)}")
+    return numpy.ascontiguousarray(array, "float32")
+
+
 def vector(name: str, values: typing.Any, dtype: str, shape: tuple[int, ...]) -> Array:
     """A contiguous array of this type and shape: `values` itself if it is one. Whole numbers are converted."""
     array = numpy.asarray(values)

@@ -30,6 +30,7 @@ class Layout:
                                 (converted). Broadcast to [batch, heads, queries, keys]. Zeros and ones in f32 are
                                 refused: they may be such a mask, or numbers to be added.
     additive_mask               the same, f32, and always added, whatever its numbers. Instead of bias.
+    sinks                       [heads]: a logit of each head in the denominator of its softmax, whose value is 0.
     query_starts, key_starts    packed sequences (cu_seqlens), [sequences + 1], in a batch of one; key_starts are those
                                 of the queries if not given.
     key_lengths                 [batch]: how many keys each sequence of a padded batch has.
@@ -45,6 +46,7 @@ class Layout:
     query_positions: typing.Any = None
     key_positions: typing.Any = None
     additive_mask: Array | None = None
+    sinks: typing.Any = None
 
     def fill(self, call: typing.Any, heads: int) -> list[Array]:
         """Fills in a call that has the sizes of its shape. Returns the arrays that must live until it is done."""
@@ -73,6 +75,9 @@ class Layout:
             call.query_positions = keep("query_positions", "int32", shape.batch, shape.queries)
         if self.key_positions is not None:
             call.key_positions = keep("key_positions", "int32", shape.batch, shape.keys)
+        if self.sinks is not None:
+            kept.append(_arrays.numbers("sinks", self.sinks, (heads,)))
+            call.sinks = kept[-1].ctypes.data
         bias = self._bias()
         if bias is not None:
             kept.append(_broadcast_bias(bias, (shape.batch, heads, shape.queries, shape.keys)))
@@ -200,8 +205,15 @@ class Attention:
         return result, log_sum_exp
 
     def backward(self, inputs: tuple[Array, Array, Array], outputs: tuple[Array, Array], output_gradient: Array,
-                 layout: Layout = Layout()) -> tuple[Array, Array, Array]:
-        """The gradients of query, key and value, from what forward took and returned. bias gets no gradient."""
+                 layout: Layout = Layout(), *, sinks_gradient: Array | None = None) -> tuple[Array, Array, Array]:
+        """The gradients of query, key and value, from what forward took and returned. bias gets no gradient.
+
+        That of layout.sinks is added to sinks_gradient, contiguous float32 [heads].
+        """
+        if sinks_gradient is not None and (sinks_gradient.dtype.name != "float32" or not
+                                           sinks_gradient.flags.c_contiguous or sinks_gradient.shape != (self.heads,)):
+            raise ValueError(f"sinks_gradient is {sinks_gradient.dtype.name} {list(sinks_gradient.shape)}, wanted "
+                             f"contiguous float32 {[self.heads]}")
         gradients = [numpy.empty(x.shape, x.dtype) for x in inputs]
         tensors = [_arrays.tensor(name, x) for name, x in zip(_INPUTS, inputs)]
         batch, queries, heads, _ = tensors[0].shape
@@ -211,7 +223,8 @@ class Attention:
                              f"contiguous float32 {[batch, heads, queries]}")
         self.run_backward(tensors, (_arrays.tensor("output", outputs[0]), outputs[1].ctypes.data),
                           _arrays.tensor("output_gradient", output_gradient),
-                          [_arrays.tensor("gradient", x, writable=True) for x in gradients], layout)
+                          [_arrays.tensor("gradient", x, writable=True) for x in gradients], layout,
+                          None if sinks_gradient is None else sinks_gradient.ctypes.data)
         return gradients[0], gradients[1], gradients[2]
 
     # ---- described memory: arrays and tensors of any library ----
@@ -227,8 +240,8 @@ class Attention:
         _abi.call("rotary_attention_forward", self._handle, ctypes.byref(call))
 
     def run_backward(self, inputs: typing.Sequence[Tensor], outputs: tuple[Tensor, int], output_gradient: Tensor,
-                     gradients: typing.Sequence[Tensor], layout: Layout) -> None:
-        call = _abi.AttentionBackwardCall(shape=self._shape(*inputs), log_sum_exp=outputs[1])
+                     gradients: typing.Sequence[Tensor], layout: Layout, sinks_gradient: int | None = None) -> None:
+        call = _abi.AttentionBackwardCall(sinks_gradient=sinks_gradient, shape=self._shape(*inputs), log_sum_exp=outputs[1])
         self._check("output", outputs[0], inputs[0].shape)
         self._check("output_gradient", output_gradient, inputs[0].shape)
         call.query, call.key, call.value = (x.attention_view() for x in inputs)

@@ -133,17 +133,17 @@ def _made(query: Tensor, key: Tensor, settings: _Settings) -> typing.Any:
 
 
 def _layout(settings: _Settings, *tensors: OptionalTensor) -> Layout:
-    bias, query_starts, key_starts, key_lengths, query_positions, key_positions = map(_array, tensors)
+    bias, query_starts, key_starts, key_lengths, query_positions, key_positions, sinks = map(_array, tensors)
     bias, additive_mask = (None, bias) if settings.additive_mask else (bias, None)
     return Layout(settings.first_query, settings.first_key, bias, query_starts, key_starts, key_lengths,
-                  query_positions, key_positions, additive_mask)
+                  query_positions, key_positions, additive_mask, sinks)
 
 
 @torch.library.custom_op("rotary::attention", mutates_args=(), device_types="cpu")
 def _attention(query: Tensor, key: Tensor, value: Tensor, bias: OptionalTensor, query_starts: OptionalTensor,
                key_starts: OptionalTensor, key_lengths: OptionalTensor, query_positions: OptionalTensor,
-               key_positions: OptionalTensor, rope: str, value_rope: str, causal: bool, window: int,
-               scale: OptionalFloat, softcap: float, threads: int, first_query: OptionalInt,
+               key_positions: OptionalTensor, sinks: OptionalTensor, rope: str, value_rope: str, causal: bool,
+               window: int, scale: OptionalFloat, softcap: float, threads: int, first_query: OptionalInt,
                first_key: int, additive_mask: bool = False) -> tuple[Tensor, Tensor]:
     settings = _Settings(rope, value_rope, causal, window, scale, softcap, threads, first_query, first_key,
                          additive_mask)
@@ -153,7 +153,7 @@ def _attention(query: Tensor, key: Tensor, value: Tensor, bias: OptionalTensor, 
     _made(query, key, settings).run_forward(
         [_described(name, x) for name, x in zip(("query", "key", "value"), inputs)],
         (_described("output", output), log_sum_exp.data_ptr()),
-        _layout(settings, bias, query_starts, key_starts, key_lengths, query_positions, key_positions))
+        _layout(settings, bias, query_starts, key_starts, key_lengths, query_positions, key_positions, sinks))
     return output, log_sum_exp
 
 
@@ -171,9 +171,10 @@ def _(query: Tensor, key: Tensor, value: Tensor, *rest: typing.Any) -> tuple[Ten
 def _attention_backward(gradient: Tensor, output: Tensor, log_sum_exp: Tensor, query: Tensor, key: Tensor,
                         value: Tensor, bias: OptionalTensor, query_starts: OptionalTensor,
                         key_starts: OptionalTensor, key_lengths: OptionalTensor, query_positions: OptionalTensor,
-                        key_positions: OptionalTensor, rope: str, value_rope: str, causal: bool, window: int,
-                        scale: OptionalFloat, softcap: float, threads: int, first_query: OptionalInt,
-                        first_key: int, additive_mask: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+                        key_positions: OptionalTensor, sinks: OptionalTensor, rope: str, value_rope: str,
+                        causal: bool, window: int, scale: OptionalFloat, softcap: float, threads: int,
+                        first_query: OptionalInt, first_key: int,
+                        additive_mask: bool = False) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     settings = _Settings(rope, value_rope, causal, window, scale, softcap, threads, first_query, first_key,
                          additive_mask)
     inputs = [_readable(x) for x in (query, key, value)]
@@ -182,21 +183,25 @@ def _attention_backward(gradient: Tensor, output: Tensor, log_sum_exp: Tensor, q
         raise ValueError(f"the log-sum-exp is {log_sum_exp.dtype} {list(log_sum_exp.shape)}, wanted float32 "
                          f"{list(_rows(query))}")
     results = tuple(torch.empty(x.shape, dtype=x.dtype) for x in inputs)
+    sinks_gradient = torch.zeros(0 if sinks is None else query.shape[-2], dtype=torch.float32)
     _made(query, key, settings).run_backward(
         [_described(name, x) for name, x in zip(("query", "key", "value"), inputs)],
         (_described("output", _readable(output)), log_sum_exp.data_ptr()), _described("output_gradient", gradient),
         [_described("gradient", x) for x in results],
-        _layout(settings, bias, query_starts, key_starts, key_lengths, query_positions, key_positions))
-    return results[0], results[1], results[2]
+        _layout(settings, bias, query_starts, key_starts, key_lengths, query_positions, key_positions, sinks),
+        None if sinks is None else sinks_gradient.data_ptr())
+    return results[0], results[1], results[2], sinks_gradient
 
 
 @_attention_backward.register_fake
 def _(gradient: Tensor, output: Tensor, log_sum_exp: Tensor, query: Tensor, key: Tensor, value: Tensor,
-      *rest: typing.Any) -> tuple[Tensor, Tensor, Tensor]:
-    return query.new_empty(query.shape), key.new_empty(key.shape), value.new_empty(value.shape)
+      *rest: typing.Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    sinks = rest[_TENSORS - 4]
+    return (query.new_empty(query.shape), key.new_empty(key.shape), value.new_empty(value.shape),
+            query.new_empty(0 if sinks is None else query.shape[-2], dtype=torch.float32))
 
 
-_TENSORS = 9  # of the operator's arguments: query, key, value and the tensors of Layout
+_TENSORS = 10  # of the operator's arguments: query, key, value and the tensors of Layout, sinks last
 
 
 def _save_attention(ctx: typing.Any, inputs: tuple[typing.Any, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -205,8 +210,9 @@ def _save_attention(ctx: typing.Any, inputs: tuple[typing.Any, ...], output: tup
 
 
 def _attention_gradient(ctx: typing.Any, gradient: Tensor, _: Tensor) -> tuple[typing.Any, ...]:
-    gradients = _attention_backward(gradient, *ctx.saved_tensors, *ctx.settings)
-    return (*gradients, *[None] * (_TENSORS - 3 + len(ctx.settings)))
+    *gradients, sinks_gradient = _attention_backward(gradient, *ctx.saved_tensors, *ctx.settings)
+    sinks = ctx.saved_tensors[-1]
+    return (*gradients, *[None] * (_TENSORS - 4), None if sinks is None else sinks_gradient, *[None] * len(ctx.settings))
 
 
 _attention.register_autograd(_attention_gradient, setup_context=_save_attention)
@@ -217,17 +223,18 @@ def attention(query: Tensor, key: Tensor, value: Tensor, *, rope: typing.Optiona
               window: int = 0, softcap: float = 0.0, layout: Layout = Layout(), threads: int = 0) -> Tensor:
     """rotary.attention of tensors [batch, time, heads, channels] in f32 or bf16: a new, contiguous tensor.
 
-    Differentiable once in query, key and value. The members of `layout` may be tensors; a bias gets no gradient, and
-    one that wants it is refused.
+    Differentiable once in query, key, value and layout.sinks. The members of `layout` may be tensors; a bias gets no
+    gradient, and one that wants it is refused.
     """
     if layout.bias is not None and layout.additive_mask is not None:
         raise ValueError("bias and additive_mask are both given, wanted one of them")
     bias = _tensor(layout.bias if layout.bias is not None else layout.additive_mask)
     if bias is not None and bias.requires_grad:
         raise ValueError("bias requires a gradient, which attention does not compute: detach it")
+    sinks = None if layout.sinks is None else torch.as_tensor(layout.sinks).to(torch.float32)
     output, _ = _attention(
         query, key, value, bias, _tensor(layout.query_starts), _tensor(layout.key_starts), _tensor(layout.key_lengths),
-        _tensor(layout.query_positions), _tensor(layout.key_positions), rope.key if rope is not None else "",
-        value_rope.key if value_rope is not None else "", causal, window, scale, softcap, threads, layout.first_query,
+        _tensor(layout.query_positions), _tensor(layout.key_positions), sinks,
+        rope.key if rope is not None else "", value_rope.key if value_rope is not None else "", causal, window, scale, softcap, threads, layout.first_query,
         layout.first_key, layout.additive_mask is not None)
     return typing.cast(Tensor, output)

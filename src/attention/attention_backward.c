@@ -550,6 +550,34 @@ static void run(const rotary_attention *attention, const struct attention_call *
                                        shape.batch, backward.query_blocks);
 }
 
+struct sinks {
+    const rotary_attention_backward_call *call;
+    const rotary_attention *attention;
+    rotary_attention_problem problem; /* of all queries of the call, packed sequences too */
+};
+
+static void add_sink_gradient(void *argument, int64_t head, int worker)
+{
+    (void)worker;
+    const struct sinks *sinks = argument;
+    double gradient = 0;
+    for (int64_t sequence = 0; sequence < sinks->call->shape.batch; sequence++)
+        gradient += sinks->attention->kernels->sink_gradient(&sinks->problem, sequence, head);
+    sinks->call->sinks_gradient[head] += (float)gradient;
+}
+
+/* A head's sum is in one order, whatever threads there are. */
+static void add_sinks_gradient(const rotary_attention *attention, const rotary_attention_backward_call *call)
+{
+    struct sinks sinks = {call, attention, rotary_attention_problem_of(attention)};
+    sinks.problem.queries = call->shape.queries;
+    sinks.problem.sinks = call->sinks;
+    sinks.problem.saved_output = call->output;
+    sinks.problem.output_gradient = call->output_gradient;
+    sinks.problem.saved_log_sum_exp = call->log_sum_exp;
+    rotary_parallel_for(attention->threads, attention->heads, add_sink_gradient, &sinks);
+}
+
 /* Copies what was given to `known`. */
 static rotary_status read_call(const rotary_attention_backward_call *given,
                                rotary_attention_backward_call *known, struct attention_call *call,
@@ -570,6 +598,7 @@ static rotary_status read_call(const rotary_attention_backward_call *given,
         .distance_values = known->distance_values,
         .piecewise_bias = known->piecewise_bias,
         .dropout = known->dropout,
+        .sinks = known->sinks,
         .packed_sequences = known->packed_sequences,
         .key_lengths = known->key_lengths,
         .query_positions = known->query_positions,
@@ -607,12 +636,17 @@ rotary_status rotary_attention_backward(const rotary_attention *attention,
     if (status)
         return status;
     status = check(attention, &call, error);
-    if (!status && known.query_bias_gradient && !known.query_bias)
+    const char *missing = known.query_bias_gradient && !known.query_bias ? "query_bias"
+                          : known.sinks_gradient && !known.sinks         ? "sinks"
+                                                                         : NULL;
+    if (!status && missing)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "query_bias_gradient is given without query_bias; wanted both, or no gradient");
+                           "%s_gradient is given without %s; wanted both, or no gradient", missing, missing);
     if (!status)
         status = rotary_attention_run_call(attention, &call, error);
     if (!status && call.distance_gradient)
         rotary_attention_finish_distance_gradient(attention, &call);
+    if (!status && known.sinks_gradient)
+        add_sinks_gradient(attention, &known);
     return status;
 }

@@ -146,6 +146,7 @@ static rotary_attention_problem problem_of(const struct decode *decode, const st
         problem.bias.data += first;
     problem.distance_bias = call->distance_bias;
     problem.piecewise_bias = call->piecewise_bias;
+    problem.sinks = call->sinks;
     problem.first_query = call->lengths[sequence];
     problem.distance_keys = call->distance_keys;
     problem.query_bias = call->query_bias;

@@ -46,6 +46,7 @@ void rotary_attention_start_pass(struct attention_pass *pass, const struct atten
     problem->bias = rotary_attention_skip_bias(call->bias, sequence);
     problem->distance_bias = call->distance_bias;
     problem->piecewise_bias = call->piecewise_bias;
+    problem->sinks = call->sinks;
     problem->first_query = shape.first_query;
     problem->distance_keys = call->distance_keys;
     problem->query_bias = call->query_bias;

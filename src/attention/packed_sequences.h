@@ -32,6 +32,7 @@ struct attention_call {
     rotary_attention_distance_vectors distance_queries, distance_values;
     rotary_attention_piecewise_bias piecewise_bias;
     rotary_attention_dropout dropout;
+    const float *sinks;
     rotary_attention_packed_sequences packed_sequences;
     bool keys_rotated;
     const int64_t *key_lengths;

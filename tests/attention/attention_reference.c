@@ -62,6 +62,7 @@ struct reference_tensors reference_tensors_make(const struct reference_case *c)
         .query_bias_gradient = make(reference_query_bias_size(c)),
         .distance_queries_gradient = make(reference_vectors_size(c, &c->distance_queries)),
         .distance_values_gradient = make(reference_vectors_size(c, &c->distance_values)),
+        .sinks_gradient = make(c->heads),
         .score_gradient = c->piecewise_bias ? make(c->batch * c->heads * c->queries * c->keys) : NULL,
     };
 }
@@ -82,8 +83,9 @@ void reference_tensors_free(struct reference_tensors *t)
                      t->query_bias_gradient,
                      t->distance_values_gradient,
                      t->distance_queries_gradient,
+                     t->sinks_gradient,
                      t->score_gradient};
-    for (int i = 0; i < 15; i++)
+    for (int i = 0; i < 16; i++)
         free(all[i]);
 }
 
@@ -242,6 +244,7 @@ const double *reference_bias_row(const struct reference_case *c, int64_t sequenc
 
 struct query_of {
     int64_t sequence, query;
+    double sink; /* of its head; -infinity: none */
 };
 
 double reference_factor(const struct reference_case *c, int64_t sequence, int64_t head, int64_t query,
@@ -255,7 +258,7 @@ static double softmax_row(const struct reference_case *c, const double *query, c
                           const double *bias, struct query_of m, double *p, double *d_softcap, bool naive)
 {
     int64_t stride = c->key_value_heads * c->head_dim;
-    double row_max = -HUGE_VAL, sum = 0;
+    double row_max = m.sink;
     for (int64_t n = 0; n < c->keys; n++) {
         p[n] = -HUGE_VAL;
         d_softcap[n] = 1;
@@ -276,6 +279,7 @@ static double softmax_row(const struct reference_case *c, const double *query, c
         memset(p, 0, (size_t)c->keys * sizeof *p);
         return -HUGE_VAL;
     }
+    double sum = exp(m.sink - row_max);
     for (int64_t n = 0; n < c->keys; n++)
         sum += exp(p[n] - row_max);
     for (int64_t n = 0; n < c->keys; n++)
@@ -359,8 +363,10 @@ static void attend(const struct reference_case *c, struct reference_tensors *t, 
         add_distance_queries(c, t->key, keys_at, h, m, rows->bias, naive);
         bias = rows->bias;
     }
-    t->log_sum_exp[(b * c->heads + h) * c->queries + m] =
-        softmax_row(c, query, keys, bias, (struct query_of){b, m}, rows->p, rows->d_softcap, naive);
+    const double sink = c->sinks ? c->sinks[h] : -HUGE_VAL;
+    const double log_sum_exp =
+        softmax_row(c, query, keys, bias, (struct query_of){b, m, sink}, rows->p, rows->d_softcap, naive);
+    t->log_sum_exp[(b * c->heads + h) * c->queries + m] = log_sum_exp;
     for (int64_t n = 0; n < c->keys; n++) {
         double w = keep(c, naive, rows->p[n] * reference_factor(c, b, h, m, n));
         if (rows->p[n] != 0)
@@ -384,6 +390,8 @@ static void attend(const struct reference_case *c, struct reference_tensors *t, 
         rows->dp[n] = reference_factor(c, b, h, m, n) * product;
     }
     double delta = dot(rows->p, rows->dp, c->keys, naive);
+    if (sink > -HUGE_VAL)
+        t->sinks_gradient[h] -= exp(sink - log_sum_exp) * delta;
     for (int64_t n = 0; n < c->keys; n++) {
         double ds = keep(c, naive, rows->p[n] * (rows->dp[n] - delta)), one = 1;
         if (c->piecewise_bias)
@@ -452,6 +460,8 @@ void reference_run(const struct reference_case *c, struct reference_tensors *t, 
         t->distance_values_gradient[i] = 0;
     for (int64_t i = 0; i < reference_vectors_size(c, &c->distance_queries) && backward; i++)
         t->distance_queries_gradient[i] = 0;
+    for (int64_t i = 0; i < c->heads && backward; i++)
+        t->sinks_gradient[i] = 0;
     for (int64_t b = 0; b < c->batch; b++)
         for (int64_t h = 0; h < c->heads; h++)
             for (int64_t m = 0; m < c->queries; m++)

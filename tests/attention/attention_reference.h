@@ -53,6 +53,7 @@ struct reference_case {
     struct reference_distance_vectors distance_values;     /* added to rotated values */
     const rotary_attention_piecewise_bias *piecewise_bias; /* as the library has it; NULL: none */
     rotary_attention_dropout dropout;
+    const double *sinks;   /* [heads]; f32 values; NULL: none */
     const double *factors; /* of p, [batch, heads, queries, keys], what dropout makes them; NULL: 1 */
 };
 
@@ -66,6 +67,7 @@ struct reference_tensors {
     double *distance_gradient; /* as the distance bias */
     double *distance_keys_gradient, *query_bias_gradient, *distance_queries_gradient,
         *distance_values_gradient;
+    double *sinks_gradient; /* [heads] */
     double
         *score_gradient; /* ds, [batch, heads, queries, keys], after softcap; NULL without piecewise_bias */
 };

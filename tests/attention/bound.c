@@ -214,23 +214,31 @@ static double score(struct bounding *w, struct place place)
 
 /* The log-sum-exp of w->score's exact values, and its error; *p_error becomes the relative error of the
  * forward pass's exponentials, without that of their scores. */
-static double log_sum_exp_of(const struct bounding *w, double size, double *p_error, double *error)
+static double log_sum_exp_of(const struct bounding *w, double size, double sink, double *p_error,
+                             double *error)
 {
     const struct reference_case *c = w->c;
-    double row_max = -HUGE_VAL, sum = 0, off = 0;
+    double row_max = sink, off = 0;
     /* Blocks have at least 64 keys. Each may move the softmax offset, which costs an exponential and a
      * product; the moves, and the distance from the last offset, add up to at most twice the max score. */
     double blocks = (double)(c->keys / 64 + 2);
     *p_error = w->exponential + blocks * (w->exponential + 2 * U) + 8 * U * size;
     for (int64_t n = 0; n < c->keys; n++)
         row_max = w->visible[n] ? fmax(row_max, w->score[n]) : row_max;
+    double sum = exp(sink - row_max); /* its exponential is in double */
     for (int64_t n = 0; n < c->keys; n++)
         sum += w->visible[n] ? exp(w->score[n] - row_max) : 0;
     for (int64_t n = 0; n < c->keys; n++)
         off += w->visible[n] ? exp(w->score[n] - row_max) / sum * expm1(w->score_error[n] + *p_error) : 0;
     off += gamma_of(c->keys);
-    *error = -log1p(-fmin(off, 0.99)) + 8 * U * (size + log((double)c->keys) + 1);
+    *error = -log1p(-fmin(off, 0.99)) +
+             8 * U * (fmax(size, isinf(sink) ? 0 : fabs(sink)) + log((double)c->keys) + 1);
     return row_max + log(sum);
+}
+
+static double sink_of(const struct reference_case *c, struct place place)
+{
+    return c->sinks ? c->sinks[place.head] : -HUGE_VAL;
 }
 
 static void forward_query(struct bounding *w, struct reference_tensors *bound, struct place place)
@@ -243,7 +251,8 @@ static void forward_query(struct bounding *w, struct reference_tensors *bound, s
     *lse_error = 0;
     if (size < 0)
         return;
-    double lse = log_sum_exp_of(w, size, &p_error, &error), *output = w->output.value + place.at;
+    double lse = log_sum_exp_of(w, size, sink_of(c, place), &p_error, &error),
+           *output = w->output.value + place.at;
     *lse_error = error;
     memset(w->output_error, 0, (size_t)d * sizeof(double));
     for (int64_t n = 0; n < c->keys; n++) {
@@ -273,8 +282,8 @@ static void forward_query(struct bounding *w, struct reference_tensors *bound, s
     }
     double rest = 1 - fmin(all + gamma, 0.99);
     for (int64_t i = 0; i < d; i++)
-        w->output.error[place.at + i] =
-            (w->output_error[i] + gamma * fabs(output[i])) / rest + 4 * U * fabs(output[i]) + TINY;
+        w->output.error[place.at + i] = (w->output_error[i] + gamma * fabs(output[i])) / rest +
+                                        (c->sinks ? 6 : 4) * U * fabs(output[i]) + TINY;
 }
 
 /* An exact value and the max size of a computed one. */
@@ -327,7 +336,7 @@ static void backward_query(struct bounding *w, const struct reference_tensors *g
     double size = score(w, place), p_error, ignored;
     if (size < 0)
         return;
-    double lse = log_sum_exp_of(w, size, &p_error, &ignored);
+    double lse = log_sum_exp_of(w, size, sink_of(c, place), &p_error, &ignored);
     double lse_error =
         bound->log_sum_exp[(place.sequence * c->heads + place.head) * c->queries + place.query];
     /* dout . out, of the output as it was stored. */
@@ -339,6 +348,12 @@ static void backward_query(struct bounding *w, const struct reference_tensors *g
         max += g * (fabs(w->output.value[place.at + i]) + o);
     }
     delta_error += gamma_of(d) * max;
+    if (sink_of(c, place) > -HUGE_VAL) {
+        double exponent = sink_of(c, place) - lse, share = exp(exponent);
+        double off = expm1(lse_error + 4 * U * (fabs(exponent) + 2));
+        bound->sinks_gradient[place.head] +=
+            share * ((1 + off) * (fabs(delta) + delta_error) * (1 + 4 * U) - fabs(delta)) + TINY;
+    }
     double gamma = gamma_of(c->keys), gamma_keys = gamma_of(c->queries * (c->heads / c->key_value_heads)),
            gamma_all = gamma_of(c->keys + c->queries + c->batch * c->heads);
     for (int64_t n = 0; n < c->keys; n++) {

@@ -30,8 +30,8 @@ void term_vectors(const struct reference_case *c, struct reference_distance_vect
 
 void term_inputs_free(const struct reference_case *c)
 {
-    const double *const all[] = {c->distance_keys.data, c->query_bias, c->distance_queries.data,
-                                 c->distance_values.data, c->distance_bias.data};
-    for (int i = 0; i < 5; i++)
+    const double *const all[] = {c->distance_keys.data,   c->query_bias,         c->distance_queries.data,
+                                 c->distance_values.data, c->distance_bias.data, c->sinks};
+    for (int i = 0; i < 6; i++)
         free((void *)(uintptr_t)all[i]);
 }

@@ -337,6 +337,10 @@ static void try_backward(const rotary_attention *attention, struct buffers *b)
     refused(rotary_attention_backward(attention, &call, &error), &error,
             "query_bias_gradient is given without query_bias");
     call = good;
+    call.sinks_gradient = b->output_gradient;
+    refused(rotary_attention_backward(attention, &call, &error), &error,
+            "sinks_gradient is given without sinks");
+    call = good;
     call.output_gradient.data = NULL;
     refused(rotary_attention_backward(attention, &call, &error), &error, "output_gradient has no data");
     /* Without keys, queries have a gradient of zero; without queries, keys have. */

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum factor { TERMS, VISIBILITY, GROUPS, TOKENS, DROPOUT, PRECISION, SOFTCAP, TABLES, FACTORS };
+enum factor { TERMS, VISIBILITY, GROUPS, TOKENS, DROPOUT, PRECISION, SOFTCAP, TABLES, SINKS, FACTORS };
 
 enum { ROPE, ROPER, BIAS, FIRE, SHAW, TRANSFORMER_XL, DEBERTA, ALL_TERMS, TERM_LEVELS };
 static const char *const term_names[TERM_LEVELS] = {"rope", "roper",          "bias",    "fire",
@@ -28,8 +28,8 @@ static const int64_t key_value_heads[GROUP_LEVELS] = {4, 2, 1};
 enum { EQUAL_LENGTHS, KEY_LENGTHS, PACKED, TOKEN_LEVELS };
 enum { ALL_DISTANCES, CLIPPED, TABLE_LEVELS };
 
-static const int levels[FACTORS] = {TERM_LEVELS, VISIBILITIES, GROUP_LEVELS, TOKEN_LEVELS, 2, 2,
-                                    2,           TABLE_LEVELS};
+static const int levels[FACTORS] = {
+    TERM_LEVELS, VISIBILITIES, GROUP_LEVELS, TOKEN_LEVELS, 2, 2, 2, TABLE_LEVELS, 2};
 
 static struct reference_distance_vectors range_of(const struct reference_case *c, int table)
 {
@@ -98,6 +98,8 @@ static void try_row(const int *row, uint64_t seed)
         .scale = 0.25,
     };
     add_terms(&c, row, seed);
+    if (row[SINKS])
+        c.sinks = term_numbers(HEADS, 2, seed + 6);
     if (row[DROPOUT]) {
         c.dropout = (rotary_attention_dropout){.probability = 0.25f, .seed = seed, .step = 7, .site = 2};
         c.factors = dropout_factors(&c);
@@ -109,12 +111,12 @@ static void try_row(const int *row, uint64_t seed)
     struct trial_results results = trial_results_make(&c, seed + 10, 1);
     trial_results_expect(&c, &results, true);
     for (int i = 0; i < count; i++) {
-        check_about("%s %s %s%s window %lld heads %d/%lld%s%s%s%s%s", rotary_isa_name(isas[i]),
+        check_about("%s %s %s%s window %lld heads %d/%lld%s%s%s%s%s%s", rotary_isa_name(isas[i]),
                     c.bf16 ? "bf16" : "f32", term_names[row[TERMS]], c.causal ? " causal" : "",
                     (long long)c.window, HEADS, (long long)c.key_value_heads,
                     c.key_lengths ? " key_lengths" : "", c.packed ? " packed" : "",
                     row[DROPOUT] ? " dropout" : "", row[SOFTCAP] ? " softcap" : "",
-                    row[TABLES] == CLIPPED ? " clipped" : "");
+                    row[TABLES] == CLIPPED ? " clipped" : "", row[SINKS] ? " sinks" : "");
         struct trial_plan plan = trial_plan_make(&c, isas[i], 1 + i % 3);
         trial_run(&c, &plan, &results.got, true);
         trial_compare_all(&c, &results, true);

@@ -388,12 +388,14 @@ static void run_backward(const struct reference_case *c, const struct trial_plan
         .distance_queries = forward->distance_queries,
         .distance_values = forward->distance_values,
         .piecewise_bias = forward->piecewise_bias,
+        .sinks = forward->sinks,
     };
     float *distance_gradient = place_zeros(reference_distance_size(c)),
           *distance_keys_gradient = place_zeros(reference_vectors_size(c, &c->distance_keys)),
           *query_bias_gradient = place_zeros(reference_query_bias_size(c)),
           *distance_queries_gradient = place_zeros(reference_vectors_size(c, &c->distance_queries)),
-          *distance_values_gradient = place_zeros(reference_vectors_size(c, &c->distance_values));
+          *distance_values_gradient = place_zeros(reference_vectors_size(c, &c->distance_values)),
+          *sinks_gradient = place_zeros(c->heads);
     if (c->distance_bias.data)
         call.distance_bias.gradient = distance_gradient;
     if (c->distance_keys.data)
@@ -404,6 +406,8 @@ static void run_backward(const struct reference_case *c, const struct trial_plan
         call.distance_queries.gradient = distance_queries_gradient;
     if (c->distance_values.data)
         call.distance_values.gradient = distance_values_gradient;
+    if (c->sinks)
+        call.sinks_gradient = sinks_gradient;
     call.workspace = trial_memory(rotary_attention_backward_call_bytes(plan->attention, &call));
     if (!CHECK_INT(rotary_attention_backward(plan->attention, &call, &error), ROTARY_OK))
         printf("%s\n", error.message);
@@ -418,6 +422,7 @@ static void run_backward(const struct reference_case *c, const struct trial_plan
                 reference_vectors_size(c, &c->distance_queries));
     take_floats(distance_values_gradient, t->distance_values_gradient,
                 reference_vectors_size(c, &c->distance_values));
+    take_floats(sinks_gradient, t->sinks_gradient, c->heads);
     check_gaps(c, "gradients", gradient[0].buffer, gradient[0].elements);
     free(gradient[0].buffer);
     free(output_gradient.buffer);
@@ -481,6 +486,7 @@ void trial_run(const struct reference_case *c, const struct trial_plan *plan, st
         .query_bias = place_floats(c->query_bias, reference_query_bias_size(c)),
         .distance_queries = place_vectors(c, &c->distance_queries),
         .distance_values = place_vectors(c, &c->distance_values),
+        .sinks = place_floats(c->sinks, c->heads),
     };
     if (c->piecewise_bias)
         call.piecewise_bias = *c->piecewise_bias;
@@ -502,6 +508,7 @@ void trial_run(const struct reference_case *c, const struct trial_plan *plan, st
     free((void *)(uintptr_t)call.query_bias);
     free((void *)(uintptr_t)call.distance_values.data);
     free((void *)(uintptr_t)call.distance_queries.data);
+    free((void *)(uintptr_t)call.sinks);
     free(input[0].buffer);
     free(output.buffer);
     free(log_sum_exp);
@@ -604,8 +611,10 @@ void trial_compare_all(const struct reference_case *c, const struct trial_result
         {"gradient of distance_values", got->distance_values_gradient, wanted->distance_values_gradient,
          naive->distance_values_gradient, bound->distance_values_gradient, added_values, gradients,
          gradients * all_rows * (double)c->heads},
+        {"gradient of sinks", got->sinks_gradient, wanted->sinks_gradient, naive->sinks_gradient,
+         bound->sinks_gradient, c->sinks ? c->heads : 0, ds, ds * all_rows},
     };
-    for (int i = 0; i < (backward ? 10 : 2); i++) {
+    for (int i = 0; i < (backward ? 11 : 2); i++) {
         trial_compare(c, results[i].name, results[i].got, results[i].wanted, results[i].naive,
                       results[i].count, results[i].size);
         trial_hold(c, results[i].name, results[i].got, results[i].wanted, results[i].bound, results[i].count,

@@ -15,7 +15,7 @@ BOUND = 2e-6
 
 def softmax_attention(query, key, value, *, rope=None, value_rope=None, causal=False, window=0, scale=None,
                       softcap=0.0, bias=None, first_query=0, first_key=0, query_positions=None, key_positions=None,
-                      key_lengths=None):
+                      key_lengths=None, sinks=None):
     """[batch, time, heads, channels] in double precision: the output and the log-sum-exp."""
     query, key, value = (numpy.asarray(x, "float64") for x in (query, key, value))
     queries, keys = first_query + numpy.arange(query.shape[1]), first_key + numpy.arange(key.shape[1])
@@ -37,6 +37,7 @@ def softmax_attention(query, key, value, *, rope=None, value_rope=None, causal=F
         beyond = numpy.arange(key.shape[1]) >= numpy.asarray(key_lengths)[:, None]
         scores = numpy.where(beyond[:, None, None], -numpy.inf, scores)
     sums = numpy.logaddexp.reduce(scores, -1)
+    sums = sums if sinks is None else numpy.logaddexp(sums, numpy.asarray(sinks, "float64")[:, None])
     output = numpy.einsum("bhts,bshd->bthd", numpy.exp(scores - sums[..., None]), value)
     if value_rope:
         output = rotated(output, value_rope.frequencies, at_query, inverse=True)
@@ -105,6 +106,24 @@ class Numbers(Case):
         mask = numbers(7, 2, 1, 7, 7) > 0
         mask[..., 0] = True
         self.agrees(tensors(), {"rope": ROPE}, rotary.Layout(bias=mask), bias=numpy.where(mask, 0, -numpy.inf))
+
+    def test_sinks(self):
+        """Of any size, with their gradient."""
+        sinks = numpy.array([0.5, 100, -100, 2], "float32")
+        causal = {"rope": ROPE, "value_rope": ROPE, "causal": True}
+        self.agrees(tensors(), causal, rotary.Layout(sinks=sinks), sinks=sinks)
+        plan, inputs, gradient = rotary.Attention(4, 8, 2, **causal), tensors(), numbers(9, 2, 7, 4, 8)
+        got = numpy.ones(4, "float32")  # it is added to
+        layout = rotary.Layout(sinks=sinks)
+        plan.backward(inputs, plan.forward(*inputs, layout), gradient, layout, sinks_gradient=got)
+        for head in range(4):
+            step = 1e-5 * (numpy.arange(4) == head)
+            more, less = (softmax_attention(*inputs, **causal, sinks=sinks + sign * step)[0] for sign in (1, -1))
+            self.close(got[head] - 1, ((more - less) * gradient).sum() / 2e-5, 1e-5)
+        self.refuses(ValueError, "sinks is float32 [3], wanted numbers [4]", plan.forward, *inputs,
+                     rotary.Layout(sinks=sinks[:3]))
+        self.refuses(ValueError, "sinks_gradient is float32 [3]", plan.backward, inputs, plan.forward(*inputs, layout),
+                     gradient, layout, sinks_gradient=got[:3].copy())
 
     def test_permuted_biases(self):
         """Axes in any order and direction, and one number for all keys."""

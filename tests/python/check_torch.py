@@ -109,6 +109,22 @@ class Attention(Case):
             for a, b in zip(ours, theirs):
                 self.close(a.grad, b.grad, 5e-6)
 
+    def test_sinks(self):
+        """PyTorch's softmax with one more score a head, as gpt-oss has it."""
+        (query, key, value), theirs = tensors(), tensors()
+        sinks, wanted_sinks = (torch.tensor([0.5, -1, 2, 0], requires_grad=True) for _ in range(2))
+        got = rotary.torch.attention(query, key, value, layout=rotary.Layout(sinks=sinks))
+        q, k, v = (x.transpose(1, 2) for x in theirs)
+        k, v = k.repeat_interleave(2, 1), v.repeat_interleave(2, 1)
+        scores = torch.cat((q @ k.transpose(2, 3) * 8**-0.5, wanted_sinks[:, None, None].expand(2, -1, 5, 1)), -1)
+        wanted = (scores.softmax(-1)[..., :-1] @ v).transpose(1, 2)
+        gradient = torch.tensor(numbers(7, *got.shape))
+        got.backward(gradient)
+        wanted.backward(gradient)
+        self.close(got.detach(), wanted.detach(), 2e-6)
+        for a, b in zip((query, key, value, sinks), (*theirs, wanted_sinks)):
+            self.close(a.grad, b.grad, 5e-6)
+
     def test_bf16(self):
         ours, theirs = tensors(dtype=torch.bfloat16), tensors()
         settings = {"rope": ROPE, "value_rope": ROPE, "causal": True}
@@ -194,9 +210,10 @@ class Attention(Case):
     def test_operator(self):
         inputs = tensors()
         rest = (ROPE.key, ROPE.key, True, 0, None, 0.0, 0, None, 0)
-        torch.library.opcheck(torch.ops.rotary.attention, (*inputs, *[None] * 6, *rest))
+        torch.library.opcheck(torch.ops.rotary.attention, (*inputs, *[None] * 7, *rest))
         bias, lengths = torch.zeros(5, 5), torch.tensor([5, 3])
-        torch.library.opcheck(torch.ops.rotary.attention, (*inputs, bias, None, None, lengths, None, None, *rest))
+        torch.library.opcheck(torch.ops.rotary.attention, (*inputs, bias, None, None, lengths, None, None,
+                                                           torch.ones(4), *rest))
 
     def test_refusals(self):
         inputs = tensors()
@@ -207,9 +224,9 @@ class Attention(Case):
         self.refuses(ValueError, "float64", run, *(x.detach().double() for x in inputs))
         self.refuses(ValueError, "key is float32 [1, 5, 2, 8]", run, inputs[0], inputs[1][:1], inputs[2])
         with torch.no_grad():
-            output, sums = torch.ops.rotary.attention(*inputs, *[None] * 6, "", "", False, 0, None, 0.0, 0, None, 0)
+            output, sums = torch.ops.rotary.attention(*inputs, *[None] * 7, "", "", False, 0, None, 0.0, 0, None, 0)
             self.refuses(ValueError, "log-sum-exp", torch.ops.rotary.attention_backward, output, output, sums[:1],
-                         *inputs, *[None] * 6, "", "", False, 0, None, 0.0, 0, None, 0)
+                         *inputs, *[None] * 7, "", "", False, 0, None, 0.0, 0, None, 0)
         gradient, = torch.autograd.grad(run(*inputs).sum(), inputs[:1], create_graph=True)
         self.refuses(RuntimeError, "autograd", gradient.sum().backward)
 

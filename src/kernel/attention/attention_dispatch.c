@@ -3,7 +3,7 @@
 
 #include "base/isa.h"
 
-/* Rotation and decoding have one variant for both element types, f32_variant. */
+/* Rotation, decoding and the gradient of sinks have one variant for both element types, f32_variant. */
 #define KERNELS(isa, kernels, variant, f32_variant, of_bf16)                                                 \
     [ROTARY_ISA_##isa] = {                                                                                   \
         .key_block = of_bf16 ? ROTARY_ATTENTION_BF16_KEY_BLOCK : ROTARY_ATTENTION_KEY_BLOCK,                 \
@@ -21,6 +21,7 @@
         .finish_queries = kernels##_finish_queries_##variant,                                                \
         .finish_keys = kernels##_finish_keys_##variant,                                                      \
         .rotate = rotary_attention_rotate_##f32_variant,                                                     \
+        .sink_gradient = rotary_attention_sink_gradient_##f32_variant,                                       \
         .decode_queries = rotary_attention_decode_queries_##f32_variant,                                     \
         .decode_bytes = rotary_attention_decode_bytes_##f32_variant,                                         \
         .decode = rotary_attention_decode_##f32_variant,                                                     \

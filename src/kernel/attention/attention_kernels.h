@@ -5,7 +5,7 @@
  *
  *     s(m, n)  = cap(scale * (R_m q_m) . (R_n k_n)) + bias(m, n) + distance_bias(n - m)
  *                + piecewise_bias(m, n) + scale * (q_m + b) . A(n - m) + scale * k_n . B(n - m)
- *     lse(m)   = log sum_n exp(s(m, n))             p(m, n) = exp(s(m, n) - lse(m))
+ *     lse(m)   = log (sum_n exp(s(m, n)) + exp(sink))     p(m, n) = exp(s(m, n) - lse(m))
  *     out(m)   = U_m^T sum_n p(m, n) (U_n v_n + V(n - m))
  *
  * with s(m, n) = -infinity where m does not see n,
@@ -21,7 +21,8 @@
  * not rotated: they add scale sum_n ds(m, n) A(n - m) to dq(m) and scale sum_m ds(m, n) B(n - m) to dk(n).
  *
  * U is a pure rotation, so U^T is its inverse; R may carry a magnitude, so R^T is only its transpose. A fully
- * masked query has output 0, lse -infinity and no gradient.
+ * masked query has output 0, lse -infinity, or the sink, and no gradient. The gradient of a sink is
+ * - sum_m exp(sink - lse(m)) delta(m).
  *
  * Inputs are f32 or bf16; all sums are f32. An output row depends on its query and on the keys it sees, not
  * on how queries are cut into work items.
@@ -108,6 +109,7 @@ struct rotary_attention_problem {
     struct rotary_attention_dropout_mask dropout;
     const struct rotary_attention_weight_term *weight_term; /* NULL: none */
     const struct rotary_attention_value_term *value_term;   /* likewise */
+    const float *sinks;                                     /* [heads]; NULL: none */
     float *log_sum_exp;                                     /* [batch, heads, queries], or NULL */
     const float *saved_log_sum_exp;                         /* likewise, read by backward */
     /* rotation_row(m) of query_rotation and output_rotation is for query m, rotation_row(n) of the others for
@@ -233,6 +235,10 @@ struct rotary_attention_kernels {
                    const float *queries, float *part, struct rotary_arena *scratch);
     void (*decode_join)(const rotary_attention_problem *problem, const rotary_attention_work *work,
                         const float *parts, int64_t count);
+
+    /* The gradient of a head's sink from all queries of a sequence; the problem needs what backward reads of
+     * them. */
+    double (*sink_gradient)(const rotary_attention_problem *problem, int64_t sequence, int64_t head);
 
     /* to[0 ... head_dim - 1] = from, rotated by row `row`; both of the problem's element type. */
     void (*rotate)(const rotary_attention_problem *problem, const struct rotary_attention_rotation *rotation,

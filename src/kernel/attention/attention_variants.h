@@ -32,6 +32,7 @@
                                            const float *, float *, struct rotary_arena *);                   \
     void rotary_attention_decode_join_##variant(const rotary_attention_problem *,                            \
                                                 const rotary_attention_work *, const float *, int64_t);      \
+    double rotary_attention_sink_gradient_##variant(const rotary_attention_problem *, int64_t, int64_t);     \
     void rotary_attention_rotate_##variant(const rotary_attention_problem *,                                 \
                                            const struct rotary_attention_rotation *, int64_t, void *,        \
                                            const void *)

@@ -13,6 +13,7 @@
 #include "kernel/attention/attention_variants.h"
 #include "kernel/attention/bf16.h"
 #include "kernel/attention/block_pair.h"
+#include "kernel/attention/sink.h"
 
 #include <math.h>
 
@@ -497,13 +498,21 @@ static void store_outputs(const rotary_attention_problem *problem, const rotary_
             parts[row] = _mm512_loadu_ps(state->sum + (at + row) * SIDE);
         _mm512_storeu_ps(sum, reduce_rows(TOTAL, parts));
         for (int64_t row = 0; row < min_i64(16, queries - at % padded_queries); row++) {
+            struct sink_row with_sink = {0};
+            if (problem->sinks) {
+                with_sink = add_sink(problem->sinks[head], (double)(state->softmax_offset[at + row] * LN_2),
+                                     (double)sum[row]);
+                scale_row(state->output + (at + row) * width, with_sink.keys, width);
+            }
             rotate_out(mutable_vector_at(problem, problem->output, work->sequence, query + row, head),
                        state->output + (at + row) * width, problem->head_dim,
                        sum[row] == 0 ? 0.0f : 1 / sum[row], &problem->output_rotation, query + row);
             if (problem->log_sum_exp)
                 problem
                     ->log_sum_exp[(work->sequence * problem->heads + head) * problem->queries + query + row] =
-                    sum[row] == 0 ? -INFINITY : state->softmax_offset[at + row] * LN_2 + logf(sum[row]);
+                    problem->sinks  ? with_sink.log_sum_exp
+                    : sum[row] == 0 ? -INFINITY
+                                    : state->softmax_offset[at + row] * LN_2 + logf(sum[row]);
         }
     }
 }

@@ -5,6 +5,7 @@
  * vector of the cache, once loaded, is used by every query that shares it.
  */
 #include "kernel/attention/attention_variants.h"
+#include "kernel/attention/sink.h"
 #include "kernel/attention/term_tile.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -562,8 +563,12 @@ static void join_row(const rotary_attention_problem *problem, const float *parts
         }
     }
     vfloat inverse = v_set(total == 0 ? 0.0f : 1 / total); /* a sum that is NaN stays NaN */
+    vfloat share = v_set(1.0f);                            /* of the keys */
+    if (problem->sinks)
+        share = v_set(add_sink(problem->sinks[row / problem->queries], (double)max, (double)total).keys);
     for (int64_t channel = 0; channel < width; channel += 2 * LANES) {
-        vfloat low = v_load(to + channel) * inverse, high = v_load(to + channel + LANES) * inverse;
+        vfloat low = v_load(to + channel) * inverse * share,
+               high = v_load(to + channel + LANES) * inverse * share;
         v_store(to + channel, problem->bf16 ? v_zip_low(low, high) : low);
         v_store(to + channel + LANES, problem->bf16 ? v_zip_high(low, high) : high);
     }

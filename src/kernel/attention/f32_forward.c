@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "kernel/attention/attention_variants.h"
 #include "kernel/attention/block_pair.h"
+#include "kernel/attention/sink.h"
 
 #include <math.h>
 
@@ -292,12 +293,19 @@ static void store_outputs(const rotary_attention_problem *problem, const rotary_
             vfloat inverse = v_set(sum == 0 ? 0.0f : 1 / sum); /* a sum that is NaN stays NaN */
             for (int64_t channel = 0; channel < width; channel += LANES)
                 v_store(row + channel, v_load(row + channel) * inverse);
+            struct sink_row with_sink = {0};
+            if (problem->sinks) {
+                with_sink = add_sink(problem->sinks[head], (double)state->row_max[index], (double)sum);
+                scale_row(row, with_sink.keys, width);
+            }
             rotate_row(row, &problem->output_rotation, query, -1.0f);
             store_row(mutable_vector_at(problem, problem->output, work->sequence, query, head), row,
                       problem->bf16, problem->head_dim);
             if (problem->log_sum_exp)
                 problem->log_sum_exp[(work->sequence * problem->heads + head) * problem->queries + query] =
-                    sum == 0 ? -INFINITY : state->row_max[index] + logf(sum);
+                    problem->sinks ? with_sink.log_sum_exp
+                    : sum == 0     ? -INFINITY
+                                   : state->row_max[index] + logf(sum);
         }
 }
 

@@ -164,6 +164,12 @@ static inline void add_scaled_row(float *row, const float *from, float factor, i
         v_store(row + channel, v_fma(v_load(from + channel), v_set(factor), v_load(row + channel)));
 }
 
+static inline void scale_row(float *row, float factor, int64_t width)
+{
+    for (int64_t channel = 0; channel < width; channel += LANES)
+        v_store(row + channel, v_load(row + channel) * v_set(factor));
+}
+
 /* Rotated rows of keys or values first ... first + count - 1, padded with zero rows to a multiple of STEP. */
 static inline void load_key_rows(float *rows, const rotary_attention_problem *problem,
                                  const rotary_attention_work *work, rotary_attention_const_view view,
