@@ -12,9 +12,9 @@ rotary_status attend_check_outputs(const struct attend_config *config, rotary_er
 {
     const char *const outputs[] = {config->output, config->weights, config->scores, config->present_key,
                                    config->present_value};
-    const char *const inputs[] = {
-        config->query,      config->key,         config->value, config->past_key,
-        config->past_value, config->key_lengths, config->mask,  config->rotation.config};
+    const char *const inputs[] = {config->query,    config->key,        config->value,
+                                  config->past_key, config->past_value, config->key_lengths,
+                                  config->mask,     config->sinks,      config->rotation.config};
     const int input_count = sizeof inputs / sizeof *inputs;
     rotary_status status = ROTARY_OK;
     for (size_t i = 0; !status && i < sizeof outputs / sizeof *outputs; i++)
@@ -222,6 +222,7 @@ void attend_free(struct attend_work *work)
     rotation_destroy(&work->rotation);
     tensor_free(&work->scores);
     tensor_free(&work->weights);
+    tensor_free(&work->sinks);
     tensor_free(&work->mask);
     heads_free(&work->output);
     heads_free(&work->value);

@@ -16,7 +16,7 @@ struct attend_config {
     bool roper;                       /* values are rotated too, and the output by the inverse */
     struct attend_position position;
     const char *query, *key, *value;
-    const char *past_key, *past_value, *key_lengths, *mask; /* NULL: none */
+    const char *past_key, *past_value, *key_lengths, *mask, *sinks; /* NULL: none */
     const char *output;
     const char *weights, *scores, *present_key, *present_value; /* NULL: not written */
     enum heads_layout layout;
@@ -43,7 +43,7 @@ struct attend_kernel_result {
 
 struct attend_work {
     struct heads query, key, value, output;
-    struct tensor mask, weights, scores;
+    struct tensor mask, sinks, weights, scores;
     struct rotation rotation;
     struct attend_terms terms;
     struct reference_sequence *sequences;

@@ -201,6 +201,25 @@ static rotary_status read_mask(const struct attend_config *config, struct attend
     return status;
 }
 
+/* ---- sinks ---- */
+
+static rotary_status read_sinks(const char *label, struct attend_work *work, rotary_error *error)
+{
+    struct tensor *sinks = &work->sinks;
+    char wanted[64];
+    if (!label)
+        return ROTARY_OK;
+    rotary_status status = tensor_open(label, sinks, error);
+    if (status)
+        return status;
+    snprintf(wanted, sizeof wanted, "[%lld], one for each query head", (long long)work->attention.heads);
+    if (sinks->dimensions != 1 || sinks->shape[0] != work->attention.heads)
+        return tensor_refuse_shape(sinks, wanted, error);
+    status = tensor_load(sinks, error);
+    work->attention.sinks = sinks->values;
+    return status;
+}
+
 rotary_status attend_read(const struct attend_config *config, struct attend_work *work, rotary_error *error)
 {
     int64_t past = 0;
@@ -226,5 +245,7 @@ rotary_status attend_read(const struct attend_config *config, struct attend_work
     };
     status = place_sequences(config, past, work, error);
     work->attention.sequences = work->sequences;
-    return status ? status : read_mask(config, work, error);
+    if (!status)
+        status = read_mask(config, work, error);
+    return status ? status : read_sinks(config->sinks, work, error);
 }

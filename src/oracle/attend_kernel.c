@@ -15,6 +15,7 @@ struct kernel {
     float *bias; /* [batch, heads, queries, keys]; NULL: none */
     /* In f32, those of struct reference_distances; NULL: none. */
     float *distance_bias, *distance_keys, *distance_queries, *distance_values, *query_bias;
+    float *sinks; /* [heads]; NULL: none */
 };
 
 static const char no_memory[] = "no memory to run the kernel of librotary";
@@ -99,6 +100,8 @@ static rotary_status make_terms(const struct reference_attention *wanted, struct
         status = round_terms(distances->values, rows * channels, &kernel->distance_values, error);
     if (!status)
         status = round_terms(distances->position_bias, wanted->heads * channels, &kernel->query_bias, error);
+    if (!status)
+        status = round_terms(wanted->sinks, wanted->heads, &kernel->sinks, error);
     return status;
 }
 
@@ -129,6 +132,7 @@ static rotary_status make_inputs(const struct attend_work *work, struct kernel *
 
 static void free_kernel(struct kernel *kernel)
 {
+    free(kernel->sinks);
     free(kernel->query_bias);
     free(kernel->distance_values);
     free(kernel->distance_queries);
@@ -189,6 +193,7 @@ static rotary_status run(const struct attend_work *work, struct kernel *kernel, 
         .query_bias = kernel->query_bias,
         .distance_queries = vectors_of(wanted, kernel->distance_queries),
         .distance_values = vectors_of(wanted, kernel->distance_values),
+        .sinks = kernel->sinks,
     };
     size_t bytes = rotary_attention_forward_call_bytes(kernel->attention, &call);
     free(kernel->workspace);
@@ -270,6 +275,7 @@ const char *attend_beyond_f32(const struct attend_work *work)
         {"a vector by distance", distances->values, rows * wanted->value_dim, -INFINITY},
         {"a bias of queries", distances->content_bias, wanted->heads * wanted->head_dim, -INFINITY},
         {"a bias of queries", distances->position_bias, wanted->heads * wanted->head_dim, -INFINITY},
+        {"a sink", wanted->sinks, wanted->heads, -FLT_MAX},
     };
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
         if (exceeds_f32(&ranges[i]))

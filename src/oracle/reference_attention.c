@@ -95,14 +95,17 @@ static double score(const struct reference_attention *attention, const int64_t a
     return met + more;
 }
 
-/* Replaces scores by weights that add up to 1; false, and all weights 0, if all are minus infinity. */
-static bool softmax(double *scores, int64_t count)
+/* Replaces scores by weights that add up to 1 with that of the sink; false, and all weights 0, if all scores
+ * are minus infinity. */
+static bool softmax(double *scores, int64_t count, double sink)
 {
-    double largest = -HUGE_VAL, total = 0;
+    double largest = -HUGE_VAL;
     for (int64_t i = 0; i < count; i++)
         if (!(scores[i] <= largest)) /* a NaN stays, and makes all weights NaN */
             largest = scores[i];
     bool masked = largest == -HUGE_VAL;
+    largest = largest < sink ? sink : largest;
+    double total = sink == -HUGE_VAL ? 0 : exp(sink - largest);
     for (int64_t i = 0; i < count; i++) {
         scores[i] = masked ? 0 : exp(scores[i] - largest);
         total += scores[i];
@@ -134,7 +137,7 @@ static bool attend(const struct reference_attention *attention, const int64_t at
         if (scores)
             scores[n] = score(attention, here, query, key, attention->stage);
     }
-    bool attends = softmax(weights, attention->keys);
+    bool attends = softmax(weights, attention->keys, attention->sinks ? attention->sinks[h] : -HUGE_VAL);
     double *output = attention->output + row * attention->value_dim;
     memset(output, 0, (size_t)attention->value_dim * sizeof *output);
     for (int64_t n = 0; n < attention->keys; n++) {

@@ -61,6 +61,8 @@ struct reference_attention {
     struct reference_mask mask;
     struct reference_distances distances;
     struct reference_pairs pairs;
+    const double
+        *sinks; /* [heads]: logits in the denominator of the softmax, whose values are 0; NULL: none */
     /* [batch, time, heads, channels], rotated already; the output is not rotated back. */
     const double *query, *key, *value;
     double *output;             /* [batch, queries, heads, value_dim] */

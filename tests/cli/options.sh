@@ -414,6 +414,9 @@ refuses 1 additive-mask $attend --mask binary.npy
 # shellcheck disable=SC2086
 does 0 $attend --mask binary.npy --additive-mask
 echo "attend --additive-mask" >>tested
+array sinks.npy "2," 902
+array sinks2.npy "2," 903
+changes "$attend" "--sinks sinks.npy" "--sinks sinks2.npy"
 changes "$attend" "--scale 3" "--scale 2"
 changes "$attend" "--softcap 0.5" "--softcap 0.6"
 changes "$attend --causal" "--first-query 2" "--first-query 3"

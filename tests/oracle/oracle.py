@@ -199,7 +199,7 @@ near("tables of all sequences", rotated_alike[0], rotated_alike[1], 0)
 # ---- attend ----
 
 def attention(query, key, value, rotation=None, roper=False, causal=False, window=0, mask=None, scale=None,
-              softcap=0.0, first=None):
+              softcap=0.0, first=None, sinks=None):
     """rotation: (frequencies, magnitude)."""
     T, H, D = query.shape[-3:]
     S, G = key.shape[-3:-1]
@@ -221,6 +221,8 @@ def attention(query, key, value, rotation=None, roper=False, causal=False, windo
     largest = score.max(-1, keepdims=True)
     weights = np.exp(score - np.where(np.isinf(largest), 0, largest))
     total = weights.sum(-1, keepdims=True)
+    if sinks is not None:
+        total = total + (total > 0) * np.exp(sinks[:, None, None] - np.where(np.isinf(largest), 0, largest))
     weights = weights / np.where(total == 0, 1, total)
     output = np.einsum("...hts,...shd->...thd", weights, value)
     return (rotated(output, at, rotation[0], inverse=True) if roper else output), weights
@@ -230,6 +232,8 @@ rope = config(dict(yarn, head_dim=8))
 rotation = (np.array(result("frequencies", "--config", rope)["inv_freq"]), 1.5)
 B, T, S, H, G, D = 2, 3, 7, 4, 2, 8
 lower = np.triu(numbers(T, S), 1)
+sinks = np.array([0.5, 100, -100, -np.inf])
+array("sinks.npy", sinks)
 cases = [
     ([], {}),
     (["--rope", rope], {"rotation": rotation}),
@@ -240,6 +244,8 @@ cases = [
     (["--scale", "0.3", "--softcap", "1.5"], {"scale": 0.3, "softcap": 1.5}),
     (["--causal", "--first-query", "0"], {"causal": True, "first": 0}),
     (["--causal", "--first-query", "-1"], {"causal": True, "first": -1}),
+    (["--rope", rope, "--roper", "--causal", "--sinks", "sinks.npy", "--first-query", "-1"],
+     {"rotation": rotation, "roper": True, "causal": True, "first": -1, "sinks": sinks}),
 ]
 for shape in [(), (B,)]:
     q, k, v = numbers(*shape, T, H, D), numbers(*shape, S, G, D), numbers(*shape, S, G, D)
@@ -266,6 +272,9 @@ for shape in [(), (B,)]:
             distance = found["librotary"]["largest_difference"]
             # In f32: a hundred roundings of scores of about a hundred.
             check(f"{about}, kernel", distance is not None and distance <= size * 1e-3, str(found["librotary"]))
+
+refuses(1, "sinks.npy has shape [3], wanted [4], one for each query head", "attend", "--query", "q.npy", "--key", "k.npy",
+        "--value", "v.npy", "--output", "o.npy", "--sinks", array("sinks.npy", sinks[:3]))
 
 # As text.
 array("x.npy", numbers(3, 2, 8))

@@ -12,7 +12,7 @@
 
 struct attend_options {
     struct rotation_options rotation;
-    const char *query, *key, *value, *past_key, *past_value, *key_lengths, *mask;
+    const char *query, *key, *value, *past_key, *past_value, *key_lengths, *mask, *sinks;
     const char *output, *weights, *scores, *present_key, *present_value;
     struct option_integer layout, heads, key_heads, stage;
     struct option_real scale, softcap;
@@ -86,6 +86,8 @@ static const struct setting attend_table[] = {
      .help = "a mask of fewer than S keys masks the keys after them"},
     {"--additive-mask", SETTING_BOOLEAN, MEMBER(additive_mask),
      .help = "a mask of zeros and ones that are no bools is added too (default: it is refused)"},
+    {"--sinks", SETTING_TEXT, MEMBER(sinks), .metavar = "FILE",
+     .help = "[H]: a logit of each head in the denominator of its softmax, whose value is 0 (gpt-oss)"},
     {"--scale", SETTING_REAL, MEMBER(scale), .metavar = "X", .min = -1e30, .max = 1e30,
      .help = "scores are multiplied by X (default: 1 / sqrt(D))"},
     {"--softcap", SETTING_REAL, MEMBER(softcap), .metavar = "X", .min = 0, .max = 1e30,
@@ -156,6 +158,7 @@ static struct attend_config make_config(const struct invocation *invocation)
         .past_value = options->past_value,
         .key_lengths = options->key_lengths,
         .mask = options->mask,
+        .sinks = options->sinks,
         .output = options->output,
         .weights = options->weights,
         .scores = options->scores,
