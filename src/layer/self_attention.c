@@ -25,6 +25,7 @@ struct self_attention {
     struct projection_norm query_norm, key_norm; /* "<name>.query_norm", "<name>.key_norm" */
     struct relative_vectors vectors;             /* "<name>.relative_..." */
     struct distance_bias bias;                   /* of this layer alone; empty where there is none */
+    int sinks;                                   /* "<name>.sinks", in the table of parameters; -1: none */
     struct matrix qkv;                           /* saved: [rows, (heads + 2 key_value_heads) head_dim] */
     /* Saved: [rows, (heads + key_value_heads) head_dim], queries and keys as attention reads them. With norms
      * and training beside those in qkv, else there. */
@@ -75,6 +76,19 @@ static rotary_status create_bias(struct distance_bias *bias, const struct backen
     return distance_bias_create(bias, backend, &own, parameters, error);
 }
 
+/* A sink of 0 is one more key, which queries attend to as to any whose score is 0. */
+static rotary_status create_sinks(int *sinks, const struct sublayer_config *config,
+                                  struct parameters *parameters, rotary_error *error)
+{
+    struct parameter row = {.rows = config->heads, .initial = INITIAL_ZERO};
+    *sinks = -1;
+    if (!config->sinks)
+        return ROTARY_OK;
+    snprintf(row.name, sizeof row.name, "%s%ssinks", config->name ? config->name : "",
+             config->name ? "." : "");
+    return parameters_add(parameters, &row, sinks, error);
+}
+
 static rotary_status create(struct sublayer **sublayer, const struct backend *backend,
                             const struct sublayer_config *config, struct parameters *parameters,
                             rotary_error *error)
@@ -104,6 +118,8 @@ static rotary_status create(struct sublayer **sublayer, const struct backend *ba
         status = relative_vectors_create(&made->vectors, backend, config, parameters, error);
     if (status == ROTARY_OK)
         status = create_bias(&made->bias, backend, config, parameters, error);
+    if (status == ROTARY_OK)
+        status = create_sinks(&made->sinks, config, parameters, error);
     if (status == ROTARY_OK)
         *sublayer = &made->sublayer;
     else
@@ -279,6 +295,7 @@ static rotary_status forward(struct sublayer *sublayer, const struct parameters 
                                                .distance_values = vectors.values,
                                                .piecewise_bias = layer->bias.piecewise,
                                                .dropout = weights_dropout(call->dropout),
+                                               .sinks = parameter_value(parameters, layer->sinks),
                                                .query_positions = call->tokens.positions,
                                                .key_positions = call->tokens.positions};
     double begin = profile_begin(sublayer->backend->profile);
@@ -308,30 +325,32 @@ static rotary_status backward(struct sublayer *sublayer, struct parameters *para
     const struct attention_extent extent = extent_of(&call->tokens);
     struct query_key_value heads = split_heads(config, layer->query_key, layer->qkv, time),
                            d_heads = split_heads(config, d_qkv, d_qkv, time);
-    rotary_attention_backward_call attention = {.struct_size = sizeof attention,
-                                                .shape = extent.shape,
-                                                .query = const_view(heads.query),
-                                                .key = const_view(heads.key),
-                                                .value = const_view(heads.value),
-                                                .output = const_view(heads_of(context, time, 0, dim)),
-                                                .output_gradient =
-                                                    const_view(heads_of(d_context, time, 0, dim)),
-                                                .log_sum_exp = layer->log_sum_exp,
-                                                .query_gradient = d_heads.query,
-                                                .key_gradient = d_heads.key,
-                                                .value_gradient = d_heads.value,
-                                                .workspace = layer->workspace,
-                                                .packed_sequences = extent.packed_sequences,
-                                                .distance_bias = config->distance_bias,
-                                                .distance_keys = vectors.keys,
-                                                .query_bias = vectors.query_bias,
-                                                .query_bias_gradient = vectors.query_bias_gradient,
-                                                .distance_queries = vectors.queries,
-                                                .distance_values = vectors.values,
-                                                .piecewise_bias = layer->bias.piecewise,
-                                                .dropout = weights_dropout(call->dropout),
-                                                .query_positions = call->tokens.positions,
-                                                .key_positions = call->tokens.positions};
+    rotary_attention_backward_call attention = {
+        .struct_size = sizeof attention,
+        .shape = extent.shape,
+        .query = const_view(heads.query),
+        .key = const_view(heads.key),
+        .value = const_view(heads.value),
+        .output = const_view(heads_of(context, time, 0, dim)),
+        .output_gradient = const_view(heads_of(d_context, time, 0, dim)),
+        .log_sum_exp = layer->log_sum_exp,
+        .query_gradient = d_heads.query,
+        .key_gradient = d_heads.key,
+        .value_gradient = d_heads.value,
+        .workspace = layer->workspace,
+        .packed_sequences = extent.packed_sequences,
+        .distance_bias = config->distance_bias,
+        .distance_keys = vectors.keys,
+        .query_bias = vectors.query_bias,
+        .query_bias_gradient = vectors.query_bias_gradient,
+        .distance_queries = vectors.queries,
+        .distance_values = vectors.values,
+        .piecewise_bias = layer->bias.piecewise,
+        .dropout = weights_dropout(call->dropout),
+        .sinks = parameter_value(parameters, layer->sinks),
+        .sinks_gradient = parameter_gradient(parameters, layer->sinks),
+        .query_positions = call->tokens.positions,
+        .key_positions = call->tokens.positions};
     double begin = profile_begin(sublayer->backend->profile);
     status = sublayer->backend->operations->attention_backward(
         sublayer->backend, &(struct backend_attention_backward){config->attention, &attention}, error);
@@ -378,6 +397,7 @@ static struct matrix cache_rows(const struct sublayer_config *config, void *data
 /* Sequences first ... first + sequences - 1, which have equally many new tokens: rows from `row` on. */
 struct decode_run {
     int64_t first, sequences, row;
+    const float *sinks;
     struct relative_vectors_call vectors;
 };
 
@@ -412,7 +432,8 @@ static rotary_status attend(const struct self_attention *layer, const struct sub
         .query_bias = run.vectors.query_bias,
         .distance_queries = run.vectors.queries,
         .distance_values = run.vectors.values,
-        .piecewise_bias = layer->bias.piecewise};
+        .piecewise_bias = layer->bias.piecewise,
+        .sinks = run.sinks};
     const struct backend *backend = layer->sublayer.backend;
     return backend->operations->attention_decode(
         backend, &(struct backend_attention_decode){config->attention, &attention}, error);
@@ -422,7 +443,7 @@ static rotary_status attend(const struct self_attention *layer, const struct sub
 static rotary_status attend_all(struct self_attention *layer, const struct parameters *parameters,
                                 const struct sublayer_decode_call *call, rotary_error *error)
 {
-    struct decode_run run = {0};
+    struct decode_run run = {.sinks = parameter_value(parameters, layer->sinks)};
     rotary_status status = relative_vectors_forward(&layer->vectors, parameters, &run.vectors, error);
     for (; status == ROTARY_OK && run.first < call->batch; run.first += run.sequences) {
         int64_t count = call->counts[run.first];

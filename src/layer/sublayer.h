@@ -57,6 +57,8 @@ struct sublayer_config {
     enum norm_kind norm; /* of queries and keys */
     float norm_epsilon;
 
+    bool sinks; /* a learned logit of each head in the denominator of its softmax: "<name>.sinks" */
+
     rotary_attention_distance_bias distance_bias; /* of scores; in the backend's memory, borrowed */
     bool learned_distance_bias; /* it has a gradient in training; known where the bias has no memory yet */
     struct relative_vectors_config distance_vectors;

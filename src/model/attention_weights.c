@@ -88,6 +88,7 @@ struct scene {
     /* These are of vectors by distance, laid out as those of the call; NULL: none. */
     float *distance_keys, *distance_queries, *distance_values;
     float *query_bias;              /* [heads, head_dim]; NULL: none */
+    float *sinks;                   /* [heads]; NULL: none */
     struct vectors unrotated_query; /* of distance_keys */
     double *scores, *biases;        /* [keys], of one query */
 };
@@ -105,6 +106,7 @@ static void free_scene(struct scene *scene)
     free(scene->distance_queries);
     free(scene->distance_values);
     free(scene->query_bias);
+    free(scene->sinks);
     free(scene->unrotated_query.data);
     free(scene->scores);
     free(scene->biases);
@@ -178,6 +180,8 @@ static rotary_status read_terms(const struct backend *backend, struct scene *sce
     if (status == ROTARY_OK)
         status = read_floats(backend, &scene->query_bias, call->query_bias, config->heads * config->head_dim,
                              error);
+    if (status == ROTARY_OK)
+        status = read_floats(backend, &scene->sinks, call->sinks, config->heads, error);
     if (status != ROTARY_OK || !scene->distance_keys)
         return status;
     scene->unrotated_query = (struct vectors){NULL, call->shape.queries, config->heads, config->head_dim};
@@ -348,6 +352,10 @@ static void softmax(const struct scene *scene, int64_t head, int64_t m, float *w
     }
     if (max <= MASKED)
         return;
+    if (scene->sinks) {
+        max = fmax(max, (double)scene->sinks[head]);
+        sum = exp((double)scene->sinks[head] - max);
+    }
     for (int64_t n = keys.first; n < keys.end; n++)
         sum += exp(scene->scores[n] - max);
     for (int64_t n = keys.first; n < keys.end; n++)

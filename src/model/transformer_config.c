@@ -81,6 +81,8 @@ static const struct setting first_table[] = {
      .help = "feed-forward reads what attention reads, through a norm of its own or the same"},
     {"query_key_norm", SETTING_CHOICE, MEMBER(query_key_norm), 0, 0, query_key_norms,
      .help = "norm of queries and keys: of each head, or of all heads together"},
+    {"attention_sinks", SETTING_BOOLEAN, MEMBER(attention_sinks), 0, 0, NULL,
+     .help = "a learned logit of each head of self-attention in the softmax's denominator (gpt-oss)"},
     {"norm_epsilon", SETTING_REAL, MEMBER(norm_epsilon), 1e-12, 1.0, NULL, .help = "added to the variance"},
     {"initialisation", SETTING_CHOICE, MEMBER(initialisation), 0, 0, initialisations,
      .help = "pytorch: its defaults for Linear and Embedding; normal: GPT-2's; glorot; bert: normal too, "

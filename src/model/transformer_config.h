@@ -55,8 +55,9 @@ struct transformer_config {
     int norm;          /* layer_norm, rms_norm */
     int norm_position; /* enum norm_position */
     int parallel_residual;
-    int query_key_norm; /* none, head, all: enum query_key_norm */
-    int initialisation; /* pytorch, normal, glorot: enum initial_kind */
+    int query_key_norm;   /* none, head, all: enum query_key_norm */
+    bool attention_sinks; /* of self-attention: layer/sublayer.h */
+    int initialisation;   /* pytorch, normal, glorot: enum initial_kind */
     double rope_theta, partial_rotary_factor, value_fraction, norm_epsilon, dropout, attention_dropout,
         activation_dropout, initializer_range, label_smoothing;
     bool bias, tie_word_embeddings, scale_embedding;

@@ -259,6 +259,11 @@ static rotary_attention_piecewise_bias piecewise_bias_of(rotary_attention_piecew
     return bias;
 }
 
+static double sink_of(const float *sinks, int64_t head)
+{
+    return sinks ? (double)sinks[head] : -HUGE_VAL;
+}
+
 static struct reference_head head_load(const struct attention_plan *plan,
                                        const rotary_attention_forward_call *call, struct sequence sequence,
                                        int64_t h)
@@ -283,6 +288,7 @@ static struct reference_head head_load(const struct attention_plan *plan,
         .distance_queries = vectors_of(call->distance_queries, h),
         .distance_values = vectors_of(call->distance_values, h),
         .dropout = call->dropout,
+        .sink = sink_of(call->sinks, h),
         .head = h,
         /* A packed sequence is numbered by its first query. */
         .sequence = sequence.entry + sequence.first_query_row,
@@ -332,6 +338,7 @@ static rotary_attention_forward_call inputs_of(const rotary_attention_backward_c
                                            .distance_bias = call->distance_bias,
                                            .piecewise_bias = call->piecewise_bias,
                                            .dropout = call->dropout,
+                                           .sinks = call->sinks,
                                            .distance_keys = call->distance_keys,
                                            .query_bias = call->query_bias,
                                            .distance_queries = call->distance_queries,
@@ -360,12 +367,16 @@ static void head_backward(const struct attention_plan *plan, const rotary_attent
     struct reference_head head = head_load(plan, &inputs, sequence, h);
     struct rows rows = query_rows(&inputs, sequence, h);
     double *d_context = load_rows(plan, call->output_gradient, rows, &plan->value_rotation);
+    double sink_gradient = 0;
+    head.sink_gradient = call->sinks_gradient ? &sink_gradient : NULL;
     gradients.query = reference_doubles(rows.count * dim);
     gradients.unrotated_query = reference_doubles(rows.count * dim);
     for (int64_t m = 0; m < rows.count; m++) {
         int64_t at = (rows.entry * plan->config.heads + h) * call->shape.queries + rows.first + m;
         reference_attend_backward(&head, m, (double)call->log_sum_exp[at], d_context + m * dim, &gradients);
     }
+    if (call->sinks_gradient)
+        call->sinks_gradient[h] = (float)((double)call->sinks_gradient[h] + sink_gradient);
     rotate_back(plan, rows, &plan->query_rotation, gradients.query);
     add_unrotated(plan, call, rows, &gradients);
     for (int64_t row = 0; row < rows.count; row++)
@@ -462,6 +473,7 @@ static void decode_head(const struct attention_plan *plan, const rotary_attentio
                                   .distance_keys = vectors_of(call->distance_keys, h),
                                   .distance_queries = vectors_of(call->distance_queries, h),
                                   .distance_values = vectors_of(call->distance_values, h),
+                                  .sink = sink_of(call->sinks, h),
                                   .p = reference_doubles(keys.count),
                                   .d_softcap = reference_doubles(keys.count)};
     if (call->distance_keys.data)
@@ -569,6 +581,7 @@ static void check_inputs(const struct backend *backend, const struct attention_p
     check_distance_vectors(backend, plan, &call->distance_queries);
     check_distance_vectors(backend, plan, &call->distance_values);
     check_query_bias(backend, plan, call->query_bias);
+    reference_check_array(backend, call->sinks, plan->config.heads, sizeof(float), "sinks");
 }
 
 rotary_status reference_attention_forward(const struct backend *backend,
@@ -602,6 +615,8 @@ rotary_status reference_attention_backward(const struct backend *backend,
     check_view(backend, call->plan, readable(of->key_gradient), keys, "gradient of keys");
     check_view(backend, call->plan, readable(of->value_gradient), keys, "gradient of values");
     check_query_bias(backend, call->plan, of->query_bias_gradient);
+    reference_check_array(backend, of->sinks_gradient, call->plan->config.heads, sizeof(float),
+                          "gradient of sinks");
     spoil(backend, of->workspace, bytes);
     attention_backward(call->plan, of);
     spoil(backend, of->workspace, bytes);
@@ -638,6 +653,7 @@ rotary_status reference_attention_decode(const struct backend *backend,
     check_distance_vectors(backend, call->plan, &of->distance_queries);
     check_distance_vectors(backend, call->plan, &of->distance_values);
     check_query_bias(backend, call->plan, of->query_bias);
+    reference_check_array(backend, of->sinks, call->plan->config.heads, sizeof(float), "sinks");
     spoil(backend, of->workspace, bytes);
     attention_decode(call->plan, of);
     spoil(backend, of->workspace, bytes);

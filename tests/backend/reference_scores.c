@@ -190,11 +190,12 @@ static void subtract_and_exponentiate(const struct reference_head *head, double 
 
 static double log_sum_exp_of(const struct reference_head *head)
 {
-    double max = -HUGE_VAL, sum = 0.0;
+    double max = head->sink;
     for (int64_t n = 0; n < head->keys; n++)
         max = fmax(max, head->p[n]);
     if (max == -HUGE_VAL)
         return max;
+    double sum = exp(head->sink - max);
     for (int64_t n = 0; n < head->keys; n++)
         sum += exp(head->p[n] - max);
     return max + log(sum);
@@ -292,6 +293,8 @@ void reference_attend_backward(const struct reference_head *head, int64_t m, dou
     for (int64_t n = 0; n < head->keys; n++)
         if (head->p[n] != 0.0)
             delta += head->p[n] * dropout_factor(head, m, n) * weight_gradient(head, m, n, d_context);
+    if (head->sink_gradient)
+        *head->sink_gradient -= exp(head->sink - log_sum_exp) * delta;
     for (int64_t n = 0; n < head->keys; n++) {
         if (head->p[n] == 0.0)
             continue;

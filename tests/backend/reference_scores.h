@@ -21,6 +21,8 @@ struct reference_head {
     double *unrotated_query; /* [queries, head_dim]: of distance_keys, with query_bias; NULL without them */
     rotary_attention_piecewise_bias piecewise_bias; /* with the functions of this head */
     rotary_attention_dropout dropout;
+    double sink;            /* -infinity: none */
+    double *sink_gradient;  /* NULL: not wanted */
     int64_t head, sequence; /* what numbers the head and the sequence for dropout */
     double *p, *d_softcap;  /* [keys], of one query */
 };

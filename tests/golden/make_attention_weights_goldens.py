@@ -47,6 +47,7 @@ CASES = [
     {"position": "deberta", "num_key_value_heads": 2, "max_relative_position": 3},
     {"position": "deberta", "architecture": "encoder_decoder", "max_relative_position": 5},
     {"position": "fire", "fire_width": 5, "fire_length": 20},
+    {"position": "rope", "attention_sinks": True, "sliding_window": 5},
     {"position": "fire", "architecture": "encoder_decoder", "fire_width": 9, "fire_length": 10},
 ]
 
@@ -109,7 +110,9 @@ def attend(case, name, q, k, v, causal, rotary):
         distance = torch.arange(q.shape[1])[:, None] - torch.arange(k.shape[1])
         hidden = (distance < 0) | (distance >= case.get("sliding_window", 1 << 30))
         scores = scores.masked_fill(hidden, -math.inf)
-    weights = torch.softmax(scores, -1)
+    if case.get("attention_sinks"):
+        scores = torch.cat((scores, parameter(name + ".sinks", HEADS)[:, None, None].expand(-1, q.shape[1], 1)), -1)
+    weights = torch.softmax(scores, -1)[..., :k.shape[1]]
     out = weighted(weights, v, value_vectors)
     if values:
         out = rotate(out, case, -1)

@@ -69,6 +69,7 @@ CASES = [
     ("sinusoidal", "post", "layer_norm", "gelu", 1, 0, 4, 1.0, 1.0, "half", 0, '{"randomized_positions": 300}'),
     ("fire", "pre", "layer_norm", "gelu", 1, 0, 4, 1.0, 1.0, "half", 0, '{"fire_width": 7, "fire_length": 12}'),
     ("fire", "post", "rms_norm", "swiglu", 0, 1, 2, 1.0, 1.0, "half", 0, '{"sliding_window": 5}'),
+    ("roper", "pre", "rms_norm", "swiglu", 0, 0, 2, 1.0, 1.0, "half", 0, '{"attention_sinks": true, "sliding_window": 4}'),
 ]
 
 
@@ -153,7 +154,10 @@ def run(case):
         scores = scores + layer_bias(position, HEADS, TIME, TIME, name, parameter, others)
         seen = torch.ones(TIME, TIME, dtype=torch.bool).tril() & torch.ones(TIME, TIME, dtype=torch.bool).triu(1 - window)
         scores = scores.masked_fill(~seen, -math.inf)
-        o = weighted(torch.softmax(scores, -1), v, value_vectors)
+        if others.get("attention_sinks"):
+            sinks = parameter(name + ".sinks", HEADS)[:, None, None].expand(BATCH, -1, TIME, 1)
+            scores = torch.cat((scores, sinks), -1)
+        o = weighted(torch.softmax(scores, -1)[..., :TIME], v, value_vectors)
         if position == "roper":
             o = rotate(o, value_fraction, pairing, -1, positions)
         return linear(o.transpose(1, 2).flatten(-2), name + ".output", WIDTH, "attention_output_bias")

@@ -170,6 +170,8 @@ static const struct refusal refusals[] = {
     {"{\"partial_rotary_factor\":0.5,\"attention_bias\":\"true\"}", EXPORT_HUGGINGFACE,
      "partial_rotary_factor is 0.5|wanted 1"},
     {"{\"scale_embedding\":true}", EXPORT_HUGGINGFACE, "scale_embedding is true|wanted false"},
+    {"{\"attention_sinks\":true}", EXPORT_HUGGINGFACE, "attention_sinks is true|wanted false"},
+    {"{\"attention_sinks\":true}", EXPORT_GGUF, "attention_sinks is true|wanted false"},
     {"{\"randomized_positions\":128}", EXPORT_HUGGINGFACE, "randomized_positions is 128|wanted 0"},
     {"{\"no_rope_layers\":[1,0]}", EXPORT_HUGGINGFACE, "no_rope_layers is [1, 0]|wanted null"},
     {"{\"layer_types\":[\"full_attention\",\"sliding_attention\"],\"sliding_window\":8}", EXPORT_HUGGINGFACE,

@@ -540,4 +540,6 @@ static const struct golden_case cases[] = {
      sizeof gradients_37 / sizeof *gradients_37},
     {"fire", "post", "rms_norm", "swiglu", 0, 1, 2, 1.0, 1.0, "half", 0, "{\"sliding_window\": 5}", 6.667689691724e+01, gradients_38,
      sizeof gradients_38 / sizeof *gradients_38},
+    {"roper", "pre", "rms_norm", "swiglu", 0, 0, 2, 1.0, 1.0, "half", 0, "{\"attention_sinks\": true, \"sliding_window\": 4}", 7.007294516730e+01, gradients_39,
+     sizeof gradients_39 / sizeof *gradients_39},
 };

@@ -601,3 +601,22 @@ static const struct golden_gradient gradients_38[] = {
     {"layers.1.feed_forward.down.weight", 1.433291150359e+01, 2.316480982843e+01},
     {"layers.1.feed_forward_norm.weight", -6.536853181353e+00, 7.321690379516e+00},
 };
+static const struct golden_gradient gradients_39[] = {
+    {"embedding.weight", -6.748195033995e+01, 7.975537410870e+01},
+    {"layers.0.attention_norm.weight", -6.723896785248e+00, 1.426654072882e+01},
+    {"layers.0.attention.query_key_value.weight", -9.298665458697e+00, 8.400357666876e+01},
+    {"layers.0.attention.sinks", -4.351848748518e+00, 3.085943495979e+00},
+    {"layers.0.attention.output.weight", -8.223352889439e+01, 5.802086284090e+01},
+    {"layers.0.feed_forward_norm.weight", 2.255014758904e-01, 9.504511936842e+00},
+    {"layers.0.feed_forward.up.weight", -1.962866772029e+01, 4.528760103429e+01},
+    {"layers.0.feed_forward.down.weight", -1.095221017286e+01, 3.392499588136e+01},
+    {"layers.1.attention_norm.weight", 7.110047375128e+00, 5.711632406940e+00},
+    {"layers.1.attention.query_key_value.weight", -2.136103650583e+01, 2.559110419382e+01},
+    {"layers.1.attention.sinks", -2.481041006584e-01, 2.441846040059e-01},
+    {"layers.1.attention.output.weight", -1.186429327823e+01, 1.704839789288e+01},
+    {"layers.1.feed_forward_norm.weight", -9.378879841708e-01, 4.898158849747e+00},
+    {"layers.1.feed_forward.up.weight", 3.544700555531e-01, 2.779908131412e+01},
+    {"layers.1.feed_forward.down.weight", -5.208895863487e-03, 1.945727463069e+01},
+    {"norm.weight", -9.702544291783e-01, 8.315108250413e+00},
+    {"output.weight", 1.729286465598e+01, 3.136090839813e+01},
+};

@@ -36,6 +36,7 @@ static struct transformer *create(const struct backend *backend, enum position p
                      "position="
                      "{\"name\":\"own\",\"embedding\":\"learned\",\"rotate\":[\"query\",\"key\",\"value\"],"
                      "\"bias\":\"w * cos(distance + head)\",\"learned\":{\"w\":0.5}}");
+    config.attention_sinks = position == POSITION_CUSTOM || position == POSITION_ROPER;
     config.initializer_range = 0.5; /* far from uniform logits: near ties are rare */
     config.initialisation = 1;
     struct transformer_limits limits = {.batch = batch, .time = LONGEST + MAX};

@@ -142,7 +142,7 @@ static bool has_learned_terms(const struct golden_case *golden)
     for (size_t i = 0; i < sizeof positions / sizeof *positions; i++)
         if (strcmp(golden->position, positions[i]) == 0)
             return true;
-    return false;
+    return strstr(golden->others, "attention_sinks") != NULL;
 }
 
 /* With dropout the loss is a function of the parameters too, as seed and step fix the mask. */

@@ -30,6 +30,7 @@ static const struct training_case cases[] = {
     {"shaw, grouped heads", {"position=shaw", "max_relative_position=5", "num_key_value_heads=1"}},
     {"transformer-xl, norm of queries", {"position=transformer-xl", "query_key_norm=head", "bias=false"}},
     {"fire", {"position=fire", "fire_length=4", "optimizer=adam"}},
+    {"sinks", {"position=roper", "attention_sinks=true", "num_key_value_heads=1", "optimizer=adam"}},
     {"learned, tied embeddings, gelu, smoothed, no clipping",
      {"position=learned", "tie_word_embeddings=true", "hidden_act=gelu", "label_smoothing=0.1",
       "max_grad_norm=0"}},
