@@ -123,6 +123,10 @@ typedef struct rotary_rope_config {
     /* LongRoPE: attention_factor for short_factors and for long_factors (short_mscale and long_mscale of
      * Phi-3.5-MoE); 0: attention_factor. */
     double short_attention_factor, long_attention_factor;
+    /* Queries at position p are multiplied by 1 + beta ln(1 + floor((p + offset) / length)) (Llama 4, Ministral
+     * 3), those at positions below -offset by 1; keys and values are not. A beta of 0, the default: no scale.
+     * It wants one axis, and a rotation of the complete head. */
+    double query_scale_beta, query_scale_length, query_scale_offset;
 } rotary_rope_config;
 
 /* Fills the first struct_size bytes of a configuration with defaults. The inline function below passes the

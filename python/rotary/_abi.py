@@ -72,6 +72,7 @@ class RopeConfig(Struct):
         ("rotary_fraction", c_double), ("pair_factors", POINTER(c_double)), ("inverse_frequencies", POINTER(c_double)),
         ("xpos_scale", c_double), ("xpos_origin", c_double), ("axes", c_int), ("sections", c_int64 * MAX_AXES),
         ("table_dtype", c_int), ("short_attention_factor", c_double), ("long_attention_factor", c_double),
+        ("query_scale_beta", c_double), ("query_scale_length", c_double), ("query_scale_offset", c_double),
     ]
 
 

@@ -111,7 +111,7 @@ rotary_status rotary_attention_create(rotary_attention **created, const rotary_a
     attention->value_rope = config.value_rope;
     for (int role = 0; role < ROTARY_ROLES; role++)
         attention->rows[role] = (enum rotary_rope_role)role;
-    if (config.rope && !rotary_rope_has_xpos(config.rope))
+    if (config.rope && !rotary_rope_queries_differ(config.rope))
         attention->rows[ROTARY_ROLE_KEY] = ROTARY_ROLE_QUERY;
     if (config.rope && config.value_rope && rotary_rope_values_alike(config.rope, config.value_rope))
         attention->rows[ROTARY_ROLE_VALUE] = ROTARY_ROLE_QUERY;

@@ -8,6 +8,7 @@
 #include "layer/encoding/encoding.h"
 #include "model/config_check.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_LAYERS = 1024 };
@@ -54,6 +55,24 @@ static rotary_status check_architecture(const struct reading *reading)
                        reading->path, name, wanted);
 }
 
+/* Models of other types do not read the key by which queries grow with their position. */
+static rotary_status check_query_scale(const struct reading *reading, const json_t *parameters)
+{
+    static const char key[] = "llama_4_scaling_beta";
+    const json_t *beta = json_object_get(parameters, key);
+    if (!beta || json_is_null(beta) || (json_is_number(beta) && json_number_value(beta) == 0) ||
+        json_is_true(json_object_get(reading->family, "scales_queries")))
+        return ROTARY_OK;
+    char *text = file_json_text(beta, JSON_ENCODE_ANY | JSON_COMPACT);
+    rotary_status status =
+        rotary_fail(reading->error, ROTARY_BAD_FILE,
+                    "%s: \"%s\" is %.60s, wanted 0: models of this type multiply no query by "
+                    "a number that grows with its position",
+                    reading->path, key, text);
+    free(text);
+    return status;
+}
+
 /* Also keys that stand in the parameters of the rotation, or in those of layer types. */
 static rotary_status check_refused(const struct reading *reading)
 {
@@ -63,6 +82,8 @@ static rotary_status check_refused(const struct reading *reading)
     for (size_t i = 0; status == ROTARY_OK && i < sizeof inside / sizeof inside[0]; i++) {
         json_t *parameters = json_object_get(reading->object, inside[i]);
         status = config_keys_check(parameters, "", type, reading->path, reading->error);
+        if (status == ROTARY_OK)
+            status = check_query_scale(reading, parameters);
         const char *name;
         json_t *entry;
         json_object_foreach (parameters, name, entry)
@@ -98,6 +119,9 @@ static rotary_status read_keys(const struct reading *reading)
     json_object_update(reading->model, json_object_get(reading->family, "model"));
     for (int i = 0; same_keys[i]; i++) {
         json_t *value = value_of(reading, same_keys[i]);
+        /* A family's rotation is that of files that describe none. */
+        if (strcmp(same_keys[i], "rope_parameters") == 0 && json_object_get(reading->model, "rope_scaling"))
+            value = json_object_get(reading->object, same_keys[i]);
         if (value)
             json_object_set(reading->model, same_keys[i], value);
     }

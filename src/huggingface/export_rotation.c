@@ -25,6 +25,8 @@ static rotary_status check(const struct export_rotation *rotation, const char *w
         wrong = "rope_type is proportional, wanted another: these models rotate all pairs of the span";
     else if (plan->pair_factors || plan->inverse_frequencies)
         wrong = "the rotation has a list of its own, pair_factors or inverse_frequencies: wanted a rope_type";
+    else if (plan->query_scale_beta != 0)
+        wrong = "queries grow with their position (\"llama_4_scaling_beta\"), wanted 0";
     else if (plan->xpos_scale != 0)
         wrong = "queries and keys have magnitudes by position (xpos), wanted none";
     else if (plan->table_dtype != ROTARY_F32)

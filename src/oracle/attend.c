@@ -117,6 +117,22 @@ static rotary_status rotate(const struct attend_work *work, struct rotation_targ
     return status;
 }
 
+/* Multiplies queries by the scale of their position, before the kernel too sees them. */
+static void scale_queries(struct attend_work *work)
+{
+    const struct rope_query_scale *scale = &work->rotation.config.query_scale;
+    const struct reference_attention *attention = &work->attention;
+    const int64_t row = attention->heads * attention->head_dim;
+    double *query = work->query.tensor.values;
+    for (int64_t at = 0; scale->beta > 0 && at < attention->batch * attention->queries; at++) {
+        int64_t position =
+            attention->sequences[at / attention->queries].first_query + at % attention->queries;
+        double blocks = floor(((double)position + scale->offset) / scale->length);
+        for (int64_t i = 0; i < row; i++)
+            query[at * row + i] *= 1.0 + scale->beta * log1p(fmax(blocks, 0.0));
+    }
+}
+
 static rotary_status evaluate(const struct attend_config *config, struct attend_work *work,
                               rotary_error *error)
 {
@@ -207,6 +223,7 @@ rotary_status attend_run(const struct attend_config *config, struct attend_work 
         status = make_results(config, work, error);
     if (status)
         return status;
+    scale_queries(work);
     /* Before the inputs are rotated in place. */
     if (config->run_kernel)
         work->kernel.ran = attend_kernel(config, work, &kernel, &work->kernel.reason) == ROTARY_OK;

@@ -11,6 +11,22 @@ const char *const rotation_compats[] = {"none", "huggingface", "ggml", "vllm", N
 
 /* ---- making ---- */
 
+/* Makes the plan one whose angles are 0. */
+static rotary_status stop_rotation(struct rope_config *config, rotary_error *error)
+{
+    const rotary_rope_config of = config->plan;
+    free(config->numbers);
+    config->numbers = calloc((size_t)of.rotary_dim, sizeof *config->numbers);
+    if (!config->numbers)
+        return rotary_fail_memory(error, "for the frequencies of a layer without rotation");
+    rotary_rope_config_default(&config->plan);
+    config->plan.head_dim = of.head_dim;
+    config->plan.rotary_dim = of.rotary_dim;
+    config->plan.rotary_start = of.rotary_start;
+    config->plan.inverse_frequencies = config->numbers;
+    return ROTARY_OK;
+}
+
 static rotary_status make_plan(struct rotation *rotation, const struct rotation_request *request,
                                rotary_error *error)
 {
@@ -39,11 +55,17 @@ rotary_status rotation_make(const struct rotation_request *request, int64_t head
     struct rope_config_request file = {.layer_type = request->layer_type,
                                        .head_dim = head_dim,
                                        .ignored = request->ignored,
+                                       .scales_queries = request->scales_queries,
+                                       .unrotated = request->unrotated,
                                        .compat = request->compat,
                                        .find_family = model_types_find};
     rotary_status status = rope_config_read(request->config, &file, &made.config, error);
-    if (status)
+    if (!status && request->unrotated)
+        status = stop_rotation(&made.config, error);
+    if (status) {
+        rope_config_free(&made.config);
         return status;
+    }
     if (head_dim > 0 && made.config.plan.head_dim != head_dim)
         status = rotary_fail(error, ROTARY_BAD_FILE,
                              "%s describes heads of %lld channels, wanted %lld, as the tensors have",

@@ -16,6 +16,8 @@ enum rotation_angles { ANGLES_OF_CONFIG, ANGLES_F64, ANGLES_F32, ANGLES_F16, ANG
 struct rotation_request {
     const char *config, *layer_type; /* as in struct rope_config_request */
     const char *const *ignored;
+    bool scales_queries; /* likewise */
+    bool unrotated;      /* the layer is one without rotation: the plan changes nothing */
     rotary_compat compat;
     int64_t sequence_length; /* 0: the file's, if it has one */
     enum rotation_angles angles;

@@ -238,6 +238,26 @@ static rotary_status check_scaling(rotary_rope_config *config, rotary_error *err
     }
 }
 
+static rotary_status check_query_scale(const rotary_rope_config *config, rotary_error *error)
+{
+    if (config->query_scale_beta == 0)
+        return ROTARY_OK;
+    if (!positive(config->query_scale_beta))
+        return wrong(error, "query_scale_beta", config->query_scale_beta, "a finite number above 0, or 0");
+    if (!positive(config->query_scale_length))
+        return wrong(error, "query_scale_length", config->query_scale_length, "a finite number above 0");
+    if (!(fabs(config->query_scale_offset) <= 0x1p53))
+        return wrong(error, "query_scale_offset", config->query_scale_offset,
+                     "a finite number, of at most 2^53");
+    if (config->rotary_dim == config->head_dim && config->axes == ROTARY_AXES_ONE)
+        return ROTARY_OK;
+    return rotary_fail(
+        error, ROTARY_INVALID_ARGUMENT,
+        "query_scale_beta is %g where %lld of %lld channels are rotated; wanted a rotation of the "
+        "complete head, on one axis",
+        config->query_scale_beta, (long long)config->rotary_dim, (long long)config->head_dim);
+}
+
 rotary_status rotary_rope_check_config(rotary_rope_config *config, rotary_error *error)
 {
     rotary_status status = check_span(config, error);
@@ -268,5 +288,5 @@ rotary_status rotary_rope_check_config(rotary_rope_config *config, rotary_error 
             status = wrong(error, optional[i].name, optional[i].value, "a finite number above 0, or 0");
     if (!status && !(fabs(config->xpos_origin) <= 0x1p53))
         status = wrong(error, "xpos_origin", config->xpos_origin, "a finite number, of at most 2^53");
-    return status;
+    return status ? status : check_query_scale(config, error);
 }

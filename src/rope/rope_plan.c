@@ -15,7 +15,8 @@
 /* How many of queries and keys have a table of their own. */
 static int role_tables(const rotary_rope *rope, const rotary_rope_config *config)
 {
-    return config->xpos_scale > 0 ? 2 : rope->attention_factor != 1.0 ? 1 : 0;
+    const bool differ = config->xpos_scale > 0 || config->query_scale_beta > 0;
+    return differ ? 2 : rope->attention_factor != 1.0 ? 1 : 0;
 }
 
 /* Run twice, over a measuring and over an allocated arena (base/arena.h). */
@@ -51,6 +52,9 @@ static void set_options(rotary_rope *rope, const rotary_rope_config *config)
     rope->axes = rotary_rope_count_axes(config);
     rope->axes_restart = config->axes == ROTARY_AXES_SEPARATE;
     rope->xpos_origin = config->xpos_origin;
+    rope->query_scale_beta = config->query_scale_beta;
+    rope->query_scale_length = config->query_scale_length;
+    rope->query_scale_offset = config->query_scale_offset;
     rope->angles_f32 = config->angles_f32;
     rope->table_dtype = config->table_dtype;
     rope->table_positions = config->table_positions;
@@ -145,9 +149,9 @@ struct rotary_span rotary_rope_span(const rotary_rope *rope)
     return rope->span;
 }
 
-bool rotary_rope_has_xpos(const rotary_rope *rope)
+bool rotary_rope_queries_differ(const rotary_rope *rope)
 {
-    return rope->xpos_growth != NULL;
+    return rope->xpos_growth || rope->query_scale_beta > 0;
 }
 
 bool rotary_rope_values_alike(const rotary_rope *rope, const rotary_rope *value_rope)

@@ -22,6 +22,7 @@ struct rotary_rope {
      * no xPos. */
     double *xpos_growth;
     double xpos_origin;
+    double query_scale_beta, query_scale_length, query_scale_offset; /* beta 0: none */
     bool angles_f32;
     /* ggml's f32 angles: the angle of a pair before scaling is that of the previous pair times the `ratio` of
      * its axis. Scaling multiplies it by `frequency_scale`, [pairs]. NULL: an angle is position * inverse
@@ -33,7 +34,7 @@ struct rotary_rope {
     int64_t table_positions;
     float *cosine, *sine; /* [table_positions, pairs], without magnitudes, not rounded to table_dtype */
     /* A plan with magnitudes has these, for queries and keys: [table_positions, pairs], complete for a
-     * forward rotation at the same position of every axis. Without xPos the two are one. */
+     * forward rotation at the same position of every axis. Where they do not differ the two are one. */
     float *role_cosine[ROTARY_ROLE_VALUE], *role_sine[ROTARY_ROLE_VALUE];
     int threads;
     const struct rotary_rope_kernels *kernels;
@@ -43,7 +44,7 @@ struct rotary_rope {
 /* Whether queries, keys and values are rotated alike: there are no magnitudes. */
 static inline bool rotary_rope_roles_alike(const rotary_rope *rope)
 {
-    return rope->attention_factor == 1.0 && !rope->xpos_growth;
+    return rope->attention_factor == 1.0 && !rope->xpos_growth && rope->query_scale_beta == 0;
 }
 
 /* rope_check.c: validates a configuration and sets the defaults of rotary_dim, isa, original_positions and

@@ -17,7 +17,7 @@ struct rotary_span rotary_rope_span(const rotary_rope *rope);
 /* The channel, counted from the start of the span, of the first (0) or second (1) member of a pair. */
 int64_t rotary_rope_pair_channel(rotary_pairing pairing, int64_t pairs, int64_t pair, int member);
 
-/* Queries and keys are rotated alike, except by xPos. Values are rotated without magnitudes, because
+/* Queries and keys are rotated alike, except by xPos and by query scales. Values are rotated without magnitudes, because
  * attention applies the transposed rotation to its output, which is the inverse only of a pure rotation. */
 enum rotary_rope_role { ROTARY_ROLE_QUERY, ROTARY_ROLE_KEY, ROTARY_ROLE_VALUE, ROTARY_ROLES };
 
@@ -37,7 +37,7 @@ bool rotary_rope_table_rows(const rotary_rope *rope, double first, int64_t count
                             struct rotary_rows *rows);
 
 /* Whether the rows of queries and keys differ. */
-bool rotary_rope_has_xpos(const rotary_rope *rope);
+bool rotary_rope_queries_differ(const rotary_rope *rope);
 
 /* Whether queries rotated by `rope` and values rotated by `value_rope` have the same rows. */
 bool rotary_rope_values_alike(const rotary_rope *rope, const rotary_rope *value_rope);

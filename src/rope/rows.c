@@ -87,15 +87,24 @@ void rotary_rope_unit_row(const rotary_rope *rope, const double *position, struc
     }
 }
 
+static double query_scale(const rotary_rope *rope, double position)
+{
+    double blocks = floor((position + rope->query_scale_offset) / rope->query_scale_length);
+    return 1.0 + rope->query_scale_beta * log1p(fmax(blocks, 0.0));
+}
+
 double rotary_rope_magnitude(const rotary_rope *rope, const double *position, enum rotary_rope_role role,
                              int64_t pair)
 {
     if (role == ROTARY_ROLE_VALUE)
         return 1.0;
+    double factor = rope->attention_factor;
+    if (rope->query_scale_beta > 0 && role == ROTARY_ROLE_QUERY)
+        factor *= query_scale(rope, position[0]);
     if (!rope->xpos_growth)
-        return rope->attention_factor;
+        return factor;
     double grown = rope->xpos_growth[pair] * (position[rope->axis[pair]] - rope->xpos_origin);
-    return rope->attention_factor * exp(role == ROTARY_ROLE_QUERY ? grown : -grown);
+    return factor * exp(role == ROTARY_ROLE_QUERY ? grown : -grown);
 }
 
 void rotary_rope_finish_row(const rotary_rope *rope, const double *position, enum rotary_rope_role role,
@@ -172,7 +181,7 @@ static void fill_rows(void *argument, int64_t index, int worker)
         if (rotary_rope_roles_alike(rope))
             continue;
         fill_role(rope, position, ROTARY_ROLE_QUERY, row);
-        if (rope->xpos_growth)
+        if (rotary_rope_queries_differ(rope))
             fill_role(rope, position, ROTARY_ROLE_KEY, row);
     }
 }

@@ -634,6 +634,8 @@ static rotary_status read_rotation(const struct rope_reader *reader, struct rope
         status = read_lists(reader, config);
     if (!status)
         status = list_alternating(reader, config);
+    if (!status)
+        status = rope_keys_query_scale(reader, &config->query_scale);
     return status;
 }
 

@@ -29,6 +29,7 @@ struct rope_config {
     const char *pairing_from;
     const char *rope_type;          /* of the scaling, as Hugging Face spells it now: "default", "yarn" */
     int64_t query_heads, key_heads; /* of a layer; 0: the file does not say */
+    struct rope_query_scale query_scale; /* it is not in the plan */
     bool rope_part_only; /* plan.head_dim is qk_rope_head_dim: heads have qk_nope_head_dim channels before it
                           */
     double *numbers;

@@ -165,12 +165,12 @@ static const char *find_unknown_beside(const struct rope_reader *reader)
     return NULL;
 }
 
-/* Refuses queries that grow with their position, as those of Mistral do. */
+/* Refuses queries that grow with their position, as those of Mistral do, where the caller would not scale them. */
 static rotary_status check_queries(const struct rope_reader *reader)
 {
     static const char key[] = "llama_4_scaling_beta";
     const json_t *beta = rope_reader_find(reader, key);
-    if (!beta || (json_is_number(beta) && json_number_value(beta) == 0) ||
+    if (!beta || reader->request->scales_queries || (json_is_number(beta) && json_number_value(beta) == 0) ||
         is_among(key, reader->request->ignored))
         return ROTARY_OK;
     return rope_reader_refuse(reader, key, beta,
@@ -178,6 +178,45 @@ static rotary_status check_queries(const struct rope_reader *reader)
                                   ? "0: no query is multiplied by a number that grows with its position"
                                   : "0, or --ignore llama_4_scaling_beta for the rotation alone: no query is "
                                     "multiplied by a number that grows with its position");
+}
+
+/* Llama 4's, whose class has the defaults. */
+static rotary_status unrotated_query_scale(const struct rope_reader *reader, struct rope_query_scale *scale)
+{
+    const char *const keys[] = {"attn_temperature_tuning", "attn_scale", "floor_scale"};
+    const json_t *values[3];
+    bool known = reader->model_type && strncmp(reader->model_type, "llama4", 6) == 0, tuned = known;
+    for (int i = 0; i < 3; i++)
+        values[i] = json_field_value(reader->text_config, keys[i]);
+    struct rope_query_scale made = {.beta = 0.1, .length = 8192, .offset = 1};
+    rotary_status status = rope_reader_boolean(reader, keys[0], values[0], &tuned);
+    if (!status)
+        status = rope_reader_real(reader, keys[1], values[1], JSON_NOT_NEGATIVE, &made.beta);
+    if (!status)
+        status = rope_reader_real(reader, keys[2], values[2], JSON_POSITIVE, &made.length);
+    if (!status && tuned && made.beta > 0)
+        *scale = made;
+    return status;
+}
+
+rotary_status rope_keys_query_scale(const struct rope_reader *reader, struct rope_query_scale *scale)
+{
+    static const char key[] = "llama_4_scaling_beta", length[] = "original_max_position_embeddings";
+    const json_t *beta = rope_reader_find(reader, key);
+    struct rope_query_scale made = {0};
+    if (reader->request->unrotated)
+        return unrotated_query_scale(reader, scale);
+    if (!beta || !reader->request->scales_queries || is_among(key, reader->request->ignored))
+        return ROTARY_OK;
+    rotary_status status = rope_reader_real(reader, key, beta, JSON_NOT_NEGATIVE, &made.beta);
+    const json_t *context = rope_reader_find(reader, length);
+    if (!status && made.beta > 0 && !context)
+        return rope_reader_refuse_absent(reader, length, key);
+    if (!status && made.beta > 0)
+        status = rope_reader_real(reader, length, context, JSON_POSITIVE, &made.length);
+    if (!status && made.beta > 0)
+        *scale = made;
+    return status;
 }
 
 rotary_status rope_keys_check(const struct rope_reader *reader)

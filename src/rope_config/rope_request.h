@@ -41,13 +41,22 @@ struct rope_family {
 };
 void rope_family_free(struct rope_family *family);
 
+/* Queries at position p are multiplied, unrotated channels too, by 1 + beta ln(1 + floor((p + offset) /
+ * length)); beta 0: they are not. */
+struct rope_query_scale {
+    double beta, length, offset;
+};
+
 struct rope_config_request {
     const char *layer_type; /* the one to read; NULL: all layers have one rotation */
     /* The tensors say it; 0: not known. It is the default where the file has no head_dim, and decides whether
      * MLA's heads are meant with their unrotated channels or without. */
     int64_t head_dim;
     const char *const *ignored; /* unknown keys to accept, NULL-terminated; NULL: none */
-    rotary_compat compat;       /* whose reading of the keys is followed where readings differ */
+    /* The caller multiplies queries by the scale of their position; otherwise a file that has one is refused. */
+    bool scales_queries;
+    bool unrotated;       /* of a layer without rotation: Llama 4 scales the queries of these alone */
+    rotary_compat compat; /* whose reading of the keys is followed where readings differ */
     /* The object is the settings of a model of ours: layer_type names layers also where all have one
      * rotation, and messages do not speak of options. */
     bool of_settings;

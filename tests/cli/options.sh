@@ -390,6 +390,7 @@ changes "$attend --softcap 1 --causal --scores o2.npy" "--stage scaled" "--stage
 changes "$attend --past-key past.npy --past-value past.npy" "--present-key o2.npy"
 changes "$attend --past-key past.npy --past-value past.npy" "--present-value o2.npy"
 changes "$attend --rope plain.json" "--roper"
+changes "$attend --rope plain.json" "--unrotated"
 changes "$attend" "--position alibi" "--position sandwich"
 changes "$attend --position sandwich" "--set sandwich_channels=8" "--set sandwich_channels=16"
 array one.npy "2," 900

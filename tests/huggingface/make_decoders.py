@@ -42,6 +42,11 @@ CASES = {
     "llama-dynamic": ("Llama", {"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}}, "float32"),
     "mistral": ("Mistral", {"sliding_window": 5, "head_dim": 16}, "bfloat16"),
     "mistral-full-raw": ("Mistral", {"sliding_window": None, "rope_theta": 1e6}, "bfloat16"),
+    "ministral3": ("Ministral3", {"rope_parameters": YARN | {"original_max_position_embeddings": 5, "llama_4_scaling_beta": 0.7}},
+                   "float32"),
+    "ministral3-window": ("Ministral3", {"sliding_window": 7, "rope_parameters": {
+        "rope_type": "default", "rope_theta": 1e4, "original_max_position_embeddings": 4, "llama_4_scaling_beta": 0.3}},
+                          "bfloat16"),
     "qwen2": ("Qwen2", {"tie_word_embeddings": True}, "bfloat16"),
     "qwen2-raw": ("Qwen2", {"use_sliding_window": False, "sliding_window": 5, "max_window_layers": 2}, "float32"),
     "qwen2-window-raw": ("Qwen2", {"use_sliding_window": True, "sliding_window": 5, "max_window_layers": 1}, "float32"),

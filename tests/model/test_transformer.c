@@ -277,7 +277,7 @@ static void test_bytes(const struct backend *backend)
             const rotary_rope *rope = i % 2 ? plans[i / 2].value_rope : plans[i / 2].rope;
             if (!rope)
                 continue;
-            int64_t tables = rotary_rope_has_xpos(rope) ? 3 : 1;
+            int64_t tables = rotary_rope_queries_differ(rope) ? 3 : 1;
             allocated += positions * (double)(rotary_rope_span(rope).dim * tables) * sizeof(float);
         }
         const rotary_attention_distance_bias *bias = &transformer->main.distance_bias.call;

@@ -369,7 +369,7 @@ static void test_xpos(void)
     config.xpos_scale = 512;
     config.xpos_origin = 7;
     rotary_rope *rope = plan_make(&config);
-    CHECK(rotary_rope_has_xpos(rope));
+    CHECK(rotary_rope_queries_differ(rope));
     float cosine[32], sine[32];
     for (int64_t position = -300; position <= 3000; position += 1100)
         for (int role = 0; role < 3; role++) {
@@ -382,6 +382,62 @@ static void test_xpos(void)
             }
         }
     rotary_rope_destroy(rope);
+}
+
+/* Queries grow in steps with their position, keys and values do not, in the table and beyond it. */
+static void test_query_scale(void)
+{
+    rotary_rope_config config = config_of(16, ROTARY_SCALING_NONE);
+    config.query_scale_beta = 0.1;
+    config.query_scale_length = 100;
+    config.table_positions = 250;
+    for (int offset = 0; offset < 2; offset++) {
+        config.query_scale_offset = offset;
+        config.attention_factor = offset ? 1.5 : 0;
+        rotary_rope *rope = plan_make(&config);
+        CHECK(rotary_rope_queries_differ(rope));
+        static const int64_t positions[] = {-150, -1, 0, 98, 99, 100, 199, 200, 249, 100000};
+        for (size_t i = 0; i < sizeof positions / sizeof positions[0]; i++)
+            for (int role = 0; role < 3; role++) {
+                float cosine[8], sine[8];
+                struct rotary_rows rows = {.cosine = cosine, .sine = sine};
+                const enum rotary_rope_role of = (enum rotary_rope_role)role;
+                rotary_rope_role_rows(rope, positions[i], 1, of, cosine, sine);
+                bool inside = rotary_rope_table_rows(rope, (double)positions[i], 1, of, &rows);
+                CHECK(inside == (positions[i] >= 0 && positions[i] < 250));
+                double blocks = floor((double)(positions[i] + offset) / 100.0), wanted = 1;
+                if (role != ROTARY_ROLE_VALUE)
+                    wanted = offset ? 1.5 : 1;
+                if (role == ROTARY_ROLE_QUERY && blocks > 0)
+                    wanted *= 1 + 0.1 * log(1 + blocks);
+                for (int pair = 0; pair < 8; pair++) {
+                    CHECK_NEAR(hypot((double)rows.cosine[pair], (double)rows.sine[pair]), wanted,
+                               4 * 0x1p-24 * wanted);
+                    CHECK(rows.cosine[pair] == cosine[pair] && rows.sine[pair] == sine[pair]);
+                }
+            }
+        rotary_rope_destroy(rope);
+    }
+    const struct {
+        double beta, length, offset;
+        int64_t rotary_dim;
+        const char *words;
+    } wrong[] = {
+        {-1, 100, 0, 16, "query_scale_beta is -1"},
+        {0.1, 0, 0, 16, "query_scale_length is 0"},
+        {0.1, 100, NAN, 16, "query_scale_offset is nan"},
+        {0.1, 100, 0, 8, "query_scale_beta is 0.1 where 8 of 16 channels are rotated|the complete head"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        rotary_rope *rope = NULL;
+        rotary_error error = {0};
+        config.query_scale_beta = wrong[i].beta;
+        config.query_scale_length = wrong[i].length;
+        config.query_scale_offset = wrong[i].offset;
+        config.rotary_dim = wrong[i].rotary_dim;
+        CHECK_INT(rotary_rope_create(&rope, &config, &error), ROTARY_INVALID_ARGUMENT);
+        CHECK_WORDS(error.message, wrong[i].words);
+    }
 }
 
 /* ggml's f32 angles are products from pair to pair, Hugging Face's are one product. Their errors differ. */
@@ -457,6 +513,7 @@ int main(void)
     test_axes();
     test_separate_scalings();
     test_xpos();
+    test_query_scale();
     test_f32_angles();
     test_table_dtype();
     return check_report();

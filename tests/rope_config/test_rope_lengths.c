@@ -246,6 +246,40 @@ static void test_refused(void)
         rope_config_free(&config);
 }
 
+/* The scale of queries, for callers that apply it. */
+static void test_query_scale(void)
+{
+    static const struct {
+        const char *text;
+        double beta, length;
+        const char *words; /* of the refusal; NULL: it is read */
+    } cases[] = {
+        {"{\"head_dim\": 8, \"rope_parameters\": {\"llama_4_scaling_beta\": 0.25, "
+         "\"original_max_position_embeddings\": 64}}",
+         0.25, 64, NULL},
+        {"{\"head_dim\": 8, \"rope_parameters\": {\"llama_4_scaling_beta\": 0}}", 0, 0, NULL},
+        {"{\"head_dim\": 8, \"rope_parameters\": {\"llama_4_scaling_beta\": 0.25}}", 0, 0,
+         "has no \"original_max_position_embeddings\", which llama_4_scaling_beta needs"},
+        {"{\"head_dim\": 8, \"rope_parameters\": {\"llama_4_scaling_beta\": -1, "
+         "\"original_max_position_embeddings\": 64}}",
+         0, 0, "\"llama_4_scaling_beta\" is -1"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct rope_config config = {0};
+        rotary_error error = {0};
+        check_about("%s", cases[i].text);
+        const struct rope_config_request request = {.scales_queries = true};
+        CHECK_INT(read(cases[i].text, request, &config, &error),
+                  cases[i].words ? ROTARY_BAD_FILE : ROTARY_OK);
+        if (cases[i].words)
+            CHECK_WORDS(error.message, cases[i].words);
+        CHECK_NEAR(config.query_scale.beta, cases[i].beta, 0);
+        CHECK_NEAR(config.query_scale.length, cases[i].length, 0);
+        CHECK_NEAR(config.query_scale.offset, 0, 0);
+        rope_config_free(&config);
+    }
+}
+
 /* Nemotron's share of a head, which transformers does not read: its class has 0.5. */
 static void test_rope_percent(void)
 {
@@ -279,6 +313,7 @@ int main(void)
     test_beside();
     test_truncate();
     test_refused();
+    test_query_scale();
     test_rope_percent();
     return check_report();
 }

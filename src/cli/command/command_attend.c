@@ -17,7 +17,7 @@ struct attend_options {
     struct option_integer layout, heads, key_heads, stage;
     struct option_real scale, softcap;
     struct option_integer window, window_left, window_right, first_query;
-    bool roper, causal, pad_mask, additive_mask;
+    bool roper, unrotated, causal, pad_mask, additive_mask;
     const char *position;
     struct option_list assignments, parameters;
 };
@@ -61,6 +61,9 @@ static const struct setting attend_table[] = {
         struct attend_options, rotation),
     {"--roper", SETTING_BOOLEAN, MEMBER(roper),
      .help = "rotate values too, and the output by the inverse rotation (RoPER)"},
+    {"--unrotated", SETTING_BOOLEAN, MEMBER(unrotated),
+     .help = "the layer is one of the model's without rotation: queries are scaled as --rope says of these "
+             "layers (Llama 4), and nothing rotates"},
     {"--position", SETTING_TEXT, MEMBER(position), .metavar = "NAME",
      .help =
          "position encoding: alibi, t5, kerple, fire, sandwich, shaw, transformer-xl or deberta; or rope, "
@@ -121,6 +124,10 @@ static const char *wrong_options(const struct attend_options *options)
         return "attend wants --query FILE, --key FILE, --value FILE and --output FILE";
     if (options->roper && !options->rotation.config)
         return "--roper wants --rope FILE, the rotation";
+    if (options->unrotated && !options->rotation.config)
+        return "--unrotated wants --rope FILE, the model's config.json";
+    if (options->unrotated && options->roper)
+        return "--unrotated and --roper exclude each other";
     if (options->window.given && !options->causal)
         return "--window wants --causal";
     if (options->window.given && options->window_left.given)
@@ -179,6 +186,8 @@ static struct attend_config make_config(const struct invocation *invocation)
         .threads = (int)common->threads.value,
         .isa = (rotary_isa)common->isa.value,
     };
+    config.rotation.scales_queries = true;
+    config.rotation.unrotated = options->unrotated;
     if (options->window.given)
         config.before = options->window.value - 1;
     else if (options->window_left.given)

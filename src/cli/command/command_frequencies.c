@@ -41,6 +41,11 @@ static rotary_status print_frequencies(const struct rotation *rotation, rotary_e
                   rotation_compats[plan->compat]);
     if (object && rotary_rope_axes(rope) > 1)
         json_object_set_new(object, "axes", list_axes(rope));
+    const struct rope_query_scale *scale = &rotation->config.query_scale;
+    if (object && scale->beta > 0)
+        json_object_set_new(object, "query_scale",
+                            json_pack("{s:f, s:f, s:f}", "beta", scale->beta, "length", scale->length,
+                                      "offset", scale->offset));
     return result_print_json(object, error);
 }
 
@@ -52,7 +57,8 @@ static enum exit_status run(const struct invocation *invocation)
         (void)rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "frequencies wants --config FILE");
         return command_refuse(invocation, &error);
     }
-    const struct rotation_request request = rotation_request(&options->rotation, &invocation->common);
+    struct rotation_request request = rotation_request(&options->rotation, &invocation->common);
+    request.scales_queries = true;
     struct rotation rotation;
     rotary_status status = rotation_make(&request, 0, &rotation, &error);
     if (status)
@@ -66,12 +72,14 @@ const struct command command_frequencies = {
     .name = "frequencies",
     .operands = "",
     .summary = "shows the inverse frequencies and the attention factor of a RoPE configuration",
-    .more = "The result is one JSON object: inv_freq, radians per position of each rotated pair of channels; "
-            "attention_factor, which multiplies cosines and sines of queries and keys; softmax_factor, by "
-            "which DeepSeek also multiplies its softmax scale if there is an mscale_all_dim; and the other "
-            "settings that were read. A configuration is a model's config.json (rope_theta, rope_scaling, "
-            "rope_parameters, ...), and "
-            "our own keys: \"pairing\" half or interleaved, \"span\" front or back, \"angles\" f64 or f32.",
+    .more =
+        "The result is one JSON object: inv_freq, radians per position of each rotated pair of channels; "
+        "attention_factor, which multiplies cosines and sines of queries and keys; softmax_factor, by "
+        "which DeepSeek also multiplies its softmax scale if there is an mscale_all_dim; query_scale, where "
+        "a query at position p is multiplied by 1 + beta ln(1 + floor((p + offset) / length)); and the other "
+        "settings that were read. A configuration is a model's config.json (rope_theta, rope_scaling, "
+        "rope_parameters, ...), and "
+        "our own keys: \"pairing\" half or interleaved, \"span\" front or back, \"angles\" f64 or f32.",
     .example = "rotary frequencies --config config.json --length 32768\n"
                "shows the frequencies for a sequence of 32768 tokens",
     .options = frequencies_table,

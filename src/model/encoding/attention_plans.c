@@ -5,6 +5,7 @@
 #include "base/integer.h"
 #include "model/encoding/model_encoding.h"
 #include "model/encoding/rotation_config.h"
+#include "rope/rope_roles.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -246,7 +247,7 @@ void attention_plans_destroy(struct attention_plans *plans)
 /* With magnitudes queries and keys have tables of their own. */
 static int64_t tables_of(const rotary_rope *rope, bool xpos)
 {
-    return xpos ? 3 : rotary_rope_attention_factor(rope) != 1.0 ? 2 : 1;
+    return xpos || rotary_rope_queries_differ(rope) ? 3 : rotary_rope_attention_factor(rope) != 1.0 ? 2 : 1;
 }
 
 double attention_plans_table_bytes(const struct attention_plans *plans,

@@ -106,7 +106,8 @@ static rotary_status read_rotation(const struct transformer_config *config,
                                    const char *layer_type, struct rotation_config *rotation,
                                    rotary_error *error)
 {
-    const struct rope_config_request request = {.layer_type = layer_type, .of_settings = true};
+    const struct rope_config_request request = {
+        .layer_type = layer_type, .of_settings = true, .scales_queries = true};
     rotary_error wrong = {0};
     rotary_status status = rope_config_parse(object, "the configuration", &request, &rotation->rope, &wrong);
     if (status != ROTARY_OK)
@@ -115,6 +116,9 @@ static rotary_status read_rotation(const struct transformer_config *config,
     rotation->rope.plan.sequence_length =
         config->rope_sequence_length > 0 ? config->rope_sequence_length : transformer_positions(config);
     status = encoding->rotate_value ? derive_value_rope(config, rotation, error) : ROTARY_OK;
+    rotation->rope.plan.query_scale_beta = rotation->rope.query_scale.beta;
+    rotation->rope.plan.query_scale_length = rotation->rope.query_scale.length;
+    rotation->rope.plan.query_scale_offset = rotation->rope.query_scale.offset;
     if (status == ROTARY_OK && encoding->xpos)
         status = check_xpos(config, &rotation->rope.plan, error);
     if (status != ROTARY_OK)
