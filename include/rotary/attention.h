@@ -177,9 +177,11 @@ typedef struct rotary_attention_distance_vectors {
  * divided by 1 - probability. Which ones is a pure function of seed, step, site, sequence, head, query and
  * key, the same in the forward and the backward pass and for any number of threads. Queries and keys are
  * counted in their sequence; a packed sequence counts as the one whose number is the index of its first query
- * in the tensor. `site` tells layers apart. */
+ * in the tensor. `site` tells layers apart. Of a part of a batch, first_sequence is the number of its first
+ * sequence (packed: of its first query) in the batch: its weights are then dropped as in the batch. */
 typedef struct rotary_attention_dropout {
     float probability; /* 0 ... below 1, rounded to a multiple of 2^-16; 0: none */
+    uint32_t first_sequence;
     uint64_t seed;
     uint32_t step, site;
 } rotary_attention_dropout;

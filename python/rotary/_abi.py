@@ -157,7 +157,10 @@ class AttentionDistanceVectors(Struct):
 
 
 class AttentionDropout(Struct):
-    _fields_ = [("probability", c_float), ("seed", c_uint64), ("step", c_uint32), ("site", c_uint32)]
+    _fields_ = [
+        ("probability", c_float), ("first_sequence", c_uint32), ("seed", c_uint64), ("step", c_uint32),
+        ("site", c_uint32),
+    ]
 
 
 class AttentionPackedSequences(Struct):

@@ -186,7 +186,7 @@ struct rotary_attention_dropout_mask rotary_attention_dropout_mask_of(const rota
         .seed = words[0] | (uint64_t)words[1] << 32,
         .threshold = threshold,
         .scale = 0x1p16f / (0x1p16f - (float)threshold),
-        .sequence = sequence,
+        .sequence = dropout->first_sequence + sequence,
     };
 }
 

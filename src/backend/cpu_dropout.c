@@ -14,6 +14,7 @@ struct layer_mask dropout_mask(struct dropout dropout)
                                           .stream = ROTARY_STREAM_DROPOUT | dropout.site << STREAM_BITS,
                                           .step = dropout.step};
     mask.threshold = (uint32_t)fmin(rint((double)dropout.probability * 0x1p32), 0x1.fffffffep31);
+    mask.first_row = dropout.first_row;
     mask.scale = (float)(1.0 / (1.0 - (double)dropout.probability));
     return mask;
 }

@@ -390,3 +390,20 @@ rotary_status parameters_read_statistics(const struct parameters *parameters,
     return parameters->backend->operations->read(parameters->backend, statistics, parameters->statistics,
                                                  sizeof *statistics, error);
 }
+
+rotary_status parameters_write_losses(struct parameters *parameters, const struct loss_sums *losses,
+                                      rotary_error *error)
+{
+    rotary_status status = check_training(parameters, error);
+    if (status != ROTARY_OK)
+        return status;
+    return parameters->backend->operations->write(parameters->backend, &parameters->statistics->loss, losses,
+                                                  sizeof *losses, error);
+}
+
+void parameters_swap_gradients(struct parameters *parameters, float **gradients)
+{
+    float *const before = parameters->gradients;
+    parameters->gradients = *gradients;
+    *gradients = before;
+}

@@ -150,6 +150,12 @@ ROTARY_CHECKED rotary_status parameters_read_statistics(const struct parameters 
                                                         struct step_statistics *statistics,
                                                         rotary_error *error);
 
+/* Replaces the losses of the statistics: by those of parts of a step that were summed elsewhere. */
+ROTARY_CHECKED rotary_status parameters_write_losses(struct parameters *parameters,
+                                                     const struct loss_sums *losses, rotary_error *error);
+/* Exchanges the memory of the gradients for other memory of the backend, of gradient_elements floats. */
+void parameters_swap_gradients(struct parameters *parameters, float **gradients);
+
 /* Number of elements of a row, and of all rows without the gaps. */
 int64_t parameter_elements(const struct parameter *row);
 int64_t parameters_total(const struct parameters *parameters);

@@ -18,7 +18,7 @@ struct training {
 static void count_work(struct training *training)
 {
     const struct run_config *config = training->trainer.config;
-    for (int64_t i = 0; i < config->train.gradient_accumulation_steps; i++) {
+    for (int64_t i = 0; i < config->train.shards * config->train.gradient_accumulation_steps; i++) {
         const struct batch *batch = &training->trainer.batches[i];
         training->tokens += (double)token_rows(&batch->input);
         training->source_tokens += (double)token_rows(&batch->source);

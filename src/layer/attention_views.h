@@ -24,8 +24,11 @@ static inline rotary_attention_view heads_of(struct matrix matrix, int64_t time,
 /* Dropout of attention weights: it has masks of its own, whatever else is dropped at the site. */
 static inline rotary_attention_dropout weights_dropout(struct dropout dropout)
 {
-    return (rotary_attention_dropout){
-        .probability = dropout.probability, .seed = dropout.seed, .step = dropout.step, .site = dropout.site};
+    return (rotary_attention_dropout){.probability = dropout.probability,
+                                      .first_sequence = dropout.first_row,
+                                      .seed = dropout.seed,
+                                      .step = dropout.step,
+                                      .site = dropout.site};
 }
 
 static inline rotary_attention_const_view const_view(rotary_attention_view view)

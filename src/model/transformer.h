@@ -55,7 +55,12 @@ struct transformer_call {
     float gradient_scale; /* of the summed loss: 1 / (targets counted in the step) */
     uint64_t seed;        /* of dropout */
     uint32_t micro_step;  /* index of the micro-batch: each has its own dropout mask */
-    float *losses;        /* [tokens]: -log p of each class, in nats; those of ignored ones are not defined.
+    /* Of a batch that is a part of a micro-batch: what comes before it there, by which dropout and random
+     * positions are those of the whole. */
+    struct batch_begin {
+        int64_t sequences, tokens, source_tokens;
+    } begin;
+    float *losses; /* [tokens]: -log p of each class, in nats; those of ignored ones are not defined.
                            * Not of a classifier. NULL: not wanted */
 };
 /* The maximum number of sequences per call, and of tokens of all of them. */

@@ -47,8 +47,8 @@ void transformer_place(const struct transformer *transformer, const struct embed
         const int64_t tokens = sequence_length(sequences, s);
         int32_t *to = part->host_positions + sequence_start(sequences, s);
         if (call) {
-            const struct random_positions draw =
-                draw_of(transformer, call->seed, call->micro_step, 2 * (uint64_t)s + encodes);
+            const struct random_positions draw = draw_of(transformer, call->seed, call->micro_step,
+                                                         2 * (uint64_t)(call->begin.sequences + s) + encodes);
             random_positions_draw(&draw, tokens, to);
         } else {
             memcpy(to, transformer->evaluation_positions, (size_t)tokens * sizeof *to);
@@ -215,17 +215,22 @@ static rotary_status check_call(const struct transformer *transformer, const str
     return status;
 }
 
-static struct dropout dropout_of(const struct transformer_call *call, double probability)
+static struct dropout dropout_of(const struct transformer_call *call, double probability, int64_t first_row)
 {
-    return (struct dropout){.probability = (float)probability, .seed = call->seed, .step = call->micro_step};
+    return (struct dropout){.probability = (float)probability,
+                            .first_row = (uint32_t)first_row,
+                            .seed = call->seed,
+                            .step = call->micro_step};
 }
 
-static void set_dropout(struct stack_call *stack, const struct transformer_call *call,
+/* first_token: of a part of a micro-batch. */
+static void set_dropout(struct stack_call *stack, const struct transformer_call *call, int64_t first_token,
                         const struct transformer_config *config)
 {
-    stack->dropout = dropout_of(call, config->dropout);
-    stack->attention_dropout = dropout_of(call, config->attention_dropout);
-    stack->activation_dropout = dropout_of(call, config->activation_dropout);
+    const int64_t first_sequence = stack->tokens.starts ? first_token : call->begin.sequences;
+    stack->dropout = dropout_of(call, config->dropout, first_token);
+    stack->attention_dropout = dropout_of(call, config->attention_dropout, first_sequence);
+    stack->activation_dropout = dropout_of(call, config->activation_dropout, first_token);
 }
 
 static rotary_status write_targets(const struct backend *backend, void *to, const void *host, int64_t count,
@@ -297,7 +302,7 @@ static struct dropout head_dropout(const struct transformer *transformer, const 
     const struct dropout none = {0};
     if (!call->backward || transformer->config.num_labels == 0)
         return none;
-    struct dropout dropout = dropout_of(call, transformer->config.dropout);
+    struct dropout dropout = dropout_of(call, transformer->config.dropout, call->begin.sequences);
     dropout.site = transformer_head_site(&transformer->config);
     return dropout;
 }
@@ -310,8 +315,8 @@ rotary_status transformer_run(struct transformer *transformer, const struct tran
         return status;
     struct pass pass = pass_of(transformer, call->batch, call->backward ? call : NULL);
     if (call->backward) {
-        set_dropout(&pass.main, call, &transformer->config);
-        set_dropout(&pass.encoder, call, &transformer->config);
+        set_dropout(&pass.main, call, call->begin.tokens, &transformer->config);
+        set_dropout(&pass.encoder, call, call->begin.source_tokens, &transformer->config);
     }
     struct loss_call loss_call = {.targets = transformer->targets,
                                   .values = call->batch->values ? transformer->values : NULL,

@@ -15,6 +15,7 @@
 #include "train/folder/vocabulary.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
+#include "train/shard_sums.h"
 #include "train/weights/huggingface_run.h"
 #include "train/weights/lora_targets.h"
 
@@ -43,6 +44,10 @@ static const struct setting train_table[] = {
      .help = "tokens of source and of target per micro-batch at most, of a finite corpus; 0: batch_size"},
     {"gradient_accumulation_steps", SETTING_INTEGER, MEMBER(gradient_accumulation_steps), 1, MAX_BATCH, NULL,
      .help = "micro-batches whose gradients are summed per step"},
+    {"shards", SETTING_INTEGER, MEMBER(shards), 1, MAX_SHARDS, NULL,
+     .help =
+         "parts that each micro-batch is cut into, a power of two, whose gradients are summed in one fixed "
+         "tree: mpirun -n N computes N of them side by side"},
     {"learning_rate", SETTING_REAL, MEMBER(learning_rate), 0, 1e6, NULL,
      .help = "maximum learning rate; with noam, its factor"},
     {"minimum_learning_rate", SETTING_REAL, MEMBER(minimum_learning_rate), 0, 1e6, NULL,
@@ -95,6 +100,7 @@ static void train_config_default(struct train_config *config)
         .steps = 1000,
         .batch_size = 32,
         .gradient_accumulation_steps = 1,
+        .shards = 1,
         .learning_rate = 2.5e-4,
         .schedule = SCHEDULE_CONSTANT,
         .optimizer = OPTIMIZER_ADAM,
@@ -327,6 +333,20 @@ static rotary_status check_average(const struct train_config *train, rotary_erro
                        (long long)checkpoints);
 }
 
+/* A micro-batch has a row for each shard. Of batch_tokens, a micro-batch of few rows leaves some empty. */
+static rotary_status check_shards(const struct train_config *train, rotary_error *error)
+{
+    if ((train->shards & (train->shards - 1)) != 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "shards is %lld: wanted a power of two, such as %lld", (long long)train->shards,
+                           1LL << shard_levels(train->shards));
+    if (train->batch_tokens > 0 || train->batch_size >= train->shards)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "shards is %lld, but batch_size is %lld: wanted at most as many shards as sequences",
+                       (long long)train->shards, (long long)train->batch_size);
+}
+
 static rotary_status check_training(const struct run_config *config, rotary_error *error)
 {
     const struct train_config *train = &config->train;
@@ -338,6 +358,8 @@ static rotary_status check_training(const struct run_config *config, rotary_erro
                            (long long)train->batch_size, (long long)config->task.sequence_length, tokens,
                            MAX_TOKENS);
     rotary_status status = check_average(train, error);
+    if (status == ROTARY_OK)
+        status = check_shards(train, error);
     if (status != ROTARY_OK)
         return status;
     if (train->minimum_learning_rate > train->learning_rate)

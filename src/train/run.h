@@ -63,6 +63,7 @@ struct train_config {
     int64_t batch_size;                  /* sequences of a micro-batch */
     int64_t batch_tokens;                /* or as many as have so many tokens at most; 0: batch_size */
     int64_t gradient_accumulation_steps; /* micro-batches per step */
+    int64_t shards;                      /* parts of a micro-batch, with a sum of gradients each: 2^n */
     double learning_rate, minimum_learning_rate;
     int schedule;         /* enum schedule_kind */
     int64_t warmup_steps; /* of linear warm-up, before the schedule */

@@ -55,26 +55,51 @@ struct transformer_limits trainer_limits(const struct run_config *config)
 }
 
 /* A number of examples has at most so many times the tokens of the longest one. Without the corpus it may be
- * as long as a sequence. */
-static struct batch_size size_of(const struct run_config *config, const struct task *task)
+ * as long as a sequence. A shard of a number of tokens may have all of them. */
+static void set_sizes(struct trainer *trainer)
 {
-    struct batch_size size = run_batch_size(config);
-    if (size.rows > 0 && task_examples(task, TASK_TRAINING) > 0)
-        size.tokens = size.rows * examples_longest(task).tokens;
-    return size;
+    const struct run_config *config = trainer->config;
+    struct batch_size *size = &trainer->size;
+    *size = run_batch_size(config);
+    int64_t longest = run_example_tokens(config);
+    if (task_examples(trainer->task, TASK_TRAINING) > 0)
+        longest = examples_longest(trainer->task).tokens;
+    if (size->rows > 0)
+        size->tokens = size->rows * longest;
+    trainer->shard_tokens =
+        size->rows > 0 ? divide_up(size->rows, config->train.shards) * longest : size->tokens;
 }
 
 static void carve_batches(struct trainer *trainer)
 {
-    const int64_t count = trainer->config->train.gradient_accumulation_steps;
+    const struct train_config *train = &trainer->config->train;
+    const int64_t count = train->shards * train->gradient_accumulation_steps;
     trainer->batches = rotary_arena_push(&trainer->arena, count, sizeof *trainer->batches);
+    trainer->begins = rotary_arena_push(&trainer->arena, count, sizeof *trainer->begins);
     trainer->memory = rotary_arena_push(&trainer->arena, count, sizeof *trainer->memory);
     for (int64_t i = 0; i < count; i++) {
         struct batch_memory memory;
-        batch_carve(&memory, trainer->task, trainer->size.tokens, &trainer->arena);
+        batch_carve(&memory, trainer->task, trainer->shard_tokens, &trainer->arena);
         if (trainer->memory)
             trainer->memory[i] = memory;
     }
+}
+
+/* Bytes of the gradients of shards: of the three arrays that training adds to the values one, for each level
+ * of the tree. */
+static rotary_status count_shard_bytes(const struct trainer *trainer, size_t with, double *bytes,
+                                       rotary_error *error)
+{
+    const struct run_config *config = trainer->config;
+    struct transformer_limits limits = limits_of(config, trainer->shard_tokens, true);
+    size_t without;
+    *bytes = 0.0;
+    if (config->train.shards == 1)
+        return ROTARY_OK;
+    limits.gradients_later = !limits.gradients_later;
+    rotary_status status = transformer_bytes(trainer->backend, &config->model, limits, &without, error);
+    *bytes = fabs((double)with - (double)without) / 3.0 * shard_levels(config->train.shards);
+    return status;
 }
 
 /* Creates the task, and counts the bytes of its batch and of the model. */
@@ -85,12 +110,16 @@ static rotary_status count_bytes(struct trainer *trainer, const struct task_requ
     rotary_status status = task_create(&trainer->task, &config->task, request, error);
     if (status != ROTARY_OK)
         return status;
-    trainer->size = size_of(config, trainer->task);
+    set_sizes(trainer);
     carve_batches(trainer);
     status = transformer_bytes(trainer->backend, &config->model,
-                               limits_of(config, trainer->size.tokens, true), bytes, error);
-    const size_t others = trainer->arena.used + (size_t)lora_bytes(&config->model, config->train.lora_rank,
-                                                                   config->train.lora_targets);
+                               limits_of(config, trainer->shard_tokens, true), bytes, error);
+    double shards = 0.0;
+    if (status == ROTARY_OK)
+        status = count_shard_bytes(trainer, *bytes, &shards, error);
+    const size_t others =
+        trainer->arena.used + (size_t)shards +
+        (size_t)lora_bytes(&config->model, config->train.lora_rank, config->train.lora_targets);
     if (status == ROTARY_OK && __builtin_add_overflow(*bytes, others, bytes))
         *bytes = SIZE_MAX;
     return status;
@@ -122,7 +151,7 @@ static rotary_status create_model(struct trainer *trainer, const char *folder, r
         return status;
     carve_batches(trainer);
     return transformer_create(&trainer->transformer, trainer->backend, &config->model,
-                              limits_of(config, trainer->size.tokens, true), (uint64_t)config->train.seed,
+                              limits_of(config, trainer->shard_tokens, true), (uint64_t)config->train.seed,
                               error);
 }
 
@@ -156,11 +185,47 @@ rotary_status trainer_resume(struct trainer *trainer, const struct checkpoint *c
 
 void trainer_destroy(struct trainer *trainer)
 {
+    shard_sums_free(&trainer->sums, trainer->backend);
     lora_destroy(trainer->lora);
     transformer_destroy(trainer->transformer);
     task_destroy(trainer->task);
     rotary_arena_free(&trainer->arena);
     *trainer = (struct trainer){0};
+}
+
+/* ---- a step ---- */
+
+static int64_t batch_of(const struct trainer *trainer, int64_t shard, int64_t micro)
+{
+    return shard * trainer->config->train.gradient_accumulation_steps + micro;
+}
+
+/* What comes before row `row` of the micro-batch from `ordinal` on. */
+static struct batch_begin begin_at(const struct row_order *order, int64_t ordinal, int64_t row)
+{
+    struct batch_begin begin = {.sequences = row * max_i64(task_shape(order->task).choices, 1)};
+    for (int64_t i = 0; i < row; i++) {
+        const struct task_example example = example_at(order, ordinal + i);
+        begin.tokens += example.target_count;
+        begin.source_tokens += example.source_count;
+    }
+    return begin;
+}
+
+/* Fills micro-batch `micro`, of `rows` rows from `ordinal` on, cut into shards as evenly as it goes, and adds
+ * its targets. */
+static void fill_shards(struct trainer *trainer, const struct row_order *order, int64_t micro,
+                        int64_t ordinal, int64_t rows, int64_t *targets)
+{
+    const int64_t shards = trainer->config->train.shards;
+    for (int64_t shard = 0; shard < shards; shard++) {
+        const int64_t first = rows * shard / shards, end = rows * (shard + 1) / shards,
+                      i = batch_of(trainer, shard, micro);
+        trainer->batches[i] =
+            batch_fill(&trainer->memory[i], order, ordinal + first, end - first, trainer->backend->threads);
+        trainer->begins[i] = begin_at(order, ordinal, first);
+        *targets += batch_targets(trainer->task, &trainer->batches[i]);
+    }
 }
 
 /* Fills the micro-batches of a step, and counts their targets. */
@@ -175,9 +240,7 @@ static rotary_status fill_step(struct trainer *trainer, int64_t step, int64_t *t
     *targets = 0;
     for (int64_t i = 0; i < batches; i++, cursor->batch++) {
         const int64_t rows = rows_within(&order, trainer->size, cursor->ordinal);
-        trainer->batches[i] =
-            batch_fill(&trainer->memory[i], &order, cursor->ordinal, rows, trainer->backend->threads);
-        *targets += batch_targets(trainer->task, &trainer->batches[i]);
+        fill_shards(trainer, &order, i, cursor->ordinal, rows, targets);
         cursor->ordinal += rows;
     }
     profile_end(trainer->backend->profile, begin, "data", "batch", 0.0, 0.0);
@@ -188,30 +251,67 @@ static rotary_status fill_step(struct trainer *trainer, int64_t step, int64_t *t
                        (long long)(cursor->ordinal - first), (long long)step);
 }
 
-/* The loss is the mean over the targets of the step, however many of them a micro-batch has: so all are
- * counted before the first backward pass, and every micro-batch has the same gradient_scale. */
-static rotary_status run_batches(struct trainer *trainer, int64_t step, rotary_error *error)
+/* Forward and backward passes of a shard; its losses are read where there are several. A shard may have no
+ * rows. */
+static rotary_status run_shard(struct trainer *trainer, int64_t step, int64_t shard, int64_t targets,
+                               struct loss_sums *losses, rotary_error *error)
 {
     const struct train_config *train = &trainer->config->train;
-    int64_t targets;
-    rotary_status status = fill_step(trainer, step, &targets, error);
+    rotary_status status = ROTARY_OK;
     for (int64_t micro = 0; status == ROTARY_OK && micro < train->gradient_accumulation_steps; micro++) {
+        const int64_t i = batch_of(trainer, shard, micro);
+        struct loss_sums sums = {0};
         const struct transformer_call call = {
-            .batch = &trainer->batches[micro],
+            .batch = &trainer->batches[i],
             .backward = true,
             .gradient_scale = (float)(1.0 / (double)targets),
             .seed = (uint64_t)train->seed,
             .micro_step = (uint32_t)((step - 1) * train->gradient_accumulation_steps + micro),
+            .begin = trainer->begins[i],
         };
-        status = transformer_run(trainer->transformer, &call, NULL, error);
+        if (trainer->batches[i].input.batch > 0)
+            status = transformer_run(trainer->transformer, &call, losses ? &sums : NULL, error);
+        if (losses)
+            *losses = loss_sums_add(*losses, sums);
     }
     return status;
 }
 
+static rotary_status run_shards(struct trainer *trainer, int64_t step, int64_t targets, rotary_error *error)
+{
+    const int64_t shards = trainer->config->train.shards;
+    struct parameters *parameters = transformer_parameters(trainer->transformer);
+    rotary_status status = ROTARY_OK;
+    if (!trainer->sums.levels)
+        status = shard_sums_create(&trainer->sums, parameters, shard_levels(shards), error);
+    trainer->sums.leaves = 0;
+    struct loss_sums losses;
+    for (int64_t shard = 0; status == ROTARY_OK && shard < shards; shard++) {
+        losses = (struct loss_sums){0};
+        status = run_shard(trainer, step, shard, targets, &losses, error);
+        if (status == ROTARY_OK)
+            status = shard_sums_add(&trainer->sums, parameters, &losses, error);
+    }
+    return status == ROTARY_OK ? parameters_write_losses(parameters, &losses, error) : status;
+}
+
+/* The loss is the mean over the targets of the step, however many of them a micro-batch has: so all are
+ * counted before the first backward pass, and every micro-batch has the same gradient_scale. */
+static rotary_status run_batches(struct trainer *trainer, int64_t step, rotary_error *error)
+{
+    int64_t targets;
+    rotary_status status = fill_step(trainer, step, &targets, error);
+    if (status != ROTARY_OK)
+        return status;
+    return trainer->config->train.shards > 1 ? run_shards(trainer, step, targets, error)
+                                             : run_shard(trainer, step, 0, targets, NULL, error);
+}
+
 static int64_t step_tokens(const struct trainer *trainer)
 {
+    const struct train_config *train = &trainer->config->train;
     int64_t tokens = 0;
-    for (int64_t i = 0; i < trainer->config->train.gradient_accumulation_steps; i++)
+    for (int64_t i = 0; i < train->shards * train->gradient_accumulation_steps; i++)
         tokens += token_rows(&trainer->batches[i].input);
     return tokens;
 }

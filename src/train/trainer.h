@@ -10,6 +10,7 @@
 #include "train/optimizer.h"
 #include "train/run.h"
 #include "train/schedule.h"
+#include "train/shard_sums.h"
 #include "train/weights/lora.h"
 
 struct trainer {
@@ -19,8 +20,11 @@ struct trainer {
     struct transformer *transformer;
     struct lora *lora;           /* NULL: the model's own parameters are trained */
     struct batch_size size;      /* of a micro-batch */
-    struct batch_memory *memory; /* [gradient_accumulation_steps] */
-    struct batch *batches;       /* [gradient_accumulation_steps]: the current step's */
+    int64_t shard_tokens;        /* the most that a shard of one has */
+    struct batch_memory *memory; /* [shards][gradient_accumulation_steps] */
+    struct batch *batches;       /* likewise: the current step's, of each shard those of its rows */
+    struct batch_begin *begins;  /* likewise */
+    struct shard_sums sums;      /* of several shards */
     struct row_cursor cursor;    /* where the next step begins */
     struct schedule schedule;
     struct optimizer optimizer;

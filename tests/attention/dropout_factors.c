@@ -40,6 +40,7 @@ double *dropout_factors(const struct reference_case *c)
         for (int64_t h = 0; h < c->heads; h++)
             for (int64_t m = 0; m < c->queries; m++)
                 for (int64_t n = 0; n < c->keys; n++)
-                    *at++ = dropout_factor(&c->dropout, c->packed ? b * c->queries : b, h, m, n);
+                    *at++ = dropout_factor(
+                        &c->dropout, c->dropout.first_sequence + (c->packed ? b * c->queries : b), h, m, n);
     return factors;
 }

@@ -60,6 +60,7 @@ static void try_cases(void)
             c.rope = (struct reference_rotation){.present = true, .dim = c.head_dim};
             c.value_rope = (struct reference_rotation){.present = i % 2, .dim = c.head_dim};
             c.dropout = (rotary_attention_dropout){.probability = i % 2 ? 0.1f : 0.5f,
+                                                   .first_sequence = (uint32_t)i,
                                                    .seed = 0x123456789abcdefu + (uint64_t)i,
                                                    .step = 3,
                                                    .site = (uint32_t)i};

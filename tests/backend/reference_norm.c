@@ -18,7 +18,8 @@ double reference_dropout(struct dropout dropout, int64_t row, int64_t column)
     struct rotary_random_key key = {dropout.seed, ROTARY_STREAM_DROPOUT | dropout.site << SITE_SHIFT,
                                     dropout.step};
     uint32_t words[4];
-    rotary_random_block(key, (uint64_t)row << 32 | (uint64_t)(column / 64 * 16 + column % 16), words);
+    rotary_random_block(
+        key, (uint64_t)(dropout.first_row + row) << 32 | (uint64_t)(column / 64 * 16 + column % 16), words);
     double threshold = fmin(rint(probability * 0x1p32), 0x1p32 - 1.0);
     return (double)words[column / 16 % 4] < threshold ? 0.0 : (double)(float)(1.0 / (1.0 - probability));
 }

@@ -219,7 +219,7 @@ static double dropout_factor(const struct reference_head *head, int64_t m, int64
         return 1.0;
     uint64_t of_layer = seed_of(dropout->seed, dropout->step, dropout->site);
     const struct rotary_random_key key = {
-        .seed = seed_of(of_layer, (uint32_t)head->head, (uint64_t)head->sequence),
+        .seed = seed_of(of_layer, (uint32_t)head->head, dropout->first_sequence + (uint64_t)head->sequence),
         .stream = ROTARY_STREAM_ATTENTION_DROPOUT};
     uint32_t words[4];
     rotary_random_block(key, (uint64_t)(m / 4) << 32 | (uint64_t)(n / 32 * 16 + n % 16), words);

@@ -234,8 +234,8 @@ static void run_passes(const struct backend *backend, enum side side, const stru
                                                .distance_queries = vectors.queries,
                                                .distance_values = vectors.values};
     if (of->dropout)
-        forward.dropout = backward.dropout =
-            (rotary_attention_dropout){.probability = 0.3f, .seed = 11, .step = 4, .site = 2};
+        forward.dropout = backward.dropout = (rotary_attention_dropout){
+            .probability = 0.3f, .first_sequence = 3, .seed = 11, .step = 4, .site = 2};
     if (of->distance_bias)
         backward.distance_bias.gradient = floats_on(t->d_distance_bias, side);
     size_t forward_bytes = backend->operations->attention_forward_bytes(plan, &forward),

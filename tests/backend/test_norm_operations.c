@@ -206,7 +206,8 @@ static void free_sum(struct sum *sum)
 /* Variants: with or without sublayer output, h, copy, gradients, accumulation; with or without dropout. */
 static void run_sum(const struct backend *backend, struct sum *sum, int variant)
 {
-    const struct dropout dropout = {.probability = variant & 16 ? 0.4f : 0.0f, .seed = 3, .site = 2};
+    const struct dropout dropout = {
+        .probability = variant & 16 ? 0.4f : 0.0f, .first_row = 5, .seed = 3, .site = 2};
     struct backend_norm_forward forward = {.norm = {.kind = NORM_NONE},
                                            .rows = ROWS,
                                            .width = sum->width,

@@ -189,6 +189,7 @@ static const struct change changes[] = {
     {.key = "batch_tokens", .elsewhere = true},
     {.key = "batch_size", .value = "3"},
     {.key = "gradient_accumulation_steps", .value = "3"},
+    {.key = "shards", .value = "2", .context = "batch_size=4"},
     {.key = "learning_rate", .value = "0.02"},
     {.key = "minimum_learning_rate", .value = "0.002"},
     {.key = "schedule", .value = "linear"},

@@ -11,8 +11,8 @@ void ROTARY_KERNEL(layer_mask_factors)(const struct layer_mask *mask, int64_t ro
     enum { BLOCKS = MASK_GROUP / 4 };
     for (int block = 0; block < BLOCKS; block += LANES) {
         philox_word words[4] = {(philox_word)v_lanes() + (uint32_t)(group * BLOCKS + block),
-                                (philox_word){0} + (uint32_t)row, (philox_word){0} + mask->key.stream,
-                                (philox_word){0} + mask->key.step};
+                                (philox_word){0} + (mask->first_row + (uint32_t)row),
+                                (philox_word){0} + mask->key.stream, (philox_word){0} + mask->key.step};
         philox_rounds(words, mask->key.seed);
         for (int word = 0; word < 4; word++) {
             vint kept = (vint)(words[word] >= ((philox_word){0} + mask->threshold));

@@ -14,10 +14,11 @@
 #include <rotary/types.h>
 
 /* A dropout mask. Element (row, column) is kept if its random number is at least `threshold`: word
- * column / 16 % 4 of the Philox block row * 2^32 + column / 64 * 16 + column % 16. */
+ * column / 16 % 4 of the Philox block (first_row + row) * 2^32 + column / 64 * 16 + column % 16. */
 struct layer_mask {
     struct rotary_random_key key;
     uint32_t threshold; /* probability * 2^32; 0: no dropout */
+    uint32_t first_row; /* what rows are counted from */
     float scale;        /* factor of kept elements: 1 / (1 - probability) */
 };
 
