@@ -33,6 +33,7 @@ struct configuration_options {
     struct option_list assignments;
 };
 
+struct ranks;
 struct tokenizer_cache;
 struct task_watch;
 struct invocation {
@@ -43,6 +44,7 @@ struct invocation {
     struct operands operands;       /* as many as the command takes */
     const char *command_line;       /* quoted for a shell */
     const atomic_bool *interrupted; /* a signal asked to stop; of a command with `stopping` */
+    const struct ranks *ranks;      /* that run the command together; NULL: this process alone */
     struct tokenizer_cache
         *tokenizers;                /* vocabularies that the command has trained (task/tokenizer_cache.h) */
     const struct task_watch *watch; /* of texts that it tokenises (cli/tokenising.h) */
@@ -64,6 +66,7 @@ struct command {
     /* What it says when SIGINT (Ctrl-C) asks it to stop, as SIGTERM and SIGHUP do; NULL: they end it at once.
      */
     const char *stopping;
+    bool together; /* the processes that mpirun starts run it together */
     enum exit_status (*run)(const struct invocation *invocation);
     const struct bench *bench;          /* of a benchmark of the library (cli/bench.h) */
     const struct command *const *below; /* NULL-terminated: it is a group of these; NULL: it is none */

@@ -5,6 +5,7 @@
  */
 #include "base/fail.h"
 #include "cli/help.h"
+#include "cli/ranks_start.h"
 #include "cli/tokenising.h"
 #include "task/tokenizer_cache.h"
 
@@ -185,8 +186,12 @@ static enum exit_status read_and_run(struct invocation *invocation, void *option
         return refuse_usage(command, about, &error);
     if (command->stopping)
         catch_signals(command->stopping);
-    enum exit_status exit_status = command->run(invocation);
-    return exit_status == EXIT_INTERRUPTED ? (enum exit_status)(EXIT_SIGNAL + first_signal) : exit_status;
+    enum exit_status exit_status =
+        command->together ? ranks_start_and_run(invocation) : command->run(invocation);
+    if (exit_status != EXIT_INTERRUPTED)
+        return exit_status;
+    const int signal = first_signal ? first_signal : SIGTERM; /* another rank may have had it */
+    return (enum exit_status)(EXIT_SIGNAL + signal);
 }
 
 /* `words` of the arguments are the command's name. */

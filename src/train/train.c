@@ -7,10 +7,13 @@
 #include "file/file.h"
 #include "run_folder/folder.h"
 #include "run_folder/run_archive.h"
+#include "train/evaluation/last_evaluation.h"
 #include "train/folder/corpus_record.h"
 #include "train/folder/folder_watch.h"
 #include "train/folder/metrics.h"
 #include "train/folder/provenance.h"
+#include "train/follower.h"
+#include "train/together.h"
 #include "train/trainer.h"
 #include "train/weights/average.h"
 
@@ -137,6 +140,7 @@ static rotary_status take_step(struct session *session, struct train_progress *p
     double begin = rotary_clock();
     int64_t step = session->state.step + 1;
     struct trainer_step taken;
+    session->trainer.stops = is_interrupted(session);
     rotary_status status = trainer_step(&session->trainer, step, &taken, error);
     if (status != ROTARY_OK)
         return status;
@@ -247,66 +251,6 @@ static rotary_status keep_best(struct session *session, double loss, rotary_erro
     return status;
 }
 
-/* The last evaluation of a run predicts the test set too if there is one, whose predictions are kept; without
- * one those of the validation set. */
-static rotary_status predict_all(struct session *session, const struct evaluation_config *how,
-                                 struct evaluation *evaluation, rotary_error *error)
-{
-    const struct task *task = session->trainer.task;
-    const bool has_test = task_examples(task, TASK_TEST) > 0;
-    struct evaluation_config all = *how;
-    struct evaluation test = {.sample_count = 0};
-    char path[FILE_PATH_BYTES];
-    rotary_status status = file_output_path(path, session->call->folder, FOLDER_PREDICTIONS, error);
-    all.predictions = has_test ? NULL : path;
-    if (status == ROTARY_OK)
-        status = evaluation_run(task, session->trainer.transformer, &all, evaluation, error);
-    if (status != ROTARY_OK || !has_test)
-        return status;
-    all.predictions = path;
-    all.test = true;
-    status = evaluation_run(task, session->trainer.transformer, &all, &test, error);
-    evaluation->test.labels = test.labels;
-    evaluation->test.loss = test.loss;
-    evaluation->test.accuracy = test.accuracy;
-    evaluation->seconds += test.seconds;
-    return status;
-}
-
-/* The last evaluation of a run translates the whole validation set, and the test set if there is one, whose
- * translations are kept. */
-static rotary_status evaluate_all(struct session *session, const struct evaluation_config *how,
-                                  struct evaluation *evaluation, rotary_error *error)
-{
-    const struct task *task = session->trainer.task;
-    struct transformer *transformer = session->trainer.transformer;
-    struct evaluation_config all = *how;
-    char path[FILE_PATH_BYTES];
-    if (task_shape(task).labels)
-        return predict_all(session, how, evaluation, error);
-    if (task_scoring(task) != SCORING_BLEU)
-        return evaluation_run(task, transformer, how, evaluation, error);
-    rotary_status status = file_output_path(path, session->call->folder, FOLDER_TRANSLATIONS, error);
-    if (status != ROTARY_OK)
-        return status;
-    const bool has_test = task_examples(task, TASK_TEST) > 0;
-    all.problems = INT64_MAX;
-    all.translations = has_test ? NULL : path;
-    status = evaluation_run(task, transformer, &all, evaluation, error);
-    if (status != ROTARY_OK || !has_test)
-        return status;
-    all.test = true;
-    all.translations = path;
-    struct evaluation test = {.sample_count = 0};
-    status = evaluation_run(task, transformer, &all, &test, error);
-    evaluation->test.translated = test.translated;
-    evaluation->test.bleu = test.bleu;
-    evaluation->test.loss = test.loss;
-    evaluation->test.accuracy = test.accuracy;
-    evaluation->seconds += test.seconds;
-    return status;
-}
-
 /* Evaluates the trainer's model, which has the weights of the current step or the averaged ones. */
 static rotary_status evaluate(struct session *session, bool averaged, struct evaluation *evaluation,
                               rotary_error *error)
@@ -325,7 +269,8 @@ static rotary_status evaluate(struct session *session, bool averaged, struct eva
     if (profile)
         profile->paused = true;
     rotary_status status =
-        last ? evaluate_all(session, &how, evaluation, error)
+        last ? evaluation_run_last(session->trainer.task, session->trainer.transformer, &how,
+                                   session->call->folder, evaluation, error)
              : evaluation_run(session->trainer.task, session->trainer.transformer, &how, evaluation, error);
     if (profile)
         profile->paused = false;
@@ -478,7 +423,7 @@ static rotary_status run(struct session *session, rotary_error *error)
         status = catch_up(session, error);
     session->start = rotary_clock();
     while (status == ROTARY_OK && session->state.step < session->config.train.steps &&
-           !is_interrupted(session))
+           (session->call->ranks || !is_interrupted(session)))
         status = advance(session, error);
     if (status == ROTARY_OK && session->config.train.steps == 0)
         status = save(session, error);
@@ -588,11 +533,12 @@ static rotary_status set_up(struct session *session, const struct checkpoint *ch
     rotary_status status =
         resumed ? corpus_check_config(&session->config.task, TASK_TRAINING, resumed, error) : ROTARY_OK;
     if (status == ROTARY_OK)
-        status = trainer_create(&session->trainer, &session->config, resumed, session->call->backend, error);
-    if (status != ROTARY_OK)
-        return status;
-    return checkpoint->model ? trainer_resume(&session->trainer, checkpoint, error)
-                             : trainer_begin(&session->trainer, error);
+        status = trainer_create_rank(&session->trainer, &session->config, resumed, session->call->backend,
+                                     session->call->ranks, error);
+    if (status == ROTARY_OK)
+        status = checkpoint->model ? trainer_resume(&session->trainer, checkpoint, error)
+                                   : trainer_begin(&session->trainer, error);
+    return trainer_meet(&session->trainer, session->call->ranks, session->state.step, status, error);
 }
 
 /* Says in config.json what the run is, and what trains it from here on. */
@@ -614,14 +560,16 @@ static rotary_status describe(struct session *session, rotary_error *error)
 
 static rotary_status begin_and_run(struct session *session, rotary_error *error)
 {
-    rotary_status status = resolve_precision(session, error);
+    struct checkpoint checkpoint = {.model = NULL};
+    rotary_status status = enter_folder(session, error);
     if (status == ROTARY_OK)
-        status = enter_folder(session, error);
-    if (status != ROTARY_OK)
-        return status;
-    struct checkpoint checkpoint;
-    status = find_state(session, &checkpoint, error);
+        status = find_state(session, &checkpoint, error);
     bool finished = status == ROTARY_OK && is_finished(session);
+    struct follower_start start = {.finished = finished,
+                                   .resumes = session->resumes,
+                                   .saved = checkpoint.model != NULL,
+                                   .step = session->state.step};
+    status = follower_begin(session->call->ranks, &start, status, error);
     if (status == ROTARY_OK && !finished)
         status = set_up(session, &checkpoint, error);
     checkpoint_close(&checkpoint);
@@ -655,7 +603,15 @@ rotary_status train_run(const struct train_call *call, struct train_result *resu
                               .saved_step = -1,
                               .metrics = {.file = -1, .loss = NAN},
                               .best = {.loss = INFINITY}};
-    rotary_status status = begin_and_run(&session, error);
+    rotary_status status = ranks_agree(call->ranks, resolve_precision(&session, error), error);
+    if (status == ROTARY_OK)
+        status = together_check_same(call->ranks, &session.config, call->backend, error);
+    if (status == ROTARY_OK && ranks_index(call->ranks) > 0)
+        return follower_run(call, &session.config, result, error);
+    if (status == ROTARY_OK)
+        status = begin_and_run(&session, error);
+    trainer_leave(&session.trainer);
+    status = ranks_agree(call->ranks, status, error);
     *result = (struct train_result){
         .steps_done = session.state.step,
         .first_step = session.first_step,

@@ -6,6 +6,7 @@
 #define ROTARY_TRAIN_TRAIN_H
 
 #include "huggingface/weight_files.h"
+#include "ranks/ranks.h"
 #include "train/evaluation/evaluation.h"
 #include "train/folder/checkpoint.h"
 
@@ -20,6 +21,7 @@ struct train_progress {
 
 struct train_call {
     const struct run_config *config; /* checked */
+    const struct ranks *ranks;       /* that call train_run together; NULL: this process alone */
     const struct backend *backend;   /* its profile, if not NULL, measures the steps */
     const char *folder;
     const char *commit; /* of the program, for the run's provenance; NULL: not known */
@@ -65,7 +67,9 @@ struct train_result {
  * model.safetensors and best.safetensors, and the same lines in metrics.jsonl except for times, and so for
  * checksums. (Where the plan changes, the metadata of best.safetensors have the plan of the time when it was
  * written.) The problems of evaluations depend on the run's seed alone, so runs of one seed have the same
- * ones. Precision `auto` becomes that of backend->storage, also in config.json. */
+ * ones. Several ranks train one run, each an equal share of its shards: the bits are those of one rank. Rank 0
+ * alone reads and writes what changes in the folder, calls `begin` and `progress`, and evaluates. What stops one of
+ * them stops all. Precision `auto` becomes that of backend->storage, also in config.json. */
 ROTARY_CHECKED rotary_status train_run(const struct train_call *call, struct train_result *result,
                                        rotary_error *error);
 

@@ -6,6 +6,7 @@
 #include "base/integer.h"
 #include "file/memory.h"
 #include "train/batch_size.h"
+#include "train/together.h"
 #include "train/weights/initial_weights.h"
 #include "train/weights/lora_targets.h"
 
@@ -72,8 +73,9 @@ static void set_sizes(struct trainer *trainer)
 
 static void carve_batches(struct trainer *trainer)
 {
-    const struct train_config *train = &trainer->config->train;
-    const int64_t count = train->shards * train->gradient_accumulation_steps;
+    const int64_t count = trainer->shards * trainer->config->train.gradient_accumulation_steps;
+    if (trainer->ranks)
+        trainer->pieces = rotary_arena_push(&trainer->arena, TOGETHER_PIECES, sizeof *trainer->pieces);
     trainer->batches = rotary_arena_push(&trainer->arena, count, sizeof *trainer->batches);
     trainer->begins = rotary_arena_push(&trainer->arena, count, sizeof *trainer->begins);
     trainer->memory = rotary_arena_push(&trainer->arena, count, sizeof *trainer->memory);
@@ -94,11 +96,11 @@ static rotary_status count_shard_bytes(const struct trainer *trainer, size_t wit
     struct transformer_limits limits = limits_of(config, trainer->shard_tokens, true);
     size_t without;
     *bytes = 0.0;
-    if (config->train.shards == 1)
+    if (trainer->shards == 1)
         return ROTARY_OK;
     limits.gradients_later = !limits.gradients_later;
     rotary_status status = transformer_bytes(trainer->backend, &config->model, limits, &without, error);
-    *bytes = fabs((double)with - (double)without) / 3.0 * shard_levels(config->train.shards);
+    *bytes = fabs((double)with - (double)without) / 3.0 * shard_levels(trainer->shards);
     return status;
 }
 
@@ -128,7 +130,7 @@ static rotary_status count_bytes(struct trainer *trainer, const struct task_requ
 rotary_status trainer_bytes(const struct run_config *config, const struct backend *backend, size_t *bytes,
                             rotary_error *error)
 {
-    struct trainer trainer = {.config = config, .backend = backend};
+    struct trainer trainer = {.config = config, .backend = backend, .shards = config->train.shards};
     const bool reads = task_has_examples(&config->task) && config->train.batch_tokens == 0;
     const struct task_request request = {.folder = run_vocabulary_folder(config, NULL),
                                          .need = reads ? TASK_DATA : TASK_SIZES};
@@ -158,9 +160,20 @@ static rotary_status create_model(struct trainer *trainer, const char *folder, r
 rotary_status trainer_create(struct trainer *trainer, const struct run_config *config, const char *folder,
                              const struct backend *backend, rotary_error *error)
 {
-    *trainer = (struct trainer){.config = config, .backend = backend};
+    return trainer_create_rank(trainer, config, folder, backend, NULL, error);
+}
+
+rotary_status trainer_create_rank(struct trainer *trainer, const struct run_config *config,
+                                  const char *folder, const struct backend *backend,
+                                  const struct ranks *ranks, rotary_error *error)
+{
+    *trainer = (struct trainer){.config = config, .backend = backend, .ranks = ranks};
+    trainer->shards = config->train.shards / ranks_count(ranks);
+    trainer->first_shard = ranks_index(ranks) * trainer->shards;
     plan_updates(trainer);
-    rotary_status status = create_model(trainer, folder, error);
+    rotary_status status = together_check_shards(ranks, config, error);
+    if (status == ROTARY_OK)
+        status = create_model(trainer, folder, error);
     if (status != ROTARY_OK)
         trainer_destroy(trainer);
     return status;
@@ -181,6 +194,32 @@ rotary_status trainer_resume(struct trainer *trainer, const struct checkpoint *c
     return trainer->config->train.lora_rank > 0
                ? lora_resume(&trainer->lora, trainer->config, parameters, checkpoint, error)
                : checkpoint_load(checkpoint, parameters, error);
+}
+
+/* The others will take the next step with this rank. */
+static void expect(struct trainer *trainer, int64_t done)
+{
+    trainer->expected = trainer->ranks && done < trainer->config->train.steps;
+}
+
+rotary_status trainer_meet(struct trainer *trainer, const struct ranks *ranks, int64_t done,
+                           rotary_status status, rotary_error *error)
+{
+    status = ranks_agree(ranks, status, error);
+    if (status == ROTARY_OK)
+        status =
+            together_share_parameters(trainer->ranks, transformer_parameters(trainer->transformer), error);
+    if (status == ROTARY_OK)
+        expect(trainer, done);
+    return status;
+}
+
+void trainer_leave(struct trainer *trainer)
+{
+    struct together_counts counts = {.stops = 1};
+    if (trainer->expected)
+        (void)!together_count(trainer->ranks, &counts, NULL);
+    trainer->expected = false;
 }
 
 void trainer_destroy(struct trainer *trainer)
@@ -212,43 +251,59 @@ static struct batch_begin begin_at(const struct row_order *order, int64_t ordina
     return begin;
 }
 
-/* Fills micro-batch `micro`, of `rows` rows from `ordinal` on, cut into shards as evenly as it goes, and adds
- * its targets. */
+/* Fills the shards of this rank of micro-batch `micro`, of `rows` rows from `ordinal` on. All shards are cut as
+ * evenly as it goes. */
 static void fill_shards(struct trainer *trainer, const struct row_order *order, int64_t micro,
-                        int64_t ordinal, int64_t rows, int64_t *targets)
+                        int64_t ordinal, int64_t rows, struct together_counts *counts)
 {
     const int64_t shards = trainer->config->train.shards;
-    for (int64_t shard = 0; shard < shards; shard++) {
-        const int64_t first = rows * shard / shards, end = rows * (shard + 1) / shards,
-                      i = batch_of(trainer, shard, micro);
+    for (int64_t k = 0; k < trainer->shards; k++) {
+        const int64_t shard = trainer->first_shard + k, first = rows * shard / shards,
+                      end = rows * (shard + 1) / shards, i = batch_of(trainer, k, micro);
         trainer->batches[i] =
             batch_fill(&trainer->memory[i], order, ordinal + first, end - first, trainer->backend->threads);
         trainer->begins[i] = begin_at(order, ordinal, first);
-        *targets += batch_targets(trainer->task, &trainer->batches[i]);
+        counts->targets += batch_targets(trainer->task, &trainer->batches[i]);
+        counts->tokens += token_rows(&trainer->batches[i].input);
+        counts->sequences += end - first;
     }
 }
 
-/* Fills the micro-batches of a step, and counts their targets. */
-static rotary_status fill_step(struct trainer *trainer, int64_t step, int64_t *targets, rotary_error *error)
+/* Fills the micro-batches of a step, and counts what they have. */
+static void fill_step(struct trainer *trainer, int64_t step, struct together_counts *counts)
 {
     const double begin = profile_begin(trainer->backend->profile);
     const int64_t batches = trainer->config->train.gradient_accumulation_steps;
     const struct row_order order = run_training_order(trainer->config, trainer->task);
     struct row_cursor *cursor = &trainer->cursor;
     row_cursor_move(cursor, &order, trainer->size, (step - 1) * batches);
-    const int64_t first = cursor->ordinal;
-    *targets = 0;
     for (int64_t i = 0; i < batches; i++, cursor->batch++) {
         const int64_t rows = rows_within(&order, trainer->size, cursor->ordinal);
-        fill_shards(trainer, &order, i, cursor->ordinal, rows, targets);
+        fill_shards(trainer, &order, i, cursor->ordinal, rows, counts);
         cursor->ordinal += rows;
     }
     profile_end(trainer->backend->profile, begin, "data", "batch", 0.0, 0.0);
-    if (*targets > 0)
+}
+
+/* Fills the step, of which all ranks then know the same. */
+static rotary_status prepare(struct trainer *trainer, int64_t step, struct together_counts *counts,
+                             rotary_error *error)
+{
+    *counts = (struct together_counts){.stops = trainer->ranks && trainer->stops};
+    fill_step(trainer, step, counts);
+    trainer->expected = false;
+    rotary_status status = together_count(trainer->ranks, counts, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (counts->stops > 0)
+        return rotary_fail(error, ROTARY_INTERRUPTED, "stopped before step %lld", (long long)step);
+    expect(trainer, step - 1);
+    if (counts->targets > 0)
         return ROTARY_OK;
+    trainer->expected = false;
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                        "the %lld sequences of step %lld have no targets: wanted at least one",
-                       (long long)(cursor->ordinal - first), (long long)step);
+                       (long long)counts->sequences, (long long)step);
 }
 
 /* Forward and backward passes of a shard; its losses are read where there are several. A shard may have no
@@ -277,43 +332,50 @@ static rotary_status run_shard(struct trainer *trainer, int64_t step, int64_t sh
     return status;
 }
 
-static rotary_status run_shards(struct trainer *trainer, int64_t step, int64_t targets, rotary_error *error)
+/* The sums of this rank's shards. */
+static rotary_status run_own_shards(struct trainer *trainer, int64_t step, int64_t targets,
+                                    struct loss_sums *losses, rotary_error *error)
 {
-    const int64_t shards = trainer->config->train.shards;
     struct parameters *parameters = transformer_parameters(trainer->transformer);
     rotary_status status = ROTARY_OK;
-    if (!trainer->sums.levels)
-        status = shard_sums_create(&trainer->sums, parameters, shard_levels(shards), error);
+    if (trainer->sums.levels != shard_levels(trainer->shards))
+        status = shard_sums_create(&trainer->sums, parameters, shard_levels(trainer->shards), error);
     trainer->sums.leaves = 0;
-    struct loss_sums losses;
-    for (int64_t shard = 0; status == ROTARY_OK && shard < shards; shard++) {
-        losses = (struct loss_sums){0};
-        status = run_shard(trainer, step, shard, targets, &losses, error);
+    for (int64_t shard = 0; status == ROTARY_OK && shard < trainer->shards; shard++) {
+        *losses = (struct loss_sums){0};
+        status = run_shard(trainer, step, shard, targets, losses, error);
         if (status == ROTARY_OK)
-            status = shard_sums_add(&trainer->sums, parameters, &losses, error);
+            status = shard_sums_add(&trainer->sums, parameters, losses, error);
     }
-    return status == ROTARY_OK ? parameters_write_losses(parameters, &losses, error) : status;
+    return status;
+}
+
+/* The sums of all shards. Gradients are exchanged once every rank has its own. */
+static rotary_status run_shards(struct trainer *trainer, int64_t step, int64_t targets, rotary_error *error)
+{
+    struct parameters *parameters = transformer_parameters(trainer->transformer);
+    struct together_losses losses = {.failed = 0};
+    rotary_status status = run_own_shards(trainer, step, targets, &losses.sums, error);
+    if (trainer->ranks) {
+        losses.failed = status != ROTARY_OK;
+        const double begin = profile_begin(trainer->backend->profile);
+        const rotary_status talk = together_sum_losses(trainer->ranks, &losses, error);
+        if (talk != ROTARY_OK || losses.failed > 0) {
+            trainer->expected = false;
+            return talk != ROTARY_OK ? talk : ranks_agree(trainer->ranks, status, error);
+        }
+        status = together_sum_gradients(trainer->ranks, parameters, trainer->pieces, error);
+        profile_end(trainer->backend->profile, begin, "ranks", "waiting, sums of gradients", 0.0, 0.0);
+    }
+    return status == ROTARY_OK ? parameters_write_losses(parameters, &losses.sums, error) : status;
 }
 
 /* The loss is the mean over the targets of the step, however many of them a micro-batch has: so all are
  * counted before the first backward pass, and every micro-batch has the same gradient_scale. */
-static rotary_status run_batches(struct trainer *trainer, int64_t step, rotary_error *error)
+static rotary_status run_batches(struct trainer *trainer, int64_t step, int64_t targets, rotary_error *error)
 {
-    int64_t targets;
-    rotary_status status = fill_step(trainer, step, &targets, error);
-    if (status != ROTARY_OK)
-        return status;
     return trainer->config->train.shards > 1 ? run_shards(trainer, step, targets, error)
                                              : run_shard(trainer, step, 0, targets, NULL, error);
-}
-
-static int64_t step_tokens(const struct trainer *trainer)
-{
-    const struct train_config *train = &trainer->config->train;
-    int64_t tokens = 0;
-    for (int64_t i = 0; i < train->shards * train->gradient_accumulation_steps; i++)
-        tokens += token_rows(&trainer->batches[i].input);
-    return tokens;
 }
 
 /* The update of what is trained, from the gradients of the model. */
@@ -342,16 +404,20 @@ rotary_status trainer_step(struct trainer *trainer, int64_t step, struct trainer
     *result = (struct trainer_step){.learning_rate = schedule_rate(&trainer->schedule, step)};
     struct parameters *parameters = transformer_parameters(trainer->transformer);
     rotary_status status = parameters_clear_statistics(parameters, error);
+    struct together_counts counts;
     if (status == ROTARY_OK)
-        status = run_batches(trainer, step, error);
+        status = prepare(trainer, step, &counts, error);
+    if (status == ROTARY_OK)
+        status = run_batches(trainer, step, counts.targets, error);
     struct step_statistics statistics;
     if (status == ROTARY_OK)
         status = update(trainer, step, result, &statistics, error);
     if (status != ROTARY_OK)
         return status;
     result->loss = statistics.loss;
-    result->tokens = step_tokens(trainer);
+    result->tokens = counts.tokens;
     result->gradient_norm = statistics.gradient_norm;
     result->diverged = statistics.diverged != 0;
+    expect(trainer, step);
     return ROTARY_OK;
 }

@@ -5,6 +5,7 @@
 #ifndef ROTARY_TRAIN_TRAINER_H
 #define ROTARY_TRAIN_TRAINER_H
 
+#include "ranks/ranks.h"
 #include "train/batches.h"
 #include "train/folder/checkpoint.h"
 #include "train/optimizer.h"
@@ -21,14 +22,19 @@ struct trainer {
     struct lora *lora;           /* NULL: the model's own parameters are trained */
     struct batch_size size;      /* of a micro-batch */
     int64_t shard_tokens;        /* the most that a shard of one has */
+    int64_t shards, first_shard; /* of this rank */
     struct batch_memory *memory; /* [shards][gradient_accumulation_steps] */
     struct batch *batches;       /* likewise: the current step's, of each shard those of its rows */
     struct batch_begin *begins;  /* likewise */
-    struct shard_sums sums;      /* of several shards */
+    struct shard_sums sums;      /* where the step has several shards */
     struct row_cursor cursor;    /* where the next step begins */
     struct schedule schedule;
     struct optimizer optimizer;
     struct rotary_arena arena;
+    const struct ranks *ranks; /* borrowed; NULL: this process alone. With several: */
+    float *pieces;             /* of together_sum_gradients */
+    bool stops;                /* set by the caller: no rank is to take the next step */
+    bool expected;             /* the others wait for this one to take it */
 };
 
 /* Creates the task, the model with initial weights, and the memory of a step. `folder` has the run whose
@@ -37,11 +43,21 @@ struct trainer {
 ROTARY_CHECKED rotary_status trainer_create(struct trainer *trainer, const struct run_config *config,
                                             const char *folder, const struct backend *backend,
                                             rotary_error *error);
+/* The same of one of several ranks, each of which computes an equal share of the shards. */
+ROTARY_CHECKED rotary_status trainer_create_rank(struct trainer *trainer, const struct run_config *config,
+                                                 const char *folder, const struct backend *backend,
+                                                 const struct ranks *ranks, rotary_error *error);
 /* Gives the model the weights it begins with, those of `init` where it is set, or those of a checkpoint of
  * the run, with the optimizer's state. An adaptation (lora_rank) takes no step before one of the two. */
 ROTARY_CHECKED rotary_status trainer_begin(struct trainer *trainer, rotary_error *error);
 ROTARY_CHECKED rotary_status trainer_resume(struct trainer *trainer, const struct checkpoint *checkpoint,
                                             rotary_error *error);
+/* After that: all ranks have the status of the first that failed, else the weights and moments of rank 0, and
+ * wait for each other in the step after so many that are done, if there is one. */
+ROTARY_CHECKED rotary_status trainer_meet(struct trainer *trainer, const struct ranks *ranks, int64_t done,
+                                          rotary_status status, rotary_error *error);
+/* Tells the others, where they wait for this rank in the next step, that it will not take it. */
+void trainer_leave(struct trainer *trainer);
 /* The bytes that trainer_create and what follows would allocate. Allocates next to nothing itself; of a task
  * with examples it may read the corpus. */
 ROTARY_CHECKED rotary_status trainer_bytes(const struct run_config *config, const struct backend *backend,
@@ -62,7 +78,8 @@ struct trainer_step {
 
 /* Step `step`, counted from 1: data, forward, backward, clipping, update. The loss is the mean over all
  * targets of the step, and so are the gradients, however the step is cut into micro-batches. Allocates
- * nothing after the first step of each shape. A step without targets is ROTARY_INVALID_ARGUMENT. */
+ * nothing after the first step of each shape. A step without targets is ROTARY_INVALID_ARGUMENT. Of several
+ * ranks all fail together, and ROTARY_INTERRUPTED says that one is to stop: then none has taken the step. */
 ROTARY_CHECKED rotary_status trainer_step(struct trainer *trainer, int64_t step, struct trainer_step *result,
                                           rotary_error *error);
 

@@ -12,6 +12,7 @@ BEGIN {
     below["rope"] = "kernel " below["kernel"]
     below["attention"] = "rope " below["rope"]
     below["file"] = "base"
+    below["ranks"] = "base"
     below["run_folder"] = "file base"
     below["config"] = "file base"
     below["rope_config"] = "config file base"
@@ -22,16 +23,16 @@ BEGIN {
     below["text"] = "config file base"
     below["score"] = "text base"
     below["task"] = "score text run_folder config file base"
-    below["train"] = "task score text run_folder huggingface model " below["model"]
+    below["train"] = "ranks task score text run_folder huggingface model " below["model"]
     below["inference"] = "train " below["train"]
     below["benchmark"] = "train kernel " below["train"]
     below["statistics"] = "score base"
     below["records"] = "statistics task score text run_folder config file base"
-    below["study"] = "records statistics inference train " below["train"]
+    below["study"] = "ranks records statistics inference train " below["train"]
     # A page is made from records of runs: never through a header that can train.
     below["report"] = "records statistics config file base score/measure.h"
     below["oracle"] = "huggingface attention rope_config config file " below["attention"]
-    below["cli"] = "kernel oracle huggingface report study benchmark inference " below["study"]
+    below["cli"] = "ranks kernel oracle huggingface report study benchmark inference " below["study"]
     for (module in below) {
         allowed[module, module] = 1
         count = split(below[module], names, " ")

@@ -16,6 +16,7 @@
 #include "kernel/attention/attention_kernels.h"
 #include "kernel/layer/layer_kernels.h"
 #include "kernel/rope/rope_kernels.h"
+#include "ranks/ranks.h"
 #include "text/tokenizer/sentencepiece.h"
 #include "text/tokenizer_json/pattern.h"
 #include "text/unicode.h"
@@ -97,10 +98,11 @@ static rotary_status print_json(const struct about *about, rotary_error *error)
     for (int i = 0; i < GROUPS; i++)
         json_object_set_new(kernels, groups[i].name, json_string(group_isa(i, about->backend.isa)));
     char unicode[UNICODE_LIBRARY_BYTES], pattern[PATTERN_LIBRARY_BYTES];
+    char ranks[RANKS_LIBRARY_BYTES];
     json_t *libraries =
-        json_pack("{s:s, s:s, s:s, s:s?, s:s?}", "oneDNN", about->matmul, "jansson", jansson_version_str(),
-                  "libunistring", unicode_library(unicode), "SentencePiece", sentencepiece_version(), "PCRE2",
-                  pattern_library(pattern));
+        json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:s?}", "oneDNN", about->matmul, "jansson",
+                  jansson_version_str(), "libunistring", unicode_library(unicode), "SentencePiece",
+                  sentencepiece_version(), "PCRE2", pattern_library(pattern), "MPI", ranks_library(ranks));
     for (int i = COMPRESSION_NONE + 1; i < COMPRESSIONS; i++) {
         const char *version = compression_version((enum compression)i);
         json_object_set_new(libraries, compression_library((enum compression)i),
@@ -145,6 +147,8 @@ static void print_text(const struct about *about)
     char unicode[UNICODE_LIBRARY_BYTES], pattern[PATTERN_LIBRARY_BYTES];
     print_library("libunistring", unicode_library(unicode));
     print_library("PCRE2", pattern_library(pattern));
+    char ranks[RANKS_LIBRARY_BYTES];
+    print_library("MPI", ranks_library(ranks));
     for (int i = COMPRESSION_NONE + 1; i < COMPRESSIONS; i++)
         print_library(compression_library((enum compression)i), compression_version((enum compression)i));
 }

@@ -12,6 +12,7 @@
 #include "cli/run_plan.h"
 #include "file/file.h"
 #include "model/encoding/model_encoding.h"
+#include "ranks/ranks.h"
 #include "records/collection.h"
 #include "run_folder/folder.h"
 #include "train/train.h"
@@ -255,7 +256,7 @@ static enum exit_status run(const struct invocation *invocation)
     const struct train_options *options = invocation->options;
     struct train_plan made = {.folder = NULL};
     rotary_error error = {0};
-    if (plan(invocation, &made, &error) != ROTARY_OK) {
+    if (ranks_agree(invocation->ranks, plan(invocation, &made, &error), &error) != ROTARY_OK) {
         run_config_free(&made.config);
         return command_refuse(invocation, &error);
     }
@@ -267,6 +268,7 @@ static enum exit_status run(const struct invocation *invocation)
     progress_start(progress);
     struct train_call call = {.config = &made.config,
                               .backend = &made.backend,
+                              .ranks = invocation->ranks,
                               .folder = made.folder,
                               .resume = options->resume,
                               .tensorboard = options->tensorboard,
@@ -292,7 +294,8 @@ const struct command command_train = {
         "TASK is {tasks}. The run's folder gets config.json, metrics.jsonl, "
         "model.safetensors, optimizer.safetensors and best.safetensors, the model with the lowest validation "
         "loss; a folder that holds a run is never overwritten. "
-        "Ctrl-C, SIGTERM or SIGHUP saves the run and stops; --resume continues it bit-exactly.",
+        "Ctrl-C, SIGTERM or SIGHUP saves the run and stops; --resume continues it bit-exactly. mpirun -n N "
+        "rotary train ... --set shards=N trains on N processes or hosts, with the bits of one.",
     .example = "rotary train index --position roper --steps 600 --set batch_size=16 --out runs/mine\n"
                "trains a small model with rotary values to index substrings, in a few minutes or less",
     .shared = {{position_option, 1, MEMBER(position)},
@@ -304,5 +307,6 @@ const struct command command_train = {
     .min_operands = 1,
     .max_operands = 1,
     .stopping = "stopping as soon as all is saved",
+    .together = true,
     .run = run,
 };

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/fail.h"
+#include "base/threads.h"
+#include "ranks/transport.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_REDUCED = 4096, MAX_LEVELS = 31 };
+
+rotary_status ranks_begin(struct ranks **ranks, ranks_lost *lost, void *argument, rotary_error *error)
+{
+    *ranks = NULL;
+    struct ranks *made = calloc(1, sizeof *made);
+    if (!made)
+        return rotary_fail_memory(error, "for ranks");
+    const rotary_status status = ranks_transport_begin(made, lost, argument, error);
+    if (status == ROTARY_OK && made->count > 1)
+        *ranks = made;
+    else
+        free(made);
+    return status;
+}
+
+void ranks_end(struct ranks *ranks)
+{
+    if (!ranks)
+        return;
+    if (ranks_agree(ranks, ROTARY_OK, NULL) == ROTARY_OK)
+        ranks->transport->end(ranks->state);
+    free(ranks);
+}
+
+const char *ranks_library(char text[RANKS_LIBRARY_BYTES])
+{
+    return ranks_transport_library(text);
+}
+
+int ranks_count(const struct ranks *ranks)
+{
+    return ranks ? ranks->count : 1;
+}
+
+int ranks_index(const struct ranks *ranks)
+{
+    return ranks ? ranks->index : 0;
+}
+
+int ranks_threads(const struct ranks *ranks)
+{
+    return ranks ? ranks->threads : rotary_processors();
+}
+
+const char *ranks_host(const struct ranks *ranks)
+{
+    return ranks ? ranks->host : "";
+}
+
+static rotary_status exchange(const struct ranks *ranks, const struct ranks_exchange *given,
+                              rotary_error *error)
+{
+    return ranks->transport->exchange(ranks->state, given, error);
+}
+
+/* From rank 0 along a binomial tree: who has it gives it to the one that is as far away as there are that have it.
+ */
+rotary_status ranks_share(const struct ranks *ranks, void *data, size_t bytes, rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    for (int have = 1; have < ranks_count(ranks) && status == ROTARY_OK; have *= 2) {
+        const bool gives = ranks->index < have && ranks->index + have < ranks->count,
+                   takes = ranks->index >= have && ranks->index < 2 * have;
+        const struct ranks_exchange gift = {.partner = ranks->index + have,
+                                            .send = data,
+                                            .send_bytes = bytes},
+                                    receipt = {.partner = ranks->index - have,
+                                               .receive = data,
+                                               .receive_bytes = bytes};
+        if (gives || takes)
+            status = exchange(ranks, gives ? &gift : &receipt, error);
+    }
+    return status;
+}
+
+rotary_status ranks_reduce(const struct ranks *ranks, void *value, size_t bytes, ranks_combine *combine,
+                           rotary_error *error)
+{
+    char other[MAX_REDUCED], lower[MAX_REDUCED];
+    rotary_status status = ROTARY_OK;
+    for (int distance = 1; distance < ranks_count(ranks) && status == ROTARY_OK; distance *= 2) {
+        const struct ranks_exchange all = {.partner = ranks->index ^ distance,
+                                           .send = value,
+                                           .send_bytes = bytes,
+                                           .receive = other,
+                                           .receive_bytes = bytes};
+        status = exchange(ranks, &all, error);
+        if (status != ROTARY_OK)
+            break;
+        const bool is_lower = (ranks->index & distance) == 0;
+        memcpy(lower, is_lower ? (char *)value : other, bytes);
+        combine(lower, is_lower ? other : (char *)value);
+        memcpy(value, lower, bytes);
+    }
+    return status;
+}
+
+/* A part of the numbers. */
+struct part {
+    int64_t first, count;
+};
+
+static struct part half_of(struct part part, bool upper)
+{
+    const int64_t lower = part.count / 2;
+    return upper ? (struct part){part.first + lower, part.count - lower} : (struct part){part.first, lower};
+}
+
+static rotary_status swap_parts(const struct ranks *ranks, int distance, const float *from, struct part send,
+                                float *to, struct part receive, rotary_error *error)
+{
+    const struct ranks_exchange parts = {.partner = ranks->index ^ distance,
+                                         .send = from + send.first,
+                                         .send_bytes = (size_t)send.count * sizeof *from,
+                                         .receive = to + receive.first,
+                                         .receive_bytes = (size_t)receive.count * sizeof *to};
+    return exchange(ranks, &parts, error);
+}
+
+/* Halving: of the part that two ranks have the sums of so far, each takes a half, and gets the other's numbers of
+ * it. Neighbours begin, so that the sums are those of the tree. a + b has the bits of b + a. Then doubling: in the
+ * reverse order each gives the other its half. */
+rotary_status ranks_sum(const struct ranks *ranks, float *values, int64_t count, float *scratch,
+                        rotary_error *error)
+{
+    struct part mine[MAX_LEVELS], others[MAX_LEVELS], whole = {0, count};
+    int level = 0;
+    rotary_status status = ROTARY_OK;
+    for (int distance = 1; distance < ranks_count(ranks) && status == ROTARY_OK; distance *= 2, level++) {
+        const bool upper = (ranks->index & distance) != 0;
+        mine[level] = half_of(whole, upper);
+        others[level] = half_of(whole, !upper);
+        whole = mine[level];
+        status = swap_parts(ranks, distance, values, others[level], scratch, whole, error);
+        for (int64_t i = whole.first; status == ROTARY_OK && i < whole.first + whole.count; i++)
+            values[i] += scratch[i];
+    }
+    while (level-- > 0 && status == ROTARY_OK)
+        status = swap_parts(ranks, 1 << level, values, mine[level], values, others[level], error);
+    return status;
+}
+
+/* ---- agreement ---- */
+
+struct opinion {
+    int rank;
+    rotary_status status;
+    rotary_error error;
+};
+
+static void first_failure(void *lower, const void *upper)
+{
+    struct opinion *first = lower;
+    const struct opinion *other = upper;
+    if (other->status != ROTARY_OK && (first->status == ROTARY_OK || other->rank < first->rank))
+        *first = *other;
+}
+
+/* Rank 0 hears from all, one after another along a binomial tree, and tells all: their number need be no power of
+ * two. */
+static rotary_status collect(const struct ranks *ranks, struct opinion *opinion, rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    for (int distance = 1; distance < ranks->count && status == ROTARY_OK; distance *= 2) {
+        struct opinion other;
+        const bool gives = (ranks->index & distance) != 0;
+        const struct ranks_exchange gift = {.partner = ranks->index - distance,
+                                            .send = opinion,
+                                            .send_bytes = sizeof *opinion},
+                                    receipt = {.partner = ranks->index + distance,
+                                               .receive = &other,
+                                               .receive_bytes = sizeof other};
+        if (gives)
+            return exchange(ranks, &gift, error);
+        if (ranks->index + distance >= ranks->count)
+            continue;
+        status = exchange(ranks, &receipt, error);
+        if (status == ROTARY_OK)
+            first_failure(opinion, &other);
+    }
+    return status;
+}
+
+rotary_status ranks_agree(const struct ranks *ranks, rotary_status status, rotary_error *error)
+{
+    if (!ranks)
+        return status;
+    struct opinion opinion = {.rank = ranks->index, .status = status};
+    if (status != ROTARY_OK && error)
+        opinion.error = *error;
+    if (status != ROTARY_OK && ranks->index > 0)
+        (void)rotary_fail(&opinion.error, status, "rank %d on %s: %.400s", ranks->index, ranks->host,
+                          error ? error->message : rotary_status_name(status));
+    rotary_status talk = collect(ranks, &opinion, error);
+    if (talk == ROTARY_OK)
+        talk = ranks_share(ranks, &opinion, sizeof opinion, error);
+    if (talk != ROTARY_OK)
+        return talk;
+    if (opinion.status != ROTARY_OK && error)
+        *error = opinion.error;
+    return opinion.status;
+}
+
+/* ---- the counter ---- */
+
+rotary_status ranks_counter_begin(const struct ranks *ranks, rotary_error *error)
+{
+    return ranks ? ranks->transport->counter_begin(ranks->state, error) : ROTARY_OK;
+}
+
+rotary_status ranks_counter_next(const struct ranks *ranks, int64_t *number, rotary_error *error)
+{
+    return ranks->transport->counter_next(ranks->state, number, error);
+}
+
+rotary_status ranks_counter_end(const struct ranks *ranks, rotary_error *error)
+{
+    return ranks ? ranks->transport->counter_end(ranks->state, error) : ROTARY_OK;
+}
