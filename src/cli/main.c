@@ -7,6 +7,7 @@
 #include "cli/help.h"
 #include "cli/ranks_start.h"
 #include "cli/tokenising.h"
+#include "ranks/ranks.h"
 #include "task/tokenizer_cache.h"
 
 #include <errno.h>
@@ -47,7 +48,7 @@ static const struct command *const commands[] = {
 
 /* ---- signals ---- */
 
-static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
+static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 enum { STOP_SIGNALS = sizeof stop_signals / sizeof stop_signals[0] };
 
 /* The only global variables: a signal handler cannot be given anything. */
@@ -82,6 +83,9 @@ static void catch_signals(const char *stopping)
     for (int i = 0; i < STOP_SIGNALS; i++) {
         /* nohup ignores SIGHUP. A shell lets a program in the background ignore SIGINT, which is caught
          * anyway. */
+        if (stop_signals[i] == SIGUSR1 &&
+            ranks_started() == 1) /* mpirun passes it on, and no other of these */
+            continue;
         bool ignored = sigaction(stop_signals[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN;
         if (stop_signals[i] != SIGHUP || !ignored)
             sigaction(stop_signals[i], &action, NULL);

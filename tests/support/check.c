@@ -10,7 +10,7 @@
 #include <string.h>
 
 static struct {
-    int64_t compared, failed;
+    _Atomic int64_t compared, failed; /* threads may check */
     char about[256];
 } totals;
 

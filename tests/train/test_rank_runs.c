@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A run on several ranks, which are threads here: it has the bits of a run on one, may go on with another number of
+ * them, and what stops one stops all.
+ */
+#include "support/check.h"
+#include "support/scratch.h"
+#include "support/thread_ranks.h"
+#include "train/runs.h"
+
+#include "file/file.h"
+#include "train/train.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEPS = 12, NOBODY = -1 };
+
+struct run {
+    const struct run_config *config;
+    const char *folder;
+    int64_t steps;
+    int stopping; /* the rank that is interrupted after step stop_step */
+    int64_t stop_step;
+    bool no_folder; /* of ranks beside rank 0 */
+    rotary_status status;
+    atomic_bool stopped;
+    char message[512];
+    int64_t steps_done;
+};
+
+struct watched {
+    struct run *run;
+    atomic_bool *interrupted;
+};
+
+/* Rank 0 alone is told of steps: it stops itself, or asks another one to. */
+static void watch(void *argument, const struct train_progress *progress)
+{
+    struct run *run = argument;
+    if (progress->step == run->stop_step)
+        atomic_store(&run->stopped, true);
+}
+
+static void train(void *argument, const struct ranks *ranks)
+{
+    struct run *run = argument;
+    struct backend backend;
+    struct run_config config = *run->config;
+    const int index = ranks_index(ranks);
+    const atomic_bool never = false;
+    config.train.steps = run->steps;
+    CHECK_INT(backend_create(&backend, 1 + index % 2, ROTARY_ISA_AUTO, (enum precision)config.train.precision,
+                             NULL),
+              ROTARY_OK);
+    const struct train_call call = {.config = &config,
+                                    .backend = &backend,
+                                    .ranks = ranks,
+                                    .folder = run->folder,
+                                    .resume = true,
+                                    .progress = watch,
+                                    .argument = run,
+                                    .interrupted = index == run->stopping ? &run->stopped : &never};
+    struct train_result result;
+    rotary_error error = {0};
+    const rotary_status status = train_run(&call, &result, &error);
+    if (index == 0) {
+        run->status = status;
+        run->steps_done = result.steps_done;
+        memcpy(run->message, error.message, sizeof run->message);
+    } else {
+        CHECK_INT(result.steps_done, status == ROTARY_OK ? run->steps : result.steps_done);
+    }
+    backend_destroy(&backend);
+}
+
+static struct run run_of(const struct run_config *config, const char *folder)
+{
+    return (struct run){.config = config, .folder = folder, .steps = STEPS, .stopping = NOBODY};
+}
+
+static void train_on(int ranks, int64_t steps, const struct run_config *config, const char *folder)
+{
+    struct run run = run_of(config, folder);
+    run.steps = steps;
+    thread_ranks_run(ranks, train, &run);
+    if (!CHECK_INT(run.status, ROTARY_OK))
+        printf("%s\n", run.message);
+    CHECK_INT(run.steps_done, steps);
+}
+
+static void check_same(const char *folder, const char *reference)
+{
+    char *lines = timeless_metrics(folder), *wanted = timeless_metrics(reference);
+    CHECK(same_file(folder, reference, "model.safetensors"));
+    CHECK(same_file(folder, reference, "optimizer.safetensors"));
+    CHECK(same_file(folder, reference, "best.safetensors"));
+    CHECK_TEXT(lines, wanted);
+    free(lines);
+    free(wanted);
+}
+
+static void assign(struct run_config *config, const char *assignments)
+{
+    char text[512];
+    snprintf(text, sizeof text, "%s", assignments);
+    for (char *one = strtok(text, ";"); one; one = strtok(NULL, ";"))
+        set_option(config, one);
+}
+
+static void config_of(struct run_config *config, const char *assignments)
+{
+    rotary_error error = {0};
+    tiny_config(config);
+    config->model.vocab_size = config->model.max_position_embeddings = 0;
+    assign(config, "steps=12;shards=4;batch_size=4;attention_dropout=0.1;evaluate_every=6;log_every=4;"
+                   "checkpoint_every=4;validation_sequences=6");
+    assign(config, assignments);
+    if (!CHECK_INT(run_config_check(config, &error), ROTARY_OK)) {
+        printf("%s\n", error.message);
+        exit(check_report());
+    }
+}
+
+static const char *folder_of(const char *name, const char *what)
+{
+    char text[128];
+    snprintf(text, sizeof text, "%s %s", name, what);
+    return scratch_path(text);
+}
+
+static void test_bits(const char *name, const char *assignments)
+{
+    struct run_config config;
+    check_about("%s", name);
+    config_of(&config, assignments);
+    const char *reference = folder_of(name, "on one"), *resumed = folder_of(name, "resumed");
+    train_on(1, STEPS, &config, reference);
+    for (int ranks = 2; ranks <= 4; ranks *= 2) {
+        char what[16];
+        snprintf(what, sizeof what, "on %d", ranks);
+        const char *folder = folder_of(name, what);
+        train_on(ranks, STEPS, &config, folder);
+        check_same(folder, reference);
+    }
+    train_on(4, 4, &config, resumed);
+    train_on(1, 8, &config, resumed);
+    train_on(2, STEPS, &config, resumed);
+    CHECK(same_file(resumed, reference, "model.safetensors"));
+    CHECK(same_file(resumed, reference, "optimizer.safetensors"));
+    train_on(2, STEPS, &config, resumed); /* there is nothing left to do */
+    run_config_free(&config);
+    check_about("%s", "");
+}
+
+/* Whichever rank is interrupted, all take the same steps, and the run is saved and goes on. */
+static void test_interruption(int ranks, int stopping, const char *reference)
+{
+    struct run_config config;
+    config_of(&config, "steps=12");
+    char name[64];
+    snprintf(name, sizeof name, "rank %d of %d stopped", stopping, ranks);
+    check_about("%s", name);
+    struct run run = run_of(&config, scratch_path(name));
+    run.stopping = stopping;
+    run.stop_step = 6;
+    thread_ranks_run(ranks, train, &run);
+    CHECK_INT(run.status, ROTARY_INTERRUPTED);
+    CHECK(run.steps_done >= 6 && run.steps_done < STEPS);
+    CHECK(strstr(run.message, "stopped after step") != NULL);
+    train_on(2, STEPS, &config, run.folder);
+    check_same(run.folder, reference);
+    check_about("%s", "");
+    run_config_free(&config);
+}
+
+static void test_divergence(void)
+{
+    struct run_config config;
+    config_of(&config, "optimizer=adamw;weight_decay=1000;learning_rate=1e6;warmup_steps=0;steps=40");
+    struct run run = run_of(&config, scratch_path("diverged"));
+    run.steps = 40;
+    thread_ranks_run(4, train, &run);
+    CHECK_INT(run.status, ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(run.message, "diverged") != NULL);
+    run_config_free(&config);
+}
+
+/* ---- refusals ---- */
+
+static void check_refused(int ranks, const char *assignments, const char *folder, const char *message)
+{
+    struct run_config config;
+    config_of(&config, assignments);
+    struct run run = run_of(&config, folder);
+    thread_ranks_run(ranks, train, &run);
+    CHECK_INT(run.status, ROTARY_INVALID_ARGUMENT);
+    if (!CHECK(strstr(run.message, message) != NULL))
+        printf("%s\n", run.message);
+    run_config_free(&config);
+}
+
+static void test_refusals(void)
+{
+    check_refused(3, "shards=4", scratch_path("three"),
+                  "3 ranks were started: wanted a power of two, such as 2");
+    check_refused(
+        4, "shards=2", scratch_path("four"),
+        "shards is 2, but 4 ranks were started, each of which computes a share of the shards: wanted at "
+        "most 2 ranks, or for a new run --set shards=4");
+    check_refused(2, "seed=5", scratch_path("index on one"), "seed");
+}
+
+/* The configuration of the last rank is another one. */
+static void train_unlike(void *argument, const struct ranks *ranks)
+{
+    struct run other = *(struct run *)argument, *run = argument;
+    struct run_config config = *run->config;
+    if (ranks_index(ranks) == 0) {
+        train(run, ranks);
+        return;
+    }
+    config.train.learning_rate = 0.5;
+    other.config = &config;
+    train(&other, ranks);
+}
+
+static void test_unlike(void)
+{
+    struct run_config config;
+    config_of(&config, "steps=12");
+    struct run run = run_of(&config, scratch_path("unlike"));
+    thread_ranks_run(2, train_unlike, &run);
+    CHECK_INT(run.status, ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(run.message, "the configuration of rank 1 on here is another one") != NULL);
+    CHECK(!file_exists(run.folder));
+    run_config_free(&config);
+}
+
+int main(void)
+{
+    test_bits("index", "steps=12");
+    test_bits("pairs",
+              "task=translation;translation_pairs=40;translation_held_out=5;architecture=encoder_decoder;"
+              "sequence_length=32;batch_tokens=90;problems=2");
+    test_bits("labels", "task=classification;classification_examples=40;classification_held_out=4;"
+                        "architecture=encoder;sequence_length=48");
+    for (int ranks = 2; ranks <= 4; ranks *= 2)
+        for (int stopping = 0; stopping < ranks; stopping += ranks - 1)
+            test_interruption(ranks, stopping, scratch_path("index on one"));
+    test_divergence();
+    test_refusals();
+    test_unlike();
+    return check_report();
+}
