@@ -35,6 +35,15 @@ static void format_bytes(double bytes, char text[32])
         snprintf(text, 32, "%.1f GiB", bytes / 0x1p30);
 }
 
+static void begin_jobs(struct watch *watch, int jobs)
+{
+    free(watch->busy); /* of an earlier list */
+    watch->busy = NULL;
+    watch->jobs = jobs;
+    if (jobs > 1) /* without memory there is a bar, of one run after the other */
+        watch->busy = calloc((size_t)jobs, sizeof *watch->busy);
+}
+
 void watch_estimate(void *argument, const struct run_list_estimate *estimate)
 {
     struct watch *watch = argument;
@@ -57,11 +66,7 @@ void watch_estimate(void *argument, const struct run_list_estimate *estimate)
     progress_note(&watch->progress, "%d run%s of %lld steps to train%s: about %s, %s of memory%s%s%s",
                   work->runs, work->runs == 1 ? "" : "s", (long long)work->steps, beside, time, each,
                   e->jobs > 1 ? " each, " : "", e->jobs > 1 ? together : "", e->jobs > 1 ? " together" : "");
-    free(watch->busy); /* of an earlier list */
-    watch->busy = NULL;
-    watch->jobs = e->jobs;
-    if (e->jobs > 1) /* without memory there is a bar, of one run after the other */
-        watch->busy = calloc((size_t)e->jobs, sizeof *watch->busy);
+    begin_jobs(watch, e->jobs);
 }
 
 /* Estimates for all runs: those that wait take as long as those that are trained or were. */
@@ -125,6 +130,8 @@ void watch_run(void *argument, const struct run_progress *now)
     char label[LABEL_BYTES];
     snprintf(label, sizeof label, "%s, seed %lld (%d of %d)", now->arm, (long long)now->seed, now->run,
              now->runs);
+    if (now->jobs > watch->jobs) /* ranks, which are not estimated */
+        begin_jobs(watch, now->jobs);
     if (now->train && watch->busy)
         watch_one_of_many(watch, now);
     else if (now->train)

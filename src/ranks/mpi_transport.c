@@ -39,8 +39,10 @@ struct mpi_state {
     char (*hosts)[RANKS_HOST_BYTES]; /* [ranks] */
     MPI_Comm messages, beats;
     MPI_Win window;
-    int64_t *counter;     /* of rank 0 */
-    pthread_mutex_t lock; /* of every call of MPI */
+    int64_t *shown;                 /* its memory */
+    const atomic_bool *interrupted; /* of this rank, during work; NULL: nobody can */
+    atomic_bool stopped;            /* what the watch tells the neighbours, and hears of them */
+    pthread_mutex_t lock;           /* of every call of MPI */
     pthread_t watch;
     atomic_bool ends; /* the watch */
     int neighbours;
@@ -125,27 +127,35 @@ static rotary_status mpi_exchange(void *argument, const struct ranks_exchange *a
     return check(code, what, error);
 }
 
-/* ---- the counter ---- */
+/* ---- work ---- */
 
-static rotary_status mpi_counter_begin(void *argument, rotary_error *error)
+enum { BOARD = sizeof(struct ranks_board) / sizeof(int64_t) };
+static const char work_name[] = "the work of ranks";
+
+/* A window of rank 0: the next number, and a board of each rank. */
+static rotary_status mpi_work_begin(void *argument, const atomic_bool *interrupted, const atomic_bool **stop,
+                                    rotary_error *error)
 {
     struct mpi_state *state = argument;
-    const MPI_Aint bytes = state->ranks->index == 0 ? (MPI_Aint)sizeof *state->counter : 0;
+    const int64_t numbers = state->ranks->index == 0 ? 1 + BOARD * (int64_t)state->ranks->count : 0;
     pthread_mutex_lock(&state->lock);
-    int code = MPI_Win_allocate(bytes, sizeof *state->counter, MPI_INFO_NULL, state->messages,
-                                &state->counter, &state->window);
-    if (code == MPI_SUCCESS && state->ranks->index == 0) {
-        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, state->window);
-        *state->counter = 0;
-        MPI_Win_unlock(0, state->window);
-    }
-    if (code == MPI_SUCCESS)
+    int code = MPI_Win_allocate((MPI_Aint)numbers * (MPI_Aint)sizeof *state->shown, sizeof *state->shown,
+                                MPI_INFO_NULL, state->messages, &state->shown, &state->window);
+    if (code == MPI_SUCCESS) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, state->ranks->index, 0, state->window);
+        for (int64_t i = 0; i < numbers; i++)
+            state->shown[i] = 0;
+        MPI_Win_unlock(state->ranks->index, state->window);
         code = MPI_Barrier(state->messages);
+    }
+    state->interrupted = interrupted;
+    atomic_store(&state->stopped, false);
     pthread_mutex_unlock(&state->lock);
-    return check(code, "the counter of runs", error);
+    *stop = &state->stopped;
+    return check(code, work_name, error);
 }
 
-static rotary_status mpi_counter_next(void *argument, int64_t *number, rotary_error *error)
+static rotary_status mpi_work_next(void *argument, int64_t *number, rotary_error *error)
 {
     struct mpi_state *state = argument;
     const int64_t one = 1;
@@ -156,37 +166,76 @@ static rotary_status mpi_counter_next(void *argument, int64_t *number, rotary_er
     if (code == MPI_SUCCESS)
         code = MPI_Win_unlock(0, state->window);
     pthread_mutex_unlock(&state->lock);
-    return check(code, "the counter of runs", error);
+    return check(code, work_name, error);
 }
 
-static rotary_status mpi_counter_end(void *argument, rotary_error *error)
+static rotary_status mpi_work_show(void *argument, const struct ranks_board *own, rotary_error *error)
 {
     struct mpi_state *state = argument;
     pthread_mutex_lock(&state->lock);
+    int code = MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, state->window);
+    if (code == MPI_SUCCESS)
+        code = MPI_Accumulate(own->numbers, BOARD, MPI_INT64_T, 0, 1 + BOARD * state->ranks->index, BOARD,
+                              MPI_INT64_T, MPI_REPLACE, state->window);
+    if (code == MPI_SUCCESS)
+        code = MPI_Win_unlock(0, state->window);
+    pthread_mutex_unlock(&state->lock);
+    return check(code, work_name, error);
+}
+
+static rotary_status mpi_work_look(void *argument, struct ranks_board *boards, rotary_error *error)
+{
+    struct mpi_state *state = argument;
+    const int count = BOARD * state->ranks->count;
+    pthread_mutex_lock(&state->lock);
+    int code = MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, state->window);
+    if (code == MPI_SUCCESS)
+        code = MPI_Get(boards, count, MPI_INT64_T, 0, 1, count, MPI_INT64_T, state->window);
+    if (code == MPI_SUCCESS)
+        code = MPI_Win_unlock(0, state->window);
+    pthread_mutex_unlock(&state->lock);
+    return check(code, work_name, error);
+}
+
+static void mpi_work_stop(void *argument)
+{
+    atomic_store(&((struct mpi_state *)argument)->stopped, true);
+}
+
+static rotary_status mpi_work_end(void *argument, rotary_error *error)
+{
+    struct mpi_state *state = argument;
+    pthread_mutex_lock(&state->lock);
+    state->interrupted = NULL;
     const int code = MPI_Win_free(&state->window);
     pthread_mutex_unlock(&state->lock);
-    return check(code, "the counter of runs", error);
+    return check(code, work_name, error);
 }
 
 /* ---- the watch ---- */
 
-/* Looks at what came from a neighbour, and tells it that this rank lives, once a beat. */
+/* Looks at what came from a neighbour, and tells it that this rank lives, once a beat, and at once that it is to
+ * stop. */
 static void look_at(struct mpi_state *state, struct neighbour *neighbour, bool beats)
 {
     int done = 0;
     if (neighbour->receive != MPI_REQUEST_NULL)
         MPI_Test(&neighbour->receive, &done, MPI_STATUS_IGNORE);
-    if (done)
+    if (done) {
         neighbour->silence = 0;
+        if (neighbour->received)
+            atomic_store(&state->stopped, true);
+    }
     if (neighbour->receive == MPI_REQUEST_NULL)
         MPI_Irecv(&neighbour->received, 1, MPI_BYTE, neighbour->rank, TAG, state->beats, &neighbour->receive);
-    if (!beats)
-        return;
-    neighbour->silence++;
+    neighbour->silence += beats;
     if (neighbour->send != MPI_REQUEST_NULL)
         MPI_Test(&neighbour->send, &done, MPI_STATUS_IGNORE);
-    if (neighbour->send == MPI_REQUEST_NULL)
-        MPI_Isend(&neighbour->sent, 1, MPI_BYTE, neighbour->rank, TAG, state->beats, &neighbour->send);
+    const char stops = atomic_load(&state->stopped);
+    if (neighbour->send != MPI_REQUEST_NULL || (!beats && neighbour->sent == stops))
+        return;
+    neighbour->sent = stops;
+    MPI_Isend(&neighbour->sent, 1, MPI_BYTE, neighbour->rank, TAG, state->beats, &neighbour->send);
 }
 
 /* MPI_Abort may wait for a host that is gone: after some seconds the process ends anyway. */
@@ -210,6 +259,8 @@ static void *watch(void *argument)
     struct mpi_state *state = argument;
     for (int64_t looks = 0; !atomic_load(&state->ends); looks++) {
         pthread_mutex_lock(&state->lock);
+        if (state->interrupted && atomic_load(state->interrupted))
+            atomic_store(&state->stopped, true);
         for (int i = 0; i < state->neighbours; i++) {
             look_at(state, &state->neighbour[i], looks % LOOKS_A_BEAT == 0);
             if (state->neighbour[i].silence > LOST_SECONDS)
@@ -262,9 +313,12 @@ static void mpi_end(void *argument)
 }
 
 static const struct ranks_transport mpi_transport = {.exchange = mpi_exchange,
-                                                     .counter_begin = mpi_counter_begin,
-                                                     .counter_next = mpi_counter_next,
-                                                     .counter_end = mpi_counter_end,
+                                                     .work_begin = mpi_work_begin,
+                                                     .work_next = mpi_work_next,
+                                                     .work_show = mpi_work_show,
+                                                     .work_look = mpi_work_look,
+                                                     .work_stop = mpi_work_stop,
+                                                     .work_end = mpi_work_end,
                                                      .end = mpi_end};
 
 /* The processors that the ranks of this host may use, all together, are shared evenly. A rank that is bound to some

@@ -157,11 +157,16 @@ struct opinion {
     rotary_error error;
 };
 
-static void first_failure(void *lower, const void *upper)
+/* What another one's failure interrupted is none. */
+static int weight_of(rotary_status status)
 {
-    struct opinion *first = lower;
-    const struct opinion *other = upper;
-    if (other->status != ROTARY_OK && (first->status == ROTARY_OK || other->rank < first->rank))
+    return status == ROTARY_OK ? 0 : status == ROTARY_INTERRUPTED ? 1 : 2;
+}
+
+static void keep_failure(struct opinion *first, const struct opinion *other)
+{
+    const int difference = weight_of(other->status) - weight_of(first->status);
+    if (difference > 0 || (difference == 0 && other->rank < first->rank))
         *first = *other;
 }
 
@@ -185,7 +190,7 @@ static rotary_status collect(const struct ranks *ranks, struct opinion *opinion,
             continue;
         status = exchange(ranks, &receipt, error);
         if (status == ROTARY_OK)
-            first_failure(opinion, &other);
+            keep_failure(opinion, &other);
     }
     return status;
 }
@@ -210,19 +215,42 @@ rotary_status ranks_agree(const struct ranks *ranks, rotary_status status, rotar
     return opinion.status;
 }
 
-/* ---- the counter ---- */
+/* ---- work that each takes for itself ---- */
 
-rotary_status ranks_counter_begin(const struct ranks *ranks, rotary_error *error)
+rotary_status ranks_work_begin(const struct ranks *ranks, const atomic_bool *interrupted,
+                               const atomic_bool **stop, rotary_error *error)
 {
-    return ranks ? ranks->transport->counter_begin(ranks->state, error) : ROTARY_OK;
+    const rotary_status status = ranks_agree(ranks, ROTARY_OK, error);
+    return status == ROTARY_OK ? ranks->transport->work_begin(ranks->state, interrupted, stop, error)
+                               : status;
 }
 
-rotary_status ranks_counter_next(const struct ranks *ranks, int64_t *number, rotary_error *error)
+rotary_status ranks_work_next(const struct ranks *ranks, int64_t *number, rotary_error *error)
 {
-    return ranks->transport->counter_next(ranks->state, number, error);
+    return ranks->transport->work_next(ranks->state, number, error);
 }
 
-rotary_status ranks_counter_end(const struct ranks *ranks, rotary_error *error)
+rotary_status ranks_work_show(const struct ranks *ranks, const struct ranks_board *own, rotary_error *error)
 {
-    return ranks ? ranks->transport->counter_end(ranks->state, error) : ROTARY_OK;
+    return ranks->transport->work_show(ranks->state, own, error);
+}
+
+rotary_status ranks_work_look(const struct ranks *ranks, struct ranks_board *boards, rotary_error *error)
+{
+    return ranks->transport->work_look(ranks->state, boards, error);
+}
+
+void ranks_work_stop(const struct ranks *ranks)
+{
+    ranks->transport->work_stop(ranks->state);
+}
+
+rotary_status ranks_work_end(const struct ranks *ranks, rotary_status status, rotary_error *error)
+{
+    status = ranks_agree(ranks, status, error);
+    rotary_error other = {0};
+    const rotary_status ended = ranks->transport->work_end(ranks->state, &other);
+    if (status == ROTARY_OK && ended != ROTARY_OK && error)
+        *error = other;
+    return status == ROTARY_OK ? ended : status;
 }

@@ -11,6 +11,7 @@
 #define ROTARY_RANKS_RANKS_H
 
 #include <rotary/status.h>
+#include <stdatomic.h>
 
 struct ranks;
 
@@ -37,8 +38,8 @@ int ranks_threads(const struct ranks *ranks);
 /* The name of the host of this rank. */
 const char *ranks_host(const struct ranks *ranks);
 
-/* Makes every rank's status that of the first rank, in their order, that failed: with its message, which says
- * which rank it was, unless it was rank 0. */
+/* Makes every rank's status that of the first rank, in their order, that failed, or if none did, was interrupted:
+ * with its message, which says which rank it was, unless it was rank 0. */
 ROTARY_CHECKED rotary_status ranks_agree(const struct ranks *ranks, rotary_status status,
                                          rotary_error *error);
 /* Copies what rank 0 has to all others. */
@@ -53,11 +54,28 @@ ROTARY_CHECKED rotary_status ranks_reduce(const struct ranks *ranks, void *value
 ROTARY_CHECKED rotary_status ranks_sum(const struct ranks *ranks, float *values, int64_t count,
                                        float *scratch, rotary_error *error);
 
-/* Numbers for whoever asks first: 0, 1, 2, ... of which each rank gets others. Only those that ask call this, of
- * the ranks that have called ranks_counter_begin. */
-ROTARY_CHECKED rotary_status ranks_counter_begin(const struct ranks *ranks, rotary_error *error);
-ROTARY_CHECKED rotary_status ranks_counter_next(const struct ranks *ranks, int64_t *number,
-                                                rotary_error *error);
-ROTARY_CHECKED rotary_status ranks_counter_end(const struct ranks *ranks, rotary_error *error);
+/* ---- work that each rank takes for itself ----
+ *
+ * All ranks begin and end it together. Between these each calls what it needs, with two ranks or more. */
+
+/* *stop, which lives until the end, becomes true once *interrupted is, on any rank, or one called ranks_work_stop;
+ * within seconds. interrupted may be NULL. */
+ROTARY_CHECKED rotary_status ranks_work_begin(const struct ranks *ranks, const atomic_bool *interrupted,
+                                              const atomic_bool **stop, rotary_error *error);
+void ranks_work_stop(const struct ranks *ranks);
+/* 0, 1, 2, ... for whoever asks first: no two get the same. */
+ROTARY_CHECKED rotary_status ranks_work_next(const struct ranks *ranks, int64_t *number, rotary_error *error);
+/* What a rank shows the others of its work, of which rank 0 alone looks at that of all, [ranks_count]; all zero at
+ * the beginning. */
+struct ranks_board {
+    int64_t numbers[6];
+};
+ROTARY_CHECKED rotary_status ranks_work_show(const struct ranks *ranks, const struct ranks_board *own,
+                                             rotary_error *error);
+ROTARY_CHECKED rotary_status ranks_work_look(const struct ranks *ranks, struct ranks_board *boards,
+                                             rotary_error *error);
+/* Waits for all, who then have the status of ranks_agree. */
+ROTARY_CHECKED rotary_status ranks_work_end(const struct ranks *ranks, rotary_status status,
+                                            rotary_error *error);
 
 #endif

@@ -19,10 +19,14 @@ struct ranks_exchange {
 struct ranks_transport {
     /* Returns when both have what they get. Waits for the partner for as long as it lives. */
     rotary_status (*exchange)(void *state, const struct ranks_exchange *exchange, rotary_error *error);
-    /* As ranks_counter_... */
-    rotary_status (*counter_begin)(void *state, rotary_error *error);
-    rotary_status (*counter_next)(void *state, int64_t *number, rotary_error *error);
-    rotary_status (*counter_end)(void *state, rotary_error *error);
+    /* As ranks_work_...; all ranks are there when work_begin and work_end are called. */
+    rotary_status (*work_begin)(void *state, const atomic_bool *interrupted, const atomic_bool **stop,
+                                rotary_error *error);
+    rotary_status (*work_next)(void *state, int64_t *number, rotary_error *error);
+    rotary_status (*work_show)(void *state, const struct ranks_board *own, rotary_error *error);
+    rotary_status (*work_look)(void *state, struct ranks_board *boards, rotary_error *error);
+    void (*work_stop)(void *state);
+    rotary_status (*work_end)(void *state, rotary_error *error);
     /* After all ranks have agreed to end. */
     void (*end)(void *state);
 };

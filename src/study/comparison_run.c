@@ -35,6 +35,7 @@ static rotary_status write_description(struct comparison_plan *plan, rotary_erro
 static struct run_list_call train_call_of(const struct compare_call *call)
 {
     return (struct run_list_call){.backend = call->backend,
+                                  .ranks = call->ranks,
                                   .jobs = call->jobs,
                                   .estimated = call->estimated,
                                   .progress = call->progress,

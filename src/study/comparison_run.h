@@ -19,6 +19,7 @@
 
 struct compare_call {
     struct comparison_plan_call plan;
+    const struct ranks *ranks; /* as in run_list_call */
     const struct backend *backend;
     /* Called when everything is checked, before the first run begins. May be NULL. */
     void (*begin)(void *argument);

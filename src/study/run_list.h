@@ -69,6 +69,7 @@ struct run_list_call {
     void (*progress)(void *argument, const struct run_progress *progress);
     void *argument;
     const atomic_bool *interrupted; /* as in train_call. May be NULL */
+    const struct ranks *ranks;      /* that train the list together, one run each; NULL: this process alone */
     bool tensorboard;               /* as in train_call */
     const char *commit;             /* likewise */
 };
@@ -81,7 +82,8 @@ ROTARY_CHECKED rotary_status run_list_preview(const struct run_list_call *call, 
 
 /* Trains the runs that are not finished, beginning them in their order. Results do not depend on the number
  * of jobs. A run that diverges is finished, and the next one begins. Other failures end it, and so does an
- * interruption: the other runs are then stopped and saved. The message has the run's name. */
+ * interruption: the other runs are then stopped and saved. The message has the run's name. Of several ranks this
+ * is called by rank 0 while the others are in rank_runs_follow (study/rank_runs.h). */
 ROTARY_CHECKED rotary_status run_list_train(const struct run_list_call *call, rotary_error *error);
 
 #endif

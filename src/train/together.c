@@ -54,23 +54,28 @@ static rotary_status fail_unlike(const struct ranks *ranks, const struct alike *
         what, ranks_index(ranks), ranks_host(ranks), here, there);
 }
 
+/* 0: there is none, or no memory to compute it, which is the same on all ranks or refused. */
+static uint64_t hash_of(const struct run_config *config)
+{
+    json_t *object = NULL;
+    char *text = NULL;
+    if (config && run_config_to_json(config, &object, NULL) == ROTARY_OK)
+        text = file_json_text(object, JSON_SORT_KEYS);
+    const uint64_t hash = text ? rotary_hash(text, strlen(text)) : 0;
+    free(text);
+    json_decref(object);
+    return hash;
+}
+
 rotary_status together_check_same(const struct ranks *ranks, const struct run_config *config,
                                   const struct backend *backend, rotary_error *error)
 {
-    json_t *object;
     if (ranks_count(ranks) == 1)
         return ROTARY_OK;
-    rotary_status status = run_config_to_json(config, &object, error);
-    if (status != ROTARY_OK)
-        return status;
-    struct alike own = {.isa = backend->isa, .storage = backend->storage}, first;
-    char *text = file_json_text(object, JSON_SORT_KEYS);
-    own.config = text ? rotary_hash(text, strlen(text)) : 0;
+    struct alike own = {.config = hash_of(config), .isa = backend->isa, .storage = backend->storage}, first;
     strncpy(own.version, rotary_version(), sizeof own.version - 1);
-    free(text);
-    json_decref(object);
     first = own;
-    status = ranks_share(ranks, &first, sizeof first, error);
+    rotary_status status = ranks_share(ranks, &first, sizeof first, error);
     if (status != ROTARY_OK)
         return status;
     if (own.config != first.config || own.isa != first.isa || own.storage != first.storage ||

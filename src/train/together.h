@@ -13,7 +13,7 @@
 /* Whether so many ranks can have the shards of the configuration between them. */
 ROTARY_CHECKED rotary_status together_check_shards(const struct ranks *ranks, const struct run_config *config,
                                                    rotary_error *error);
-/* Checks that all ranks have this configuration, and compute alike. */
+/* Checks that all ranks have this configuration (NULL: each may have its own) and compute alike. */
 ROTARY_CHECKED rotary_status together_check_same(const struct ranks *ranks, const struct run_config *config,
                                                  const struct backend *backend, rotary_error *error);
 

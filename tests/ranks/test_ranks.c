@@ -106,6 +106,9 @@ static void agree(void *argument, const struct ranks *ranks)
     const int index = ranks_index(ranks);
     rotary_error error = {0};
     rotary_status status = ROTARY_OK;
+    /* What another one's failure interrupted is none. */
+    if (failing->second >= 0 && index == 0)
+        status = rotary_fail(&error, ROTARY_INTERRUPTED, "interrupted");
     if (index == failing->first || index == failing->second)
         status = rotary_fail(&error, ROTARY_IO_ERROR, "broken at %d", index);
     const int told = failing->first >= 0 ? failing->first : failing->second;
@@ -136,17 +139,24 @@ enum { ITEMS = 100 };
 static void count_items(void *argument, const struct ranks *ranks)
 {
     atomic_int *taken = argument;
+    const atomic_bool *stop;
     int64_t number;
-    CHECK_INT(ranks_counter_begin(ranks, NULL), ROTARY_OK);
+    struct ranks_board own = {{0}}, all[THREAD_RANKS];
+    CHECK_INT(ranks_work_begin(ranks, NULL, &stop, NULL), ROTARY_OK);
     do {
-        CHECK_INT(ranks_counter_next(ranks, &number, NULL), ROTARY_OK);
+        CHECK_INT(ranks_work_next(ranks, &number, NULL), ROTARY_OK);
         if (number < ITEMS)
-            atomic_fetch_add(&taken[number], 1);
+            own.numbers[1] = 1 + atomic_fetch_add(&taken[number], 1);
+        CHECK_INT(ranks_work_show(ranks, &own, NULL), ROTARY_OK);
     } while (number < ITEMS);
-    CHECK_INT(ranks_counter_end(ranks, NULL), ROTARY_OK);
+    CHECK_INT(ranks_work_look(ranks, all, NULL), ROTARY_OK);
+    CHECK_INT(all[ranks_index(ranks)].numbers[1], own.numbers[1]);
+    ranks_work_stop(ranks);
+    CHECK(atomic_load(stop));
+    CHECK_INT(ranks_work_end(ranks, ROTARY_OK, NULL), ROTARY_OK);
 }
 
-static void test_counter(void)
+static void test_work(void)
 {
     for (int ranks = 2; ranks <= 5; ranks++) {
         atomic_int taken[ITEMS] = {0};
@@ -193,7 +203,7 @@ int main(void)
     test_sums();
     test_order();
     test_agreement();
-    test_counter();
+    test_work();
     test_started();
     return check_report();
 }

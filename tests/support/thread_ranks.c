@@ -19,6 +19,8 @@ struct post {
     pthread_cond_t changed;
     struct mail mail[THREAD_RANKS][THREAD_RANKS];
     int64_t counter;
+    struct ranks_board boards[THREAD_RANKS];
+    atomic_bool stopped;
     thread_rank_work *work;
     void *argument;
 };
@@ -68,16 +70,16 @@ static rotary_status thread_exchange(void *state, const struct ranks_exchange *e
     return ROTARY_OK;
 }
 
-static rotary_status thread_counter_begin(void *state, rotary_error *error)
+static rotary_status thread_work_begin(void *state, const atomic_bool *interrupted, const atomic_bool **stop,
+                                       rotary_error *error)
 {
+    (void)interrupted;
     (void)error;
-    struct rank_thread *thread = state;
-    if (thread->ranks.index == 0)
-        thread->post->counter = 0;
+    *stop = &((struct rank_thread *)state)->post->stopped;
     return ROTARY_OK;
 }
 
-static rotary_status thread_counter_next(void *state, int64_t *number, rotary_error *error)
+static rotary_status thread_work_next(void *state, int64_t *number, rotary_error *error)
 {
     (void)error;
     struct post *post = ((struct rank_thread *)state)->post;
@@ -87,17 +89,52 @@ static rotary_status thread_counter_next(void *state, int64_t *number, rotary_er
     return ROTARY_OK;
 }
 
-static rotary_status thread_counter_end(void *state, rotary_error *error)
+static rotary_status thread_work_show(void *state, const struct ranks_board *own, rotary_error *error)
 {
-    (void)state;
     (void)error;
+    struct rank_thread *thread = state;
+    pthread_mutex_lock(&thread->post->lock);
+    thread->post->boards[thread->ranks.index] = *own;
+    pthread_mutex_unlock(&thread->post->lock);
+    return ROTARY_OK;
+}
+
+static rotary_status thread_work_look(void *state, struct ranks_board *boards, rotary_error *error)
+{
+    (void)error;
+    struct rank_thread *thread = state;
+    pthread_mutex_lock(&thread->post->lock);
+    memcpy(boards, thread->post->boards, (size_t)thread->ranks.count * sizeof *boards);
+    pthread_mutex_unlock(&thread->post->lock);
+    return ROTARY_OK;
+}
+
+static void thread_work_stop(void *state)
+{
+    atomic_store(&((struct rank_thread *)state)->post->stopped, true);
+}
+
+/* All are here: the next list begins anew. */
+static rotary_status thread_work_end(void *state, rotary_error *error)
+{
+    (void)error;
+    struct rank_thread *thread = state;
+    if (thread->ranks.index > 0)
+        return ROTARY_OK;
+    pthread_mutex_lock(&thread->post->lock);
+    memset(thread->post->boards, 0, sizeof thread->post->boards);
+    thread->post->counter = 0;
+    pthread_mutex_unlock(&thread->post->lock);
     return ROTARY_OK;
 }
 
 static const struct ranks_transport thread_transport = {.exchange = thread_exchange,
-                                                        .counter_begin = thread_counter_begin,
-                                                        .counter_next = thread_counter_next,
-                                                        .counter_end = thread_counter_end};
+                                                        .work_begin = thread_work_begin,
+                                                        .work_next = thread_work_next,
+                                                        .work_show = thread_work_show,
+                                                        .work_look = thread_work_look,
+                                                        .work_stop = thread_work_stop,
+                                                        .work_end = thread_work_end};
 
 static void *run_rank(void *argument)
 {

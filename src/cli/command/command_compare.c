@@ -12,9 +12,12 @@
 #include "cli/program.h"
 #include "cli/watch.h"
 #include "file/file.h"
+#include "ranks/ranks.h"
 #include "records/comparison/sweep_text.h"
 #include "report/report.h"
 #include "study/comparison_run.h"
+#include "study/rank_runs.h"
+#include "train/together.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -97,6 +100,10 @@ static rotary_status plan(const struct invocation *invocation, struct compare_pl
     plan_folder(&request, NULL, plan->default_folder);
     plan->folder = options->out ? options->out : plan->default_folder;
     status = read_jobs(options->jobs, &plan->jobs, error);
+    if (status == ROTARY_OK && options->jobs && ranks_count(invocation->ranks) > 1)
+        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                             "--jobs is for one process, and %d ranks train a run each: leave it out",
+                             ranks_count(invocation->ranks));
     if (status == ROTARY_OK)
         status = design_create(&plan->design, &options->design, &request, plan->folder, error);
     if (status != ROTARY_OK)
@@ -232,13 +239,34 @@ static rotary_status show_preview(const struct invocation *invocation, const str
                              error);
 }
 
+/* A rank beside rank 0, which has the list of runs. */
+static enum exit_status follow(const struct invocation *invocation, struct compare_plan *made)
+{
+    const struct compare_options *options = invocation->options;
+    rotary_error error = {0};
+    const struct run_list_call call = {.backend = &made->backend,
+                                       .ranks = invocation->ranks,
+                                       .tensorboard = options->tensorboard,
+                                       .commit = program_commit(),
+                                       .interrupted = invocation->interrupted};
+    rotary_status status = together_check_same(call.ranks, NULL, call.backend, &error);
+    if (status == ROTARY_OK)
+        status = rank_runs_follow(&call, &error);
+    backend_destroy(&made->backend);
+    release(made);
+    return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
+}
+
 static enum exit_status run(const struct invocation *invocation)
 {
     const struct compare_options *options = invocation->options;
     struct compare_plan made = {.folder = NULL};
     rotary_error error = {0};
-    if (plan(invocation, &made, &error) != ROTARY_OK)
+    const struct ranks *ranks = invocation->ranks;
+    if (ranks_agree(ranks, plan(invocation, &made, &error), &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
+    if (ranks_index(ranks) > 0)
+        return follow(invocation, &made);
     own_text_say(options->text);
     struct watch watch;
     watch_start(&watch, made.jobs, made.design.seed_count * made.design.arms.count);
@@ -265,9 +293,14 @@ static enum exit_status run(const struct invocation *invocation)
                                 .progress = watch_run,
                                 .argument = &watch,
                                 .interrupted = invocation->interrupted};
-    rotary_status status =
-        options->dry_run ? show_preview(invocation, &call, &watch, &error) : comparison_run(&call, &error);
+    call.ranks = ranks;
+    rotary_status status = together_check_same(ranks, NULL, &made.backend, &error);
+    if (status == ROTARY_OK)
+        status = options->dry_run ? show_preview(invocation, &call, &watch, &error)
+                                  : comparison_run(&call, &error);
     watch_end(&watch);
+    rotary_error ignored;
+    (void)!rank_runs_end(ranks, &ignored);
     if (status == ROTARY_INTERRUPTED && watch.jobs > 1)
         (void)rotary_fail(&error, status,
                           "stopped with %d of %d runs done, all saved in %s; the same command resumes them",
@@ -296,7 +329,9 @@ const struct command command_compare = {
         "--positions and --vary, --runs and --seeds, it has the arms and seeds of its folder, and without "
         "--preset its configuration. Runs trained "
         "beforehand in DIR/ARM-SEED are taken over. With --evaluate-lengths the finished runs are scored at "
-        "these lengths too, once: reports then show them.",
+        "these lengths too, once: reports then show them. mpirun -n N rotary compare ... trains on N "
+        "processes or hosts, "
+        "each of which takes the next run.",
     .example = "rotary compare prefix --positions rope,roper --runs 6\n"
                "trains twelve small models to copy by prefix and shows whether rotating the values helped",
     .shared = {{configuration_options, 2, MEMBER(configuration)},
@@ -310,5 +345,6 @@ const struct command command_compare = {
     .min_operands = 1,
     .max_operands = 1,
     .stopping = "stopping as soon as all is saved",
+    .together = true,
     .run = run,
 };
