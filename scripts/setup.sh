@@ -29,6 +29,8 @@ have() {
     libzstd-dev) has_header zstd.h ;;
     libbz2-dev) has_header bzlib.h ;;
     libsentencepiece-dev) printf '#include <sentencepiece_trainer.h>\n' | c++ -E -x c++ - -o /dev/null ;;
+    libopenmpi-dev) has_header mpi.h || pkg-config --exists ompi-c || mpicc --version ;;
+    openmpi-bin) command -v mpirun ;;
     libopenblas0-pthread) ls /usr/lib/*/openblas-pthread/libblas.so.3 ;;
     python3-numpy) python3 -c 'import numpy' || /usr/bin/python3 -c 'import numpy' ;;
     python3-torch) /usr/bin/python3 -c 'import torch' ;;

@@ -603,7 +603,10 @@ rotary_status train_run(const struct train_call *call, struct train_result *resu
                               .saved_step = -1,
                               .metrics = {.file = -1, .loss = NAN},
                               .best = {.loss = INFINITY}};
-    rotary_status status = ranks_agree(call->ranks, resolve_precision(&session, error), error);
+    rotary_status status = resolve_precision(&session, error);
+    if (status == ROTARY_OK)
+        status = together_check_shards(call->ranks, &session.config, error);
+    status = ranks_agree(call->ranks, status, error);
     if (status == ROTARY_OK)
         status = together_check_same(call->ranks, &session.config, call->backend, error);
     if (status == ROTARY_OK && ranks_index(call->ranks) > 0)

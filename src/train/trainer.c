@@ -171,9 +171,7 @@ rotary_status trainer_create_rank(struct trainer *trainer, const struct run_conf
     trainer->shards = config->train.shards / ranks_count(ranks);
     trainer->first_shard = ranks_index(ranks) * trainer->shards;
     plan_updates(trainer);
-    rotary_status status = together_check_shards(ranks, config, error);
-    if (status == ROTARY_OK)
-        status = create_model(trainer, folder, error);
+    rotary_status status = create_model(trainer, folder, error);
     if (status != ROTARY_OK)
         trainer_destroy(trainer);
     return status;

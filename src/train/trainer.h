@@ -43,7 +43,7 @@ struct trainer {
 ROTARY_CHECKED rotary_status trainer_create(struct trainer *trainer, const struct run_config *config,
                                             const char *folder, const struct backend *backend,
                                             rotary_error *error);
-/* The same of one of several ranks, each of which computes an equal share of the shards. */
+/* The same of one of several ranks, each of which computes an equal share of the shards (together_check_shards). */
 ROTARY_CHECKED rotary_status trainer_create_rank(struct trainer *trainer, const struct run_config *config,
                                                  const char *folder, const struct backend *backend,
                                                  const struct ranks *ranks, rotary_error *error);
