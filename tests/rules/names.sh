@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # names.sh ROOT: no two source files have one name, so that a name alone says which file is meant. The examples of
-# docs/explanation/architecture.md have their own copies of lists, with one line more.
+# docs/how-to/add-*.md have their own copies of lists, with one line more.
 set -eu
 cd "$1"
 files=$(find bench examples include python src tests scripts \( -name '*.[ch]' -o -name '*.cc' -o -name '*.inc' -o -name '*.sh' -o -name '*.py' \) \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The worked example of docs/explanation/architecture.md, "To add a backend operation": an operation that one line of
+ * The worked example of docs/how-to/add-an-operation.md, "A backend operation": an operation that one line of
  * the list and one file for each backend add. Both backends compute the same, through the table.
  */
 #include "backend/backend_pair.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * docs/explanation/architecture.md, "To add a sublayer": a stack with a type that the project's own list does not have.
+ * docs/how-to/add-an-operation.md, "A sublayer": a stack with a type that the project's own list does not have.
  * Its gradients against finite differences along random directions; decoding against the forward pass.
  */
 #include "backend/reference_backend.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The example of docs/explanation/architecture.md, "To add a task": one file and one line make a task that is configured,
+ * The example of docs/how-to/add-a-task.md: one file and one line make a task that is configured,
  * trained, killed and resumed like the others.
  */
 #include "support/check.h"
