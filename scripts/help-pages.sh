@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# help-pages.sh ROTARY [FOLDER]: writes the pages of the reference that the program's help has in it, so that no command,
-# no option, no key and no preset can be missing: commands.md, settings.md and presets.md (default: docs/reference).
+# help-pages.sh ROTARY [FOLDER]: writes the pages of the reference that are what the program's help says, so that no
+# command, no option, no key and no preset can be missing: commands.md, settings.md and presets.md in FOLDER (default:
+# docs/reference).
 set -eu
 [ $# = 1 ] || [ $# = 2 ] || { echo "usage: scripts/help-pages.sh ROTARY [FOLDER]" >&2; exit 2; }
 rotary=$1 folder=${2-$(dirname "$0")/../docs/reference}
@@ -66,7 +67,12 @@ markdown() {
     /^commands:$/ { flush(); section = "commands"; next }
     /^example:$/ { flush(); section = "example"; count = 0; next }
     /^usage: / { if (part == "body") printf "```\n%s\n```\n", substr($0, 8); next }
-    part == "entries" && /^[^ ].*:$/ && entries++ >= 0 { flush(); sub(/:$/, ""); printf "\n## %s\n\n", toupper(substr($0, 1, 1)) substr($0, 2); section = "keys"; next }
+    part == "entries" && /^[^ ].*:$/ {
+        flush()
+        sub(/:$/, "")
+        printf "\n## %s\n\n", toupper(substr($0, 1, 1)) substr($0, 2)
+        next
+    }
     part == "links" && section != "commands" && !/^  [a-z]/ && !listed { next }
     part == "common" && section != "common" || part == "body" && (section == "common" || section == "commands") { next }
     part == "links" && section == "example" { next }
@@ -113,11 +119,19 @@ section() {
     done
 }
 
-generated='This page is made from the program'"'"'s help by `scripts/help-pages.sh`: it is not edited.'
+# introduce TITLE, and its introduction from standard input.
+introduce() {
+    printf '# %s\n\nThis page is made from the help of the program by `scripts/help-pages.sh`: it is not edited.\n' "$1"
+    cat
+}
+
 commands=$("$rotary" help | awk '/^  [a-z]+  / { print $1 }')
 [ -n "$commands" ] || { echo "help-pages.sh: $rotary names no commands" >&2; exit 1; }
 {
-    printf '# Commands\n\n%s\n%s\n\n' "$generated" '`rotary help COMMAND` prints a section of it, and `man rotary-COMMAND` where the program is installed.'
+    introduce Commands <<'END'
+`rotary help COMMAND` prints a section of it, and `man rotary-COMMAND` where the program is installed.
+
+END
     "$rotary" help | markdown links
     printf '\n## Options of every command\n\n'
     "$rotary" help info | markdown common
@@ -126,10 +140,14 @@ commands=$("$rotary" help | awk '/^  [a-z]+  / { print $1 }')
     done
 } >"$folder/commands.md"
 {
-    printf '# Settings\n\n%s\n%s\n' "$generated" '`rotary help KEY` prints a key with its value in every preset.'
+    introduce Settings <<'END'
+`rotary help KEY` prints a key with its value in every preset.
+END
     "$rotary" help settings | markdown entries
 } >"$folder/settings.md"
 {
-    printf '# Presets\n\n%s\n%s\n' "$generated" '`presets/` has their files. [The experiments](../explanation/experiments.md#the-presets) says what they are for.'
+    introduce Presets <<'END'
+`presets/` has their files. [The experiments](../explanation/experiments.md#the-presets) says what they are for.
+END
     "$rotary" help presets | markdown entries
 } >"$folder/presets.md"

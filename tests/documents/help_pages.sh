@@ -13,8 +13,10 @@ done
 # A part of the help that the script does not know would be missing in all of them.
 for topic in compare settings presets "tokenize train"; do
     # shellcheck disable=SC2086 # a command of two words
-    "$2" help $topic | grep -oE '^  (--)?[a-z][a-z_-]*(  |$| [A-Z])' | sed 's/^ *//; s/  *[A-Z]*$//' | while read -r name; do
-        cat "$scratch"/*.md | grep -qF -- "- \`$name" || { echo "rotary help $topic has $name, the pages have not"; exit 1; }
-    done || status=1
+    names=$("$2" help $topic | grep -oE '^  (--)?[a-z][a-z_-]*(  |$| [A-Z])' | sed 's/^ *//; s/  *[A-Z]*$//')
+    for name in $names; do
+        grep -qF -- "- \`$name" "$scratch/commands.md" "$scratch/settings.md" "$scratch/presets.md" ||
+            { echo "rotary help $topic has $name, the pages have not" && status=1; }
+    done
 done
 exit $status
