@@ -32,6 +32,7 @@ have() {
     libopenmpi-dev) has_header mpi.h || pkg-config --exists ompi-c || mpicc --version ;;
     openmpi-bin) command -v mpirun ;;
     libopenblas0-pthread) ls /usr/lib/*/openblas-pthread/libblas.so.3 ;;
+    mkdocs-material) mkdocs build --help | grep material ;;
     python3-numpy) python3 -c 'import numpy' || /usr/bin/python3 -c 'import numpy' ;;
     python3-torch) /usr/bin/python3 -c 'import torch' ;;
     *) command -v "$1" ;;
