@@ -376,12 +376,22 @@ static rotary_status check_started(int count, int provided, rotary_error *error)
     return ROTARY_OK;
 }
 
+/* Open MPI 4 takes a way to shared counters that fails between hosts that have TCP alone (MPI_ERR_WIN), unless a
+ * user has chosen another one. */
+static void choose_windows(void)
+{
+#if defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION < 5
+    setenv("OMPI_MCA_osc", "^rdma", 0);
+#endif
+}
+
 rotary_status ranks_transport_begin(struct ranks *ranks, ranks_lost *lost, void *argument,
                                     rotary_error *error)
 {
     int provided, count;
     if (ranks_started() <= 1)
         return ROTARY_OK;
+    choose_windows();
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS)
         return rotary_fail(error, ROTARY_UNSUPPORTED, "MPI does not begin");
     MPI_Comm_size(MPI_COMM_WORLD, &count);
