@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_BYTES = 1 << 16, FIRST_LINES = 1 << 10 };
+enum { FIRST_BYTES = 1 << 18, FIRST_LINES = 1 << 10 };
 
 /* ---- line by line ---- */
 
@@ -25,12 +25,15 @@ rotary_status text_reader_open(struct text_reader *reader, const char *path, rot
     return status;
 }
 
-bool text_reader_is_ready(const struct text_reader *reader, int milliseconds)
+bool text_reader_has_line(const struct text_reader *reader)
 {
     const struct text_buffer *text = &reader->text;
-    if (memchr(text->bytes + text->first, '\n', (size_t)(text->count - text->first)))
-        return true;
-    return input_is_ready(&reader->input, milliseconds);
+    return memchr(text->bytes + text->first, '\n', (size_t)(text->count - text->first)) != NULL;
+}
+
+bool text_reader_is_ready(const struct text_reader *reader, int milliseconds)
+{
+    return text_reader_has_line(reader) || input_is_ready(&reader->input, milliseconds);
 }
 
 void text_reader_close(struct text_reader *reader)

@@ -37,6 +37,8 @@ ROTARY_CHECKED rotary_status text_reader_open(struct text_reader *reader, const 
  * `bytes` are NULL at the end. Memory grows with the longest line alone. */
 ROTARY_CHECKED rotary_status text_reader_next(struct text_reader *reader, struct text_line *line,
                                               rotary_error *error);
+/* Whether the next line is there as a whole, so that text_reader_next reads nothing for it. */
+bool text_reader_has_line(const struct text_reader *reader);
 /* Whether more has been read than was taken. If not, the next line may have to be waited for. */
 bool text_reader_is_ahead(const struct text_reader *reader);
 /* Whether text_reader_next would not wait long: a line, a part of one or the end is there within

@@ -93,6 +93,17 @@ cp out ids
 filter 0 decode $model <ids
 [ "$(tr -s ' ' '\n' <out | grep -c .)" = 1800 ] || complain "1800 words become others"
 
+# Threads take parts of the lines, which are printed in their order, up to the first that fails.
+for part in 1 2 3 4 5 6 7 8; do sed "s/^/$part/" text; done >many
+filter 0 encode $model --threads 1 --json <many
+cp out alone
+filter 0 encode $model --threads 3 --json <many
+cmp out alone || complain "three threads make other tokens than one"
+awk 'BEGIN { for (line = 1; line <= 2000; line++) print (line > 1234 ? "5 99999999" : "5 6") }' >tokens
+filter 1 decode $model --threads 3 <tokens
+[ "$(wc -l <out)" = 1234 ] || complain "of 1234 lines before a failure $(wc -l <out) are printed"
+grep -q "standard input, line 1235: \"99999999\" is no token" err || complain "another line fails: $(cat err)"
+
 # A filter answers a line before the next one is written.
 mkfifo to from
 "$rotary" tokenize encode $model <to >from &

@@ -37,36 +37,36 @@ static rotary_status compute(void *context, const struct text_line *line, rotary
 
 /* ---- output ---- */
 
-static void print_json(const struct text_classifier *classifier, int top)
+static void print_json(const struct text_classifier *classifier, int top, FILE *to)
 {
-    printf("{\"classes\":[");
+    fprintf(to, "{\"classes\":[");
     for (int i = 0; i < top; i++) {
         const int class = classifier->order[i];
         const struct text_line *name = &classifier->labels.names[class];
-        printf("%s{\"label\":", i == 0 ? "" : ",");
-        tokenize_print_string(name->bytes, name->count);
-        printf(",\"probability\":%.9g}", (double)classifier->logits[class]);
+        fprintf(to, "%s{\"label\":", i == 0 ? "" : ",");
+        tokenize_print_string(to, name->bytes, name->count);
+        fprintf(to, ",\"probability\":%.9g}", (double)classifier->logits[class]);
     }
-    printf("]}");
+    fprintf(to, "]}");
 }
 
-static void print(const void *context, bool json)
+static void print(const void *context, FILE *to, bool json)
 {
     const struct classified *classified = context;
     const struct text_classifier *classifier = &classified->classifier;
     if (classifier->labels.regression) {
-        printf(json ? "{\"value\":%.9g}" : "%.6g", (double)classifier->logits[0]);
+        fprintf(to, json ? "{\"value\":%.9g}" : "%.6g", (double)classifier->logits[0]);
         return;
     }
     if (json) {
-        print_json(classifier, classified->top);
+        print_json(classifier, classified->top, to);
         return;
     }
     for (int i = 0; i < classified->top; i++) {
         const int class = classifier->order[i];
         const struct text_line *name = &classifier->labels.names[class];
-        printf("%s%.*s\t%.4f", i == 0 ? "" : "\t", (int)name->count, name->bytes,
-               (double)classifier->logits[class]);
+        fprintf(to, "%s%.*s\t%.4f", i == 0 ? "" : "\t", (int)name->count, name->bytes,
+                (double)classifier->logits[class]);
     }
 }
 

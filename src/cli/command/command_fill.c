@@ -38,37 +38,37 @@ static struct token_text word_of(const struct mask_filler *filler, int32_t token
     return text;
 }
 
-static void print_guess(const struct mask_filler *filler, const struct mask_guess *guess, bool json)
+static void print_guess(const struct mask_filler *filler, const struct mask_guess *guess, FILE *to, bool json)
 {
     if (json) {
         const struct token_text text = tokenizer_text(filler->tokenizer, guess->token);
-        printf("{\"token\":%d,\"text\":", (int)guess->token);
-        tokenize_print_string(text.bytes, text.count);
-        printf(",\"probability\":%.9g}", guess->probability);
+        fprintf(to, "{\"token\":%d,\"text\":", (int)guess->token);
+        tokenize_print_string(to, text.bytes, text.count);
+        fprintf(to, ",\"probability\":%.9g}", guess->probability);
         return;
     }
     const struct token_text word = word_of(filler, guess->token);
-    printf("%.*s %.4f", (int)word.count, word.bytes, guess->probability);
+    fprintf(to, "%.*s %.4f", (int)word.count, word.bytes, guess->probability);
 }
 
-static void print(const void *context, bool json)
+static void print(const void *context, FILE *to, bool json)
 {
     const struct mask_filler *filler = context;
     if (json)
-        putchar('[');
+        putc('[', to);
     for (int64_t mask = 0; mask < filler->masks; mask++) {
-        fputs(mask == 0 ? "" : json ? "," : "\t", stdout);
+        fputs(mask == 0 ? "" : json ? "," : "\t", to);
         if (json)
-            putchar('[');
+            putc('[', to);
         for (int64_t i = 0; i < filler->top; i++) {
-            fputs(i == 0 ? "" : json ? "," : "  ", stdout);
-            print_guess(filler, &filler->guesses[mask * filler->top + i], json);
+            fputs(i == 0 ? "" : json ? "," : "  ", to);
+            print_guess(filler, &filler->guesses[mask * filler->top + i], to, json);
         }
         if (json)
-            putchar(']');
+            putc(']', to);
     }
     if (json)
-        putchar(']');
+        putc(']', to);
 }
 
 /* ---- the command ---- */

@@ -90,24 +90,31 @@ static rotary_status decode(void *context, const struct text_line *line, rotary_
     return ROTARY_OK;
 }
 
-static void print(const void *context, bool json)
+static void print(const void *context, FILE *to, bool json)
 {
     const struct decoder *decoder = context;
     if (json)
-        tokenize_print_string(decoder->text.bytes, decoder->text.count);
+        tokenize_print_string(to, decoder->text.bytes, decoder->text.count);
     else
-        fwrite(decoder->text.bytes, 1, (size_t)decoder->text.count, stdout);
+        fwrite(decoder->text.bytes, 1, (size_t)decoder->text.count, to);
+}
+
+static void finish(void *context)
+{
+    struct decoder *decoder = context;
+    free(decoder->tokens);
+    text_buffer_free(&decoder->text);
 }
 
 static enum exit_status run(const struct invocation *invocation)
 {
-    static const struct tokenize_filter filter = {
-        .key = "texts", .start = start, .compute = decode, .print = print};
-    struct decoder decoder = {0};
-    enum exit_status status = tokenize_filter_run(invocation, &filter, &decoder);
-    free(decoder.tokens);
-    text_buffer_free(&decoder.text);
-    return status;
+    static const struct tokenize_filter filter = {.key = "texts",
+                                                  .context_bytes = sizeof(struct decoder),
+                                                  .start = start,
+                                                  .compute = decode,
+                                                  .print = print,
+                                                  .finish = finish};
+    return tokenize_filter_run(invocation, &filter, &(struct decoder){0});
 }
 
 const struct command command_tokenize_decode = {

@@ -77,36 +77,48 @@ static rotary_status encode(void *context, const struct text_line *line, rotary_
 /* ---- results ---- */
 
 /* Prints a text with \x20 for white space, other control characters and bytes that are no UTF-8. */
-static void print_piece(const struct token_text *text)
+static void print_piece(const struct token_text *text, FILE *to)
 {
     for (int64_t at = 0, length; at < text->count; at += length) {
         const unsigned char byte = (unsigned char)text->bytes[at];
         length = utf8_character_bytes(text->bytes + at, text->count - at);
         if (length > 0 && byte > ' ' && byte != 0x7f) {
-            fwrite(text->bytes + at, 1, (size_t)length, stdout);
+            fwrite(text->bytes + at, 1, (size_t)length, to);
         } else {
-            printf("\\x%02x", (unsigned)byte);
+            fprintf(to, "\\x%02x", (unsigned)byte);
             length = 1;
         }
     }
 }
 
-static void print(const void *context, bool json)
+static void print(const void *context, FILE *to, bool json)
 {
     const struct encoder *encoder = context;
-    fputs(json ? "[" : "", stdout);
+    fputs(json ? "[" : "", to);
     for (int64_t i = 0; i < encoder->list.count; i++) {
         if (i > 0)
-            putchar(json ? ',' : ' ');
+            putc(json ? ',' : ' ', to);
         const struct token_text text = tokenizer_text(encoder->tokenizer, encoder->list.tokens[i]);
         if (!encoder->options->pieces)
-            printf("%d", (int)encoder->list.tokens[i]);
+            fprintf(to, "%d", (int)encoder->list.tokens[i]);
         else if (json)
-            tokenize_print_string(text.bytes, text.count);
+            tokenize_print_string(to, text.bytes, text.count);
         else
-            print_piece(&text);
+            print_piece(&text, to);
     }
-    fputs(json ? "]" : "", stdout);
+    fputs(json ? "]" : "", to);
+}
+
+static void finish(void *context)
+{
+    free(((struct encoder *)context)->list.tokens);
+}
+
+static void add(void *context, const void *other)
+{
+    struct encoder *encoder = context;
+    encoder->tokens += ((const struct encoder *)other)->tokens;
+    encoder->unknown += ((const struct encoder *)other)->unknown;
 }
 
 static void print_totals(const void *context)
@@ -117,15 +129,16 @@ static void print_totals(const void *context)
 
 static enum exit_status run(const struct invocation *invocation)
 {
-    struct encoder encoder = {.options = invocation->options};
+    const struct encoder encoder = {.options = invocation->options};
     const struct tokenize_filter filter = {.key = encoder.options->pieces ? "pieces" : "ids",
+                                           .context_bytes = sizeof encoder,
                                            .start = start,
                                            .compute = encode,
                                            .print = print,
+                                           .finish = finish,
+                                           .add = add,
                                            .print_totals = print_totals};
-    enum exit_status status = tokenize_filter_run(invocation, &filter, &encoder);
-    free(encoder.list.tokens);
-    return status;
+    return tokenize_filter_run(invocation, &filter, &encoder);
 }
 
 const struct command command_tokenize_encode = {
