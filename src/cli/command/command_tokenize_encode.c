@@ -76,19 +76,31 @@ static rotary_status encode(void *context, const struct text_line *line, rotary_
 
 /* ---- results ---- */
 
-/* Prints a text with \x20 for white space, other control characters and bytes that are no UTF-8. */
-static void print_piece(const struct token_text *text, FILE *to)
+/* Prints a piece as JSON, or with \x20 for white space, other control characters and bytes that are no UTF-8. */
+static void print_piece(struct token_text text, FILE *to, bool json)
 {
-    for (int64_t at = 0, length; at < text->count; at += length) {
-        const unsigned char byte = (unsigned char)text->bytes[at];
-        length = utf8_character_bytes(text->bytes + at, text->count - at);
+    if (json)
+        tokenize_print_string(to, text.bytes, text.count);
+    for (int64_t at = 0, length; !json && at < text.count; at += length) {
+        const unsigned char byte = (unsigned char)text.bytes[at];
+        length = utf8_character_bytes(text.bytes + at, text.count - at);
         if (length > 0 && byte > ' ' && byte != 0x7f) {
-            fwrite(text->bytes + at, 1, (size_t)length, to);
+            fwrite(text.bytes + at, 1, (size_t)length, to);
         } else {
             fprintf(to, "\\x%02x", (unsigned)byte);
             length = 1;
         }
     }
+}
+
+/* Prints what fprintf does, in a third of its time: there is a number for every few bytes of text. */
+static void print_number(int32_t token, FILE *to)
+{
+    char digits[12], *first = digits + sizeof digits;
+    do
+        *--first = (char)('0' + token % 10);
+    while ((token /= 10) > 0);
+    fwrite(first, 1, (size_t)(digits + sizeof digits - first), to);
 }
 
 static void print(const void *context, FILE *to, bool json)
@@ -98,13 +110,11 @@ static void print(const void *context, FILE *to, bool json)
     for (int64_t i = 0; i < encoder->list.count; i++) {
         if (i > 0)
             putc(json ? ',' : ' ', to);
-        const struct token_text text = tokenizer_text(encoder->tokenizer, encoder->list.tokens[i]);
-        if (!encoder->options->pieces)
-            fprintf(to, "%d", (int)encoder->list.tokens[i]);
-        else if (json)
-            tokenize_print_string(to, text.bytes, text.count);
+        const int32_t token = encoder->list.tokens[i];
+        if (encoder->options->pieces)
+            print_piece(tokenizer_text(encoder->tokenizer, token), to, json);
         else
-            print_piece(&text, to);
+            print_number(token, to);
     }
     fputs(json ? "]" : "", to);
 }

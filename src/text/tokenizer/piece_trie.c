@@ -24,23 +24,12 @@ void piece_trie_free(struct piece_trie *trie)
     *trie = (struct piece_trie){0};
 }
 
-static uint32_t child_key(int32_t parent, char byte)
-{
-    return (uint32_t)parent << 8 | (unsigned char)byte;
-}
-
-/* The node that a byte leads to; -1: it leads to none. */
-static int32_t find_child(const struct piece_trie *trie, int32_t parent, char byte)
-{
-    return hash_table_find(&trie->children, child_key(parent, byte))->value;
-}
-
 void piece_trie_add(struct piece_trie *trie, enum piece_place place, const char *piece, int64_t bytes,
                     int32_t token)
 {
     int32_t node = (int32_t)place;
     for (int64_t i = 0; i < bytes; i++) {
-        const uint32_t key = child_key(node, piece[i]);
+        const uint32_t key = piece_trie_key(node, piece[i]);
         struct hash_slot *child = hash_table_find(&trie->children, key);
         if (child->value < 0)
             *child = (struct hash_slot){key, (int32_t)trie->nodes++};
@@ -49,18 +38,12 @@ void piece_trie_add(struct piece_trie *trie, enum piece_place place, const char 
     trie->tokens[node] = token;
 }
 
-int32_t piece_trie_step(const struct piece_trie *trie, int32_t node, char byte)
-{
-    const int32_t child = find_child(trie, node, byte);
-    return child < 0 ? 0 : child;
-}
-
 int32_t piece_trie_longest(const struct piece_trie *trie, enum piece_place place, const char *text,
                            int64_t bytes, int64_t *length)
 {
     int32_t node = (int32_t)place, found = -1;
     for (int64_t i = 0; i < bytes; i++) {
-        node = find_child(trie, node, text[i]);
+        node = piece_trie_step(trie, node, text[i]);
         if (node < 0)
             break;
         if (trie->tokens[node] >= 0) {

@@ -27,8 +27,16 @@ void piece_trie_free(struct piece_trie *trie); /* a zeroed one too */
 /* Adds a piece of at least one byte; one that is there already gets the new token. */
 void piece_trie_add(struct piece_trie *trie, enum piece_place place, const char *piece, int64_t bytes,
                     int32_t token);
-/* The node that a byte leads to from another, of which a root is the first; 0: it leads to none. */
-int32_t piece_trie_step(const struct piece_trie *trie, int32_t node, char byte);
+/* The key of the node that a byte leads to. */
+static inline uint32_t piece_trie_key(int32_t parent, char byte)
+{
+    return (uint32_t)parent << 8 | (unsigned char)byte;
+}
+/* The node that a byte leads to from another, of which a root is the first; -1: it leads to none. */
+static inline int32_t piece_trie_step(const struct piece_trie *trie, int32_t node, char byte)
+{
+    return hash_table_find(&trie->children, piece_trie_key(node, byte))->value;
+}
 /* The token of the longest piece that the text begins with, and the piece's bytes; -1: there is none. */
 int32_t piece_trie_longest(const struct piece_trie *trie, enum piece_place place, const char *text,
                            int64_t bytes, int64_t *length);

@@ -14,11 +14,6 @@ static bool read_varint(struct protobuf *message, uint64_t *value)
     return false;
 }
 
-uint32_t protobuf_four_bytes(const unsigned char *bytes)
-{
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
-}
-
 bool protobuf_next(struct protobuf *message, struct protobuf_field *field)
 {
     uint64_t tag, count = 0;

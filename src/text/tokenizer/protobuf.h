@@ -33,6 +33,9 @@ static inline struct protobuf protobuf_message(const struct protobuf_field *fiel
     return (struct protobuf){field->bytes, field->bytes + field->count};
 }
 /* A number of four bytes, the lowest first. */
-uint32_t protobuf_four_bytes(const unsigned char *bytes);
+static inline uint32_t protobuf_four_bytes(const unsigned char *bytes)
+{
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+}
 
 #endif

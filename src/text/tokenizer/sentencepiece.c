@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The tokenizer of SentencePiece: the file's bytes, and the library's processor made from them.
+ * The tokenizer of SentencePiece: the file's bytes, the library's processor made from them, and the encoder,
+ * which is faster than the library.
  */
 #include "text/tokenizer/sentencepiece.h"
 
 #include "base/fail.h"
 #include "file/file.h"
 #include "text/tokenizer/bert_words.h"
+#include "text/tokenizer/sentencepiece_encoder.h"
 #include "text/tokenizer/sentencepiece_file.h"
 #include "text/tokenizer/sentencepiece_library.h"
 #include "text/tokenizer/tokenizer_type.h"
@@ -18,11 +20,14 @@
 /* The library's indices of characters have 32 bits, and normalising makes of three bytes eighteen characters
  * at most. */
 enum { MAX_TRAINING_BYTES = 1 << 28 };
+/* Longer texts, which normalising could make longer than a model takes, are the library's. */
+enum { MAX_ENCODER_BYTES = 1 << 24 };
 
 struct sentencepiece {
     struct tokenizer tokenizer;
     struct sentencepiece_processor *processor;
-    char *bytes; /* of the file */
+    struct sentencepiece_encoder *encoder; /* NULL: the processor encodes */
+    char *bytes;                           /* of the file */
     int64_t count;
 };
 
@@ -34,6 +39,7 @@ static const struct sentencepiece *of(const struct tokenizer *tokenizer)
 static void destroy(struct tokenizer *tokenizer)
 {
     struct sentencepiece *sentencepiece = (struct sentencepiece *)tokenizer;
+    sentencepiece_encoder_destroy(sentencepiece->encoder);
     sentencepiece_processor_destroy(sentencepiece->processor);
     free(sentencepiece->bytes);
     free(sentencepiece);
@@ -45,7 +51,10 @@ static rotary_status create(struct tokenizer **tokenizer, char *bytes, int64_t c
     struct sentencepiece *made = calloc(1, sizeof *made);
     rotary_status status = made ? sentencepiece_processor_create(&made->processor, bytes, count, error)
                                 : rotary_fail_memory(error, "for a tokenizer (%zu bytes)", sizeof *made);
+    if (status == ROTARY_OK)
+        status = sentencepiece_encoder_create(&made->encoder, bytes, count, error);
     if (status != ROTARY_OK) {
+        sentencepiece_processor_destroy(made ? made->processor : NULL);
         free(made);
         free(bytes);
         return status;
@@ -64,7 +73,10 @@ static rotary_status create(struct tokenizer **tokenizer, char *bytes, int64_t c
 static rotary_status encode(const struct tokenizer *tokenizer, const char *text, int64_t bytes,
                             struct token_list *list, rotary_error *error)
 {
-    return sentencepiece_processor_encode(of(tokenizer)->processor, text, bytes, list, error);
+    const struct sentencepiece *sentencepiece = of(tokenizer);
+    if (sentencepiece->encoder && bytes <= MAX_ENCODER_BYTES && utf8_valid_bytes(text, bytes) == bytes)
+        return sentencepiece_encoder_encode(sentencepiece->encoder, text, bytes, list, error);
+    return sentencepiece_processor_encode(sentencepiece->processor, text, bytes, list, error);
 }
 
 static int64_t decode(const struct tokenizer *tokenizer, const int32_t *tokens, int64_t count, char *text,

@@ -2,7 +2,7 @@
 #include "text/tokenizer/sentencepiece_file.h"
 
 #include "base/fail.h"
-#include "text/tokenizer/protobuf.h"
+#include "text/tokenizer/double_array.h"
 #include "text/utf8.h"
 
 #include <math.h>
@@ -17,12 +17,9 @@ static rotary_status fail_wire(const char *path, rotary_error *error)
 
 /* ---- the table of a normaliser ---- */
 
-/* A double array of Darts-clone (Yata), as the library walks it: from unit `base`, the byte c leads to unit
- * base ^ c, which must have the label c, and from there to base ^ c ^ offset; a unit with a leaf has its
- * value at that place. */
+/* The library walks the array without bounds. */
 struct trie {
-    const unsigned char *units; /* of four bytes */
-    int64_t count;
+    struct double_array array;
     int64_t text_bytes;        /* values are less */
     unsigned char *max_leaves; /* [count] on a path from a unit on, and 1; 0: not yet known */
 };
@@ -31,30 +28,20 @@ struct trie {
  * bytes or fewer. */
 enum { MAX_LEAVES = 32, MAX_DEPTH = 64 };
 
-static uint32_t unit_at(const struct trie *trie, int64_t unit)
-{
-    return protobuf_four_bytes(trie->units + 4 * unit);
-}
-
-static int64_t offset_of(uint32_t unit)
-{
-    return (int64_t)(unit >> 10) << ((unit & 1u << 9) >> 6);
-}
-
 /* The maximum of leaves on a path from `unit` on; -1 if a path leads out of the array, or has no end. */
 static int count_leaves(const struct trie *trie, int64_t unit, int depth)
 {
     if (trie->max_leaves[unit] > 0)
         return trie->max_leaves[unit] - 1;
-    uint32_t content = unit_at(trie, unit);
-    bool has_leaf = depth > 0 && (content >> 8 & 1) != 0; /* the first unit is never matched */
-    int64_t base = unit ^ offset_of(content);
-    if (depth > MAX_DEPTH || (base | 0xff) >= trie->count ||
-        (has_leaf && (int64_t)(unit_at(trie, base) & 0x7fffffff) >= trie->text_bytes))
+    uint32_t content = double_array_unit(&trie->array, unit);
+    bool has_leaf = depth > 0 && double_array_has_leaf(content); /* the first unit is never matched */
+    int64_t base = unit ^ double_array_offset(content);
+    if (depth > MAX_DEPTH || (base | 0xff) >= trie->array.count ||
+        (has_leaf && double_array_value(&trie->array, base) >= trie->text_bytes))
         return -1;
     int max = 0;
     for (int64_t byte = 0; byte < 256; byte++) {
-        if ((unit_at(trie, base ^ byte) & (0x80000000 | 0xff)) != byte)
+        if ((double_array_unit(&trie->array, base ^ byte) & (0x80000000 | 0xff)) != byte)
             continue;
         int leaves = count_leaves(trie, base ^ byte, depth + 1);
         if (leaves < 0)
@@ -78,9 +65,8 @@ static rotary_status check_table(const char *path, const struct protobuf_field *
         return ROTARY_OK;
     if (bytes == 0 || bytes % 4 != 0 || bytes >= table->count - 4 || table->bytes[table->count - 1] != 0)
         return rotary_fail(error, ROTARY_BAD_FILE, wrong, path);
-    struct trie trie = {
-        .units = table->bytes + 4, .count = bytes / 4, .text_bytes = table->count - 4 - bytes};
-    trie.max_leaves = calloc((size_t)trie.count, 1);
+    struct trie trie = {.array = {table->bytes + 4, bytes / 4}, .text_bytes = table->count - 4 - bytes};
+    trie.max_leaves = calloc((size_t)trie.array.count, 1);
     if (!trie.max_leaves)
         return rotary_fail_memory(error, "to read %s", path);
     int leaves = count_leaves(&trie, 0, 0);

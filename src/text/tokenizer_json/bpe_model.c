@@ -13,8 +13,8 @@ enum { MAX_WORD_BYTES = 1 << 30 };
 
 struct bpe_model {
     struct bpe_config config;
-    struct bpe_merge *merges; /* by rank */
-    struct hash_table ranks;  /* of merges, by their two tokens */
+    struct bpe_merge *merges;
+    struct hash_table places; /* of merges, by their two tokens */
     int32_t byte_tokens[256]; /* of a word that begins as bytes */
     bool *whole;              /* of each token, whether a word with its bytes is that token alone */
 };
@@ -36,26 +36,27 @@ static uint32_t key_of(int32_t left, int32_t right)
     return hash_table_key((uint64_t)(uint32_t)left << 32 | (uint32_t)right);
 }
 
-/* The slot with the rank of a merge, or the free one in which it belongs. */
+/* The slot with the place of a merge, or the free one in which it belongs. */
 static struct hash_slot *find_slot(const struct bpe_model *model, int32_t left, int32_t right)
 {
-    struct hash_slot *slot = hash_table_find(&model->ranks, key_of(left, right));
+    struct hash_slot *slot = hash_table_find(&model->places, key_of(left, right));
     while (slot->value >= 0 &&
            (model->merges[slot->value].left != left || model->merges[slot->value].right != right))
-        slot = hash_table_next(&model->ranks, slot);
+        slot = hash_table_next(&model->places, slot);
     return slot;
 }
 
-/* The rank of two tokens' merge, of the same the last; -1: there is none. */
-static int32_t find_rank(const struct bpe_model *model, int32_t left, int32_t right)
+/* The merge of two tokens, of the same the last; NULL: there is none. */
+static const struct bpe_merge *find_merge(const struct bpe_model *model, int32_t left, int32_t right)
 {
-    return find_slot(model, left, right)->value;
+    const int32_t place = find_slot(model, left, right)->value;
+    return place >= 0 ? &model->merges[place] : NULL;
 }
 
 static bool fill_merges(struct bpe_model *model, const struct bpe_merge *merges, int64_t count)
 {
     model->merges = malloc((size_t)(count + 1) * sizeof *model->merges);
-    if (!model->merges || !rotary_hash_table_empty(&model->ranks, count))
+    if (!model->merges || !rotary_hash_table_empty(&model->places, count))
         return false;
     for (int32_t i = 0; i < count; i++) {
         model->merges[i] = merges[i];
@@ -193,9 +194,9 @@ static void propose(const struct bpe_model *model, const struct symbols *symbols
     int32_t next = symbols->items[at].next;
     if (next >= symbols->count)
         return;
-    const int32_t rank = find_rank(model, symbols->items[at].token, symbols->items[next].token);
-    if (rank >= 0)
-        push(candidates, (struct bpe_candidate){rank, at, model->merges[rank].merged});
+    const struct bpe_merge *found = find_merge(model, symbols->items[at].token, symbols->items[next].token);
+    if (found)
+        push(candidates, (struct bpe_candidate){found->rank, at, found->merged});
 }
 
 /* A candidate is stale if its symbols have changed since. */
@@ -205,8 +206,8 @@ static bool is_stale(const struct bpe_model *model, const struct symbols *symbol
     const struct bpe_symbol *left = &symbols->items[candidate->at];
     if (left->token < 0 || left->next >= symbols->count)
         return true;
-    const int32_t rank = find_rank(model, left->token, symbols->items[left->next].token);
-    return rank < 0 || model->merges[rank].merged != candidate->merged;
+    const struct bpe_merge *found = find_merge(model, left->token, symbols->items[left->next].token);
+    return !found || found->merged != candidate->merged;
 }
 
 static void merge(const struct bpe_model *model, struct symbols *symbols, struct bpe_candidate *heap)
@@ -306,7 +307,7 @@ void bpe_model_destroy(struct bpe_model *model)
     if (!model)
         return;
     free(model->merges);
-    rotary_hash_table_free(&model->ranks);
+    rotary_hash_table_free(&model->places);
     free(model->whole);
     free(model);
 }

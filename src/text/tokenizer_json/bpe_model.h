@@ -12,9 +12,9 @@
 
 #include "text/tokenizer_json/piece_table.h"
 
-/* The tokens `left` and `right` become `merged`. The rank of a merge is its place in the list. */
+/* The tokens `left` and `right` become `merged`. */
 struct bpe_merge {
-    int32_t left, right, merged;
+    int32_t left, right, merged, rank;
 };
 
 struct bpe_config {

@@ -2,7 +2,6 @@
 #include "text/tokenizer_json/character_map.h"
 
 #include "base/fail.h"
-#include "text/tokenizer/protobuf.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
 
@@ -51,7 +50,7 @@ rotary_status character_map_read(struct character_map *map, const char *base64, 
     const int64_t array = bytes > HEAD_BYTES ? (int64_t)protobuf_four_bytes(map->bytes) : 0;
     if (array == 0 || array % 4 != 0 || array >= bytes - HEAD_BYTES || map->bytes[bytes - 1] != 0)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the table of characters is damaged");
-    map->units = array / 4;
+    map->array = (struct double_array){map->bytes + HEAD_BYTES, array / 4};
     map->text_bytes = bytes - HEAD_BYTES - array;
     return ROTARY_OK;
 }
@@ -64,17 +63,6 @@ void character_map_free(struct character_map *map)
 
 /* ---- looking up ---- */
 
-static int64_t offset_of(uint32_t unit)
-{
-    return (int64_t)(unit >> 10) << ((unit & 1u << 9) >> 6);
-}
-
-/* The unit at a place; 0, which has no label, behind the array. */
-static uint32_t unit_at(const struct character_map *map, int64_t place)
-{
-    return place < map->units ? protobuf_four_bytes(map->bytes + HEAD_BYTES + 4 * place) : 0;
-}
-
 /* Whether a value leads to UTF-8, and not into the midst of a character. */
 static bool is_text(const char *text)
 {
@@ -85,17 +73,14 @@ static bool is_text(const char *text)
 /* What the shortest beginning of a text that is in the table becomes; NULL: none is. */
 static const char *find(const struct character_map *map, const char *text, int64_t bytes)
 {
-    int64_t place = offset_of(unit_at(map, 0));
+    int64_t place = double_array_root(&map->array);
     for (int64_t i = 0; i < bytes && text[i] != 0; i++) {
-        const unsigned char byte = (unsigned char)text[i];
-        place ^= byte;
-        const uint32_t unit = unit_at(map, place);
-        if ((unit & (0x80000000 | 0xff)) != byte)
+        const uint32_t unit = double_array_step(&map->array, &place, (unsigned char)text[i]);
+        if (unit == 0)
             return NULL;
-        place ^= offset_of(unit);
-        if (unit >> 8 & 1) {
-            const int64_t value = unit_at(map, place) & 0x7fffffff;
-            const char *texts = (const char *)map->bytes + HEAD_BYTES + 4 * map->units;
+        if (double_array_has_leaf(unit)) {
+            const int64_t value = double_array_value(&map->array, place);
+            const char *texts = (const char *)map->array.units + 4 * map->array.count;
             return value < map->text_bytes && is_text(texts + value) ? texts + value : NULL;
         }
     }

@@ -8,10 +8,12 @@
 #define ROTARY_TEXT_TOKENIZER_JSON_CHARACTER_MAP_H
 
 #include "text/text_buffer.h"
+#include "text/tokenizer/double_array.h"
 
 struct character_map {
-    unsigned char *bytes; /* of the file */
-    int64_t units, text_bytes;
+    unsigned char *bytes;      /* of the file */
+    struct double_array array; /* in them */
+    int64_t text_bytes;
 };
 
 /* Reads a table in base64 (RFC 4648). ROTARY_INVALID_ARGUMENT if it is none; a place of the array that leads

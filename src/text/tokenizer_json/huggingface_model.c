@@ -101,7 +101,7 @@ static rotary_status read_merge(struct reading *reading, size_t number, const js
     if (status != ROTARY_OK)
         return status;
     *merge = (struct bpe_merge){huggingface_find_piece(reading, left), huggingface_find_piece(reading, right),
-                                huggingface_find_piece(reading, merged->bytes)};
+                                huggingface_find_piece(reading, merged->bytes), (int32_t)number};
     if (merge->left >= 0 && merge->right >= 0 && merge->merged >= 0)
         return ROTARY_OK;
     return rotary_fail(error, ROTARY_BAD_FILE, "%s: entry %zu of \"merges\": \"%.80s\" is not in \"vocab\"",

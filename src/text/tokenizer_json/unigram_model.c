@@ -23,8 +23,8 @@ struct unigram_model {
 struct unigram_node {
     double score;
     int32_t begin; /* of that piece; -1: no way leads here */
-    bool unknown;
-    int32_t end; /* of the part of the best way that begins here */
+    int32_t token; /* the piece; -1: an unknown character */
+    int32_t end;   /* of the part of the best way that begins here */
 };
 
 /* ---- models ---- */
@@ -53,7 +53,8 @@ rotary_status unigram_model_create(struct unigram_model **model, const struct un
         made->unknown_score = fmin(made->unknown_score, made->scores[token]);
         piece_trie_add(&made->trie, PIECE_FIRST, text.bytes, text.count, token);
     }
-    made->unknown_score -= UNIGRAM_UNKNOWN_PENALTY;
+    made->unknown_score =
+        config->single ? config->unknown_score : made->unknown_score - UNIGRAM_UNKNOWN_PENALTY;
     *model = made;
     return ROTARY_OK;
 }
@@ -90,20 +91,25 @@ static rotary_status make_room(struct unigram_workspace *workspace, int64_t byte
     return ROTARY_OK;
 }
 
-/* A way to `end` by a piece from `begin` on; of equal ones the first counts. */
-static void reach(struct unigram_node *nodes, int64_t begin, int64_t end, double score, bool unknown)
+/* A way to `end` by a piece from `begin` on; of equal ones the first counts. SentencePiece keeps sums in single
+ * precision, and compares them with one in double precision, but for an unknown character. */
+static void reach(struct unigram_node *nodes, int64_t begin, int64_t end, double score, int32_t token,
+                  bool single)
 {
-    const double sum = nodes[begin].score + score;
+    double sum = nodes[begin].score + score;
+    if (single && token < 0)
+        sum = (float)sum;
     if (nodes[end].begin < 0 || sum > nodes[end].score)
-        nodes[end] = (struct unigram_node){sum, (int32_t)begin, unknown, -1};
+        nodes[end] = (struct unigram_node){single ? (double)(float)sum : sum, (int32_t)begin, token, -1};
 }
 
 /* Finds the best way to the end of every character. */
 static void find_ways(const struct unigram_model *model, struct unigram_node *nodes, const char *word,
                       int64_t bytes)
 {
+    const bool single = model->config.single;
     for (int64_t i = 0; i <= bytes; i++)
-        nodes[i] = (struct unigram_node){0, -1, false, -1};
+        nodes[i] = (struct unigram_node){0, -1, -1, -1};
     for (int64_t at = 0, length; at < bytes; at += length) {
         int32_t node = PIECE_FIRST;
         bool is_piece = false;
@@ -111,16 +117,16 @@ static void find_ways(const struct unigram_model *model, struct unigram_node *no
         length = length > 0 ? length : 1; /* a zero byte */
         for (int64_t end = at + 1; end <= bytes; end++) {
             node = piece_trie_step(&model->trie, node, word[end - 1]);
-            if (node == 0)
+            if (node < 0)
                 break;
             const int32_t token = model->trie.tokens[node];
             if (token < 0)
                 continue;
-            reach(nodes, at, end, model->scores[token], token == model->config.unknown);
+            reach(nodes, at, end, model->scores[token], token == model->config.unknown ? -1 : token, single);
             is_piece = is_piece || end - at == length;
         }
         if (!is_piece)
-            reach(nodes, at, at + length, model->unknown_score, true);
+            reach(nodes, at, at + length, model->unknown_score, -1, single);
     }
 }
 
@@ -131,8 +137,7 @@ static void find_parts(struct unigram_node *nodes, int64_t bytes)
     int64_t end = bytes;
     for (int64_t last = bytes; last > 0;) {
         const int64_t begin = nodes[last].begin;
-        const bool unknown = nodes[last].unknown;
-        const bool joins = unknown && begin > 0 && nodes[begin].unknown;
+        const bool joins = nodes[last].token < 0 && begin > 0 && nodes[begin].token < 0;
         if (!joins) {
             nodes[begin].end = (int32_t)end;
             end = begin;
@@ -141,11 +146,12 @@ static void find_parts(struct unigram_node *nodes, int64_t bytes)
     }
 }
 
-static void append_part(const struct unigram_model *model, const char *part, int64_t bytes,
-                        struct token_list *list)
+/* `tokenizers` looks for an unknown part among the pieces, as a whole. */
+static void append_unknown(const struct unigram_model *model, const char *part, int64_t bytes,
+                           struct token_list *list)
 {
     const struct unigram_config *config = &model->config;
-    const int32_t token = piece_table_find(config->pieces, part, bytes);
+    const int32_t token = config->single ? -1 : piece_table_find(config->pieces, part, bytes);
     bool complete = config->byte_fallback;
     for (int64_t i = 0; token < 0 && complete && i < bytes; i++)
         complete = config->fallback[(unsigned char)part[i]] >= 0;
@@ -168,7 +174,11 @@ rotary_status unigram_model_encode(const struct unigram_model *model, struct uni
     find_parts(workspace->nodes, bytes);
     for (int64_t at = 0, end; at < bytes; at = end) {
         end = workspace->nodes[at].end;
-        append_part(model, word + at, end - at, list);
+        const int32_t token = workspace->nodes[end].token;
+        if (token >= 0)
+            token_list_append(list, token);
+        else
+            append_unknown(model, word + at, end - at, list);
     }
     return ROTARY_OK;
 }

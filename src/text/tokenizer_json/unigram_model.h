@@ -2,7 +2,8 @@
  *
  * The unigram model of SentencePiece (Kudo, 2018): of all ways to make a word of pieces that with the highest
  * sum of scores, by Viterbi's algorithm. Tokens are those of the library `tokenizers`: a character that is no
- * piece has the lowest score less UNIGRAM_UNKNOWN_PENALTY, and such characters side by side are one token.
+ * piece has the lowest score less UNIGRAM_UNKNOWN_PENALTY, and such characters side by side are one token. Or
+ * they are those of SentencePiece itself, whose sums have single precision, so that others of two ways may win.
  */
 #ifndef ROTARY_TEXT_TOKENIZER_JSON_UNIGRAM_MODEL_H
 #define ROTARY_TEXT_TOKENIZER_JSON_UNIGRAM_MODEL_H
@@ -14,6 +15,8 @@ enum { UNIGRAM_UNKNOWN_PENALTY = 10 };
 struct unigram_config {
     const struct piece_table *pieces; /* outlives the model */
     const double *scores;             /* of each token, [pieces->count]; copied */
+    bool single;                      /* sums have single precision, as in SentencePiece */
+    double unknown_score;             /* with `single`: of a character that is no piece */
     int32_t unknown;
     bool byte_fallback;    /* an unknown part becomes the tokens <0x00> ... of its bytes */
     int32_t fallback[256]; /* the token of each byte, if byte_fallback; -1: there is none */
