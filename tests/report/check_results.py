@@ -7,7 +7,8 @@ name archives, each its own, in a column "archive" without results/ and .tar.gz.
 "dataset" or "run", a row is of the folder of that name in the paragraph's archive. The first measure that the paragraph
 names ("validation loss") is the table's, or else the comparison's primary one. result_columns.py has what the columns
 mean. In README.md and docs/explanation/results.md a table with numbers names an archive, or says "Published", or is in
-a section that names the command of a benchmark, as those of docs/explanation/performance.md are.
+a section that names the command of a benchmark, as those of docs/explanation/performance.md are. Speeds elsewhere link
+to that page, and have its numbers.
 """
 import json
 import pathlib
@@ -19,6 +20,7 @@ import result_columns as columns
 import result_tables as tables
 
 RESULTS = ("README.md", "docs/explanation/results.md")
+SPEEDS = "docs/explanation/performance.md"
 SPEED = re.compile(r"rotary bench|scripts/(bench-peers|compare-speed|scaling)|tests/study/test_estimate")
 FOLDER_ROWS = ("dataset", "run")
 SOURCE = re.compile(rf"[Ff]rom\s+`({tables.ARCHIVE.pattern})`")
@@ -103,10 +105,13 @@ class Checker:
         """What is wrong with a table, each with its place."""
         sources = self.rows_of(table)
         if sources is None:
-            exempt = table.caption.startswith("Published") or SPEED.search(" ".join(table.section))
+            section = " ".join(table.section)
+            exempt = table.caption.startswith("Published") or SPEED.search(section)
             wanted = table.document in RESULTS or pathlib.Path(table.document).name.startswith("performance")
-            if wanted and table.has_numbers() and not exempt:
-                yield f"{table.where()}: no source: wanted \"from `results/NAME.tar.gz`\" before the table, or a command"
+            if SPEEDS in section and not exempt:
+                yield from self.check_speeds(table)
+            elif wanted and table.has_numbers() and not exempt:
+                yield f"{table.where()}: wanted \"from `results/NAME.tar.gz`\" before the table, or a command"
             return
         for number, (path, of_arm) in enumerate(sources):
             row = table.rows[number]
@@ -120,6 +125,15 @@ class Checker:
                     fault = self.check_cell(table, path, of_arm, number, column)
                 if fault:
                     yield f"{table.where(number)}: {fault}"
+
+    def check_speeds(self, table):
+        """Each number of a table that links to the page of speeds is in it as it is printed."""
+        speeds = set(re.findall(r"\d[\d,.]*\d|\d", (pathlib.Path(self.root) / SPEEDS).read_text(encoding="utf-8")))
+        for number, row in enumerate(table.rows):
+            for cell in row[1:]:
+                for printed in re.findall(r"\d[\d,.]*\d|\d", cell):
+                    if printed not in speeds:
+                        yield f"{table.where(number)}: {printed} is not in {SPEEDS}"
 
     @staticmethod
     def without_source(table, row, column):
@@ -192,6 +206,9 @@ def plant_source(checker, checked):
     orphan = tables.Table(table.document, table.line, ["# A section"], "After 400 steps:", rows)
     if not list(checker.check_table(orphan)):
         yield "a table without a source was not found"
+    fast = tables.Table("README.md", 1, ["# How fast", SPEEDS], "", [["", "s"], [], ["a step", "0.0679 s"]])
+    if not list(checker.check_table(fast)):
+        yield "a speed that nobody measured was not found"
     if not list(checker.check_prose("planted", "From `results/prefix-quick.tar.gz`: [−0.4588, −0.2734]\n")):
         yield "a wrong interval was not found"
 
