@@ -14,7 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WAIT_MILLISECONDS = 100, BATCH_LINES = 1 << 12, BATCH_BYTES = 1 << 20, PARTS_PER_THREAD = 4 };
+enum {
+    WAIT_MILLISECONDS = 100,
+    BATCH_LINES = 1 << 12,
+    BATCH_BYTES = 1 << 20,
+    READ_BYTES = 1 << 18,
+    PARTS_PER_THREAD = 4
+};
 
 /* A part of a batch, and what became of it. */
 struct part {
@@ -185,6 +191,8 @@ static rotary_status filter_lines(struct filtering *filtering, const struct invo
     filtering->reader.input.descriptor = -1;
     rotary_status status = filtering->parts ? text_reader_open(&filtering->reader, NULL, error)
                                             : rotary_fail_memory(error, "for %d threads", filtering->threads);
+    if (status == ROTARY_OK) /* a batch is what one reading finds */
+        status = text_buffer_reserve(&filtering->reader.text, READ_BYTES, error);
     filtering->reader.raw = true; /* as SentencePiece's own programs have it */
     if (status == ROTARY_OK) {    /* what is printed as JSON is valid however it ends */
         if (json)

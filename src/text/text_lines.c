@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_BYTES = 1 << 18, FIRST_LINES = 1 << 10 };
+enum { FIRST_BYTES = 1 << 16, FIRST_LINES = 1 << 10 };
 
 /* ---- line by line ---- */
 

@@ -62,13 +62,14 @@ static void set_sizes(struct trainer *trainer)
     const struct run_config *config = trainer->config;
     struct batch_size *size = &trainer->size;
     *size = run_batch_size(config);
-    int64_t longest = run_example_tokens(config);
-    if (task_examples(trainer->task, TASK_TRAINING) > 0)
-        longest = examples_longest(trainer->task).tokens;
-    if (size->rows > 0)
+    if (size->rows > 0) {
+        const bool read = task_examples(trainer->task, TASK_TRAINING) > 0;
+        const int64_t longest = read ? examples_longest(trainer->task).tokens : run_example_tokens(config);
         size->tokens = size->rows * longest;
-    trainer->shard_tokens =
-        size->rows > 0 ? divide_up(size->rows, config->train.shards) * longest : size->tokens;
+        trainer->shard_tokens = divide_up(size->rows, config->train.shards) * longest;
+    } else {
+        trainer->shard_tokens = size->tokens;
+    }
 }
 
 static void carve_batches(struct trainer *trainer)
