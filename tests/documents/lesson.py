@@ -63,11 +63,12 @@ def matches_number(shown, printed):
 
 def matches_line(shown, printed, loosely):
     shown, printed = (" ".join(CHANGING.sub("_", line.replace("\u2212", "-")).split()) for line in (shown, printed))
-    if shown.endswith("...") and not loosely:
-        return printed.startswith(shown[:-3])
     if shown.endswith("..."):
-        shown = shown[:-3].rstrip()
-        printed = " ".join(printed.split()[: len(shown.split())])
+        shown, cut = shown[:-3].split(), shown[-4:-3] != " "
+        printed = printed.split()[: len(shown)]
+        if cut and len(printed) == len(shown):
+            printed[-1] = printed[-1][: len(shown[-1])]
+        shown, printed = " ".join(shown), " ".join(printed)
     if not loosely:
         return shown == printed
     numbers = NUMBER.findall(shown), NUMBER.findall(printed)

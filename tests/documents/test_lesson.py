@@ -72,6 +72,8 @@ LINES = [  # shown, printed, loosely, whether they match
     ("a ...", "a b c", False, True),
     ("a b...", "a bcd", False, True),
     ("mean 1.2, ...", "mean 1.3, p", True, True),
+    ("12 runs to train...", "12 runs to train: about", True, True),
+    ("12 runs to train...", "13 runs to train: about", True, False),
     ("mean 1.2, of ...", "mean 1.3, p", True, False),
     ("b ...", "a b c", False, False),
 ]
