@@ -43,6 +43,11 @@ typedef struct rotary_attention_config {
     const rotary_rope *value_rope; /* borrowed; NULL: values are not rotated */
     int threads;                   /* at most 1024; 0: all processors */
     rotary_isa isa;
+    /* The keys, rotated once, are the values too (DeepSeek-V4's latent): v_n is k_n, and U_n is R_n. value_rope
+     * is rope, so that outputs are rotated back, or NULL: they are not. Keys must have no magnitude (xPos, or an
+     * attention factor other than 1). In calls value, value_cache and value_gradient have no data: one cache
+     * holds both, and key_gradient is the gradient of both. */
+    bool key_is_value;
 } rotary_attention_config;
 
 /* A tensor [batch, time, heads, head_dim] whose channels are contiguous. Strides count elements and are at

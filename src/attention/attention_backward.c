@@ -633,6 +633,11 @@ rotary_status rotary_attention_backward(const rotary_attention *attention,
     rotary_attention_backward_call known = {0};
     struct attention_call call;
     rotary_status status = read_call(given, &known, &call, error);
+    if (!status)
+        status = rotary_attention_share_keys(attention, "value", call.key, &call.value, error);
+    if (!status)
+        status = rotary_attention_share_written_keys(attention, "value_gradient", known.key_gradient,
+                                                     &known.value_gradient, error);
     if (status)
         return status;
     status = check(attention, &call, error);

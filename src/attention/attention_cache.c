@@ -120,6 +120,9 @@ rotary_status rotary_attention_reorder(const rotary_attention *attention,
     rotary_status status =
         rotary_copy_sized(&known, sizeof known, given, "rotary_attention_reorder_call", error);
     if (!status)
+        status = rotary_attention_share_written_keys(attention, "value_cache", known.key_cache,
+                                                     &known.value_cache, error);
+    if (!status)
         status = check(attention, &known, error);
     if (status)
         return status;
@@ -132,7 +135,8 @@ rotary_status rotary_attention_reorder(const rotary_attention *attention,
             rows = max_i64(rows, rows_of(&known, known.source[sequence]));
     carve(&reorder, known.batch, &arena);
     reorder.row_blocks = divide_up(rows, ROWS_PER_WORK_ITEM);
-    rotary_parallel_for(attention->threads, 2 * attention->key_value_heads * reorder.row_blocks, reorder_rows,
-                        &reorder);
+    rotary_parallel_for(attention->threads,
+                        rotary_attention_caches(attention) * attention->key_value_heads * reorder.row_blocks,
+                        reorder_rows, &reorder);
     return ROTARY_OK;
 }

@@ -80,6 +80,35 @@ rotary_status rotary_attention_check_operands(const rotary_attention *attention,
     return ROTARY_OK;
 }
 
+static rotary_status share_keys(const rotary_attention *attention, const char *name, const void *value,
+                                rotary_error *error)
+{
+    return !attention->key_is_value || !value
+               ? ROTARY_OK
+               : rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                             "%s has data, but the plan's keys are its values; wanted none", name);
+}
+
+rotary_status rotary_attention_share_keys(const rotary_attention *attention, const char *name,
+                                          rotary_attention_const_view key, rotary_attention_const_view *value,
+                                          rotary_error *error)
+{
+    rotary_status status = share_keys(attention, name, value->data, error);
+    if (!status && attention->key_is_value)
+        *value = key;
+    return status;
+}
+
+rotary_status rotary_attention_share_written_keys(const rotary_attention *attention, const char *name,
+                                                  rotary_attention_view key, rotary_attention_view *value,
+                                                  rotary_error *error)
+{
+    rotary_status status = share_keys(attention, name, value->data, error);
+    if (!status && attention->key_is_value)
+        *value = key;
+    return status;
+}
+
 rotary_status rotary_attention_check_bias(const rotary_attention *attention,
                                           const rotary_attention_bias *bias, rotary_attention_shape shape,
                                           rotary_error *error)

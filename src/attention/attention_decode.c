@@ -200,6 +200,8 @@ static void append_heads(const struct decode *decode, const struct attention_tab
             attention->kernels->rotate(problem, &key_rotation, token,
                                        mutable_vector_at(problem, call->key_cache, sequence, row, head),
                                        vector_at(problem, call->key, sequence, token, head));
+            if (attention->key_is_value)
+                continue;
             attention->kernels->rotate(problem, &value_rotation, token,
                                        mutable_vector_at(problem, call->value_cache, sequence, row, head),
                                        vector_at(problem, call->value, sequence, token, head));
@@ -449,6 +451,11 @@ rotary_status rotary_attention_decode(const rotary_attention *attention,
     rotary_attention_decode_call known = {0}, *call = &known;
     rotary_status status =
         rotary_copy_sized(&known, sizeof known, given, "rotary_attention_decode_call", error);
+    if (!status)
+        status = rotary_attention_share_keys(attention, "value", known.key, &known.value, error);
+    if (!status)
+        status = rotary_attention_share_written_keys(attention, "value_cache", known.key_cache,
+                                                     &known.value_cache, error);
     if (status)
         return status;
     status = check(attention, call, error);
@@ -515,6 +522,11 @@ rotary_status rotary_attention_append(const rotary_attention *attention,
     rotary_attention_append_call known = {0};
     rotary_status status =
         rotary_copy_sized(&known, sizeof known, given, "rotary_attention_append_call", error);
+    if (!status)
+        status = rotary_attention_share_keys(attention, "value", known.key, &known.value, error);
+    if (!status)
+        status = rotary_attention_share_written_keys(attention, "value_cache", known.key_cache,
+                                                     &known.value_cache, error);
     if (status)
         return status;
     const rotary_attention_decode_call call = {

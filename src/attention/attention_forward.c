@@ -235,6 +235,8 @@ rotary_status rotary_attention_forward(const rotary_attention *attention,
     rotary_attention_forward_call known = {0};
     struct attention_call call;
     rotary_status status = read_call(given, &known, &call, error);
+    if (!status)
+        status = rotary_attention_share_keys(attention, "value", call.key, &call.value, error);
     if (status)
         return status;
     status = check(attention, &call, known.output, error);

@@ -55,6 +55,22 @@ static rotary_status check_rope(const char *name, const rotary_rope *rope, int64
     return ROTARY_OK;
 }
 
+static rotary_status check_shared_keys(const rotary_attention_config *config, rotary_error *error)
+{
+    if (!config->key_is_value)
+        return ROTARY_OK;
+    if (config->value_rope && config->value_rope != config->rope)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "value_rope is not rope, and keys are the values; wanted the same plan, or NULL");
+    if (config->rope && rotary_rope_keys_grow(config->rope))
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "keys are the values, and rope multiplies keys by an attention factor of %g or by xPos's "
+            "magnitudes; wanted a rotation alone",
+            rotary_rope_attention_factor(config->rope));
+    return ROTARY_OK;
+}
+
 static rotary_status check_config(rotary_attention_config *config, rotary_error *error)
 {
     rotary_status status = check_heads(config, error);
@@ -78,6 +94,8 @@ static rotary_status check_config(rotary_attention_config *config, rotary_error 
     status = check_rope("rope", config->rope, config->head_dim, error);
     if (!status)
         status = check_rope("value_rope", config->value_rope, config->head_dim, error);
+    if (!status)
+        status = check_shared_keys(config, error);
     if (status)
         return status;
     status = rotary_check_threads(config->threads, error);
@@ -106,6 +124,7 @@ rotary_status rotary_attention_create(rotary_attention **created, const rotary_a
     if (config.softcap > 0)
         attention->softcap = fmaxf(fminf(config.softcap, MAX_SOFTCAP), MIN_SOFTCAP);
     attention->causal = config.causal;
+    attention->key_is_value = config.key_is_value;
     attention->window = config.window < MAX_WINDOW ? config.window : MAX_WINDOW;
     attention->rope = config.rope;
     attention->value_rope = config.value_rope;
@@ -134,6 +153,7 @@ rotary_attention_problem rotary_attention_problem_of(const rotary_attention *att
         .head_dim = attention->head_dim,
         .bf16 = attention->dtype == ROTARY_BF16,
         .causal = attention->causal,
+        .key_is_value = attention->key_is_value,
         .window = attention->window,
         .scale = attention->scale,
         .softcap = attention->softcap,

@@ -13,7 +13,7 @@ struct rotary_attention {
     int64_t heads, key_value_heads, head_dim;
     rotary_dtype dtype;
     float scale, softcap;
-    bool causal;
+    bool causal, key_is_value;
     int64_t window;
     const rotary_rope *rope, *value_rope;
     int threads;                              /* never 0 */
@@ -25,6 +25,12 @@ struct rotary_attention {
 static inline int64_t rotary_attention_group(const rotary_attention *attention)
 {
     return attention->heads / attention->key_value_heads;
+}
+
+/* Keys and values have a cache each, unless keys are the values. */
+static inline int64_t rotary_attention_caches(const rotary_attention *attention)
+{
+    return attention->key_is_value ? 1 : 2;
 }
 
 rotary_status rotary_attention_check_shape(rotary_attention_shape shape, rotary_error *error);
@@ -43,6 +49,14 @@ static inline rotary_attention_const_view rotary_attention_as_const(rotary_atten
 {
     return (rotary_attention_const_view){view.data, view.batch_stride, view.time_stride, view.head_stride};
 }
+/* Where keys are the values, refuses a view `name` of values with data, and replaces it by `key`, that of the
+ * keys. */
+rotary_status rotary_attention_share_keys(const rotary_attention *attention, const char *name,
+                                          rotary_attention_const_view key, rotary_attention_const_view *value,
+                                          rotary_error *error);
+rotary_status rotary_attention_share_written_keys(const rotary_attention *attention, const char *name,
+                                                  rotary_attention_view key, rotary_attention_view *value,
+                                                  rotary_error *error);
 rotary_status rotary_attention_check_bias(const rotary_attention *attention,
                                           const rotary_attention_bias *bias, rotary_attention_shape shape,
                                           rotary_error *error);

@@ -30,7 +30,8 @@ static void move_rows(void *argument, int64_t index, int worker)
     const struct shift *shift = argument;
     const rotary_attention_shift_call *call = shift->call;
     const rotary_attention_problem problem = rotary_attention_problem_of(shift->attention);
-    int64_t heads = 2 * problem.key_value_heads, sequence = index / heads, head = index % heads;
+    int64_t heads = rotary_attention_caches(shift->attention) * problem.key_value_heads,
+            sequence = index / heads, head = index % heads;
     bool is_key = head < problem.key_value_heads;
     rotary_attention_view cache = is_key ? call->key_cache : call->value_cache;
     rotary_attention_const_view from = rotary_attention_as_const(cache);
@@ -67,7 +68,7 @@ static rotary_status rotate_rows(const struct shift *shift, int64_t sequence, ro
     keys.key = moved_rows(shift, shift->call->key_cache, sequence);
     values.value = moved_rows(shift, shift->call->value_cache, sequence);
     rotary_status status = attention->rope ? rotary_rope_shift(attention->rope, &keys, error) : ROTARY_OK;
-    if (status == ROTARY_OK && attention->value_rope)
+    if (status == ROTARY_OK && attention->value_rope && !attention->key_is_value)
         status = rotary_rope_shift(attention->value_rope, &values, error);
     return status;
 }
@@ -122,11 +123,16 @@ rotary_status rotary_attention_shift(const rotary_attention *attention,
     rotary_status status =
         rotary_copy_sized(&known, sizeof known, given, "rotary_attention_shift_call", error);
     if (!status)
+        status = rotary_attention_share_written_keys(attention, "value_cache", known.key_cache,
+                                                     &known.value_cache, error);
+    if (!status)
         status = check(attention, &known, error);
     if (status)
         return status;
     struct shift shift = {.attention = attention, .call = &known};
-    rotary_parallel_for(attention->threads, known.batch * 2 * attention->key_value_heads, move_rows, &shift);
+    rotary_parallel_for(attention->threads,
+                        known.batch * rotary_attention_caches(attention) * attention->key_value_heads,
+                        move_rows, &shift);
     for (int64_t sequence = 0; sequence < known.batch && !status; sequence++)
         status = rotate_rows(&shift, sequence, error);
     return status;

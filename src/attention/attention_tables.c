@@ -195,7 +195,9 @@ void rotary_attention_use_tables(const rotary_attention *attention, struct atten
     if (tables->positions.keys_rotated)
         return;
     problem->key_rotation = rotary_attention_rotation_at(attention, keys, ROTARY_ROLE_KEY, key);
-    problem->value_rotation = rotary_attention_rotation_at(attention, keys, ROTARY_ROLE_VALUE, key);
+    problem->value_rotation = attention->key_is_value
+                                  ? problem->key_rotation
+                                  : rotary_attention_rotation_at(attention, keys, ROTARY_ROLE_VALUE, key);
 }
 
 void rotary_attention_use_sequence(const struct attention_shape_tables *tables, int64_t sequence,

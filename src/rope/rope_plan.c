@@ -154,6 +154,11 @@ bool rotary_rope_queries_differ(const rotary_rope *rope)
     return rope->xpos_growth || rope->query_scale_beta > 0;
 }
 
+bool rotary_rope_keys_grow(const rotary_rope *rope)
+{
+    return rope->xpos_growth || rope->attention_factor != 1.0;
+}
+
 bool rotary_rope_values_alike(const rotary_rope *rope, const rotary_rope *value_rope)
 {
     if (!rotary_rope_roles_alike(rope))

@@ -39,6 +39,9 @@ bool rotary_rope_table_rows(const rotary_rope *rope, double first, int64_t count
 /* Whether the rows of queries and keys differ. */
 bool rotary_rope_queries_differ(const rotary_rope *rope);
 
+/* Whether keys are multiplied by a magnitude: by xPos's or an attention factor other than 1. */
+bool rotary_rope_keys_grow(const rotary_rope *rope);
+
 /* Whether queries rotated by `rope` and values rotated by `value_rope` have the same rows. */
 bool rotary_rope_values_alike(const rotary_rope *rope, const rotary_rope *value_rope);
 

@@ -443,7 +443,8 @@ void reference_run(const struct reference_case *c, struct reference_tensors *t, 
                         make(key_size)};
     rotate(c, rows.query, REFERENCE_QUERIES, &c->rope, 1, naive);
     rotate(c, rows.key, REFERENCE_KEYS, &c->rope, 1, naive);
-    rotate(c, rows.value, REFERENCE_KEYS, &c->value_rope, 1, naive);
+    const struct reference_rotation *of_values = c->key_is_value ? &c->rope : &c->value_rope;
+    rotate(c, rows.value, REFERENCE_KEYS, of_values, 1, naive);
     rotate(c, rows.d_output, REFERENCE_QUERIES, &c->value_rope, 1, naive);
     memset(t->output, 0, (size_t)query_size * sizeof(double));
     for (int64_t i = 0; i < query_size && backward; i++)
@@ -473,11 +474,15 @@ void reference_run(const struct reference_case *c, struct reference_tensors *t, 
         round_all(c, t->value_gradient, key_size, naive);
         rotate(c, t->query_gradient, REFERENCE_QUERIES, &c->rope, -1, naive);
         rotate(c, t->key_gradient, REFERENCE_KEYS, &c->rope, -1, naive);
-        rotate(c, t->value_gradient, REFERENCE_KEYS, &c->value_rope, -1, naive);
+        rotate(c, t->value_gradient, REFERENCE_KEYS, of_values, -1, naive);
         for (int64_t i = 0; i < query_size && c->distance_keys.data; i++)
             t->query_gradient[i] = keep(c, naive, t->query_gradient[i] + rows.unrotated[i]);
         for (int64_t i = 0; i < key_size && c->distance_queries.data; i++)
             t->key_gradient[i] = keep(c, naive, t->key_gradient[i] + rows.unrotated_key[i]);
+        for (int64_t i = 0; i < key_size && c->key_is_value; i++) {
+            t->key_gradient[i] = keep(c, naive, t->key_gradient[i] + t->value_gradient[i]);
+            t->value_gradient[i] = 0;
+        }
     }
     double *all[] = {rows.query,     rows.key, rows.value, rows.d_output,  rows.p,
                      rows.d_softcap, rows.dp,  rows.bias,  rows.unrotated, rows.unrotated_key};

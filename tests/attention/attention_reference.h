@@ -53,7 +53,10 @@ struct reference_case {
     struct reference_distance_vectors distance_values;     /* added to rotated values */
     const rotary_attention_piecewise_bias *piecewise_bias; /* as the library has it; NULL: none */
     rotary_attention_dropout dropout;
-    const double *sinks;   /* [heads]; f32 values; NULL: none */
+    const double *sinks; /* [heads]; f32 values; NULL: none */
+    /* Values are the keys, rotated as these are; outputs are rotated back where value_rope, which is rope, is
+     * present. The gradient of both is that of the keys, and that of the values is 0. */
+    bool key_is_value;
     const double *factors; /* of p, [batch, heads, queries, keys], what dropout makes them; NULL: 1 */
 };
 

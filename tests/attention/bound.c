@@ -491,7 +491,8 @@ void bound_run(const struct reference_case *c, const struct reference_tensors *g
         abort();
     rotate(c, &w.query, REFERENCE_QUERIES, &c->rope, 1);
     rotate(c, &w.key, REFERENCE_KEYS, &c->rope, 1);
-    rotate(c, &w.value, REFERENCE_KEYS, &c->value_rope, 1);
+    const struct reference_rotation *of_values = c->key_is_value ? &c->rope : &c->value_rope;
+    rotate(c, &w.value, REFERENCE_KEYS, of_values, 1);
     rotate(c, &w.d_output, REFERENCE_QUERIES, &c->value_rope, 1);
     /* Queries include the scale; rotated vectors are rounded to bf16 where they are factors of bf16 matmuls.
      */
@@ -506,7 +507,11 @@ void bound_run(const struct reference_case *c, const struct reference_tensors *g
         each_row(&w, given, bound, backward_row);
         finish(&w, &w.query_gradient, REFERENCE_QUERIES, &c->rope, bound->query_gradient);
         finish(&w, &w.key_gradient, REFERENCE_KEYS, &c->rope, bound->key_gradient);
-        finish(&w, &w.value_gradient, REFERENCE_KEYS, &c->value_rope, bound->value_gradient);
+        finish(&w, &w.value_gradient, REFERENCE_KEYS, of_values, bound->value_gradient);
+        for (int64_t i = 0; i < keys && c->key_is_value; i++) {
+            bound->key_gradient[i] += bound->value_gradient[i];
+            bound->value_gradient[i] = 0;
+        }
     }
     struct carried *all[] = {
         &w.query,          &w.key,          &w.value,          &w.d_output,  &w.output,

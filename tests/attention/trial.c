@@ -68,7 +68,9 @@ static rotary_rope *make_rope(const struct reference_case *c, const struct refer
 
 struct trial_plan trial_plan_make(const struct reference_case *c, rotary_isa isa, int threads)
 {
-    struct trial_plan plan = {.rope = make_rope(c, &c->rope), .value_rope = make_rope(c, &c->value_rope)};
+    struct trial_plan plan = {.rope = make_rope(c, &c->rope)};
+    if (!c->key_is_value)
+        plan.value_rope = make_rope(c, &c->value_rope);
     rotary_attention_config config;
     rotary_error error = {0};
     rotary_attention_config_default(&config);
@@ -83,7 +85,8 @@ struct trial_plan trial_plan_make(const struct reference_case *c, rotary_isa isa
     config.window = c->window;
     config.softcap = (float)c->softcap;
     config.rope = plan.rope;
-    config.value_rope = plan.value_rope;
+    config.value_rope = c->key_is_value && c->value_rope.present ? plan.rope : plan.value_rope;
+    config.key_is_value = c->key_is_value;
     config.threads = threads;
     config.isa = isa;
     if (rotary_attention_create(&plan.attention, &config, &error)) {
@@ -111,7 +114,8 @@ void trial_fill(const struct reference_case *c, struct reference_tensors *t, uin
     }
     for (int64_t i = 0; i < keys; i++) {
         t->key[i] = reference_round(c, size * (double)check_random(seed + 2, (uint64_t)i, 1));
-        t->value[i] = reference_round(c, (double)check_random(seed + 3, (uint64_t)i, 3));
+        t->value[i] =
+            c->key_is_value ? t->key[i] : reference_round(c, (double)check_random(seed + 3, (uint64_t)i, 3));
     }
 }
 
@@ -390,6 +394,8 @@ static void run_backward(const struct reference_case *c, const struct trial_plan
         .piecewise_bias = forward->piecewise_bias,
         .sinks = forward->sinks,
     };
+    if (c->key_is_value)
+        call.value.data = NULL, call.value_gradient.data = NULL;
     float *distance_gradient = place_zeros(reference_distance_size(c)),
           *distance_keys_gradient = place_zeros(reference_vectors_size(c, &c->distance_keys)),
           *query_bias_gradient = place_zeros(reference_query_bias_size(c)),
@@ -413,7 +419,8 @@ static void run_backward(const struct reference_case *c, const struct trial_plan
         printf("%s\n", error.message);
     take(c, &gradient[0], t->query_gradient, reference_query_size(c));
     take(c, &gradient[1], t->key_gradient, reference_key_size(c));
-    take(c, &gradient[2], t->value_gradient, reference_key_size(c));
+    if (!c->key_is_value)
+        take(c, &gradient[2], t->value_gradient, reference_key_size(c));
     take_floats(distance_gradient, t->distance_gradient, reference_distance_size(c));
     take_floats(distance_keys_gradient, t->distance_keys_gradient,
                 reference_vectors_size(c, &c->distance_keys));
@@ -490,6 +497,8 @@ void trial_run(const struct reference_case *c, const struct trial_plan *plan, st
     };
     if (c->piecewise_bias)
         call.piecewise_bias = *c->piecewise_bias;
+    if (c->key_is_value)
+        call.value.data = NULL;
     call.workspace = trial_memory(rotary_attention_forward_call_bytes(plan->attention, &call));
     if (!CHECK_INT(rotary_attention_forward(plan->attention, &call, &error), ROTARY_OK))
         printf("%s\n", error.message);

@@ -84,6 +84,8 @@ struct rotary_attention_dropout_mask {
 struct rotary_attention_problem {
     int64_t heads, key_value_heads, head_dim;
     bool bf16, causal;
+    bool
+        key_is_value; /* the rotated keys are the values: `value` is `key`, and its gradient joins that of keys */
     int64_t window; /* 0: none */
     float scale, softcap;
     int64_t queries; /* rows of log_sum_exp; work items may cover fewer */

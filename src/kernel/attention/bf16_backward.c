@@ -158,12 +158,16 @@ static void load_keys(const rotary_attention_problem *problem, const rotary_atte
     uint16_t tiles[2][TILE];
     for (int64_t at = 0; at < count; at += PART) {
         int64_t part_count = min_i64(PART, count - at);
-        load_part(problem, state, problem->value, sequence, head, first + at, part_count, 1.0f,
-                  &problem->value_rotation);
-        memcpy(state->value + at * width, state->rows, (size_t)(PART * width) * sizeof(uint16_t));
+        if (!problem->key_is_value) {
+            load_part(problem, state, problem->value, sequence, head, first + at, part_count, 1.0f,
+                      &problem->value_rotation);
+            memcpy(state->value + at * width, state->rows, (size_t)(PART * width) * sizeof(uint16_t));
+        }
         load_part(problem, state, problem->key, sequence, head, first + at, part_count, 1.0f,
                   &problem->key_rotation);
         memcpy(state->key + at * width, state->rows, (size_t)(PART * width) * sizeof(uint16_t));
+        if (problem->key_is_value)
+            memcpy(state->value + at * width, state->rows, (size_t)(PART * width) * sizeof(uint16_t));
         for (int64_t channel = 0; channel < width; channel += 32) {
             transpose_dwords(tiles[0], state->rows + channel, width / 2);
             transpose_dwords(tiles[1], state->rows + 16 * width + channel, width / 2);
@@ -514,12 +518,19 @@ void ROTARY_KERNEL(rotary_attention_bf16_finish_keys)(const rotary_attention_pro
     for (int64_t key = work->key_begin; key < work->key_end; key++) {
         int64_t offset = (key - work->key_begin) * width;
         uint16_t *to = mutable_vector_at(problem, problem->key_gradient, work->sequence, key, head);
+        float factor = problem->key_is_value ? 1.0f : LN_2;
+        if (problem->key_is_value) {
+            scale_row(sums->key + offset, LN_2, width);
+            add_scaled_row(sums->key + offset, sums->value + offset, 1.0f, width);
+        }
         if (sums->unrotated_key) {
             rotate_row(sums->key + offset, &problem->key_rotation, key, -1.0f);
-            add_unrotated(problem, to, sums->key + offset, LN_2, sums->unrotated_key + offset);
+            add_unrotated(problem, to, sums->key + offset, factor, sums->unrotated_key + offset);
         } else {
-            rotate_out(to, sums->key + offset, problem->head_dim, LN_2, &problem->key_rotation, key);
+            rotate_out(to, sums->key + offset, problem->head_dim, factor, &problem->key_rotation, key);
         }
+        if (problem->key_is_value)
+            continue;
         rotate_out(mutable_vector_at(problem, problem->value_gradient, work->sequence, key, head),
                    sums->value + offset, problem->head_dim, 1.0f, &problem->value_rotation, key);
     }

@@ -194,9 +194,11 @@ void ROTARY_KERNEL(rotary_attention_bf16_pack_keys)(const rotary_attention_probl
             key += 16 * width;
             norm += 16;
         }
-        rotate_rows_in(rows, problem, problem->value, sequence, head, first, count, 1.0f, true,
-                       &problem->value_rotation);
-        memset(rows + count * width, 0, padding);
+        if (!problem->key_is_value) {
+            rotate_rows_in(rows, problem, problem->value, sequence, head, first, count, 1.0f, true,
+                           &problem->value_rotation);
+            memset(rows + count * width, 0, padding);
+        }
         pack_pairs(value, rows, width);
         value += 32 * width;
     }

@@ -153,7 +153,10 @@ static void load_keys(const rotary_attention_problem *problem, const rotary_atte
                       const struct state *state, int64_t first, int64_t count)
 {
     load_key_rows(state->key, problem, work, problem->key, &problem->key_rotation, first, count);
-    load_key_rows(state->value, problem, work, problem->value, &problem->value_rotation, first, count);
+    if (problem->key_is_value)
+        memcpy(state->value, state->key, (size_t)(round_up(count, STEP) * state->width) * sizeof(float));
+    else
+        load_key_rows(state->value, problem, work, problem->value, &problem->value_rotation, first, count);
     if (has_scaled_keys(problem))
         for (int64_t at = 0; at < round_up(count, STEP) * state->width; at += LANES)
             v_store(state->scaled_key + at, v_load(state->key + at) * v_set(problem->scale));
@@ -442,13 +445,17 @@ void ROTARY_KERNEL(rotary_attention_finish_keys)(const rotary_attention_problem 
                              work->key_value_head);
         fetch_ahead_to_write(problem, problem->value_gradient, work->sequence, key, work->key_end - 1,
                              work->key_value_head);
+        if (problem->key_is_value)
+            add_scaled_row(key_row, value_row, 1.0f, width);
         rotate_row(key_row, &problem->key_rotation, key, -1.0f);
         if (sums->unrotated_key)
             add_scaled_row(key_row, sums->unrotated_key + (key_row - sums->key), problem->scale, width);
-        rotate_row(value_row, &problem->value_rotation, key, -1.0f);
         store_row(
             mutable_vector_at(problem, problem->key_gradient, work->sequence, key, work->key_value_head),
             key_row, problem->bf16, problem->head_dim);
+        if (problem->key_is_value)
+            continue;
+        rotate_row(value_row, &problem->value_rotation, key, -1.0f);
         store_row(
             mutable_vector_at(problem, problem->value_gradient, work->sequence, key, work->key_value_head),
             value_row, problem->bf16, problem->head_dim);

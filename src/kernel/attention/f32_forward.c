@@ -92,7 +92,8 @@ void ROTARY_KERNEL(rotary_attention_pack_keys)(const rotary_attention_problem *p
     load_key_rows(value, problem, work, problem->key, &problem->key_rotation, work->key_begin, count);
     transpose_rows(panels, value, round_up(count, STEP), width);
     pack_norms(panels + 2 * KEY_BLOCK * width, panels, round_up(count, STEP), width);
-    load_key_rows(value, problem, work, problem->value, &problem->value_rotation, work->key_begin, count);
+    if (!problem->key_is_value)
+        load_key_rows(value, problem, work, problem->value, &problem->value_rotation, work->key_begin, count);
 }
 
 size_t ROTARY_KERNEL(rotary_attention_forward_bytes)(const rotary_attention_problem *problem, int64_t queries)

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Keys that are the values, on every instruction set: forward and backward against the reference in double,
+ * and to the same bits as separate tensors; decoding, shifts and reordering with one cache.
+ */
+#include "attention/trial.h"
+#include "base/half.h"
+#include "support/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct shape {
+    int64_t heads, key_value_heads, head_dim, queries, keys, window;
+    struct reference_rotation rope;
+    bool back; /* outputs are rotated back */
+};
+static const struct shape shapes[] = {
+    {4, 4, 24, 50, 50, 0, {true, false, 0, 24}, true},
+    {4, 2, 24, 37, 61, 0, {true, true, 8, 16}, true},  /* rotated at the back */
+    {4, 1, 24, 50, 50, 11, {true, false, 0, 8}, true}, /* at the front */
+    {4, 2, 24, 50, 50, 0, {true, false, 8, 16}, false},
+    {2, 1, 16, 30, 30, 0, {false, false, 0, 0}, false},
+    {3, 1, 512, 9, 20, 0, {true, true, 448, 64}, true},
+    {2, 1, 576, 7, 20, 0, {true, false, 512, 64}, true},
+};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+static struct reference_case case_of(const struct shape *shape, bool bf16, bool shared)
+{
+    struct reference_case c = {.batch = 2,
+                               .heads = shape->heads,
+                               .key_value_heads = shape->key_value_heads,
+                               .head_dim = shape->head_dim,
+                               .queries = shape->queries,
+                               .keys = shape->keys,
+                               .first_query = shape->keys - shape->queries,
+                               .causal = true,
+                               .window = shape->window,
+                               .bf16 = bf16,
+                               .scale = (double)(float)(1 / sqrt((double)shape->head_dim)),
+                               .rope = shape->rope,
+                               .key_is_value = shared};
+    if (shape->back)
+        c.value_rope = shape->rope;
+    return c;
+}
+
+/* The same queries, keys and values apart. */
+static void check_apart(const struct reference_case *c, const struct trial_results *results, rotary_isa isa)
+{
+    struct reference_case apart = *c;
+    struct reference_tensors t = reference_tensors_make(c);
+    apart.key_is_value = false;
+    memcpy(t.query, results->got.query, (size_t)reference_query_size(c) * sizeof(double));
+    memcpy(t.key, results->got.key, (size_t)reference_key_size(c) * sizeof(double));
+    memcpy(t.value, results->got.key, (size_t)reference_key_size(c) * sizeof(double));
+    struct trial_plan plan = trial_plan_make(&apart, isa, 1);
+    trial_run(&apart, &plan, &t, false);
+    CHECK(memcmp(t.output, results->got.output, (size_t)reference_query_size(c) * sizeof(double)) == 0);
+    CHECK(memcmp(t.log_sum_exp, results->got.log_sum_exp,
+                 (size_t)(c->batch * c->heads * c->queries) * sizeof(double)) == 0);
+    trial_plan_free(&plan);
+    reference_tensors_free(&t);
+}
+
+static void try_passes(const struct shape *shape, bool bf16)
+{
+    static const double sinks[] = {1, -2, 0.5, 3};
+    rotary_isa isas[6];
+    const int count = trial_isas(isas);
+    struct reference_case c = case_of(shape, bf16, true);
+    c.sinks = shape->window > 0 ? sinks : NULL;
+    struct trial_results results = trial_results_make(&c, 91, 1);
+    trial_results_expect(&c, &results, true);
+    for (int i = 0; i < count; i++) {
+        check_about("%s %s heads %lld/%lld of %lld%s", rotary_isa_name(isas[i]), bf16 ? "bf16" : "f32",
+                    (long long)c.heads, (long long)c.key_value_heads, (long long)c.head_dim,
+                    shape->back ? " rotated back" : "");
+        struct trial_plan plan = trial_plan_make(&c, isas[i], 1 + i % 3);
+        trial_run(&c, &plan, &results.got, true);
+        trial_compare_all(&c, &results, true);
+        if (shape->back || !shape->rope.present)
+            check_apart(&c, &results, isas[i]);
+        trial_plan_free(&plan);
+    }
+    trial_results_free(&results);
+}
+
+/* ---- one cache ---- */
+
+enum { CAPACITY = 64 };
+
+/* Two sequences of f32 tokens and their caches. */
+struct scene {
+    const struct reference_case *c;
+    const struct trial_plan *plan;
+    float *query, *key, *output, *key_cache, *value_cache; /* value_cache NULL: keys are the values */
+    int64_t lengths[2];
+};
+
+static rotary_attention_view cache_of(const struct scene *scene, float *data)
+{
+    int64_t row = scene->c->key_value_heads * scene->c->head_dim;
+    return (rotary_attention_view){data, data ? CAPACITY * row : 0, data ? row : 0,
+                                   data ? scene->c->head_dim : 0};
+}
+
+static struct scene make_scene(const struct reference_case *c, const struct trial_plan *plan,
+                               const struct reference_tensors *t)
+{
+    int64_t queries = reference_query_size(c), keys = reference_key_size(c);
+    size_t cache = (size_t)(2 * CAPACITY * c->key_value_heads * c->head_dim) * sizeof(float);
+    struct scene scene = {.c = c,
+                          .plan = plan,
+                          .query = trial_memory((size_t)queries * sizeof(float)),
+                          .key = trial_memory((size_t)keys * sizeof(float)),
+                          .output = trial_memory((size_t)queries * sizeof(float)),
+                          .key_cache = trial_memory(cache),
+                          .value_cache = c->key_is_value ? NULL : trial_memory(cache)};
+    for (int64_t i = 0; i < queries; i++)
+        scene.query[i] = (float)t->query[i];
+    for (int64_t i = 0; i < keys; i++)
+        scene.key[i] = (float)t->key[i];
+    return scene;
+}
+
+static void free_scene(struct scene *scene)
+{
+    float *const all[] = {scene->query, scene->key, scene->output, scene->key_cache, scene->value_cache};
+    for (int i = 0; i < 5; i++)
+        free(all[i]);
+}
+
+/* Decodes the next `step` tokens of both sequences. */
+static void decode(struct scene *scene, int64_t step)
+{
+    const struct reference_case *c = scene->c;
+    int64_t d = c->head_dim, query_row = c->heads * d, key_row = c->key_value_heads * d,
+            at = scene->lengths[0];
+    void *workspace = trial_memory(rotary_attention_decode_bytes(scene->plan->attention, 2, step, CAPACITY));
+    rotary_error error = {0};
+    rotary_attention_decode_call call = {
+        .struct_size = sizeof call,
+        .batch = 2,
+        .queries = step,
+        .capacity = CAPACITY,
+        .lengths = scene->lengths,
+        .query = {scene->query + at * query_row, c->queries * query_row, query_row, d},
+        .key = {scene->key + at * key_row, c->keys * key_row, key_row, d},
+        .key_cache = cache_of(scene, scene->key_cache),
+        .value_cache = cache_of(scene, scene->value_cache),
+        .output = {scene->output + at * query_row, c->queries * query_row, query_row, d},
+        .workspace = workspace,
+    };
+    if (!c->key_is_value)
+        call.value = call.key;
+    if (!CHECK_INT(rotary_attention_decode(scene->plan->attention, &call, &error), ROTARY_OK))
+        printf("%s\n", error.message);
+    scene->lengths[0] += step;
+    scene->lengths[1] += step;
+    free(workspace);
+}
+
+static void shift_and_reorder(struct scene *scene)
+{
+    static const int64_t keep[] = {3, 0}, discard[] = {10, 5};
+    static const int32_t source[] = {1, 0};
+    rotary_attention_shift_call shift = {.struct_size = sizeof shift,
+                                         .batch = 2,
+                                         .capacity = CAPACITY,
+                                         .lengths = scene->lengths,
+                                         .keep = keep,
+                                         .discard = discard,
+                                         .key_cache = cache_of(scene, scene->key_cache),
+                                         .value_cache = cache_of(scene, scene->value_cache)};
+    CHECK_INT(rotary_attention_shift(scene->plan->attention, &shift, NULL), ROTARY_OK);
+    for (int i = 0; i < 2; i++)
+        scene->lengths[i] -= discard[i];
+    void *workspace = trial_memory(rotary_attention_reorder_bytes(scene->plan->attention, 2));
+    rotary_attention_reorder_call reorder = {.struct_size = sizeof reorder,
+                                             .batch = 2,
+                                             .capacity = CAPACITY,
+                                             .lengths = scene->lengths,
+                                             .source = source,
+                                             .key_cache = shift.key_cache,
+                                             .value_cache = shift.value_cache,
+                                             .workspace = workspace};
+    CHECK_INT(rotary_attention_reorder(scene->plan->attention, &reorder, NULL), ROTARY_OK);
+    free(workspace);
+}
+
+/* Steps of several sizes against the reference; the cache after a shift and a reordering is that of separate
+ * caches. */
+static void try_cache(const struct shape *shape)
+{
+    static const int64_t steps[] = {1, 3, 25, 1};
+    rotary_isa isas[6];
+    const int count = trial_isas(isas);
+    struct reference_case c = case_of(shape, false, true);
+    c.queries = c.keys = 30;
+    c.first_query = 0;
+    struct reference_case apart = c;
+    apart.key_is_value = false;
+    struct trial_results results = trial_results_make(&c, 95, 1);
+    trial_results_expect(&c, &results, false);
+    for (int i = 0; i < count; i++) {
+        check_about("%s cache, heads of %lld", rotary_isa_name(isas[i]), (long long)c.head_dim);
+        struct trial_plan plan = trial_plan_make(&c, isas[i], 2), other = trial_plan_make(&apart, isas[i], 1);
+        struct scene scene = make_scene(&c, &plan, &results.got),
+                     separate = make_scene(&apart, &other, &results.got);
+        for (int s = 0; s < 4; s++) {
+            decode(&scene, steps[s]);
+            decode(&separate, steps[s]);
+        }
+        for (int64_t j = 0; j < reference_query_size(&c); j++)
+            results.got.output[j] = (double)scene.output[j];
+        trial_hold(&c, "output", results.got.output, results.wanted.output, results.bound.output,
+                   reference_query_size(&c), 0);
+        shift_and_reorder(&scene);
+        shift_and_reorder(&separate);
+        int64_t row = c.key_value_heads * c.head_dim;
+        for (int64_t s = 0; s < 2; s++)
+            CHECK(memcmp(scene.key_cache + s * CAPACITY * row, separate.key_cache + s * CAPACITY * row,
+                         (size_t)(20 * row) * sizeof(float)) == 0);
+        free_scene(&scene);
+        free_scene(&separate);
+        trial_plan_free(&plan);
+        trial_plan_free(&other);
+    }
+    trial_results_free(&results);
+}
+
+/* ---- what is refused ---- */
+
+static void try_errors(void)
+{
+    rotary_rope_config plain, yarn;
+    rotary_rope *rope = NULL, *other = NULL, *scaled = NULL;
+    rotary_attention_config config;
+    rotary_attention *attention = NULL;
+    rotary_error error = {0};
+    rotary_rope_config_default(&plain);
+    plain.head_dim = 16;
+    yarn = plain;
+    yarn.attention_factor = 1.25;
+    CHECK_INT(rotary_rope_create(&rope, &plain, NULL), ROTARY_OK);
+    CHECK_INT(rotary_rope_create(&other, &plain, NULL), ROTARY_OK);
+    CHECK_INT(rotary_rope_create(&scaled, &yarn, NULL), ROTARY_OK);
+    rotary_attention_config_default(&config);
+    config.heads = config.key_value_heads = 1;
+    config.head_dim = 16;
+    config.key_is_value = true;
+    config.rope = rope;
+    config.value_rope = other;
+    CHECK_INT(rotary_attention_create(&attention, &config, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_WORDS(error.message, "value_rope is not rope|the same plan, or NULL");
+    config.rope = config.value_rope = scaled;
+    CHECK_INT(rotary_attention_create(&attention, &config, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_WORDS(error.message, "an attention factor of 1.25");
+    config.rope = config.value_rope = rope;
+    if (CHECK_INT(rotary_attention_create(&attention, &config, &error), ROTARY_OK)) {
+        float numbers[16] = {0}, cache[16] = {0};
+        const int64_t length = 0;
+        rotary_attention_forward_call forward = {.struct_size = sizeof forward,
+                                                 .shape = {1, 1, 1, 0, 0},
+                                                 .query = {numbers, 16, 16, 16},
+                                                 .key = {numbers, 16, 16, 16},
+                                                 .value = {numbers, 16, 16, 16},
+                                                 .output = {cache, 16, 16, 16}};
+        CHECK_INT(rotary_attention_forward(attention, &forward, &error), ROTARY_INVALID_ARGUMENT);
+        CHECK_WORDS(error.message, "value has data, but the plan's keys are its values; wanted none");
+        rotary_attention_append_call append = {.struct_size = sizeof append,
+                                               .batch = 1,
+                                               .tokens = 1,
+                                               .capacity = 1,
+                                               .lengths = &length,
+                                               .key = {numbers, 16, 16, 16},
+                                               .key_cache = {cache, 16, 16, 16},
+                                               .value_cache = {cache, 16, 16, 16}};
+        CHECK_INT(rotary_attention_append(attention, &append, &error), ROTARY_INVALID_ARGUMENT);
+        CHECK_WORDS(error.message, "value_cache has data");
+    }
+    rotary_attention_destroy(attention);
+    rotary_rope_destroy(rope);
+    rotary_rope_destroy(other);
+    rotary_rope_destroy(scaled);
+}
+
+int main(void)
+{
+    for (int s = 0; s < SHAPES; s++) {
+        try_passes(&shapes[s], false);
+        try_passes(&shapes[s], true);
+        try_cache(&shapes[s]);
+    }
+    try_errors();
+    return check_report();
+}
