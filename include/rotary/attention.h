@@ -48,6 +48,11 @@ typedef struct rotary_attention_config {
      * attention factor other than 1). In calls value, value_cache and value_gradient have no data: one cache
      * holds both, and key_gradient is the gradient of both. */
     bool key_is_value;
+    /* With key_is_value: channels value_start ... value_start + value_channels - 1 of keys are the values, such
+     * as the latent of DeepSeek-V2 without its rotated part; 0 channels: all are. With value_rope they include
+     * all rotated channels or none. Other channels of outputs are 0, and of output_gradient, where they must be
+     * finite, they count as 0. */
+    int64_t value_start, value_channels;
 } rotary_attention_config;
 
 /* A tensor [batch, time, heads, head_dim] whose channels are contiguous. Strides count elements and are at

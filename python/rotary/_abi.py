@@ -115,7 +115,7 @@ class AttentionConfig(Struct):
         ("struct_size", c_size_t), ("heads", c_int64), ("key_value_heads", c_int64), ("head_dim", c_int64),
         ("dtype", c_int), ("scale", c_float), ("causal", c_bool), ("window", c_int64), ("softcap", c_float),
         ("rope", c_void_p), ("value_rope", c_void_p), ("threads", c_int), ("isa", c_int),
-        ("key_is_value", c_bool),
+        ("key_is_value", c_bool), ("value_start", c_int64), ("value_channels", c_int64),
     ]
 
 

@@ -55,10 +55,42 @@ static rotary_status check_rope(const char *name, const rotary_rope *rope, int64
     return ROTARY_OK;
 }
 
+/* Whether the channels that are values have all of a rotation's channels or none. */
+static bool rotates_apart(const rotary_attention_config *config, const rotary_rope *rope)
+{
+    const struct rotary_span span = rotary_rope_span(rope);
+    int64_t end = config->value_start + config->value_channels, span_end = span.start + span.dim;
+    return span_end <= config->value_start || span.start >= end ||
+           (span.start >= config->value_start && span_end <= end);
+}
+
+static rotary_status check_value_channels(const rotary_attention_config *config, rotary_error *error)
+{
+    int64_t start = config->value_start, channels = config->value_channels;
+    if (start == 0 && channels == 0)
+        return ROTARY_OK;
+    if (!config->key_is_value)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "value_start is %lld and value_channels %lld without key_is_value; wanted 0",
+                           (long long)start, (long long)channels);
+    if (start < 0 || channels < 1 || channels > config->head_dim || start > config->head_dim - channels)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "value_start is %lld and value_channels %lld of %lld channels; wanted some of them",
+            (long long)start, (long long)channels, (long long)config->head_dim);
+    if (config->value_rope && !rotates_apart(config, config->value_rope))
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "channels %lld ... %lld of keys are values, some of those that value_rope rotates; wanted "
+            "all of them or none",
+            (long long)start, (long long)(start + channels - 1));
+    return ROTARY_OK;
+}
+
 static rotary_status check_shared_keys(const rotary_attention_config *config, rotary_error *error)
 {
     if (!config->key_is_value)
-        return ROTARY_OK;
+        return check_value_channels(config, error);
     if (config->value_rope && config->value_rope != config->rope)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "value_rope is not rope, and keys are the values; wanted the same plan, or NULL");
@@ -68,7 +100,7 @@ static rotary_status check_shared_keys(const rotary_attention_config *config, ro
             "keys are the values, and rope multiplies keys by an attention factor of %g or by xPos's "
             "magnitudes; wanted a rotation alone",
             rotary_rope_attention_factor(config->rope));
-    return ROTARY_OK;
+    return check_value_channels(config, error);
 }
 
 static rotary_status check_config(rotary_attention_config *config, rotary_error *error)
@@ -125,6 +157,8 @@ rotary_status rotary_attention_create(rotary_attention **created, const rotary_a
         attention->softcap = fmaxf(fminf(config.softcap, MAX_SOFTCAP), MIN_SOFTCAP);
     attention->causal = config.causal;
     attention->key_is_value = config.key_is_value;
+    attention->value_start = config.value_start;
+    attention->value_channels = config.value_channels < config.head_dim ? config.value_channels : 0;
     attention->window = config.window < MAX_WINDOW ? config.window : MAX_WINDOW;
     attention->rope = config.rope;
     attention->value_rope = config.value_rope;
@@ -154,6 +188,8 @@ rotary_attention_problem rotary_attention_problem_of(const rotary_attention *att
         .bf16 = attention->dtype == ROTARY_BF16,
         .causal = attention->causal,
         .key_is_value = attention->key_is_value,
+        .value_start = attention->value_start,
+        .value_channels = attention->value_channels,
         .window = attention->window,
         .scale = attention->scale,
         .softcap = attention->softcap,

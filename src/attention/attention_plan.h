@@ -14,6 +14,7 @@ struct rotary_attention {
     rotary_dtype dtype;
     float scale, softcap;
     bool causal, key_is_value;
+    int64_t value_start, value_channels; /* value_channels 0: all */
     int64_t window;
     const rotary_rope *rope, *value_rope;
     int threads;                              /* never 0 */

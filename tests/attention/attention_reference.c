@@ -428,6 +428,15 @@ static void round_all(const struct reference_case *c, double *tensor, int64_t co
         tensor[i] = keep(c, naive, tensor[i]);
 }
 
+/* Of values and of gradients of outputs, channels that are no values are 0. They have all rotated channels or
+ * none where outputs are rotated back. */
+static void clear_others(const struct reference_case *c, double *vectors, int64_t count)
+{
+    for (int64_t i = 0; i < count && c->value_channels > 0; i++)
+        if (i % c->head_dim < c->value_start || i % c->head_dim >= c->value_start + c->value_channels)
+            vectors[i] = 0;
+}
+
 void reference_run(const struct reference_case *c, struct reference_tensors *t, bool backward, bool naive)
 {
     int64_t query_size = reference_query_size(c), key_size = reference_key_size(c);
@@ -441,10 +450,12 @@ void reference_run(const struct reference_case *c, struct reference_tensors *t, 
                         make(c->keys),
                         make(query_size),
                         make(key_size)};
+    clear_others(c, rows.d_output, query_size);
     rotate(c, rows.query, REFERENCE_QUERIES, &c->rope, 1, naive);
     rotate(c, rows.key, REFERENCE_KEYS, &c->rope, 1, naive);
     const struct reference_rotation *of_values = c->key_is_value ? &c->rope : &c->value_rope;
     rotate(c, rows.value, REFERENCE_KEYS, of_values, 1, naive);
+    clear_others(c, rows.value, key_size);
     rotate(c, rows.d_output, REFERENCE_QUERIES, &c->value_rope, 1, naive);
     memset(t->output, 0, (size_t)query_size * sizeof(double));
     for (int64_t i = 0; i < query_size && backward; i++)

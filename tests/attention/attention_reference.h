@@ -57,6 +57,7 @@ struct reference_case {
     /* Values are the keys, rotated as these are; outputs are rotated back where value_rope, which is rope, is
      * present. The gradient of both is that of the keys, and that of the values is 0. */
     bool key_is_value;
+    int64_t value_start, value_channels; /* the channels that are values; 0: all */
     const double *factors; /* of p, [batch, heads, queries, keys], what dropout makes them; NULL: 1 */
 };
 

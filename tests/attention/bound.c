@@ -454,6 +454,14 @@ static void each_row(struct bounding *w, const struct reference_tensors *given,
                 work(w, given, bound, place_of(c, b, h, m));
 }
 
+/* Of values and of gradients of outputs, channels that are no values are 0. */
+static void clear_others(const struct reference_case *c, struct carried *vectors, int64_t count)
+{
+    for (int64_t i = 0; i < count && c->value_channels > 0; i++)
+        if (i % c->head_dim < c->value_start || i % c->head_dim >= c->value_start + c->value_channels)
+            vectors->value[i] = vectors->error[i] = 0;
+}
+
 void bound_run(const struct reference_case *c, const struct reference_tensors *given,
                struct reference_tensors *bound, bool backward)
 {
@@ -493,6 +501,8 @@ void bound_run(const struct reference_case *c, const struct reference_tensors *g
     rotate(c, &w.key, REFERENCE_KEYS, &c->rope, 1);
     const struct reference_rotation *of_values = c->key_is_value ? &c->rope : &c->value_rope;
     rotate(c, &w.value, REFERENCE_KEYS, of_values, 1);
+    clear_others(c, &w.value, keys);
+    clear_others(c, &w.d_output, queries);
     rotate(c, &w.d_output, REFERENCE_QUERIES, &c->value_rope, 1);
     /* Queries include the scale; rotated vectors are rounded to bf16 where they are factors of bf16 matmuls.
      */

@@ -84,8 +84,10 @@ struct rotary_attention_dropout_mask {
 struct rotary_attention_problem {
     int64_t heads, key_value_heads, head_dim;
     bool bf16, causal;
-    bool
-        key_is_value; /* the rotated keys are the values: `value` is `key`, and its gradient joins that of keys */
+    /* The rotated keys are the values: `value` is `key`, and its gradient joins that of keys. Of outputs and their
+     * gradients other channels than value_start ... value_start + value_channels - 1 are 0; 0 channels: none are. */
+    bool key_is_value;
+    int64_t value_start, value_channels;
     int64_t window; /* 0: none */
     float scale, softcap;
     int64_t queries; /* rows of log_sum_exp; work items may cover fewer */

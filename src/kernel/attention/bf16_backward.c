@@ -109,6 +109,14 @@ static void load_part(const rotary_attention_problem *problem, const struct stat
     memset(state->rows + count * state->width, 0, (size_t)((PART - count) * state->width) * sizeof(uint16_t));
 }
 
+/* clear_other_channels for a row in bf16. */
+static void clear_other_halves(const rotary_attention_problem *problem, uint16_t *row)
+{
+    int64_t end = problem->value_start + problem->value_channels;
+    memset(row, 0, (size_t)problem->value_start * sizeof *row);
+    memset(row + end, 0, (size_t)(problem->head_dim - end) * sizeof *row);
+}
+
 static void load_queries(const rotary_attention_problem *problem, const rotary_attention_work *work,
                          const struct state *state, int64_t head, int64_t index)
 {
@@ -122,6 +130,8 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
         pack_pairs(state->query_pairs + index * width, state->rows, width);
         load_part(problem, state, problem->output_gradient, sequence, head, query, count, 1.0f,
                   &problem->output_rotation);
+        for (int64_t row = 0; row < count && problem->value_channels > 0; row++)
+            clear_other_halves(problem, state->rows + row * width);
         pack_transposed(state->d_output_columns + index * width, state->rows, width);
         pack_transposed(state->d_output_columns + (index + 16) * width, state->rows + 16 * width, width);
         pack_pairs(state->d_output_pairs + index * width, state->rows, width);

@@ -501,6 +501,7 @@ static void store_outputs(const rotary_attention_problem *problem, const rotary_
         _mm512_storeu_ps(sum, reduce_rows(TOTAL, parts));
         for (int64_t row = 0; row < min_i64(16, queries - at % padded_queries); row++) {
             struct sink_row with_sink = {0};
+            clear_other_channels(problem, state->output + (at + row) * width);
             if (problem->sinks) {
                 with_sink = add_sink(problem->sinks[head], (double)(state->softmax_offset[at + row] * LN_2),
                                      (double)sum[row]);

@@ -583,6 +583,7 @@ void ROTARY_KERNEL(rotary_attention_decode_join)(const rotary_attention_problem 
     for (int64_t head = work->key_value_head * group; head < (work->key_value_head + 1) * group; head++)
         for (int64_t query = 0; query < problem->queries; query++) {
             join_row(problem, parts, count, head * problem->queries + query, row);
+            clear_other_channels(problem, row);
             rotate_row(row, &problem->output_rotation, query, -1.0f);
             store_row(mutable_vector_at(problem, problem->output, work->sequence, query, head), row,
                       problem->bf16, problem->head_dim);

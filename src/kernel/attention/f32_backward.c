@@ -118,6 +118,7 @@ static void load_query(const rotary_attention_problem *problem, const rotary_att
     load_row(d_output, vector_at(problem, problem->output_gradient, sequence, query, head), problem->bf16,
              head_dim);
     state->delta[index] = dot(output, d_output, width);
+    clear_other_channels(problem, d_output);
     rotate_row(d_output, &problem->output_rotation, query, 1.0f);
 
     float log_sum_exp =

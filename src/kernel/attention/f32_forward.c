@@ -299,6 +299,7 @@ static void store_outputs(const rotary_attention_problem *problem, const rotary_
                 with_sink = add_sink(problem->sinks[head], (double)state->row_max[index], (double)sum);
                 scale_row(row, with_sink.keys, width);
             }
+            clear_other_channels(problem, row);
             rotate_row(row, &problem->output_rotation, query, -1.0f);
             store_row(mutable_vector_at(problem, problem->output, work->sequence, query, head), row,
                       problem->bf16, problem->head_dim);

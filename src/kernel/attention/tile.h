@@ -164,6 +164,16 @@ static inline void add_scaled_row(float *row, const float *from, float factor, i
         v_store(row + channel, v_fma(v_load(from + channel), v_set(factor), v_load(row + channel)));
 }
 
+/* Sets the channels of an output or its gradient that are no values to 0. */
+static inline void clear_other_channels(const rotary_attention_problem *problem, float *row)
+{
+    int64_t end = problem->value_start + problem->value_channels;
+    if (problem->value_channels == 0)
+        return;
+    memset(row, 0, (size_t)problem->value_start * sizeof *row);
+    memset(row + end, 0, (size_t)(problem->head_dim - end) * sizeof *row);
+}
+
 static inline void scale_row(float *row, float factor, int64_t width)
 {
     for (int64_t channel = 0; channel < width; channel += LANES)
