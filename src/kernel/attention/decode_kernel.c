@@ -12,7 +12,7 @@
 
 /* A tile is KEYS keys, or values, by QUERIES queries: its sums stay in registers. A block of keys has up to
  * SCORES scores over all queries, but at least MIN_BLOCK keys. */
-enum { KEYS = 4, SCORES = 8192, MIN_BLOCK = 32, MAX_BLOCK = 512 };
+enum { KEYS = 4, SCORES = 8192, MIN_BLOCK = 32, MAX_BLOCK = 512, SHARED_BYTES = 1 << 18 };
 #if LANES == 16 || defined(__aarch64__)
 enum { QUERIES = 4 };
 #else
@@ -81,6 +81,10 @@ struct decoding {
 static int64_t block_keys(const rotary_attention_problem *problem)
 {
     int64_t keys = SCORES / (problem->heads * problem->queries) / MIN_BLOCK * MIN_BLOCK;
+    /* Keys that are the values are read twice: a block of them should stay in a second-level cache. */
+    int64_t bytes = problem->key_value_heads * problem->head_dim * (problem->bf16 ? 2 : 4);
+    if (problem->key_is_value)
+        keys = min_i64(keys, SHARED_BYTES / bytes / MIN_BLOCK * MIN_BLOCK);
     return max_i64(MIN_BLOCK, min_i64(keys, MAX_BLOCK));
 }
 
