@@ -132,9 +132,10 @@ def _broadcast_bias(bias: Array, shape: tuple[int, int, int, int]) -> Array:
 class Attention:
     """A plan of attention (rotary_attention_config in attention.h).
 
-    `rope` rotates queries and keys (RoPE), `value_rope` values and, back, outputs (RoPER). key_value_heads divides
-    heads. scale is 1 / sqrt(head_dim) unless given; 0 is no window and no soft cap. The type is float32 or bfloat16.
-    Immutable; any number of threads may use one.
+    `rope` rotates queries and keys (RoPE), `value_rope` values and, back, outputs (RoPER). With key_is_value the
+    rotated keys are the values too, or value_channels of their channels from value_start on (0: all), and calls have
+    no value. key_value_heads divides heads. scale is 1 / sqrt(head_dim) unless given; 0 is no window and no soft cap.
+    The type is float32 or bfloat16. Immutable; any number of threads may use one.
     """
     heads: int
     head_dim: int
@@ -148,6 +149,9 @@ class Attention:
     value_rope: Rope | None = None
     threads: int = 0
     isa: Isa = "auto"
+    key_is_value: bool = False
+    value_start: int = 0
+    value_channels: int = 0
 
     def __post_init__(self) -> None:
         config = _abi.AttentionConfig()
@@ -163,6 +167,9 @@ class Attention:
         config.causal, config.softcap = self.causal, self.softcap
         config.window = _abi.whole("window", self.window)
         config.threads = _abi.whole("threads", self.threads, ctypes.c_int)
+        config.key_is_value = self.key_is_value
+        config.value_start = _abi.whole("value_start", self.value_start)
+        config.value_channels = _abi.whole("value_channels", self.value_channels)
         config.rope, config.value_rope = (self._rotation(name) for name in ("rope", "value_rope"))
         handle = ctypes.c_void_p()
         _abi.call("rotary_attention_create", ctypes.byref(handle), ctypes.byref(config))
@@ -188,25 +195,37 @@ class Attention:
 
     # ---- arrays ----
 
-    def forward(self, query: Array, key: Array, value: Array, layout: Layout = Layout(),
+    def forward(self, query: Array, key: Array, value: Array | None = None, layout: Layout = Layout(),
                 out: Array | None = None) -> tuple[Array, Array]:
         """The output, like query, and the log-sum-exp, [batch, heads, queries] in f32, which backward needs.
 
         query is [batch, queries, heads, head_dim], key and value are [batch, keys, key_value_heads, head_dim]; or all
         without batch. Strides are passed on; channels are contiguous. None of them is rotated yet.
         """
-        inputs = [_arrays.tensor(name, x) for name, x in zip(_INPUTS, (query, key, value))]
+        given = self._given((query, key, value))
+        inputs = [_arrays.tensor(name, x) for name, x in zip(_INPUTS, given)]
         result: Array = numpy.empty(query.shape, query.dtype) if out is None else out
         if out is not None:
-            _arrays.separate("out", out, (query, key, value))
+            _arrays.separate("out", out, given)
         batch, queries, heads, _ = inputs[0].shape
         log_sum_exp: Array = numpy.empty((batch, heads, queries), numpy.float32)
         self.run_forward(inputs, (_arrays.tensor("out", result, writable=True), log_sum_exp.ctypes.data), layout)
         return result, log_sum_exp
 
-    def backward(self, inputs: tuple[Array, Array, Array], outputs: tuple[Array, Array], output_gradient: Array,
-                 layout: Layout = Layout(), *, sinks_gradient: Array | None = None) -> tuple[Array, Array, Array]:
+    def _given(self, inputs: tuple[Array | None, ...]) -> tuple[Array, ...]:
+        """Query, key and, unless keys are the values, value."""
+        if self.key_is_value and len(inputs) > 2 and inputs[2] is not None:
+            raise ValueError("value is given, but keys are the values (key_is_value), wanted none")
+        wanted = 2 if self.key_is_value else 3
+        if len(inputs) < wanted or any(x is None for x in inputs[:wanted]):
+            raise ValueError(f"value is missing, wanted {', '.join(_INPUTS[:wanted])}")
+        return typing.cast("tuple[Array, ...]", inputs[:wanted])
+
+    def backward(self, inputs: tuple[Array, ...], outputs: tuple[Array, Array], output_gradient: Array,
+                 layout: Layout = Layout(), *, sinks_gradient: Array | None = None) -> tuple[Array, ...]:
         """The gradients of query, key and value, from what forward took and returned. bias gets no gradient.
+
+        With key_is_value there are two, and that of key is the gradient of both.
 
         That of layout.sinks is added to sinks_gradient, contiguous float32 [heads].
         """
@@ -214,8 +233,9 @@ class Attention:
                                            sinks_gradient.flags.c_contiguous or sinks_gradient.shape != (self.heads,)):
             raise ValueError(f"sinks_gradient is {sinks_gradient.dtype.name} {list(sinks_gradient.shape)}, wanted "
                              f"contiguous float32 {[self.heads]}")
-        gradients = [numpy.empty(x.shape, x.dtype) for x in inputs]
-        tensors = [_arrays.tensor(name, x) for name, x in zip(_INPUTS, inputs)]
+        given = self._given(inputs)
+        gradients = [numpy.empty(x.shape, x.dtype) for x in given]
+        tensors = [_arrays.tensor(name, x) for name, x in zip(_INPUTS, given)]
         batch, queries, heads, _ = tensors[0].shape
         sums = outputs[1]
         if sums.dtype.name != "float32" or not sums.flags.c_contiguous or sums.shape != (batch, heads, queries):
@@ -225,7 +245,7 @@ class Attention:
                           _arrays.tensor("output_gradient", output_gradient),
                           [_arrays.tensor("gradient", x, writable=True) for x in gradients], layout,
                           None if sinks_gradient is None else sinks_gradient.ctypes.data)
-        return gradients[0], gradients[1], gradients[2]
+        return tuple(gradients)
 
     # ---- described memory: arrays and tensors of any library ----
 
@@ -233,7 +253,8 @@ class Attention:
         """`outputs` are the output and the pointer to the log-sum-exp."""
         call = _abi.AttentionForwardCall(shape=self._shape(*inputs), log_sum_exp=outputs[1])
         self._check("output", outputs[0], inputs[0].shape)
-        call.query, call.key, call.value = (x.attention_view() for x in inputs)
+        for name, x in zip(_INPUTS, inputs):
+            setattr(call, name, x.attention_view())
         call.output = outputs[0].attention_view()
         kept = layout.fill(call, self.heads)
         kept.append(self._workspace("forward", call))
@@ -241,22 +262,25 @@ class Attention:
 
     def run_backward(self, inputs: typing.Sequence[Tensor], outputs: tuple[Tensor, int], output_gradient: Tensor,
                      gradients: typing.Sequence[Tensor], layout: Layout, sinks_gradient: int | None = None) -> None:
-        call = _abi.AttentionBackwardCall(sinks_gradient=sinks_gradient, shape=self._shape(*inputs), log_sum_exp=outputs[1])
+        call = _abi.AttentionBackwardCall(shape=self._shape(*inputs), log_sum_exp=outputs[1],
+                                          sinks_gradient=sinks_gradient)
         self._check("output", outputs[0], inputs[0].shape)
         self._check("output_gradient", output_gradient, inputs[0].shape)
-        call.query, call.key, call.value = (x.attention_view() for x in inputs)
-        call.query_gradient, call.key_gradient, call.value_gradient = (x.attention_view() for x in gradients)
+        for name, x, gradient in zip(_INPUTS, inputs, gradients):
+            setattr(call, name, x.attention_view())
+            setattr(call, name + "_gradient", gradient.attention_view())
         call.output, call.output_gradient = outputs[0].attention_view(), output_gradient.attention_view()
         kept = layout.fill(call, self.heads)
         kept.append(self._workspace("backward", call))
         _abi.call("rotary_attention_backward", self._handle, ctypes.byref(call))
 
-    def _shape(self, query: Tensor, key: Tensor, value: Tensor) -> _abi.AttentionShape:
+    def _shape(self, query: Tensor, key: Tensor, value: Tensor | None = None) -> _abi.AttentionShape:
         batch, queries, keys = query.shape[0], query.shape[1], key.shape[1]
         heads = self.heads if self.key_value_heads is None else self.key_value_heads
         self._check("query", query, (batch, queries, self.heads, self.head_dim))
         self._check("key", key, (batch, keys, heads, self.head_dim))
-        self._check("value", value, (batch, keys, heads, self.head_dim))
+        if value is not None:
+            self._check("value", value, (batch, keys, heads, self.head_dim))
         return _abi.AttentionShape(batch=batch, queries=queries, keys=keys)
 
     def _check(self, name: str, tensor: Tensor, shape: tuple[int, ...]) -> None:

@@ -212,7 +212,8 @@ def _save_attention(ctx: typing.Any, inputs: tuple[typing.Any, ...], output: tup
 def _attention_gradient(ctx: typing.Any, gradient: Tensor, _: Tensor) -> tuple[typing.Any, ...]:
     *gradients, sinks_gradient = _attention_backward(gradient, *ctx.saved_tensors, *ctx.settings)
     sinks = ctx.saved_tensors[-1]
-    return (*gradients, *[None] * (_TENSORS - 4), None if sinks is None else sinks_gradient, *[None] * len(ctx.settings))
+    return (*gradients, *[None] * (_TENSORS - 4), None if sinks is None else sinks_gradient,
+            *[None] * len(ctx.settings))
 
 
 _attention.register_autograd(_attention_gradient, setup_context=_save_attention)
@@ -235,6 +236,7 @@ def attention(query: Tensor, key: Tensor, value: Tensor, *, rope: typing.Optiona
     output, _ = _attention(
         query, key, value, bias, _tensor(layout.query_starts), _tensor(layout.key_starts), _tensor(layout.key_lengths),
         _tensor(layout.query_positions), _tensor(layout.key_positions), sinks,
-        rope.key if rope is not None else "", value_rope.key if value_rope is not None else "", causal, window, scale, softcap, threads, layout.first_query,
+        rope.key if rope is not None else "", value_rope.key if value_rope is not None else "", causal, window, scale,
+        softcap, threads, layout.first_query,
         layout.first_key, layout.additive_mask is not None)
     return typing.cast(Tensor, output)

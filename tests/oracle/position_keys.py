@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""position_keys.py ROTARY: position_keys.json lists every key by which the configuration classes of transformers with a rotation
-say something of positions, of attention's scale or of its mask; the oracle applies it, refuses it, has an option for it, or
-it is without effect there. The lists are compared with the classes and with what the program does."""
+"""position_keys.py ROTARY: position_keys.json lists every key by which transformers' configuration classes with a
+rotation say something of positions, of attention's scale or of its mask; the oracle applies it, refuses it, has an
+option for it, or it is without effect there. The lists are compared with the classes and with the program."""
 import glob
 import importlib
 import inspect
@@ -18,9 +18,9 @@ import transformers
 
 logging.disable(logging.CRITICAL)
 PATTERN = re.compile(
-    r"rope|rotary|pos_emb|position|theta|scal|window|mask|causal|sink|soft_?cap|logit_cap|chunk|temperature|alibi|layer_types|floor|"
-    r"bidirectional|relative|multiplier|pre_attn|qk_|attention_type|attn_type|global_attn|local_att|sparse|n_ctx|max_seq|clip_qkv|"
-    r"every_n|_interval|_pattern|dual_chunk|llama_4")
+    r"rope|rotary|pos_emb|position|theta|scal|window|mask|causal|sink|soft_?cap|logit_cap|chunk|temperature|alibi|"
+    r"layer_types|floor|bidirectional|relative|multiplier|pre_attn|qk_|attention_type|attn_type|global_attn|local_att|"
+    r"sparse|n_ctx|max_seq|clip_qkv|every_n|_interval|_pattern|dual_chunk|llama_4")
 here = os.path.dirname(os.path.abspath(sys.argv[0]))
 with open(os.path.join(here, "position_keys.json"), encoding="utf-8") as file:
     table = json.load(file)
@@ -32,7 +32,8 @@ unread = {key for keys in table["without effect"].values() for key in keys}
 
 def keys_of(kind):
     """Those that the class declares, also by a name of its own."""
-    return {key for base in kind.__mro__ for key in getattr(base, "__annotations__", {})} | set(getattr(kind, "attribute_map", {}))
+    declared = {key for base in kind.__mro__ for key in getattr(base, "__annotations__", {})}
+    return declared | set(getattr(kind, "attribute_map", {}))
 
 
 def keys_of_transformers():

@@ -125,6 +125,25 @@ class Numbers(Case):
         self.refuses(ValueError, "sinks_gradient is float32 [3]", plan.backward, inputs, plan.forward(*inputs, layout),
                      gradient, layout, sinks_gradient=got[:3].copy())
 
+    def test_shared_keys(self):
+        """Keys that are the values give what two equal tensors give."""
+        query, key, _ = tensors()
+        settings = {"rope": ROPE, "value_rope": ROPE, "causal": True}
+        shared = rotary.Attention(4, 8, 2, **settings, key_is_value=True)
+        apart = rotary.Attention(4, 8, 2, **settings)
+        outputs, wanted = shared.forward(query, key), apart.forward(query, key, key)
+        self.assertTrue((outputs[0] == wanted[0]).all() and (outputs[1] == wanted[1]).all())
+        gradient = numbers(9, *query.shape)
+        got = shared.backward((query, key), outputs, gradient)
+        both = apart.backward((query, key, key), wanted, gradient)
+        self.assertEqual(len(got), 2)
+        self.assertTrue((got[0] == both[0]).all())
+        self.close(got[1], both[1].astype("float64") + both[2], 1e-6)
+        self.refuses(ValueError, "value is given", shared.forward, query, key, key)
+        self.refuses(ValueError, "value is missing", apart.forward, query, key)
+        part = rotary.Attention(4, 8, 2, key_is_value=True, value_start=2, value_channels=5).forward(query, key)[0]
+        self.assertTrue((part[..., :2] == 0).all() and (part[..., 7:] == 0).all() and (part[..., 2:7] != 0).all())
+
     def test_permuted_biases(self):
         """Axes in any order and direction, and one number for all keys."""
         mask = numbers(7, 7, 4, 2, 7) > 0  # [keys, heads, batch, queries]
