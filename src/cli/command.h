@@ -42,6 +42,7 @@ struct invocation {
     struct common_options common;
     const void *options;            /* the command's own struct */
     struct operands operands;       /* as many as the command takes */
+    const char *program;            /* as it was called: "rotary", "build/release/rotary" */
     const char *command_line;       /* quoted for a shell */
     const atomic_bool *interrupted; /* a signal asked to stop; of a command with `stopping` */
     const struct ranks *ranks;      /* that run the command together; NULL: this process alone */
@@ -83,6 +84,7 @@ extern const struct command command_tokenize_train, command_tokenize_encode, com
 /* The options every command has. */
 extern const struct setting common_options[];
 extern const int common_option_count;
+extern const char *const isa_names[]; /* of --isa: "auto", then those of rotary_isa */
 
 /* Rows that several commands have: --preset and --set over a struct configuration_options; and one each,
  * over the member alone. */

@@ -6,8 +6,8 @@
 #include "cli/command.h"
 #include "train/folder/checkpoint.h"
 
-static const char *const isa_names[] = {"auto",   "scalar", "neon",       "avx2",
-                                        "avx512", "amx",    "avx512bf16", NULL}; /* of rotary_isa */
+const char *const isa_names[] = {"auto",   "scalar", "neon",       "avx2",
+                                 "avx512", "amx",    "avx512bf16", NULL}; /* of rotary_isa */
 
 #define MEMBER(member) offsetof(struct common_options, member)
 const struct setting common_options[] = {

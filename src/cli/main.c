@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "cli/help.h"
 #include "cli/ranks_start.h"
+#include "cli/shell_words.h"
 #include "cli/tokenising.h"
 #include "ranks/ranks.h"
 #include "task/tokenizer_cache.h"
@@ -94,38 +95,19 @@ static void catch_signals(const char *stopping)
 
 /* ---- reading the command line ---- */
 
-static bool needs_quotes(const char *argument)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,=+:@%";
-    return argument[0] == 0 || argument[strspn(argument, plain)] != 0;
-}
-
-/* The arguments quoted for a shell. The caller frees the text; NULL: no memory. */
+/* The command line as a shell reads it, with the program's own name whatever it is called by. The caller frees
+ * it; NULL: no memory. */
 static char *join(int count, const char *const *arguments)
 {
-    size_t bytes = sizeof "rotary";
-    for (int i = 0; i < count; i++)
-        bytes += 4 * strlen(arguments[i]) + 3;
-    char *text = malloc(bytes);
-    if (!text)
+    const char **words = calloc((size_t)count, sizeof *words);
+    if (!words)
         return NULL;
-    char *next = stpcpy(text, "rotary");
-    for (int i = 0; i < count; i++) {
-        *next++ = ' ';
-        if (!needs_quotes(arguments[i])) {
-            next = stpcpy(next, arguments[i]);
-            continue;
-        }
-        *next++ = '\'';
-        for (const char *c = arguments[i]; *c; c++)
-            if (*c == '\'')
-                next = stpcpy(next, "'\\''");
-            else
-                *next++ = *c;
-        *next++ = '\'';
-        *next = 0;
-    }
-    return text;
+    words[0] = "rotary";
+    for (int i = 1; i < count; i++)
+        words[i] = arguments[i];
+    char *line = shell_words(count, words);
+    free(words);
+    return line;
 }
 
 static rotary_status check_operands(const struct invocation *invocation, rotary_error *error)
@@ -198,7 +180,7 @@ static enum exit_status read_and_run(struct invocation *invocation, void *option
     return (enum exit_status)(EXIT_SIGNAL + signal);
 }
 
-/* `words` of the arguments are the command's name. */
+/* `words` of the arguments are the program and the command's name. */
 static enum exit_status run_command(const struct command *command, int words, int count,
                                     const char *const *arguments)
 {
@@ -212,6 +194,7 @@ static enum exit_status run_command(const struct command *command, int words, in
         struct invocation invocation = {.command = command,
                                         .options = options,
                                         .commands = commands,
+                                        .program = arguments[0],
                                         .operands = {.items = operands},
                                         .command_line = line,
                                         .interrupted = &interrupted,
@@ -235,10 +218,10 @@ static bool asks_for_help(const char *argument)
     return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
 }
 
-/* "bench rope ...": a command of a group, which the second argument names. */
+/* "rotary bench rope ...": a command of a group, which the third argument names. */
 static enum exit_status find_in_group(const struct command *group, int count, const char *const *arguments)
 {
-    const char *second = count > 1 ? arguments[1] : "";
+    const char *second = count > 2 ? arguments[2] : "";
     if (asks_for_help(second)) {
         help_command(stdout, group);
         return EXIT_DONE;
@@ -249,7 +232,7 @@ static enum exit_status find_in_group(const struct command *group, int count, co
         return refuse_usage(group, NULL, &error);
     }
     const struct command *command = command_find(group->below, second);
-    return command ? run_command(command, 2, count, arguments)
+    return command ? run_command(command, 3, count, arguments)
                    : command_unknown(group->below, group->name, second);
 }
 
@@ -259,7 +242,7 @@ static enum exit_status find_and_run(const char *first, int count, const char *c
     if (!command)
         return command_unknown(commands, NULL, first);
     return command->below ? find_in_group(command, count, arguments)
-                          : run_command(command, 1, count, arguments);
+                          : run_command(command, 2, count, arguments);
 }
 
 /* Results that could not be written are a failure, even if all else went well. */
@@ -299,5 +282,5 @@ int main(int count, char **arguments)
         printf("rotary %s\n", rotary_version());
         return finish(EXIT_DONE);
     }
-    return finish(find_and_run(first, count - 1, (const char *const *)(arguments + 1)));
+    return finish(find_and_run(first, count, (const char *const *)arguments));
 }

@@ -50,6 +50,8 @@ ROTARY_CHECKED rotary_status folder_inspect(const char *folder, enum folder_stat
 /* Says that `folder` is not that of a run, and why: it is not there, or holds runs, of which the
  * first by name is named. Returns ROTARY_INVALID_ARGUMENT. */
 rotary_status folder_fail_no_run(const char *folder, rotary_error *error);
+/* Says that no run may begin in a folder that is FOLDER_INCOMPLETE. Returns ROTARY_INVALID_ARGUMENT. */
+rotary_status folder_fail_incomplete(const char *folder, rotary_error *error);
 
 /* ROTARY_INVALID_ARGUMENT if `path`, by whatever name or link, is one of the files of the run in the folder:
  * no output replaces them. */

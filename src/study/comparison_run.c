@@ -5,6 +5,7 @@
 #include "file/file.h"
 #include "records/collection.h"
 #include "run_folder/folder.h"
+#include "study/run_listing.h"
 #include "train/folder/corpus_record.h"
 
 #include <stdio.h>
@@ -42,7 +43,8 @@ static struct run_list_call train_call_of(const struct compare_call *call)
                                   .argument = call->argument,
                                   .interrupted = call->interrupted,
                                   .tensorboard = call->tensorboard,
-                                  .commit = call->commit};
+                                  .commit = call->commit,
+                                  .left = call->left};
 }
 
 /* Trains every arm with the seeds from `first` on. compare.json is written first, after the runs that are
@@ -64,7 +66,7 @@ static rotary_status train_seeds(const struct compare_call *call, struct compari
     if (status == ROTARY_OK)
         status = write_description(plan, error);
     if (status == ROTARY_OK)
-        status = run_list_train(&train, error);
+        status = run_list_train_or_hand_out(&train, error);
     run_list_free(&list);
     return status;
 }
@@ -156,12 +158,14 @@ static rotary_status choose_values(const struct compare_call *call, struct compa
     return sweep_choose(&plan->arms, &sweep, chosen, error);
 }
 
+/* *stage: that which was begun last. */
 static rotary_status train_plan(const struct compare_call *call, struct comparison_plan *plan,
-                                rotary_error *error)
+                                enum comparison_stage *stage, rotary_error *error)
 {
     json_t *chosen = NULL;
     if (call->begin)
         call->begin(call->argument);
+    *stage = COMPARISON_SWEEP;
     rotary_status status = choose_values(call, plan, &chosen, error);
     if (status == ROTARY_OK)
         status = comparison_plan_settle(plan, error);
@@ -170,8 +174,11 @@ static rotary_status train_plan(const struct compare_call *call, struct comparis
     json_decref(chosen);
     if (status != ROTARY_OK)
         return status;
+    *stage = plan->max_seeds ? COMPARISON_UNTIL : COMPARISON_RUNS;
     status = plan->max_seeds ? train_until(call, plan, error) : train_seeds(call, plan, 0, NULL, error);
-    return status == ROTARY_OK ? record_look(call, plan, error) : status;
+    if (status == ROTARY_OK)
+        *stage = COMPARISON_FINISHED;
+    return status == ROTARY_OK && !call->left ? record_look(call, plan, error) : status;
 }
 
 /* Checks the corpus of a run that is there. `corpus` is that of its arm, read with the first run: it can take
@@ -220,7 +227,8 @@ static rotary_status plan_ahead(const struct compare_call *call, struct comparis
     return status == ROTARY_OK ? comparison_plan_settle(plan, error) : status;
 }
 
-rotary_status comparison_run(const struct compare_call *call, rotary_error *error)
+static rotary_status lock_and_train(const struct compare_call *call, enum comparison_stage *stage,
+                                    rotary_error *error)
 {
     int lock = -1;
     struct comparison_plan plan = {0};
@@ -234,10 +242,24 @@ rotary_status comparison_run(const struct compare_call *call, rotary_error *erro
     if (status == ROTARY_OK) /* anew: nobody else can write compare.json now */
         status = comparison_plan_create(&plan, &call->plan, error);
     if (status == ROTARY_OK)
-        status = train_plan(call, &plan, error);
+        status = train_plan(call, &plan, stage, error);
     comparison_plan_free(&plan);
     folder_unlock(lock);
     return status;
+}
+
+rotary_status comparison_run(const struct compare_call *call, rotary_error *error)
+{
+    enum comparison_stage stage;
+    return lock_and_train(call, &stage, error);
+}
+
+rotary_status comparison_list(const struct compare_call *call, enum comparison_stage *stage,
+                              rotary_error *error)
+{
+    rotary_status status = lock_and_train(call, stage, error);
+    const bool stopped = call->interrupted && atomic_load(call->interrupted);
+    return status == ROTARY_INTERRUPTED && !stopped ? ROTARY_OK : status; /* runs were handed out */
 }
 
 rotary_status comparison_preview(const struct compare_call *call, run_list_left *left, rotary_error *error)

@@ -30,6 +30,7 @@ struct compare_call {
     const atomic_bool *interrupted; /* as in train_call. May be NULL */
     bool tensorboard;               /* as in train_call */
     const char *commit;             /* likewise */
+    run_list_left *left;            /* of comparison_list; else NULL */
 };
 
 /* Trains the runs that are not finished, of the sweep first if there is one (sweep.h). A folder that holds a
@@ -50,5 +51,19 @@ ROTARY_CHECKED rotary_status comparison_run(const struct compare_call *call, rot
  * not chosen yet, each arm is measured without them. */
 ROTARY_CHECKED rotary_status comparison_preview(const struct compare_call *call, run_list_left *left,
                                                 rotary_error *error);
+
+/* How far a comparison is. */
+enum comparison_stage {
+    COMPARISON_SWEEP,    /* runs of the sweep are left; those that compare follow from them */
+    COMPARISON_UNTIL,    /* runs are left, after which there may be more seeds, until there is a verdict */
+    COMPARISON_RUNS,     /* runs are left, and none follow */
+    COMPARISON_FINISHED, /* none are left */
+};
+/* Trains nothing: calls call->left for the runs of the next stage that are not finished, each of which
+ * train_run() may then resume in its folder, wherever and in whichever order (study/run_listing.h). Called again
+ * when these are done, it goes on to the stage that follows. The folder gets compare.json as soon as the sweep is
+ * done, as comparison_run() writes it, which takes over what was trained. */
+ROTARY_CHECKED rotary_status comparison_list(const struct compare_call *call, enum comparison_stage *stage,
+                                             rotary_error *error);
 
 #endif

@@ -16,7 +16,7 @@ rotary_status run_list_create(struct run_list *list, const char *folder, const s
                               const struct run_config *configs, const int64_t *seeds, int seed_count,
                               rotary_error *error)
 {
-    *list = (struct run_list){.folder = folder};
+    *list = (struct run_list){.folder = folder, .arms = arms->count};
     list->runs = calloc((size_t)seed_count * (size_t)arms->count + 1, sizeof *list->runs);
     if (!list->runs)
         return rotary_fail_memory(error, "for a list of runs");
@@ -58,6 +58,12 @@ static rotary_status check_run(const struct run_config *config, const char *fold
     return status;
 }
 
+int run_list_precision(const struct run_config *config, const struct backend *backend)
+{
+    const int own = backend->storage == ROTARY_BF16 ? PRECISION_BF16 : PRECISION_F32;
+    return config->train.precision == PRECISION_AUTO ? own : config->train.precision;
+}
+
 rotary_status run_list_check(const struct run_list *list, const struct backend *backend, rotary_error *error)
 {
     rotary_status status = ROTARY_OK;
@@ -73,8 +79,7 @@ rotary_status run_list_check(const struct run_list *list, const struct backend *
             continue;
         struct run_config config = *list->runs[i].config;
         config.train.seed = list->runs[i].seed;
-        if (config.train.precision == PRECISION_AUTO) /* as train_run() does */
-            config.train.precision = backend->storage == ROTARY_BF16 ? PRECISION_BF16 : PRECISION_F32;
+        config.train.precision = run_list_precision(&config, backend);
         status = check_run(&config, folder, error);
     }
     return status;
@@ -89,9 +94,7 @@ static int64_t count_evaluations(const struct train_config *train, int64_t steps
     return every > 0 ? (steps + every - 1) / every : 1;
 }
 
-/* The steps that a run has left; -1: it is finished. One that cannot be read is taken not to have begun:
- * train_run() will say what is wrong with it. */
-static int64_t steps_left(const struct run_list *list, const struct listed_run *run)
+int64_t run_list_steps_left(const struct run_list *list, const struct listed_run *run)
 {
     char folder[FILE_PATH_BYTES], path[FILE_PATH_BYTES];
     int64_t left = run->config->train.steps;
@@ -114,7 +117,7 @@ static const struct listed_run *count_work(const struct run_list *list, struct e
     int64_t all = 0;
     *work = (struct estimate_work){0};
     for (int i = 0; i < list->count; i++) {
-        int64_t left = steps_left(list, &list->runs[i]);
+        int64_t left = run_list_steps_left(list, &list->runs[i]);
         if (left < 0)
             continue;
         work->runs++;
@@ -162,8 +165,8 @@ rotary_status run_list_preview(const struct run_list_call *call, run_list_left *
     int jobs;
     for (int i = 0; i < call->list->count; i++) {
         const struct listed_run *run = &call->list->runs[i];
-        const int64_t steps = steps_left(call->list, run);
-        left(call->argument, run, steps < 0 ? 0 : steps);
+        const int64_t steps = run_list_steps_left(call->list, run);
+        left(call->argument, &(struct run_left){.run = run, .steps = steps < 0 ? 0 : steps});
     }
     return choose_jobs(call, &jobs, error);
 }

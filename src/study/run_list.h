@@ -19,7 +19,7 @@ struct listed_run {
 struct run_list {
     const char *folder; /* that has the runs' folders; borrowed */
     struct listed_run *runs;
-    int count;
+    int count, arms; /* runs[i] is of arm i % arms */
 };
 
 /* Every arm with every seed, seed by seed (rope-1, roper-1, rope-2, ...), so that a list that was not
@@ -53,6 +53,15 @@ struct run_list_estimate {
     int threads; /* of all jobs */
 };
 
+/* A run of which something is left to do. */
+struct run_left {
+    const struct listed_run *run;
+    int64_t steps;      /* 0: it has taken all of them, and may lack its last evaluation */
+    const char *folder; /* the run's; where runs are handed out */
+    json_t *changes;    /* keys that its folder has with other values; where runs are handed out */
+};
+typedef void run_list_left(void *argument, const struct run_left *left);
+
 enum { RUN_LIST_AUTO = -1 };
 
 struct run_list_call {
@@ -72,11 +81,17 @@ struct run_list_call {
     const struct ranks *ranks;      /* that train the list together, one run each; NULL: this process alone */
     bool tensorboard;               /* as in train_call */
     const char *commit;             /* likewise */
+    run_list_left *left;            /* not NULL: runs are handed out to it (run_listing.h) */
 };
+
+/* The precision of the run's folder: `auto` is that of the backend, as train_run() has it. */
+int run_list_precision(const struct run_config *config, const struct backend *backend);
+/* The steps that a run has left; -1: it is finished. One that cannot be read is taken not to have begun:
+ * train_run() will say what is wrong with it. */
+int64_t run_list_steps_left(const struct run_list *list, const struct listed_run *run);
 
 /* Trains nothing: calls `left` for each run in their order, with the steps that it has left (0: it is
  * finished), and then `estimated`, unless all are finished. */
-typedef void run_list_left(void *argument, const struct listed_run *run, int64_t steps);
 ROTARY_CHECKED rotary_status run_list_preview(const struct run_list_call *call, run_list_left *left,
                                               rotary_error *error);
 

@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "file/file.h"
 #include "records/comparison/comparison.h"
+#include "study/run_listing.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -105,7 +106,7 @@ static rotary_status train_tried(const struct sweep_call *call, const struct arm
         struct run_list_call train = call->train;
         train.list = &list;
         train.total = list.count;
-        status = run_list_train(&train, error);
+        status = run_list_train_or_hand_out(&train, error);
     }
     run_list_free(&list);
     arms_configs_free(configs, tried->count);

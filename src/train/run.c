@@ -670,8 +670,9 @@ rotary_status run_write_config(const char *folder, const struct run_config *conf
     status = run_config_to_json(config, &settings, error);
     if (status != ROTARY_OK)
         return status;
-    json_t *object =
-        json_pack("{s:i, s:I}", "format", RUN_FORMAT, RUN_PARAMETERS, (json_int_t)record->parameters);
+    json_t *object = json_pack("{s:i}", "format", RUN_FORMAT);
+    if (record->parameters)
+        json_object_set_new(object, RUN_PARAMETERS, json_integer(record->parameters));
     json_object_update(object, settings);
     if (record->provenance)
         json_object_set_new(object, RUN_PROVENANCE, json_deep_copy(record->provenance));

@@ -159,7 +159,7 @@ ROTARY_CHECKED rotary_status run_read_folder(const char *folder, struct run_conf
 ROTARY_CHECKED rotary_status run_check_unchanged(const char *folder, rotary_error *error);
 /* What config.json says of a run beside its configuration and its task. */
 struct run_record {
-    int64_t parameters;       /* numbers of the model that are trained */
+    int64_t parameters;       /* numbers of the model that are trained; 0: not known, as it has not begun */
     const json_t *provenance; /* train/folder/provenance.h; NULL: none */
 };
 /* Writes config.json and the vocabularies of `task`, which is that of the configuration. */

@@ -88,8 +88,7 @@ static rotary_status enter_folder(struct session *session, rotary_error *error)
         return status;
     session->writes_config = true;
     if (state == FOLDER_INCOMPLETE)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%s holds files of a run but no " FOLDER_CONFIG ": choose another folder", folder);
+        return folder_fail_incomplete(folder, error);
     if (state == FOLDER_EMPTY)
         return ROTARY_OK;
     if (!session->call->resume)

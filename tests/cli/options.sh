@@ -237,6 +237,7 @@ elsewhere compare --until --sweep-runs --evaluate-lengths --evaluate-scaling # c
 elsewhere compare --evaluate-factors # language.sh
 elsewhere compare --text # own_text.sh
 elsewhere compare --dry-run # messages.sh
+elsewhere compare --list # listing.sh
 elsewhere compare --tensorboard # tensorboard_reader.py
 elsewhere compare --out --threads --json --jobs # runs.sh, signals.sh, tests/study/test_compare.c
 

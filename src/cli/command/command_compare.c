@@ -10,6 +10,7 @@
 #include "cli/output/result.h"
 #include "cli/own_text.h"
 #include "cli/program.h"
+#include "cli/run_lines.h"
 #include "cli/watch.h"
 #include "file/file.h"
 #include "ranks/ranks.h"
@@ -29,7 +30,7 @@ struct compare_options {
     struct design_options design;
     struct option_integer steps;
     const char *jobs, *out, *text;
-    bool all_pairs, tensorboard, dry_run;
+    bool all_pairs, tensorboard, dry_run, list;
     struct length_options lengths;
 };
 
@@ -47,6 +48,9 @@ static const struct setting compare_table[] = {
      .help = "train nothing: list the runs and the steps they have left, and say how long they will take, "
              "after a "
              "few steps that measure it"},
+    {"--list", SETTING_BOOLEAN, MEMBER(list),
+     .help = "train nothing: print a command for each run that is left, for other machines and schedulers, "
+             "whose runs this command without --list then takes over"},
     {"--out", SETTING_TEXT, MEMBER(out), .metavar = "DIR",
      .help = "the comparison's folder (default: runs/TASK-PRESET)"},
 };
@@ -95,6 +99,9 @@ static rotary_status plan(const struct invocation *invocation, struct compare_pl
                                    .watch = invocation->watch};
     rotary_status status =
         own_text_read(&plan->text, request.task, options->text, &options->configuration.assignments, error);
+    if (status == ROTARY_OK && options->list && options->dry_run)
+        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                             "--list and --dry-run are given: wanted one, as each says what is left");
     if (status != ROTARY_OK)
         return status;
     plan_folder(&request, NULL, plan->default_folder);
@@ -190,9 +197,11 @@ struct preview {
     struct run_list_estimate estimate;
 };
 
-static void list_run(void *argument, const struct listed_run *run, int64_t steps)
+static void list_run(void *argument, const struct run_left *left)
 {
     const struct preview *preview = argument;
+    const struct listed_run *run = left->run;
+    const int64_t steps = left->steps;
     if (preview->runs)
         json_array_append_new(preview->runs,
                               json_pack("{s:s, s:s, s:I, s:I}", "run", run->name, "arm", run->arm, "seed",
@@ -297,23 +306,25 @@ static enum exit_status run(const struct invocation *invocation)
     rotary_status status = together_check_same(ranks, NULL, &made.backend, &error);
     if (status == ROTARY_OK)
         status = options->dry_run ? show_preview(invocation, &call, &watch, &error)
+                 : options->list  ? run_lines_print(&(struct run_lines_call){invocation, &call}, &error)
                                   : comparison_run(&call, &error);
     watch_end(&watch);
     rotary_error ignored;
     (void)!rank_runs_end(ranks, &ignored);
-    if (status == ROTARY_INTERRUPTED && watch.jobs > 1)
+    const bool trains = !options->dry_run && !options->list;
+    if (status == ROTARY_INTERRUPTED && trains && watch.jobs > 1)
         (void)rotary_fail(&error, status,
                           "stopped with %d of %d runs done, all saved in %s; the same command resumes them",
                           watch.done, watch.runs, made.folder);
-    else if (status == ROTARY_INTERRUPTED)
+    else if (status == ROTARY_INTERRUPTED && trains)
         (void)rotary_fail(&error, status,
                           "stopped in run %d of %d and saved in %s; the same command resumes it", watch.run,
                           watch.runs, made.folder);
-    if (status == ROTARY_OK && !options->dry_run)
+    if (status == ROTARY_OK && trains)
         status = score_lengths(invocation, &made, &error);
     backend_destroy(&made.backend);
     release(&made);
-    if (status == ROTARY_OK && !options->dry_run)
+    if (status == ROTARY_OK && trains)
         status = print_result(invocation, made.folder, &error);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
