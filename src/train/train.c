@@ -7,6 +7,7 @@
 #include "file/file.h"
 #include "run_folder/folder.h"
 #include "run_folder/run_archive.h"
+#include "train/divergence.h"
 #include "train/evaluation/last_evaluation.h"
 #include "train/folder/corpus_record.h"
 #include "train/folder/folder_watch.h"
@@ -19,8 +20,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { REMARK_BYTES = 256 };
+static const char gradient_norm_name[] = "gradient norm";
 enum { SAMPLES = 8 }; /* problems per evaluation that are recorded with the generated text */
 
 /* One call of train_run(). */
@@ -113,24 +116,28 @@ static rotary_status enter_folder(struct session *session, rotary_error *error)
 
 /* ---- one step ---- */
 
-/* Records the divergence in metrics.jsonl, so that resuming is refused, and fails. */
+/* Records the divergence in metrics.jsonl, so that resuming is refused, and fails. The message names a tensor. */
 static rotary_status fail_diverged(struct session *session, const char *what, double value, int64_t step,
                                    rotary_error *error)
 {
+    const bool has_loss = strcmp(what, gradient_norm_name) == 0;
     rotary_status status = metrics_write_divergence(&session->metrics, step, what, error);
     if (status == ROTARY_OK)
         status = metrics_sync(&session->metrics, error);
     if (status != ROTARY_OK)
         return status;
+    char tensor[DIVERGENCE_BYTES];
+    divergence_tensor(transformer_parameters(session->trainer.transformer), has_loss, tensor);
+    const char *const before = tensor[0] ? "; " : "";
     if (session->saved_step < 0)
-        return rotary_fail(
-            error, ROTARY_INVALID_ARGUMENT,
-            "the %s is %g at step %lld: training diverged; try a lower learning_rate or more warmup_steps",
-            what, value, (long long)step);
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "the %s is %g at step %lld: training diverged; try a lower learning_rate or more "
+                           "warmup_steps%s%s",
+                           what, value, (long long)step, before, tensor);
     return rotary_fail(
         error, ROTARY_INVALID_ARGUMENT,
-        "the %s is %g at step %lld: training diverged; the checkpoint of step %lld in %s is kept", what,
-        value, (long long)step, (long long)session->saved_step, session->call->folder);
+        "the %s is %g at step %lld: training diverged; the checkpoint of step %lld in %s is kept%s%s", what,
+        value, (long long)step, (long long)session->saved_step, session->call->folder, before, tensor);
 }
 
 /* Allocates nothing after the first step. */
@@ -147,7 +154,7 @@ static rotary_status take_step(struct session *session, struct train_progress *p
     if (taken.diverged && !isfinite(mean))
         return fail_diverged(session, "loss", mean, step, error);
     if (taken.diverged)
-        return fail_diverged(session, "gradient norm", taken.gradient_norm, step, error);
+        return fail_diverged(session, gradient_norm_name, taken.gradient_norm, step, error);
     session->state.step = step;
     session->state.loss_total += taken.loss.total;
     session->state.loss_counted += taken.loss.counted;

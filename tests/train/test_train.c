@@ -457,14 +457,18 @@ static void test_diverged(void)
         values[parameters->rows[0].offset + i] = NAN;
     parameter_give(parameters, PARAMETER_VALUES, values);
     CHECK(checkpoint_write(folder, &config, transformer_parameters(transformer), &state, NULL) == ROTARY_OK);
+    char words[512];
+    snprintf(
+        words, sizeof words,
+        "is nan at step 11: training diverged; the checkpoint of step 10 in %s is kept; %s has values that "
+        "are not finite",
+        folder, parameters->rows[0].name);
     transformer_destroy(transformer);
     backend_destroy(&backend);
     size_t count;
     char *model = read_file(folder, "model.safetensors", &count);
     config.train.steps = 20;
-    struct train_result result =
-        call_train(&config, folder, true, ROTARY_INVALID_ARGUMENT,
-                   "is nan at step 11: training diverged; the checkpoint of step 10 in ");
+    struct train_result result = call_train(&config, folder, true, ROTARY_INVALID_ARGUMENT, words);
     CHECK_INT(result.steps_done, 10);
     size_t after_count;
     char *after = read_file(folder, "model.safetensors", &after_count);
