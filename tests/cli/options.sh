@@ -4,18 +4,6 @@
 . "$(dirname "$0")/support.sh"
 set -f # arguments are words that may have ? and *
 
-# Real numbers have as many digits in JSON as the longest of them wants, and the longest may be a time.
-rounded() {
-    awk '{
-        line = ""
-        while (match($0, /[0-9]+\.[0-9]+(e-?[0-9]+)?/)) {
-            line = line substr($0, 1, RSTART - 1) sprintf("%.12g", substr($0, RSTART, RLENGTH))
-            $0 = substr($0, RSTART + RLENGTH)
-        }
-        print line $0
-    }'
-}
-
 # What a command prints and writes to files named o*, without what depends on time, and without options repeated.
 result() {
     rm -f o.npy o2.npy o.txt o.svg o.safetensors

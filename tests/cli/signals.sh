@@ -98,6 +98,28 @@ wait_for grep -q "\"step\":$((${step:-0} + 3))," ignored/metrics.jsonl || compla
 kill -TERM $process
 ends 143 "a run that ignored SIGHUP"
 
+# A run that is suspended goes on as if nothing had been, and nobody else trains in its folder meanwhile.
+short="$tiny --steps 400 --set checkpoint_every=50 --set evaluate_every=100"
+# shellcheck disable=SC2086
+{
+    does 0 train index $short --out steady
+    begin suspended/metrics.jsonl train index $short --out suspended
+    for pause in 1 2 3; do
+        kill -STOP $process 2>/dev/null
+        sleep 0.2
+        if [ $pause = 1 ] && "$rotary" train index --resume --out suspended >other.out 2>other.err; then
+            complain "two processes train in a folder"
+        fi
+        kill -CONT $process 2>/dev/null
+        sleep 0.1
+    done
+    ends 0 "a run that was suspended"
+}
+grep -q "another process is training in suspended" other.err || complain "no word on who trains in the folder: $(cat other.err)"
+for file in model optimizer best; do
+    cmp steady/$file.safetensors suspended/$file.safetensors || complain "a suspended run has another $file.safetensors"
+done
+
 # A command that has nothing to save ends at once.
 # shellcheck disable=SC2086
 "$rotary" bench train --task index $tiny --steps 10000 >out 2>err &

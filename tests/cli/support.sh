@@ -98,6 +98,18 @@ tiny_prefix="--set hidden_size=16 --set num_attention_heads=2 --set num_key_valu
  --set log_every=1 --set warmup_steps=1"
 tiny="$tiny_prefix --set problems=4"
 
+# Real numbers have as many digits in JSON as the longest of them wants, and the longest may be a time.
+rounded() {
+    awk '{
+        line = ""
+        while (match($0, /[0-9]+\.[0-9]+(e-?[0-9]+)?/)) {
+            line = line substr($0, 1, RSTART - 1) sprintf("%.12g", substr($0, RSTART, RLENGTH))
+            $0 = substr($0, RSTART + RLENGTH)
+        }
+        print line $0
+    }'
+}
+
 # npy FILE SHAPE BYTES: zeros in f32.
 npy() {
     rm -f "$1"
