@@ -19,7 +19,8 @@
 #define FOLDER_LENGTHS      "lengths.json"
 #define FOLDER_DECAY        "decay.json"
 #define FOLDER_LABELS       "labels.json"
-#define FOLDER_NEXT         ".next" /* suffix of a file that will replace the one named without it */
+#define FOLDER_OWNER        ".owner" /* folder_owner.h */
+#define FOLDER_NEXT         ".next"  /* suffix of a file that will replace the one named without it */
 
 /* Files of vocabularies: those of SentencePiece are in the second row, those of other tokenizers in the
  * first; each has that of a source, of a target, and of both where they share one. */

@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "file/file.h"
 #include "run_folder/folder.h"
+#include "run_folder/folder_owner.h"
 #include "run_folder/run_archive.h"
 #include "train/divergence.h"
 #include "train/evaluation/last_evaluation.h"
@@ -31,6 +32,7 @@ struct session {
     const struct train_call *call;
     struct run_config config; /* the call's, borrowed, with `auto` precision resolved */
     int lock;
+    struct folder_owner owner;
     bool resumes;       /* the folder has a run */
     bool writes_config; /* config.json is missing, or keys change that may, or what trains the run */
     json_t *provenance; /* that config.json is to have */
@@ -84,6 +86,8 @@ static rotary_status enter_folder(struct session *session, rotary_error *error)
         status = file_make_folder(folder, error);
     if (status == ROTARY_OK)
         status = folder_lock(folder, &session->lock, error);
+    if (status == ROTARY_OK)
+        status = folder_owner_take(&session->owner, folder, error);
     enum folder_state state;
     if (status == ROTARY_OK)
         status = folder_inspect(folder, &state, error);
@@ -210,16 +214,31 @@ static rotary_status keep_weights(struct session *session, rotary_error *error)
                         transformer_parameters(session->trainer.transformer), session->state.step, error);
 }
 
+/* Checks that no other process has taken the folder; `now`: as in folder_owner_keep(). */
+static rotary_status keep_folder(struct session *session, bool now, rotary_error *error)
+{
+    bool usable;
+    rotary_error gone;
+    rotary_status status = folder_owner_keep(&session->owner, now, error);
+    if (status != ROTARY_OK && folder_watch_check(&session->watch, &usable, &gone) != ROTARY_OK && !usable)
+        status =
+            rotary_fail(error, ROTARY_IO_ERROR, "%s", gone.message); /* there is no such folder any more */
+    return status;
+}
+
 /* Writes a checkpoint, after all lines of metrics up to it are on the disk. Where another file than these
  * went away its weights are worth keeping. */
 static rotary_status save(struct session *session, rotary_error *error)
 {
     bool usable;
     rotary_error gone = {0};
+    rotary_status status = keep_folder(session, true, error);
+    if (status != ROTARY_OK)
+        return status;
     const rotary_status there = folder_watch_check(&session->watch, &usable, &gone);
     if (there != ROTARY_OK && !usable)
         return rotary_fail(error, there, "%s", gone.message);
-    rotary_status status = metrics_sync(&session->metrics, error);
+    status = metrics_sync(&session->metrics, error);
     if (status == ROTARY_OK)
         status =
             checkpoint_write(session->call->folder, &session->config,
@@ -234,10 +253,11 @@ static rotary_status save(struct session *session, rotary_error *error)
 }
 
 /* What is not a checkpoint's is written only where the run is whole. */
-static rotary_status check_folder(const struct session *session, rotary_error *error)
+static rotary_status check_folder(struct session *session, rotary_error *error)
 {
     bool usable;
-    return folder_watch_check(&session->watch, &usable, error);
+    rotary_status status = keep_folder(session, true, error);
+    return status == ROTARY_OK ? folder_watch_check(&session->watch, &usable, error) : status;
 }
 
 /* Replaces the best checkpoint if the validation loss is lower than any before. This comes before the line of
@@ -286,6 +306,8 @@ static rotary_status evaluate(struct session *session, bool averaged, struct eva
         return fail_diverged(session, "validation loss", evaluation->loss, session->state.step, error);
     evaluation->averaged = averaged;
     status = averaged ? ROTARY_OK : keep_best(session, evaluation->loss, error);
+    if (status == ROTARY_OK)
+        status = keep_folder(session, false, error);
     if (status == ROTARY_OK)
         status = metrics_write_evaluation(&session->metrics, session->state.step, evaluation, error);
     session->evaluated_all = last;
@@ -378,6 +400,8 @@ static rotary_status advance(struct session *session, rotary_error *error)
     struct train_progress progress;
     rotary_status status = take_step(session, &progress, error);
     bool last = session->state.step == train->steps;
+    if (status == ROTARY_OK)
+        status = keep_folder(session, false, error);
     if (status == ROTARY_OK && (last || is_due(session->state.step, train->log_every)))
         status = write_line(session, &progress, error);
     if (status == ROTARY_OK && (last || is_due(session->state.step, train->checkpoint_every)))
@@ -633,6 +657,7 @@ rotary_status train_run(const struct train_call *call, struct train_result *resu
     metrics_close(&session.metrics);
     json_decref(session.provenance);
     trainer_destroy(&session.trainer);
+    folder_owner_leave(&session.owner);
     folder_unlock(session.lock);
     return status;
 }

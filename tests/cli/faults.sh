@@ -2,8 +2,8 @@
 # sh faults.sh ROTARY JSON_GET FAULTY [SEED | all]: calls of the system that fail, one after the other, while a run is
 # trained, compared, reported and exported. One line says what failed, nothing is half written, and the same command, or
 # --resume, ends with the bytes of a run in which nothing failed. Some faults are drawn at random, or all are tried.
-. "$(dirname "$0")/support.sh"
 faulty=$(realpath "$3")
+. "$(dirname "$0")/support.sh"
 seed=${4:-1}
 small=$(echo "$tiny_prefix" | tr '\n' ' ')
 train="train prefix $small --threads 1 --steps 4 --set checkpoint_every=2 --set evaluate_every=2"

@@ -11,7 +11,8 @@
  *
  * The calls are create (open with O_CREAT), open, read, write, fsync, rename, mkdir and close; those of standard
  * input, output and error are not counted. Without FAULT the number of each is printed on stderr at the end.
- * FAULT="flock" lets every flock succeed, as where locks hold on one machine alone.
+ * FAULT="flock" lets every flock succeed, as where locks hold on one machine alone, and the program is on the host
+ * FAULTY_HOST, whose id since it was started is in the file FAULTY_MACHINE.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -99,6 +100,8 @@ static int open_at(const char *name, int folder, const char *path, int flags, mo
 {
     int (*next)(int, const char *, int, ...);
     find(name, &next);
+    if (fault.flock && strstr(path, "/boot_id"))
+        path = getenv("FAULTY_MACHINE");
     return fails(flags & O_CREAT ? CREATE : OPEN) ? -1 : next(folder, path, flags, mode);
 }
 
@@ -204,4 +207,11 @@ int flock(int file, int operation)
     int (*next)(int, int);
     find("flock", &next);
     return fault.flock ? 0 : next(file, operation);
+}
+
+int gethostname(char *name, size_t bytes)
+{
+    int (*next)(char *, size_t);
+    find("gethostname", &next);
+    return fault.flock ? snprintf(name, bytes, "%s", getenv("FAULTY_HOST")) < 0 : next(name, bytes);
 }
