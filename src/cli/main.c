@@ -266,9 +266,25 @@ static void *allocate_json(size_t bytes)
     return memory;
 }
 
+/* oneDNN is C++, and throws where it has no memory, through functions of C that cannot catch it. This is
+ * std::set_terminate, by the name that it has for the linker; NULL where the program has no C++. */
+typedef void terminate_handler(void);
+extern terminate_handler *set_terminate(terminate_handler *handler) __asm__("_ZSt13set_terminatePFvvE")
+    __attribute__((weak));
+
+/* On whichever thread: others may still compute. */
+static void end_without_memory(void)
+{
+    static const char message[] = "rotary: no memory for oneDNN, or it failed otherwise\n";
+    (void)!write(STDERR_FILENO, message, sizeof message - 1);
+    _exit(EXIT_FAILED);
+}
+
 int main(int count, char **arguments)
 {
     json_set_alloc_funcs(allocate_json, free);
+    if (set_terminate)
+        set_terminate(end_without_memory);
     /* A file that grows over its limit is then a failed write like any other. */
     signal(SIGXFSZ, SIG_IGN);
     if (count < 2) {

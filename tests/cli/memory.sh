@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Memory that is refused, at any one place: one line that says so, or the whole result, never a part of it.
-. "$(dirname "$0")/support.sh"
 failing=$(realpath "$3")
+. "$(dirname "$0")/support.sh"
 echo '{"head_dim": 8, "rope_theta": 100.0, "num_attention_heads": 1}' >config.json
 header='{"a.q_proj.weight":{"dtype":"U8","shape":[8,1],"data_offsets":[0,8]}}'
 # shellcheck disable=SC2059 # an octal escape is made
@@ -53,4 +53,26 @@ echo '{"format": 1, "position": "rope", "step": 1, "checkpoint": "last", "seed":
  "kind": "decoder", "distance": [0, 1], "pairs": [[4, 2]], "score": [[[1, 2]]], "weight": [[[1, 2]]], "bias": [[[1, 2]]]}]}' \
     >run/decay.json
 holds_out report run --out $made
+
+# A training has thousands of allocations, of which some are drawn. Whichever fails, the run can be resumed.
+seed=${4:-1} most=${5:-24}
+small=$(echo "$tiny_prefix" | tr '\n' ' ')
+train="train prefix $small --threads 1 --steps 4 --set checkpoint_every=2 --set evaluate_every=2"
+# shellcheck disable=SC2086 # lists of words
+{
+    LD_PRELOAD=$failing "$rotary" $train --out trained >out 2>err || complain "a training fails where nothing does"
+    allocations=$(sed -n 's/ allocations$//p' err)
+    for which in $(awk -v n="${allocations:-0}" -v most="$most" -v seed="$seed" 'BEGIN { srand(seed); while (most--) print int(rand() * n) }'); do
+        rm -rf again
+        FAILING_ALLOCATION=$which LD_PRELOAD=$failing "$rotary" $train --out again >out 2>err
+        got=$?
+        [ $got -le 1 ] && [ "$(grep -c '^rotary: ' err)" = $got ] || complain "a training without allocation $which ends with $got"
+        resume=$train
+        [ ! -e again/config.json ] || resume="train prefix --resume --threads 1"
+        does 0 $resume --out again
+        for file in model optimizer best; do
+            cmp -s again/$file.safetensors trained/$file.safetensors || complain "without allocation $which $file.safetensors differs"
+        done
+    done
+}
 finish
