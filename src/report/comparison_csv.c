@@ -2,6 +2,7 @@
 #include "report/comparison_table.h"
 
 #include "file/print.h"
+#include "report/csv.h"
 #include "report/findings.h"
 #include "report/prediction/predictions.h"
 #include "report/text_scores.h"
@@ -11,39 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Quotes a field that holds what separates fields or rows. A spreadsheet takes a text that begins with one of
- * = + - @, or with white space before them, for a formula, which may run commands: an apostrophe before it
- * makes it text. Numbers are written elsewhere. */
-static void write_field(FILE *stream, const char *text)
-{
-    const bool formula = text[0] && strchr("=+-@\t\r\n", text[0]);
-    if (!formula && !strpbrk(text, ",\"\r\n")) {
-        fputs(text, stream);
-        return;
-    }
-    fputs(formula ? "\"'" : "\"", stream);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', stream);
-        fputc(*text, stream);
-    }
-    fputc('"', stream);
-}
-
-/* With the fewest digits that are read back exactly; nothing for NaN. */
-static void write_number(FILE *stream, double value)
-{
-    char text[64];
-    if (isnan(value))
-        return;
-    for (int digits = 6; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
-    fputs(text, stream);
-}
 
 static const char *status_of(const struct record *record)
 {
@@ -73,13 +41,13 @@ static void write_head(FILE *stream, const struct comparison *comparison)
 static void write_run(FILE *stream, const struct comparison *comparison, const struct record *record)
 {
     bool scored = record_finished(record) && !record->diverged;
-    write_field(stream, record->arm);
+    csv_text(stream, record->arm);
     fprintf(stream, ",%" PRId64 ",%s,%" PRId64, record->seed, status_of(record), record->done);
     for (int measure = 0; measure < MEASURES; measure++) {
         if (!has_column(comparison, measure))
             continue;
         fputc(',', stream);
-        write_number(stream, scored ? record_measure(record, (enum measure)measure) : (double)NAN);
+        csv_number(stream, scored ? record_measure(record, (enum measure)measure) : (double)NAN);
     }
     if (comparison->has_problems && scored) {
         const struct record_evaluation *last = record_last_evaluation(record);
@@ -89,7 +57,7 @@ static void write_run(FILE *stream, const struct comparison *comparison, const s
         fputs(",,,", stream);
     }
     fputc(',', stream);
-    write_field(stream, record->folder);
+    csv_text(stream, record->folder);
     fputc('\n', stream);
 }
 
@@ -107,7 +75,7 @@ static void write_numbers(FILE *stream, const double *values, int count)
 {
     for (int i = 0; i < count; i++) {
         fputc(',', stream);
-        write_number(stream, values[i]);
+        csv_number(stream, values[i]);
     }
 }
 
@@ -117,7 +85,7 @@ static void write_baselines(FILE *stream, const struct comparison *comparison, e
     const struct example_scores *scores = predictions_of(comparison, measure);
     for (int i = 0; scores && i < LABEL_BASELINES; i++) {
         fprintf(stream, "%s,%s,,,", measure_names[measure], label_baseline_title(i, scores->choices));
-        write_number(stream, scores->baselines[i]);
+        csv_number(stream, scores->baselines[i]);
         fputs(",,,,,,,\n", stream);
     }
 }
@@ -133,7 +101,7 @@ static void write_arms(FILE *stream, const struct comparison *comparison)
             const double values[] = {of->mean, of->median,        of->deviation, of->min,
                                      of->max,  of->without_worst, of->low,       of->high};
             fprintf(stream, "%s,", measure_names[comparison->measures[i]]);
-            write_field(stream, arm->name);
+            csv_text(stream, arm->name);
             fprintf(stream, ",%d,%d", arm->run_count, arm->diverged_count);
             write_numbers(stream, values, sizeof values / sizeof values[0]);
             fputc('\n', stream);
@@ -147,9 +115,9 @@ static void write_subject(FILE *stream, const struct comparison *comparison, con
                           enum measure measure)
 {
     fprintf(stream, "%s,", measure_names[measure]);
-    write_field(stream, comparison->arms[contrast->arm].name);
+    csv_text(stream, comparison->arms[contrast->arm].name);
     fputc(',', stream);
-    write_field(stream, comparison->arms[contrast->baseline].name);
+    csv_text(stream, comparison->arms[contrast->baseline].name);
 }
 
 /* Only the primary measure has a joint p value and a verdict. */
@@ -204,7 +172,7 @@ static void write_pairs(FILE *stream, const struct comparison *comparison)
 /* "rope,1,yarn,512". */
 static void write_scored(FILE *stream, const struct record *record, const struct record_length *length)
 {
-    write_field(stream, record->arm);
+    csv_text(stream, record->arm);
     fprintf(stream, ",%" PRId64 ",%s,%" PRId64, record->seed, length->scaling, length->length);
 }
 

@@ -3,6 +3,7 @@
 
 #include "file/file.h"
 #include "report/chart/chart_names.h"
+#include "report/csv.h"
 #include "report/findings.h"
 #include "report/html.h"
 
@@ -79,36 +80,33 @@ json_t *cost_json(const struct comparison_arm *arm)
 
 /* ---- on the page ---- */
 
-static void write_row(FILE *stream, const struct comparison *comparison, int arm)
+static void write_row(struct page_table *table, const struct comparison *comparison, int arm)
 {
     const struct comparison_arm *shown = &comparison->arms[arm];
     char number[HTML_NUMBER_BYTES];
-    fprintf(stream, "<tr><th scope=\"row\" class=\"%s\">", svg_arm_class(arm));
-    html_text(stream, shown->name);
-    fprintf(stream, "</th><td>%s</td>",
-            html_number(number, score_of(comparison, arm),
-                        measure_descriptions[comparison->measures[0]].decimals, 0));
-    fprintf(stream, "<td>%s</td>",
-            shown->cost.parameters > 0 ? html_count(number, shown->cost.parameters) : "–");
-    fprintf(stream, "<td>%s</td></tr>\n", html_number(number, shown->cost.time, TIME_DECIMALS, 0));
+    page_table_row(table, arm, shown->name);
+    page_table_number(table, score_of(comparison, arm),
+                      measure_descriptions[comparison->measures[0]].decimals);
+    page_table_cell(table, "%s",
+                    shown->cost.parameters > 0 ? html_count(number, shown->cost.parameters) : "–");
+    page_table_number(table, shown->cost.time, TIME_DECIMALS);
 }
 
-void cost_table(FILE *stream, const struct comparison *comparison)
+void cost_table(struct page_table *table, const struct comparison *comparison)
 {
-    fputs("<div class=\"scroll\"><table class=\"sticky\">\n<caption>Cost</caption>\n<thead><tr><th>", stream);
-    html_text(stream, arm_heading(comparison));
-    fprintf(stream, "</th><th>mean, %s</th><th>parameters</th><th>time</th></tr></thead>\n<tbody>\n",
-            measure_descriptions[comparison->measures[0]].title);
+    char mean[128];
+    const char *const heads[] = {arm_heading(comparison), mean, "parameters", "time"};
+    snprintf(mean, sizeof mean, "mean, %s", measure_descriptions[comparison->measures[0]].title);
+    page_table_begin(table, "Cost", heads, 4);
     for (int i = 0; i < comparison->arm_count; i++)
-        write_row(stream, comparison, arm_at(comparison, i));
-    fputs("</tbody></table></div>\n<p class=\"note\">The best first. Time is that of a step in training, "
-          "that of ",
-          stream);
-    html_text(stream, comparison->arms[0].name);
-    fputs(
-        " being 1: the median over seeds, from what the runs logged, whatever ran beside them. <code>rotary "
-        "bench train --position A,B</code> measures it.</p>\n",
-        stream);
+        write_row(table, comparison, arm_at(comparison, i));
+    page_table_end(table);
+    page_table_note(
+        table,
+        "The best first. Time is that of a step in training, that of %s being 1: the median over seeds, "
+        "from what the runs logged, whatever ran beside them. `rotary bench train --position A,B` "
+        "measures it.",
+        comparison->arms[0].name);
 }
 
 /* ---- the chart ---- */
@@ -159,18 +157,28 @@ static bool set_scales(struct cost_chart *chart)
     return true;
 }
 
-void chart_cost(FILE *stream, const struct comparison *comparison, enum cost cost)
+static const char *cost_title(enum cost cost)
 {
-    const char *title = cost == COST_TIME ? "time of a step" : "parameters";
-    struct cost_chart chart = {.stream = stream, .comparison = comparison, .cost = cost};
-    if (!set_scales(&chart))
-        return;
+    return cost == COST_TIME ? "time of a step" : "parameters";
+}
+
+void cost_draw(FILE *stream, const void *argument, struct svg_look look)
+{
+    const struct cost_figure *figure = argument;
+    const struct comparison *comparison = figure->comparison;
+    const char *title = cost_title(figure->cost);
+    struct cost_chart chart = {.stream = stream, .comparison = comparison, .cost = figure->cost};
+    if (!set_scales(&chart)) {
+        chart.across.low = chart.up.low = 0;
+        chart.across.high = chart.up.high = 1;
+    }
     chart.frame = chart_names_frame(comparison);
     chart.across.from = chart.frame.left + 8;
     chart.across.to = chart.frame.right - 8;
     chart.up.from = chart.frame.bottom;
     chart.up.to = chart.frame.top;
-    svg_begin(stream, (int)chart.frame.bottom + CHART_BELOW, title);
+    svg_begin(stream, &(struct svg_drawing){
+                          .height = (int)chart.frame.bottom + CHART_BELOW, .label = title, .look = look});
     svg_axis_left(stream, chart.frame, chart.up, "", measure_descriptions[comparison->measures[0]].title);
     svg_axis_below(stream, chart.frame, chart.across, title);
     chart_names(&(struct chart_names){.stream = stream,
@@ -181,8 +189,33 @@ void chart_cost(FILE *stream, const struct comparison *comparison, enum cost cos
                                       .argument = &chart});
     for (int i = 0; i < comparison->arm_count; i++) {
         const struct chart_end marker = marker_of(&chart, i);
-        if (isfinite(marker.x))
-            svg_marker(stream, i, marker.x, marker.y, 11, comparison->arms[i].name);
+        char text[CHART_LABEL_BYTES + 2 * HTML_NUMBER_BYTES], score[HTML_NUMBER_BYTES],
+            cost[HTML_NUMBER_BYTES];
+        if (!isfinite(marker.x))
+            continue;
+        html_number(score, score_of(comparison, i), measure_descriptions[comparison->measures[0]].decimals,
+                    0);
+        snprintf(text, sizeof text, "%.100s: %s, %s %s", comparison->arms[i].name, score, title,
+                 chart.cost == COST_TIME ? html_number(cost, cost_of(&chart, i), TIME_DECIMALS, 0)
+                                         : html_count(cost, (int64_t)cost_of(&chart, i)));
+        svg_marker(stream, i, marker.x, marker.y, 11, text);
     }
     svg_end(stream);
+}
+
+void cost_values(FILE *stream, const void *argument)
+{
+    const struct cost_figure *figure = argument;
+    const struct comparison *comparison = figure->comparison;
+    const struct cost_chart chart = {.comparison = comparison, .cost = figure->cost};
+    fprintf(stream, "arm,%s,%s\n", figure->cost == COST_TIME ? "time" : "parameters",
+            measure_names[comparison->measures[0]]);
+    for (int i = 0; i < comparison->arm_count; i++) {
+        csv_text_html(stream, comparison->arms[i].name);
+        fputc(',', stream);
+        csv_number(stream, cost_of(&chart, i));
+        fputc(',', stream);
+        csv_number(stream, score_of(comparison, i));
+        fputc('\n', stream);
+    }
 }

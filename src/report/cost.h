@@ -5,7 +5,8 @@
 #ifndef ROTARY_REPORT_COST_H
 #define ROTARY_REPORT_COST_H
 
-#include "records/comparison/comparison.h"
+#include "report/chart/svg.h"
+#include "report/table/page_table.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -19,8 +20,14 @@ void cost_text(FILE *stream, const struct comparison *comparison);
 json_t *cost_json(const struct comparison_arm *arm);
 
 /* On the page: the same table, and the primary measure's mean over each cost. */
-void cost_table(FILE *stream, const struct comparison *comparison);
+void cost_table(struct page_table *table, const struct comparison *comparison);
 enum cost { COST_TIME, COST_PARAMETERS };
-void chart_cost(FILE *stream, const struct comparison *comparison, enum cost cost);
+struct cost_figure {
+    const struct comparison *comparison;
+    enum cost cost;
+};
+/* Take a struct cost_figure (page_figure.h). */
+void cost_draw(FILE *stream, const void *figure, struct svg_look look);
+void cost_values(FILE *stream, const void *figure);
 
 #endif

@@ -3,13 +3,15 @@
 
 #include "base/fail.h"
 #include "report/chart/decay_svg.h"
+#include "report/csv.h"
 #include "report/html.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* More arms than that are folded up. */
-enum { OPEN_ARMS = 2 };
+enum { OPEN_ARMS = 2, TITLE_BYTES = 192 };
 
 /* ---- charts ---- */
 
@@ -47,8 +49,9 @@ static struct decay_panel panel_of(const void *context, int64_t index)
     return panel;
 }
 
-static void draw(FILE *stream, const struct layers *layers, bool alone)
+static void draw(FILE *stream, const void *argument, struct svg_look look)
 {
+    const struct layers *layers = argument;
     static const char *const labels[] = {"mean score by distance", "mean attention weight by distance",
                                          "mean bias by distance"};
     const int64_t count = count_layers(layers);
@@ -57,14 +60,14 @@ static void draw(FILE *stream, const struct layers *layers, bool alone)
                                       .context = layers,
                                       .count = count,
                                       .columns = count > 1 ? 2 : 1,
-                                      .alone = alone};
+                                      .alone = look.alone};
     decay_svg(stream, &chart);
 }
 
 void measured_decay_svg(FILE *stream, const struct measured_decay *decay, enum decay_measure measure)
 {
     const struct layers layers = {decay, measure, ATTENTION_ENCODER, ATTENTION_DECODER};
-    draw(stream, &layers, true);
+    draw(stream, &layers, (struct svg_look){.alone = true});
 }
 
 /* ---- arms ---- */
@@ -115,16 +118,56 @@ void arm_decays_free(struct arm_decays *decays)
 
 /* ---- the section ---- */
 
-static void write_kind(FILE *stream, const struct measured_decay *decay, enum attention_kind kind)
+static void write_values(FILE *stream, const void *argument)
 {
+    const struct layers *layers = argument;
+    fputs("layer,head,distance,score\n", stream);
+    for (int64_t layer = 0; layer < count_layers(layers); layer++) {
+        const struct decay_panel panel = panel_of(layers, layer);
+        for (int64_t i = 0; i < panel.lines * panel.points; i++) {
+            if (!isfinite(panel.values[i]))
+                continue;
+            fprintf(stream, "%lld,%lld,%lld,", (long long)layer + 1, (long long)(i / panel.points) + 1,
+                    (long long)(panel.first + i % panel.points));
+            csv_rounded(stream, panel.values[i]);
+            fputc('\n', stream);
+        }
+    }
+}
+
+static void give_kind(const struct figure_taker *taker, const char *arm, const struct measured_decay *decay,
+                      enum attention_kind kind)
+{
+    char title[TITLE_BYTES];
     if (decay->kinds[kind].layers == 0)
         return;
     const struct layers layers = {decay, DECAY_SCORE, kind, kind};
-    fprintf(stream, "<figure class=\"card\">\n<h3>%s</h3>\n",
-            kind == ATTENTION_ENCODER ? "Encoder" : "Decoder");
-    draw(stream, &layers, false);
-    fputs("<figcaption>Mean score by distance in tokens. A line is a head.</figcaption>\n</figure>\n",
-          stream);
+    snprintf(title, sizeof title, "Scores by distance: %.150s, %s", arm, attention_kind_name(kind));
+    figure_give(taker, &(struct page_figure){.title = title,
+                                             .caption = "Mean score by distance in tokens. A line is a head.",
+                                             .draw = draw,
+                                             .csv = write_values,
+                                             .argument = &layers});
+}
+
+static void give_arm(const struct figure_taker *taker, const char *arm, const struct arm_decay *item)
+{
+    if (item->decay.sequences == 0)
+        return;
+    give_kind(taker, arm, &item->decay, ATTENTION_ENCODER);
+    give_kind(taker, arm, &item->decay, ATTENTION_DECODER);
+}
+
+void decay_figures(const struct figure_taker *taker, const struct comparison *comparison,
+                   const struct arm_decays *decays)
+{
+    for (int i = 0; i < decays->count; i++)
+        give_arm(taker, comparison->arms[i].name, &decays->items[i]);
+}
+
+static void take_html(void *context, const struct page_figure *figure)
+{
+    figure_html(context, figure);
 }
 
 static void write_arm(FILE *stream, const char *arm, const struct arm_decay *item, bool open)
@@ -140,8 +183,7 @@ static void write_arm(FILE *stream, const char *arm, const struct arm_decay *ite
         html_text(stream, item->decay.checkpoint);
     }
     fputs(".</p>\n<div class=\"charts\">\n", stream);
-    write_kind(stream, &item->decay, ATTENTION_ENCODER);
-    write_kind(stream, &item->decay, ATTENTION_DECODER);
+    give_arm(&(struct figure_taker){take_html, stream}, arm, item);
     fputs("</div>\n</details>\n", stream);
 }
 

@@ -8,6 +8,8 @@
 #include "records/collection.h"
 #include "records/measured_decay.h"
 
+#include "report/chart/page_figure.h"
+
 #include <stdio.h>
 
 /* Writes one <svg>, a file of its own: a panel for each layer of encoder and decoder, a line for each head.
@@ -26,6 +28,9 @@ struct arm_decays {
 ROTARY_CHECKED rotary_status arm_decays_read(struct arm_decays *decays, const struct comparison *comparison,
                                              rotary_error *error);
 void arm_decays_free(struct arm_decays *decays);
+/* Its figures, of which the section is made. */
+void decay_figures(const struct figure_taker *taker, const struct comparison *comparison,
+                   const struct arm_decays *decays);
 /* The section; nothing if count is 0. */
 void decay_section(FILE *stream, const struct comparison *comparison, const struct arm_decays *decays);
 

@@ -36,6 +36,13 @@ const char *const verdict_words[] = {
     [VERDICT_WORSE] = "worse",
 };
 
+const char *verdict_word(const struct comparison *comparison, const struct contrast *contrast)
+{
+    const struct paired_difference *difference = &contrast->difference[comparison->measures[0]];
+    const bool judged = !comparison->unlike && difference->count > 0 && !isnan(difference->mean);
+    return judged ? verdict_words[comparison_decide(comparison, contrast)] : "no verdict";
+}
+
 const char *p_text(char text[SHORT_NUMBER_BYTES], double p)
 {
     if (isnan(p))
@@ -107,8 +114,7 @@ static void write_why_zero(FILE *stream, const struct comparison *comparison,
             comparison->family);
 }
 
-/* Pairs of a sign: 1 those in which the arm has more, -1 those in which it has less. */
-static int count_pairs(const struct contrast *contrast, enum measure measure, int sign)
+int contrast_count_pairs(const struct contrast *contrast, enum measure measure, int sign)
 {
     int count = 0;
     for (int i = 0; i < contrast->pair_count; i++)
@@ -129,12 +135,12 @@ static void write_judged(FILE *stream, const struct comparison *comparison, cons
     const int better = description->better == HIGHER_IS_BETTER ? 1 : -1, pairs = contrast->pair_count;
     if (verdict == VERDICT_NO_DIFFERENCE) {
         fprintf(stream, "no difference shown between %s and %s: better in %d of %d pairs, median %+.*f %s, ",
-                name, baseline, count_pairs(contrast, measure, better), pairs, description->decimals,
+                name, baseline, contrast_count_pairs(contrast, measure, better), pairs, description->decimals,
                 difference->median, description->unit);
     } else {
         const int side = difference->mean > 0 ? 1 : -1;
         fprintf(stream, "%s %s than %s in %d of %d pairs, by a median of %.*f %s: ", name,
-                verdict_words[verdict], baseline, count_pairs(contrast, measure, side), pairs,
+                verdict_words[verdict], baseline, contrast_count_pairs(contrast, measure, side), pairs,
                 description->decimals, side * difference->median, description->unit);
     }
     write_mean(stream, difference, difference->mean, description->decimals);

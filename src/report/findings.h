@@ -36,6 +36,10 @@ int arm_name_width(const struct comparison *comparison, const char *head);
 
 /* The verdict in one or two words, as in JSON: "better", "no difference shown". */
 extern const char *const verdict_words[];
+/* The word on a contrast; "no verdict" where it has no pairs, or a score is NaN. */
+const char *verdict_word(const struct comparison *comparison, const struct contrast *contrast);
+/* Pairs of a sign: 1 those in which the arm has more, -1 those in which it has less. */
+int contrast_count_pairs(const struct contrast *contrast, enum measure measure, int sign);
 
 enum { SHORT_NUMBER_BYTES = 32 };
 /* A p value with three digits, "< 0.0001" below that, "-" for NaN. Returns `text`. */

@@ -5,6 +5,7 @@
 #include "records/record_positions.h"
 #include "report/chart/chart_names.h"
 #include "report/chart/position_chart.h"
+#include "report/csv.h"
 #include "report/findings.h"
 #include "report/html.h"
 
@@ -168,6 +169,7 @@ struct rows {
     enum view view;
     int name_width;
     void (*write)(struct rows *rows, int arm, const char *scaling);
+    struct page_table *table; /* of the page */
 };
 
 static void each_row(struct rows *rows)
@@ -205,7 +207,11 @@ static void write_text(struct rows *rows, int arm, const char *scaling)
 void lengths_text(FILE *stream, const struct comparison *comparison)
 {
     const struct found found = find_all(comparison);
-    struct rows rows = {stream, comparison, &found, VIEW_SCORE, (int)strlen("tokens"), widen_name};
+    struct rows rows = {.stream = stream,
+                        .comparison = comparison,
+                        .found = &found,
+                        .name_width = (int)strlen("tokens"),
+                        .write = widen_name};
     each_row(&rows);
     rows.write = write_text;
     for (; rows.view < VIEWS; rows.view++) {
@@ -255,46 +261,38 @@ json_t *lengths_json(const struct comparison *comparison, int arm)
 
 static void write_row(struct rows *rows, int arm, const char *scaling)
 {
-    const int decimals = decimals_of(rows->comparison, rows->view);
-    char name[NAME_BYTES], number[HTML_NUMBER_BYTES];
-    fprintf(rows->stream, "<tr><th scope=\"row\" class=\"%s\">", svg_arm_class(arm));
-    html_text(rows->stream, row_name(name, rows->comparison, arm, scaling));
-    fputs("</th>", rows->stream);
+    char name[NAME_BYTES];
+    page_table_row(rows->table, arm, row_name(name, rows->comparison, arm, scaling));
     for (int i = 0; i < rows->found->length_count; i++)
-        fprintf(rows->stream, "<td>%s</td>",
-                html_number(number,
-                            mean_of(rows->comparison, arm, rows->found->lengths[i], scaling, rows->view).mean,
-                            decimals, 0));
-    fputs("</tr>\n", rows->stream);
+        page_table_number(rows->table,
+                          mean_of(rows->comparison, arm, rows->found->lengths[i], scaling, rows->view).mean,
+                          decimals_of(rows->comparison, rows->view));
 }
 
 static void write_table(struct rows *rows)
 {
-    char number[HTML_NUMBER_BYTES];
-    fprintf(rows->stream,
-            "<div class=\"scroll\"><table class=\"sticky\">\n<caption>Other lengths: mean %s</caption>\n"
-            "<thead><tr><th>",
-            title_of(rows->comparison, rows->view));
-    html_text(rows->stream, arm_heading(rows->comparison));
-    fputs("</th>", rows->stream);
+    char numbers[MAX_COLUMNS][HTML_NUMBER_BYTES], caption[NAME_BYTES];
+    const char *heads[1 + MAX_COLUMNS] = {arm_heading(rows->comparison)};
     for (int i = 0; i < rows->found->length_count; i++)
-        fprintf(rows->stream, "<th>%s</th>", html_count(number, rows->found->lengths[i]));
-    fputs("</tr></thead>\n<tbody>\n", rows->stream);
+        heads[1 + i] = html_count(numbers[i], rows->found->lengths[i]);
+    snprintf(caption, sizeof caption, "Other lengths: mean %s", title_of(rows->comparison, rows->view));
+    page_table_begin(rows->table, caption, heads, 1 + rows->found->length_count);
     each_row(rows);
-    fputs("</tbody></table></div>\n", rows->stream);
+    page_table_end(rows->table);
 }
 
-void lengths_table(FILE *stream, const struct comparison *comparison)
+void lengths_table(struct page_table *table, const struct comparison *comparison)
 {
     const struct found found = find_all(comparison);
-    struct rows rows = {stream, comparison, &found, VIEW_SCORE, 0, write_row};
+    struct rows rows = {.comparison = comparison, .found = &found, .write = write_row, .table = table};
     for (; rows.view < VIEWS; rows.view++)
         if (has_view(comparison, rows.view))
             write_table(&rows);
-    fprintf(stream,
-            "<p class=\"note\">Columns: tokens of a sequence.%s A name after that of the arm is how the "
-            "rotation was scaled for sequences longer than those of training.</p>\n",
-            comparison->has_problems ? " A problem stands last in one." : "");
+    page_table_note(
+        table,
+        "Columns: tokens of a sequence.%s A name after that of the arm is how the rotation was scaled for "
+        "sequences longer than those of training.",
+        comparison->has_problems ? " A problem stands last in one." : "");
 }
 
 struct lengths_chart {
@@ -313,10 +311,14 @@ static double column_x(const struct lengths_chart *chart, int column)
     return chart->frame.left + 8 + (last > 0 ? width * column / last : width / 2);
 }
 
+static double mean_at(const struct lengths_chart *chart, int arm, const char *scaling, int column)
+{
+    return mean_of(chart->comparison, arm, chart->found->lengths[column], scaling, VIEW_SCORE).mean;
+}
+
 static double point_y(const struct lengths_chart *chart, int arm, const char *scaling, int column)
 {
-    const double mean =
-        mean_of(chart->comparison, arm, chart->found->lengths[column], scaling, VIEW_SCORE).mean;
+    const double mean = mean_at(chart, arm, scaling, column);
     return isnan(mean) ? (double)NAN : svg_place(chart->up, mean);
 }
 
@@ -338,7 +340,8 @@ static void draw_row(const struct lengths_chart *chart, int arm, const char *sca
     const bool plain = strcmp(scaling, "none") == 0;
     char name[NAME_BYTES];
     row_name(name, chart->comparison, arm, scaling);
-    fprintf(chart->stream, "<path class=\"%s curve %s\" d=\"", svg_arm_class(arm), plain ? "bold" : "thin");
+    fprintf(chart->stream, "<path class=\"%s %s curve %s\" d=\"", svg_arm_class(arm), svg_dash_class(arm),
+            plain ? "bold" : "thin");
     bool pen_down = false;
     for (int column = 0; column < chart->found->length_count; column++) {
         const double y = point_y(chart, arm, scaling, column);
@@ -351,8 +354,14 @@ static void draw_row(const struct lengths_chart *chart, int arm, const char *sca
     fputs("</title></path>\n", chart->stream);
     for (int column = 0; plain && column < chart->found->length_count; column++) {
         const double y = point_y(chart, arm, scaling, column);
-        if (isfinite(y))
-            svg_marker(chart->stream, arm, column_x(chart, column), y, 9, name);
+        if (!isfinite(y))
+            continue;
+        char title[2 * NAME_BYTES], length[HTML_NUMBER_BYTES], number[HTML_NUMBER_BYTES];
+        snprintf(title, sizeof title, "%s, %s tokens: %s", name,
+                 html_count(length, chart->found->lengths[column]),
+                 html_number(number, mean_at(chart, arm, scaling, column),
+                             decimals_of(chart->comparison, VIEW_SCORE), 0));
+        svg_marker(chart->stream, arm, column_x(chart, column), y, 9, title);
     }
 }
 
@@ -373,7 +382,7 @@ static void set_scale(struct lengths_chart *chart)
         high = 100;
     }
     svg_round_range(&low, &high);
-    chart->up = (struct svg_scale){low, high, chart->frame.bottom, chart->frame.top};
+    chart->up = (struct svg_scale){low, high, chart->frame.bottom, chart->frame.top, false};
 }
 
 static void draw_axis(const struct lengths_chart *chart)
@@ -389,8 +398,9 @@ static void draw_axis(const struct lengths_chart *chart)
              chart->frame.bottom + 38, "tokens of a sequence");
 }
 
-void chart_lengths(FILE *stream, const struct comparison *comparison)
+void lengths_draw(FILE *stream, const void *argument, struct svg_look look)
 {
+    const struct comparison *comparison = argument;
     const struct found found = find_all(comparison);
     const char *title = measure_descriptions[measure_of(comparison)].title;
     struct lengths_chart chart = {
@@ -400,7 +410,9 @@ void chart_lengths(FILE *stream, const struct comparison *comparison)
         .frame = chart_names_frame(comparison),
     };
     set_scale(&chart);
-    svg_begin(stream, (int)chart.frame.bottom + CHART_BELOW, "score by length of the sequence");
+    svg_begin(stream, &(struct svg_drawing){.height = (int)chart.frame.bottom + CHART_BELOW,
+                                            .label = "score by length of the sequence",
+                                            .look = look});
     svg_axis_left(stream, chart.frame, chart.up, comparison->has_problems ? "%" : "", title);
     draw_axis(&chart);
     for (int arm = 0; arm < comparison->arm_count; arm++)
@@ -414,4 +426,24 @@ void chart_lengths(FILE *stream, const struct comparison *comparison)
                                       .end_of = end_of,
                                       .argument = &chart});
     svg_end(stream);
+}
+
+static void write_values(struct rows *rows, int arm, const char *scaling)
+{
+    for (int i = 0; i < rows->found->length_count; i++) {
+        csv_text_html(rows->stream, rows->comparison->arms[arm].name);
+        fprintf(rows->stream, ",%s,%lld,", scaling, (long long)rows->found->lengths[i]);
+        csv_number(rows->stream,
+                   mean_of(rows->comparison, arm, rows->found->lengths[i], scaling, VIEW_SCORE).mean);
+        fputc('\n', rows->stream);
+    }
+}
+
+void lengths_values(FILE *stream, const void *argument)
+{
+    const struct comparison *comparison = argument;
+    const struct found found = find_all(comparison);
+    struct rows rows = {.stream = stream, .comparison = comparison, .found = &found, .write = write_values};
+    fprintf(stream, "arm,scaling,length,%s\n", measure_names[measure_of(comparison)]);
+    each_row(&rows);
 }

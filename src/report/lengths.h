@@ -5,7 +5,8 @@
 #ifndef ROTARY_REPORT_LENGTHS_H
 #define ROTARY_REPORT_LENGTHS_H
 
-#include "records/comparison/comparison.h"
+#include "report/chart/svg.h"
+#include "report/table/page_table.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -20,8 +21,9 @@ void lengths_text(FILE *stream, const struct comparison *comparison);
  * (records/record_positions.h). */
 json_t *lengths_json(const struct comparison *comparison, int arm);
 
-/* On the page: the same tables, and the mean score over length for each arm. */
-void lengths_table(FILE *stream, const struct comparison *comparison);
-void chart_lengths(FILE *stream, const struct comparison *comparison);
+/* On the page: the same tables, and the mean score over length for each arm, with its values (page_figure.h). */
+void lengths_table(struct page_table *table, const struct comparison *comparison);
+void lengths_draw(FILE *stream, const void *comparison, struct svg_look look);
+void lengths_values(FILE *stream, const void *comparison);
 
 #endif

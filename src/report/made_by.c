@@ -41,25 +41,58 @@ static bool is_known(const struct comparison *comparison, int run, size_t item, 
     return has(&comparison->records[run], by, item);
 }
 
-static void write_item(FILE *stream, const struct comparison *comparison, const json_t *by)
+void made_by_commit(FILE *stream, const char *commit)
 {
     enum { COMMIT_DIGITS = 12 };
-    const char *commit = text_of(by, "commit"), *changes = strstr(commit, "-dirty");
+    fputs("<span title=\"", stream);
+    html_text(stream, commit);
+    fputs("\">", stream);
+    for (int i = 0; i < COMMIT_DIGITS && commit[i]; i++)
+        html_text(stream, (const char[]){commit[i], 0});
+    fprintf(stream, "</span>%s", strstr(commit, "-dirty") ? " with changes" : "");
+}
+
+/* ", on 2026-01-30 to 2026-01-31": when it began to train the first and the last of its runs; nothing where no run
+ * says. */
+static void write_dates(FILE *stream, const struct comparison *comparison, const json_t *by)
+{
+    const char *first = NULL, *last = NULL;
+    for (int i = 0; i < comparison->record_count; i++) {
+        const json_t *list = comparison->records[i].provenance;
+        for (size_t item = 0; item < json_array_size(list); item++) {
+            const json_t *other = json_array_get(list, item);
+            const char *date = json_string_value(json_object_get(other, "date"));
+            if (!date || !is_same(other, by))
+                continue;
+            first = !first || strcmp(date, first) < 0 ? date : first;
+            last = !last || strcmp(date, last) > 0 ? date : last;
+        }
+    }
+    if (!first)
+        return;
+    fputs(", on ", stream);
+    html_text(stream, first);
+    if (strcmp(first, last) != 0) {
+        fputs(" to ", stream);
+        html_text(stream, last);
+    }
+}
+
+static void write_item(FILE *stream, const struct comparison *comparison, const json_t *by)
+{
     const json_int_t threads = json_integer_value(json_object_get(by, "threads"));
     int runs = 0;
     for (int i = 0; i < comparison->record_count; i++)
         runs += has(&comparison->records[i], by, json_array_size(comparison->records[i].provenance));
     fputs("<li>rotary ", stream);
     html_text(stream, text_of(by, "version"));
-    fputs(", commit <span title=\"", stream);
-    html_text(stream, commit);
-    fputs("\">", stream);
-    for (int i = 0; i < COMMIT_DIGITS && commit[i]; i++)
-        html_text(stream, (const char[]){commit[i], 0});
-    fprintf(stream, "</span>%s, ", changes ? " with changes" : "");
+    fputs(", commit ", stream);
+    made_by_commit(stream, text_of(by, "commit"));
+    fputs(", ", stream);
     html_text(stream, text_of(by, "isa"));
     fprintf(stream, ", %lld thread%s, ", (long long)threads, threads == 1 ? "" : "s");
     html_text(stream, text_of(by, "processor"));
+    write_dates(stream, comparison, by);
     fprintf(stream, ": %d run%s</li>\n", runs, runs == 1 ? "" : "s");
 }
 

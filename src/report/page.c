@@ -1,33 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/page.h"
 
-#include "report/chart/charts.h"
-#include "report/chart/position_chart.h"
 #include "report/chart/svg.h"
-#include "report/cost.h"
 #include "report/html.h"
-#include "report/lengths.h"
+#include "report/interval_text.h"
 #include "report/made_by.h"
 #include "report/prediction/predictions.h"
 #include "report/prediction/sentences.h"
 #include "report/style.h"
-#include "report/text_scores.h"
 
 #include <math.h>
+#include <rotary/version.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* More letters do not fit a heading. */
 enum { HEADING_LETTERS = 60 };
+/* More arms have a table of verdicts instead of a card for each, and their answers folded up. */
+enum { MAX_CARD_ARMS = 4 };
 
-/* "rope", "rope and roper", "none, rope and roper"; "norm, value_fraction" where the names are too long. */
+/* "rope", "rope and roper", "none, rope and roper"; "14 position encodings" or "norm, value_fraction" where the names
+ * are too long. */
 static void write_names(FILE *stream, const struct comparison *comparison)
 {
     size_t letters = 0;
     for (int i = 0; i < comparison->arm_count; i++)
         letters += strlen(comparison->arms[i].name);
     if (letters > HEADING_LETTERS && comparison->arm_count > 1) {
-        html_text(stream, comparison->varied);
+        if (strcmp(comparison->varied, "position") == 0)
+            fprintf(stream, "%d position encodings", comparison->arm_count);
+        else
+            html_text(stream, comparison->varied);
         return;
     }
     for (int i = 0; i < comparison->arm_count; i++) {
@@ -60,7 +63,9 @@ static void write_head(FILE *stream, const struct collection *collection)
     write_names(stream, collection->comparison);
     fputs(": ", stream);
     html_text(stream, task_of(collection));
-    fprintf(stream, "</title>\n<style>\n%s</style>\n</head>\n", page_style);
+    fputs("</title>\n", stream);
+    style_write(stream);
+    fputs("</head>\n", stream);
 }
 
 static void write_lede(FILE *stream, const struct collection *collection)
@@ -96,7 +101,7 @@ static void write_progress(FILE *stream, const struct collection *collection)
         return;
     fprintf(
         stream,
-        "<p class=\"card banner\">%d of %d runs %s finished. Unfinished runs are drawn dashed and are in no "
+        "<p class=\"card banner\">%d of %d runs %s finished. Unfinished runs are drawn dotted and are in no "
         "number.</p>\n",
         finished, collection->planned, finished == 1 ? "is" : "are");
 }
@@ -104,26 +109,34 @@ static void write_progress(FILE *stream, const struct collection *collection)
 static void write_banner(FILE *stream, const char *before, const char *sentence)
 {
     fprintf(stream, "<p class=\"card banner\">%s", before);
-    html_text(stream, sentence);
+    html_sentence(stream, sentence);
     fputs(".</p>\n", stream);
 }
 
 static void write_notes(FILE *stream, const struct page *page)
 {
-    for (int i = 0; i < page->findings.notes.count; i++)
-        write_banner(stream, "", page->findings.notes.items[i]);
+    const struct sentences *notes = &page->findings.notes;
+    if (notes->count == 0)
+        return;
+    fputs("<ul class=\"card banner\">\n", stream);
+    for (int i = 0; i < notes->count; i++) {
+        fputs("<li>", stream);
+        html_sentence(stream, notes->items[i]);
+        fputs(".</li>\n", stream);
+    }
+    fputs("</ul>\n", stream);
 }
 
 /* The measures that do not decide: their differences, without a verdict. */
 static void write_secondary(FILE *stream, const struct comparison *comparison,
                             const struct contrast *contrast)
 {
-    char p[SHORT_NUMBER_BYTES];
+    char p[SHORT_NUMBER_BYTES], interval[INTERVAL_BYTES];
     for (int i = 1; i < comparison->measure_count && contrast->pair_count; i++) {
         enum measure measure = comparison->measures[i];
-        fprintf(stream, "<p class=\"secondary\">%s: ", measure_descriptions[measure].title);
-        page_difference(stream, &contrast->difference[measure], measure_descriptions[measure].decimals);
-        fputs(", p ", stream);
+        fprintf(stream, "<p class=\"secondary\">%s: %s, p ", measure_descriptions[measure].title,
+                difference_html(interval, &contrast->difference[measure],
+                                measure_descriptions[measure].decimals));
         html_text(stream, p_text(p, contrast->difference[measure].sign_flip_p));
         if (measure == MEASURE_STEPS_TO_90 && contrast->censored)
             fprintf(stream, "; %d of %d pairs are censored", contrast->censored, contrast->pair_count);
@@ -153,11 +166,11 @@ static void write_verdict(FILE *stream, const struct page *page, int index)
     else
         fputs("no verdict", stream);
     fputs("</p>\n<p>", stream);
-    html_text(stream, page->findings.verdicts.items[index]);
+    html_sentence(stream, page->findings.verdicts.items[index]);
     fputs(".</p>\n", stream);
     if (*page->findings.powers.items[index]) {
         fputs("<p class=\"secondary\">", stream);
-        html_text(stream, page->findings.powers.items[index]);
+        html_sentence(stream, page->findings.powers.items[index]);
         fputs(".</p>\n", stream);
     }
     sentences_card(stream, comparison, contrast);
@@ -183,7 +196,32 @@ static void write_score(FILE *stream, const struct comparison *comparison)
             measure == MEASURE_EXACT_MATCH ? "% exact match" : measure_descriptions[measure].unit);
 }
 
-static void write_findings(FILE *stream, const struct page *page)
+static void take_html(void *context, const struct page_figure *figure)
+{
+    figure_html(context, figure);
+}
+
+/* Of more arms than cards are for: the table, and below it each sentence. */
+static void write_verdicts(FILE *stream, const struct page *page)
+{
+    struct page_table table = {.stream = stream};
+    page_verdicts(&table, page->collection->comparison);
+    fputs("<details>\n<summary>Verdicts in words</summary>\n<ul class=\"note\">\n", stream);
+    for (int i = 0; i < page->findings.verdicts.count; i++) {
+        fputs("<li>", stream);
+        html_sentence(stream, page->findings.verdicts.items[i]);
+        fputs(".", stream);
+        if (*page->findings.powers.items[i]) {
+            fputc(' ', stream);
+            html_sentence(stream, page->findings.powers.items[i]);
+            fputs(".", stream);
+        }
+        fputs("</li>\n", stream);
+    }
+    fputs("</ul>\n</details>\n", stream);
+}
+
+static void write_cards(FILE *stream, const struct page *page)
 {
     const struct comparison *comparison = page->collection->comparison;
     fputs("<section class=\"grid2\">\n", stream);
@@ -194,142 +232,44 @@ static void write_findings(FILE *stream, const struct page *page)
     fputs("</section>\n", stream);
 }
 
-static void open_figure(FILE *stream, const char *title)
-{
-    fprintf(stream, "<figure class=\"card\">\n<h3>%s</h3>\n", title);
-}
-
-static void close_figure(FILE *stream, const char *caption)
-{
-    fprintf(stream, "<figcaption>%s</figcaption>\n</figure>\n", caption);
-}
-
-static void write_curves_from(FILE *stream, const struct page *page, const struct series *series,
-                              enum series_kind kind, int64_t first, const char *title, const char *caption)
-{
-    open_figure(stream, title);
-    chart_curves(stream, page->collection->comparison, series, kind, first);
-    fprintf(stream, "<figcaption>%s%s</figcaption>\n</figure>\n", caption,
-            page->collection->record_count > 1 ? " Thin: runs. Bold: mean." : "");
-}
-
-static void write_curves(FILE *stream, const struct page *page, const struct series *series,
-                         enum series_kind kind, const char *title, const char *caption)
-{
-    if (chart_has_curves(series, 0, 1))
-        write_curves_from(stream, page, series, kind, 0, title, caption);
-}
-
-/* A loss; and where it decides, its second half by itself too, whose differences the whole scale hides. */
-static void write_losses(FILE *stream, const struct page *page, const struct series *series,
-                         enum series_kind kind, const char *title, const char *caption)
+static void write_findings(FILE *stream, const struct page *page)
 {
     const struct comparison *comparison = page->collection->comparison;
-    const int64_t half = comparison->steps / 2;
-    char second[64];
-    write_curves(stream, page, series, kind, title, caption);
-    if (measure_descriptions[comparison->measures[0]].scoring != SCORING_LOSS ||
-        !chart_has_curves(series, half, 3))
+    fputs("<h2>Results</h2>\n", stream);
+    page_forest(&(struct figure_taker){take_html, stream}, page);
+    if (comparison->arm_count > MAX_CARD_ARMS && comparison->contrast_count > 0)
+        write_verdicts(stream, page);
+    else
+        write_cards(stream, page);
+}
+
+/* The legend of all charts, whose entries the page's script makes into buttons. */
+static void write_legend(FILE *stream, const struct comparison *comparison)
+{
+    if (comparison->arm_count < 2)
         return;
-    snprintf(second, sizeof second, "%s, second half", title);
-    write_curves_from(stream, page, series, kind, half, second, "The second half of the steps by itself.");
-}
-
-static void write_validation(FILE *stream, const struct page *page)
-{
-    write_losses(stream, page, &page->validation, SERIES_VALIDATION_LOSS, "Validation loss",
-                 "On sequences that never occur in training.");
-}
-
-static bool has_pairs(const struct comparison *comparison)
-{
-    for (int i = 0; i < comparison->contrast_count; i++)
-        if (comparison->contrasts[i].pair_count)
-            return true;
-    return false;
-}
-
-static bool has_several_scores(const struct comparison *comparison)
-{
-    int runs = 0;
-    for (int i = 0; i < comparison->arm_count; i++)
-        runs += comparison->arms[i].run_count;
-    return runs > 1;
-}
-
-static void write_costs(FILE *stream, const struct comparison *comparison)
-{
-    open_figure(stream, "Score and time");
-    chart_cost(stream, comparison, COST_TIME);
-    close_figure(stream, "The mean score, and the time of a step beside that of the first arm.");
-    open_figure(stream, "Score and parameters");
-    chart_cost(stream, comparison, COST_PARAMETERS);
-    close_figure(stream, "The mean score, and the numbers of the model that are trained.");
+    fputs("<ul class=\"legend\" aria-label=\"legend\">\n", stream);
+    for (int i = 0; i < comparison->arm_count; i++) {
+        fprintf(stream,
+                "<li class=\"%s\" data-arm=\"%d\"><svg class=\"swatch\" viewBox=\"0 0 40 14\" "
+                "aria-hidden=\"true\">"
+                "<path class=\"curve bold %s\" d=\"M1 7L39 7\"/>\n",
+                svg_arm_class(i), i % SVG_ARMS, svg_dash_class(i));
+        svg_marker(stream, i, 20, 7, 9, NULL);
+        fputs("</svg> <span>", stream);
+        html_text(stream, comparison->arms[i].name);
+        fputs("</span></li>\n", stream);
+    }
+    fputs("</ul>\n", stream);
 }
 
 static void write_charts(FILE *stream, const struct page *page)
 {
-    const struct comparison *comparison = page->collection->comparison;
-    enum measure measure = comparison->measures[0];
-    fputs("<h2>Curves</h2>\n<section class=\"charts\">\n", stream);
-    if (comparison->scoring == SCORING_EXACT_MATCH)
-        write_curves(stream, page, &page->scores, SERIES_EXACT_MATCH, "Exact match",
-                     "Percent of the problems with an exactly correct answer. Dotted: 90%.");
-    else if (comparison->scoring == SCORING_BLEU)
-        write_curves(stream, page, &page->scores, SERIES_BLEU, "BLEU",
-                     "Of sentences that never occur in training, translated greedily.");
-    else if (comparison->examples)
-        write_curves(stream, page, &page->scores, SERIES_LABELS, "Score of the labels",
-                     "On the validation set, whichever set decides at the end.");
-    else
-        write_validation(stream, page);
-    if (has_several_scores(comparison)) {
-        open_figure(stream, "Final scores");
-        chart_scores(stream, comparison, measure);
-        close_figure(stream, "One mark per run. Solid line: mean. Dashed line: median.");
-    }
-    if (has_pairs(comparison)) {
-        open_figure(stream, "Paired differences");
-        chart_differences(stream, comparison, measure);
-        close_figure(stream, "One mark per seed: what the arm has minus what its baseline has. Below: their "
-                             "mean and its interval.");
-    }
-    if (cost_is_known(comparison))
-        write_costs(stream, comparison);
-    if (lengths_are_known(comparison)) {
-        open_figure(stream, "Other lengths");
-        chart_lengths(stream, comparison);
-        close_figure(stream,
-                     "The mean score of a problem at the end of so many tokens, or of such sequences. "
-                     "Thin: with the rotation scaled.");
-    }
-    positions_figures(stream, comparison);
-    if (comparison->scoring != SCORING_LOSS)
-        write_validation(stream, page);
-    write_losses(stream, page, &page->training, SERIES_TRAINING_LOSS, "Training loss",
-                 "Averaged over bins of steps. The steep beginning lies above the frame.");
-    fputs("</section>\n", stream);
-}
-
-static void write_numbers(FILE *stream, const struct collection *collection)
-{
-    const struct comparison *comparison = collection->comparison;
-    fputs("<h2>Numbers</h2>\n", stream);
-    for (int i = 0; i < comparison->measure_count; i++)
-        page_statistics(stream, comparison, comparison->measures[i]);
-    if (has_pairs(comparison)) {
-        page_differences(stream, comparison);
-        page_pairs(stream, comparison);
-    }
-    if (text_scores_are_known(comparison))
-        text_scores_table(stream, comparison);
-    if (cost_is_known(comparison))
-        cost_table(stream, comparison);
-    if (lengths_are_known(comparison))
-        lengths_table(stream, comparison);
-    sentences_table(stream, comparison);
-    predictions_table(stream, comparison);
-    page_runs(stream, collection);
+    fputs("<h2>Curves</h2>\n<div class=\"with-legend\">\n", stream);
+    write_legend(stream, page->collection->comparison);
+    fputs("<section class=\"charts\">\n", stream);
+    page_charts(&(struct figure_taker){take_html, stream}, page);
+    fputs("</section>\n</div>\n", stream);
 }
 
 static void write_item(FILE *stream, const char *text)
@@ -362,7 +302,7 @@ static void write_reading(FILE *stream, const struct collection *collection)
                            "Its intervals hold for all of them at once.");
     if (comparison->diverged)
         write_item(stream,
-                   "Diverged runs are drawn dashed and are in no mean. In its pair such a run has the "
+                   "Diverged runs are drawn dotted and are in no mean. In its pair such a run has the "
                    "worst score, or the loss before training.");
     if (collection->planned > 1)
         write_item(stream,
@@ -439,10 +379,24 @@ static void write_heatmap(FILE *stream, const struct page *page)
 static void write_samples(FILE *stream, const struct page *page)
 {
     const struct sentence_scores *sentences = page->collection->sentences;
+    const bool folded = page->collection->comparison->arm_count > MAX_CARD_ARMS;
     if (sentences && sentences->count)
-        sentences_samples(stream, page->collection->comparison);
+        sentences_samples(stream, page->collection->comparison, folded);
     else
-        page_samples(stream, page->collection);
+        page_samples(stream, page->collection, folded);
+}
+
+static void write_footer(FILE *stream, const struct page *page)
+{
+    fputs("<footer class=\"note\">Written by rotary ", stream);
+    html_text(stream, rotary_version());
+    if (page->commit) {
+        fputs(", commit ", stream);
+        made_by_commit(stream, page->commit);
+    }
+    fprintf(stream,
+            ", on %s from the records of the runs. This page loads nothing from elsewhere.</footer>\n",
+            page->date);
 }
 
 void page_write(FILE *stream, const struct page *page)
@@ -460,17 +414,14 @@ void page_write(FILE *stream, const struct page *page)
     write_progress(stream, collection);
     write_findings(stream, page);
     write_notes(stream, page);
-    if (chart_has_curves(&page->training, 0, 1) || chart_has_curves(&page->validation, 0, 1))
+    if (page_has_curves(page))
         write_charts(stream, page);
-    write_numbers(stream, collection);
+    fputs("<h2>Numbers</h2>\n", stream);
+    page_tables(&(struct page_table){.stream = stream}, collection);
     write_samples(stream, page);
     decay_section(stream, collection->comparison, &page->decays);
     write_heatmap(stream, page);
     write_making(stream, page);
-    fputs("<footer class=\"note\">Made by rotary from the records of the runs. This page loads nothing from "
-          "elsewhere.</footer>\n"
-          "</main>\n"
-          "</body>\n"
-          "</html>\n",
-          stream);
+    write_footer(stream, page);
+    fprintf(stream, "</main>\n<script>\n%s</script>\n</body>\n</html>\n", page_script);
 }

@@ -5,9 +5,11 @@
 #ifndef ROTARY_REPORT_PAGE_H
 #define ROTARY_REPORT_PAGE_H
 
+#include "report/chart/page_figure.h"
 #include "report/chart/series.h"
 #include "report/decay_page.h"
 #include "report/findings.h"
+#include "report/table/page_table.h"
 
 #include <stdio.h>
 
@@ -24,23 +26,35 @@ struct page {
     char *choices;      /* what a sweep chose for each arm, in lines; empty without a sweep */
     bool has_heatmap;   /* PAGE_HEATMAP lies beside the page */
     const char *folder; /* of the comparison, if the page lies in it; NULL: it does not */
+    const char *commit; /* of the program that writes it; NULL: it is not known */
+    const char *date;   /* when it is written, "2026-01-31" */
 };
+
+/* Runs on the page; embedded from page.js. */
+extern const char page_script[];
 
 /* Errors of writing are those of the stream (ferror). */
 void page_write(FILE *stream, const struct page *page);
 
-/* The tables and answers of the page, in its order. */
-void page_statistics(FILE *stream, const struct comparison *comparison, enum measure measure);
-void page_differences(FILE *stream, const struct comparison *comparison);
-void page_pairs(FILE *stream, const struct comparison *comparison);
-void page_runs(FILE *stream, const struct collection *collection);
-void page_samples(FILE *stream, const struct collection *collection);
-void page_configuration(FILE *stream, const struct collection *collection);
+/* Gives the figures of the page: that of differences, those of its section of curves, and those of scores by distance. */
+void page_forest(const struct figure_taker *taker, const struct page *page);
+void page_charts(const struct figure_taker *taker, const struct page *page);
+void page_figures(const struct figure_taker *taker, const struct page *page);
+/* Whether there is anything for the section. */
+bool page_has_curves(const struct page *page);
 
-/* Writes "−12.3 [−20.1, −4.5]"; the mean alone without an interval, "–" without a mean. */
-void page_difference(FILE *stream, const struct paired_difference *difference, int decimals);
-/* Writes "550 (3 of 3)": the median of the steps, and how many of the runs reached the goal; "> 600 (1 of 3)"
- * if half of the runs or more did not reach it within `steps`. */
-void page_reached(FILE *stream, const struct reached *reached, int64_t steps);
+/* The tables of its section of numbers, in its order; and that of verdicts, which comes before. */
+enum { PAGE_TITLE_BYTES = 160 };
+void page_tables(struct page_table *table, const struct collection *collection);
+void page_verdicts(struct page_table *table, const struct comparison *comparison);
+/* Whether any contrast has pairs. */
+bool page_has_pairs(const struct comparison *comparison);
+
+/* The answers of the models, and the configuration. */
+void page_samples(FILE *stream, const struct collection *collection, bool folded);
+void page_configuration(FILE *stream, const struct collection *collection);
+/* Starts and ends their part of the page with its heading, which may be folded up. */
+void page_open_samples(FILE *stream, const char *heading, bool folded);
+void page_close_samples(FILE *stream, bool folded);
 
 #endif

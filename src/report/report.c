@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/report.h"
 
+#include "file/date.h"
 #include "file/file.h"
 #include "file/print.h"
 #include "records/comparison/sweep_text.h"
 #include "report/page.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static void free_page(struct page *page)
@@ -84,11 +86,12 @@ static rotary_status look_beside(struct page *page, const char *path, char folde
     return ROTARY_OK;
 }
 
-rotary_status report_write(const struct collection *collection, const char *path, rotary_error *error)
+rotary_status report_write(const struct collection *collection, const char *path, const char *commit,
+                           rotary_error *error)
 {
-    struct page page = {.collection = collection};
+    char folder[FILE_PATH_BYTES], date[DATE_BYTES];
+    struct page page = {.collection = collection, .commit = commit, .date = date_today(date)};
     struct print print;
-    char folder[FILE_PATH_BYTES];
     rotary_status status = look_beside(&page, path, folder, error);
     if (status == ROTARY_OK)
         status = fill_page(&page, error);
@@ -99,5 +102,65 @@ rotary_status report_write(const struct collection *collection, const char *path
         status = print_replace(&print, path, error);
     }
     free_page(&page);
+    return status;
+}
+
+/* ---- for papers ---- */
+
+struct figure_folder {
+    const char *path;
+    rotary_error *error;
+    rotary_status status; /* the first that is not ROTARY_OK */
+};
+
+static rotary_status write_figure(const struct page_figure *figure, const char *folder, rotary_error *error)
+{
+    char id[FIGURE_ID_BYTES], name[FIGURE_ID_BYTES + 8], path[FILE_PATH_BYTES];
+    struct print print;
+    snprintf(name, sizeof name, "%s.svg", figure_id(id, figure->title));
+    rotary_status status = file_output_path(path, folder, name, error);
+    if (status == ROTARY_OK)
+        status = print_begin(&print, error);
+    if (status != ROTARY_OK)
+        return status;
+    figure->draw(print.stream, figure->argument, (struct svg_look){.alone = true});
+    return print_replace(&print, path, error);
+}
+
+static void take_figure(void *context, const struct page_figure *figure)
+{
+    struct figure_folder *folder = context;
+    if (folder->status == ROTARY_OK)
+        folder->status = write_figure(figure, folder->path, folder->error);
+}
+
+rotary_status report_figures(const struct collection *collection, const char *folder, rotary_error *error)
+{
+    struct page page = {.collection = collection};
+    struct figure_folder figures = {.path = folder, .error = error, .status = ROTARY_OK};
+    rotary_status status = fill_page(&page, error);
+    if (status == ROTARY_OK)
+        status = file_make_folder(folder, error);
+    if (status == ROTARY_OK) {
+        page_figures(&(struct figure_taker){take_figure, &figures}, &page);
+        status = figures.status;
+    }
+    free_page(&page);
+    return status;
+}
+
+rotary_status report_latex(const struct collection *collection, char **text, rotary_error *error)
+{
+    struct print print;
+    rotary_status status = print_begin(&print, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct page_table table = {.stream = print.stream, .latex = true};
+    fputs("% \\usepackage{booktabs}\n\n", print.stream);
+    if (page_has_pairs(collection->comparison))
+        page_verdicts(&table, collection->comparison);
+    page_tables(&table, collection);
+    status = print_end(&print, error);
+    *text = print.text;
     return status;
 }

@@ -2,7 +2,6 @@
 #include "report/resampled_output.h"
 
 #include "file/file.h"
-#include "report/chart/svg.h"
 #include "report/findings.h"
 #include "report/html.h"
 #include "report/interval_text.h"
@@ -51,39 +50,25 @@ json_t *resampled_contrast_json(const struct resampled_contrast *found, int pair
 
 /* ---- the page ---- */
 
-void resampled_interval_html(FILE *stream, const struct resampled_difference *difference)
+const char *resampled_interval_html(char text[INTERVAL_BYTES], const struct resampled_difference *difference)
 {
-    char interval[INTERVAL_BYTES];
-    fputs(interval_html(interval, difference->low, difference->high, RESAMPLED_DECIMALS, true), stream);
+    return interval_html(text, difference->low, difference->high, RESAMPLED_DECIMALS, true);
 }
 
-void resampled_html(FILE *stream, const struct resampled_difference *difference)
+const char *resampled_html(char text[INTERVAL_BYTES], const struct resampled_difference *difference)
 {
-    char number[HTML_NUMBER_BYTES];
-    fprintf(stream, "%s ", html_number(number, difference->mean, RESAMPLED_DECIMALS, 1));
-    resampled_interval_html(stream, difference);
-}
-
-void resampled_p_html(FILE *stream, double p)
-{
-    char text[SHORT_NUMBER_BYTES];
-    html_text(stream, p_text(text, p));
+    char number[HTML_NUMBER_BYTES], low[HTML_NUMBER_BYTES], high[HTML_NUMBER_BYTES];
+    snprintf(text, INTERVAL_BYTES, "%s [%s, %s]",
+             html_number(number, difference->mean, RESAMPLED_DECIMALS, 1),
+             html_number(low, difference->low, RESAMPLED_DECIMALS, 1),
+             html_number(high, difference->high, RESAMPLED_DECIMALS, 1));
+    return text;
 }
 
 void resampled_card(FILE *stream, const char *what, const struct resampled_difference *mean)
 {
-    fprintf(stream, "<p class=\"secondary\">%s, with these models: ", what);
-    resampled_html(stream, mean);
-    fputs(", p ", stream);
-    resampled_p_html(stream, mean->p);
+    char text[INTERVAL_BYTES], p[SHORT_NUMBER_BYTES];
+    fprintf(stream, "<p class=\"secondary\">%s, with these models: %s, p ", what, resampled_html(text, mean));
+    html_text(stream, p_text(p, mean->p));
     fputs("</p>\n", stream);
-}
-
-void resampled_row(FILE *stream, const struct comparison *comparison, int arm, const char *baseline)
-{
-    fprintf(stream, "<tr><th scope=\"row\" class=\"%s\">", svg_arm_class(arm));
-    html_text(stream, comparison->arms[arm].name);
-    fputs(" − ", stream);
-    html_text(stream, baseline);
-    fputs("</th><td>", stream);
 }

@@ -7,6 +7,7 @@
 #define ROTARY_REPORT_RESAMPLED_OUTPUT_H
 
 #include "records/collection.h"
+#include "report/interval_text.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -30,13 +31,11 @@ json_t *resampled_contrast_json(const struct resampled_contrast *found, int pair
 /* ---- the page ---- */
 
 enum { RESAMPLED_DECIMALS = 2 };
-/* "+1.20 [+0.10, +2.30]", "[+0.10, +2.30]", "0.0320" */
-void resampled_html(FILE *stream, const struct resampled_difference *difference);
-void resampled_interval_html(FILE *stream, const struct resampled_difference *difference);
-void resampled_p_html(FILE *stream, double p);
+/* "+1.20 [+0.10, +2.30]"; returns `text`. */
+const char *resampled_html(char text[INTERVAL_BYTES], const struct resampled_difference *difference);
+/* "[+0.10, +2.30]" */
+const char *resampled_interval_html(char text[INTERVAL_BYTES], const struct resampled_difference *difference);
 /* A line of a verdict's card. what: "BLEU over sentences". */
 void resampled_card(FILE *stream, const char *what, const struct resampled_difference *mean);
-/* The beginning of a row of a table, "ARM − BASELINE", up to what its second cell holds. */
-void resampled_row(FILE *stream, const struct comparison *comparison, int arm, const char *baseline);
 
 #endif

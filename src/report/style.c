@@ -1,85 +1,39 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * How the page looks. The arms' colours suit colour-blind readers (after Okabe and Ito 2008), in light
- * and in dark; shapes and names repeat what colours say.
- */
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "report/style.h"
 
-const char page_style[] =
-    ":root{color-scheme:light dark;--paper:#f7f6f2;--card:#fff;--ink:#1b1d22;--soft:#5c6069;"
-    "--line:#e2e0d8;--good:#08754b;--bad:#b0301c;--e0:#0072b2;--e1:#d55e00;--e2:#00805c;--e3:#a63c8f;"
-    "--e4:#8a6d00;--e5:#5a5fcf;--e6:#6b6f78;--e7:#8c4a2f}\n"
-    "@media(prefers-color-scheme:dark){:root{--paper:#14161b;--card:#1d2027;--ink:#eceae4;"
-    "--soft:#a4a8b1;--line:#343841;--good:#4fd09b;--bad:#ff8a75;--e0:#56b4e9;--e1:#ff9a52;--e2:#3ccfa0;"
-    "--e3:#e493d4;--e4:#e8c547;--e5:#a3a8ff;--e6:#b7bac2;--e7:#dc9f83}}\n"
-    "*{box-sizing:border-box}\n"
-    "body{margin:0;background:var(--paper);color:var(--ink);"
-    "font:16px/1.55 system-ui,-apple-system,\"Segoe UI\",Roboto,\"Helvetica Neue\",Arial,sans-serif;"
-    "-webkit-text-size-adjust:100%}\n"
-    "main{max-width:1060px;margin:0 auto;padding:clamp(20px,5vw,56px) clamp(16px,4vw,32px) 64px}\n"
-    "h1{font-size:clamp(30px,6vw,46px);line-height:1.12;letter-spacing:-.02em;margin:.1em 0 .35em;"
-    "font-weight:700;overflow-wrap:anywhere}\n"
-    "h2{font-size:21px;letter-spacing:-.01em;margin:52px 0 6px}\n"
-    "p{margin:.4em 0}a{color:inherit}\n"
-    ".eyebrow{color:var(--soft);font-size:14px;margin:0}\n"
-    ".lede{font-size:18px;color:var(--soft);max-width:44em;margin:0 0 24px}\n"
-    ".note{color:var(--soft);font-size:14.5px;max-width:52em}\n"
-    ".grid2{display:grid;gap:16px;grid-template-columns:repeat(auto-fit,minmax(min(100%,400px),1fr))}\n"
-    ".card{background:var(--card);border:1px solid var(--line);border-radius:12px;padding:18px 20px;"
-    "min-width:0;margin:0}\n"
-    ".charts{columns:2 400px;column-gap:16px}.charts figure{break-inside:avoid;margin:0 0 16px}\n"
-    ".verdict{border-left:6px solid currentColor}.verdict *{color:var(--ink)}\n"
-    ".verdict .eyebrow,.verdict .eyebrow *{color:var(--soft)}\n"
-    ".verdict .big{font-size:clamp(26px,5vw,34px);font-weight:700;letter-spacing:-.02em;"
-    "line-height:1.2;margin:2px 0 4px}\n"
-    ".verdict .big small{font-size:.5em;font-weight:500;letter-spacing:0;color:var(--soft);"
-    "display:inline-block}\n"
-    ".verdict p:last-child{margin-bottom:0}\n"
-    ".banner{border-style:dashed;margin:16px 0}\n"
-    "figure>svg{display:block;width:100%;height:auto;overflow:visible}\n"
-    "figure h3{font-size:16px;margin:0 0 8px}figcaption{color:var(--soft);font-size:13.5px;"
-    "margin-top:8px}\n"
-    "svg text{font-family:inherit;font-size:13px;fill:var(--soft)}\n"
-    "svg .label{fill:currentColor;font-weight:600}\n"
-    "svg .grid{stroke:var(--line);stroke-width:1}svg .zero{stroke:var(--ink);stroke-width:1.5}\n"
-    "svg .goal{stroke:var(--soft);stroke-width:1.2;stroke-dasharray:2 4}\n"
-    "svg .curve{fill:none;stroke:currentColor;stroke-linejoin:round;stroke-linecap:round}\n"
-    "svg .leader{stroke:var(--soft);stroke-width:.8;opacity:.6}\n"
-    "svg .thin{stroke-width:1.2;opacity:.4}svg .line{stroke-width:1.6}svg .bold{stroke-width:2.8}"
-    "svg .unfinished{stroke-dasharray:5 4}\n"
-    "svg .dot{fill:currentColor;opacity:.75}\n"
-    "svg .mean{stroke:var(--ink);stroke-width:2.4}"
-    "svg .median{stroke:var(--ink);stroke-width:1.4;stroke-dasharray:3 3}\n"
-    "svg .interval{stroke:currentColor;stroke-width:2.6;stroke-linecap:round}\n"
-    ".e0{color:var(--e0)}.e1{color:var(--e1)}.e2{color:var(--e2)}.e3{color:var(--e3)}"
-    ".e4{color:var(--e4)}.e5{color:var(--e5)}.e6{color:var(--e6)}.e7{color:var(--e7)}\n"
-    ".scroll{overflow-x:auto;-webkit-overflow-scrolling:touch;background:var(--card);"
-    "border:1px solid var(--line);border-radius:12px;margin:10px 0}\n"
-    "table{border-collapse:collapse;width:100%;font-size:14.5px;font-variant-numeric:tabular-nums}\n"
-    "caption{text-align:left;padding:12px 16px 4px;font-weight:600}\n"
-    "th,td{padding:8px 11px;text-align:right;white-space:nowrap;border-top:1px solid var(--line)}\n"
-    "thead th{color:var(--soft);font-weight:500;border-top:0}\n"
-    "th:first-child,td:first-child{text-align:left;padding-left:16px}\n"
-    ".group{color:var(--soft)}.secondary{color:var(--soft);font-size:14.5px}.verdict "
-    ".secondary{color:var(--soft)}\n"
-    "tbody th{font-weight:600}.sticky "
-    "th:first-child{max-width:44vw;white-space:normal;overflow-wrap:anywhere}\n"
-    ".sticky th:first-child{position:sticky;left:0;background:var(--card)}\n"
-    ".settings td,.settings th{text-align:left;white-space:normal;overflow-wrap:anywhere}"
-    ".settings th{font-weight:400;color:var(--soft);width:45%}\n"
-    "code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,\"DejaVu Sans Mono\",monospace;"
-    "font-size:.92em}\n"
-    "pre{background:var(--card);border:1px solid var(--line);border-radius:12px;padding:14px 16px;"
-    "margin:10px 0;white-space:pre-wrap;overflow-wrap:anywhere}\n"
-    ".sample p{margin:0;overflow-wrap:anywhere}.sample .prompt{margin-bottom:8px}\n"
-    ".sample .answer{display:grid;grid-template-columns:minmax(6.2em,max-content) 1.3em 1fr;"
-    "gap:2px 8px;align-items:baseline;padding:3px 0;border-top:1px solid var(--line)}\n"
-    ".sample .who{font-weight:600}.correct{color:var(--good)}.incorrect{color:var(--bad)}"
-    ".reference{color:var(--soft)}\n"
-    ".sample b{font-weight:700}.translations .answer{grid-template-columns:minmax(6.2em,max-content) 2.8em "
-    "1fr}.translations b{font-weight:400;font-size:13.5px;color:var(--soft);text-align:right}\n"
-    "details{margin:10px 0}summary{cursor:pointer;padding:6px 0;font-weight:600}\n"
-    "ul.note{padding-left:1.2em}li{margin:.3em 0}\n"
-    "footer{margin-top:52px;border-top:1px solid var(--line);padding-top:14px}\n"
-    "@media(max-width:480px){.card{padding:14px 13px}svg text{font-size:15px}h2{margin-top:40px}}\n"
-    "@media print{body{background:#fff}.card,.scroll,pre{break-inside:avoid}}\n";
+#include <string.h>
+
+void style_write(FILE *stream)
+{
+    fprintf(stream,
+            "<style id=\"light\">\n%s</style>\n"
+            "<style>\n@media screen and (prefers-color-scheme:dark){\n%s}\n%s</style>\n"
+            "<style id=\"chart\">\n%s</style>\n",
+            style_light, style_dark, style_page, style_chart);
+}
+
+/* Writes the value of a variable that ends at ')'; returns what follows that. */
+static const char *write_variable(FILE *stream, const char *name)
+{
+    const size_t length = strcspn(name, ")");
+    const char *at = style_light;
+    while ((at = strstr(at, "--")) != NULL) {
+        if (strncmp(at, name, length) == 0 && at[length] == ':') {
+            const char *value = at + length + 1;
+            fprintf(stream, "%.*s", (int)strcspn(value, ";}"), value);
+            break;
+        }
+        at += 2;
+    }
+    return name + length + 1;
+}
+
+void style_alone(FILE *stream)
+{
+    for (const char *at = style_chart; *at;) {
+        if (strncmp(at, "var(", 4) == 0)
+            at = write_variable(stream, at + 4);
+        else
+            fputc(*at++, stream);
+    }
+}

@@ -1,313 +1,274 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The parts of the page that are tables, and the models' answers.
+ * The parts of the page that are tables.
  */
-#include "report/chart/svg.h"
+#include "report/cost.h"
+#include "report/findings.h"
 #include "report/html.h"
+#include "report/interval_text.h"
+#include "report/lengths.h"
 #include "report/page.h"
 #include "report/prediction/predictions.h"
+#include "report/prediction/sentences.h"
+#include "report/text_scores.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void write_name(FILE *stream, const struct comparison *comparison, int index)
-{
-    fprintf(stream, "<th scope=\"row\" class=\"%s\">", svg_arm_class(index));
-    html_text(stream, comparison->arms[index].name);
-    fputs("</th>", stream);
-}
-
-static void write_number(FILE *stream, double value, int decimals)
-{
-    char number[HTML_NUMBER_BYTES];
-    fprintf(stream, "<td>%s</td>", html_number(number, value, decimals, 0));
-}
-
-void page_reached(FILE *stream, const struct reached *reached, int64_t steps)
+/* "550 (3 of 3)": the median of the steps, and how many of the runs reached the goal; "> 600 (1 of 3)" if half of
+ * the runs or more did not reach it within `steps`. */
+static void write_reached(struct page_table *table, const struct reached *reached, int64_t steps)
 {
     char number[HTML_NUMBER_BYTES];
     if (!reached->count)
-        fputs("–", stream);
+        page_table_cell(table, "–");
     else if (isinf(reached->median))
-        fprintf(stream, "&gt; %s (%d of %d)", html_count(number, steps), reached->reached, reached->count);
+        page_table_cell(table, "> %s (%d of %d)", html_count(number, steps), reached->reached,
+                        reached->count);
     else
-        fprintf(stream, "%s (%d of %d)", html_count(number, (int64_t)reached->median), reached->reached,
-                reached->count);
+        page_table_cell(table, "%s (%d of %d)", html_count(number, (int64_t)reached->median),
+                        reached->reached, reached->count);
 }
 
-static void write_title(FILE *stream, const struct comparison *comparison, enum measure measure)
+static const char *title_of(char title[PAGE_TITLE_BYTES], const struct comparison *comparison,
+                            enum measure measure, bool primary)
 {
+    const char *after = primary ? " (primary)" : "";
     char problems[HTML_NUMBER_BYTES];
     if (measure == MEASURE_EXACT_MATCH)
-        fprintf(stream, "Exact match, %% of %s problems", html_count(problems, comparison->problems));
-    else /* none of the titles has markup */
-        fprintf(stream, "%c%s", toupper((unsigned char)measure_descriptions[measure].title[0]),
-                measure_descriptions[measure].title + 1);
+        snprintf(title, PAGE_TITLE_BYTES, "Exact match, %% of %s problems%s",
+                 html_count(problems, comparison->problems), after);
+    else
+        snprintf(title, PAGE_TITLE_BYTES, "%c%s%s",
+                 toupper((unsigned char)measure_descriptions[measure].title[0]),
+                 measure_descriptions[measure].title + 1, after);
+    return title;
 }
 
-/* The head of the first column. */
-static void write_heading(FILE *stream, const struct comparison *comparison)
+static void write_statistics(struct page_table *table, const struct comparison *comparison, int at)
 {
-    fputs("<thead><tr><th>", stream);
-    html_text(stream, arm_heading(comparison));
-    fputs("</th>", stream);
-}
-
-void page_statistics(FILE *stream, const struct comparison *comparison, enum measure measure)
-{
-    int decimals = measure_descriptions[measure].decimals;
-    bool times = measure == MEASURE_STEPS_TO_90;
-    fputs("<div class=\"scroll\"><table class=\"sticky\">\n<caption>", stream);
-    write_title(stream, comparison, measure);
-    fprintf(stream, "%s</caption>\n", measure == comparison->measures[0] ? " (primary)" : "");
-    write_heading(stream, comparison);
-    fprintf(stream,
-            "<th>runs</th><th>mean</th><th>median</th><th>st. dev.</th><th>min</th><th>max</th>"
-            "<th>w/o worst</th>%s</tr></thead>\n<tbody>\n",
-            times ? "<th>median (reached)</th>" : "");
+    const enum measure measure = comparison->measures[at];
+    const int decimals = measure_descriptions[measure].decimals;
+    const bool times = measure == MEASURE_STEPS_TO_90;
+    const char *const heads[] = {
+        arm_heading(comparison), "runs", "mean", "median", "st. dev.", "min", "max", "w/o worst",
+        "median (reached)"};
+    char title[PAGE_TITLE_BYTES];
+    page_table_begin(table, title_of(title, comparison, measure, at == 0), heads, 8 + times);
     for (int i = 0; i < comparison->arm_count; i++) {
         const struct comparison_arm *arm = &comparison->arms[i];
         const struct statistics *statistics = &arm->statistics[measure];
-        fputs("<tr>", stream);
-        write_name(stream, comparison, i);
-        fprintf(stream, "<td>%d</td>", statistics->count);
-        write_number(stream, statistics->mean, decimals);
-        write_number(stream, statistics->median, decimals);
-        write_number(stream, statistics->deviation, decimals);
-        write_number(stream, statistics->min, decimals);
-        write_number(stream, statistics->max, decimals);
-        write_number(stream, statistics->without_worst, decimals);
-        if (times) {
-            fputs("<td>", stream);
-            page_reached(stream, &arm->reached, comparison->steps);
-            fputs("</td>", stream);
-        }
-        fputs("</tr>\n", stream);
+        page_table_row(table, i, arm->name);
+        page_table_cell(table, "%d", statistics->count);
+        page_table_number(table, statistics->mean, decimals);
+        page_table_number(table, statistics->median, decimals);
+        page_table_number(table, statistics->deviation, decimals);
+        page_table_number(table, statistics->min, decimals);
+        page_table_number(table, statistics->max, decimals);
+        page_table_number(table, statistics->without_worst, decimals);
+        if (times)
+            write_reached(table, &arm->reached, comparison->steps);
     }
-    predictions_rows(stream, comparison, measure);
-    fputs("</tbody></table></div>\n", stream);
+    predictions_rows(table, comparison, measure);
+    page_table_end(table);
 }
 
-/* "roper − rope", in the arm's colour. */
-static void write_contrast_name(FILE *stream, const struct comparison *comparison,
-                                const struct contrast *contrast)
+static void write_contrast(struct page_table *table, const struct comparison *comparison,
+                           const struct contrast *contrast, int at)
 {
-    fprintf(stream, "<th scope=\"row\" class=\"%s\">", svg_arm_class(contrast->arm));
-    html_text(stream, comparison->arms[contrast->arm].name);
-    fputs(" − ", stream);
-    html_text(stream, comparison->arms[contrast->baseline].name);
-    fputs("</th>", stream);
-}
-
-static void write_p(FILE *stream, double p)
-{
-    char text[SHORT_NUMBER_BYTES];
-    fputs("<td>", stream);
-    html_text(stream, isnan(p) ? "–" : p_text(text, p));
-    fputs("</td>", stream);
-}
-
-static void write_contrast(FILE *stream, const struct comparison *comparison, const struct contrast *contrast,
-                           int at)
-{
-    enum measure measure = comparison->measures[at];
-    int decimals = measure_descriptions[measure].decimals;
+    const enum measure measure = comparison->measures[at];
+    const int decimals = measure_descriptions[measure].decimals;
     const struct paired_difference *difference = &contrast->difference[measure];
-    char level[SHORT_NUMBER_BYTES];
-    fputs("<tr>", stream);
-    write_contrast_name(stream, comparison, contrast);
-    fprintf(stream, "<td>%d</td><td>", difference->count);
-    page_difference(stream, difference, decimals);
-    fprintf(stream, "</td><td>%s</td>", isnan(difference->low) ? "–" : level_text(level, difference->level));
-    write_number(stream, difference->count ? difference->deviation : (double)NAN, decimals);
-    write_p(stream, difference->sign_flip_p);
-    write_p(stream, difference->count ? difference->sign_flip_min_p : (double)NAN);
+    char level[SHORT_NUMBER_BYTES], interval[INTERVAL_BYTES];
+    page_table_contrast(table, comparison, contrast->arm, comparison->arms[contrast->baseline].name);
+    page_table_cell(table, "%d", difference->count);
+    page_table_cell(table, "%s", difference_html(interval, difference, decimals));
+    page_table_cell(table, "%s", isnan(difference->low) ? "–" : level_text(level, difference->level));
+    page_table_number(table, difference->count ? difference->deviation : (double)NAN, decimals);
+    page_table_p(table, difference->sign_flip_p);
+    page_table_p(table, difference->count ? difference->sign_flip_min_p : (double)NAN);
     if (comparison->contrast_count > 1)
-        write_p(stream, at == 0 ? contrast->adjusted_p : (double)NAN);
+        page_table_p(table, at == 0 ? contrast->adjusted_p : (double)NAN);
+    if (comparison->has_problems && measure == MEASURE_STEPS_TO_90)
+        page_table_cell(table, "%d", contrast->censored);
+    else if (comparison->has_problems)
+        page_table_cell(table, "–");
+}
+
+static void write_differences(struct page_table *table, const struct comparison *comparison)
+{
+    const char *heads[9] = {"difference", "pairs", "mean [interval]", "level", "st. dev.", "p", "least p"};
+    char title[PAGE_TITLE_BYTES];
+    int columns = 7;
+    if (comparison->contrast_count > 1)
+        heads[columns++] = "joint p";
     if (comparison->has_problems)
-        fprintf(stream, measure == MEASURE_STEPS_TO_90 ? "<td>%d</td>" : "<td></td>", contrast->censored);
-    fputs("</tr>\n", stream);
-}
-
-void page_differences(FILE *stream, const struct comparison *comparison)
-{
-    fprintf(stream,
-            "<div class=\"scroll\"><table class=\"sticky\">\n<caption>Paired differences</caption>\n"
-            "<thead><tr><th>difference</th><th>pairs</th><th>mean [interval]</th><th>level</th>"
-            "<th>st. dev.</th><th>p</th><th>least p</th>%s%s</tr></thead>\n",
-            comparison->contrast_count > 1 ? "<th>joint p</th>" : "",
-            comparison->has_problems ? "<th>censored</th>" : "");
+        heads[columns++] = "censored";
+    page_table_begin(table, "Paired differences", heads, columns);
     for (int i = 0; i < comparison->measure_count; i++) {
-        fprintf(stream, "<tbody>\n<tr><td class=\"group\" colspan=\"%d\">",
-                7 + (comparison->contrast_count > 1) + comparison->has_problems);
-        write_title(stream, comparison, comparison->measures[i]);
-        fprintf(stream, "%s</td></tr>\n", i ? "" : " (primary)");
+        page_table_part(table, title_of(title, comparison, comparison->measures[i], i == 0));
         for (int j = 0; j < comparison->contrast_count; j++)
-            write_contrast(stream, comparison, &comparison->contrasts[j], i);
-        fputs("</tbody>\n", stream);
+            write_contrast(table, comparison, &comparison->contrasts[j], i);
     }
-    fputs("</table></div>\n", stream);
+    page_table_end(table);
 }
 
-void page_pairs(FILE *stream, const struct comparison *comparison)
+void page_verdicts(struct page_table *table, const struct comparison *comparison)
 {
-    fputs("<details>\n<summary>Every pair</summary>\n<div class=\"scroll\"><table class=\"sticky\">\n"
-          "<thead><tr><th>difference</th><th>seed</th>",
-          stream);
-    for (int i = 0; i < comparison->measure_count; i++) {
-        fputs("<th>", stream);
-        write_title(stream, comparison, comparison->measures[i]);
-        fputs("</th>", stream);
+    const enum measure measure = comparison->measures[0];
+    const char *const heads[] = {"difference", "verdict",   "mean [interval]",
+                                 "median",     "better in", "joint p"};
+    const int sign = measure_descriptions[measure].better == HIGHER_IS_BETTER ? 1 : -1;
+    char title[PAGE_TITLE_BYTES], interval[INTERVAL_BYTES], number[HTML_NUMBER_BYTES];
+    snprintf(title, sizeof title, "Verdicts: %s", measure_descriptions[measure].title);
+    page_table_begin(table, title, heads, 6);
+    for (int i = 0; i < comparison->contrast_count; i++) {
+        const struct contrast *contrast = &comparison->contrasts[i];
+        const struct paired_difference *difference = &contrast->difference[measure];
+        const int decimals = measure_descriptions[measure].decimals;
+        page_table_contrast(table, comparison, contrast->arm, comparison->arms[contrast->baseline].name);
+        page_table_cell(table, "%s", verdict_word(comparison, contrast));
+        page_table_cell(table, "%s", difference_html(interval, difference, decimals));
+        page_table_cell(
+            table, "%s",
+            html_number(number, difference->count ? difference->median : (double)NAN, decimals, 1));
+        page_table_cell(table, "%d of %d", contrast_count_pairs(contrast, measure, sign),
+                        contrast->pair_count);
+        page_table_p(table, contrast->adjusted_p);
     }
-    fputs("</tr></thead>\n<tbody>\n", stream);
+    page_table_end(table);
+}
+
+static void write_pairs(struct page_table *table, const struct comparison *comparison)
+{
+    char titles[MEASURES][PAGE_TITLE_BYTES], number[HTML_NUMBER_BYTES];
+    const char *heads[2 + MEASURES] = {"difference", "seed"};
+    for (int i = 0; i < comparison->measure_count; i++)
+        heads[2 + i] = title_of(titles[i], comparison, comparison->measures[i], false);
+    page_table_begin_folded(table, "Every pair", heads, 2 + comparison->measure_count);
     for (int i = 0; i < comparison->contrast_count; i++) {
         const struct contrast *contrast = &comparison->contrasts[i];
         for (int j = 0; j < contrast->pair_count; j++) {
-            fputs("<tr>", stream);
-            write_contrast_name(stream, comparison, contrast);
-            fprintf(stream, "<td>%lld</td>", (long long)contrast->pairs[j].seed);
+            page_table_contrast(table, comparison, contrast->arm, comparison->arms[contrast->baseline].name);
+            page_table_cell(table, "%lld", (long long)contrast->pairs[j].seed);
             for (int k = 0; k < comparison->measure_count; k++) {
-                enum measure measure = comparison->measures[k];
-                char number[HTML_NUMBER_BYTES];
-                fprintf(stream, "<td>%s</td>",
-                        html_number(number, contrast->differences[measure][j],
-                                    measure_descriptions[measure].decimals, 1));
+                const enum measure measure = comparison->measures[k];
+                page_table_cell(table, "%s",
+                                html_number(number, contrast->differences[measure][j],
+                                            measure_descriptions[measure].decimals, 1));
             }
-            fputs("</tr>\n", stream);
         }
     }
-    fputs("</tbody></table></div>\n</details>\n", stream);
+    page_table_end(table);
 }
 
 /* `scores` may be NULL. */
-static void write_label(FILE *stream, const struct label_scores *scores, enum measure measure)
+static void write_label(struct page_table *table, const struct label_scores *scores, enum measure measure)
 {
     const bool scored = scores && scores->examples > 0;
-    write_number(stream, scored ? 100.0 * scores->values[measure_label(measure)] : (double)NAN,
-                 measure_descriptions[measure].decimals);
+    page_table_number(table, scored ? 100.0 * scores->values[measure_label(measure)] : (double)NAN,
+                      measure_descriptions[measure].decimals);
 }
 
-static void write_run(FILE *stream, const struct comparison *comparison, const struct record *record)
+/* The two numbers of a run that its scoring has. */
+static void write_scores(struct page_table *table, const struct comparison *comparison,
+                         const struct record *record)
 {
     const struct record_evaluation *last = record_last_evaluation(record);
-    int64_t reached = record_steps_to(record, 0.9);
+    const int64_t reached = record_steps_to(record, 0.9);
     char number[HTML_NUMBER_BYTES];
-    fputs("<tr>", stream);
-    write_name(stream, comparison, comparison_find(comparison, record->arm));
-    fprintf(stream, "<td>%lld</td><td>%s</td>", (long long)record->seed, html_count(number, record->done));
     if (comparison->has_problems) {
-        if (last)
-            fprintf(stream, "<td>%lld</td><td>%s</td>", (long long)last->correct,
-                    reached == NOT_REACHED ? "–" : html_count(number, reached));
-        else
-            fputs("<td>–</td><td>–</td>", stream);
+        page_table_cell(table, "%s", last ? html_count(number, last->correct) : "–");
+        page_table_cell(table, "%s", last && reached != NOT_REACHED ? html_count(number, reached) : "–");
     } else if (comparison->scoring == SCORING_BLEU) {
         const int decimals = measure_descriptions[MEASURE_BLEU].decimals;
-        write_number(stream, last && last->translated > 0 ? last->bleu : (double)NAN, decimals);
-        write_number(stream, last && last->test_translated > 0 ? last->test_bleu : (double)NAN, decimals);
+        page_table_number(table, last && last->translated > 0 ? last->bleu : (double)NAN, decimals);
+        page_table_number(table, last && last->test_translated > 0 ? last->test_bleu : (double)NAN, decimals);
     } else if (comparison->examples) {
         const enum measure measure = comparison_label_measure(comparison);
-        write_label(stream, last ? &last->labels : NULL, measure);
-        write_label(stream, last ? &last->test_labels : NULL, measure);
+        write_label(table, last ? &last->labels : NULL, measure);
+        write_label(table, last ? &last->test_labels : NULL, measure);
     } else {
-        write_number(stream, record_measure(record, MEASURE_VALIDATION_LOSS_AREA),
-                     measure_descriptions[MEASURE_VALIDATION_LOSS_AREA].decimals);
+        page_table_number(table, record_measure(record, MEASURE_VALIDATION_LOSS_AREA),
+                          measure_descriptions[MEASURE_VALIDATION_LOSS_AREA].decimals);
     }
-    write_number(stream, last ? last->loss : (double)NAN,
-                 measure_descriptions[MEASURE_VALIDATION_LOSS].decimals);
-    const char *end = record->diverged ? "diverged" : record_finished(record) ? "finished" : "unfinished";
-    fprintf(stream, "<td>%s</td></tr>\n", end);
 }
 
-void page_runs(FILE *stream, const struct collection *collection)
+static void write_run(struct page_table *table, const struct comparison *comparison,
+                      const struct record *record)
+{
+    const struct record_evaluation *last = record_last_evaluation(record);
+    char number[HTML_NUMBER_BYTES];
+    page_table_row(table, comparison_find(comparison, record->arm), record->arm);
+    page_table_cell(table, "%lld", (long long)record->seed);
+    page_table_cell(table, "%s", html_count(number, record->done));
+    write_scores(table, comparison, record);
+    page_table_number(table, last ? last->loss : (double)NAN,
+                      measure_descriptions[MEASURE_VALIDATION_LOSS].decimals);
+    page_table_cell(table, "%s",
+                    record->diverged          ? "diverged"
+                    : record_finished(record) ? "finished"
+                                              : "unfinished");
+}
+
+static void write_runs(struct page_table *table, const struct collection *collection)
 {
     const struct comparison *comparison = collection->comparison;
-    char problems[HTML_NUMBER_BYTES];
-    fprintf(stream, "<details>\n"
-                    "<summary>Every run</summary>\n"
-                    "<div class=\"scroll\"><table class=\"sticky\">\n");
-    write_heading(stream, comparison);
-    fputs("<th>seed</th><th>steps</th>", stream);
-    if (comparison->has_problems)
-        fprintf(stream, "<th>correct of %s</th><th>steps to 90%%</th>",
-                html_count(problems, comparison->problems));
-    else if (comparison->scoring == SCORING_BLEU)
-        fputs("<th>BLEU, validation</th><th>BLEU, test</th>", stream);
-    else if (comparison->examples)
-        fputs("<th>score, validation</th><th>score, test</th>", stream);
-    else
-        fputs("<th>loss, mean over training</th>", stream);
-    fputs("<th>validation loss</th><th></th></tr></thead>\n<tbody>\n", stream);
+    const char *heads[8] = {arm_heading(comparison), "seed", "steps"};
+    char problems[HTML_NUMBER_BYTES], correct[PAGE_TITLE_BYTES];
+    int columns = 3;
+    if (comparison->has_problems) {
+        snprintf(correct, sizeof correct, "correct of %s", html_count(problems, comparison->problems));
+        heads[columns++] = correct;
+        heads[columns++] = "steps to 90%";
+    } else if (comparison->scoring == SCORING_BLEU) {
+        heads[columns++] = "BLEU, validation";
+        heads[columns++] = "BLEU, test";
+    } else if (comparison->examples) {
+        heads[columns++] = "score, validation";
+        heads[columns++] = "score, test";
+    } else {
+        heads[columns++] = "loss, mean over training";
+    }
+    heads[columns++] = "validation loss";
+    heads[columns++] = "status";
+    page_table_begin_folded(table, "Every run", heads, columns);
     for (int i = 0; i < collection->record_count; i++)
-        write_run(stream, comparison, &collection->records[i]);
-    fputs("</tbody></table></div>\n</details>\n", stream);
+        write_run(table, comparison, &collection->records[i]);
+    page_table_end(table);
 }
 
-/* The run of arm `name` with the seed of `first`: their answers are shown side by side. */
-static const struct record *partner_of(const struct collection *collection, const struct record *first,
-                                       const char *name)
+bool page_has_pairs(const struct comparison *comparison)
 {
-    for (int i = 0; i < collection->record_count; i++) {
-        const struct record *record = &collection->records[i];
-        if (record->sample_count && record->seed == first->seed && strcmp(record->arm, name) == 0)
-            return record;
-    }
-    return NULL;
+    for (int i = 0; i < comparison->contrast_count; i++)
+        if (comparison->contrasts[i].pair_count)
+            return true;
+    return false;
 }
 
-static void write_answer(FILE *stream, const struct comparison *comparison, int index,
-                         const struct record_sample *sample)
-{
-    fprintf(stream, "<p class=\"answer\"><span class=\"who %s\">", svg_arm_class(index));
-    html_text(stream, comparison->arms[index].name);
-    fputs(
-        comparison->scoring == SCORING_BLEU ? "</span><b></b><code>"
-        : sample->correct
-            ? "</span><b class=\"correct\" role=\"img\" aria-label=\"correct\">✓</b><code class=\"correct\">"
-            : "</span><b class=\"incorrect\" role=\"img\" aria-label=\"incorrect\">✗</b><code "
-              "class=\"incorrect\">",
-        stream);
-    html_text(stream, *sample->generated ? sample->generated : "(nothing)");
-    fputs("</code></p>\n", stream);
-}
-
-static void write_sample(FILE *stream, const struct collection *collection, const struct record *first,
-                         int64_t at)
+/* A paper has no table of every pair or run. */
+void page_tables(struct page_table *table, const struct collection *collection)
 {
     const struct comparison *comparison = collection->comparison;
-    const struct record_sample *sample = &first->samples[at];
-    fputs("<div class=\"card sample\">\n<p class=\"prompt\"><code>", stream);
-    html_text(stream, sample->prompt);
-    fputs("</code></p>\n<p class=\"answer reference\"><span>reference</span><b></b><code>", stream);
-    html_text(stream, sample->answer);
-    fputs("</code></p>\n", stream);
-    for (int i = 0; i < comparison->arm_count; i++) {
-        const struct record *record = partner_of(collection, first, comparison->arms[i].name);
-        if (record && at < record->sample_count && strcmp(record->samples[at].prompt, sample->prompt) == 0)
-            write_answer(stream, comparison, i, &record->samples[at]);
+    for (int i = 0; i < comparison->measure_count; i++)
+        write_statistics(table, comparison, i);
+    if (page_has_pairs(comparison)) {
+        write_differences(table, comparison);
+        if (!table->latex)
+            write_pairs(table, comparison);
     }
-    fputs("</div>\n", stream);
-}
-
-void page_samples(FILE *stream, const struct collection *collection)
-{
-    const struct record *first = NULL;
-    for (int i = 0; i < collection->record_count && !first; i++)
-        if (collection->records[i].sample_count)
-            first = &collection->records[i];
-    if (!first)
-        return;
-    fprintf(stream,
-            "<h2>Problems and answers</h2>\n"
-            "<p class=\"note\">The first problems of the last evaluation with seed %lld, and what the "
-            "model%s generated.</p>\n"
-            "<section class=\"grid2\">\n",
-            (long long)first->seed, collection->comparison->arm_count > 1 ? "s" : "");
-    for (int64_t i = 0; i < first->sample_count; i++)
-        write_sample(stream, collection, first, i);
-    fputs("</section>\n", stream);
+    if (text_scores_are_known(comparison))
+        text_scores_table(table, comparison);
+    if (cost_is_known(comparison))
+        cost_table(table, comparison);
+    if (lengths_are_known(comparison))
+        lengths_table(table, comparison);
+    sentences_table(table, comparison);
+    predictions_table(table, comparison);
+    if (!table->latex)
+        write_runs(table, collection);
 }
 
 /* Whether record `index` is the first with this value of the key. */
@@ -343,7 +304,8 @@ void page_configuration(FILE *stream, const struct collection *collection)
     const char *key;
     fputs("<details>\n"
           "<summary>Configuration</summary>\n"
-          "<div class=\"scroll\"><table class=\"settings\"><tbody>\n",
+          "<div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-label=\"Configuration\"><table "
+          "class=\"settings\"><tbody>\n",
           stream);
     json_object_foreach (config, key, value) {
         fputs("<tr><th scope=\"row\">", stream);

@@ -2,9 +2,7 @@
 #include "report/text_scores.h"
 
 #include "file/file.h"
-#include "report/chart/svg.h"
 #include "report/findings.h"
-#include "report/html.h"
 
 #include <math.h>
 
@@ -66,24 +64,18 @@ json_t *text_scores_json(const struct comparison *comparison, int arm)
                      file_json_number(scores.bits_per_byte));
 }
 
-void text_scores_table(FILE *stream, const struct comparison *comparison)
+void text_scores_table(struct page_table *table, const struct comparison *comparison)
 {
-    char number[HTML_NUMBER_BYTES];
-    fputs("<div class=\"scroll\"><table class=\"sticky\">\n<caption>Loss of the "
-          "text</caption>\n<thead><tr><th>",
-          stream);
-    html_text(stream, arm_heading(comparison));
-    fputs("</th><th>perplexity</th><th>bits per byte</th></tr></thead>\n<tbody>\n", stream);
+    const char *const heads[] = {arm_heading(comparison), "perplexity", "bits per byte"};
+    page_table_begin(table, "Loss of the text", heads, 3);
     for (int arm = 0; arm < comparison->arm_count; arm++) {
         const struct text_scores scores = scores_of(comparison, arm);
-        fprintf(stream, "<tr><th scope=\"row\" class=\"%s\">", svg_arm_class(arm));
-        html_text(stream, comparison->arms[arm].name);
-        fprintf(stream, "</th><td>%s</td>", html_number(number, scores.perplexity, PERPLEXITY_DECIMALS, 0));
-        fprintf(stream, "<td>%s</td></tr>\n", html_number(number, scores.bits_per_byte, BITS_DECIMALS, 0));
+        page_table_row(table, arm, comparison->arms[arm].name);
+        page_table_number(table, scores.perplexity, PERPLEXITY_DECIMALS);
+        page_table_number(table, scores.bits_per_byte, BITS_DECIMALS);
     }
-    fputs("</tbody></table></div>\n<p class=\"note\">Perplexity is the exponential of the mean validation "
-          "loss. "
-          "Bits per byte are that loss in bits, divided by the bytes of the text, whatever its tokens "
-          "are.</p>\n",
-          stream);
+    page_table_end(table);
+    page_table_note(
+        table, "Perplexity is the exponential of the mean validation loss. Bits per byte are that loss in "
+               "bits, divided by the bytes of the text, whatever its tokens are.");
 }

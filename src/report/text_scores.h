@@ -6,7 +6,7 @@
 #ifndef ROTARY_REPORT_TEXT_SCORES_H
 #define ROTARY_REPORT_TEXT_SCORES_H
 
-#include "records/comparison/comparison.h"
+#include "report/table/page_table.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -20,6 +20,6 @@ void text_scores_text(FILE *stream, const struct comparison *comparison);
  * known. */
 json_t *text_scores_json(const struct comparison *comparison, int arm);
 /* On the page: the same table. */
-void text_scores_table(FILE *stream, const struct comparison *comparison);
+void text_scores_table(struct page_table *table, const struct comparison *comparison);
 
 #endif

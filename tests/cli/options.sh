@@ -244,6 +244,18 @@ differs --all-pairs "$report" "$report --all-pairs"
 changes "report run --out here.html" "--json"
 changes "report $three --out here.html" "--csv"
 changes "report $three --out here.html --csv" "--rows arms" "--rows pairs"
+changes "report $three --out here.html" "--latex"
+does 0 report $three --out here.html --svg figures
+echo "report --svg" >>tested
+for figure in paired-differences validation-loss; do
+    grep -q '^<svg xmlns=' "figures/$figure.svg" || complain "report --svg writes no $figure.svg"
+done
+does 0 report $three --out here.html --latex
+if [ "$(grep -c '^.begin{table}' out)" -lt 3 ] || [ "$(grep -c '^.end{table}' out)" -lt 3 ]; then
+    complain "report --latex prints no tables"
+fi
+refuses 2 "--csv and --latex are both given: wanted one" report $three --out here.html --csv --latex
+refuses 2 "--archive and --svg are both given: wanted one" report $three --archive a.tar.gz --svg figures
 
 # ---- scores of translations ----
 

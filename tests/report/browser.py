@@ -75,13 +75,14 @@ class Browser:
         self.go("about:blank")  # or an address that differs after "#" alone would load nothing
         self.go(address)
 
-    def window(self, width, height, dark=False):
+    def window(self, width, height, dark=False, media=""):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-        self.call("Emulation.setEmulatedMedia",
+        self.call("Emulation.setEmulatedMedia", media=media,
                   features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
     def evaluate(self, expression):
-        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        """The value of an expression; of a promise, what it brings."""
+        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in result:
             raise RuntimeError("%s: %s" % (expression, result["exceptionDetails"]))
         return result["result"].get("value")
@@ -101,13 +102,18 @@ class Browser:
             self.mouse(kind, x, y)
 
     def key(self, name):
+        typed = {"text": "\r", "windowsVirtualKeyCode": 13} if name == "Enter" else {}
         for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name)
+            self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name, **typed)
 
     def screenshot(self, path):
         data = self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"]
         with open(path, "wb") as file:
             file.write(base64.b64decode(data))
+
+    def print(self):
+        """The page as PDF."""
+        return base64.b64decode(self.call("Page.printToPDF", preferCSSPageSize=True, printBackground=True)["data"])
 
     def close(self):
         os.close(self.to_write)

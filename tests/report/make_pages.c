@@ -9,8 +9,11 @@
  *     empty.html       a comparison that has not begun
  *     single.html      one run
  *     varied.html      values of two keys, each with every other, after an earlier look
+ *     fourteen.html    six seeds of fourteen arms, which learn differently fast
  *     translated.html  three arms that translated, beside a page of heatmaps
  *     hostile.html     records full of markup and control characters
+ *
+ * and in DIR/figures what `rotary report --svg` makes of quick.html.
  */
 #include "records/measured_decay.h"
 #include "records/sample_runs.h"
@@ -32,7 +35,7 @@ static void write_page(const char *output, const char *name, struct collection *
 {
     rotary_error error = {0};
     check_about("%s", name);
-    if (!CHECK_INT(report_write(collection, synthetic_path(output, name), &error), ROTARY_OK))
+    if (!CHECK_INT(report_write(collection, synthetic_path(output, name), NULL, &error), ROTARY_OK))
         printf("    %s\n", error.message);
     collection_free(collection);
 }
@@ -41,6 +44,29 @@ static void make(const char *output, const char *name, const char *folder)
 {
     struct collection collection = synthetic_read(folder);
     write_page(output, name, &collection);
+}
+
+static void make_figures(const char *output, const char *folder)
+{
+    struct collection collection = synthetic_read(folder);
+    rotary_error error = {0};
+    CHECK_INT(report_figures(&collection, output, &error), ROTARY_OK);
+    collection_free(&collection);
+}
+
+static void make_fourteen(const char *output)
+{
+    static const char *const arms[] = {"rope", "none",           "learned", "sinusoidal", "roper",
+                                       "xpos", "alibi",          "t5",      "kerple",     "sandwich",
+                                       "shaw", "transformer-xl", "deberta", "fire"};
+    const char *folder = scratch_path("fourteen");
+    struct synthetic_run run = synthetic_quick;
+    double ends[14];
+    for (int i = 0; i < 14; i++)
+        ends[i] = 300 + 45.0 * (i * 5 % 14);
+    run.evaluate_every = 50;
+    synthetic_comparison(folder, &run, 6, 14, arms, ends);
+    make(output, "fourteen.html", folder);
 }
 
 static void make_varied(const char *output)
@@ -130,6 +156,7 @@ int main(int count, char **arguments)
     synthetic_comparison(folder, &run, 3, 2, names, halves);
     make_decay(synthetic_path(folder, "rope-1"));
     make(output, "quick.html", folder);
+    make_figures(synthetic_path(output, "figures"), folder);
     make(output, "single.html", synthetic_path(folder, "roper-2"));
 
     run.position = "roper";
@@ -156,6 +183,7 @@ int main(int count, char **arguments)
     add_lengths(&texts);
     write_page(output, "lengths.html", &texts);
 
+    make_fourteen(output);
     make_varied(output);
     make_translated(output);
 

@@ -23,7 +23,7 @@ char *page_of(const struct collection *collection)
     char *text = NULL;
     size_t count;
     const char *path = scratch_path("page.html");
-    CHECK_INT(report_write(collection, path, &error), ROTARY_OK);
+    CHECK_INT(report_write(collection, path, NULL, &error), ROTARY_OK);
     CHECK_INT(file_read(path, 1 << 24, &text, &count, &error), ROTARY_OK);
     return text;
 }
@@ -269,7 +269,13 @@ struct figure figure_of(const char *page, const char *title)
     check_about("the figure %s", title);
     if (!CHECK(figure.begin != NULL))
         return (struct figure){.begin = "", .end = ""};
+    /* A second drawing, of another width or axis, has the same marks. */
+    static const char *const ends[] = {"<svg class=\"narrow\"", "<template>"};
     figure.end = strstr(figure.begin, "</figure>");
+    for (int i = 0; i < 2; i++) {
+        const char *end = strstr(figure.begin, ends[i]);
+        figure.end = end && end < figure.end ? end : figure.end;
+    }
     read_axis(&figure, true, &figure.x_at, &figure.x_distance);
     read_axis(&figure, false, &figure.y_at, &figure.y_distance);
     return figure;

@@ -75,7 +75,10 @@ static void check_chart(const char *page, const struct comparison *comparison, c
         check_about("%s of %s", title, comparison->arms[i].name);
         for (const char *at = figure.begin; figure_next(&figure, &at, "path", class, &marker);) {
             found = true;
-            CHECK_TEXT(marker.text, comparison->arms[i].name);
+            char wanted[64];
+            snprintf(wanted, sizeof wanted, "%s: %.4f, ", comparison->arms[i].name,
+                     comparison->arms[i].statistics[MEASURE_VALIDATION_LOSS].mean);
+            CHECK(strncmp(marker.text, wanted, strlen(wanted)) == 0);
             CHECK_NEAR(marker.x1, figure_x(&figure, cost[i]), 0.3);
             CHECK_NEAR(marker.y1, y, 0.3);
         }

@@ -76,5 +76,18 @@ int main(void)
     CHECK_WORDS(text, ">unknown</span>, avx2, 2 threads, A &amp; B: 1 run</li>");
     CHECK_WORDS(text, ">ffff</span>, avx2, 1 thread, A &amp; B: 1 run</li>");
     free(text);
+
+    check_about("days");
+    json_t *days[2] = {by(0, "ffff", 1), by(0, "ffff", 1)};
+    json_object_set_new(days[0], "date", json_string("2026-02-01"));
+    json_object_set_new(days[1], "date", json_string("2026-01-31"));
+    set(place, "rope-2", json_pack("[o]", days[0]));
+    text = list_of(place);
+    CHECK_WORDS(text, ">ffff</span>, avx2, 1 thread, A &amp; B, on 2026-02-01: 1 run</li>");
+    free(text);
+    set(place, "roper-2", json_pack("[o]", days[1]));
+    text = list_of(place);
+    CHECK_WORDS(text, ">ffff</span>, avx2, 1 thread, A &amp; B, on 2026-01-31 to 2026-02-01: 2 runs</li>");
+    free(text);
     return check_report();
 }

@@ -160,10 +160,10 @@ static void check_runs(const char *page, const struct collection *collection)
         CHECK_NEAR(page_number(page, "Every run", "steps", record->arm, seed), (double)record->done, 0);
         CHECK_NEAR(page_number(page, "Every run", "validation loss", record->arm, seed), last->loss,
                    5.001e-5);
-        CHECK_TEXT(page_cell(page, "Every run", "", record->arm, seed), record->diverged ? "diverged"
-                                                                        : record_finished(record)
-                                                                            ? "finished"
-                                                                            : "unfinished");
+        CHECK_TEXT(page_cell(page, "Every run", "status", record->arm, seed), record->diverged ? "diverged"
+                                                                              : record_finished(record)
+                                                                                  ? "finished"
+                                                                                  : "unfinished");
         if (collection->comparison->has_problems) {
             CHECK_NEAR(page_number(page, "Every run", "correct of 128", record->arm, seed),
                        (double)last->correct, 0);
@@ -174,8 +174,6 @@ static void check_runs(const char *page, const struct collection *collection)
         }
     }
 }
-
-/* ---- cards ---- */
 
 /* The card of each contrast: its arm's colour, the difference, the sentence, the other measures. */
 static void check_cards(const char *page, const struct comparison *comparison)
@@ -540,9 +538,9 @@ static void check_style(const char *page)
     const char *mean = strstr(page, "svg .mean{"), *median = strstr(page, "svg .median{");
     const char *mean_dash = strstr(mean, "dasharray"), *median_dash = strstr(median, "dasharray");
     CHECK(mean_dash > strchr(mean, '}') && median_dash < strchr(median, '}'));
-    for (int i = 0; i < 8; i++) {
-        char rule[32];
-        snprintf(rule, sizeof rule, ".e%d{color:var(--e%d)}", i, i);
+    for (int i = 0; i < 7; i++) {
+        char rule[64];
+        snprintf(rule, sizeof rule, ".e%d,.e%d,.e%d,.e%d{color:var(--e%d)}", i, i + 7, i + 14, i + 21, i);
         CHECK(strstr(page, rule) != NULL);
     }
 }
@@ -643,7 +641,7 @@ static void check_warnings(void)
     CHECK_WORDS(
         page, "Not alike: dropout is 0.1 in &lt;one&gt;.|the results of 3 seeds had been seen when more were "
               "added|no verdict on roper and rope: their runs differ in more than what is compared|"
-              "<th>arm</th>");
+              "<th scope=\"col\">arm</th>");
     CHECK(strstr(page, "Not alike") < strstr(page, "no verdict on roper"));
     CHECK(strstr(page, "alike but for") == NULL && strstr(page, "Paired differences") == NULL &&
           strstr(page, "encoding") == NULL);
@@ -654,8 +652,8 @@ static void check_warnings(void)
     sample_collection(&collection, sample_example, MADE_EXAMPLE, NULL,
                       (struct comparison_request){.varied = "norm, value_fraction"});
     page = page_of(&collection);
-    CHECK_WORDS(page,
-                "alike but for their norm, value_fraction and their seed|<th>norm, value_fraction</th>");
+    CHECK_WORDS(page, "alike but for their norm, value_fraction and their seed|<th scope=\"col\">norm, "
+                      "value_fraction</th>");
     free(page);
     collection_free(&collection);
 }
@@ -670,7 +668,9 @@ static void check_translations(const struct sample_run *runs)
     check_about("translations");
     CHECK_INT(collection.comparison->measures[0], MEASURE_BLEU);
     CHECK_INT(collection.comparison->measure_count, 2);
-    CHECK_WORDS(page, "<h3>BLEU</h3>|BLEU on validation data|<th>BLEU, validation</th><th>BLEU, test</th>|"
+    CHECK_WORDS(page, "<h3>BLEU</h3>|BLEU on validation data|<th scope=\"col\">BLEU, validation</th><th "
+                      "scope=\"col\">BLEU, test</th>|"
+                      ""
                       "<td>37.8</td><td>40.8</td>|roper&#39;s answer 0 from seed 1|of all translations");
     CHECK(strstr(page, "to 90%") == NULL && strstr(page, "xact match") == NULL);
     CHECK(strstr(page, "aria-label=\"correct\"") == NULL && strstr(page, "aria-label=\"incorrect\"") == NULL);

@@ -1,27 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""wellformed.py PAGE...: every element is closed where it should be, every drawing is XML, nothing is loaded or, but in pages
-of heatmaps, run."""
+"""wellformed.py PAGE...: every element is closed where it should be, every drawing is XML, nothing is loaded, and nothing is run
+but the page's own script."""
 import html.parser
 import os
 import re
 import sys
 import xml.etree.ElementTree
 
-VOID = {"meta", "link"}
+VOID = {"meta", "link", "wbr"}
 ELEMENTS = VOID | {
     "html", "head", "title", "style", "body", "main", "p", "h1", "h2", "h3", "div", "section", "span", "small", "b",
     "code", "pre", "figure", "figcaption", "svg", "g", "path", "line", "text", "table", "caption", "thead", "tbody", "tr",
-    "th", "td", "details", "summary", "ul", "li", "footer", "a",
+    "th", "td", "details", "summary", "ul", "li", "footer", "a", "script", "template", "wbr",
 }
 ATTRIBUTES = {
     "lang", "charset", "name", "content", "rel", "href", "class", "role", "aria-label", "scope", "viewbox", "d", "x", "y",
-    "x1", "x2", "y1", "y2", "width", "height", "transform", "text-anchor", "colspan", "open",
+    "x1", "x2", "y1", "y2", "width", "height", "transform", "text-anchor", "colspan", "open", "id", "hidden", "tabindex",
+    "title", "aria-hidden", "data-arm", "data-column", "data-frame", "data-of", "data-x", "data-y",
 }
-HEATMAP_ELEMENTS = ELEMENTS | {"form", "label", "select", "option", "button", "output", "canvas", "noscript", "script"}
-HEATMAP_ATTRIBUTES = ATTRIBUTES | {
-    "id", "type", "value", "tabindex", "data-side", "data-kind", "data-layer", "data-head",
-}
+HEATMAP_ELEMENTS = ELEMENTS | {"form", "label", "select", "option", "button", "output", "canvas", "noscript"}
+HEATMAP_ATTRIBUTES = ATTRIBUTES | {"type", "value", "data-side", "data-kind", "data-layer", "data-head"}
 
 
 class Page(html.parser.HTMLParser):
@@ -69,16 +68,18 @@ def faults_of(name):
         page.fault("not closed: %s" % page.stack)
     if page.count < 20:
         page.fault("only %d elements" % page.count)
-    drawings = re.findall(r"(?s)</h3>\n(<svg .*?)<figcaption", text)
-    if not page.heatmap and len(drawings) != text.count("<figure"):
+    drawings = re.findall(r"(?s)(?:</h3>|<template>)\n(<svg .*?)(?:<figcaption|</template>)", text)
+    if not page.heatmap and len(drawings) != text.count("<figure") + text.count("<template>"):
         page.fault("%d figures with %d drawings" % (text.count("<figure"), len(drawings)))
     for drawing in drawings:
         try:
-            xml.etree.ElementTree.fromstring(drawing)
+            xml.etree.ElementTree.fromstring("<figure>%s</figure>" % drawing)
         except xml.etree.ElementTree.ParseError as error:
             page.fault("a drawing is no XML: %s" % error)
-    shown = re.sub("(?s)<script.*?</script>", "", text) if page.heatmap else text
-    for word in ("http", "url(", "@import", "<script", "nan", "inf "):
+    shown = re.sub("(?s)<script.*?</script>", "", text)
+    if not page.heatmap and text.count("<script") != 1:
+        page.fault("%d scripts" % text.count("<script"))
+    for word in ("http", "url(", "@import", "nan", "inf "):
         if word in shown:
             page.fault("holds %r" % word)
     control = re.search("[\x00-\x08\x0b-\x1f\x7f]", text)

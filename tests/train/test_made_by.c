@@ -62,6 +62,17 @@ static void check_item(const char *folder, size_t count, size_t index, int64_t s
     json_decref(list);
 }
 
+/* The day of the first item; valid until the next call. */
+static const char *first_date(const char *folder)
+{
+    static char date[16];
+    json_t *list = list_of(folder);
+    const char *text = json_string_value(json_object_get(json_array_get(list, 0), "date"));
+    snprintf(date, sizeof date, "%s", text ? text : "");
+    json_decref(list);
+    return date;
+}
+
 static void delete_key(const char *folder, const char *key)
 {
     char path[FILE_PATH_BYTES];
@@ -138,6 +149,7 @@ int main(void)
     rotary_error error = {0};
     const char *folder = new_folder("run"), *old = new_folder("old"), *best = "";
     struct backend backend;
+    setenv("SOURCE_DATE_EPOCH", "86400", true);
     tiny_config(&config);
     config.train.precision = PRECISION_F32;
     CHECK_INT(backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK);
@@ -148,9 +160,14 @@ int main(void)
     config.train.steps = 5;
     train_by(&config, 1, ROTARY_ISA_AUTO, "00ff", folder);
     check_item(folder, 1, 0, 0, 1, best, "00ff");
+    CHECK_TEXT(first_date(folder), "1970-01-02");
+    /* Another day is no other program: the list keeps the day on which it began. */
+    setenv("SOURCE_DATE_EPOCH", "172800", true);
     config.train.steps = 6;
     train_by(&config, 1, ROTARY_ISA_AUTO, "00ff", folder);
     check_item(folder, 1, 0, 0, 1, best, "00ff");
+
+    CHECK_TEXT(first_date(folder), "1970-01-02");
 
     check_about("a finished run, which another program only looks at");
     train_by(&config, 2, ROTARY_ISA_AUTO, "00fe", folder);

@@ -180,7 +180,7 @@ static rotary_status print_result(const struct invocation *invocation, const cha
     if (status == ROTARY_OK)
         status = collection_check_output(&collection, &folder, 1, page, error);
     if (status == ROTARY_OK)
-        status = report_write(&collection, page, error);
+        status = report_write(&collection, page, program_commit(), error);
     if (status == ROTARY_OK && !invocation->common.json)
         sweep_write(stdout, collection.description);
     if (status == ROTARY_OK)

@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "cli/command.h"
 #include "cli/output/result.h"
+#include "cli/program.h"
 #include "file/file.h"
 #include "records/comparison/sweep_text.h"
 #include "report/comparison_table.h"
@@ -16,9 +17,9 @@
 #include <string.h>
 
 struct report_options {
-    const char *out, *vary, *archive;
+    const char *out, *vary, *archive, *svg;
     struct option_integer rows; /* enum csv_table */
-    bool all_pairs, csv;
+    bool all_pairs, csv, latex;
 };
 
 #define MEMBER(member) offsetof(struct report_options, member)
@@ -31,6 +32,10 @@ static const struct setting report_table[] = {
      .help = "where to write the page (default: report.html in the first folder; of an archive, beside it)"},
     {"--archive", SETTING_TEXT, MEMBER(archive), .metavar = "FILE",
      .help = "write no page but one compressed archive of the folder's runs, without weights: FILE.tar.gz"},
+    {"--svg", SETTING_TEXT, MEMBER(svg), .metavar = "DIR",
+     .help = "write every figure of the page into this folder too, each as an SVG file that stands alone"},
+    {"--latex", SETTING_BOOLEAN, MEMBER(latex),
+     .help = "print the tables as LaTeX instead, for the package booktabs"},
     {"--csv", SETTING_BOOLEAN, MEMBER(csv), .help = "print comma-separated values instead"},
     {"--rows", SETTING_CHOICE, MEMBER(rows), .metavar = "NAME", .choices = csv_table_names,
      .help = "what a row of --csv is: runs, arms, contrasts, pairs, or of what was scored at other lengths "
@@ -46,6 +51,8 @@ static rotary_status check_archive(const struct invocation *invocation, rotary_e
     const char *other = options->out         ? "--out"
                         : options->vary      ? "--vary"
                         : options->all_pairs ? "--all-pairs"
+                        : options->svg       ? "--svg"
+                        : options->latex     ? "--latex"
                         : options->csv       ? "--csv"
                                              : NULL;
     if (other)
@@ -85,17 +92,26 @@ static rotary_status write_archive(const struct invocation *invocation, rotary_e
 static rotary_status check_options(const struct invocation *invocation, rotary_error *error)
 {
     const struct report_options *options = invocation->options;
-    if (options->csv && invocation->common.json)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--csv and --json are both given: wanted one");
+    const char *const forms[] = {options->csv ? "--csv" : NULL, options->latex ? "--latex" : NULL,
+                                 invocation->common.json ? "--json" : NULL};
+    for (int i = 0; i < 3; i++)
+        for (int j = i + 1; j < 3; j++)
+            if (forms[i] && forms[j])
+                return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s and %s are both given: wanted one",
+                                   forms[i], forms[j]);
     if (options->rows.given && !options->csv)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--rows needs --csv");
     return options->archive ? check_archive(invocation, error) : ROTARY_OK;
 }
 
-static rotary_status print_csv(const struct collection *collection, enum csv_table table, rotary_error *error)
+/* Prints comma-separated values, or LaTeX. */
+static rotary_status print_tables(const struct report_options *options, const struct collection *collection,
+                                  rotary_error *error)
 {
     char *text;
-    rotary_status status = comparison_csv(collection, table, &text, error);
+    rotary_status status =
+        options->latex ? report_latex(collection, &text, error)
+                       : comparison_csv(collection, (enum csv_table)options->rows.value, &text, error);
     if (status != ROTARY_OK)
         return status;
     fputs(text, stdout);
@@ -109,8 +125,8 @@ static rotary_status print_result(const struct invocation *invocation, const str
     const struct report_options *options = invocation->options;
     if (invocation->common.json)
         return result_print_comparison_json(collection, NULL, page, error);
-    if (options->csv)
-        return print_csv(collection, (enum csv_table)options->rows.value, error);
+    if (options->csv || options->latex)
+        return print_tables(options, collection, error);
     sweep_write(stdout, collection->description);
     return result_print_comparison(collection->comparison, page, error);
 }
@@ -144,7 +160,9 @@ static rotary_status write_page(const struct invocation *invocation, const struc
     if (status == ROTARY_OK)
         status = go_on(invocation, error);
     if (status == ROTARY_OK)
-        status = report_write(collection, page, error);
+        status = report_write(collection, page, program_commit(), error);
+    if (status == ROTARY_OK && options->svg)
+        status = report_figures(collection, options->svg, error);
     return status == ROTARY_OK ? print_result(invocation, collection, page, error) : status;
 }
 
@@ -187,7 +205,9 @@ const struct command command_report = {
         "tar: books.tar.gz, or books.tar.gz/rope-1. "
         "Prints the verdict and the tables as compare does; with --json all numbers. "
         "Runs that differ in more than that and their seeds are shown, but neither paired nor judged. "
-        "The page is one file with nothing to load; unfinished runs are shown up to their last step.",
+        "The page is one file with nothing to load; unfinished runs are shown up to their last step. "
+        "Its figures can be saved from it as SVG, PNG and CSV; --svg writes all of them, and --latex prints "
+        "its tables, for a paper.",
     .example =
         "rotary report runs/index-quick\n"
         "prints the verdict and writes runs/index-quick/report.html: curves, tables, and problems with "

@@ -111,7 +111,7 @@ void chart_names(const struct chart_names *names)
             const double y = fmin(fmax(end.y, below), highest + label_distance * placed);
             below = y + label_distance;
             if (isfinite(end.x))
-                svg_line(names->stream, "leader", end.x, end.y, x - 3, y);
+                svg_arm_line(names->stream, "leader", i, (const double[]){end.x, end.y, x - 3, y});
             if (names->names)
                 write_label(names->stream, i, x, y, names->names[i]);
             else

@@ -3,12 +3,14 @@
 
 #include "report/chart/chart_names.h"
 #include "report/chart/svg.h"
+#include "report/csv.h"
 #include "report/html.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { CURVES_HEIGHT = 370, ROW_HEIGHT = 52, ROWS_BELOW = 48 };
+/* The runs of more arms than MANY_ARMS are drawn thinner. */
+enum { CURVES_HEIGHT = 370, ROW_HEIGHT = 52, LOW_ROW_HEIGHT = 34, ROWS_BELOW = 48, MANY_ARMS = 4 };
 
 /* The range of the finite values given so far. */
 struct range {
@@ -25,37 +27,49 @@ static void widen(struct range *range, double value)
     range->high = fmax(range->high, value);
 }
 
-bool chart_has_curves(const struct series *series, int64_t first, int count)
+bool curves_exist(const struct curves_chart *chart, int count)
 {
-    for (int i = 0; i < series->count; i++) {
-        const struct series_curve *curve = &series->curves[i];
+    for (int i = 0; i < chart->series->count; i++) {
+        const struct series_curve *curve = &chart->series->curves[i];
         int found = 0;
         for (int j = 0; j < curve->count; j++)
-            found += isfinite(curve->points[j].value) && curve->points[j].step >= (double)first;
+            found += isfinite(curve->points[j].value) && curve->points[j].step >= (double)chart->first;
         if (found >= count)
             return true;
     }
     return false;
 }
 
+/* The range of all values from step `from` on. */
+static struct range range_from(const struct series *series, double from)
+{
+    struct range range = empty_range;
+    for (int i = 0; i < series->count; i++)
+        for (int j = 0; j < series->curves[i].count; j++)
+            if (series->curves[i].points[j].step >= from)
+                widen(&range, series->curves[i].points[j].value);
+    return range;
+}
+
+bool curves_have_log(const struct curves_chart *chart)
+{
+    const bool loss = chart->kind == SERIES_TRAINING_LOSS || chart->kind == SERIES_VALIDATION_LOSS;
+    return loss && range_from(chart->series, (double)chart->first).low > 0;
+}
+
 /* A loss falls steeply at first. The frame leaves out the first twentieth of the steps: curves enter it from
  * above. */
-static struct range range_of_curves(const struct series *series, enum series_kind kind,
-                                    struct svg_scale across)
+static struct range range_of_curves(const struct curves_chart *chart, double steps, bool log)
 {
-    if (kind == SERIES_EXACT_MATCH)
+    if (chart->kind == SERIES_EXACT_MATCH && !log)
         return (struct range){0, 100};
-    struct range late = empty_range, all = empty_range;
-    for (int i = 0; i < series->count; i++)
-        for (int j = 0; j < series->curves[i].count; j++) {
-            const struct series_point *point = &series->curves[i].points[j];
-            if (point->step < across.low)
-                continue;
-            widen(&all, point->value);
-            if (point->step > fmax(across.low, 0.05 * across.high))
-                widen(&late, point->value);
-        }
-    struct range range = late.low <= late.high ? late : all;
+    const double first = (double)chart->first;
+    const struct range late = range_from(chart->series, fmax(first, nextafter(0.05 * steps, steps)));
+    struct range range = late.low <= late.high ? late : range_from(chart->series, first);
+    if (log) {
+        const double room = pow(range.high / range.low, 0.03) * 1.001;
+        return (struct range){range.low / room, range.high * room};
+    }
     svg_round_range(&range.low, &range.high);
     return range;
 }
@@ -74,25 +88,29 @@ static const char *title_of(char title[128], const struct comparison *comparison
     return title;
 }
 
-static void draw_curve(FILE *stream, const struct comparison *comparison, const struct series_curve *curve,
-                       bool bold, struct svg_scale across, struct svg_scale up)
+/* `column`: of the values (curves_csv). */
+static void draw_curve(FILE *stream, const struct curves_chart *chart, int column, bool bold,
+                       const struct svg_plane *plane)
 {
+    const struct series_curve *curve = &chart->series->curves[column - 1];
+    const bool many = chart->comparison->arm_count > MANY_ARMS;
     char title[128];
-    fprintf(stream, "<path class=\"%s curve %s%s\" d=\"", svg_arm_class(curve->arm), bold ? "bold" : "thin",
-            curve->finished ? "" : " unfinished");
+    fprintf(stream, "<path class=\"%s %s curve %s%s%s\" data-column=\"%d\" d=\"", svg_arm_class(curve->arm),
+            svg_dash_class(curve->arm), bold ? "bold" : "thin", many ? " many" : "",
+            curve->finished ? "" : " unfinished", column);
     bool pen_down = false;
     for (int i = 0; i < curve->count; i++) {
         const struct series_point *point = &curve->points[i];
-        if (!isfinite(point->value) || point->step < across.low) {
+        if (!isfinite(point->value) || point->step < plane->across.low) {
             pen_down = false;
             continue;
         }
-        fprintf(stream, "%c%.1f %.1f", pen_down ? 'L' : 'M', svg_place(across, point->step),
-                svg_place(up, point->value));
+        fprintf(stream, "%c%.1f %.1f", pen_down ? 'L' : 'M', svg_place(plane->across, point->step),
+                svg_place(plane->up, point->value));
         pen_down = true;
     }
     fprintf(stream, "\"><title>");
-    html_text(stream, title_of(title, comparison, curve));
+    html_text(stream, title_of(title, chart->comparison, curve));
     fprintf(stream, "</title></path>\n");
 }
 
@@ -140,71 +158,82 @@ static const char *curves_name(const struct comparison *comparison, enum series_
     return "";
 }
 
-void chart_curves(FILE *stream, const struct comparison *comparison, const struct series *series,
-                  enum series_kind kind, int64_t first)
+void curves_draw(FILE *stream, const void *argument, struct svg_look look)
 {
-    struct svg_frame frame = {.left = 50,
-                              .right = SVG_WIDTH - 14 - chart_name_width(comparison),
-                              .top = 34,
-                              .bottom = CURVES_HEIGHT - 46};
-    const int64_t steps = comparison->steps > 0 ? comparison->steps : 1;
-    struct svg_scale across = {(double)first, (double)steps, frame.left, frame.right};
-    struct range range = range_of_curves(series, kind, across);
-    struct svg_scale up = {range.low, range.high, frame.bottom, frame.top};
+    const struct curves_chart *chart = argument;
+    const struct comparison *comparison = chart->comparison;
+    const char *name = curves_name(comparison, chart->kind);
+    struct svg_plane plane = {.frame = {.left = 50,
+                                        .right = SVG_WIDTH - 14 - chart_name_width(comparison),
+                                        .top = 34,
+                                        .bottom = CURVES_HEIGHT - 46}};
+    const struct svg_frame *frame = &plane.frame;
+    const double steps = comparison->steps > 0 ? (double)comparison->steps : 1;
+    const struct range range = range_of_curves(chart, steps, look.log);
+    plane.across = (struct svg_scale){(double)chart->first, steps, frame->left, frame->right, false};
+    plane.up = (struct svg_scale){range.low, range.high, frame->bottom, frame->top, look.log};
 
-    svg_begin(stream, CURVES_HEIGHT, curves_name(comparison, kind));
-    svg_axis_left(stream, frame, up, kind == SERIES_EXACT_MATCH ? "%" : "", curves_name(comparison, kind));
-    svg_axis_below(stream, frame, across, "steps");
-    if (kind == SERIES_EXACT_MATCH)
-        svg_line(stream, "goal", frame.left, svg_place(up, 90), frame.right, svg_place(up, 90));
-    svg_begin_clipped(stream, frame);
-    for (int i = 0; i < series->count; i++) {
-        const struct series_curve *curve = &series->curves[i];
-        draw_curve(stream, comparison, curve, representative_curve(series, curve->arm) == curve, across, up);
-    }
+    svg_begin(stream,
+              &(struct svg_drawing){.height = CURVES_HEIGHT, .label = name, .look = look, .plane = &plane});
+    svg_axis_left(stream, *frame, plane.up, chart->kind == SERIES_EXACT_MATCH ? "%" : "", name);
+    svg_axis_below(stream, *frame, plane.across, "steps");
+    if (chart->kind == SERIES_EXACT_MATCH)
+        svg_line(stream, "goal", frame->left, svg_place(plane.up, 90), frame->right, svg_place(plane.up, 90));
+    svg_begin_clipped(stream, *frame);
+    for (int bold = 0; bold < 2; bold++) /* bold curves lie above thin ones */
+        for (int i = 0; i < chart->series->count; i++) {
+            const struct series_curve *curve = &chart->series->curves[i];
+            if ((representative_curve(chart->series, curve->arm) == curve) == bold)
+                draw_curve(stream, chart, i + 1, bold, &plane);
+        }
     svg_end(stream);
     chart_names(&(struct chart_names){.stream = stream,
                                       .comparison = comparison,
-                                      .frame = frame,
+                                      .frame = *frame,
                                       .gap = 8,
                                       .end_of = curve_end,
-                                      .argument = &(struct curve_ends){series, up}});
+                                      .argument = &(struct curve_ends){chart->series, plane.up}});
     svg_end(stream);
 }
 
-/* A chart of rows, for arms or contrasts, over values of one measure. */
-struct row_chart {
-    FILE *stream;
-    const struct comparison *comparison;
-    enum measure measure;
-    struct svg_frame frame;
-    struct svg_scale across;
-};
-
-static struct row_chart row_chart_of(FILE *stream, const struct comparison *comparison, enum measure measure,
-                                     struct range range, int rows, double top)
+/* The first step after `step` that any curve has; infinity if there is none. */
+static double next_step(const struct series *series, double step)
 {
-    struct svg_frame frame = {.left = 18 + chart_name_width(comparison),
-                              .right = SVG_WIDTH - 22,
-                              .top = top,
-                              .bottom = top + rows * ROW_HEIGHT};
-    return (struct row_chart){.stream = stream,
-                              .comparison = comparison,
-                              .measure = measure,
-                              .frame = frame,
-                              .across = {range.low, range.high, frame.left + 8, frame.right - 8}};
+    double next = (double)INFINITY;
+    for (int i = 0; i < series->count; i++)
+        for (int j = 0; j < series->curves[i].count; j++)
+            if (series->curves[i].points[j].step > step) {
+                next = fmin(next, series->curves[i].points[j].step);
+                break;
+            }
+    return next;
 }
 
-/* The middle of a row. */
-static double row_y(const struct row_chart *chart, int row)
+void curves_csv(FILE *stream, const void *argument)
 {
-    return chart->frame.top + (row + 0.5) * ROW_HEIGHT;
+    const struct curves_chart *chart = argument;
+    char title[128];
+    fputs("step", stream);
+    for (int i = 0; i < chart->series->count; i++) {
+        fputc(',', stream);
+        csv_text_html(stream, title_of(title, chart->comparison, &chart->series->curves[i]));
+    }
+    fputc('\n', stream);
+    for (double step = next_step(chart->series, -1); isfinite(step); step = next_step(chart->series, step)) {
+        csv_rounded(stream, step);
+        for (int i = 0; i < chart->series->count; i++) {
+            fputc(',', stream);
+            csv_rounded(stream, series_value(&chart->series->curves[i], step));
+        }
+        fputc('\n', stream);
+    }
 }
 
-/* Moves a dot `size` wide above or below its row so that it does not cover an equal value. */
-static double row_offset(const struct row_chart *chart, const double *values, int at, double size)
+/* ---- scores ---- */
+
+double scores_offset(struct svg_scale across, const double *values, int at, double size)
 {
-    double width = (chart->across.high - chart->across.low) * size / (chart->frame.right - chart->frame.left);
+    const double width = (across.high - across.low) * size / (across.to - across.from);
     int before = 0;
     for (int i = 0; i < at; i++)
         before += fabs(values[i] - values[at]) < width;
@@ -225,12 +254,17 @@ static const char *scores_name(enum measure measure)
     }
 }
 
-static void draw_scores(const struct row_chart *chart, int index)
+/* A row of the scores of an arm, with its middle and its height. */
+struct score_row {
+    struct svg_scale across;
+    double y, height;
+};
+
+static void draw_scores(FILE *stream, const struct scores_chart *chart, int index, struct score_row row)
 {
     const struct comparison_arm *arm = &chart->comparison->arms[index];
     const struct statistics *statistics = &arm->statistics[chart->measure];
-    const double *values = arm->values[chart->measure];
-    double y = row_y(chart, index);
+    const double *values = arm->values[chart->measure], half = 0.38 * row.height;
     for (int i = 0; i < arm->run_count; i++) {
         char title[160], number[HTML_NUMBER_BYTES];
         if (!isfinite(values[i]))
@@ -238,151 +272,59 @@ static void draw_scores(const struct row_chart *chart, int index)
         snprintf(title, sizeof title, "%s, seed %lld: %s", arm->name,
                  (long long)chart->comparison->records[arm->runs[i]].seed,
                  html_number(number, values[i], measure_descriptions[chart->measure].decimals, 0));
-        svg_marker(chart->stream, index, svg_place(chart->across, values[i]),
-                   y + row_offset(chart, values, i, 10), 9, title);
+        svg_marker(stream, index, svg_place(row.across, values[i]),
+                   row.y + scores_offset(row.across, values, i, 10) * row.height / ROW_HEIGHT, 9, title);
     }
     if (arm->run_count < 2 || isnan(statistics->mean))
         return;
-    double mean = svg_place(chart->across, statistics->mean),
-           median = svg_place(chart->across, statistics->median);
-    svg_line(chart->stream, "mean", mean, y - 20, mean, y + 20);
-    svg_line(chart->stream, "median", median, y - 20, median, y + 20);
+    const double mean = svg_place(row.across, statistics->mean),
+                 median = svg_place(row.across, statistics->median);
+    svg_arm_line(stream, "mean", index, (const double[]){mean, row.y - half, mean, row.y + half});
+    svg_arm_line(stream, "median", index, (const double[]){median, row.y - half, median, row.y + half});
 }
 
-void chart_scores(FILE *stream, const struct comparison *comparison, enum measure measure)
+void scores_draw(FILE *stream, const void *argument, struct svg_look look)
 {
+    const struct scores_chart *chart = argument;
+    const struct comparison *comparison = chart->comparison;
+    const double height = comparison->arm_count > MANY_ARMS ? LOW_ROW_HEIGHT : ROW_HEIGHT;
     struct range range = empty_range;
     for (int i = 0; i < comparison->arm_count; i++)
         for (int j = 0; j < comparison->arms[i].run_count; j++)
-            widen(&range, comparison->arms[i].values[measure][j]);
+            widen(&range, comparison->arms[i].values[chart->measure][j]);
     if (range.low > range.high)
-        return;
+        range = (struct range){0, 1};
     svg_round_range(&range.low, &range.high);
-    struct row_chart chart = row_chart_of(stream, comparison, measure, range, comparison->arm_count, 6);
+    const struct svg_frame frame = {.left = 18 + chart_name_width(comparison),
+                                    .right = SVG_WIDTH - 22,
+                                    .top = 6,
+                                    .bottom = 6 + comparison->arm_count * height};
+    struct score_row row = {.across = {range.low, range.high, frame.left + 8, frame.right - 8, false},
+                            .height = height};
 
-    svg_begin(stream, (int)chart.frame.bottom + ROWS_BELOW, scores_name(measure));
-    svg_axis_below(stream, chart.frame, chart.across, scores_name(measure));
+    svg_begin(stream, &(struct svg_drawing){.height = (int)frame.bottom + ROWS_BELOW,
+                                            .label = scores_name(chart->measure),
+                                            .look = look});
+    svg_axis_below(stream, frame, row.across, scores_name(chart->measure));
     for (int i = 0; i < comparison->arm_count; i++) {
-        chart_name(stream, comparison, i, 2, row_y(&chart, i));
-        draw_scores(&chart, i);
+        row.y = frame.top + (i + 0.5) * height;
+        chart_name(stream, comparison, i, 2, row.y);
+        draw_scores(stream, chart, i, row);
     }
     svg_end(stream);
 }
 
-/* Includes zero, the baseline. */
-static struct range range_of_differences(const struct comparison *comparison, enum measure measure)
+void scores_csv(FILE *stream, const void *argument)
 {
-    struct range range = {0, 0};
-    for (int i = 0; i < comparison->contrast_count; i++) {
-        const struct contrast *contrast = &comparison->contrasts[i];
-        for (int j = 0; j < contrast->pair_count; j++)
-            widen(&range, contrast->differences[measure][j]);
-        widen(&range, contrast->difference[measure].low);
-        widen(&range, contrast->difference[measure].high);
+    const struct scores_chart *chart = argument;
+    fprintf(stream, "arm,seed,%s\n", measure_names[chart->measure]);
+    for (int i = 0; i < chart->comparison->arm_count; i++) {
+        const struct comparison_arm *arm = &chart->comparison->arms[i];
+        for (int j = 0; j < arm->run_count; j++) {
+            csv_text_html(stream, arm->name);
+            fprintf(stream, ",%lld,", (long long)chart->comparison->records[arm->runs[j]].seed);
+            csv_number(stream, arm->values[chart->measure][j]);
+            fputc('\n', stream);
+        }
     }
-    svg_round_range(&range.low, &range.high);
-    return range;
-}
-
-static void draw_pairs(const struct row_chart *chart, int row)
-{
-    const struct contrast *contrast = &chart->comparison->contrasts[row];
-    const double *values = contrast->differences[chart->measure];
-    for (int i = 0; i < contrast->pair_count; i++) {
-        char title[160], number[HTML_NUMBER_BYTES];
-        if (!isfinite(values[i]))
-            continue;
-        snprintf(title, sizeof title, "seed %lld: %s", (long long)contrast->pairs[i].seed,
-                 html_number(number, values[i], measure_descriptions[chart->measure].decimals, 1));
-        svg_marker(chart->stream, contrast->arm, svg_place(chart->across, values[i]),
-                   row_y(chart, row) - 11 - fabs(row_offset(chart, values, i, 8)) / 2, 8, title);
-    }
-}
-
-static void draw_interval(const struct row_chart *chart, int row)
-{
-    const struct contrast *contrast = &chart->comparison->contrasts[row];
-    const struct paired_difference *difference = &contrast->difference[chart->measure];
-    if (isnan(difference->low))
-        return;
-    double low = svg_place(chart->across, difference->low), high = svg_place(chart->across, difference->high),
-           mean = svg_place(chart->across, difference->mean), y = row_y(chart, row);
-    char class[32];
-    snprintf(class, sizeof class, "interval %s", svg_arm_class(contrast->arm));
-    svg_line(chart->stream, class, low, y + 8, high, y + 8);
-    svg_line(chart->stream, class, low, y + 3, low, y + 13);
-    svg_line(chart->stream, class, high, y + 3, high, y + 13);
-    svg_line(chart->stream, "mean", mean, y - 2, mean, y + 18);
-}
-
-/* Whether every contrast is with the first arm. */
-static bool has_one_baseline(const struct comparison *comparison)
-{
-    for (int i = 0; i < comparison->contrast_count; i++)
-        if (comparison->contrasts[i].baseline != 0)
-            return false;
-    return true;
-}
-
-/* Labels the wider side of zero: better or worse than the baseline. */
-static void draw_zero(const struct row_chart *chart, struct range range)
-{
-    const struct comparison *comparison = chart->comparison;
-    double zero = svg_place(chart->across, 0), top = chart->frame.top;
-    svg_line(chart->stream, "zero", zero, top - 8, zero, chart->frame.bottom);
-    bool higher = measure_descriptions[chart->measure].better == HIGHER_IS_BETTER;
-    bool right_side = higher ? range.high >= -range.low : range.high > -range.low;
-    char text[CHART_LABEL_BYTES + 64], words[CHART_LABEL_BYTES + 32], baseline[CHART_LABEL_BYTES];
-    chart_label(baseline, comparison, 0);
-    snprintf(words, sizeof words, has_one_baseline(comparison) ? "%s than %s" : "%s",
-             right_side == higher ? "better" : "worse", baseline);
-    snprintf(text, sizeof text, right_side ? "%s →" : "← %s", words);
-    svg_text(chart->stream, "name", right_side ? "start" : "end", zero + (right_side ? 6 : -6), top - 14,
-             text);
-}
-
-/* The arm's name; below it that of its baseline, unless that is the same for all. */
-static void draw_contrast_name(const struct row_chart *chart, int row)
-{
-    const struct contrast *contrast = &chart->comparison->contrasts[row];
-    bool one = has_one_baseline(chart->comparison);
-    double y = row_y(chart, row);
-    chart_name(chart->stream, chart->comparison, contrast->arm, 2, one ? y : y - 9);
-    if (!one)
-        chart_name(chart->stream, chart->comparison, contrast->baseline, 2, y + 9);
-}
-
-static const char *differences_name(enum measure measure)
-{
-    switch (measure) {
-    case MEASURE_EXACT_MATCH:
-        return "difference, points of exact match";
-    case MEASURE_STEPS_TO_90:
-        return "difference, steps to 90%";
-    case MEASURE_BLEU:
-        return "difference, BLEU";
-    case MEASURE_VALIDATION_LOSS:
-    case MEASURE_VALIDATION_LOSS_AREA:
-        return "difference, nats per token";
-    case MEASURE_BITS_PER_BYTE:
-        return "difference, bits per byte";
-    default:
-        return measure_descriptions[measure].unit;
-    }
-}
-
-void chart_differences(FILE *stream, const struct comparison *comparison, enum measure measure)
-{
-    struct range range = range_of_differences(comparison, measure);
-    struct row_chart chart = row_chart_of(stream, comparison, measure, range, comparison->contrast_count, 34);
-
-    svg_begin(stream, (int)chart.frame.bottom + ROWS_BELOW, "paired differences with their intervals");
-    svg_axis_below(stream, chart.frame, chart.across, differences_name(measure));
-    draw_zero(&chart, range);
-    for (int i = 0; i < comparison->contrast_count; i++) {
-        draw_contrast_name(&chart, i);
-        draw_pairs(&chart, i);
-        draw_interval(&chart, i);
-    }
-    svg_end(stream);
 }

@@ -62,17 +62,16 @@ static struct svg_scale scale_of(const struct decay_chart *chart, const struct d
     if (high < 0 && high > low / 2)
         high = 0;
     svg_round_range(&low, &high);
-    return (struct svg_scale){low, high, frame.bottom, frame.top};
+    return (struct svg_scale){low, high, frame.bottom, frame.top, false};
 }
 
-/* Eight colours; the next eight heads have them dashed. */
 static void draw_line(FILE *stream, const struct decay_chart *chart, const struct decay_panel *panel,
                       int64_t line, const struct svg_scale scales[2])
 {
     const int64_t size = bin_size(chart, panel);
     bool pen_down = false;
-    fprintf(stream, "<path class=\"curve line %s%s\" d=\"", svg_arm_class((int)(line % SVG_ARMS)),
-            line / SVG_ARMS % 2 ? " unfinished" : "");
+    fprintf(stream, "<path class=\"curve line %s %s\" d=\"", svg_arm_class((int)(line % SVG_ARMS)),
+            svg_dash_class((int)(line % SVG_ARMS)));
     for (int64_t i = 0; i < panel->points; i += size) {
         const struct bin bin = bin_of(panel, line, i, i + size);
         if (isfinite(bin.value))
@@ -91,8 +90,9 @@ static void draw_panel(FILE *stream, const struct decay_chart *chart, const stru
                        struct svg_frame frame, const char *below)
 {
     const double first = (double)panel->first, last = (double)(panel->first + panel->points - 1);
-    const struct svg_scale scales[2] = {{first, last > first ? last : first + 1, frame.left, frame.right},
-                                        scale_of(chart, panel, frame)};
+    const struct svg_scale scales[2] = {
+        {first, last > first ? last : first + 1, frame.left, frame.right, false},
+        scale_of(chart, panel, frame)};
     svg_axis_left(stream, frame, scales[1], "", panel->title);
     svg_axis_below(stream, frame, scales[0], below);
     for (int64_t line = 0; line < panel->lines; line++)
@@ -136,7 +136,9 @@ void decay_svg(FILE *stream, const struct decay_chart *chart)
     const int height = chart->columns == 1 ? TALL_HEIGHT : PANEL_HEIGHT;
     const double width = (double)SVG_WIDTH / chart->columns;
     const struct svg_frame frame = {.left = 48, .right = width - 10, .top = 32, .bottom = height - 50.0};
-    (chart->alone ? svg_begin_alone : svg_begin)(stream, (int)(top + rows * height), chart->label);
+    svg_begin(stream, &(struct svg_drawing){.height = (int)(top + rows * height),
+                                            .label = chart->label,
+                                            .look = {.alone = chart->alone}});
     if (lines > 1)
         draw_legend(stream, lines);
     for (int64_t i = 0; i < chart->count; i++) {

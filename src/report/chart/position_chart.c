@@ -3,12 +3,13 @@
 
 #include "base/integer.h"
 #include "report/chart/chart_names.h"
+#include "report/csv.h"
 #include "report/html.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MAX_CURVES = 64, NAME_WIDTH = 74 };
+enum { MAX_CURVES = 64, NAME_WIDTH = 74, TEXT_BYTES = 192 };
 /* A model that ends where training did has perplexities of any size behind it: those above so many times the
  * lowest one are above the frame. */
 static const double highest_ratio = 4;
@@ -66,7 +67,7 @@ static double perplexity_of(const struct positions_chart *chart, int curve, int 
     return exp(position_loss(&chart->curves[curve], bin));
 }
 
-static void set_scales(struct positions_chart *chart)
+static void set_scales(struct positions_chart *chart, bool log)
 {
     double low = (double)INFINITY, high = 0;
     for (int i = 0; i < chart->count; i++)
@@ -76,30 +77,34 @@ static void set_scales(struct positions_chart *chart)
         }
     if (!isfinite(low))
         low = high = 1;
-    high = fmin(high, highest_ratio * low);
-    svg_round_range(&low, &high);
-    chart->up = (struct svg_scale){low, high, chart->frame.bottom, chart->frame.top};
-    chart->across = (struct svg_scale){0, (double)chart->length, chart->frame.left, chart->frame.right};
+    if (!log)
+        high = fmin(high, highest_ratio * low);
+    if (!log)
+        svg_round_range(&low, &high);
+    chart->up = (struct svg_scale){low, high * (log ? 1.01 : 1), chart->frame.bottom, chart->frame.top, log};
+    chart->across =
+        (struct svg_scale){0, (double)chart->length, chart->frame.left, chart->frame.right, false};
 }
 
-/* The middle of a bin. */
-static double point_x(const struct positions_chart *chart, int bin)
+static double middle_of(const struct positions_chart *chart, int bin)
 {
     const int64_t begin = position_begin(chart->length, bin), end = position_begin(chart->length, bin + 1);
-    return svg_place(chart->across, 0.5 * (double)(begin + end));
+    return 0.5 * (double)(begin + end);
 }
 
 static void draw_curve(const struct positions_chart *chart, int curve)
 {
     bool pen_down = false;
-    fprintf(chart->stream, "<path class=\"%s curve line\" d=\"", svg_arm_class(curve));
+    fprintf(chart->stream, "<path class=\"%s %s curve line\" data-column=\"%d\" d=\"", svg_arm_class(curve),
+            svg_dash_class(curve), curve + 1);
     for (int bin = 0; bin < position_bins(chart->length); bin++) {
         const double perplexity = perplexity_of(chart, curve, bin);
         /* How far above the frame a point is says nothing more, and coordinates stay short. */
         const double y =
             svg_place(chart->up, perplexity > 100 * chart->up.high ? 100 * chart->up.high : perplexity);
         if (isfinite(y))
-            fprintf(chart->stream, "%c%.1f %.1f", pen_down ? 'L' : 'M', point_x(chart, bin), y);
+            fprintf(chart->stream, "%c%.1f %.1f", pen_down ? 'L' : 'M',
+                    svg_place(chart->across, middle_of(chart, bin)), y);
         pen_down = isfinite(y);
     }
     fputs("\"><title>", chart->stream);
@@ -119,15 +124,20 @@ static struct chart_end end_of(const void *argument, int index)
     return (struct chart_end){(double)NAN, (double)NAN};
 }
 
-static void draw(struct positions_chart *chart)
+static void draw(FILE *stream, const void *argument, struct svg_look look)
 {
+    struct positions_chart drawn = *(const struct positions_chart *)argument, *chart = &drawn;
     const struct comparison *comparison = chart->comparison;
+    chart->stream = stream;
     chart->frame = comparison
                        ? chart_frame(comparison->arm_count, fmax(chart_name_width(comparison), NAME_WIDTH))
                        : chart_frame(chart->count, NAME_WIDTH);
-    set_scales(chart);
-    (comparison ? svg_begin : svg_begin_alone)(chart->stream, (int)chart->frame.bottom + CHART_BELOW,
-                                               "perplexity by position");
+    set_scales(chart, look.log);
+    const struct svg_plane plane = {chart->frame, chart->across, chart->up};
+    svg_begin(stream, &(struct svg_drawing){.height = (int)chart->frame.bottom + CHART_BELOW,
+                                            .label = "perplexity by position",
+                                            .look = look,
+                                            .plane = &plane});
     svg_axis_left(chart->stream, chart->frame, chart->up, "", "perplexity");
     svg_axis_below(chart->stream, chart->frame, chart->across, "position in the sequence");
     if (chart->trained > 0 && chart->trained <= chart->length) {
@@ -149,25 +159,46 @@ static void draw(struct positions_chart *chart)
     svg_end(chart->stream);
 }
 
-static void write_figure(struct positions_chart *chart, const char *arm)
+/* A row for each bin, named by its middle. */
+static void write_values(FILE *stream, const void *argument)
 {
-    char number[HTML_NUMBER_BYTES];
-    fputs("<figure class=\"card\">\n<h3>Perplexity by position", chart->stream);
-    if (arm) {
-        fputs(", ", chart->stream);
-        html_text(chart->stream, arm);
+    const struct positions_chart *chart = argument;
+    fputs("position", stream);
+    for (int i = 0; i < chart->count; i++) {
+        fputc(',', stream);
+        csv_text_html(stream, chart->names[i]);
     }
-    fputs("</h3>\n", chart->stream);
-    draw(chart);
-    fprintf(chart->stream,
-            "<figcaption>Of the tokens predicted at each position, in sequences of up to %s tokens. ",
-            html_count(number, chart->length));
+    fputc('\n', stream);
+    for (int bin = 0; bin < position_bins(chart->length); bin++) {
+        csv_rounded(stream, middle_of(chart, bin));
+        for (int i = 0; i < chart->count; i++) {
+            fputc(',', stream);
+            csv_rounded(stream, perplexity_of(chart, i, bin));
+        }
+        fputc('\n', stream);
+    }
+}
+
+static void give_figure(const struct figure_taker *taker, const struct positions_chart *chart,
+                        const char *arm)
+{
+    char number[2][HTML_NUMBER_BYTES], title[TEXT_BYTES], trained[TEXT_BYTES] = "", caption[2 * TEXT_BYTES];
+    snprintf(title, sizeof title, "Perplexity by position%s%.150s", arm ? ", " : "", arm ? arm : "");
     if (chart->trained > 0 && chart->trained <= chart->length)
-        fprintf(chart->stream, "Dotted: the %s tokens of training. ", html_count(number, chart->trained));
-    fprintf(chart->stream,
-            "Above %g times the lowest, curves leave the frame.</figcaption>\n"
-            "</figure>\n",
-            highest_ratio);
+        snprintf(trained, sizeof trained, "Dotted: the %s tokens of training. ",
+                 html_count(number[0], chart->trained));
+    snprintf(
+        caption, sizeof caption,
+        "Of the tokens predicted at each position, in sequences of up to %s tokens. %sAbove %g times the "
+        "lowest, curves leave the frame.",
+        html_count(number[1], chart->length), trained, highest_ratio);
+    figure_give(taker, &(struct page_figure){.title = title,
+                                             .caption = caption,
+                                             .draw = draw,
+                                             .csv = write_values,
+                                             .argument = chart,
+                                             .of_arms = !chart->of_scalings,
+                                             .log = true});
 }
 
 /* ---- what there is ---- */
@@ -209,37 +240,35 @@ static void add_scalings(struct positions_chart *chart, int arm)
             add_curve(chart, arm, lengths->items[i].scaling, lengths->items[i].scaling);
 }
 
-void positions_figures(FILE *stream, const struct comparison *comparison)
+void positions_figures(const struct figure_taker *taker, const struct comparison *comparison)
 {
-    struct positions_chart chart = {.stream = stream,
-                                    .comparison = comparison,
-                                    .length = longest_of(comparison),
-                                    .trained = trained_length(comparison)};
+    struct positions_chart chart = {
+        .comparison = comparison, .length = longest_of(comparison), .trained = trained_length(comparison)};
     if (chart.length == 0)
         return;
     bool known = false;
     for (int arm = 0; arm < comparison->arm_count; arm++)
         known |= add_curve(&chart, arm, "none", comparison->arms[arm].name);
     if (known)
-        write_figure(&chart, NULL);
+        give_figure(taker, &chart, NULL);
     chart.of_scalings = true;
     for (int arm = 0; arm < comparison->arm_count; arm++) {
         chart.count = 0;
         add_scalings(&chart, arm);
         if (chart.count > 1 || (chart.count == 1 && strcmp(chart.names[0], "none") != 0))
-            write_figure(&chart, comparison->arms[arm].name);
+            give_figure(taker, &chart, comparison->arms[arm].name);
     }
 }
 
 void positions_picture(FILE *stream, const struct record_lengths *lengths, int64_t trained)
 {
     struct positions_chart chart = {
-        .stream = stream, .length = longest_of_run(lengths), .trained = trained, .of_scalings = true};
+        .length = longest_of_run(lengths), .trained = trained, .of_scalings = true};
     for (int i = 0; i < lengths->count && chart.count < MAX_CURVES; i++) {
         if (lengths->items[i].positions.length != chart.length || chart.length == 0)
             continue;
         chart.curves[chart.count] = lengths->items[i].positions;
         chart.names[chart.count++] = lengths->items[i].scaling;
     }
-    draw(&chart);
+    draw(stream, &chart, (struct svg_look){.alone = true});
 }

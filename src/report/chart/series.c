@@ -83,8 +83,7 @@ static rotary_status add_run(struct series *series, const struct collection *col
     return ROTARY_OK;
 }
 
-/* The value of a curve at exactly this step; NaN if it has none. */
-static double value_at(const struct series_curve *curve, double step)
+double series_value(const struct series_curve *curve, double step)
 {
     int low = 0, high = curve->count;
     while (low < high) {
@@ -118,7 +117,7 @@ static rotary_status add_mean(struct series *series, int runs, int arm, rotary_e
         double step = first->points[point].step, sum = 0;
         for (int i = 0; i < runs; i++)
             if (series->curves[i].arm == arm && series->curves[i].finished)
-                sum += value_at(&series->curves[i], step);
+                sum += series_value(&series->curves[i], step);
         if (!isnan(sum))
             mean->points[mean->count++] = (struct series_point){.step = step, .value = sum / finished};
     }

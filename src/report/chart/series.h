@@ -38,6 +38,8 @@ enum { SERIES_POINTS = 240 };
 
 ROTARY_CHECKED rotary_status series_create(struct series *series, const struct collection *collection,
                                            enum series_kind kind, rotary_error *error);
+/* The value of a curve at exactly this step; NaN if it has none. */
+double series_value(const struct series_curve *curve, double step);
 void series_free(struct series *series);
 
 #endif

@@ -9,7 +9,9 @@
 
 double svg_place(struct svg_scale scale, double value)
 {
-    return scale.from + (value - scale.low) / (scale.high - scale.low) * (scale.to - scale.from);
+    const double share = scale.log ? log(value / scale.low) / log(scale.high / scale.low)
+                                   : (value - scale.low) / (scale.high - scale.low);
+    return scale.from + share * (scale.to - scale.from);
 }
 
 /* The smallest of 1, 2, 5 times a power of ten that is not below `distance`. */
@@ -44,24 +46,40 @@ void svg_round_range(double *low, double *high)
     *high = distance * ceil(*high / distance - 1e-6);
 }
 
-/* Styles a picture alone, beside the page's style sheet. */
-static const char style_alone[] =
-    "svg{background:var(--card);font-family:system-ui,sans-serif;max-width:920px}\n";
+/* Around a drawing that stands alone; page.js has it too. */
+enum { MARGIN = 10 };
 
-void svg_begin(FILE *stream, int height, const char *label)
+static void write_plane(FILE *stream, const struct svg_plane *plane)
 {
-    fprintf(stream, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", (int)SVG_WIDTH, height);
-    html_text(stream, label);
-    fprintf(stream, "\">\n");
+    const struct svg_frame *frame = &plane->frame;
+    fprintf(stream, " data-frame=\"%.1f %.1f %.1f %.1f\" data-x=\"%.9g %.9g\" data-y=\"%.9g %.9g%s\"",
+            frame->left, frame->right, frame->top, frame->bottom, plane->across.low, plane->across.high,
+            plane->up.low, plane->up.high, plane->up.log ? " log" : "");
 }
 
-void svg_begin_alone(FILE *stream, int height, const char *label)
+void svg_begin(FILE *stream, const struct svg_drawing *drawing)
 {
-    fprintf(stream,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"",
-            (int)SVG_WIDTH, height);
-    html_text(stream, label);
-    fprintf(stream, "\">\n<style>%s%s</style>\n", page_style, style_alone);
+    const int width = drawing->width ? drawing->width : SVG_WIDTH, margin = drawing->look.alone ? MARGIN : 0;
+    fputs("<svg ", stream);
+    if (drawing->look.alone)
+        fprintf(stream, "xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" ",
+                width + 2 * margin, drawing->height + 2 * margin);
+    else if (width != SVG_WIDTH)
+        fprintf(stream, "class=\"%s\" ", drawing->look.narrow ? "narrow" : "wide");
+    fprintf(stream, "viewBox=\"%d %d %d %d\" role=\"img\" aria-label=\"", -margin, -margin,
+            width + 2 * margin, drawing->height + 2 * margin);
+    html_text(stream, drawing->label);
+    fputc('"', stream);
+    if (drawing->plane && !drawing->look.alone)
+        write_plane(stream, drawing->plane);
+    fputs(">\n", stream);
+    if (drawing->look.alone) {
+        fputs("<style>", stream);
+        style_alone(stream);
+        fprintf(stream,
+                "</style>\n<rect class=\"background\" x=\"%d\" y=\"%d\" width=\"100%%\" height=\"100%%\"/>\n",
+                -margin, -margin);
+    }
 }
 
 void svg_end(FILE *stream)
@@ -83,6 +101,13 @@ void svg_line(FILE *stream, const char *class, double x1, double y1, double x2, 
             x2, y2);
 }
 
+void svg_arm_line(FILE *stream, const char *class, int arm, const double ends[4])
+{
+    char classes[32];
+    snprintf(classes, sizeof classes, "%s %s", class, svg_arm_class(arm));
+    svg_line(stream, classes, ends[0], ends[1], ends[2], ends[3]);
+}
+
 void svg_text(FILE *stream, const char *class, const char *anchor, double x, double y, const char *text)
 {
     fprintf(stream, "<text class=\"%s\" text-anchor=\"%s\" x=\"%.1f\" y=\"%.1f\">", class, anchor, x, y);
@@ -90,8 +115,9 @@ void svg_text(FILE *stream, const char *class, const char *anchor, double x, dou
     fprintf(stream, "</text>\n");
 }
 
+enum { SHAPES = 9 };
 /* Shapes about one unit across that look equally large. */
-static const char *const shapes[SVG_ARMS] = {
+static const char *const shapes[SHAPES] = {
     "M-.5 0A.5 .5 0 1 0 .5 0A.5 .5 0 1 0-.5 0Z",                   /* circle */
     "M0-.62L.62 0L0 .62L-.62 0Z",                                  /* diamond */
     "M-.44-.44H.44V.44H-.44Z",                                     /* square */
@@ -100,12 +126,13 @@ static const char *const shapes[SVG_ARMS] = {
     "M-.18-.55H.18V-.18H.55V.18H.18V.55H-.18V.18H-.55V-.18H-.18Z", /* cross */
     "M0-.62L.59-.19L.36 .5H-.36L-.59-.19Z",                        /* pentagon */
     "M-.6-.3H.6V.3H-.6Z",                                          /* bar */
+    "M-.55-.5H.55L-.55 .5H.55Z",                                   /* hourglass */
 };
 
 void svg_marker(FILE *stream, int arm, double x, double y, double size, const char *title)
 {
     fprintf(stream, "<path class=\"dot %s\" transform=\"translate(%.1f %.1f) scale(%.3g)\" d=\"%s\"",
-            svg_arm_class(arm), x, y, size, shapes[(arm + arm / SVG_ARMS) % SVG_ARMS]);
+            svg_arm_class(arm), x, y, size, shapes[arm % SHAPES]);
     if (!title) {
         fprintf(stream, "/>\n");
         return;
@@ -134,22 +161,66 @@ void svg_axis_below(FILE *stream, struct svg_frame frame, struct svg_scale scale
     svg_text(stream, "name", "middle", (frame.left + frame.right) / 2, frame.bottom + 38, name);
 }
 
+enum { MIN_LOG_TICKS = 3, TICK_BYTES = HTML_NUMBER_BYTES + 8 };
+
+static void mark_left(FILE *stream, struct svg_frame frame, double y, const char *text)
+{
+    svg_line(stream, "grid", frame.left, y, frame.right, y);
+    svg_text(stream, "tick", "end", frame.left - 8, y + 4.5, text);
+}
+
+/* 1, 2 and 5 times the powers of ten within the scale; returns how many. Without a stream only counts. */
+static int log_ticks(FILE *stream, struct svg_frame frame, struct svg_scale scale, const char *unit)
+{
+    static const double digits[] = {1, 2, 5};
+    int count = 0;
+    for (double power = floor(log10(scale.low)); power <= ceil(log10(scale.high)); power++)
+        for (int i = 0; i < 3; i++) {
+            const double value = digits[i] * pow(10, power);
+            char number[HTML_NUMBER_BYTES], text[TICK_BYTES];
+            if (value < scale.low * (1 - 1e-9) || value > scale.high * (1 + 1e-9))
+                continue;
+            count++;
+            snprintf(text, sizeof text, "%s%s", tick_text(number, value, power < 0 ? (int)-power : 0), unit);
+            if (stream)
+                mark_left(stream, frame, svg_place(scale, value), text);
+        }
+    return count;
+}
+
+static void linear_ticks(FILE *stream, struct svg_frame frame, struct svg_scale scale, const char *unit)
+{
+    const struct svg_ticks ticks = svg_ticks_of(scale.low, scale.high, 5);
+    for (int i = 0; i < ticks.count; i++) {
+        const double value = ticks.first + i * ticks.distance;
+        char number[HTML_NUMBER_BYTES], text[TICK_BYTES];
+        snprintf(text, sizeof text, "%s%s", tick_text(number, value, ticks.decimals), unit);
+        mark_left(stream, frame, svg_place(scale, value), text);
+    }
+}
+
 void svg_axis_left(FILE *stream, struct svg_frame frame, struct svg_scale scale, const char *unit,
                    const char *name)
 {
-    struct svg_ticks ticks = svg_ticks_of(scale.low, scale.high, 5);
-    for (int i = 0; i < ticks.count; i++) {
-        double value = ticks.first + i * ticks.distance, y = svg_place(scale, value);
-        char number[HTML_NUMBER_BYTES], text[HTML_NUMBER_BYTES + 8];
-        snprintf(text, sizeof text, "%s%s", tick_text(number, value, ticks.decimals), unit);
-        svg_line(stream, "grid", frame.left, y, frame.right, y);
-        svg_text(stream, "tick", "end", frame.left - 8, y + 4.5, text);
-    }
-    svg_text(stream, "name", "start", 2, frame.top - 14, name);
+    char text[256];
+    if (scale.log && log_ticks(NULL, frame, scale, unit) >= MIN_LOG_TICKS)
+        log_ticks(stream, frame, scale, unit);
+    else
+        linear_ticks(stream, frame, scale, unit);
+    snprintf(text, sizeof text, "%s%s", name, scale.log ? " (log)" : "");
+    svg_text(stream, "name", "start", 2, frame.top - 14, text);
 }
 
 const char *svg_arm_class(int arm)
 {
-    static const char *const classes[SVG_ARMS] = {"e0", "e1", "e2", "e3", "e4", "e5", "e6", "e7"};
+    static const char *const classes[SVG_ARMS] = {
+        "e0",  "e1",  "e2",  "e3",  "e4",  "e5",  "e6",  "e7",  "e8",  "e9",  "e10", "e11", "e12", "e13",
+        "e14", "e15", "e16", "e17", "e18", "e19", "e20", "e21", "e22", "e23", "e24", "e25", "e26", "e27"};
     return classes[arm % SVG_ARMS];
+}
+
+const char *svg_dash_class(int arm)
+{
+    static const char *const classes[] = {"d0", "d1", "d2", "d3"};
+    return classes[arm % 4];
 }

@@ -25,7 +25,9 @@ static void write_head(FILE *stream, const struct heatmaps *maps)
           "<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n<title>",
           stream);
     write_names(stream, maps);
-    fprintf(stream, ": attention</title>\n<style>\n%s%s</style>\n</head>\n", page_style, heatmap_style);
+    fputs(": attention</title>\n", stream);
+    style_write(stream);
+    fprintf(stream, "<style>\n%s</style>\n</head>\n", heatmap_style);
 }
 
 static void write_lede(FILE *stream, const struct heatmaps *maps)

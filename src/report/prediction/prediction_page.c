@@ -2,6 +2,7 @@
  *
  * Baselines and the paired bootstrap over examples on the page.
  */
+#include "report/findings.h"
 #include "report/html.h"
 #include "report/page.h"
 #include "report/prediction/predictions.h"
@@ -24,78 +25,68 @@ void predictions_card(FILE *stream, const struct comparison *comparison, const s
     resampled_card(stream, what, mean);
 }
 
-void predictions_rows(FILE *stream, const struct comparison *comparison, enum measure measure)
+void predictions_rows(struct page_table *table, const struct comparison *comparison, enum measure measure)
 {
     const struct example_scores *scores = predictions_of(comparison, measure);
-    char number[HTML_NUMBER_BYTES];
-    for (int i = 0; scores && i < LABEL_BASELINES; i++)
-        fprintf(stream,
-                "<tr><th scope=\"row\">%s</th><td>–</td><td>%s</td><td>–</td><td>–</td><td>–</td>"
-                "<td>–</td><td>–</td></tr>\n",
-                label_baseline_title(i, scores->choices),
-                html_number(number, scores->baselines[i], measure_descriptions[measure].decimals, 0));
+    for (int i = 0; scores && i < LABEL_BASELINES; i++) {
+        page_table_row(table, -1, label_baseline_title(i, scores->choices));
+        page_table_cell(table, "–");
+        page_table_number(table, scores->baselines[i], measure_descriptions[measure].decimals);
+        for (int empty = 0; empty < 5; empty++)
+            page_table_cell(table, "–");
+    }
 }
 
 /* ---- the table ---- */
 
-static void write_examples(FILE *stream, const struct resampled_difference *examples)
+static void write_cells(struct page_table *table, const struct paired_difference *seeds,
+                        const struct resampled_difference *examples)
 {
-    resampled_interval_html(stream, examples);
-    fputs(", p ", stream);
-    resampled_p_html(stream, examples->p);
-}
-
-static void close_row(FILE *stream, const struct paired_difference *seeds,
-                      const struct resampled_difference *examples)
-{
-    page_difference(stream, seeds, RESAMPLED_DECIMALS);
-    fputs("</td><td>", stream);
+    char text[INTERVAL_BYTES], p[SHORT_NUMBER_BYTES];
+    page_table_cell(table, "%s", difference_html(text, seeds, RESAMPLED_DECIMALS));
     if (isnan(examples->mean))
-        fputs("–", stream);
+        page_table_cell(table, "–");
     else
-        write_examples(stream, examples);
-    fputs("</td></tr>\n", stream);
+        page_table_cell(table, "%s, p %s", resampled_interval_html(text, examples), p_text(p, examples->p));
 }
 
-static void write_rows(FILE *stream, const struct comparison *comparison, const struct example_scores *scores)
+static void write_rows(struct page_table *table, const struct comparison *comparison,
+                       const struct example_scores *scores)
 {
     for (int i = 0; i < comparison->arm_count; i++)
         for (int j = 0; j < LABEL_BASELINES; j++) {
             const struct beside_baseline *beside = &scores->beside[i * LABEL_BASELINES + j];
-            resampled_row(stream, comparison, i, label_baseline_title(j, scores->choices));
-            close_row(stream, &beside->seeds, &beside->examples);
+            page_table_contrast(table, comparison, i, label_baseline_title(j, scores->choices));
+            write_cells(table, &beside->seeds, &beside->examples);
         }
     for (int i = 0; i < comparison->contrast_count; i++) {
         const struct contrast *contrast = &comparison->contrasts[i];
-        resampled_row(stream, comparison, contrast->arm, comparison->arms[contrast->baseline].name);
-        close_row(stream, &contrast->difference[scores->measure], &scores->contrasts[i].mean);
+        page_table_contrast(table, comparison, contrast->arm, comparison->arms[contrast->baseline].name);
+        write_cells(table, &contrast->difference[scores->measure], &scores->contrasts[i].mean);
     }
 }
 
-void predictions_table(FILE *stream, const struct comparison *comparison)
+void predictions_table(struct page_table *table, const struct comparison *comparison)
 {
+    static const char *const heads[] = {"difference", "mean [interval over seeds]", "[95% over examples]"};
     const struct example_scores *scores = predictions_scores(comparison);
-    char count[HTML_NUMBER_BYTES];
-    if (comparison->predictions && comparison->predictions->fault) {
-        fputs("<p class=\"note\">No baselines: ", stream);
-        html_text(stream, comparison->predictions->fault);
-        fputs(".</p>\n", stream);
-    }
+    char count[HTML_NUMBER_BYTES], caption[2 * LINE_BYTES];
+    if (comparison->predictions && comparison->predictions->fault)
+        page_table_note(table, "No baselines: %s.", comparison->predictions->fault);
     if (!scores)
         return;
-    fprintf(stream,
-            "<div class=\"scroll\"><table class=\"sticky\">\n<caption>Beside the baselines, and over the %s "
-            "examples of the %s set: %s</caption>\n<thead><tr><th>difference</th><th>mean [interval over "
-            "seeds]</th><th>[95%% over examples]</th></tr></thead>\n<tbody>\n",
-            html_count(count, scores->count), scores->split, measure_descriptions[scores->measure].title);
-    write_rows(stream, comparison, scores);
-    fprintf(stream,
-            "</tbody></table></div>\n<p class=\"note\">Majority: the most frequent class of training, or its "
-            "mean number. %s A baseline is one number, so that the interval over seeds is that of the arm’s "
-            "runs alone: what other seeds would give on these examples. Over examples, by %d samples drawn "
-            "with replacement, it is what other examples would give with these very models. An arm beats a "
-            "baseline where both lie above zero.</p>\n",
-            scores->choices ? "TF-IDF: the choice that is most similar to the text."
-                            : "Bag of words: a linear model of the words of the training texts.",
-            (int)EXAMPLE_SAMPLES);
+    snprintf(caption, sizeof caption, "Beside the baselines, and over the %s examples of the %s set: %s",
+             html_count(count, scores->count), scores->split, measure_descriptions[scores->measure].title);
+    page_table_begin(table, caption, heads, 3);
+    write_rows(table, comparison, scores);
+    page_table_end(table);
+    page_table_note(
+        table,
+        "Majority: the most frequent class of training, or its mean number. %s A baseline is one number, so "
+        "that the interval over seeds is that of the arm’s runs alone: what other seeds would give on these "
+        "examples. Over examples, by %d samples drawn with replacement, it is what other examples would give "
+        "with these very models. An arm beats a baseline where both lie above zero.",
+        scores->choices ? "TF-IDF: the choice that is most similar to the text."
+                        : "Bag of words: a linear model of the words of the training texts.",
+        (int)EXAMPLE_SAMPLES);
 }

@@ -8,6 +8,8 @@
 
 #include "records/collection.h"
 
+#include "report/table/page_table.h"
+
 #include <jansson.h>
 #include <stdio.h>
 
@@ -30,7 +32,7 @@ json_t *predictions_contrast_json(const struct comparison *comparison, int index
 
 /* On the page: a line of a verdict's card, rows of the table of `measure`, and a table of its own. */
 void predictions_card(FILE *stream, const struct comparison *comparison, const struct contrast *contrast);
-void predictions_rows(FILE *stream, const struct comparison *comparison, enum measure measure);
-void predictions_table(FILE *stream, const struct comparison *comparison);
+void predictions_rows(struct page_table *table, const struct comparison *comparison, enum measure measure);
+void predictions_table(struct page_table *table, const struct comparison *comparison);
 
 #endif

@@ -3,12 +3,15 @@
  * The paired bootstrap over sentences on the page, and translations side by side.
  */
 #include "report/chart/svg.h"
+#include "report/findings.h"
 #include "report/html.h"
 #include "report/page.h"
 #include "report/prediction/sentences.h"
 #include "report/resampled_output.h"
 
 #include <string.h>
+
+enum { CAPTION_BYTES = 160 };
 
 void sentences_card(FILE *stream, const struct comparison *comparison, const struct contrast *contrast)
 {
@@ -20,71 +23,63 @@ void sentences_card(FILE *stream, const struct comparison *comparison, const str
 
 /* ---- the table ---- */
 
-static void write_row(FILE *stream, const struct comparison *comparison, const struct contrast *contrast,
-                      const char *seed, const struct resampled_difference *difference)
+static void write_row(struct page_table *table, const struct comparison *comparison,
+                      const struct contrast *contrast, const char *seed,
+                      const struct resampled_difference *difference)
 {
-    resampled_row(stream, comparison, contrast->arm, comparison->arms[contrast->baseline].name);
-    fprintf(stream, "%s</td><td>", seed);
-    resampled_html(stream, difference);
-    fputs("</td><td>", stream);
-    resampled_p_html(stream, difference->p);
-    fputs("</td><td>", stream);
+    char text[INTERVAL_BYTES], p[SHORT_NUMBER_BYTES];
+    page_table_contrast(table, comparison, contrast->arm, comparison->arms[contrast->baseline].name);
+    page_table_cell(table, "%s", seed);
+    page_table_cell(table, "%s", resampled_html(text, difference));
+    page_table_cell(table, "%s", p_text(p, difference->p));
 }
 
-static void write_contrast(FILE *stream, const struct comparison *comparison, int index)
+static void write_contrast(struct page_table *table, const struct comparison *comparison, int index)
 {
     const struct contrast *contrast = &comparison->contrasts[index];
     const struct resampled_contrast *found = &comparison->sentences->contrasts[index];
-    char seed[HTML_NUMBER_BYTES];
+    char text[INTERVAL_BYTES];
     if (contrast_undiverged(contrast) == 0)
         return;
-    fputs("<tbody>\n", stream);
+    page_table_part(table, NULL);
     for (int i = 0; i < contrast->pair_count; i++) {
-        snprintf(seed, sizeof seed, "%lld", (long long)contrast->pairs[i].seed);
-        write_row(stream, comparison, contrast, seed, &found->pairs[i]);
-        fputs("</td></tr>\n", stream);
+        snprintf(text, sizeof text, "%lld", (long long)contrast->pairs[i].seed);
+        write_row(table, comparison, contrast, text, &found->pairs[i]);
+        page_table_cell(table, "%s", "");
     }
-    snprintf(seed, sizeof seed, "mean of %d", contrast_undiverged(contrast));
-    write_row(stream, comparison, contrast, seed, &found->mean);
-    page_difference(stream, &contrast->difference[MEASURE_BLEU], RESAMPLED_DECIMALS);
-    fputs("</td></tr>\n</tbody>\n", stream);
+    snprintf(text, sizeof text, "mean of %d", contrast_undiverged(contrast));
+    write_row(table, comparison, contrast, text, &found->mean);
+    page_table_cell(table, "%s",
+                    difference_html(text, &contrast->difference[MEASURE_BLEU], RESAMPLED_DECIMALS));
 }
 
-static void write_fault(FILE *stream, const char *fault)
+void sentences_table(struct page_table *table, const struct comparison *comparison)
 {
-    fputs("<p class=\"note\">No paired bootstrap over sentences: ", stream);
-    html_text(stream, fault);
-    fputs(".</p>\n", stream);
-}
-
-void sentences_table(FILE *stream, const struct comparison *comparison)
-{
+    static const char *const heads[] = {"difference", "seed", "mean [95% over sentences]", "p",
+                                        "mean [interval over seeds]"};
     const struct sentence_scores *scores = sentences_scores(comparison);
     const char *signature = sentences_signature(comparison);
-    char count[HTML_NUMBER_BYTES];
-    if (signature) {
-        fputs("<p class=\"note\">BLEU is <code>BLEU|", stream);
-        html_text(stream, signature);
-        fputs("</code>: scores with another signature are not comparable.</p>\n", stream);
-    }
+    char count[HTML_NUMBER_BYTES], caption[CAPTION_BYTES];
+    if (signature)
+        page_table_note(table, "BLEU is `BLEU|%s`: scores with another signature are not comparable.",
+                        signature);
     if (comparison->sentences && comparison->sentences->fault)
-        write_fault(stream, comparison->sentences->fault);
+        page_table_note(table, "No paired bootstrap over sentences: %s.", comparison->sentences->fault);
     if (!scores || comparison->contrast_count == 0)
         return;
-    fprintf(stream,
-            "<div class=\"scroll\"><table class=\"sticky\">\n<caption>Paired bootstrap over the %s sentences "
-            "of the %s set, BLEU</caption>\n<thead><tr><th>difference</th><th>seed</th>"
-            "<th>mean [95%% over sentences]</th><th>p</th><th>mean [interval over seeds]</th></tr></thead>\n",
-            html_count(count, scores->count), scores->split);
+    snprintf(caption, sizeof caption, "Paired bootstrap over the %s sentences of the %s set, BLEU",
+             html_count(count, scores->count), scores->split);
+    page_table_begin(table, caption, heads, 5);
     for (int i = 0; i < comparison->contrast_count; i++)
-        write_contrast(stream, comparison, i);
-    fprintf(
-        stream,
-        "</table></div>\n<p class=\"note\">Of each of %d samples of as many sentences, drawn with "
-        "replacement and the same for all runs, BLEU is computed again. The mean of the pairs’ differences "
-        "is the number that the interval over seeds is of. Over sentences the interval and p say what other "
-        "sentences would give with these very models, over seeds what other seeds would give on these "
-        "sentences: a difference between encodings should have both away from zero.</p>\n",
+        write_contrast(table, comparison, i);
+    page_table_end(table);
+    page_table_note(
+        table,
+        "Of each of %d samples of as many sentences, drawn with replacement and the same for all runs, BLEU "
+        "is computed again. The mean of the pairs’ differences is the number that the interval over seeds is "
+        "of. Over sentences the interval and p say what other sentences would give with these very models, "
+        "over seeds what other seeds would give on these sentences: a difference between encodings should "
+        "have both away from zero.",
         (int)SENTENCE_SAMPLES);
 }
 
@@ -141,7 +136,7 @@ static void write_shown(FILE *stream, const struct comparison *comparison)
     }
 }
 
-void sentences_samples(FILE *stream, const struct comparison *comparison)
+void sentences_samples(FILE *stream, const struct comparison *comparison, bool folded)
 {
     const struct sentence_scores *scores = sentences_scores(comparison);
     bool differs = false;
@@ -149,7 +144,8 @@ void sentences_samples(FILE *stream, const struct comparison *comparison)
         return;
     for (int i = 0; i < scores->choice_count; i++)
         differs = differs || scores->choices[i].differs;
-    fprintf(stream, "<h2>Translations</h2>\n<p class=\"note\">Sentences of the %s set, ", scores->split);
+    page_open_samples(stream, "Translations", folded);
+    fprintf(stream, "<p class=\"note\">Sentences of the %s set, ", scores->split);
     fputs(differs
               ? "some spread over the lengths of sources, the others those whose translations differ most "
                 "in BLEU, which are not typical. "
@@ -162,5 +158,5 @@ void sentences_samples(FILE *stream, const struct comparison *comparison)
           stream);
     for (int i = 0; i < scores->choice_count; i++)
         write_choice(stream, comparison, &scores->choices[i]);
-    fputs("</section>\n", stream);
+    page_close_samples(stream, folded);
 }

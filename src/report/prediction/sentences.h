@@ -8,6 +8,8 @@
 
 #include "records/collection.h"
 
+#include "report/table/page_table.h"
+
 #include <jansson.h>
 #include <stdio.h>
 
@@ -29,7 +31,7 @@ json_t *sentences_contrast_json(const struct comparison *comparison, int index);
 
 /* On the page: a line of a verdict's card, the table, and the translations. */
 void sentences_card(FILE *stream, const struct comparison *comparison, const struct contrast *contrast);
-void sentences_table(FILE *stream, const struct comparison *comparison);
-void sentences_samples(FILE *stream, const struct comparison *comparison);
+void sentences_table(struct page_table *table, const struct comparison *comparison);
+void sentences_samples(FILE *stream, const struct comparison *comparison, bool folded);
 
 #endif

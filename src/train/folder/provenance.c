@@ -3,33 +3,35 @@
 
 #include "base/fail.h"
 #include "base/isa.h"
+#include "file/date.h"
 #include "file/file.h"
 #include "file/processor.h"
 #include "run_folder/folder.h"
 
 #include <rotary/version.h>
 
-static const char step_key[] = "step";
+static const char step_key[] = "step", date_key[] = "date";
 
 static json_t *describe(const struct provenance_call *call)
 {
-    char name[PROCESSOR_NAME_BYTES];
+    char name[PROCESSOR_NAME_BYTES], date[DATE_BYTES];
     json_t *processor = json_string(processor_name(name));
     if (!processor) /* not UTF-8 */
         processor = json_string("unknown");
-    return json_pack("{s:I, s:s, s:s, s:s, s:i, s:o}", step_key, (json_int_t)call->step, "version",
+    return json_pack("{s:I, s:s, s:s, s:s, s:i, s:o, s:s}", step_key, (json_int_t)call->step, "version",
                      rotary_version(), "commit", call->commit ? call->commit : "unknown", "isa",
                      rotary_isa_name(call->backend->isa), "threads", call->backend->threads, "processor",
-                     processor);
+                     processor, date_key, date_today(date));
 }
 
-/* Whether both are one program on one machine, from whichever step on. */
+/* Whether both are one program on one machine, from whichever step and day on. */
 static bool is_same(const json_t *last, const json_t *now)
 {
     if (!last)
         return false;
     json_t *before = json_copy((json_t *)(uintptr_t)last);
     json_object_set(before, step_key, json_object_get(now, step_key));
+    json_object_set(before, date_key, json_object_get(now, date_key));
     const bool same = json_equal(before, now);
     json_decref(before);
     return same;

@@ -4,7 +4,7 @@
  * what is computed, and from there on the course of a run.
  *
  *     "provenance": [{"step": 0, "version": "0.1.0", "commit": "0f3a...", "isa": "avx512", "threads": 2,
- *                     "processor": "AMD EPYC 9R14"}, ...]
+ *                     "processor": "AMD EPYC 9R14", "date": "2026-01-31"}, ...]
  *
  * One object for each that trained it, from the step on at which it began; a run that was not resumed
  * elsewhere has one. The commit is "unknown" where the program was built outside a repository.
