@@ -42,6 +42,19 @@ return {width: document.documentElement.scrollWidth, texts: texts.length,
         return place.left < box.left || place.right > box.right || place.top < box.top || place.bottom > box.bottom;
     }).map(([, text]) => text.textContent),
     small: texts.filter(([, text]) => text.getBoundingClientRect().height < 11).map(([, text]) => text.textContent),
+    // Of texts that are not to be typed: a minus sign is U+2212.
+    ascii: (() => {
+        const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), found = [];
+        for (let node = walk.nextNode(); node; node = walk.nextNode())
+            if (!node.parentElement.closest('pre,code,.settings,script,template') && /(^|[\\s(\\[])-\\d/.test(node.data)) found.push(node.data);
+        return found;
+    })(),
+    // Texts of an axis that touch.
+    touching: figures.flatMap(figure => [...figure.querySelectorAll('svg')].filter(seen)).flatMap(svg => {
+        const ticks = [...svg.querySelectorAll('.tick[text-anchor=middle]')].map(t => t.getBoundingClientRect());
+        return ticks.filter((box, i) => ticks.some((other, j) => j < i && Math.abs(box.top - other.top) < 3 &&
+            box.left < other.right && other.left < box.right)).map(() => svg.getAttribute('aria-label'));
+    }),
     broken: [...document.querySelectorAll('table *')].filter(e => getComputedStyle(e).overflowWrap === 'anywhere').length,
     unreachable: [...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth && e.tabIndex < 0).length};
 })()"""
@@ -72,7 +85,7 @@ def check_sizes(browser, folder, pictures):
             said = browser.evaluate(MEASURE)
             check(said["width"] <= width, "%s is %s wide" % (about, said["width"]))
             check(said["texts"] > 5 or name == "empty", "%s has %d texts" % (about, said["texts"]))
-            for what in ("outside", "small", "broken", "unreachable"):
+            for what in ("outside", "small", "ascii", "touching", "broken", "unreachable"):
                 check(not said[what], "%s: %s: %s" % (about, what, said[what]))
             check(browser.requests == [address(folder, name)], "%s loads %s" % (about, browser.requests))
             for dark in (False, True) if pictures else ():

@@ -32,7 +32,7 @@ static const struct setting report_table[] = {
      .help = "where to write the page (default: report.html in the first folder; of an archive, beside it)"},
     {"--archive", SETTING_TEXT, MEMBER(archive), .metavar = "FILE",
      .help = "write no page but one compressed archive of the folder's runs, without weights: FILE.tar.gz"},
-    {"--svg", SETTING_TEXT, MEMBER(svg), .metavar = "DIR",
+    {"--svg", SETTING_TEXT, MEMBER(svg), .metavar = "FOLDER",
      .help = "write every figure of the page into this folder too, each as an SVG file that stands alone"},
     {"--latex", SETTING_BOOLEAN, MEMBER(latex),
      .help = "print the tables as LaTeX instead, for the package booktabs"},
@@ -128,7 +128,10 @@ static rotary_status print_result(const struct invocation *invocation, const str
     if (options->csv || options->latex)
         return print_tables(options, collection, error);
     sweep_write(stdout, collection->description);
-    return result_print_comparison(collection->comparison, page, error);
+    rotary_status status = result_print_comparison(collection->comparison, page, error);
+    if (status == ROTARY_OK && options->svg)
+        printf("%s\n", options->svg);
+    return status;
 }
 
 /* Where the page goes unless that is said: into the first folder, or beside its archive. */

@@ -149,12 +149,29 @@ static const char *tick_text(char text[HTML_NUMBER_BYTES], double value, int dec
     return html_number(text, value, decimals, 0);
 }
 
+/* Ticks of which the numbers do not touch. */
+static struct svg_ticks ticks_below(struct svg_scale scale)
+{
+    static const double letter = 8, gap = 8;
+    struct svg_ticks ticks = {0};
+    for (int wanted = 5; wanted >= 2; wanted--) {
+        char text[HTML_NUMBER_BYTES];
+        ticks = svg_ticks_of(scale.low, scale.high, wanted);
+        const double last = ticks.first + (ticks.count - 1) * ticks.distance,
+                     room = fabs(svg_place(scale, last) - svg_place(scale, last - ticks.distance));
+        const size_t letters = strlen(tick_text(text, last, ticks.decimals));
+        if (letter * (double)letters + gap <= room)
+            break;
+    }
+    return ticks;
+}
+
 void svg_axis_below(FILE *stream, struct svg_frame frame, struct svg_scale scale, const char *name)
 {
-    struct svg_ticks ticks = svg_ticks_of(scale.low, scale.high, 5);
+    const struct svg_ticks ticks = ticks_below(scale);
     char text[HTML_NUMBER_BYTES];
     for (int i = 0; i < ticks.count; i++) {
-        double value = ticks.first + i * ticks.distance, x = svg_place(scale, value);
+        const double value = ticks.first + i * ticks.distance, x = svg_place(scale, value);
         svg_line(stream, "grid", x, frame.top, x, frame.bottom);
         svg_text(stream, "tick", "middle", x, frame.bottom + 18, tick_text(text, value, ticks.decimals));
     }
