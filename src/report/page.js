@@ -57,11 +57,11 @@ function place(value, low, high, from, to, log) {
 /* What is read in a figure: a point of all bold curves, or a mark. It is said beside it. */
 function clear(figure) {
     all('.cursor', figure).forEach(cursor => cursor.remove());
-    figure.querySelector('.reading').replaceChildren();
+    figure.querySelector('.values').replaceChildren();
     figure.at = undefined;
 }
 function say(figure, svg, x) {
-    const reading = figure.querySelector('.reading'), box = svg.getBoundingClientRect(), outer = figure.getBoundingClientRect();
+    const reading = figure.querySelector('.values'), box = svg.getBoundingClientRect(), outer = figure.getBoundingClientRect();
     const left = box.left - outer.left + x / svg.viewBox.baseVal.width * box.width;
     const isRight = left > outer.width / 2;
     reading.style.left = isRight ? 'auto' : left + 12 + 'px';
@@ -193,7 +193,7 @@ function savePicture(figure) {
 }
 
 for (const figure of all('figure[id]')) {
-    make('p', figure, {className: 'reading'}).setAttribute('aria-live', 'polite');
+    make('p', figure, {className: 'values'}).setAttribute('aria-live', 'polite');
     const tools = make('div', figure, {className: 'tools'}), title = figure.querySelector('h3').textContent;
     const tool = (text, label, press) => button(tools, text, press).setAttribute('aria-label', `${label}: ${title}`);
     if (figure.querySelector('template')) {

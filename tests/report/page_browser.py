@@ -156,7 +156,7 @@ def rounded(value):
 def check_reading(browser, figure, row, about):
     """The reading has the means of that row of the CSV, each beside its arm."""
     head, lines = values_of(browser, figure)[0], browser.evaluate(
-        "[...(%s).querySelectorAll('.reading>*')].map(e => e.textContent)" % (FIGURE % figure))
+        "[...(%s).querySelectorAll('.values>*')].map(e => e.textContent)" % (FIGURE % figure))
     said = dict(line.rsplit(": ", 1) for line in lines[1:])
     check(lines[:1] == ["%s %s" % (head[0], row[0])], "%s: reads %s" % (about, lines))
     wanted = {name[:-len(", mean")]: rounded(float(value)) for name, value in zip(head, row) if name.endswith(", mean")}
@@ -208,22 +208,22 @@ def check_values(browser, folder):
             browser.mouse("mouseMoved", box[0] + x * scale, box[1] + (top + bottom) / 2 * scale)
             check_reading(browser, figure, row, "%s of %s under the mouse" % (figure, name))
         browser.mouse("mouseMoved", 3, 3)
-        check(browser.evaluate(FIGURE % figure + ".querySelector('.reading').textContent") == "", "a reading stays")
+        check(browser.evaluate(FIGURE % figure + ".querySelector('.values').textContent") == "", "a reading stays")
         browser.evaluate(svg + ".focus()")
         for keys, row in ((("ArrowRight",), 0), (("ArrowRight", "ArrowRight"), 2), (("ArrowLeft",), 1)):
             for key in keys:
                 browser.key(key)
             check_reading(browser, figure, rows[row], "%s of %s by keys" % (figure, name))
-        check(browser.evaluate(FIGURE % figure + ".querySelector('.reading').getAttribute('aria-live')") == "polite",
+        check(browser.evaluate(FIGURE % figure + ".querySelector('.values').getAttribute('aria-live')") == "polite",
               "the reading is not said")
         browser.key("Escape")
-        check(browser.evaluate(FIGURE % figure + ".querySelector('.reading').textContent") == "", "Escape leaves a reading")
+        check(browser.evaluate(FIGURE % figure + ".querySelector('.values').textContent") == "", "Escape leaves a reading")
     # Marks are read too: the first pair, and one by one those after it.
     browser.evaluate(shown(browser, "paired-differences") + ".focus()")
     titles = browser.evaluate("[...(%s).querySelectorAll('.dot title')].map(t => t.textContent)" % shown(browser, "paired-differences"))
     for title in titles[:3]:
         browser.key("ArrowRight")
-        got = browser.evaluate(FIGURE % "paired-differences" + ".querySelector('.reading').textContent")
+        got = browser.evaluate(FIGURE % "paired-differences" + ".querySelector('.values').textContent")
         check(got == title, "a mark is read as %s, wanted %s" % (got, title))
 
 

@@ -183,10 +183,10 @@ static void check_latex(const struct collection *collection)
     CHECK_INT(occurrences(text, "\\toprule"), 2 + comparison->measure_count);
     CHECK_INT(occurrences(text, "\\bottomrule"), 2 + comparison->measure_count);
     CHECK(strstr(text, "−") == NULL && strstr(text, "–") == NULL && strstr(text, "<t") == NULL);
-    snprintf(wanted, sizeof wanted, "    rope & 6 & %.1f & ",
+    snprintf(wanted, sizeof wanted, "    {}rope & 6 & %.1f & ",
              comparison->arms[0].statistics[comparison->measures[0]].mean);
     CHECK(strstr(text, wanted) != NULL);
-    CHECK(strstr(text, "    a\\_b\\&c $-$ rope & ") != NULL);
+    CHECK(strstr(text, "    {}a\\_b\\&c $-$ rope & ") != NULL);
     /* Every row has as many cells as its table has columns. */
     int columns = 0;
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {

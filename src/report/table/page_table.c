@@ -121,7 +121,7 @@ static void begin_row(struct page_table *table, int arm)
         page_table_part(table, NULL);
     table->column = 1;
     if (table->latex)
-        fputs("    ", table->stream);
+        fputs("    {}", table->stream); /* what follows is no argument of the line end before */
     else if (arm < 0)
         fputs("<tr><th scope=\"row\">", table->stream);
     else
