@@ -54,6 +54,11 @@ const char *p_text(char text[SHORT_NUMBER_BYTES], double p)
     return text;
 }
 
+const char *p_html(char text[SHORT_NUMBER_BYTES], double p)
+{
+    return isnan(p) ? strcpy(text, "–") : p_text(text, p);
+}
+
 const char *level_text(char text[SHORT_NUMBER_BYTES], double level)
 {
     snprintf(text, SHORT_NUMBER_BYTES, "%.4g%%", 100 * level);

@@ -44,6 +44,8 @@ int contrast_count_pairs(const struct contrast *contrast, enum measure measure, 
 enum { SHORT_NUMBER_BYTES = 32 };
 /* A p value with three digits, "< 0.0001" below that, "-" for NaN. Returns `text`. */
 const char *p_text(char text[SHORT_NUMBER_BYTES], double p);
+/* The same as the page has it: "–" for NaN. */
+const char *p_html(char text[SHORT_NUMBER_BYTES], double p);
 /* A level in percent with up to four digits: "95%", "98.33%". Returns `text`. */
 const char *level_text(char text[SHORT_NUMBER_BYTES], double level);
 

@@ -391,11 +391,11 @@ static void draw_axis(const struct lengths_chart *chart)
     for (int column = 0; column < chart->found->length_count; column++) {
         const double x = column_x(chart, column);
         svg_line(chart->stream, "grid", x, chart->frame.top, x, chart->frame.bottom);
-        svg_text(chart->stream, "tick", "middle", x, chart->frame.bottom + 18,
+        svg_text(chart->stream, "tick", "middle", x, chart->frame.bottom + 20,
                  html_count(number, chart->found->lengths[column]));
     }
     svg_text(chart->stream, "name", "middle", (chart->frame.left + chart->frame.right) / 2,
-             chart->frame.bottom + 38, "tokens of a sequence");
+             chart->frame.bottom + 39, "tokens of a sequence");
 }
 
 void lengths_draw(FILE *stream, const void *argument, struct svg_look look)

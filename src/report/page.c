@@ -137,7 +137,7 @@ static void write_secondary(FILE *stream, const struct comparison *comparison,
         fprintf(stream, "<p class=\"secondary\">%s: %s, p ", measure_descriptions[measure].title,
                 difference_html(interval, &contrast->difference[measure],
                                 measure_descriptions[measure].decimals));
-        html_text(stream, p_text(p, contrast->difference[measure].sign_flip_p));
+        html_text(stream, p_html(p, contrast->difference[measure].sign_flip_p));
         if (measure == MEASURE_STEPS_TO_90 && contrast->censored)
             fprintf(stream, "; %d of %d pairs are censored", contrast->censored, contrast->pair_count);
         fputs("</p>\n", stream);

@@ -69,6 +69,6 @@ void resampled_card(FILE *stream, const char *what, const struct resampled_diffe
 {
     char text[INTERVAL_BYTES], p[SHORT_NUMBER_BYTES];
     fprintf(stream, "<p class=\"secondary\">%s, with these models: %s, p ", what, resampled_html(text, mean));
-    html_text(stream, p_text(p, mean->p));
+    html_text(stream, p_html(p, mean->p));
     fputs("</p>\n", stream);
 }

@@ -173,9 +173,9 @@ void svg_axis_below(FILE *stream, struct svg_frame frame, struct svg_scale scale
     for (int i = 0; i < ticks.count; i++) {
         const double value = ticks.first + i * ticks.distance, x = svg_place(scale, value);
         svg_line(stream, "grid", x, frame.top, x, frame.bottom);
-        svg_text(stream, "tick", "middle", x, frame.bottom + 18, tick_text(text, value, ticks.decimals));
+        svg_text(stream, "tick", "middle", x, frame.bottom + 20, tick_text(text, value, ticks.decimals));
     }
-    svg_text(stream, "name", "middle", (frame.left + frame.right) / 2, frame.bottom + 38, name);
+    svg_text(stream, "name", "middle", (frame.left + frame.right) / 2, frame.bottom + 39, name);
 }
 
 enum { MIN_LOG_TICKS = 3, TICK_BYTES = HTML_NUMBER_BYTES + 8 };

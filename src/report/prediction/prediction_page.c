@@ -47,7 +47,7 @@ static void write_cells(struct page_table *table, const struct paired_difference
     if (isnan(examples->mean))
         page_table_cell(table, "–");
     else
-        page_table_cell(table, "%s, p %s", resampled_interval_html(text, examples), p_text(p, examples->p));
+        page_table_cell(table, "%s, p %s", resampled_interval_html(text, examples), p_html(p, examples->p));
 }
 
 static void write_rows(struct page_table *table, const struct comparison *comparison,

@@ -3,7 +3,6 @@
  * The paired bootstrap over sentences on the page, and translations side by side.
  */
 #include "report/chart/svg.h"
-#include "report/findings.h"
 #include "report/html.h"
 #include "report/page.h"
 #include "report/prediction/sentences.h"
@@ -27,11 +26,11 @@ static void write_row(struct page_table *table, const struct comparison *compari
                       const struct contrast *contrast, const char *seed,
                       const struct resampled_difference *difference)
 {
-    char text[INTERVAL_BYTES], p[SHORT_NUMBER_BYTES];
+    char text[INTERVAL_BYTES];
     page_table_contrast(table, comparison, contrast->arm, comparison->arms[contrast->baseline].name);
     page_table_cell(table, "%s", seed);
     page_table_cell(table, "%s", resampled_html(text, difference));
-    page_table_cell(table, "%s", p_text(p, difference->p));
+    page_table_p(table, difference->p);
 }
 
 static void write_contrast(struct page_table *table, const struct comparison *comparison, int index)

@@ -6,7 +6,6 @@
 #include "report/html.h"
 #include "report/table/latex.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -179,7 +178,7 @@ void page_table_number(struct page_table *table, double value, int decimals)
 void page_table_p(struct page_table *table, double p)
 {
     char text[SHORT_NUMBER_BYTES];
-    page_table_cell(table, "%s", isnan(p) ? "–" : p_text(text, p));
+    page_table_cell(table, "%s", p_html(text, p));
 }
 
 void page_table_end(struct page_table *table)
