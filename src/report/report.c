@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/report.h"
 
+#include "base/fail.h"
 #include "file/date.h"
 #include "file/file.h"
 #include "file/print.h"
@@ -9,6 +10,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void free_page(struct page *page)
 {
@@ -109,16 +111,42 @@ rotary_status report_write(const struct collection *collection, const char *path
 
 struct figure_folder {
     const char *path;
+    char (*ids)[FIGURE_ID_BYTES]; /* of the figures so far */
+    int count;
     rotary_error *error;
     rotary_status status; /* the first that is not ROTARY_OK */
 };
 
-static rotary_status write_figure(const struct page_figure *figure, const char *folder, rotary_error *error)
+/* Adds an id; *times: so many have it now. */
+static rotary_status add_id(struct figure_folder *folder, const char *title, int *times)
 {
-    char id[FIGURE_ID_BYTES], name[FIGURE_ID_BYTES + 8], path[FILE_PATH_BYTES];
+    char(*ids)[FIGURE_ID_BYTES] = realloc(folder->ids, (size_t)(folder->count + 1) * sizeof *ids);
+    if (!ids)
+        return rotary_fail_memory(folder->error, "for the names of figures");
+    folder->ids = ids;
+    figure_id(ids[folder->count++], title);
+    *times = 0;
+    for (int i = 0; i < folder->count; i++)
+        *times += strcmp(ids[i], ids[folder->count - 1]) == 0;
+    return ROTARY_OK;
+}
+
+/* "loss.svg"; a second one of that name is "loss-2.svg". */
+static rotary_status write_figure(const struct page_figure *figure, struct figure_folder *folder)
+{
+    char name[FIGURE_ID_BYTES + 32], path[FILE_PATH_BYTES];
     struct print print;
-    snprintf(name, sizeof name, "%s.svg", figure_id(id, figure->title));
-    rotary_status status = file_output_path(path, folder, name, error);
+    int times = 0;
+    rotary_error *error = folder->error;
+    rotary_status status = add_id(folder, figure->title, &times);
+    if (status != ROTARY_OK)
+        return status;
+    const char *id = folder->ids[folder->count - 1];
+    if (times > 1)
+        snprintf(name, sizeof name, "%s-%d.svg", id, times);
+    else
+        snprintf(name, sizeof name, "%s.svg", id);
+    status = file_output_path(path, folder->path, name, error);
     if (status == ROTARY_OK)
         status = print_begin(&print, error);
     if (status != ROTARY_OK)
@@ -131,7 +159,7 @@ static void take_figure(void *context, const struct page_figure *figure)
 {
     struct figure_folder *folder = context;
     if (folder->status == ROTARY_OK)
-        folder->status = write_figure(figure, folder->path, folder->error);
+        folder->status = write_figure(figure, folder);
 }
 
 rotary_status report_figures(const struct collection *collection, const char *folder, rotary_error *error)
@@ -145,6 +173,7 @@ rotary_status report_figures(const struct collection *collection, const char *fo
         page_figures(&(struct figure_taker){take_figure, &figures}, &page);
         status = figures.status;
     }
+    free(figures.ids);
     free_page(&page);
     return status;
 }

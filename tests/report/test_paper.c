@@ -43,7 +43,8 @@ static void check_id(void)
 {
     char id[FIGURE_ID_BYTES];
     CHECK_TEXT(figure_id(id, "Validation loss, second half"), "validation-loss-second-half");
-    CHECK_TEXT(figure_id(id, " ../BLEU (1.5%) "), "bleu-1-5");
+    CHECK_TEXT(figure_id(id, " ../BLEU (1.5%) "), "bleu-1.5");
+    CHECK_TEXT(figure_id(id, "Perplexity by position, β=-1"), "perplexity-by-position-β=-1");
 }
 
 /* The drawing of a file is that of the page, but for where the page finds its values. */

@@ -4,17 +4,24 @@
 #include "report/html.h"
 
 #include <ctype.h>
+#include <string.h>
 
 void figure_give(const struct figure_taker *taker, const struct page_figure *figure)
 {
     taker->take(taker->context, figure);
 }
 
+/* Values of keys differ in their points and signs, names in letters of any script. */
+static bool is_kept(char letter)
+{
+    return isalnum((unsigned char)letter) || (unsigned char)letter >= 0x80 || strchr("=._-", letter);
+}
+
 const char *figure_id(char id[FIGURE_ID_BYTES], const char *title)
 {
     size_t length = 0;
     for (; *title && length + 1 < FIGURE_ID_BYTES; title++) {
-        if (isalnum((unsigned char)*title))
+        if (is_kept(*title) && (length > 0 || isalnum((unsigned char)*title)))
             id[length++] = (char)tolower((unsigned char)*title);
         else if (length > 0 && id[length - 1] != '-')
             id[length++] = '-';
