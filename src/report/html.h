@@ -12,8 +12,9 @@
  * U+FFFD. */
 void html_text(FILE *stream, const char *text);
 
-/* Escapes a sentence that is also printed on a terminal: there a minus sign is ASCII, and so is "<="; here they are "−"
- * and "≤". A minus sign is before a digit, and after a space or an opening bracket; other hyphens are those of names. */
+/* Escapes a sentence that is also printed on a terminal: there a minus sign is ASCII, and so is "<="; here
+ * they are "−" and "≤". A minus sign is before a digit, and after a space or an opening bracket; other
+ * hyphens are those of names. */
 void html_sentence(FILE *stream, const char *text);
 
 enum { HTML_NUMBER_BYTES = 64 };

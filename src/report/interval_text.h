@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Intervals as a reader sees them. Both write into `text` and return it; with `sign`, ends above zero have a plus.
+ * Intervals as a reader sees them. Both write into `text` and return it; with `sign`, ends above zero have
+ * a plus.
  */
 #ifndef ROTARY_REPORT_INTERVAL_TEXT_H
 #define ROTARY_REPORT_INTERVAL_TEXT_H

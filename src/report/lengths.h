@@ -21,7 +21,8 @@ void lengths_text(FILE *stream, const struct comparison *comparison);
  * (records/record_positions.h). */
 json_t *lengths_json(const struct comparison *comparison, int arm);
 
-/* On the page: the same tables, and the mean score over length for each arm, with its values (page_figure.h). */
+/* On the page: the same tables, and the mean score over length for each arm, with its values
+ * (page_figure.h). */
 void lengths_table(struct page_table *table, const struct comparison *comparison);
 void lengths_draw(FILE *stream, const void *comparison, struct svg_look look);
 void lengths_values(FILE *stream, const void *comparison);

@@ -52,8 +52,8 @@ void made_by_commit(FILE *stream, const char *commit)
     fprintf(stream, "</span>%s", strstr(commit, "-dirty") ? " with changes" : "");
 }
 
-/* ", on 2026-01-30 to 2026-01-31": when it began to train the first and the last of its runs; nothing where no run
- * says. */
+/* ", on 2026-01-30 to 2026-01-31": when it began to train the first and the last of its runs; nothing where
+ * no run says. */
 static void write_dates(FILE *stream, const struct comparison *comparison, const json_t *by)
 {
     const char *first = NULL, *last = NULL;

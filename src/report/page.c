@@ -19,8 +19,8 @@ enum { HEADING_LETTERS = 60 };
 /* More arms have a table of verdicts instead of a card for each, and their answers folded up. */
 enum { MAX_CARD_ARMS = 4 };
 
-/* "rope", "rope and roper", "none, rope and roper"; "14 position encodings" or "norm, value_fraction" where the names
- * are too long. */
+/* "rope", "rope and roper", "none, rope and roper"; "14 position encodings" or "norm, value_fraction" where
+ * the names are too long. */
 static void write_names(FILE *stream, const struct comparison *comparison)
 {
     size_t letters = 0;

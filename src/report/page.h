@@ -36,7 +36,8 @@ extern const char page_script[];
 /* Errors of writing are those of the stream (ferror). */
 void page_write(FILE *stream, const struct page *page);
 
-/* Gives the figures of the page: that of differences, those of its section of curves, and those of scores by distance. */
+/* Gives the figures of the page: that of differences, those of its section of curves, and those of scores
+ * by distance. */
 void page_forest(const struct figure_taker *taker, const struct page *page);
 void page_charts(const struct figure_taker *taker, const struct page *page);
 void page_figures(const struct figure_taker *taker, const struct page *page);

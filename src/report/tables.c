@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "550 (3 of 3)": the median of the steps, and how many of the runs reached the goal; "> 600 (1 of 3)" if half of
- * the runs or more did not reach it within `steps`. */
+/* "550 (3 of 3)": the median of the steps, and how many of the runs reached the goal; "> 600 (1 of 3)" if
+ * half of the runs or more did not reach it within `steps`. */
 static void write_reached(struct page_table *table, const struct reached *reached, int64_t steps)
 {
     char number[HTML_NUMBER_BYTES];

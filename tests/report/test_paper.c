@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a paper takes from a comparison: figures as files, and tables as LaTeX; and how a page of many arms says its
- * verdicts.
+ * What a paper takes from a comparison: figures as files, and tables as LaTeX; and how a page of many arms
+ * says its verdicts.
  */
 #include "records/synthetic.h"
 #include "report/chart/page_figure.h"

@@ -12,8 +12,8 @@
 struct page_figure {
     const char *title, *caption; /* as sentences that have no markup */
     void (*draw)(FILE *stream, const void *argument, struct svg_look look);
-    /* Writes its values as CSV, escaped for the page (csv_text_html). Of curves over one axis column 0 is that axis, and a
-     * curve's column is in its drawing. */
+    /* Writes its values as CSV, escaped for the page (csv_text_html). Of curves over one axis column 0 is
+     * that axis, and a curve's column is in its drawing. */
     void (*csv)(FILE *stream, const void *argument);
     const void *argument;
     const char *same_values; /* the title of the figure that has these values too; NULL: none */
@@ -28,7 +28,8 @@ struct figure_taker {
 };
 void figure_give(const struct figure_taker *taker, const struct page_figure *figure);
 
-/* Writes "perplexity-by-position-rope" of "Perplexity by position, rope": the id of a figure, and the name of its file. */
+/* Writes "perplexity-by-position-rope" of "Perplexity by position, rope": the id of a figure, and the name
+ * of its file. */
 enum { FIGURE_ID_BYTES = 128 };
 const char *figure_id(char id[FIGURE_ID_BYTES], const char *title);
 

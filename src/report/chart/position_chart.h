@@ -15,8 +15,8 @@
 bool positions_of(const struct comparison *comparison, int arm, int64_t length, const char *scaling,
                   struct position_losses *losses);
 
-/* Gives figures of the longest sequences whose losses are known: a curve for each arm whose rotation is not scaled,
- * and then for each arm of several scalings a figure of its own, with a curve for each. */
+/* Gives figures of the longest sequences whose losses are known: a curve for each arm whose rotation is not
+ * scaled, and then for each arm of several scalings a figure of its own, with a curve for each. */
 void positions_figures(const struct figure_taker *taker, const struct comparison *comparison);
 
 /* The picture of one model, which stands alone: a curve for each scaling of its longest sequences. `trained`:

@@ -8,13 +8,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* The width of drawings in their own units, but for those as wide as the page. The page shows it 330 to 480 pixels wide, which keeps text of
- * 13 units readable on a phone. */
+/* The width of drawings in their own units, but for those as wide as the page. The page shows it 330 to 480
+ * pixels wide, which keeps text of 13 units readable on a phone. */
 enum { SVG_WIDTH = 460, SVG_WIDE = 960, SVG_NARROW = 360 };
 
-/* Colours, dashes and shapes follow the arm's index: seven colours, four dashes and nine shapes, each beginning anew
- * after its last. SVG_ARMS arms have colour and dash in a combination of their own, and so have 63 colour and
- * shape. */
+/* Colours, dashes and shapes follow the arm's index: seven colours, four dashes and nine shapes, each
+ * beginning anew after its last. SVG_ARMS arms have colour and dash in a combination of their own, and so
+ * have 63 colour and shape. */
 enum { SVG_ARMS = 28 };
 
 /* Maps values to coordinates along one axis. */
@@ -69,7 +69,8 @@ void svg_arm_line(FILE *stream, const char *class, int arm, const double ends[4]
 void svg_text(FILE *stream, const char *class, const char *anchor, double x, double y, const char *text);
 /* The shape of an arm, about `size` across; `title` is its tooltip, or NULL. */
 void svg_marker(FILE *stream, int arm, double x, double y, double size, const char *title);
-/* Ticks, their numbers, grid lines across the frame, and the axis' name, behind which a logarithmic one says so. */
+/* Ticks, their numbers, grid lines across the frame, and the axis' name, behind which a logarithmic one
+ * says so. */
 void svg_axis_below(FILE *stream, struct svg_frame frame, struct svg_scale scale, const char *name);
 void svg_axis_left(FILE *stream, struct svg_frame frame, struct svg_scale scale, const char *unit,
                    const char *name);

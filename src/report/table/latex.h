@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-/* Escapes what LaTeX gives a meaning. A minus sign and signs of order become mathematics, dashes LaTeX's own, line ends and
- * control characters spaces; other UTF-8 stays as it is. */
+/* Escapes what LaTeX gives a meaning. A minus sign and signs of order become mathematics, dashes LaTeX's
+ * own, line ends and control characters spaces; other UTF-8 stays as it is. */
 void latex_text(FILE *stream, const char *text);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tables of the page, and the same in LaTeX (booktabs). Cells are texts as a reader sees them, and are escaped
- * here. A row is page_table_row, or page_table_contrast, and then a page_table_cell for each further column.
+ * Tables of the page, and the same in LaTeX (booktabs). Cells are texts as a reader sees them, and are
+ * escaped here. A row is page_table_row, or page_table_contrast, and then a page_table_cell for each
+ * further column.
  */
 #ifndef ROTARY_REPORT_TABLE_PAGE_TABLE_H
 #define ROTARY_REPORT_TABLE_PAGE_TABLE_H
@@ -18,7 +19,8 @@ struct page_table {
     bool folded, in_part;
 };
 
-/* Numbers are to the right, the first column and those of which the head ends in '<' are to the left, as texts. */
+/* Numbers are to the right, the first column and those of which the head ends in '<' are to the left, as
+ * texts. */
 void page_table_begin(struct page_table *table, const char *caption, const char *const *heads, int count);
 /* Folds the table up, below its caption; LaTeX has none of those. */
 void page_table_begin_folded(struct page_table *table, const char *caption, const char *const *heads,
