@@ -55,7 +55,9 @@ return {width: document.documentElement.scrollWidth, texts: texts.length,
         return ticks.filter((box, i) => ticks.some((other, j) => j < i && Math.abs(box.top - other.top) < 3 &&
             box.left < other.right && other.left < box.right)).map(() => svg.getAttribute('aria-label'));
     }),
-    broken: [...document.querySelectorAll('table *')].filter(e => getComputedStyle(e).overflowWrap === 'anywhere').length,
+    broken: [...document.querySelectorAll('table *')].filter(e => getComputedStyle(e).overflowWrap === 'anywhere').length +
+        [...document.querySelectorAll('.answer b, td')].filter(seen).filter(e => e.textContent &&
+            (() => { const range = document.createRange(); range.selectNodeContents(e); return range.getClientRects().length > 1; })()).length,
     unreachable: [...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth && e.tabIndex < 0).length};
 })()"""
 
