@@ -82,6 +82,15 @@ rotary_status ranks_share(const struct ranks *ranks, void *data, size_t bytes, r
     return status;
 }
 
+rotary_status ranks_give(const struct ranks *ranks, int from, void *data, size_t bytes, rotary_error *error)
+{
+    const struct ranks_exchange gift = {.partner = 0, .send = data, .send_bytes = bytes},
+                                receipt = {.partner = from, .receive = data, .receive_bytes = bytes};
+    if (from == 0 || (ranks_index(ranks) != 0 && ranks_index(ranks) != from))
+        return ROTARY_OK;
+    return exchange(ranks, ranks_index(ranks) == 0 ? &receipt : &gift, error);
+}
+
 rotary_status ranks_reduce(const struct ranks *ranks, void *value, size_t bytes, ranks_combine *combine,
                            rotary_error *error)
 {

@@ -45,6 +45,9 @@ ROTARY_CHECKED rotary_status ranks_agree(const struct ranks *ranks, rotary_statu
 /* Copies what rank 0 has to all others. */
 ROTARY_CHECKED rotary_status ranks_share(const struct ranks *ranks, void *data, size_t bytes,
                                          rotary_error *error);
+/* Copies what rank `from` has to rank 0. The two alone need call it. */
+ROTARY_CHECKED rotary_status ranks_give(const struct ranks *ranks, int from, void *data, size_t bytes,
+                                        rotary_error *error);
 /* Sums up: of a power of two of ranks, each of which gets the same. combine: *lower becomes the sum of both. At most
  * 4096 bytes. */
 typedef void ranks_combine(void *lower, const void *upper);

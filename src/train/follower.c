@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "train/evaluation/run_evaluation.h"
 #include "train/together.h"
 #include "train/trainer.h"
 
@@ -31,19 +32,37 @@ static rotary_status load(struct trainer *trainer, const struct follower_start *
     return status;
 }
 
+static rotary_status evaluate(const struct trainer *trainer, const struct train_call *call, bool last,
+                              rotary_error *error)
+{
+    struct evaluation evaluation = {.sample_count = 0}; /* rank 0 has the results */
+    const struct run_evaluation how = {.config = trainer->config,
+                                       .ranks = call->ranks,
+                                       .folder = call->folder,
+                                       .interrupted = call->interrupted,
+                                       .last = last && trainer->config->train.average_checkpoints == 0};
+    return run_evaluation(&how, trainer->task, trainer->transformer, &evaluation, error);
+}
+
+/* Takes steps and shares of evaluations until rank 0 leaves. */
 static rotary_status take_steps(struct trainer *trainer, const struct train_call *call,
                                 struct train_result *result, rotary_error *error)
 {
+    const int64_t steps = trainer->config->train.steps;
     rotary_status status = ROTARY_OK;
-    while (status == ROTARY_OK && !result->diverged && result->steps_done < trainer->config->train.steps) {
-        struct trainer_step taken;
+    while (status == ROTARY_OK && !result->diverged) {
+        struct trainer_step taken = {.evaluates = false};
+        const bool ended = result->steps_done == steps;
         trainer->stops = call->interrupted && atomic_load(call->interrupted);
-        status = trainer_step(trainer, result->steps_done + 1, &taken, error);
-        if (status != ROTARY_OK)
-            break;
-        if (taken.diverged)
+        status = ended ? trainer_wait(trainer, &taken.evaluates, error)
+                       : trainer_step(trainer, result->steps_done + 1, &taken, error);
+        if (status == ROTARY_INTERRUPTED && ended)
+            return ROTARY_OK;
+        if (status == ROTARY_OK && taken.evaluates)
+            status = evaluate(trainer, call, ended, error);
+        else if (status == ROTARY_OK && taken.diverged)
             result->diverged = result->steps_done + 1;
-        else
+        else if (status == ROTARY_OK)
             result->steps_done++;
     }
     return status;
@@ -63,7 +82,7 @@ static rotary_status follow(struct trainer *trainer, const struct train_call *ca
                                  call->ranks, error);
     if (status == ROTARY_OK)
         status = load(trainer, &start, call->folder, error);
-    status = trainer_meet(trainer, call->ranks, start.step, status, error);
+    status = trainer_meet(trainer, call->ranks, status, error);
     return status == ROTARY_OK ? take_steps(trainer, call, result, error) : status;
 }
 

@@ -162,7 +162,7 @@ static void add_counts(void *lower, const void *upper)
     sum->tokens += other->tokens;
     sum->sequences += other->sequences;
     sum->stops += other->stops;
-    sum->failed += other->failed;
+    sum->evaluates += other->evaluates;
 }
 
 rotary_status together_count(const struct ranks *ranks, struct together_counts *counts, rotary_error *error)

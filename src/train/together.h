@@ -28,8 +28,8 @@ ROTARY_CHECKED rotary_status together_sum_gradients(const struct ranks *ranks, s
 /* What all ranks know before the first backward pass of a step: sums over them. */
 struct together_counts {
     int64_t targets, tokens, sequences;
-    int64_t stops;  /* ranks that are to stop: then no rank takes the step */
-    int64_t failed; /* ranks that failed */
+    int64_t stops;     /* ranks that are to stop: then no rank takes the step */
+    int64_t evaluates; /* 1: rank 0 begins an evaluation instead */
 };
 ROTARY_CHECKED rotary_status together_count(const struct ranks *ranks, struct together_counts *counts,
                                             rotary_error *error);

@@ -9,7 +9,7 @@
 #include "run_folder/folder_owner.h"
 #include "run_folder/run_archive.h"
 #include "train/divergence.h"
-#include "train/evaluation/last_evaluation.h"
+#include "train/evaluation/run_evaluation.h"
 #include "train/folder/corpus_record.h"
 #include "train/folder/folder_watch.h"
 #include "train/folder/metrics.h"
@@ -277,27 +277,27 @@ static rotary_status keep_best(struct session *session, double loss, rotary_erro
     return status;
 }
 
-/* Evaluates the trainer's model, which has the weights of the current step or the averaged ones. */
+/* Evaluates the trainer's model, which has the weights of the current step, as other ranks have, or the averaged
+ * ones, which rank 0 has alone. */
 static rotary_status evaluate(struct session *session, bool averaged, struct evaluation *evaluation,
                               rotary_error *error)
 {
     const struct run_config *config = &session->config;
-    struct evaluation_config how = {
-        .seed = (uint64_t)config->train.seed,
-        .problems = config->task.problems,
-        .validation_sequences = config->train.validation_sequences,
-        .interrupted = session->call->interrupted,
-    };
     const bool last =
         session->state.step == config->train.steps && averaged == (config->train.average_checkpoints > 0);
+    const struct run_evaluation how = {.config = config,
+                                       .ranks = averaged ? NULL : session->call->ranks,
+                                       .folder = session->call->folder,
+                                       .interrupted = session->call->interrupted,
+                                       .last = last};
     *evaluation = (struct evaluation){.sample_count = SAMPLES, .samples = session->samples};
     struct profile *profile = session->call->backend->profile; /* measures steps, not evaluations */
     if (profile)
         profile->paused = true;
-    rotary_status status =
-        last ? evaluation_run_last(session->trainer.task, session->trainer.transformer, &how,
-                                   session->call->folder, evaluation, error)
-             : evaluation_run(session->trainer.task, session->trainer.transformer, &how, evaluation, error);
+    session->trainer.stops = is_interrupted(session);
+    rotary_status status = averaged ? ROTARY_OK : trainer_call_evaluation(&session->trainer, error);
+    if (status == ROTARY_OK)
+        status = run_evaluation(&how, session->trainer.task, session->trainer.transformer, evaluation, error);
     if (profile)
         profile->paused = false;
     if (status != ROTARY_OK)
@@ -568,7 +568,7 @@ static rotary_status set_up(struct session *session, const struct checkpoint *ch
     if (status == ROTARY_OK)
         status = checkpoint->model ? trainer_resume(&session->trainer, checkpoint, error)
                                    : trainer_begin(&session->trainer, error);
-    return trainer_meet(&session->trainer, session->call->ranks, session->state.step, status, error);
+    return trainer_meet(&session->trainer, session->call->ranks, status, error);
 }
 
 /* Says in config.json what the run is, and what trains it from here on. */

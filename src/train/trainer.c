@@ -195,21 +195,43 @@ rotary_status trainer_resume(struct trainer *trainer, const struct checkpoint *c
                : checkpoint_load(checkpoint, parameters, error);
 }
 
-/* The others will take the next step with this rank. */
-static void expect(struct trainer *trainer, int64_t done)
-{
-    trainer->expected = trainer->ranks && done < trainer->config->train.steps;
-}
-
-rotary_status trainer_meet(struct trainer *trainer, const struct ranks *ranks, int64_t done,
-                           rotary_status status, rotary_error *error)
+rotary_status trainer_meet(struct trainer *trainer, const struct ranks *ranks, rotary_status status,
+                           rotary_error *error)
 {
     status = ranks_agree(ranks, status, error);
     if (status == ROTARY_OK)
         status =
             together_share_parameters(trainer->ranks, transformer_parameters(trainer->transformer), error);
-    if (status == ROTARY_OK)
-        expect(trainer, done);
+    trainer->expected = status == ROTARY_OK && trainer->ranks;
+    return status;
+}
+
+/* Where all ranks meet: before each step, and where rank 0 has something to say. */
+static rotary_status exchange_counts(struct trainer *trainer, struct together_counts *counts,
+                                     rotary_error *error)
+{
+    counts->stops = trainer->ranks && trainer->stops;
+    trainer->expected = false;
+    const rotary_status status = together_count(trainer->ranks, counts, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (counts->stops > 0)
+        return rotary_fail(error, ROTARY_INTERRUPTED, "another rank stops");
+    trainer->expected = trainer->ranks;
+    return ROTARY_OK;
+}
+
+rotary_status trainer_call_evaluation(struct trainer *trainer, rotary_error *error)
+{
+    struct together_counts counts = {.evaluates = 1};
+    return trainer->ranks ? exchange_counts(trainer, &counts, error) : ROTARY_OK;
+}
+
+rotary_status trainer_wait(struct trainer *trainer, bool *evaluates, rotary_error *error)
+{
+    struct together_counts counts = {.evaluates = 0};
+    const rotary_status status = exchange_counts(trainer, &counts, error);
+    *evaluates = counts.evaluates > 0;
     return status;
 }
 
@@ -284,19 +306,18 @@ static void fill_step(struct trainer *trainer, int64_t step, struct together_cou
     profile_end(trainer->backend->profile, begin, "data", "batch", 0.0, 0.0);
 }
 
-/* Fills the step, of which all ranks then know the same. */
+/* Fills the step, of which all ranks then know the same. Where none takes it the next one begins as it does. */
 static rotary_status prepare(struct trainer *trainer, int64_t step, struct together_counts *counts,
                              rotary_error *error)
 {
-    *counts = (struct together_counts){.stops = trainer->ranks && trainer->stops};
+    *counts = (struct together_counts){.evaluates = 0};
+    const struct row_cursor cursor = trainer->cursor;
     fill_step(trainer, step, counts);
-    trainer->expected = false;
-    rotary_status status = together_count(trainer->ranks, counts, error);
-    if (status != ROTARY_OK)
+    rotary_status status = exchange_counts(trainer, counts, error);
+    if (status != ROTARY_OK || counts->evaluates > 0) {
+        trainer->cursor = cursor;
         return status;
-    if (counts->stops > 0)
-        return rotary_fail(error, ROTARY_INTERRUPTED, "stopped before step %lld", (long long)step);
-    expect(trainer, step - 1);
+    }
     if (counts->targets > 0)
         return ROTARY_OK;
     trainer->expected = false;
@@ -406,6 +427,9 @@ rotary_status trainer_step(struct trainer *trainer, int64_t step, struct trainer
     struct together_counts counts;
     if (status == ROTARY_OK)
         status = prepare(trainer, step, &counts, error);
+    result->evaluates = status == ROTARY_OK && counts.evaluates > 0;
+    if (result->evaluates)
+        return ROTARY_OK;
     if (status == ROTARY_OK)
         status = run_batches(trainer, step, counts.targets, error);
     struct step_statistics statistics;
@@ -417,6 +441,5 @@ rotary_status trainer_step(struct trainer *trainer, int64_t step, struct trainer
     result->tokens = counts.tokens;
     result->gradient_norm = statistics.gradient_norm;
     result->diverged = statistics.diverged != 0;
-    expect(trainer, step);
     return ROTARY_OK;
 }

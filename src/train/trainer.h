@@ -53,10 +53,14 @@ ROTARY_CHECKED rotary_status trainer_begin(struct trainer *trainer, rotary_error
 ROTARY_CHECKED rotary_status trainer_resume(struct trainer *trainer, const struct checkpoint *checkpoint,
                                             rotary_error *error);
 /* After that: all ranks have the status of the first that failed, else the weights and moments of rank 0, and
- * wait for each other in the step after so many that are done, if there is one. */
-ROTARY_CHECKED rotary_status trainer_meet(struct trainer *trainer, const struct ranks *ranks, int64_t done,
+ * wait for each other from here on: the others in trainer_step, or after the last one in trainer_wait. */
+ROTARY_CHECKED rotary_status trainer_meet(struct trainer *trainer, const struct ranks *ranks,
                                           rotary_status status, rotary_error *error);
-/* Tells the others, where they wait for this rank in the next step, that it will not take it. */
+/* Rank 0 tells the others, where they wait, that an evaluation begins. */
+ROTARY_CHECKED rotary_status trainer_call_evaluation(struct trainer *trainer, rotary_error *error);
+/* Another rank, which has no step to take: waits for an evaluation, or for rank 0 to leave. */
+ROTARY_CHECKED rotary_status trainer_wait(struct trainer *trainer, bool *evaluates, rotary_error *error);
+/* Tells the others, where they wait for this rank, that it takes no step any more. */
 void trainer_leave(struct trainer *trainer);
 /* The bytes that trainer_create and what follows would allocate. Allocates next to nothing itself; of a task
  * with examples it may read the corpus. */
@@ -73,7 +77,8 @@ struct trainer_step {
     struct loss_sums loss; /* sums over the step's micro-batches */
     int64_t tokens;        /* that the model read, without sources */
     double learning_rate, gradient_norm;
-    bool diverged; /* loss or norm is not finite; the model was not updated */
+    bool diverged;  /* loss or norm is not finite; the model was not updated */
+    bool evaluates; /* of a rank beside rank 0: no step was taken, but an evaluation begins */
 };
 
 /* Step `step`, counted from 1: data, forward, backward, clipping, update. The loss is the mean over all

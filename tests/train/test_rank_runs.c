@@ -97,7 +97,10 @@ static void check_same(const char *folder, const char *reference)
     CHECK(same_file(folder, reference, "model.safetensors"));
     CHECK(same_file(folder, reference, "optimizer.safetensors"));
     CHECK(same_file(folder, reference, "best.safetensors"));
-    CHECK_TEXT(lines, wanted);
+    CHECK_TEXT(lines, wanted); /* with what evaluations found */
+    static const char *const predicted[] = {"translations.txt", "predictions.tsv"};
+    for (int i = 0; i < 2; i++)
+        CHECK(!has_file(reference, predicted[i]) || same_file(folder, reference, predicted[i]));
     free(lines);
     free(wanted);
 }
@@ -247,6 +250,9 @@ int main(void)
               "sequence_length=32;batch_tokens=90;problems=2");
     test_bits("labels", "task=classification;classification_examples=40;classification_held_out=4;"
                         "architecture=encoder;sequence_length=48");
+    test_bits("text", "task=language;language_documents=20;language_held_out=4;sequence_length=48");
+    CHECK(has_file(folder_of("pairs", "on 4"), "translations.txt"));
+    CHECK(has_file(folder_of("labels", "on 4"), "predictions.tsv"));
     for (int ranks = 2; ranks <= 4; ranks *= 2)
         for (int stopping = 0; stopping < ranks; stopping += ranks - 1)
             test_interruption(ranks, stopping, scratch_path("index on one"));

@@ -9,6 +9,7 @@
 #include "score/frequency_loss.h"
 #include "score/token_scores.h"
 #include "train/batches.h"
+#include "train/evaluation/evaluation_shares.h"
 #include "train/evaluation/label_predictions.h"
 #include "train/evaluation/translations.h"
 
@@ -95,21 +96,20 @@ static rotary_status prepare_problem(const struct task *task, const struct evalu
     return status;
 }
 
-static rotary_status solve_problems(const struct task *task, struct transformer *transformer,
-                                    const struct evaluation_config *config, struct workspace *workspace,
-                                    struct evaluation *evaluation, rotary_error *error)
+/* Solves a range of problems. */
+static rotary_status solve_range(const struct task *task, struct transformer *transformer,
+                                 const struct evaluation_config *config, struct workspace *workspace,
+                                 struct item_range range, rotary_error *error)
 {
     rotary_status status = ROTARY_OK;
-    for (int64_t i = 0; status == ROTARY_OK && i < evaluation->problems; i++)
-        status = prepare_problem(task, config, workspace, i, error);
     const struct generate_config generation = {.max_new_tokens = workspace->size.completion,
                                                .stop = task_stop(task),
                                                .sampler.temperature = (double)config->temperature,
                                                .seed = config->seed};
     /* Long prompts by as many at once as the model has sequences, which bounds the KV cache. */
-    const int64_t group = config->last ? transformer_max_batch(transformer) : evaluation->problems;
-    for (int64_t first = 0; status == ROTARY_OK && first < evaluation->problems; first += group) {
-        const struct generate_call call = {.count = min_i64(group, evaluation->problems - first),
+    const int64_t group = config->last ? transformer_max_batch(transformer) : range.end - range.first;
+    for (int64_t first = range.first; status == ROTARY_OK && first < range.end; first += group) {
+        const struct generate_call call = {.count = min_i64(group, range.end - first),
                                            .prompts = workspace->prompts + first,
                                            .lengths = workspace->lengths + first,
                                            .outputs = workspace->outputs + first,
@@ -117,7 +117,28 @@ static rotary_status solve_problems(const struct task *task, struct transformer 
                                            .interrupted = config->interrupted};
         status = generation_run(transformer, &generation, &call, error);
     }
+    return status;
+}
+
+static rotary_status solve_problems(const struct task *task, struct transformer *transformer,
+                                    const struct evaluation_config *config, struct workspace *workspace,
+                                    struct evaluation *evaluation, rotary_error *error)
+{
+    const struct item_range groups = evaluation_groups(config, ranks_index(config->ranks));
+    rotary_status status = ROTARY_OK;
+    for (int64_t i = 0; status == ROTARY_OK && i < evaluation->problems; i++)
+        status = prepare_problem(task, config, workspace, i, error);
+    for (int64_t group = groups.first; status == ROTARY_OK && group < groups.end; group++)
+        status = solve_range(task, transformer, config, workspace,
+                             evaluation_group(config, evaluation->problems, group), error);
+    const struct generated_tokens all = {.count = evaluation->problems,
+                                         .stride = workspace->size.completion,
+                                         .tokens = workspace->generated_tokens,
+                                         .generated = workspace->generated};
+    status = ranks_agree(config->ranks, status, error);
     if (status == ROTARY_OK)
+        status = evaluation_collect_tokens(config, &all, error);
+    if (status == ROTARY_OK && ranks_index(config->ranks) == 0)
         score_problems(task, workspace, evaluation);
     return status;
 }
@@ -127,20 +148,16 @@ static enum task_split evaluated_split(const struct evaluation_config *config)
     return config->test ? TASK_TEST : TASK_VALIDATION;
 }
 
-/* Adds the losses of a batch to the sums. `losses` is as in transformer_call. */
-static rotary_status add_losses(struct transformer *transformer, const struct evaluation_config *config,
-                                const struct batch *batch, float *losses, struct token_sums *sums,
-                                rotary_error *error)
+/* The losses of a batch. `losses` is as in transformer_call. */
+static rotary_status batch_losses(struct transformer *transformer, const struct evaluation_config *config,
+                                  const struct batch *batch, float *losses, struct loss_sums *loss,
+                                  rotary_error *error)
 {
     if (config->interrupted && atomic_load(config->interrupted))
         return rotary_fail(error, ROTARY_INTERRUPTED, "interrupted while evaluating");
     const struct transformer_call call = {.batch = batch, .losses = losses};
-    struct loss_sums loss = {0};
-    rotary_status status = transformer_run(transformer, &call, &loss, error);
-    sums->total += loss.total;
-    sums->counted += loss.counted;
-    sums->correct += loss.correct;
-    return status;
+    *loss = (struct loss_sums){0};
+    return transformer_run(transformer, &call, loss, error);
 }
 
 /* Adds the losses of a batch by the position in its sequences. */
@@ -162,26 +179,99 @@ static void count_targets(const struct batch *batch, const struct workspace *wor
             workspace->counts[batch->classes[i]]++;
 }
 
+/* The rows of a split that are evaluated, and where what they show goes. */
+struct row_walk {
+    struct row_order order;
+    struct transformer *transformer;
+    const struct evaluation_config *config;
+    const struct workspace *workspace;
+    struct token_sums *sums;
+    struct position_losses *positions;
+    struct kept_losses *kept; /* of this rank's batches, where there are several ranks */
+};
+
+static void take_losses(const struct row_walk *walk, const struct batch *batch, const struct loss_sums *loss)
+{
+    walk->sums->total += loss->total;
+    walk->sums->counted += loss->counted;
+    walk->sums->correct += loss->correct;
+    if (walk->workspace->counts)
+        count_targets(batch, walk->workspace);
+    if (walk->workspace->losses)
+        add_positions(batch, walk->workspace->losses, walk->positions);
+}
+
+/* Computes the batches of this rank; alone it takes what they show at once. */
+static rotary_status compute_rows(const struct row_walk *walk, rotary_error *error)
+{
+    const struct workspace *workspace = walk->workspace;
+    const int ranks = ranks_count(walk->config->ranks), rank = ranks_index(walk->config->ranks);
+    rotary_status status = ROTARY_OK;
+    int64_t first = 0, count;
+    for (int64_t i = 0;
+         status == ROTARY_OK && (count = rows_within(&walk->order, workspace->batch_size, first)) > 0;
+         i++, first += count) {
+        if (i % ranks != rank)
+            continue;
+        const struct batch filled = batch_fill(&workspace->batch, &walk->order, first, count, 1);
+        struct loss_sums loss;
+        status = batch_losses(walk->transformer, walk->config, &filled, workspace->losses, &loss, error);
+        if (status == ROTARY_OK && ranks == 1)
+            take_losses(walk, &filled, &loss);
+        else if (status == ROTARY_OK)
+            status = kept_losses_add(walk->kept, &loss, workspace->losses, token_rows(&filled.input), error);
+    }
+    return status;
+}
+
+/* Rank 0 takes what the batches of all ranks show, in their order. */
+static rotary_status collect_rows(const struct row_walk *walk, rotary_error *error)
+{
+    const struct workspace *workspace = walk->workspace;
+    const struct ranks *ranks = walk->config->ranks;
+    rotary_status status = ROTARY_OK;
+    int64_t first = 0, count;
+    for (int64_t i = 0;
+         status == ROTARY_OK && (count = rows_within(&walk->order, workspace->batch_size, first)) > 0;
+         i++, first += count) {
+        const int owner = (int)(i % ranks_count(ranks));
+        if (ranks_index(ranks) != 0 && ranks_index(ranks) != owner)
+            continue;
+        struct loss_sums loss;
+        const struct batch filled = batch_fill(&workspace->batch, &walk->order, first, count, 1);
+        const int64_t tokens = token_rows(&filled.input);
+        if (ranks_index(ranks) == owner)
+            kept_losses_take(walk->kept, &loss, workspace->losses, tokens);
+        status = ranks_give(ranks, owner, &loss, sizeof loss, error);
+        if (status == ROTARY_OK && workspace->losses)
+            status = ranks_give(ranks, owner, workspace->losses, (size_t)tokens * sizeof *workspace->losses,
+                                error);
+        if (status == ROTARY_OK && ranks_index(ranks) == 0)
+            take_losses(walk, &filled, &loss);
+    }
+    return status == ROTARY_OK ? ranks_share(ranks, walk->sums, sizeof *walk->sums, error) : status;
+}
+
 /* All rows of the split. */
 static rotary_status sum_rows(const struct task *task, struct transformer *transformer,
                               const struct evaluation_config *config, const struct workspace *workspace,
                               struct token_sums *sums, struct position_losses *positions, rotary_error *error)
 {
-    const struct row_order order = {.task = task,
-                                    .split = evaluated_split(config),
-                                    .seed = config->seed,
-                                    .rows = config->validation_sequences};
-    rotary_status status = ROTARY_OK;
-    int64_t first = 0, count;
-    for (; status == ROTARY_OK && (count = rows_within(&order, workspace->batch_size, first)) > 0;
-         first += count) {
-        const struct batch filled = batch_fill(&workspace->batch, &order, first, count, 1);
-        if (workspace->counts)
-            count_targets(&filled, workspace);
-        status = add_losses(transformer, config, &filled, workspace->losses, sums, error);
-        if (status == ROTARY_OK && workspace->losses)
-            add_positions(&filled, workspace->losses, positions);
-    }
+    struct kept_losses kept = {.batches = 0};
+    const struct row_walk walk = {.order = {.task = task,
+                                            .split = evaluated_split(config),
+                                            .seed = config->seed,
+                                            .rows = config->validation_sequences},
+                                  .transformer = transformer,
+                                  .config = config,
+                                  .workspace = workspace,
+                                  .sums = sums,
+                                  .positions = positions,
+                                  .kept = &kept};
+    rotary_status status = ranks_agree(config->ranks, compute_rows(&walk, error), error);
+    if (status == ROTARY_OK && config->ranks)
+        status = collect_rows(&walk, error);
+    kept_losses_free(&kept);
     return status;
 }
 
@@ -198,7 +288,8 @@ static rotary_status validation_loss(const struct task *task, struct transformer
                                       .split = evaluated_split(config),
                                       .memory = &workspace->batch,
                                       .tokens = workspace->batch_size.tokens,
-                                      .file = config->predictions,
+                                      .file = ranks_index(config->ranks) == 0 ? config->predictions : NULL,
+                                      .ranks = config->ranks,
                                       .interrupted = config->interrupted};
     rotary_status status =
         task_shape(task).labels
@@ -251,16 +342,16 @@ rotary_status evaluation_run(const struct task *task, struct transformer *transf
     }
     carve(&workspace, task, result.problems);
     rotary_status status = rotary_arena_allocate(&workspace.arena, "an evaluation", error);
-    if (status != ROTARY_OK)
-        return status;
-    carve(&workspace, task, result.problems);
-
-    if (result.problems > 0)
+    if (status == ROTARY_OK)
+        carve(&workspace, task, result.problems);
+    status = ranks_agree(config->ranks, status, error);
+    if (status == ROTARY_OK && result.problems > 0)
         status = solve_problems(task, transformer, config, &workspace, &result, error);
     if (status == ROTARY_OK && result.translated > 0)
         status = translations_run(task, transformer, config, &result, error);
     if (status == ROTARY_OK)
         status = validation_loss(task, transformer, config, &workspace, &result, error);
+    status = ranks_agree(config->ranks, status, error);
     rotary_arena_free(&workspace.arena);
     if (status == ROTARY_OK) {
         result.seconds = rotary_clock() - start;

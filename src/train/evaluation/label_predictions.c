@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/print.h"
+#include "ranks/ranks.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -73,27 +74,54 @@ static void take_number(struct predictions *all, int64_t i, double wanted, struc
     sums->counted++;
 }
 
-static rotary_status predict(const struct label_call *call, struct predictions *all, struct token_sums *sums,
-                             rotary_error *error)
+struct label_walk {
+    const struct label_call *call;
+    struct row_order order;
+    struct batch_size size;
+    struct predictions *all;
+};
+
+/* The logits of this rank's batches. */
+static rotary_status predict_own(const struct label_walk *walk, rotary_error *error)
 {
-    const struct row_order order = {.task = call->task, .split = call->split};
-    const struct batch_size size = {.tokens = call->tokens};
+    const struct label_call *call = walk->call;
     int64_t first = 0, count;
-    for (; (count = rows_within(&order, size, first)) > 0; first += count) {
+    for (int64_t i = 0; (count = rows_within(&walk->order, walk->size, first)) > 0; i++, first += count) {
+        if (i % ranks_count(call->ranks) != ranks_index(call->ranks))
+            continue;
         if (call->interrupted && atomic_load(call->interrupted))
             return rotary_fail(error, ROTARY_INTERRUPTED, "interrupted while evaluating");
-        const struct batch batch = batch_fill(call->memory, &order, first, count, 1);
-        rotary_status status =
-            transformer_logits(call->transformer, &batch, all->logits + first * all->outputs, error);
+        const struct batch batch = batch_fill(call->memory, &walk->order, first, count, 1);
+        rotary_status status = transformer_logits(call->transformer, &batch,
+                                                  walk->all->logits + first * walk->all->outputs, error);
         if (status != ROTARY_OK)
             return status;
-        for (int64_t i = 0; i < count; i++)
-            if (all->labels.regression)
-                take_number(all, first + i, (double)batch.values[i], sums);
-            else
-                take_class(all, first + i, batch.classes[i], sums);
     }
     return ROTARY_OK;
+}
+
+/* Rank 0 gets all logits, and takes them in the order of the examples. */
+static rotary_status take_all(const struct label_walk *walk, struct token_sums *sums, rotary_error *error)
+{
+    const struct label_call *call = walk->call;
+    struct predictions *all = walk->all;
+    rotary_status status = ROTARY_OK;
+    int64_t first = 0, count;
+    for (int64_t i = 0; status == ROTARY_OK && (count = rows_within(&walk->order, walk->size, first)) > 0;
+         i++, first += count) {
+        status =
+            ranks_give(call->ranks, (int)(i % ranks_count(call->ranks)), all->logits + first * all->outputs,
+                       (size_t)(count * all->outputs) * sizeof *all->logits, error);
+        if (status != ROTARY_OK || ranks_index(call->ranks) > 0)
+            continue;
+        const struct batch batch = batch_fill(call->memory, &walk->order, first, count, 1);
+        for (int64_t k = 0; k < count; k++)
+            if (all->labels.regression)
+                take_number(all, first + k, (double)batch.values[k], sums);
+            else
+                take_class(all, first + k, batch.classes[k], sums);
+    }
+    return status == ROTARY_OK ? ranks_share(call->ranks, sums, sizeof *sums, error) : status;
 }
 
 static rotary_status score(const struct predictions *all, struct label_scores *scores, rotary_error *error)
@@ -154,10 +182,17 @@ rotary_status label_predictions_run(const struct label_call *call, struct label_
     struct predictions all = {.labels = task_labels(call->task),
                               .count = task_examples(call->task, call->split)};
     all.outputs = all.labels.regression ? 1 : all.labels.classes;
+    const struct label_walk walk = {.call = call,
+                                    .order = {.task = call->task, .split = call->split},
+                                    .size = {.tokens = call->tokens},
+                                    .all = &all};
     rotary_status status = allocate(&all)
-                               ? predict(call, &all, sums, error)
+                               ? predict_own(&walk, error)
                                : rotary_fail_memory(error, "for %lld predictions", (long long)all.count);
+    status = ranks_agree(call->ranks, status, error);
     if (status == ROTARY_OK)
+        status = take_all(&walk, sums, error);
+    if (status == ROTARY_OK && ranks_index(call->ranks) == 0)
         status = score(&all, scores, error);
     if (status == ROTARY_OK && call->file)
         status = write_file(call->file, &all, error);

@@ -17,6 +17,7 @@ struct label_call {
     int64_t tokens;                    /* ... so many tokens */
     const char *file;                  /* replaced by the predictions (label_predictions_run); NULL: none */
     const atomic_bool *interrupted;    /* may be NULL */
+    const struct ranks *ranks;         /* as in evaluation_config: rank 0 has the scores */
 };
 
 /* Predicts every example, in the order of the corpus. Sets the scores, and adds the losses to `sums`: of a

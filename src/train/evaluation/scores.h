@@ -13,6 +13,8 @@
 
 #include <stdatomic.h>
 
+struct ranks;
+
 /* The results of an evaluation. */
 struct evaluation_sample {
     struct problem problem;          /* of a translation: source and reference */
@@ -56,6 +58,10 @@ struct evaluation_config {
     const char *predictions; /* likewise by the predicted labels (train/evaluation/label_predictions.h) */
     float temperature;       /* 0: greedy */
     const atomic_bool *interrupted; /* once true, the evaluation ends with ROTARY_INTERRUPTED; may be NULL */
+    /* Ranks that evaluate together: rank 0 has the results, and writes the files. NULL: this process alone. Problems
+     * are solved in so many groups, whose answers do not depend on who solves them; 0: in one. */
+    const struct ranks *ranks;
+    int64_t shards;
 };
 
 #endif

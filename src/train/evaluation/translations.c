@@ -9,6 +9,7 @@
 #include "task/translation/split_text.h"
 #include "text/decoded_text.h"
 #include "text/unicode.h"
+#include "train/evaluation/evaluation_shares.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,8 +52,10 @@ static void take_examples(const struct sentences *sentences)
     }
 }
 
-static rotary_status translate(const struct sentences *sentences, struct transformer *transformer,
-                               const atomic_bool *interrupted, rotary_error *error)
+/* Translates a range of them. */
+static rotary_status translate_range(const struct sentences *sentences, struct transformer *transformer,
+                                     const atomic_bool *interrupted, struct item_range range,
+                                     rotary_error *error)
 {
     const struct special_tokens special = tokenizer_special(task_tokenizer(sentences->task));
     struct search_config config;
@@ -61,13 +64,32 @@ static rotary_status translate(const struct sentences *sentences, struct transfo
     config.begin = special.begin;
     config.end = special.end;
     config.padding = special.padding;
-    const struct search_call call = {.count = sentences->count,
-                                     .sources = sentences->sources,
-                                     .lengths = sentences->lengths,
-                                     .outputs = sentences->outputs,
-                                     .generated = sentences->generated,
+    const struct search_call call = {.count = range.end - range.first,
+                                     .sources = sentences->sources + range.first,
+                                     .lengths = sentences->lengths + range.first,
+                                     .outputs = sentences->outputs + range.first,
+                                     .generated = sentences->generated + range.first,
                                      .interrupted = interrupted};
     return search_run(transformer, &config, &call, error);
+}
+
+/* Rank 0 has all translations then. */
+static rotary_status translate(const struct sentences *sentences, struct transformer *transformer,
+                               const struct evaluation_config *config, rotary_error *error)
+{
+    const struct item_range groups = evaluation_groups(config, ranks_index(config->ranks));
+    const struct generated_tokens all = {.count = sentences->count,
+                                         .stride = sentences->max_tokens,
+                                         .tokens = sentences->tokens,
+                                         .generated = sentences->generated};
+    rotary_status status = ROTARY_OK;
+    for (int64_t group = groups.first; status == ROTARY_OK && group < groups.end; group++) {
+        const struct item_range range = evaluation_group(config, sentences->count, group);
+        if (range.end > range.first)
+            status = translate_range(sentences, transformer, config->interrupted, range, error);
+    }
+    status = ranks_agree(config->ranks, status, error);
+    return status == ROTARY_OK ? evaluation_collect_tokens(config, &all, error) : status;
 }
 
 static rotary_status write_lines(struct sentences *sentences, rotary_error *error)
@@ -144,6 +166,21 @@ static void keep_samples(const struct sentences *sentences, struct evaluation *e
     }
 }
 
+/* Scores and keeps the translations. */
+static rotary_status finish(struct sentences *sentences, const struct evaluation_config *config,
+                            struct evaluation *evaluation, rotary_error *error)
+{
+    rotary_status status = write_lines(sentences, error);
+    if (status == ROTARY_OK)
+        status = score(sentences, evaluation, error);
+    if (status == ROTARY_OK)
+        keep_samples(sentences, evaluation);
+    if (status == ROTARY_OK && config->translations)
+        status =
+            file_replace(config->translations, sentences->text.bytes, (size_t)sentences->text.count, error);
+    return status;
+}
+
 rotary_status translations_run(const struct task *task, struct transformer *transformer,
                                const struct evaluation_config *config, struct evaluation *evaluation,
                                rotary_error *error)
@@ -154,20 +191,17 @@ rotary_status translations_run(const struct task *task, struct transformer *tran
                                   .max_tokens = task_shape(task).time};
     carve(&sentences);
     rotary_status status = rotary_arena_allocate(&sentences.arena, "translations", error);
-    if (status != ROTARY_OK)
+    status = ranks_agree(config->ranks, status, error);
+    if (status != ROTARY_OK) {
+        rotary_arena_free(&sentences.arena);
         return status;
+    }
     carve(&sentences);
     take_examples(&sentences);
-    status = translate(&sentences, transformer, config->interrupted, error);
-    if (status == ROTARY_OK)
-        status = write_lines(&sentences, error);
-    if (status == ROTARY_OK)
-        status = score(&sentences, evaluation, error);
-    if (status == ROTARY_OK)
-        keep_samples(&sentences, evaluation);
-    if (status == ROTARY_OK && config->translations)
-        status =
-            file_replace(config->translations, sentences.text.bytes, (size_t)sentences.text.count, error);
+    status = translate(&sentences, transformer, config, error);
+    if (status == ROTARY_OK && ranks_index(config->ranks) == 0)
+        status = finish(&sentences, config, evaluation, error);
+    status = ranks_agree(config->ranks, status, error);
     text_buffer_free(&sentences.text);
     rotary_arena_free(&sentences.arena);
     return status;

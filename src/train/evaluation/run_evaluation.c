@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/evaluation/last_evaluation.h"
+#include "train/evaluation/run_evaluation.h"
 
 #include "file/file.h"
 #include "run_folder/folder.h"
@@ -33,7 +33,7 @@ static rotary_status predict_all(const struct task *task, struct transformer *tr
 
 /* The last evaluation of a run translates the whole validation set, and the test set if there is one, whose
  * translations are kept. */
-rotary_status evaluation_run_last(const struct task *task, struct transformer *transformer,
+static rotary_status evaluate_all(const struct task *task, struct transformer *transformer,
                                   const struct evaluation_config *how, const char *folder,
                                   struct evaluation *evaluation, rotary_error *error)
 {
@@ -62,4 +62,21 @@ rotary_status evaluation_run_last(const struct task *task, struct transformer *t
     evaluation->test.accuracy = test.accuracy;
     evaluation->seconds += test.seconds;
     return status;
+}
+
+rotary_status run_evaluation(const struct run_evaluation *how, const struct task *task,
+                             struct transformer *transformer, struct evaluation *evaluation,
+                             rotary_error *error)
+{
+    const struct run_config *config = how->config;
+    const struct evaluation_config evaluated = {
+        .seed = (uint64_t)config->train.seed,
+        .problems = config->task.problems,
+        .validation_sequences = config->train.validation_sequences,
+        .interrupted = how->interrupted,
+        .ranks = how->ranks,
+        .shards = config->train.shards,
+    };
+    return how->last ? evaluate_all(task, transformer, &evaluated, how->folder, evaluation, error)
+                     : evaluation_run(task, transformer, &evaluated, evaluation, error);
 }
