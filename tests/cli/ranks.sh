@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Several ranks by mpirun: one run has the bits of one process, whatever their number; what stops one of them stops all,
 # and what was saved goes on. A comparison is shared among them.
-. "$(dirname "$0")/support.sh"
+tests=$(realpath "$(dirname "$0")")
+. "$tests/support.sh"
 
 # A program started with others that it cannot talk to does not train beside them.
 for variable in OMPI_COMM_WORLD_SIZE PMI_SIZE; do
@@ -11,7 +12,7 @@ for variable in OMPI_COMM_WORLD_SIZE PMI_SIZE; do
 done
 [ ! -e beside ] || complain "it makes a folder"
 
-. "$(dirname "$0")/ranks_support.sh"
+. "$tests/ranks_support.sh"
 sharded="$tiny --set shards=4 --set batch_size=4 --set dropout=0.1 --set evaluate_every=0"
 # shellcheck disable=SC2086 # a list of words
 one_run() {

@@ -2,8 +2,9 @@
 # Four hosts: network namespaces with addresses of their own, whose links have a rate and where the kernel can a delay.
 # mpirun starts ranks on them as on machines, by a program in the place of ssh. A run has the bits of one process, and a
 # link that goes down ends it within a minute, with a line that says so and a folder that goes on.
-. "$(dirname "$0")/support.sh"
-. "$(dirname "$0")/ranks_support.sh"
+tests=$(realpath "$(dirname "$0")")
+. "$tests/support.sh"
+. "$tests/ranks_support.sh"
 command -v ip >/dev/null && command -v tc >/dev/null || { echo "skipped: there is no ip or no tc"; exit 77; }
 network=rotary$$
 hosts="1 2 3 4"

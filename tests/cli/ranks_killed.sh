@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # A rank that is killed at any moment, while it begins, computes, exchanges, evaluates or saves: the run goes on from its
 # folder on another number of ranks, and ends with the bits of one that nobody disturbed.
-. "$(dirname "$0")/support.sh"
-. "$(dirname "$0")/ranks_support.sh"
+tests=$(realpath "$(dirname "$0")")
+. "$tests/support.sh"
+. "$tests/ranks_support.sh"
 sharded="$tiny --set shards=4 --set batch_size=4 --set dropout=0.1 --set evaluate_every=3 --set checkpoint_every=2"
 # shellcheck disable=SC2086 # a list of words
 does 0 train index $sharded --steps 400 --out undisturbed
