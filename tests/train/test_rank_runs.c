@@ -24,16 +24,10 @@ struct run {
     int64_t steps;
     int stopping; /* the rank that is interrupted after step stop_step */
     int64_t stop_step;
-    bool no_folder; /* of ranks beside rank 0 */
     rotary_status status;
     atomic_bool stopped;
     char message[512];
     int64_t steps_done;
-};
-
-struct watched {
-    struct run *run;
-    atomic_bool *interrupted;
 };
 
 /* Rank 0 alone is told of steps: it stops itself, or asks another one to. */
