@@ -151,7 +151,7 @@ struct rotary_span rotary_rope_span(const rotary_rope *rope)
 
 bool rotary_rope_queries_differ(const rotary_rope *rope)
 {
-    return rope->xpos_growth || rope->query_scale_beta > 0;
+    return rotary_rope_has_query_rows(rope);
 }
 
 bool rotary_rope_keys_grow(const rotary_rope *rope)

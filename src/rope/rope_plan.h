@@ -47,6 +47,12 @@ static inline bool rotary_rope_roles_alike(const rotary_rope *rope)
     return rope->attention_factor == 1.0 && !rope->xpos_growth && rope->query_scale_beta == 0;
 }
 
+/* Whether queries have a magnitude that keys have not: xPos's, or a scale by position. */
+static inline bool rotary_rope_has_query_rows(const rotary_rope *rope)
+{
+    return rope->xpos_growth || rope->query_scale_beta > 0;
+}
+
 /* rope_check.c: validates a configuration and sets the defaults of rotary_dim, isa, original_positions and
  * factor. */
 ROTARY_CHECKED rotary_status rotary_rope_check_config(rotary_rope_config *config, rotary_error *error);

@@ -181,7 +181,7 @@ static void fill_rows(void *argument, int64_t index, int worker)
         if (rotary_rope_roles_alike(rope))
             continue;
         fill_role(rope, position, ROTARY_ROLE_QUERY, row);
-        if (rotary_rope_queries_differ(rope))
+        if (rotary_rope_has_query_rows(rope))
             fill_role(rope, position, ROTARY_ROLE_KEY, row);
     }
 }

@@ -314,30 +314,6 @@ for pairing in ["half", "interleaved"]:
     distance = found["librotary"]["largest_difference"]
     check("xPos, kernel", distance is not None and distance <= max(1.0, np.abs(v).max()) * 1e-3, str(found["librotary"]))
 
-# Queries grow with their position (Ministral 3), in all channels.
-beta = {"rope_type": "default", "llama_4_scaling_beta": 0.5, "original_max_position_embeddings": 3}
-rope = config({"head_dim": 8, "partial_rotary_factor": 0.5, "rope_parameters": beta})
-check("query_scale", result("frequencies", "--config", rope)["query_scale"] == {"beta": 0.5, "length": 3.0, "offset": 0.0})
-found = result("attend", "--query", "q.npy", "--key", "k.npy", "--value", "v.npy", "--output", "o.npy", "--rope", rope,
-               "--causal", "--json")
-growth = 1 + 0.5 * np.log(1 + np.arange(S - T, S) // 3)
-near("query scale", np.load("o.npy"), attention(
-    rotated(q, np.arange(S - T, S), inverse_frequencies(4)) * growth[:, None, None],
-    rotated(k, np.arange(S), inverse_frequencies(4)), v, causal=True)[0], 1e-12)
-distance = found["librotary"]["largest_difference"]
-check("query scale, kernel", distance is not None and distance <= max(1.0, np.abs(v).max()) * 1e-3, str(found["librotary"]))
-# Llama 4's, on layers without rotation.
-for more, growth in [({}, 1 + 0.1 * np.log(1 + (np.arange(S - T, S) + 1) // 8192)),
-                     ({"attn_scale": 0.5, "floor_scale": 3}, 1 + 0.5 * np.log(1 + (np.arange(S - T, S) + 1) // 3)),
-                     ({"attn_temperature_tuning": False, "floor_scale": 3}, np.ones(T))]:
-    llama4 = config({"model_type": "llama4_text", "head_dim": 8, "num_attention_heads": H} | more, "llama4.json")
-    found = result("attend", "--query", "q.npy", "--key", "k.npy", "--value", "v.npy", "--output", "o.npy", "--rope", llama4,
-                   "--unrotated", "--causal", "--json")
-    near(f"unrotated {more}", np.load("o.npy"), attention(q * growth[:, None, None], k, v, causal=True)[0], 1e-12)
-    distance = found["librotary"]["largest_difference"]
-    check("unrotated, kernel", distance is not None and distance <= max(1.0, np.abs(v).max()) * 1e-3)
-refuses(1, "llama_4_scaling_beta", "apply", "--config", rope, "--input", "q.npy", "--output", "o.npy")
-
 # f32 angles at large positions, where they are inexact.
 far, single = 100003, np.float32
 angles = (np.arange(far, far + T).astype(single)[:, None] * inverse_frequencies(8).astype(single)).astype(np.float64)

@@ -38,7 +38,8 @@ static rotary_status create_attention(struct position_attention *made, const str
 rotary_status position_attention_create(struct position_attention *attention, const struct backend *backend,
                                         const struct position_config *config, rotary_error *error)
 {
-    struct position_attention made = {.backend = backend};
+    struct position_attention made = {.backend = backend,
+                                      .scales_queries = config->rope && config->rope->query_scale_beta > 0};
     rotary_status status = create_rope(&made.rope, backend, config->rope, error);
     if (status == ROTARY_OK)
         status = create_rope(&made.value_rope, backend, config->value_rope, error);

@@ -22,6 +22,7 @@ struct position_config {
 /* Attention with its rotations. Layers that are alike share one. */
 struct position_attention {
     rotary_rope *rope, *value_rope; /* NULL: no rotation */
+    bool scales_queries;            /* rope multiplies queries by a scale of their position */
     struct attention_plan *attention;
     const struct backend *backend;
 };

@@ -5,7 +5,6 @@
 #include "base/integer.h"
 #include "model/encoding/model_encoding.h"
 #include "model/encoding/rotation_config.h"
-#include "rope/rope_roles.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -245,9 +244,9 @@ void attention_plans_destroy(struct attention_plans *plans)
 }
 
 /* With magnitudes queries and keys have tables of their own. */
-static int64_t tables_of(const rotary_rope *rope, bool xpos)
+static int64_t tables_of(const rotary_rope *rope, bool apart)
 {
-    return xpos || rotary_rope_queries_differ(rope) ? 3 : rotary_rope_attention_factor(rope) != 1.0 ? 2 : 1;
+    return apart ? 3 : rotary_rope_attention_factor(rope) != 1.0 ? 2 : 1;
 }
 
 double attention_plans_table_bytes(const struct attention_plans *plans,
@@ -257,7 +256,9 @@ double attention_plans_table_bytes(const struct attention_plans *plans,
     int64_t pairs = 0, positions = transformer_positions(config);
     for (int i = 0; i < MAX_ATTENTION_PLANS; i++) {
         const struct position_attention *plan = &plans->plans[i];
-        pairs += plan->rope ? rotary_rope_pairs(plan->rope) * tables_of(plan->rope, xpos) : 0;
+        pairs += plan->rope
+                     ? rotary_rope_pairs(plan->rope) * tables_of(plan->rope, xpos || plan->scales_queries)
+                     : 0;
         pairs += plan->value_rope ? rotary_rope_pairs(plan->value_rope) : 0;
     }
     /* A cosine and a sine of each pair. */
