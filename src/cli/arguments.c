@@ -2,6 +2,7 @@
 #include "cli/arguments.h"
 
 #include "base/fail.h"
+#include "cli/unknown_option.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,17 +10,6 @@
 #include <string.h>
 
 enum { NAME_BYTES = 80 };
-
-static rotary_status fail_unknown(const struct command_line *line, const char *name, size_t length,
-                                  const struct setting **about, rotary_error *error)
-{
-    char asked[NAME_BYTES];
-    snprintf(asked, sizeof asked, "%.*s", (int)(length < NAME_BYTES ? length : NAME_BYTES - 1), name);
-    const struct setting *nearest = settings_suggest(line->settings, line->setting_count, asked);
-    *about = nearest;
-    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "there is no option %s%s%s%s", asked,
-                       nearest ? "; did you mean " : "", nearest ? nearest->name : "", nearest ? "?" : "");
-}
 
 /* ---- values ---- */
 
@@ -111,6 +101,20 @@ static const struct setting *find(const struct command_line *line, const char *n
     return other ? settings_find(line->settings, line->setting_count, other, strlen(other), member) : option;
 }
 
+static rotary_status fail_unknown(const struct command_line *line, int at, size_t length,
+                                  const struct setting **about, rotary_error *error)
+{
+    char asked[NAME_BYTES];
+    const char *argument = line->arguments[at], *next = at + 1 < line->count ? line->arguments[at + 1] : "-";
+    snprintf(asked, sizeof asked, "%.*s", (int)(length < NAME_BYTES ? length : NAME_BYTES - 1), argument);
+    const struct unknown_option unknown = {.line = line,
+                                           .name = asked,
+                                           .value = argument[length] == '=' ? argument + length + 1
+                                                    : next[0] != '-'        ? next
+                                                                            : NULL};
+    return unknown_option_fail(&unknown, about, error);
+}
+
 /* Reads the option at arguments[*at], and its value, which may be the next argument. */
 static rotary_status read_option(const struct command_line *line, int *at, const struct setting **about,
                                  rotary_error *error)
@@ -121,7 +125,7 @@ static rotary_status read_option(const struct command_line *line, int *at, const
     void *member;
     const struct setting *option = find(line, argument, length, &member);
     if (!option)
-        return fail_unknown(line, argument, length, about, error);
+        return fail_unknown(line, *at, length, about, error);
     *about = option;
     if (option->type == SETTING_BOOLEAN) {
         if (equals)

@@ -40,10 +40,13 @@ struct operands {
 };
 
 /* A command line, and the structs it is read into, which must be zero before. */
+struct command;
 struct command_line {
     const struct settings *settings;
     int setting_count, count;
     const char *const *arguments; /* [count] */
+    const struct command *const
+        *commands; /* NULL-terminated: which others have an option; NULL: there are none */
 };
 
 /* Reads "--steps 5", "--steps=5", "--json", "-h" for "--help", and

@@ -2,6 +2,8 @@
 #include "cli/command.h"
 
 #include "base/fail.h"
+#include "cli/word_hint.h"
+#include "config/synonyms.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -43,10 +45,16 @@ enum exit_status command_unknown(const struct command *const *list, const char *
     const char *names[MAX_NAMES + 1] = {NULL}, *space = group ? " " : "";
     for (int i = 0; list[i] && i < MAX_NAMES; i++)
         names[i] = command_last_word(list[i]);
-    char hint[SETTINGS_HINT_BYTES];
+    char hint[SETTINGS_HINT_BYTES], known[SETTINGS_NAMES_BYTES], what[WORD_HINT_BYTES];
     rotary_error error; /* as all messages do, it shows no control characters of what was typed */
+    if (!*settings_hint(name, names, hint) && group)
+        snprintf(hint, sizeof hint, ", wanted %.80s", settings_names(names, known));
     (void)!rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "there is no command \"%s%s%.80s\"%s",
-                       group ? group : "", space, name, settings_hint(name, names, hint));
+                       group ? group : "", space, name,
+                       synonym_same(name, "version") ? "; wanted rotary --version"
+                       : name[0] == '-'              ? "; the command comes before its options"
+                       : *word_hint(name, what)      ? what
+                                                     : hint);
     fprintf(stderr, "rotary: %s\n(see rotary help%s%s)\n", error.message, space, group ? group : "");
     return EXIT_USAGE;
 }

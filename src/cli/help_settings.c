@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "cli/help.h"
 #include "cli/presets.h"
+#include "config/synonyms.h"
 #include "file/file.h"
 #include "train/run.h"
 
@@ -147,9 +148,8 @@ rotary_status help_key(const char *key, bool *found, const char **nearest, rotar
     rotary_status status = create(&all, error);
     if (status != ROTARY_OK)
         return status;
-    void *member;
-    const struct setting *setting = settings_find(all->settings, RUN_SETTINGS, key, strlen(key), &member);
     const struct setting *near = settings_suggest(all->settings, RUN_SETTINGS, key);
+    const struct setting *setting = near && synonym_of(key, near->name) ? near : NULL;
     *found = setting != NULL;
     *nearest = near ? near->name : NULL;
     if (setting) {

@@ -10,8 +10,8 @@
 
 /* Prints every key with its meaning, its values and its default. */
 ROTARY_CHECKED rotary_status help_settings(rotary_error *error);
-/* Prints one key so, and the values that presets give it. *found: whether there is such a key; *nearest: the
- * one whose name is nearest, NULL if none is near. */
+/* Prints one key so, and the values that presets give it. `key` may be another program's name for it. *found: whether
+ * there is such a key; *nearest: the one whose name is nearest, NULL if none is near. */
 ROTARY_CHECKED rotary_status help_key(const char *key, bool *found, const char **nearest,
                                       rotary_error *error);
 /* Prints a line for each preset: its size, and where its data are if they do not come with the program. */

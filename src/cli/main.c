@@ -110,17 +110,56 @@ static char *join(int count, const char *const *arguments)
     return line;
 }
 
-static rotary_status check_operands(const struct invocation *invocation, rotary_error *error)
+enum { EXTRA_BYTES = 400 };
+
+/* Where an argument that is too many belongs, if it follows the value of an option, or is a prompt: "; wanted --set
+ * steps=5, without a space". */
+static const char *explain_extra(const struct command_line *line, const char *extra, char text[EXTRA_BYTES])
+{
+    void *member;
+    int at = 0;
+    text[0] = 0;
+    while (at < line->count && line->arguments[at] != extra)
+        at++;
+    const char *value = at >= 2 ? line->arguments[at - 1] : "",
+               *option = at >= 2 ? line->arguments[at - 2] : "";
+    const struct setting *row =
+        settings_find(line->settings, line->setting_count, option, strlen(option), &member);
+    if (row) {
+        const bool assigned = row->metavar && strchr(row->metavar, '=') && !strchr(value, '='),
+                   listed = row->metavar && !assigned && strchr(row->metavar, ',');
+        const size_t length = strlen(value),
+                     kept = length - (listed && length > 0 && value[length - 1] == ',');
+        if (assigned || listed)
+            snprintf(text, EXTRA_BYTES, "; wanted %s %.*s%c%.80s, without a space", option,
+                     (int)(kept < 80 ? kept : 80), value, assigned ? '=' : ',', extra);
+        else if (row->type == SETTING_TEXT)
+            snprintf(text, EXTRA_BYTES, "; wanted %s '%.80s %.80s', if it is one text", option, value, extra);
+        return text;
+    }
+    static const char *const takers[] = {"--prompt", "--config", "--input"};
+    for (size_t i = 0; i < sizeof takers / sizeof *takers && !row; i++)
+        if (!text[0] &&
+            settings_find(line->settings, line->setting_count, takers[i], strlen(takers[i]), &member))
+            snprintf(text, EXTRA_BYTES, "; wanted %s '%.80s'", takers[i], extra);
+    return text;
+}
+
+static rotary_status check_operands(const struct invocation *invocation, const struct command_line *line,
+                                    rotary_error *error)
 {
     const struct command *command = invocation->command;
     const struct operands *operands = &invocation->operands;
+    char more[EXTRA_BYTES];
     if (operands->count < command->min_operands)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s wants %s", command->name, command->operands);
-    if (command->max_operands >= 0 && operands->count > command->max_operands)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s got the argument \"%.80s\", wanted %s%s",
-                           command->name, operands->items[command->max_operands],
-                           command->operands[0] ? command->operands : "none",
-                           command->operands[0] ? " alone" : "");
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s wants %s, such as: %.*s", command->name,
+                           command->operands, (int)strcspn(command->example, "\n"), command->example);
+    if (command->max_operands >= 0 && operands->count > command->max_operands) {
+        const char *extra = operands->items[command->max_operands];
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s got the argument \"%.80s\", wanted %s%s%s",
+                           command->name, extra, command->operands[0] ? command->operands : "none",
+                           command->operands[0] ? " alone" : "", explain_extra(line, extra, more));
+    }
     return ROTARY_OK;
 }
 
@@ -156,7 +195,7 @@ static enum exit_status read_and_run(struct invocation *invocation, void *option
     int set_count = command_option_sets(command, options, &invocation->common, sets);
     const struct setting *about = NULL;
     rotary_error error = {0};
-    const struct command_line line = {sets, set_count, count, arguments};
+    const struct command_line line = {sets, set_count, count, arguments, commands};
     rotary_status status = arguments_parse(&line, &invocation->operands, &about, &error);
     if (status == ROTARY_OK && invocation->common.help) {
         help_command(stdout, command);
@@ -164,7 +203,7 @@ static enum exit_status read_and_run(struct invocation *invocation, void *option
     }
     if (status == ROTARY_OK) {
         about = NULL;
-        status = check_operands(invocation, &error);
+        status = check_operands(invocation, &line, &error);
     }
     if (status == ROTARY_OK)
         status = check_environment(&error);
@@ -228,7 +267,8 @@ static enum exit_status find_in_group(const struct command *group, int count, co
     }
     if (second[0] == 0) {
         rotary_error error;
-        (void)rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "%s wants %s", group->name, group->operands);
+        (void)rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "%s wants %s, such as: %.*s", group->name,
+                          group->operands, (int)strcspn(group->example, "\n"), group->example);
         return refuse_usage(group, NULL, &error);
     }
     const struct command *command = command_find(group->below, second);

@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "task/task.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,11 +18,14 @@ const struct setting own_text_option[1] = {
 static rotary_status check(const char *task, const char *file, rotary_error *error)
 {
     struct stat about;
+    const bool found = stat(file, &about) == 0;
     if (strcmp(task, task_names[TASK_LANGUAGE]) != 0)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "--text is read by the task language, not by %.80s: wanted language --text %.200s",
                            task, file);
-    if (stat(file, &about) == 0 && S_ISDIR(about.st_mode))
+    if (!found && errno == ENOENT)
+        return rotary_fail(error, ROTARY_IO_ERROR, "--text %.200s: there is no such file", file);
+    if (found && S_ISDIR(about.st_mode))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "--text %.200s is a folder, wanted one file; for the train.txt and valid.txt of a "
                            "folder: --set language_data=%.200s",

@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "base/threads.h"
 #include "cli/presets.h"
+#include "cli/word_hint.h"
 #include "config/comma_list.h"
 #include "file/file.h"
 #include "model/encoding/model_encoding.h"
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_NAMES = 32, NAMES_BYTES = 256 };
+enum { MAX_NAMES = 32 };
 
 /* The distinct tasks of the presets, or the presets of one task; NULL-terminated. */
 static void list_names(const char *task, const char *names[MAX_NAMES + 1])
@@ -30,15 +31,6 @@ static void list_names(const char *task, const char *names[MAX_NAMES + 1])
     names[count] = NULL;
 }
 
-/* Says that `name` is none of `names`: "there is no task \"indx\", wanted ...". */
-static rotary_status fail_name(const char *what, const char *name, const char *const *names,
-                               rotary_error *error)
-{
-    char known[SETTINGS_NAMES_BYTES], hint[SETTINGS_HINT_BYTES];
-    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "there is no %s \"%.80s\", wanted %s%s", what, name,
-                       settings_names(names, known), settings_hint(name, names, hint));
-}
-
 static rotary_status find_task(const char *task, rotary_error *error)
 {
     const char *names[MAX_NAMES + 1];
@@ -46,7 +38,22 @@ static rotary_status find_task(const char *task, rotary_error *error)
     for (int i = 0; names[i]; i++)
         if (strcmp(names[i], task) == 0)
             return ROTARY_OK;
-    return fail_name("task", task, names, error);
+    char known[SETTINGS_NAMES_BYTES], hint[SETTINGS_HINT_BYTES], what[WORD_HINT_BYTES];
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "there is no task \"%.80s\", wanted %s%s", task,
+                       settings_names(names, known),
+                       *word_hint(task, what) ? what : settings_hint(task, names, hint));
+}
+
+/* A path of a preset that comes with the program means the preset; another file is one of one's own. */
+static rotary_status fail_preset(const char *task, const char *name, rotary_error *error)
+{
+    const char *names[MAX_NAMES + 1], *const last = file_name_of(name);
+    char known[SETTINGS_NAMES_BYTES], hint[SETTINGS_HINT_BYTES];
+    list_names(task, names);
+    settings_hint(last, names, hint);
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "there is no preset of task %s named \"%.80s\", wanted %s%s%s", task, name,
+                       settings_names(names, known), hint, *hint ? "" : ", or a file NAME.json of your own");
 }
 
 static rotary_status find_preset(const char *task, const char *name, const struct preset **found,
@@ -57,11 +64,7 @@ static rotary_status find_preset(const char *task, const char *name, const struc
             *found = preset;
             return ROTARY_OK;
         }
-    const char *names[MAX_NAMES + 1];
-    char what[NAMES_BYTES];
-    list_names(task, names);
-    snprintf(what, sizeof what, "preset of task %s named", task);
-    return fail_name(what, name, names, error);
+    return fail_preset(task, name, error);
 }
 
 /* A name that ends so is that of a file with a preset of one's own. */
@@ -95,7 +98,14 @@ static rotary_status apply_preset(const char *task, const char *name, struct run
         return status;
     struct settings settings[RUN_SETTINGS];
     run_settings(config, settings);
-    status = settings_read(settings, RUN_SETTINGS, object, where, error);
+    if (json_object_get(object, "format"))
+        status = rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "%s is the configuration of a run: wanted a file with the keys that are to differ from the "
+            "defaults; a run is resumed by --resume, with its folder in --out",
+            where);
+    if (status == ROTARY_OK)
+        status = settings_read(settings, RUN_SETTINGS, object, where, error);
     json_decref(object);
     return status;
 }

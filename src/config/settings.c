@@ -2,6 +2,7 @@
 #include "config/settings.h"
 
 #include "base/fail.h"
+#include "config/synonyms.h"
 #include "file/file.h"
 #include "file/json_numbers.h"
 
@@ -56,15 +57,29 @@ static int distance(const char *name, const char *other)
     return rows[length % 3][other_length];
 }
 
+/* The dashes that options begin with are no letters of their names. */
+static const char *without_dashes(const char *name)
+{
+    return name + strspn(name, "-");
+}
+
 const char *settings_nearest(const char *name, const char *const *names)
 {
     const char *best = NULL;
+    for (int i = 0; names[i]; i++)
+        if (synonym_same(name, names[i]))
+            return names[i];
+    for (int i = 0; names[i]; i++)
+        if (synonym_of(name, names[i]))
+            return names[i];
+    name = without_dashes(name);
     /* A third of the letters and one more may be wrong; of equally near names, the one nearer in length. */
     int min = (int)(strnlen(name, NEAREST_BYTES) / 3) + 2, longer = 0;
     for (; *names; names++) {
-        if (strlen(name) > NEAREST_BYTES || strlen(*names) > NEAREST_BYTES)
+        const char *other = without_dashes(*names);
+        if (strlen(name) > NEAREST_BYTES || strlen(other) > NEAREST_BYTES)
             continue;
-        int far = distance(name, *names), more = abs((int)strlen(*names) - (int)strlen(name));
+        int far = distance(name, other), more = abs((int)strlen(other) - (int)strlen(name));
         if (far < min || (best && far == min && more < longer)) {
             longer = more;
             min = far;
@@ -113,7 +128,8 @@ static void describe_wanted(const struct setting *setting, char wanted[SETTINGS_
     case SETTING_CHOICE:
         settings_names(setting->choices, wanted);
         if (setting->describe)
-            snprintf(wanted + strlen(wanted), SETTINGS_NAMES_BYTES - strlen(wanted), ", or an object");
+            snprintf(wanted + strlen(wanted), SETTINGS_NAMES_BYTES - strlen(wanted), "%s",
+                     setting->stands_for ? ", an object, or a file NAME.json" : ", or an object");
         return;
     case SETTING_TEXT:
     case SETTING_LIST:
@@ -451,8 +467,13 @@ rotary_status settings_assign(const struct settings *settings, int count, const 
                               rotary_error *error)
 {
     const char *equals = strchr(assignment, '=');
-    if (!equals || equals == assignment)
+    if (equals == assignment)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--set: \"%.80s\" is not key=value", assignment);
+    if (!equals)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "--set: \"%.80s\" is not key=value, wanted %.*s=%.80s", assignment,
+                           (int)strcspn(assignment, ":"), assignment,
+                           assignment[strcspn(assignment, ":")] ? strchr(assignment, ':') + 1 : "VALUE");
     char *key = strndup(assignment, (size_t)(equals - assignment));
     if (!key)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "--set: no memory");

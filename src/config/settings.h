@@ -95,7 +95,7 @@ void settings_free(const struct settings *settings, int count);
 /* The row whose name is the first `length` bytes of `name`, and its member; NULL if there is none. */
 const struct setting *settings_find(const struct settings *settings, int count, const char *name,
                                     size_t length, void **member);
-/* The row whose name is nearest to `name`; NULL if none is near. */
+/* The row whose name settings_nearest finds for `name`; NULL if there is none. */
 const struct setting *settings_suggest(const struct settings *settings, int count, const char *name);
 
 /* A value that was read, before it is stored in a member. */
@@ -115,7 +115,8 @@ int setting_choice(const struct setting *setting, const char *name);
 rotary_status setting_refuse(const struct setting *setting, const char *where, const char *got,
                              const char *text, rotary_error *error);
 
-/* The entry of the NULL-terminated `names` nearest to `name` by edit distance; NULL if none is near. */
+/* The entry of the NULL-terminated `names` that `name` stands for in another program (config/synonyms.h), or else
+ * the nearest by edit distance; NULL if none is near. */
 const char *settings_nearest(const char *name, const char *const *names);
 
 /* Parts of sentences about a name that is none of `names`; both give `text`. */

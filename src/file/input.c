@@ -2,10 +2,12 @@
 #include "file/input.h"
 
 #include "base/fail.h"
+#include "file/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,15 +24,27 @@ static rotary_status fail_system(const struct input *input, const char *doing, r
                        more, strerror(errno));
 }
 
+/* "; did you mean llama/config.json?", where a folder has one. */
+static const char *hint_of_config(const char *folder, char text[FILE_PATH_BYTES])
+{
+    static const char before[] = "; did you mean ";
+    int length = snprintf(text, FILE_PATH_BYTES, "%s%s/config.json", before, folder);
+    if (length >= FILE_PATH_BYTES - 1 || access(text + strlen(before), R_OK) != 0)
+        return "";
+    strcpy(text + length, "?");
+    return text;
+}
+
 static rotary_status look(struct input *input, rotary_error *error)
 {
     struct stat about;
+    char hint[FILE_PATH_BYTES];
     if (fstat(input->descriptor, &about) != 0)
         return fail_system(input, "look at", error);
     input->pipe = S_ISFIFO(about.st_mode);
     if (!input->pipe && !S_ISREG(about.st_mode))
-        return rotary_fail(error, ROTARY_IO_ERROR, "%s is a %s, wanted a file", input->path,
-                           S_ISDIR(about.st_mode) ? "folder" : "device");
+        return rotary_fail(error, ROTARY_IO_ERROR, "%s is a %s, wanted a file%s", input->path,
+                           S_ISDIR(about.st_mode) ? "folder" : "device", hint_of_config(input->path, hint));
     input->size = S_ISREG(about.st_mode) && about.st_size > 0 ? (uint64_t)about.st_size : 0;
     return ROTARY_OK;
 }

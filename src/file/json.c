@@ -17,14 +17,35 @@ rotary_status file_read_json(const char *path, json_t **object, rotary_error *er
     return file_read_long_json(path, FILE_JSON_BYTES, object, error);
 }
 
+/* What to change, where the error is one that people make when they write JSON by hand. */
+static const char *remedy(const char *error)
+{
+    static const struct {
+        const char *error, *remedy;
+    } known[] = {
+        {"string or '}' expected near '}'", "; the comma before } is one too many"},
+        {"unexpected token near ']'", "; the comma before ] is one too many"},
+        {"near '''", "; names and texts stand in double quotes"},
+        {"near '/'", "; JSON has no comments"},
+        {"near '#'", "; JSON has no comments"},
+        {"near 'True'", "; wanted true"},
+        {"near 'False'", "; wanted false"},
+        {"near 'None'", "; wanted null"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strstr(error, known[i].error))
+            return known[i].remedy;
+    return "";
+}
+
 static rotary_status parse(const char *path, const char *text, size_t count, size_t flags, json_t **object,
                            rotary_error *error)
 {
     json_error_t wrong;
     json_t *read = json_numbers_load(text, count, JSON_REJECT_DUPLICATES | flags, false, &wrong);
     if (!read)
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s, line %d, column %d: %s", path, wrong.line,
-                           wrong.column, wrong.text);
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s, line %d, column %d: %s%s", path, wrong.line,
+                           wrong.column, wrong.text, remedy(wrong.text));
     if (!json_is_object(read)) {
         json_decref(read);
         return rotary_fail(error, ROTARY_BAD_FILE, "%s holds no JSON object: it does not start with {", path);

@@ -9,9 +9,11 @@
 #include "records/places.h"
 #include "run_folder/folder.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Appends the record of a run's folder. */
 static rotary_status add_record(struct collection *collection, const char *folder, rotary_error *error)
@@ -272,10 +274,11 @@ static rotary_status read_folders(struct collection *collection, const char *con
         if (status == ROTARY_OK)
             status = file_find(config, &found, error);
         if (status == ROTARY_OK && !found)
-            return rotary_fail(error, ROTARY_IO_ERROR,
-                               "%s holds neither a run nor a comparison: wanted a " FOLDER_CONFIG
-                               " or a compare.json",
-                               folders[i]);
+            return rotary_fail(error, ROTARY_IO_ERROR, "%s holds neither a run nor a comparison: %s",
+                               folders[i],
+                               access(folders[i], F_OK) != 0 && errno == ENOENT ? "there is no such folder"
+                                                                                : "wanted a " FOLDER_CONFIG
+                                                                                  " or a compare.json");
         if (status == ROTARY_OK)
             status = add_record(collection, folders[i], error);
     }

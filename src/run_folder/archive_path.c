@@ -62,14 +62,34 @@ rotary_status run_archive_page(const char *path, char page[FILE_PATH_BYTES], rot
     return status;
 }
 
+/* Whether a file of this name stands in the folder of a run or a model. */
+static bool is_of_run(const char *file)
+{
+    static const char *const names[] = {"config.json", "metrics.jsonl", "report.html"};
+    const char *const name = file_name_of(file), *const dot = strrchr(name, '.');
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return dot && strcmp(dot, ".safetensors") == 0;
+}
+
 rotary_status run_archive_refuse(const char *path, rotary_error *error)
 {
     char file[FILE_PATH_BYTES];
     if (!run_archive_find(path, file))
         return ROTARY_OK;
-    return rotary_fail(
-        error, ROTARY_IO_ERROR,
-        "%s is %sa file, wanted a run's folder; `tar -xf` unpacks an archive of runs, which holds no "
-        "weights",
-        path, strcmp(path, file) == 0 ? "" : "below ");
+    char folder[FILE_PATH_BYTES] = "";
+    const char *const below = strcmp(path, file) == 0 ? "" : "below ";
+    size_t length;
+    (void)compression_of(file, &length);
+    if (length > 4 && strncmp(file + length - 4, ".tar", 4) == 0)
+        return rotary_fail(
+            error, ROTARY_IO_ERROR,
+            "%s is %sa file, wanted a run's folder; `tar -xf` unpacks an archive of runs, which "
+            "holds no weights",
+            path, below);
+    if (is_of_run(file) && !*below)
+        (void)!file_folder_of(file, folder, error);
+    return rotary_fail(error, ROTARY_IO_ERROR, "%s is %sa file, wanted a run's folder%s%s", path, below,
+                       *folder ? ": " : "", folder);
 }

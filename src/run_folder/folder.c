@@ -41,12 +41,31 @@ rotary_status folder_inspect(const char *folder, enum folder_state *state, rotar
     return ROTARY_OK;
 }
 
+/* "owner/name", as models are named where they are downloaded. */
+static bool names_download(const char *folder)
+{
+    const char *slash = strchr(folder, '/');
+    return slash && slash != folder && folder[0] != '.' && slash[1] && !strchr(slash + 1, '/') &&
+           strncmp(folder, "runs/", 5) != 0;
+}
+
+static rotary_status fail_missing(const char *folder, rotary_error *error)
+{
+    char under[FILE_PATH_BYTES];
+    bool is_under = file_path(under, "runs", folder, error) == ROTARY_OK && access(under, F_OK) == 0;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "%s is not the folder of a run: there is no such folder%s%s%s", folder,
+                       is_under                 ? "; did you mean "
+                       : names_download(folder) ? "; models are not downloaded, wanted a folder that has one"
+                                                : "",
+                       is_under ? under : "", is_under ? "?" : "");
+}
+
 rotary_status folder_fail_no_run(const char *folder, rotary_error *error)
 {
     struct folder_list runs = {0};
     if (access(folder, F_OK) != 0 && errno == ENOENT)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%s is not the folder of a run: there is no such folder", folder);
+        return fail_missing(folder, error);
     (void)!folder_list_add_runs(&runs, folder, NULL); /* which are only an example */
     rotary_status status =
         runs.count > 0

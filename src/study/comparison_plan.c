@@ -53,7 +53,8 @@ static rotary_status read_until(struct comparison_plan *plan, rotary_error *erro
     const json_t *until = json_object_get(plan->file.object, "until");
     if (!until && call->until && plan->file.object)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%s was begun with fixed seeds: wanted no --until, or another folder", plan->path);
+                           "%s was begun with fixed seeds: wanted no --until, or another folder by --out",
+                           plan->path);
     if (until && (call->until || call->keep_seeds)) {
         plan->max_seeds = (int)json_integer_value(json_object_get(until, "max_seeds"));
         plan->first_seed = json_integer_value(json_object_get(until, "first_seed"));
@@ -62,7 +63,7 @@ static rotary_status read_until(struct comparison_plan *plan, rotary_error *erro
             (call->until && (plan->max_seeds != call->seed_count || plan->first_seed != call->seeds[0])))
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                "%s goes on until at most %d seeds from %lld on%s: wanted the same arms and "
-                               "rule, or another folder",
+                               "rule, or another folder by --out",
                                plan->path, plan->max_seeds, (long long)plan->first_seed,
                                all_pairs ? ", with all pairs" : "");
     } else if (call->until) {
@@ -121,8 +122,8 @@ static rotary_status check_keys(const struct comparison_plan *plan, rotary_error
         same = same && json_object_get(before, key);
     return same ? ROTARY_OK
                 : rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                              "%s compares values of %s: wanted the same keys, or another folder", plan->path,
-                              plan->file.varied);
+                              "%s compares values of %s: wanted the same keys, or another folder by --out",
+                              plan->path, plan->file.varied);
 }
 
 static const struct arm *find_set(const struct arms *arms, const json_t *set)
@@ -185,8 +186,8 @@ static rotary_status check_arm(const struct comparison_plan *plan, int index, co
     if (status == ROTARY_OK && config->train.steps < recorded.train.steps)
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
-            "%s compares runs of %lld steps, got %lld: wanted as many or more, or another folder", path,
-            (long long)recorded.train.steps, (long long)config->train.steps);
+            "%s compares runs of %lld steps, got %lld: wanted as many or more, or another folder by --out",
+            path, (long long)recorded.train.steps, (long long)config->train.steps);
     if (status == ROTARY_OK && config->train.evaluate_every != recorded.train.evaluate_every)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "evaluate_every is %lld in %s and %lld now: runs that are compared are evaluated "
@@ -216,7 +217,8 @@ static rotary_status check_sweep(const struct comparison_plan *plan, rotary_erro
     const json_t *before = json_object_get(plan->file.object, "sweep");
     if (sweep && plan->file.object && !before)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%s was begun without a sweep: wanted no --sweep, or another folder", plan->path);
+                           "%s was begun without a sweep: wanted no --sweep, or another folder by --out",
+                           plan->path);
     for (int i = 0; i < plan->arms.count && before && !sweep; i++)
         if (!plan->arms.items[i].chosen)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,

@@ -20,9 +20,10 @@ static rotary_status check_call(const struct compare_call *call, rotary_error *e
     char path[FILE_PATH_BYTES];
     rotary_status status = file_path(path, call->plan.folder, FOLDER_CONFIG, error);
     if (status == ROTARY_OK && file_exists(path))
-        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                             "%s holds a single run: wanted a comparison to resume, or another folder",
-                             call->plan.folder);
+        status =
+            rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                        "%s holds a single run: wanted a comparison to resume, or another folder by --out",
+                        call->plan.folder);
     return status;
 }
 

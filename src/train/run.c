@@ -541,7 +541,7 @@ rotary_status run_config_check_steps(const struct run_config *config, const stru
         error, ROTARY_INVALID_ARGUMENT,
         "steps is %lld in %s and %lld now: the learning rate of a %s schedule depends on the number "
         "of steps, so the steps already taken would differ; wanted the same steps, or "
-        "another folder",
+        "another folder by --out",
         (long long)recorded->train.steps, where, (long long)config->train.steps, schedule_names[schedule]);
 }
 

@@ -476,7 +476,7 @@ static rotary_status check_metrics(struct session *session, rotary_error *error)
     if (session->metrics.diverged)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "training diverged at step %lld in %s and would again; try a lower learning_rate "
-                           "or more warmup_steps in another folder",
+                           "or more warmup_steps in another folder by --out",
                            (long long)session->metrics.diverged, session->call->folder);
     if (session->metrics.logged == step) {
         reset_loss_mean(session);

@@ -52,5 +52,114 @@ done >only/train.txt
     refuses 2 'there is no preset of task prefix named "quik", wanted paper or quick; did you mean "quick"?' train prefix --preset quik
     does 0 train prefix $tiny --threads 1000 --out many
     grep -q 'note: --threads 1000 is more than the' err || complain "too many threads are not said"
+
+    # Words in the place of others.
+    refuses 2 'there is no command "eval"; did you mean "evaluate"?' eval comparison
+    refuses 2 'there is no command "prefix"; it is a task: rotary compare prefix' prefix
+    refuses 2 'there is no command "--preset"; the command comes before its options' --preset quick compare prefix
+    refuses 2 'there is no command "version"; wanted rotary --version' version
+    refuses 2 'there is no command "bench speed", wanted train, generate, translate, rope' bench speed
+    refuses 2 'train wants TASK, such as: rotary train index' train
+    refuses 2 '; it is a file: a text of your own is read by rotary compare language --text only/train.txt' compare only/train.txt
+    refuses 2 '; it is a folder: rotary evaluate held scores a run' train held
+    refuses 2 '; it is a position encoding: rotary train prefix --position roper' train roper
+    refuses 2 'there is no command and no key "rope"; it is a position encoding' help rope
+    refuses 2 'there is no command and no key "index"; it is a task: rotary compare index' help index
+    refuses 2 'there is no command and no key "paper"; it is a preset: rotary compare' help paper
+    refuses 2 'there is no command and no key "keys"; did you mean "settings"?' help keys
+    does 0 help lr && says "learning_rate  "
+    does 0 help n_layers && says "num_hidden_layers  "
+    does 0 help batch-size && says "batch_size  "
+
+    # Options and keys of other programs.
+    while IFS='|' read -r option value wanted; do
+        refuses 2 "there is no option $option$wanted" train prefix "$option" "$value"
+    done <<'ROWS'
+--lr|1e-3|, but a key of the configuration: wanted --set learning_rate=1e-3
+--learning-rate|1e-3|, but a key of the configuration: wanted --set learning_rate=1e-3
+--epochs|3|, but a key of the configuration: wanted --set epochs=3
+--batch-size|8|, but a key of the configuration: wanted --set batch_size=8
+--num-layers|2|, but a key of the configuration: wanted --set num_hidden_layers=2
+--layers|2|, but a key of the configuration: wanted --set num_hidden_layers=2
+--num-heads|2|, but a key of the configuration: wanted --set num_attention_heads=2
+--d-model|64|, but a key of the configuration: wanted --set hidden_size=64
+--hidden-size|64|, but a key of the configuration: wanted --set hidden_size=64
+--dropout|0.1|, but a key of the configuration: wanted --set dropout=0.1
+--weight-decay|0.1|, but a key of the configuration: wanted --set weight_decay=0.1
+--warmup|10|, but a key of the configuration: wanted --set warmup_steps=10
+--max-steps|10|; did you mean --steps?
+--iterations|10|; did you mean --steps?
+--output_dir|here|; did you mean --out?
+-o|here|; did you mean --out?
+--dtype|bf16|; did you mean --precision?
+--workers|2|; did you mean --threads?
+--data|only/train.txt|; did you mean --text?
+--config|mine.json|; did you mean --preset?
+--positions|rope,roper|; did you mean --position?
+--device|cuda|: rotary computes on processors, and --threads says on how many
+--fp16|-|: wanted --precision bf16
+--resume_from|comparison|: wanted --resume, with the run's folder in --out DIR
+--jobs|2| here, but rotary compare has it
+--seeds|1,2| here, but rotary compare has it
+--dry-run|-| here, but rotary compare has it
+ROWS
+    refuses 2 'wanted --vary learning_rate=1e-3,2e-3' compare prefix --lr 1e-3,2e-3
+    refuses 2 'there is no option --position; did you mean --positions?' compare prefix --position rope
+    refuses 2 'there is no option --max-tokens; did you mean --max-new-tokens?' generate held --max-tokens 5
+    refuses 2 'there is no option --prompt; did you mean --text?' heatmap held --prompt line
+    refuses 2 'there is no option --position here, but rotary train has it' evaluate held --position rope
+    while read -r assignment wanted; do
+        refuses 2 "; did you mean \"$wanted\"?" train prefix --set "$assignment"
+    done <<'ROWS'
+lr=1e-3 learning_rate
+n_layers=2 num_hidden_layers
+num_layers=2 num_hidden_layers
+d_model=64 hidden_size
+n_head=2 num_attention_heads
+d_ff=64 intermediate_size
+theta=1e6 rope_theta
+block_size=64 sequence_length
+wd=0.1 weight_decay
+grad_clip=1 max_grad_norm
+tie_embeddings=true tie_word_embeddings
+hidden_act=silu swiglu
+norm=rmsnorm rms_norm
+precision=bfloat16 bf16
+precision=fp32 f32
+ROWS
+
+    # Spaces and colons where a comma or an equals sign was wanted.
+    refuses 2 '; wanted --positions rope,roper, without a space' compare prefix --positions rope, roper
+    refuses 2 '; wanted --positions rope,roper, without a space' compare prefix --positions rope roper
+    refuses 2 '; wanted --set learning_rate=1e-3, without a space' train prefix --set learning_rate 1e-3
+    refuses 2 "; wanted --text 'my book.txt', if it is one text" train language --text my book.txt
+    refuses 2 "; wanted --prompt 'hello'" generate held hello
+    refuses 2 "; wanted --config 'x.json'" frequencies x.json
+    refuses 2 'is not key=value, wanted learning_rate=1e-3' train prefix --set learning_rate:1e-3
+    refuses 2 'is not key=value, wanted learning_rate=VALUE' train prefix --set learning_rate
+
+    # Files and folders.
+    refuses 2 'there is no preset of task prefix named "presets/prefix/quick", wanted paper or quick; did you mean "quick"?' train prefix --preset presets/prefix/quick
+    refuses 2 'wanted paper or quick, or a file NAME.json of your own' train prefix --preset mine.txt
+    refuses 2 'held/config.json is the configuration of a run' train language --preset held/config.json
+    refuses 2 '--position: "position" is "roepr", wanted none' train prefix --position roepr
+    grep -q ', an object, or a file NAME.json; did you mean "roper"?' err || complain "a file is no position encoding"
+    refuses 1 '--text absent.txt: there is no such file' compare language --text absent.txt
+    refuses 1 'held/model.safetensors is a file, wanted a run'"'"'s folder: held' evaluate held/model.safetensors
+    refuses 1 'meta/llama is not the folder of a run: there is no such folder; models are not downloaded, wanted a folder that has one' evaluate meta/llama
+    refuses 1 'absent holds neither a run nor a comparison: there is no such folder' report absent
+    refuses 1 'comparison holds a comparison, which the rotary compare that began it resumes' train prefix --resume --out comparison
+    refuses 1 'there is no run in absent to resume, as it has no config.json: wanted the folder of one by --out' train prefix --resume --out absent
+    refuses 1 'comparison holds a comparison: wanted another folder by --out' train prefix --out comparison
+    refuses 1 "held holds a single run: wanted a comparison to resume, or another folder by --out" compare language --out held
+    mkdir -p model && echo '{"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4}' >model/config.json
+    refuses 1 'model is a folder, wanted a file; did you mean model/config.json?' frequencies --config model
+    printf '{"task": "prefix",\n "steps": 10,\n}' >comma.json
+    refuses 1 "comma.json, line 3, column 1: string or '}' expected near '}'; the comma before } is one too many" train prefix --preset comma.json
+    echo "{'task': 'prefix'}" >quotes.json
+    refuses 1 '; names and texts stand in double quotes' train prefix --preset quotes.json
+    echo '{"bias": True}' >true.json
+    refuses 1 '; wanted true' train prefix --preset true.json
+    mkdir -p runs/here && refuses 1 'here is not the folder of a run: there is no such folder; did you mean runs/here?' evaluate here
 }
 finish

@@ -28,7 +28,7 @@ tiny="--steps 3 --set hidden_size=16 --set num_hidden_layers=1 --set num_attenti
     grep -q '"language_windows": *"consecutive"' documents/config.json || complain "--set beside --text is lost"
     refuses 2 '--text is read by the task language, not by prefix: wanted language --text texts/book.txt' compare prefix --text texts/book.txt
     refuses 2 '--text texts is a folder, wanted one file; for the train.txt and valid.txt of a folder: --set language_data=texts' train language --text texts
-    refuses 1 'there is no ./missing.txt: wanted the training text' train language --text missing.txt
+    refuses 1 '--text missing.txt: there is no such file' train language --text missing.txt
     cp texts/book.txt 'texts/a,b.txt'
     refuses 2 'wanted a name without commas' train language --text 'texts/a,b.txt'
 }

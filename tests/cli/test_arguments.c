@@ -59,7 +59,7 @@ static rotary_status parse(int count, const char *const *arguments)
     error = (rotary_error){0};
     const struct settings sets[] = {{own, sizeof own / sizeof own[0], &sample},
                                     {shared, sizeof shared / sizeof shared[0], &sample}};
-    const struct command_line line = {sets, 2, count, arguments};
+    const struct command_line line = {sets, 2, count, arguments, NULL};
     return arguments_parse(&line, &operands, &about, &error);
 }
 

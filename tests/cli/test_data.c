@@ -28,7 +28,7 @@ static enum exit_status data(const char *const words[WORDS])
     int set_count = command_option_sets(&command_data, options, &invocation.common, sets), count = 0;
     while (count < WORDS && words[count])
         count++;
-    const struct command_line line = {sets, set_count, count, words};
+    const struct command_line line = {sets, set_count, count, words, NULL};
     const struct setting *about;
     invocation.operands.items = operands;
     invocation.options = options;

@@ -165,7 +165,8 @@ static void test_assign(void)
     static const struct {
         const char *text, *wanted;
     } wrong[] = {
-        {"steps", "--set: \"steps\" is not key=value"},
+        {"steps", "--set: \"steps\" is not key=value, wanted steps=VALUE"},
+        {"steps:3", "--set: \"steps:3\" is not key=value, wanted steps=3"},
         {"=3", "--set: \"=3\" is not key=value"},
         {"step=3", "--set: there is no key \"step\"; did you mean \"steps\"?"},
         {"steps=", "--set: \"steps\" is \"\", wanted a whole number from 1 to 1000000"},

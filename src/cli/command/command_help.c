@@ -5,8 +5,22 @@
 #include "base/fail.h"
 #include "cli/help.h"
 #include "cli/help_settings.h"
+#include "cli/word_hint.h"
+#include "config/synonyms.h"
 
+#include <stdio.h>
 #include <string.h>
+
+static const char *const topics_of_help[] = {"settings", "presets", NULL};
+
+/* The command whose name another program's stands for; NULL: there is none. */
+static const char *find_synonym(const struct command *const *list, const char *name)
+{
+    for (; *list; list++)
+        if (synonym_of(name, (*list)->name))
+            return (*list)->name;
+    return NULL;
+}
 
 /* What is no command is a key, or near to the name of one or the other. */
 static enum exit_status show_key(const struct invocation *invocation, const char *topic)
@@ -14,14 +28,22 @@ static enum exit_status show_key(const struct invocation *invocation, const char
     rotary_error error = {0};
     bool found;
     const char *nearest;
+    char hint[WORD_HINT_BYTES];
     if (help_key(topic, &found, &nearest, &error) != ROTARY_OK)
         return command_fail(&error);
     if (found)
         return EXIT_DONE;
-    if (!nearest)
+    const char *other = settings_nearest(topic, topics_of_help);
+    if (!other)
+        other = find_synonym(invocation->commands, topic);
+    if (!other)
+        other = nearest;
+    if (!*word_hint(topic, hint) && !other)
         return command_unknown(invocation->commands, NULL, topic);
-    (void)!rotary_fail(&error, ROTARY_INVALID_ARGUMENT,
-                       "there is no command and no key \"%.80s\"; did you mean \"%s\"?", topic, nearest);
+    if (!*hint)
+        snprintf(hint, sizeof hint, "; did you mean \"%s\"?", other);
+    (void)!rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "there is no command and no key \"%.80s\"%s", topic,
+                       hint);
     return command_refuse(invocation, &error);
 }
 
@@ -34,9 +56,9 @@ static enum exit_status run(const struct invocation *invocation)
         return EXIT_DONE;
     }
     const char *const *topics = invocation->operands.items;
-    if (count == 1 && strcmp(topics[0], "settings") == 0)
+    if (count == 1 && strcmp(topics[0], topics_of_help[0]) == 0)
         return help_settings(&error) == ROTARY_OK ? EXIT_DONE : command_fail(&error);
-    if (count == 1 && strcmp(topics[0], "presets") == 0)
+    if (count == 1 && strcmp(topics[0], topics_of_help[1]) == 0)
         return help_presets(&error) == ROTARY_OK ? EXIT_DONE : command_fail(&error);
     const struct command *const *list = invocation->commands;
     const struct command *command = NULL;

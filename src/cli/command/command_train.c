@@ -59,7 +59,11 @@ static rotary_status find_run(const char *folder, struct run_config *recorded, r
     rotary_status status = folder_inspect(folder, &state, error);
     if (status == ROTARY_OK && state != FOLDER_RUN)
         status = rotary_fail(error, ROTARY_IO_ERROR,
-                             "there is no run in %s to resume: wanted its " FOLDER_CONFIG, folder);
+                             comparison_file_exists(folder)
+                                 ? "%s holds a comparison, which the rotary compare that began it resumes"
+                                 : "there is no run in %s to resume, as it has no " FOLDER_CONFIG
+                                   ": wanted the folder of one by --out",
+                             folder);
     return status == ROTARY_OK ? run_read_config(folder, recorded, error) : status;
 }
 
@@ -114,8 +118,8 @@ static rotary_status plan(const struct invocation *invocation, struct train_plan
         if (status == ROTARY_OK)
             status = plan_draft(&request, &plan->config, error);
     } else if (comparison_file_exists(plan->folder)) {
-        status =
-            rotary_fail(error, ROTARY_IO_ERROR, "%s holds a comparison: wanted another folder", plan->folder);
+        status = rotary_fail(error, ROTARY_IO_ERROR, "%s holds a comparison: wanted another folder by --out",
+                             plan->folder);
     }
     if (status == ROTARY_OK && options->resume)
         status = check_resumed(&recorded, plan->folder, &plan->config, error);

@@ -83,7 +83,7 @@ rotary_status average_check(const char *folder, const struct run_config *config,
                 error, ROTARY_INVALID_ARGUMENT,
                 "average_checkpoints is %lld, and %lld steps would average the weights of step %lld, which "
                 "%s "
-                "does not have any more: wanted at least %lld steps, or another folder",
+                "does not have any more: wanted at least %lld steps, or another folder by --out",
                 (long long)train->average_checkpoints, (long long)train->steps, (long long)needed, folder,
                 (long long)((divide_up(step, train->checkpoint_every) + train->average_checkpoints - 1) *
                             train->checkpoint_every));
