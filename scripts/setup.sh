@@ -3,6 +3,7 @@
 # Shared by ./run and ./check: finds and installs what the build needs. Sourced from the root of the project.
 
 say() {
+    spoken=$(date +%s)
     printf '%s\n' "$*" >&2
 }
 
@@ -34,6 +35,7 @@ have() {
     libopenblas0-pthread) ls /usr/lib/*/openblas-pthread/libblas.so.3 ;;
     mkdocs-material) mkdocs build --help | grep material ;;
     python3-numpy) python3 -c 'import numpy' || /usr/bin/python3 -c 'import numpy' ;;
+    python3-venv) python3 -c 'import ensurepip, venv' ;;
     python3-torch) /usr/bin/python3 -c 'import torch' ;;
     *) command -v "$1" ;;
     esac >/dev/null 2>&1
@@ -64,25 +66,39 @@ can_install() {
     command -v apt-get >/dev/null 2>&1 && { [ "$(id -u)" = 0 ] || command -v sudo >/dev/null 2>&1; }
 }
 
-# follow WHAT LOG COMMAND...: runs the command with its output in the log, and says meanwhile how far it is: what ninja
-# counts, and the time, in one line on a terminal and in a line every ten seconds elsewhere.
+# How far the command is whose output is the log: what ninja counts, or the packages that apt-get has unpacked or set up.
+count_in() {
+    if grep -q '^\[[0-9]*/[0-9]*\]' "$1"; then
+        sed -n 's/^\[\([0-9]*\)\/\([0-9]*\)\].*/\1 of \2, /p' "$1" | tail -n 1
+        return
+    fi
+    packages=$(sed -n 's/^[0-9]* upgraded, \([0-9]*\) newly installed.*/\1/p' "$1" | tail -n 1)
+    [ -z "$packages" ] || printf '%s packages, ' "$packages"
+    for step in 'Setting up' Unpacking Get:; do
+        many=$(grep -c "^$step" "$1") || continue
+        case $step in Get:) step=fetched ;; Unpacking) step=unpacked ;; *) step='set up' ;; esac
+        printf '%s %s, ' "$many" "$step"
+        return
+    done
+}
+
+# follow WHAT LOG COMMAND...: runs the command with its output in the log, and says meanwhile how far it is, in one line on
+# a terminal and elsewhere in a line whenever nothing was said for nine seconds.
 follow() {
     what=$1 log=$2
     shift 2
     "$@" </dev/null >>"$log" 2>&1 &
-    pid=$! began=$(date +%s) said=0
+    pid=$! began=$(date +%s)
     # Without job control a command in the background ignores Ctrl-C.
     trap 'kill $pid 2>/dev/null; exit 130' INT
     trap 'kill $pid 2>/dev/null; exit 143' TERM
     while kill -0 $pid 2>/dev/null; do
         sleep 1
-        seconds=$(($(date +%s) - began))
-        count=$(sed -n 's/^\[\([0-9]*\)\/\([0-9]*\)\].*/\1 of \2, /p' "$log" | tail -n 1)
+        now=$(date +%s)
         if [ -t 2 ]; then
-            printf '\r%s ... %s%d s ' "$what" "$count" $seconds >&2
-        elif [ $((seconds - said)) -ge 10 ]; then
-            said=$seconds
-            say "$what ... $count$seconds s"
+            printf '\r\033[K%s ... %s%d s ' "$what" "$(count_in "$log")" $((now - began)) >&2
+        elif [ $((now - spoken)) -ge 9 ]; then
+            say "$what ... $(count_in "$log")$((now - began)) s"
         fi
     done
     trap - INT TERM
@@ -101,6 +117,7 @@ install() {
     [ -n "$missing" ] && can_install || return 0
     say "Installing from Debian:$missing"
     mkdir -p build
+    : >build/setup.log
     # shellcheck disable=SC2086 # a list of words
     apt_get install --no-install-recommends $missing ||
         { apt_get update && apt_get install --no-install-recommends $missing; } ||
@@ -134,7 +151,8 @@ build() {
     mkdir -p build
     say "Building ($preset) ..."
     : >"$log"
-    if ! { { [ -f "build/$preset/build.ninja" ] || cmake --preset "$preset" ${configure:+"$configure"} >"$log" 2>&1; } &&
+    if ! { { [ -f "build/$preset/build.ninja" ] ||
+        follow "Configuring ($preset)" "$log" cmake --preset "$preset" ${configure:+"$configure"}; } &&
         follow "Building ($preset)" "$log" cmake --build --preset "$preset" "$@"; }; then
         tail -n 40 "$log" >&2
         die "Building ($preset) failed; the complete log is $log."

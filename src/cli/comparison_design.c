@@ -391,14 +391,15 @@ static rotary_status write_rule(char text[DESIGN_POWER_BYTES], const struct comp
     if (contrasts > 1)
         snprintf(how, sizeof how, ", jointly for %d contrasts (step-down max t)", contrasts);
     else if (design->seed_count == ENOUGH_PAIRS)
-        snprintf(how, sizeof how, ", which takes six of six");
+        snprintf(how, sizeof how, ", all six pairs of one sign");
     /* The difference of two scores has √2 times the standard deviation of one. */
     const struct power_call call = {of, design->seed_count, deviations / sqrt(2), EXPERIMENTS};
     rotary_status status = power_of(&power, &call, error);
-    snprintf(text, DESIGN_POWER_BYTES,
-             "a verdict takes p <= %g by sign flips of %d seeds%s: an arm that differs by %.0f standard "
-             "deviations of a score is found %.0f times in 100",
-             comparison_alpha, design->seed_count, how, deviations, 100 * power);
+    snprintf(
+        text, DESIGN_POWER_BYTES,
+        "a verdict takes p <= %g by sign flips of %d seeds%s; a difference of %.0f standard deviations of a "
+        "score gives one %.0f times in 100",
+        comparison_alpha, design->seed_count, how, deviations, 100 * power);
     return status;
 }
 

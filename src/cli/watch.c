@@ -63,8 +63,9 @@ void watch_estimate(void *argument, const struct run_list_estimate *estimate)
     if (e->jobs > 1)
         snprintf(beside, sizeof beside, ", %d at a time with %d thread%s each", e->jobs, least,
                  least == 1 ? "" : "s");
-    progress_note(&watch->progress, "%d run%s of %lld steps to train%s: about %s, %s of memory%s%s%s",
-                  work->runs, work->runs == 1 ? "" : "s", (long long)work->steps, beside, time, each,
+    progress_note(&watch->progress, "%d run%s of %s%lld step%s to train%s: about %s, %s of memory%s%s%s",
+                  work->runs, work->runs == 1 ? "" : "s", work->uneven ? "about " : "",
+                  (long long)work->steps, work->steps == 1 ? "" : "s", beside, time, each,
                   e->jobs > 1 ? " each, " : "", e->jobs > 1 ? together : "", e->jobs > 1 ? " together" : "");
     begin_jobs(watch, e->jobs);
 }

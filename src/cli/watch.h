@@ -14,7 +14,7 @@ struct watched_run; /* what a job is at */
 
 struct watch {
     struct progress progress;
-    const struct comparison_design *design; /* of the command that watches */
+    const struct comparison_design *design; /* of the command that watches, until its rule is said */
     int asked;                              /* jobs: as run_list_call.jobs */
     int run, runs;                          /* the last one reported; of so many */
     int done;                               /* runs that are finished */

@@ -164,8 +164,6 @@ static rotary_status train_plan(const struct compare_call *call, struct comparis
                                 enum comparison_stage *stage, rotary_error *error)
 {
     json_t *chosen = NULL;
-    if (call->begin)
-        call->begin(call->argument);
     *stage = COMPARISON_SWEEP;
     rotary_status status = choose_values(call, plan, &chosen, error);
     if (status == ROTARY_OK)

@@ -21,8 +21,6 @@ struct compare_call {
     struct comparison_plan_call plan;
     const struct ranks *ranks; /* as in run_list_call */
     const struct backend *backend;
-    /* Called when everything is checked, before the first run begins. May be NULL. */
-    void (*begin)(void *argument);
     int jobs; /* and the two calls: as in run_list_call */
     void (*estimated)(void *argument, const struct run_list_estimate *estimate);
     void (*progress)(void *argument, const struct run_progress *progress);

@@ -13,6 +13,7 @@
 struct estimate_work {
     int runs;
     int64_t steps, evaluations; /* of each run */
+    bool uneven;                /* runs have other numbers of steps left, of which `steps` is the mean */
 };
 
 /* Seconds of a step and of an evaluation of each run while `jobs` of them share the threads. */

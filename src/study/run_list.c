@@ -120,6 +120,7 @@ static const struct listed_run *count_work(const struct run_list *list, struct e
         int64_t left = run_list_steps_left(list, &list->runs[i]);
         if (left < 0)
             continue;
+        work->uneven = work->uneven || (first && left != all / work->runs);
         work->runs++;
         all += left;
         if (!first)

@@ -30,7 +30,7 @@ has problems 7
 grep -q "verdict" err && complain "the power of a single seed"
 # shellcheck disable=SC2086
 does 0 compare index $tiny --steps 2 --runs 6 --problems 1 --out two
-grep -q "a verdict takes p <= 0.05 by sign flips of 6 seeds, which takes six of six: an arm that differs by 3 standard deviations of a score is found 9[0-3] times in 100" err ||
+grep -q "a verdict takes p <= 0.05 by sign flips of 6 seeds, all six pairs of one sign; a difference of 3 standard deviations of a score gives one 9[0-3] times in 100" err ||
     complain "compare does not say its rule before it trains"
 grep -q "with the spread of results/index-quick, 6 seeds find a difference of 10 points of exact match 1[6-9] times in 100; 80 times takes about 2[0-2] seeds" err ||
     complain "compare does not say how many seeds exact match needs"
@@ -48,7 +48,7 @@ grep -q "^2 seeds can give no verdict, which takes 6" err || complain "compare d
     does 0 compare prefix $small --positions rope,roper,none --out eight --json
     has contrasts.1.pairs 8
     has family 2
-    grep -q "sign flips of 8 seeds, jointly for 2 contrasts (step-down max t): " err ||
+    grep -q "sign flips of 8 seeds, jointly for 2 contrasts (step-down max t); " err ||
         complain "compare does not say how many contrasts it judges"
     does 0 compare prefix $small --positions rope,roper,none --all-pairs --out eight --json
     has family 3

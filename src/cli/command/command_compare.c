@@ -124,9 +124,8 @@ static rotary_status plan(const struct invocation *invocation, struct compare_pl
     return status;
 }
 
-static void begin(void *argument)
+static void say_rule(struct watch *watch)
 {
-    struct watch *watch = argument;
     char rule[DESIGN_POWER_BYTES], exact_match[DESIGN_POWER_BYTES];
     rotary_error error;
     if (design_power(watch->design, rule, exact_match, &error) != ROTARY_OK)
@@ -135,6 +134,16 @@ static void begin(void *argument)
         progress_note(&watch->progress, "%s", rule);
     if (*exact_match)
         progress_note(&watch->progress, "%s", exact_match);
+}
+
+/* Says what will decide, once, after what it will take. */
+static void estimated(void *argument, const struct run_list_estimate *estimate)
+{
+    struct watch *watch = argument;
+    watch_estimate(watch, estimate);
+    if (watch->design)
+        say_rule(watch);
+    watch->design = NULL;
 }
 
 static void show_scored(void *argument, const char *run, int number, int runs)
@@ -207,7 +216,7 @@ static void list_run(void *argument, const struct run_left *left)
                               json_pack("{s:s, s:s, s:I, s:I}", "run", run->name, "arm", run->arm, "seed",
                                         (json_int_t)run->seed, "steps_left", (json_int_t)steps));
     else if (steps > 0)
-        printf("%s: %lld steps\n", run->name, (long long)steps);
+        printf("%s: %lld step%s\n", run->name, (long long)steps, steps == 1 ? "" : "s");
     else
         printf("%s: finished\n", run->name);
 }
@@ -294,11 +303,10 @@ static enum exit_status run(const struct invocation *invocation)
                                          .folder = made.folder,
                                          .command = invocation->command_line},
                                 .backend = &made.backend,
-                                .begin = begin,
                                 .jobs = made.jobs,
                                 .tensorboard = options->tensorboard,
                                 .commit = program_commit(),
-                                .estimated = watch_estimate,
+                                .estimated = estimated,
                                 .progress = watch_run,
                                 .argument = &watch,
                                 .interrupted = invocation->interrupted};
