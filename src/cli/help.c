@@ -18,8 +18,7 @@ static const struct {
 } lists[] = {
     {"{positions}", position_names}, {"{encodings}", shipped_encoding_names}, {"{tasks}", task_names}};
 
-/* The text with names in place of {...}, "a, b or c"; the caller frees it. NULL without memory. */
-static char *write_names(const char *text)
+char *help_written(const char *text)
 {
     enum { LISTS = sizeof lists / sizeof lists[0], MAX_LISTS = 4 };
     char *written = calloc(strlen(text) + MAX_LISTS * SETTINGS_NAMES_BYTES, 1);
@@ -63,7 +62,7 @@ static void write_words(FILE *file, const char *text, int column)
 
 void help_text(FILE *file, const char *text, int column)
 {
-    char *written = write_names(text);
+    char *written = help_written(text);
     write_words(file, written ? written : text, column);
     free(written);
 }

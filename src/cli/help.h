@@ -18,8 +18,11 @@ void help_command(FILE *file, const struct command *command);
 /* The line or lines of help of one option. */
 void help_option(FILE *file, const struct setting *option);
 
-/* Prints `text`, broken between words, with its lines at `column`, where the cursor is. {positions} and
- * {tasks} stand for the names of all encodings and tasks, in "a, b or c". */
+/* The text with the names of all encodings and tasks in place of {positions} and {tasks}, "a, b or c"; the caller frees it. NULL
+ * without memory. */
+char *help_written(const char *text);
+/* Prints `text`, broken between words, with its lines at `column`, where the cursor is, with names as
+ * help_written has them. */
 void help_text(FILE *file, const char *text, int column);
 /* "  left    right", with `right` at `column`. */
 void help_row(FILE *file, const char *left, const char *right, int column);

@@ -5,9 +5,12 @@
  */
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/presets.h"
+#include "layer/encoding/encoding.h"
 #include "task/task.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum shell { SHELL_BASH, SHELL_ZSH, SHELL_FISH };
@@ -16,6 +19,7 @@ static const char *const shell_names[] = {"bash", "zsh", "fish", NULL};
 /* The two words of a command below another, "bench" and "rope"; group "" of others. */
 struct words {
     const char *group, *name;
+    const struct command *const *commands; /* of the program */
 };
 
 /* How a shell's script is written: its parts in the order in which they are called. `option` is called for
@@ -27,11 +31,6 @@ struct writer {
     void (*close)(const struct words *words, const struct command *command);
     void (*end)(void);
 };
-
-static bool takes_task(const struct command *command)
-{
-    return strncmp(command->operands, "TASK", 4) == 0;
-}
 
 static void write_commands(const struct command *const *commands, const char *between)
 {
@@ -53,6 +52,71 @@ static void write_quoted(const char *text, const char *special)
             fputs("'\\''", stdout);
         else
             printf("%s%c", strchr(special, *text) ? "\\" : "", *text);
+}
+
+static void write_help(const char *help, const char *special)
+{
+    char *written = help_written(help);
+    write_quoted(written ? written : help, special);
+    free(written);
+}
+
+/* Whether the first argument of a command is one of some names, which write_operand_names writes. */
+static bool has_operand_names(const struct command *command)
+{
+    return strncmp(command->operands, "TASK", 4) == 0 || command == &command_help ||
+           command == &command_completions;
+}
+
+static void write_operand_names(const struct words *words, const struct command *command)
+{
+    if (command == &command_completions) {
+        write_names(shell_names);
+    } else if (command == &command_help) {
+        fputs("settings presets ", stdout);
+        write_commands(words->commands, " ");
+    } else {
+        write_names(task_names);
+    }
+}
+
+/* Whether the value of an option is one of some names, which write_value_names writes. */
+static bool has_value_names(const struct setting *option)
+{
+    return option->type == SETTING_CHOICE || strcmp(option->name, "--preset") == 0 ||
+           strncmp(option->name, "--position", strlen("--position")) == 0;
+}
+
+static bool named_before(const struct preset *preset)
+{
+    for (const struct preset *other = presets; other != preset; other++)
+        if (strcmp(other->name, preset->name) == 0)
+            return true;
+    return false;
+}
+
+static void write_value_names(const struct setting *option)
+{
+    if (option->type == SETTING_CHOICE)
+        write_names(option->choices);
+    else if (strcmp(option->name, "--preset") != 0)
+        write_names(position_names);
+    for (const struct preset *preset = presets; preset->task && option->type != SETTING_CHOICE; preset++)
+        if (strcmp(option->name, "--preset") == 0 && !named_before(preset))
+            printf("%s%s", preset == presets ? "" : " ", preset->name);
+}
+
+/* Calls for each option of a command, and those of all commands. */
+static void each_option(const struct words *words, const struct command *command,
+                        void (*call)(const struct words *words, const struct setting *option))
+{
+    struct settings sets[COMMAND_MAX_SETS];
+    const int count = command_option_sets(command, NULL, NULL, sets);
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < sets[i].count; j++)
+            call(words, &sets[i].table[j]);
+    for (int i = 0; i < common_option_count; i++)
+        call(words, &common_options[i]);
 }
 
 /* ---- bash ---- */
@@ -78,26 +142,21 @@ static void bash_begin(const struct command *const *commands)
         }
 }
 
+/* What follows an option with a value: its names, or else a file, which bash completes itself. */
+static void bash_value(const struct words *words, const struct setting *option)
+{
+    if (!option->metavar)
+        return;
+    printf("    '%s%s%s|%s') words='", words->group, words->group[0] ? " " : "", words->name, option->name);
+    if (has_value_names(option))
+        write_value_names(option);
+    fputs("' ;;\n", stdout);
+}
+
 static void bash_open(const struct words *words, const struct command *command)
 {
-    (void)words;
-    /* Values of the options come first, since a case takes the first pattern that fits. */
-    struct settings sets[COMMAND_MAX_SETS];
-    const int count = command_option_sets(command, NULL, NULL, sets);
-    for (int i = 0; i < count; i++)
-        for (int j = 0; j < sets[i].count; j++) {
-            const struct setting *option = &sets[i].table[j];
-            if (option->type != SETTING_CHOICE)
-                continue;
-            printf("    '%s|%s') words='", command->name, option->name);
-            write_names(option->choices);
-            fputs("' ;;\n", stdout);
-        }
+    each_option(words, command, bash_value); /* a case takes the first pattern that fits */
     printf("    '%s|'*) words='", command->name);
-    if (takes_task(command)) {
-        write_names(task_names);
-        putchar(' ');
-    }
 }
 
 static void bash_option(const struct words *words, const struct setting *option)
@@ -108,8 +167,13 @@ static void bash_option(const struct words *words, const struct setting *option)
 
 static void bash_close(const struct words *words, const struct command *command)
 {
-    (void)words, (void)command;
-    fputs("' ;;\n", stdout);
+    fputs("'", stdout);
+    if (has_operand_names(command)) {
+        fputs("; [ \"$COMP_CWORD\" != $after ] || words=\"$words ", stdout);
+        write_operand_names(words, command);
+        fputs("\"", stdout);
+    }
+    fputs(" ;;\n", stdout);
 }
 
 static void bash_end(void)
@@ -129,7 +193,7 @@ static void zsh_begin(const struct command *const *commands)
           stdout);
     for (int i = 0; commands[i]; i++) {
         printf("        '%s:", commands[i]->name);
-        write_quoted(commands[i]->summary, ":\\");
+        write_help(commands[i]->summary, ":\\");
         fputs("'\n", stdout);
     }
     fputs(
@@ -160,13 +224,13 @@ static void zsh_option(const struct words *words, const struct setting *option)
     (void)words;
     const bool again = option->type == SETTING_LIST;
     printf("            '%s%s%s[", again ? "*" : "", option->name, option->metavar ? "=" : "");
-    write_quoted(option->help, ":\\[]");
+    write_help(option->help, ":\\[]");
     putchar(']');
     if (option->metavar) {
         printf(":%s:", option->metavar);
-        if (option->type == SETTING_CHOICE) {
+        if (has_value_names(option)) {
             putchar('(');
-            write_names(option->choices);
+            write_value_names(option);
             putchar(')');
         } else if (option->type == SETTING_TEXT) {
             fputs("_files", stdout);
@@ -177,10 +241,9 @@ static void zsh_option(const struct words *words, const struct setting *option)
 
 static void zsh_close(const struct words *words, const struct command *command)
 {
-    (void)words;
-    if (takes_task(command)) {
-        fputs("            '1:task:(", stdout);
-        write_names(task_names);
+    if (has_operand_names(command)) {
+        printf("            '1:%s:(", command->operands);
+        write_operand_names(words, command);
         fputs(")' \\\n", stdout);
     }
     fputs("            '*:file:_files'\n        ;;\n", stdout);
@@ -198,50 +261,52 @@ static void fish_begin(const struct command *const *commands)
     fputs("# Completions of rotary for fish: rotary completions fish\n", stdout);
     for (int i = 0; commands[i]; i++) {
         printf("complete -c rotary -f -n __fish_use_subcommand -a %s -d '", commands[i]->name);
-        write_quoted(commands[i]->summary, "\\");
+        write_help(commands[i]->summary, "\\");
         fputs("'\n", stdout);
     }
 }
 
-/* What a line of fish is for: the command, and within a group the second word too. */
-static void fish_condition(const struct words *words)
+/* What a line of fish is for: the words before the cursor begin with the command, and are so many; 0: any number. */
+static void fish_condition(const struct words *words, int count)
 {
-    printf("complete -c rotary -n '__fish_seen_subcommand_from %s",
-           words->group[0] ? words->group : words->name);
-    if (words->group[0])
-        printf("; and __fish_seen_subcommand_from %s", words->name);
+    fputs("complete -c rotary -n 'set -l w (commandline -opc); ", stdout);
+    if (count > 0)
+        printf("test (count $w) -eq %d; and ", count);
+    printf("test \"$w[2]\" = %s", words->group[0] ? words->group : words->name);
+    if (words->group[0] && words->name[0])
+        printf("; and test \"$w[3]\" = %s", words->name);
     putchar('\'');
 }
 
 static void fish_open(const struct words *words, const struct command *command)
 {
     if (words->group[0]) {
-        printf("complete -c rotary -f -n '__fish_seen_subcommand_from %s' -a %s -d '", words->group,
-               words->name);
-        write_quoted(command->summary, "\\");
+        fish_condition(&(struct words){.group = words->group, .name = ""}, 2);
+        printf(" -f -a %s -d '", words->name);
+        write_help(command->summary, "\\");
         fputs("'\n", stdout);
     }
-    if (takes_task(command)) {
-        fish_condition(words);
+    if (has_operand_names(command)) {
+        fish_condition(words, words->group[0] ? 3 : 2);
         fputs(" -f -a '", stdout);
-        write_names(task_names);
+        write_operand_names(words, command);
         fputs("'\n", stdout);
     }
 }
 
 static void fish_option(const struct words *words, const struct setting *option)
 {
-    fish_condition(words);
+    fish_condition(words, 0);
     printf(" -l %s", option->name + 2);
     if (option->metavar)
         fputs(" -r", stdout);
-    if (option->type == SETTING_CHOICE) {
+    if (has_value_names(option)) {
         fputs(" -f -a '", stdout);
-        write_names(option->choices);
+        write_value_names(option);
         putchar('\'');
     }
     fputs(" -d '", stdout);
-    write_quoted(option->help, "\\");
+    write_help(option->help, "\\");
     fputs("'\n", stdout);
 }
 
@@ -253,19 +318,13 @@ static const struct writer writers[] = {
     [SHELL_FISH] = {.begin = fish_begin, .open = fish_open, .option = fish_option},
 };
 
-static void write_command(const struct writer *writer, const char *group, const struct command *command)
+static void write_command(const struct writer *writer, const struct words *words,
+                          const struct command *command)
 {
-    const struct words words = {group, command_last_word(command)};
-    struct settings sets[COMMAND_MAX_SETS];
-    const int count = command_option_sets(command, NULL, NULL, sets);
-    writer->open(&words, command);
-    for (int i = 0; i < count; i++)
-        for (int j = 0; j < sets[i].count; j++)
-            writer->option(&words, &sets[i].table[j]);
-    for (int i = 0; i < common_option_count; i++)
-        writer->option(&words, &common_options[i]);
+    writer->open(words, command);
+    each_option(words, command, writer->option);
     if (writer->close)
-        writer->close(&words, command);
+        writer->close(words, command);
 }
 
 static enum exit_status run(const struct invocation *invocation)
@@ -284,10 +343,14 @@ static enum exit_status run(const struct invocation *invocation)
     writer->begin(invocation->commands);
     for (int i = 0; invocation->commands[i]; i++) {
         const struct command *command = invocation->commands[i];
+        struct words words = {"", command->name, invocation->commands};
         if (!command->below)
-            write_command(writer, "", command);
-        for (int j = 0; command->below && command->below[j]; j++)
-            write_command(writer, command->name, command->below[j]);
+            write_command(writer, &words, command);
+        words.group = command->name;
+        for (int j = 0; command->below && command->below[j]; j++) {
+            words.name = command_last_word(command->below[j]);
+            write_command(writer, &words, command->below[j]);
+        }
     }
     if (writer->end)
         writer->end();
