@@ -2,8 +2,8 @@
 """Reads the folders that `rotary train` and `rotary compare` write: settings, losses, scores, weights.
 
 Lines of metrics.jsonl are dictionaries; tables are pandas' and weights NumPy arrays by name. pandas and safetensors are
-imported where they are needed (`pip install 'rotary[runs]'`). docs/reference/files.md describes the files. A path may be,
-or go on below, an archive that `rotary report --archive` wrote: "results/books.tar.gz/rope-1".
+imported where they are needed (`pip install 'rotary[runs]'`). docs/reference/files.md describes the files. A path may
+be, or go on below, an archive that `rotary report --archive` wrote: "results/books.tar.gz/rope-1".
 """
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 
 They work under torch.compile without graph breaks, and pass torch.library.opcheck. A plan goes into an operator as text
 (Rope.key), so graphs hold no Python objects. Tensors are read by their strides; one whose channels are not contiguous
-is copied first. Arithmetic is f32, so gradients are those of f32: gradcheck needs the tolerances that docs/reference/python.md
-gives.
+is copied first. Arithmetic is f32, so gradients are those of f32: gradcheck needs the tolerances that
+docs/reference/python.md gives.
 """
 import functools
 import typing
