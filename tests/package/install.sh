@@ -56,8 +56,12 @@ pkg-config --exists rotary || fail "pkg-config does not find it"
         $(pkg-config --cflags --libs rotary)
     "$cxx" -std=c++11 -Wall -Wextra -Wpedantic -Werror "$consumer/consumer.cpp" -o "$scratch/cpp" \
         $(pkg-config --cflags --libs rotary)
-    "$cc" -std=c11 "$consumer/consumer.c" -o "$scratch/c_static" $(pkg-config --cflags rotary) \
-        "$(dirname "$shared")/librotary.a" $(pkg-config --static --libs-only-other rotary) -lm
+    # A folder with the static library alone, which the linker finds first.
+    mkdir "$scratch/static"
+    cp "$(dirname "$shared")/librotary.a" "$scratch/static"
+    "$cc" -std=c11 "$consumer/consumer.c" -o "$scratch/c_static" $(pkg-config --cflags rotary) -L"$scratch/static" \
+        $(pkg-config --static --libs rotary)
+    ! readelf -d "$scratch/c_static" | grep -q librotary || fail "c_static links the shared library"
 }
 LD_LIBRARY_PATH=$(dirname "$shared")
 export LD_LIBRARY_PATH
