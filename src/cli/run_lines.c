@@ -118,7 +118,6 @@ rotary_status run_lines_print(const struct run_lines_call *call, rotary_error *e
 {
     struct run_lines lines = {.call = call, .lines = json_array()};
     struct compare_call compare = *call->compare;
-    compare.begin = NULL;
     compare.left = add_line;
     compare.argument = &lines;
     enum comparison_stage stage;
