@@ -56,7 +56,7 @@ return {width: document.documentElement.scrollWidth, texts: texts.length,
             box.left < other.right && other.left < box.right)).map(() => svg.getAttribute('aria-label'));
     }),
     broken: [...document.querySelectorAll('table *')].filter(e => getComputedStyle(e).overflowWrap === 'anywhere').length +
-        [...document.querySelectorAll('.answer b, td')].filter(seen).filter(e => e.textContent &&
+        [...document.querySelectorAll('.answer b, .sortable td')].filter(seen).filter(e => e.textContent &&
             (() => { const range = document.createRange(); range.selectNodeContents(e); return range.getClientRects().length > 1; })()).length,
     unreachable: [...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth && e.tabIndex < 0).length};
 })()"""
