@@ -32,8 +32,8 @@ const struct synonym synonyms[] = {
     {"precision", "dtype torch_dtype data_type mixed_precision"},
     {"lora_rank", "lora_r"},
     {"lora_targets", "target_modules"},
-    {"init",
-     "init_from pretrained pretrained_model model model_name_or_path from_pretrained load load_from base_model"},
+    {"init", "init_from pretrained pretrained_model model model_name_or_path from_pretrained load load_from "
+             "base_model"},
     /* the model */
     {"hidden_size",
      "d_model dim n_embd n_embed embed_dim embedding_dim emb_dim width model_dim hidden_dim hidden"},

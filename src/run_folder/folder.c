@@ -82,7 +82,8 @@ rotary_status folder_fail_no_run(const char *folder, rotary_error *error)
 rotary_status folder_fail_incomplete(const char *folder, rotary_error *error)
 {
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                       "%s holds files of a run but no " FOLDER_CONFIG ": wanted another folder by --out", folder);
+                       "%s holds files of a run but no " FOLDER_CONFIG ": wanted another folder by --out",
+                       folder);
 }
 
 static rotary_status refuse_file(const char *folder, const char *file, const char *path, rotary_error *error)

@@ -215,7 +215,8 @@ static void test_xpos(const struct backend *backend)
     const rotary_rope *decoder = transformer->main.plans.plans[1].rope,
                       *encoder = transformer->encoder.plans.plans[1].rope,
                       *cross = transformer->cross_plans.plans[1].rope;
-    CHECK(rotary_rope_queries_differ(decoder) && !rotary_rope_queries_differ(encoder) && !rotary_rope_queries_differ(cross));
+    CHECK(rotary_rope_queries_differ(decoder) && !rotary_rope_queries_differ(encoder) &&
+          !rotary_rope_queries_differ(cross));
     rotary_rope *wanted = rope_of_file("{" FILE_SIZES ", \"xpos_scale\": 16, \"xpos_origin\": 32}", NULL);
     enum { PAIRS = HEAD_DIM / 2 };
     float got[2 * PAIRS], expected[2 * PAIRS];

@@ -234,7 +234,8 @@ static double part_bytes(const struct transformer_config *config, const struct e
     const struct position_attention *plans = part->plans.plans;
     for (int i = 0; i < 2 * MAX_ATTENTION_PLANS; i++) {
         const rotary_rope *rope = i % 2 ? plans[i / 2].value_rope : plans[i / 2].rope;
-        double tables = rope && rotary_rope_queries_differ(rope) ? 3.0 : 1.0; /* of values, queries and keys */
+        double tables =
+            rope && rotary_rope_queries_differ(rope) ? 3.0 : 1.0; /* of values, queries and keys */
         bytes += rope ? positions * 2.0 * tables * (double)rotary_rope_pairs(rope) * sizeof(float) : 0.0;
     }
     const rotary_attention_distance_bias *bias = &part->distance_bias.call;

@@ -23,20 +23,20 @@ static void test_choice(void)
 {
     /* Steps and evaluations count, each by its number. */
     const struct estimate_times two[] = {{1, 1, 10}, {2, 2.1, 15}};
-    CHECK_INT(estimate_choose(two, 2, &(struct estimate_work){10, 100, 100}), 1);
-    CHECK_INT(estimate_choose(two, 2, &(struct estimate_work){10, 100, 0}), 0);
-    CHECK_INT(estimate_choose(two, 1, &(struct estimate_work){10, 100, 100}), 0);
+    CHECK_INT(estimate_choose(two, 2, &(struct estimate_work){10, 100, 100, false}), 1);
+    CHECK_INT(estimate_choose(two, 2, &(struct estimate_work){10, 100, 0, false}), 0);
+    CHECK_INT(estimate_choose(two, 1, &(struct estimate_work){10, 100, 100, false}), 0);
     /* An odd run alone makes two jobs useless. */
     const struct estimate_times odd[] = {{1, 1, 0}, {2, 1.6, 0}};
-    CHECK_INT(estimate_choose(odd, 2, &(struct estimate_work){3, 10, 0}), 0);
-    CHECK_INT(estimate_choose(odd, 2, &(struct estimate_work){4, 10, 0}), 1);
+    CHECK_INT(estimate_choose(odd, 2, &(struct estimate_work){3, 10, 0, false}), 0);
+    CHECK_INT(estimate_choose(odd, 2, &(struct estimate_work){4, 10, 0, false}), 1);
     /* A gain below what a short measurement can tell is none. */
     const struct estimate_times close[] = {{1, 1, 0}, {2, 1.98, 0}, {4, 3.8, 0}};
-    CHECK_INT(estimate_choose(close, 3, &(struct estimate_work){8, 10, 0}), 2);
-    CHECK_INT(estimate_choose(close, 2, &(struct estimate_work){8, 10, 0}), 0);
+    CHECK_INT(estimate_choose(close, 3, &(struct estimate_work){8, 10, 0, false}), 2);
+    CHECK_INT(estimate_choose(close, 2, &(struct estimate_work){8, 10, 0, false}), 0);
     /* Four rounds of 3 beat three rounds of 4 where 16 threads are shared. */
     const struct estimate_times rounds[] = {{1, 1, 0}, {3, 1.1, 0}, {4, 1.6, 0}, {10, 4.6, 0}};
-    CHECK_INT(estimate_choose(rounds, 4, &(struct estimate_work){10, 10, 0}), 1);
+    CHECK_INT(estimate_choose(rounds, 4, &(struct estimate_work){10, 10, 0, false}), 1);
 }
 
 /* What docs/explanation/performance.md says of ten runs on more threads than there were to measure: a step takes 0.05 +
