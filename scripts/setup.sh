@@ -88,13 +88,14 @@ follow() {
     what=$1 log=$2
     shift 2
     "$@" </dev/null >>"$log" 2>&1 &
-    pid=$! began=$(date +%s)
+    pid=$!
     # Without job control a command in the background ignores Ctrl-C.
     trap 'kill $pid 2>/dev/null; exit 130' INT
     trap 'kill $pid 2>/dev/null; exit 143' TERM
     while kill -0 $pid 2>/dev/null; do
         sleep 1
         now=$(date +%s)
+        : "${began:=$now}"
         if [ -t 2 ]; then
             printf '\r\033[K%s ... %s%d s ' "$what" "$(count_in "$log")" $((now - began)) >&2
         elif [ $((now - spoken)) -ge 9 ]; then
@@ -116,6 +117,7 @@ install() {
     missing=$(missing_of "$@")
     [ -n "$missing" ] && can_install || return 0
     say "Installing from Debian:$missing"
+    began=$spoken
     mkdir -p build
     : >build/setup.log
     # shellcheck disable=SC2086 # a list of words
@@ -150,6 +152,7 @@ build() {
     shift
     mkdir -p build
     say "Building ($preset) ..."
+    began=$spoken
     : >"$log"
     if ! { { [ -f "build/$preset/build.ninja" ] ||
         follow "Configuring ($preset)" "$log" cmake --preset "$preset" ${configure:+"$configure"}; } &&

@@ -141,7 +141,7 @@ static const char *explain_extra(const struct command_line *line, const char *ex
     for (size_t i = 0; i < sizeof takers / sizeof *takers && !row; i++)
         if (!text[0] &&
             settings_find(line->settings, line->setting_count, takers[i], strlen(takers[i]), &member))
-            snprintf(text, EXTRA_BYTES, "; wanted %s '%.80s'", takers[i], extra);
+            snprintf(text, EXTRA_BYTES, "; did you mean %s '%.80s'?", takers[i], extra);
     return text;
 }
 

@@ -133,8 +133,8 @@ ROWS
     refuses 2 '; wanted --positions rope,roper, without a space' compare prefix --positions rope roper
     refuses 2 '; wanted --set learning_rate=1e-3, without a space' train prefix --set learning_rate 1e-3
     refuses 2 "; wanted --text 'my book.txt', if it is one text" train language --text my book.txt
-    refuses 2 "; wanted --prompt 'hello'" generate held hello
-    refuses 2 "; wanted --config 'x.json'" frequencies x.json
+    refuses 2 "; did you mean --prompt 'hello'?" generate held hello
+    refuses 2 "; did you mean --config 'x.json'?" frequencies x.json
     refuses 2 'is not key=value, wanted learning_rate=1e-3' train prefix --set learning_rate:1e-3
     refuses 2 'is not key=value, wanted learning_rate=VALUE' train prefix --set learning_rate
 
