@@ -61,8 +61,9 @@ def add(root: pathlib.Path) -> None:
 
 def main() -> None:
     wheel, output = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]) / pathlib.Path(sys.argv[1]).name
-    with InWheelCtx(wheel, output) as inside:
+    with InWheelCtx(wheel) as inside:
         add(inside.path)
+        inside.out_wheel = output  # it is written at the end of the block, also after an exception
     print(f"{output}: {output.stat().st_size / 1e6:.1f} MB")
 
 
