@@ -35,6 +35,8 @@ BACKEND_OPERATIONS(BACKEND_DECLARE_OPERATION)
 
 struct backend_operations {
     const char *name; /* "cpu" */
+    bool
+        on_host; /* memory is the host's, which may use it where no operation runs; else `read` and `write` */
     void (*destroy)(struct backend *backend);
 
     /* Memory, zeroed, aligned to ROTARY_ALIGNMENT; `what` it is for is part of the message of

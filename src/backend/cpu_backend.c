@@ -113,6 +113,7 @@ static void cpu_destroy(struct backend *backend)
 
 static const struct backend_operations cpu_operations = {
     .name = "cpu",
+    .on_host = true,
     .destroy = cpu_destroy,
     .allocate = cpu_allocate,
     .release = cpu_release,

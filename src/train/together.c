@@ -134,22 +134,28 @@ rotary_status together_share_parameters(const struct ranks *ranks, struct parame
 
 /* ---- a step ---- */
 
+/* Sums numbers in backend memory by way of the host's, unless they are there. */
+static rotary_status sum_piece(const struct ranks *ranks, const struct backend *backend, float *numbers,
+                               int64_t count, float *pieces, rotary_error *error)
+{
+    const size_t bytes = (size_t)count * sizeof *numbers;
+    float *const host = pieces, *const scratch = pieces + TOGETHER_PIECE;
+    if (backend->operations->on_host)
+        return ranks_sum(ranks, numbers, count, scratch, error);
+    rotary_status status = backend->operations->read(backend, host, numbers, bytes, error);
+    if (status == ROTARY_OK)
+        status = ranks_sum(ranks, host, count, scratch, error);
+    return status == ROTARY_OK ? backend->operations->write(backend, numbers, host, bytes, error) : status;
+}
+
 rotary_status together_sum_gradients(const struct ranks *ranks, struct parameters *parameters, float *pieces,
                                      rotary_error *error)
 {
-    const struct backend *backend = parameters->backend;
-    float *const host = pieces, *const scratch = pieces + TOGETHER_PIECE;
     rotary_status status = ROTARY_OK;
     for (int64_t first = 0; status == ROTARY_OK && first < parameters->gradient_elements;
          first += TOGETHER_PIECE) {
         const int64_t count = min_i64(TOGETHER_PIECE, parameters->gradient_elements - first);
-        float *const gradients = parameters->gradients + first;
-        status = backend->operations->read(backend, host, gradients, (size_t)count * sizeof *host, error);
-        if (status == ROTARY_OK)
-            status = ranks_sum(ranks, host, count, scratch, error);
-        if (status == ROTARY_OK)
-            status =
-                backend->operations->write(backend, gradients, host, (size_t)count * sizeof *host, error);
+        status = sum_piece(ranks, parameters->backend, parameters->gradients + first, count, pieces, error);
     }
     return status;
 }

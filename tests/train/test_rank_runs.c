@@ -3,12 +3,14 @@
  * A run on several ranks, which are threads here: it has the bits of a run on one, may go on with another number of
  * them, and what stops one stops all.
  */
+#include "backend/reference_backend.h"
 #include "support/check.h"
 #include "support/scratch.h"
 #include "support/thread_ranks.h"
 #include "train/runs.h"
 
 #include "file/file.h"
+#include "train/together.h"
 #include "train/train.h"
 
 #include <math.h>
@@ -236,8 +238,55 @@ static void test_unlike(void)
     run_config_free(&config);
 }
 
+/* ---- gradients ---- */
+
+enum { GRADIENTS = TOGETHER_PIECE + 1000 }; /* more than are exchanged at a time */
+
+/* Of backends whose memory is the host's, and of others. */
+static void sum_gradients(void *argument, const struct ranks *ranks)
+{
+    const bool *on_host = argument;
+    struct backend backend;
+    CHECK_INT(*on_host ? backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, NULL)
+                       : reference_backend_create(&backend, ROTARY_F32, NULL),
+              ROTARY_OK);
+    CHECK(backend.operations->on_host == *on_host);
+    struct parameters parameters = {.backend = &backend};
+    const struct parameter row = {.name = "weight", .rows = GRADIENTS};
+    float *numbers = malloc(GRADIENTS * sizeof *numbers), *pieces = malloc(TOGETHER_PIECES * sizeof *pieces);
+    int index;
+    if (!CHECK(numbers && pieces) || !CHECK_INT(parameters_add(&parameters, &row, &index, NULL), ROTARY_OK) ||
+        !CHECK_INT(parameters_allocate(&parameters, true, NULL), ROTARY_OK))
+        exit(check_report());
+    const struct parameter_range all = parameter_range(&parameters, PARAMETER_GRADIENTS, index);
+    for (int64_t i = 0; i < GRADIENTS; i++)
+        numbers[i] = (float)(i % 1000 * (1 + ranks_index(ranks)));
+    CHECK_INT(parameters_write(&parameters, all, numbers, NULL), ROTARY_OK);
+    CHECK_INT(together_sum_gradients(ranks, &parameters, pieces, NULL), ROTARY_OK);
+    CHECK_INT(parameters_read(&parameters, all, numbers, NULL), ROTARY_OK);
+    const int64_t count = ranks_count(ranks), factor = count * (count + 1) / 2;
+    int64_t different = 0;
+    for (int64_t i = 0; i < GRADIENTS; i++)
+        different += numbers[i] != (float)(i % 1000 * factor);
+    CHECK_INT(different, 0);
+    free(numbers);
+    free(pieces);
+    parameters_free(&parameters);
+    backend_destroy(&backend);
+}
+
+static void test_gradients(void)
+{
+    for (int on_host = 0; on_host < 2; on_host++)
+        for (int ranks = 2; ranks <= 4; ranks *= 2) {
+            bool argument = on_host;
+            thread_ranks_run(ranks, sum_gradients, &argument);
+        }
+}
+
 int main(void)
 {
+    test_gradients();
     test_bits("index", "steps=12");
     test_bits("pairs",
               "task=translation;translation_pairs=40;translation_held_out=5;architecture=encoder_decoder;"
