@@ -92,7 +92,7 @@ takes = (rf"4 runs of {longer} steps to train, 2 at a time with 1 thread each: a
 for columns in (120, 30):
     text = shown(columns, "xterm", beside)
     first, *drawn = text.split(anew)
-    check("what it will take comes before the first line", re.search(takes + "$", first), first)
+    check("what it will take comes before the first line", re.search(takes + ".* verdict.*\n$", first), first)
     lines = [part for part in drawn if part and "\n" not in part]
     check("lines were seen", len(lines) > 0, text)
     check("they leave the last column free", all(len(line) < columns for line in lines), lines)

@@ -316,10 +316,12 @@ static enum exit_status run(const struct invocation *invocation)
         status = options->dry_run ? show_preview(invocation, &call, &watch, &error)
                  : options->list  ? run_lines_print(&(struct run_lines_call){invocation, &call}, &error)
                                   : comparison_run(&call, &error);
+    const bool trains = !options->dry_run && !options->list;
+    if (status == ROTARY_OK && trains && watch.design) /* nothing was estimated */
+        say_rule(&watch);
     watch_end(&watch);
     rotary_error ignored;
     (void)!rank_runs_end(ranks, &ignored);
-    const bool trains = !options->dry_run && !options->list;
     if (status == ROTARY_INTERRUPTED && trains && watch.jobs > 1)
         (void)rotary_fail(&error, status,
                           "stopped with %d of %d runs done, all saved in %s; the same command resumes them",
