@@ -10,7 +10,7 @@ does 0 train index $sharded --steps 400 --out undisturbed
 number=1
 ends=0
 # shellcheck disable=SC2086
-for trial in 1 2 3 4 5 6 7 8 9 10; do
+for trial in 1 2 3 4 5; do
     number=$(((number * 1103 + 12345) % 65536))
     ranks=$((2 << number / 7 % 2))
     resume=
@@ -22,7 +22,7 @@ for trial in 1 2 3 4 5 6 7 8 9 10; do
     [ -z "$process" ] || kill -KILL "$process"
     wait $mpirun && ends=$((ends + 1))
 done
-[ $ends -lt 10 ] || complain "no rank was killed before the run had ended"
+[ $ends -lt 5 ] || complain "no rank was killed before the run had ended"
 resume=
 [ ! -s killed/config.json ] || resume=--resume
 # shellcheck disable=SC2086
