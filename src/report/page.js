@@ -165,7 +165,7 @@ function save(name, blob) {
     const link = make('a', document.body, {href: URL.createObjectURL(blob), download: name, hidden: true});
     link.click();
     link.remove();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
 }
 /* A drawing that stands alone, light, whatever the page is: variables become their colours. */
 function aloneOf(figure) {
