@@ -83,10 +83,10 @@ rotary_status cpu_scale(const struct backend *backend, const struct backend_scal
     return run(backend, &work);
 }
 
-/* The sum of a row and the vector is f32 until it is stored. */
+enum { CHUNK = 256 }; /* columns of a row that is added to; their sums are f32 until they are stored */
+
 static void add_to_row(const struct work *work, int64_t row)
 {
-    enum { CHUNK = 256 };
     const struct backend_add_to_rows *call = work->call;
     for (int64_t first = 0; first < call->rows.columns; first += CHUNK) {
         float sum[CHUNK];
@@ -103,6 +103,28 @@ rotary_status cpu_add_to_rows(const struct backend *backend, const struct backen
 {
     (void)error;
     struct work work = {.call = call, .rows = call->rows.rows, .row = add_to_row};
+    return run(backend, &work);
+}
+
+static void add_matrix_row(const struct work *work, int64_t row)
+{
+    const struct backend_add_matrix *call = work->call;
+    for (int64_t first = 0; first < call->to.columns; first += CHUNK) {
+        float sum[CHUNK] = {0};
+        int64_t count = min_i64(CHUNK, call->to.columns - first);
+        struct matrix to = matrix_block(call->to, row, 1, first, count),
+                      in = matrix_block(call->in, row, 1, first, count);
+        work->kernels->column_sums(sum, to.dtype, to.data, 1, count, to.stride);
+        work->kernels->column_sums(sum, in.dtype, in.data, 1, count, in.stride);
+        work->kernels->to_storage(to.dtype, to.data, sum, count);
+    }
+}
+
+rotary_status cpu_add_matrix(const struct backend *backend, const struct backend_add_matrix *call,
+                             rotary_error *error)
+{
+    (void)error;
+    struct work work = {.call = call, .rows = call->to.rows, .row = add_matrix_row};
     return run(backend, &work);
 }
 

@@ -219,6 +219,11 @@ struct backend_add {
     struct matrix in;
 };
 
+/* to += in, matrices of one shape and of the storage type. */
+struct backend_add_matrix {
+    struct matrix to, in;
+};
+
 /* to *= factor, f32. */
 struct backend_scale {
     float *to; /* [count] */

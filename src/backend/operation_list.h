@@ -27,6 +27,7 @@
     OPERATION(embedding_backward)                                                                            \
     OPERATION(cast)                                                                                          \
     OPERATION(add)                                                                                           \
+    OPERATION(add_matrix)                                                                                    \
     OPERATION(scale)                                                                                         \
     OPERATION(add_to_rows)                                                                                   \
     OPERATION(copy_rows)                                                                                     \

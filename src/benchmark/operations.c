@@ -14,8 +14,9 @@ double operations_matmul_parameters(const struct transformer_config *model)
     double width = (double)model->hidden_size, layers = (double)model->num_hidden_layers,
            context = (double)(model->num_attention_heads * model->head_dim),
            keys = (double)(model->num_key_value_heads * model->head_dim),
-           up = transformer_is_gated(model) ? 2.0 : 1.0;
-    return layers * (width * (2.0 * context + 2.0 * keys) +
+           up = transformer_is_gated(model) ? 2.0 : 1.0,
+           projections = model->key_is_value == KEY_IS_VALUE_NO ? 2.0 : 1.0; /* of keys, and of values */
+    return layers * (width * (2.0 * context + projections * keys) +
                      (up + 1.0) * width * (double)model->intermediate_size) +
            output_parameters(model);
 }

@@ -41,6 +41,7 @@ const struct synonym synonyms[] = {
     {"num_encoder_layers", "encoder_layers"},
     {"num_attention_heads", "heads n_head n_heads num_heads nhead attention_heads"},
     {"num_key_value_heads", "n_kv_head n_kv_heads kv_heads num_kv_heads n_head_kv num_query_groups gqa"},
+    {"key_is_value", "attention_k_eq_v k_eq_v share_kv shared_kv shared_key_value kv_sharing"},
     {"head_dim", "d_head d_k head_size dim_head"},
     {"intermediate_size",
      "d_ff ff_dim ffn_dim ffn_size dim_feedforward d_inner n_inner ffn_hidden_size mlp_dim"},

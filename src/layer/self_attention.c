@@ -5,7 +5,7 @@
  *
  * Queries, keys and values stay side by side in the rows of the projection, [rows, (heads + 2
  * key_value_heads) head_dim]. Attention reads them there by stride: nothing is transposed or copied in
- * between.
+ * between. Where keys are the values, the projection has no values.
  */
 #include "backend/profile.h"
 #include "base/fail.h"
@@ -26,14 +26,15 @@ struct self_attention {
     struct relative_vectors vectors;             /* "<name>.relative_..." */
     struct distance_bias bias;                   /* of this layer alone; empty where there is none */
     int sinks;                                   /* "<name>.sinks", in the table of parameters; -1: none */
-    struct matrix qkv;                           /* saved: [rows, (heads + 2 key_value_heads) head_dim] */
+    struct matrix qkv;                           /* saved: [rows, qkv_columns] */
     /* Saved: [rows, (heads + key_value_heads) head_dim], queries and keys as attention reads them. With norms
      * and training beside those in qkv, else there. */
     struct matrix query_key;
     struct matrix context;          /* saved: attention's output, [rows, heads head_dim] */
     float *log_sum_exp;             /* saved: [batch, heads, time] */
     struct matrix d_qkv, d_context; /* scratch */
-    void *workspace;                /* scratch */
+    struct matrix d_values; /* scratch: of unrotated keys that are values, [rows, key_value_heads head_dim] */
+    void *workspace;        /* scratch */
     size_t workspace_bytes;
 };
 
@@ -44,7 +45,8 @@ static struct self_attention *of(struct sublayer *sublayer)
 
 static int64_t qkv_columns(const struct sublayer_config *config)
 {
-    return (config->heads + 2 * config->key_value_heads) * config->head_dim;
+    const int64_t projections = config->key_is_value == KEY_IS_VALUE_NO ? 2 : 1; /* of keys, and of values */
+    return (config->heads + projections * config->key_value_heads) * config->head_dim;
 }
 
 static int64_t query_key_columns(const struct sublayer_config *config)
@@ -183,10 +185,13 @@ static void carve_scratch(struct sublayer *sublayer, struct rotary_arena *arena)
     relative_vectors_carve_scratch(&layer->vectors, arena);
     layer->d_qkv = sublayer_push(sublayer, arena, qkv_columns(&sublayer->config));
     layer->d_context = sublayer_push(sublayer, arena, sublayer->config.heads * sublayer->config.head_dim);
+    if (sublayer->config.key_is_value == KEY_IS_VALUE_UNROTATED)
+        layer->d_values =
+            sublayer_push(sublayer, arena, sublayer->config.key_value_heads * sublayer->config.head_dim);
 }
 
 struct query_key_value {
-    rotary_attention_view query, key, value;
+    rotary_attention_view query, key, value; /* value.data NULL: it is the rotated key */
 };
 
 /* query_key and values: matrices that begin with queries, then keys, and with queries, keys, values. */
@@ -194,10 +199,13 @@ static struct query_key_value split_heads(const struct sublayer_config *config, 
                                           struct matrix qkv, int64_t time)
 {
     int64_t dim = config->head_dim;
-    return (struct query_key_value){.query = heads_of(query_key, time, 0, dim),
-                                    .key = heads_of(query_key, time, config->heads, dim),
-                                    .value =
-                                        heads_of(qkv, time, config->heads + config->key_value_heads, dim)};
+    struct query_key_value heads = {.query = heads_of(query_key, time, 0, dim),
+                                    .key = heads_of(query_key, time, config->heads, dim)};
+    if (config->key_is_value == KEY_IS_VALUE_NO)
+        heads.value = heads_of(qkv, time, config->heads + config->key_value_heads, dim);
+    else if (config->key_is_value == KEY_IS_VALUE_UNROTATED)
+        heads.value = heads.key;
+    return heads;
 }
 
 static struct matrix queries_of(const struct sublayer_config *config, struct matrix m)
@@ -252,7 +260,7 @@ static void record_profile(const struct sublayer *sublayer, double begin, const 
 {
     const struct sublayer_config *config = &sublayer->config;
     double rows = (double)sublayer_rows(tokens), channels = (double)(config->heads * config->head_dim),
-           elements_per_row = (double)((2 * config->heads + 2 * config->key_value_heads) * config->head_dim),
+           elements_per_row = (double)(qkv_columns(config) + config->heads * config->head_dim),
            keys = (double)tokens->time / (double)(tokens->starts ? tokens->sequences : 1);
     profile_end(sublayer->backend->profile, begin, "attention", what,
                 matmuls * rows * channels * (keys + 1.0),
@@ -306,6 +314,18 @@ static rotary_status forward(struct sublayer *sublayer, const struct parameters 
     return linear_forward(layer->output, parameters, call->out, context, MATMUL_EPILOGUE_NONE, error);
 }
 
+/* Of keys that are values too, but not rotated, the gradient has two parts. */
+static rotary_status add_value_gradient(const struct self_attention *layer, struct matrix d_qkv,
+                                        rotary_error *error)
+{
+    const struct sublayer *sublayer = &layer->sublayer;
+    const struct backend_add_matrix call = {.to = keys_of(&sublayer->config, d_qkv),
+                                            .in = first_rows(layer->d_values, d_qkv.rows)};
+    return sublayer->config.key_is_value == KEY_IS_VALUE_UNROTATED
+               ? sublayer->backend->operations->add_matrix(sublayer->backend, &call, error)
+               : ROTARY_OK;
+}
+
 static rotary_status backward(struct sublayer *sublayer, struct parameters *parameters,
                               const struct sublayer_backward_call *call, rotary_error *error)
 {
@@ -325,6 +345,8 @@ static rotary_status backward(struct sublayer *sublayer, struct parameters *para
     const struct attention_extent extent = extent_of(&call->tokens);
     struct query_key_value heads = split_heads(config, layer->query_key, layer->qkv, time),
                            d_heads = split_heads(config, d_qkv, d_qkv, time);
+    if (config->key_is_value == KEY_IS_VALUE_UNROTATED)
+        d_heads.value = heads_of(first_rows(layer->d_values, rows), time, 0, dim);
     rotary_attention_backward_call attention = {
         .struct_size = sizeof attention,
         .shape = extent.shape,
@@ -356,6 +378,8 @@ static rotary_status backward(struct sublayer *sublayer, struct parameters *para
         sublayer->backend, &(struct backend_attention_backward){config->attention, &attention}, error);
     record_profile(sublayer, begin, "backward", &call->tokens, 5.0);
     if (status == ROTARY_OK)
+        status = add_value_gradient(layer, d_qkv, error);
+    if (status == ROTARY_OK)
         status = relative_vectors_backward(&layer->vectors, parameters, queries_of(config, d_qkv), error);
     if (status == ROTARY_OK)
         status = distance_bias_backward(&layer->bias, parameters, error);
@@ -382,16 +406,21 @@ static void record_decode_profile(const struct sublayer *sublayer, double begin,
     }
     profile_end(sublayer->backend->profile, begin, "attention", "decoding",
                 4.0 * scores * (double)(config->heads * config->head_dim),
-                2.0 * keys * (double)(config->key_value_heads * config->head_dim) *
+                (config->key_is_value == KEY_IS_VALUE_ROTATED ? 1.0 : 2.0) * keys *
+                    (double)(config->key_value_heads * config->head_dim) *
                     (double)rotary_dtype_size(sublayer->backend->storage));
 }
 
-static struct matrix cache_rows(const struct sublayer_config *config, void *data, rotary_dtype dtype,
-                                const struct sublayer_cache *cache, int64_t first, int64_t sequences)
+/* The keys, or the values, of sequences of a cache; without data, none. */
+static rotary_attention_view cache_view(const struct sublayer *sublayer, void *data, int64_t capacity,
+                                        int64_t first, int64_t sequences)
 {
-    struct matrix all = matrix_of(data, dtype, (first + sequences) * cache->capacity,
+    const struct sublayer_config *config = &sublayer->config;
+    struct matrix all = matrix_of(data, sublayer->backend->storage, (first + sequences) * capacity,
                                   config->key_value_heads * config->head_dim);
-    return matrix_rows(all, first * cache->capacity, sequences * cache->capacity);
+    if (!data)
+        return (rotary_attention_view){0};
+    return heads_of(matrix_rows(all, first * capacity, sequences * capacity), capacity, 0, config->head_dim);
 }
 
 /* Sequences first ... first + sequences - 1, which have equally many new tokens: rows from `row` on. */
@@ -409,10 +438,7 @@ static rotary_status attend(const struct self_attention *layer, const struct sub
     int64_t count = call->counts[run.first], rows = run.sequences * count;
     struct query_key_value heads = split_heads(config, matrix_rows(layer->query_key, run.row, rows),
                                                matrix_rows(layer->qkv, run.row, rows), count);
-    rotary_dtype dtype = layer->qkv.dtype;
-    struct matrix keys = cache_rows(config, cache->key, dtype, cache, run.first, run.sequences),
-                  values = cache_rows(config, cache->value, dtype, cache, run.first, run.sequences),
-                  context = matrix_rows(layer->context, run.row, rows);
+    struct matrix context = matrix_rows(layer->context, run.row, rows);
     rotary_attention_decode_call attention = {
         .struct_size = sizeof attention,
         .batch = run.sequences,
@@ -422,8 +448,8 @@ static rotary_status attend(const struct self_attention *layer, const struct sub
         .query = const_view(heads.query),
         .key = const_view(heads.key),
         .value = const_view(heads.value),
-        .key_cache = heads_of(keys, cache->capacity, 0, config->head_dim),
-        .value_cache = heads_of(values, cache->capacity, 0, config->head_dim),
+        .key_cache = cache_view(&layer->sublayer, cache->key, cache->capacity, run.first, run.sequences),
+        .value_cache = cache_view(&layer->sublayer, cache->value, cache->capacity, run.first, run.sequences),
         .output = heads_of(context, count, 0, config->head_dim),
         .workspace = call->workspace,
         .positions = config->positions ? call->positions + run.row : NULL,
@@ -484,47 +510,43 @@ static size_t token_bytes(const struct sublayer *sublayer)
 }
 
 /* Keys and values of the tokens so far: [batch, capacity, key_value_heads, head_dim] each, of the storage
- * type. */
+ * type; one of both where rotated keys are the values. */
 static struct sublayer_cache carve_cache(const struct sublayer *sublayer, struct rotary_arena *arena,
                                          struct sublayer_cache_shape shape)
 {
     size_t row;
     if (__builtin_mul_overflow((size_t)shape.capacity, token_bytes(sublayer), &row))
         row = SIZE_MAX;
-    void *key = rotary_arena_push(arena, shape.batch, row);
-    return (struct sublayer_cache){
-        .key = key, .value = rotary_arena_push(arena, shape.batch, row), .capacity = shape.capacity};
+    struct sublayer_cache cache = {.key = rotary_arena_push(arena, shape.batch, row),
+                                   .capacity = shape.capacity};
+    if (sublayer->config.key_is_value != KEY_IS_VALUE_ROTATED)
+        cache.value = rotary_arena_push(arena, shape.batch, row);
+    return cache;
 }
 
 static rotary_status reorder(struct sublayer *sublayer, const struct sublayer_reorder_call *call,
                              rotary_error *error)
 {
-    const struct sublayer_config *config = &sublayer->config;
     const struct backend *backend = sublayer->backend;
     const struct sublayer_cache *cache = &call->cache;
-    struct matrix keys = cache_rows(config, cache->key, backend->storage, cache, 0, call->batch),
-                  values = cache_rows(config, cache->value, backend->storage, cache, 0, call->batch);
     const rotary_attention_reorder_call reorder = {
         .struct_size = sizeof reorder,
         .batch = call->batch,
         .capacity = cache->capacity,
         .lengths = call->lengths,
         .source = call->source,
-        .key_cache = heads_of(keys, cache->capacity, 0, config->head_dim),
-        .value_cache = heads_of(values, cache->capacity, 0, config->head_dim),
+        .key_cache = cache_view(sublayer, cache->key, cache->capacity, 0, call->batch),
+        .value_cache = cache_view(sublayer, cache->value, cache->capacity, 0, call->batch),
         .workspace = call->workspace};
-    const struct backend_attention_reorder operation = {.plan = config->attention, .call = &reorder};
+    const struct backend_attention_reorder operation = {.plan = sublayer->config.attention, .call = &reorder};
     return backend->operations->attention_reorder(backend, &operation, error);
 }
 
 static rotary_status shift(struct sublayer *sublayer, const struct sublayer_shift_call *call,
                            rotary_error *error)
 {
-    const struct sublayer_config *config = &sublayer->config;
     const struct backend *backend = sublayer->backend;
     const struct sublayer_cache *cache = &call->cache;
-    struct matrix keys = cache_rows(config, cache->key, backend->storage, cache, call->sequence, 1),
-                  values = cache_rows(config, cache->value, backend->storage, cache, call->sequence, 1);
     const rotary_attention_shift_call shift = {
         .struct_size = sizeof shift,
         .batch = 1,
@@ -532,9 +554,9 @@ static rotary_status shift(struct sublayer *sublayer, const struct sublayer_shif
         .lengths = &call->length,
         .keep = &call->keep,
         .discard = &call->discard,
-        .key_cache = heads_of(keys, cache->capacity, 0, config->head_dim),
-        .value_cache = heads_of(values, cache->capacity, 0, config->head_dim)};
-    const struct backend_attention_shift operation = {.plan = config->attention, .call = &shift};
+        .key_cache = cache_view(sublayer, cache->key, cache->capacity, call->sequence, 1),
+        .value_cache = cache_view(sublayer, cache->value, cache->capacity, call->sequence, 1)};
+    const struct backend_attention_shift operation = {.plan = sublayer->config.attention, .call = &shift};
     return backend->operations->attention_shift(backend, &operation, error);
 }
 

@@ -37,6 +37,10 @@ struct initial_config {
  * all heads together (OLMo 2). */
 enum query_key_norm { QUERY_KEY_NORM_NONE, QUERY_KEY_NORM_HEAD, QUERY_KEY_NORM_ALL };
 
+/* What the values of self-attention are. Without a projection of their own they are the keys: rotated, as in
+ * DeepSeek-V4, where attention has one tensor and one cache for both; or as they are before the rotation. */
+enum key_is_value { KEY_IS_VALUE_NO, KEY_IS_VALUE_ROTATED, KEY_IS_VALUE_UNROTATED };
+
 /* One structure for all types: each reads the members it needs. */
 struct sublayer_config {
     const char *name; /* its parameters are "<name>.<...>" */
@@ -57,6 +61,7 @@ struct sublayer_config {
     enum norm_kind norm; /* of queries and keys */
     float norm_epsilon;
 
+    enum key_is_value key_is_value; /* of self-attention, whose plan has rotated keys as values likewise */
     bool sinks; /* a learned logit of each head in the denominator of its softmax: "<name>.sinks" */
 
     rotary_attention_distance_bias distance_bias; /* of scores; in the backend's memory, borrowed */
@@ -129,8 +134,8 @@ struct sublayer_backward_call {
 
 /* The memory of one sublayer in a cache: keys and values of the tokens so far, or of the source. */
 struct sublayer_cache {
-    void *key, *value;
-    int64_t capacity; /* tokens of a sequence */
+    void *key, *value; /* value NULL: it is in `key` too */
+    int64_t capacity;  /* tokens of a sequence */
 };
 
 /* out = sublayer(in) of new tokens: counts[b] of sequence b, which has lengths[b] in the cache. The rows of

@@ -207,7 +207,7 @@ static rotary_status read_scene(const struct backend *backend, struct scene *sce
     if (status == ROTARY_OK)
         status = read_vectors(backend, &scene->key, call->key, error);
     if (status == ROTARY_OK)
-        status = read_vectors(backend, &scene->value, call->value, error);
+        status = read_vectors(backend, &scene->value, config->key_is_value ? call->key : call->value, error);
     if (status == ROTARY_OK)
         status = read_vectors(backend, &scene->output, output, error);
     return status == ROTARY_OK ? read_terms(backend, scene, error) : status;
@@ -222,7 +222,8 @@ static rotary_status rotate_scene(const struct scene *scene, rotary_error *error
     rotary_status status = rotate(&scene->query, ROLE_QUERY, query, error);
     if (status == ROTARY_OK)
         status = rotate(&scene->key, ROLE_KEY, key, error);
-    query.rope = key.rope = config->value_rope;
+    query.rope = config->value_rope;
+    key.rope = config->key_is_value ? config->rope : config->value_rope;
     if (status == ROTARY_OK)
         status = rotate(&scene->value, ROLE_VALUE, key, error);
     return status == ROTARY_OK ? rotate(&scene->output, ROLE_VALUE, query, error) : status;

@@ -61,6 +61,7 @@ static struct stack_part self_attention_part(const struct transformer *transform
     made.config.learned_distance_bias = part->distance_bias.is_learned;
     made.config.distance_vectors = vectors_config_of(transformer, part);
     made.config.layer_bias = part->layer_bias;
+    made.config.key_is_value = (enum key_is_value)transformer->config.key_is_value;
     made.config.sinks = transformer->config.attention_sinks;
     return made;
 }

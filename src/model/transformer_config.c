@@ -16,6 +16,7 @@ static const char *const norms[] = {"layer_norm", "rms_norm", NULL};
 static const char *const norm_positions[] = {"pre", "post", "both", "output", "none", NULL};
 static const char *const parallel_residuals[] = {"no", "two_norms", "one_norm", NULL};
 static const char *const query_key_norms[] = {"none", "head", "all", NULL};
+static const char *const keys_as_values[] = {"false", "true", "unrotated", NULL};
 static const char *const projection_biases[] = {"bias", "true", "false", NULL};
 const char *const architecture_names[] = {"decoder", "encoder_decoder", "encoder", NULL};
 static const char *const classifier_activations[] = {"tanh", "gelu", "relu",
@@ -81,6 +82,10 @@ static const struct setting first_table[] = {
      .help = "feed-forward reads what attention reads, through a norm of its own or the same"},
     {"query_key_norm", SETTING_CHOICE, MEMBER(query_key_norm), 0, 0, query_key_norms,
      .help = "norm of queries and keys: of each head, or of all heads together"},
+    {"key_is_value", SETTING_CHOICE, MEMBER(key_is_value), 0, 0, keys_as_values,
+     .help = "values of self-attention are its keys, without a projection of their own: true: rotated as the "
+             "keys, with one cache for both (DeepSeek-V4), and rotated back in the output where position "
+             "rotates values (roper); unrotated: before their rotation"},
     {"attention_sinks", SETTING_BOOLEAN, MEMBER(attention_sinks), 0, 0, NULL,
      .help = "a learned logit of each head of self-attention in the softmax's denominator (gpt-oss)"},
     {"norm_epsilon", SETTING_REAL, MEMBER(norm_epsilon), 1e-12, 1.0, NULL, .help = "added to the variance"},

@@ -56,6 +56,7 @@ struct transformer_config {
     int norm_position; /* enum norm_position */
     int parallel_residual;
     int query_key_norm;   /* none, head, all: enum query_key_norm */
+    int key_is_value;     /* of self-attention: enum key_is_value (layer/sublayer.h) */
     bool attention_sinks; /* of self-attention: layer/sublayer.h */
     int initialisation;   /* pytorch, normal, glorot: enum initial_kind */
     double rope_theta, partial_rotary_factor, value_fraction, norm_epsilon, dropout, attention_dropout,

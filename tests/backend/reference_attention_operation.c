@@ -95,8 +95,9 @@ rotary_status reference_attention_create(const struct backend *backend, struct a
     if (status == ROTARY_OK)
         status = reference_rotation_plan_create(&made->key_rotation, config->rope, ROTARY_ROLE_KEY, error);
     if (status == ROTARY_OK)
-        status = reference_rotation_plan_create(&made->value_rotation, config->value_rope, ROTARY_ROLE_VALUE,
+        status = reference_rotation_plan_create(&made->output_rotation, config->value_rope, ROTARY_ROLE_VALUE,
                                                 error);
+    made->value_rotation = config->key_is_value ? made->key_rotation : made->output_rotation;
     if (status == ROTARY_OK)
         *plan = made;
     else
@@ -280,7 +281,8 @@ static struct reference_head head_load(const struct attention_plan *plan,
         .first_key = call->shape.first_key,
         .query = load_rows(plan, call->query, queries, &plan->query_rotation),
         .key = load_rows(plan, call->key, keys, call->keys_rotated ? NULL : &plan->key_rotation),
-        .value = load_rows(plan, call->value, keys, call->keys_rotated ? NULL : &plan->value_rotation),
+        .value = load_rows(plan, config->key_is_value ? call->key : call->value, keys,
+                           call->keys_rotated ? NULL : &plan->value_rotation),
         .bias_stride = call->bias.query_stride,
         .distance_bias = distance_bias_of(call->distance_bias, h),
         .piecewise_bias = piecewise_bias_of(call->piecewise_bias, h),
@@ -318,7 +320,7 @@ static void attention_forward(const struct attention_plan *plan, const rotary_at
                     call->log_sum_exp[(rows.entry * heads + h) * shape.queries + rows.first + m] =
                         (float)log_sum_exp;
             }
-            store_rows(plan, call->output, rows, &plan->value_rotation, context);
+            store_rows(plan, call->output, rows, &plan->output_rotation, context);
             reference_head_free(&head);
         }
 }
@@ -366,7 +368,7 @@ static void head_backward(const struct attention_plan *plan, const rotary_attent
     int64_t dim = plan->config.head_dim;
     struct reference_head head = head_load(plan, &inputs, sequence, h);
     struct rows rows = query_rows(&inputs, sequence, h);
-    double *d_context = load_rows(plan, call->output_gradient, rows, &plan->value_rotation);
+    double *d_context = load_rows(plan, call->output_gradient, rows, &plan->output_rotation);
     double sink_gradient = 0;
     head.sink_gradient = call->sinks_gradient ? &sink_gradient : NULL;
     gradients.query = reference_doubles(rows.count * dim);
@@ -400,8 +402,13 @@ static void attention_backward(const struct attention_plan *plan, const rotary_a
                                                          .value = reference_doubles(rows.count * dim)};
             for (int64_t query_head = h * group; query_head < (h + 1) * group; query_head++)
                 head_backward(plan, call, sequence, query_head, gradients);
+            for (int64_t i = 0; plan->config.key_is_value && i < rows.count * dim; i++)
+                gradients.key[i] += gradients.value[i];
             store_rows(plan, call->key_gradient, rows, &plan->key_rotation, gradients.key);
-            store_rows(plan, call->value_gradient, rows, &plan->value_rotation, gradients.value);
+            if (plan->config.key_is_value)
+                free(gradients.value);
+            else
+                store_rows(plan, call->value_gradient, rows, &plan->value_rotation, gradients.value);
         }
 }
 
@@ -459,23 +466,24 @@ static void decode_head(const struct attention_plan *plan, const rotary_attentio
                         .first = first,
                         .count = end - first,
                         .head = h / (config->heads / config->key_value_heads)};
-    struct reference_head head = {.config = config,
-                                  .queries = call->queries,
-                                  .keys = keys.count,
-                                  .first_query = length,
-                                  .first_key = first,
-                                  .query = load_rows(plan, call->query, rows, &plan->query_rotation),
-                                  .key = cached(plan, call, call->key_cache, keys),
-                                  .value = cached(plan, call, call->value_cache, keys),
-                                  .bias_stride = call->bias.query_stride,
-                                  .distance_bias = distance_bias_of(call->distance_bias, h),
-                                  .piecewise_bias = piecewise_bias_of(call->piecewise_bias, h),
-                                  .distance_keys = vectors_of(call->distance_keys, h),
-                                  .distance_queries = vectors_of(call->distance_queries, h),
-                                  .distance_values = vectors_of(call->distance_values, h),
-                                  .sink = sink_of(call->sinks, h),
-                                  .p = reference_doubles(keys.count),
-                                  .d_softcap = reference_doubles(keys.count)};
+    struct reference_head head = {
+        .config = config,
+        .queries = call->queries,
+        .keys = keys.count,
+        .first_query = length,
+        .first_key = first,
+        .query = load_rows(plan, call->query, rows, &plan->query_rotation),
+        .key = cached(plan, call, call->key_cache, keys),
+        .value = cached(plan, call, config->key_is_value ? call->key_cache : call->value_cache, keys),
+        .bias_stride = call->bias.query_stride,
+        .distance_bias = distance_bias_of(call->distance_bias, h),
+        .piecewise_bias = piecewise_bias_of(call->piecewise_bias, h),
+        .distance_keys = vectors_of(call->distance_keys, h),
+        .distance_queries = vectors_of(call->distance_queries, h),
+        .distance_values = vectors_of(call->distance_values, h),
+        .sink = sink_of(call->sinks, h),
+        .p = reference_doubles(keys.count),
+        .d_softcap = reference_doubles(keys.count)};
     if (call->distance_keys.data)
         head.unrotated_query = load_unrotated(plan, call->query, rows, call->query_bias);
     if (call->bias.data)
@@ -483,7 +491,7 @@ static void decode_head(const struct attention_plan *plan, const rotary_attentio
     double *context = reference_doubles(rows.count * config->head_dim);
     for (int64_t m = 0; m < rows.count; m++)
         reference_attend(&head, m, context + m * config->head_dim);
-    store_rows(plan, call->output, rows, &plan->value_rotation, context);
+    store_rows(plan, call->output, rows, &plan->output_rotation, context);
     reference_head_free(&head);
 }
 
@@ -493,7 +501,8 @@ static void append_all(const struct attention_plan *plan, const rotary_attention
         for (int64_t h = 0; call->key.data && h < plan->config.key_value_heads; h++) {
             struct rows rows = new_tokens(call, entry, h);
             append(plan, call, call->key_cache, call->key, rows, &plan->key_rotation);
-            append(plan, call, call->value_cache, call->value, rows, &plan->value_rotation);
+            if (!plan->config.key_is_value)
+                append(plan, call, call->value_cache, call->value, rows, &plan->value_rotation);
         }
 }
 

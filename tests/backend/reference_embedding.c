@@ -108,6 +108,19 @@ rotary_status reference_add(const struct backend *backend, const struct backend_
     return ROTARY_OK;
 }
 
+rotary_status reference_add_matrix(const struct backend *backend, const struct backend_add_matrix *call,
+                                   rotary_error *error)
+{
+    (void)error;
+    struct matrix to = call->to;
+    reference_check_matrix(backend, to, "sum of matrices");
+    reference_check_matrix(backend, call->in, "matrix that is added");
+    for (int64_t row = 0; row < to.rows; row++)
+        for (int64_t i = 0; i < to.columns; i++)
+            reference_set(to, row, i, reference_get(to, row, i) + reference_get(call->in, row, i));
+    return ROTARY_OK;
+}
+
 rotary_status reference_add_to_rows(const struct backend *backend, const struct backend_add_to_rows *call,
                                     rotary_error *error)
 {

@@ -60,7 +60,7 @@ struct packed_weight {
 
 struct attention_plan {
     rotary_attention_config config; /* of the backend's type; scale is never 0 */
-    struct reference_rotation_plan query_rotation, key_rotation, value_rotation;
+    struct reference_rotation_plan query_rotation, key_rotation, value_rotation, output_rotation;
 };
 
 #endif

@@ -54,6 +54,7 @@ rotary_status reference_attention_reorder(const struct backend *backend,
     reference_check_host(backend, of->lengths, "lengths of the caches");
     reference_check_host(backend, of->source, "sources of a reordering");
     reorder(call->plan, of, of->key_cache);
-    reorder(call->plan, of, of->value_cache);
+    if (!call->plan->config.key_is_value)
+        reorder(call->plan, of, of->value_cache);
     return ROTARY_OK;
 }

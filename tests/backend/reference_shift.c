@@ -61,6 +61,7 @@ rotary_status reference_attention_shift(const struct backend *backend,
     reference_check_host(backend, of->keep, "kept tokens of a shift");
     reference_check_host(backend, of->discard, "discarded tokens of a shift");
     shift(call->plan, of, of->key_cache, &call->plan->key_rotation);
-    shift(call->plan, of, of->value_cache, &call->plan->value_rotation);
+    if (!call->plan->config.key_is_value)
+        shift(call->plan, of, of->value_cache, &call->plan->value_rotation);
     return ROTARY_OK;
 }

@@ -15,6 +15,7 @@ enum { QKV_COLUMNS = (HEADS + 2 * SHARED) * DIM, CONTEXT_COLUMNS = HEADS * DIM }
 struct attention_case {
     const char *name;
     bool causal, rotate, rotate_values, packed, lengths, positions, distance_bias, vectors, cross, dropout;
+    bool key_is_value;
     rotary_pairing pairing;
     int64_t window;
     float softcap, scale;
@@ -40,10 +41,13 @@ static const struct attention_case cases[] = {
     {.name = "xpos, positions", .causal = true, .rotate = true, .xpos_scale = 64, .positions = true},
     {.name = "keys of a source", .rotate = true, .rotate_values = true, .positions = true, .cross = true},
     {.name = "softcap", .causal = true, .rotate = true, .softcap = 2.5f, .scale = 0.4f},
+    {.name = "keys as values", .causal = true, .rotate = true, .rotate_values = true, .key_is_value = true},
+    {.name = "keys as values, output not rotated", .causal = true, .rotate = true, .key_is_value = true},
 };
 
 struct plans {
     rotary_rope *rope, *value_rope;
+    bool key_is_value;
     struct attention_plan *attention[SIDES];
 };
 
@@ -53,16 +57,16 @@ static void plans_create(struct plans *plans, const struct pair *pair, const str
     rotary_rope_config_default(&rotation);
     rotation.head_dim = DIM;
     rotation.pairing = of->pairing;
-    rotation.attention_factor = 1.1;
+    rotation.attention_factor = of->key_is_value ? 1.0 : 1.1;
     rotation.xpos_scale = of->xpos_scale;
     rotation.xpos_origin = 4.5;
-    *plans = (struct plans){0};
+    *plans = (struct plans){.key_is_value = of->key_is_value};
     if (of->rotate)
         CHECK_INT(rotary_rope_create(&plans->rope, &rotation, NULL), ROTARY_OK);
     rotation.xpos_scale = 0;
     rotation.rotary_dim = 16; /* only some channels of a value are rotated */
     rotation.rotary_start = 4;
-    if (of->rotate_values)
+    if (of->rotate_values && !of->key_is_value)
         CHECK_INT(rotary_rope_create(&plans->value_rope, &rotation, NULL), ROTARY_OK);
     rotary_attention_config config;
     rotary_attention_config_default(&config);
@@ -74,7 +78,8 @@ static void plans_create(struct plans *plans, const struct pair *pair, const str
     config.softcap = of->softcap;
     config.scale = of->scale;
     config.rope = plans->rope;
-    config.value_rope = plans->value_rope;
+    config.value_rope = of->key_is_value && of->rotate_values ? plans->rope : plans->value_rope;
+    config.key_is_value = of->key_is_value;
     for (int side = 0; side < SIDES; side++) {
         const struct backend *backend = &pair->backends[side];
         if (!CHECK_INT(backend->operations->attention_create(backend, &plans->attention[side], &config, NULL),
@@ -96,6 +101,12 @@ static rotary_attention_view view_of(struct matrix m, int64_t time, int64_t head
 {
     return (rotary_attention_view){
         .data = matrix_block(m, 0, m.rows, head * DIM, DIM).data, time * m.stride, m.stride, DIM};
+}
+
+/* Likewise of values; none where keys are the values. */
+static rotary_attention_view values_of(const struct plans *plans, struct matrix m, int64_t time, int64_t head)
+{
+    return plans->key_is_value ? (rotary_attention_view){0} : view_of(m, time, head);
 }
 
 static rotary_attention_const_view readable(rotary_attention_view view)
@@ -199,7 +210,7 @@ static void run_passes(const struct backend *backend, enum side side, const stru
                                              .shape = shape,
                                              .query = readable(view_of(qkv, TIME, 0)),
                                              .key = readable(view_of(qkv, TIME, HEADS)),
-                                             .value = readable(view_of(qkv, TIME, HEADS + SHARED)),
+                                             .value = readable(values_of(plans, qkv, TIME, HEADS + SHARED)),
                                              .output = view_of(context, TIME, 0),
                                              .log_sum_exp = floats_on(t->log_sum_exp, side),
                                              .packed_sequences = packed,
@@ -211,28 +222,28 @@ static void run_passes(const struct backend *backend, enum side side, const stru
                                              .query_bias = vectors.query_bias,
                                              .distance_queries = vectors.queries,
                                              .distance_values = vectors.values};
-    rotary_attention_backward_call backward = {.struct_size = sizeof backward,
-                                               .shape = shape,
-                                               .query = forward.query,
-                                               .key = forward.key,
-                                               .value = forward.value,
-                                               .output = readable(forward.output),
-                                               .output_gradient =
-                                                   readable(view_of(on(t->d_context, side), TIME, 0)),
-                                               .log_sum_exp = forward.log_sum_exp,
-                                               .query_gradient = view_of(d_qkv, TIME, 0),
-                                               .key_gradient = view_of(d_qkv, TIME, HEADS),
-                                               .value_gradient = view_of(d_qkv, TIME, HEADS + SHARED),
-                                               .packed_sequences = packed,
-                                               .key_lengths = of->lengths ? lengths : NULL,
-                                               .query_positions = of->positions ? positions : NULL,
-                                               .key_positions = of->positions ? positions : NULL,
-                                               .distance_bias = distance_bias_on(of, t->distance_bias, side),
-                                               .distance_keys = vectors.keys,
-                                               .query_bias = vectors.query_bias,
-                                               .query_bias_gradient = vectors.query_bias_gradient,
-                                               .distance_queries = vectors.queries,
-                                               .distance_values = vectors.values};
+    rotary_attention_backward_call backward = {
+        .struct_size = sizeof backward,
+        .shape = shape,
+        .query = forward.query,
+        .key = forward.key,
+        .value = forward.value,
+        .output = readable(forward.output),
+        .output_gradient = readable(view_of(on(t->d_context, side), TIME, 0)),
+        .log_sum_exp = forward.log_sum_exp,
+        .query_gradient = view_of(d_qkv, TIME, 0),
+        .key_gradient = view_of(d_qkv, TIME, HEADS),
+        .value_gradient = values_of(plans, d_qkv, TIME, HEADS + SHARED),
+        .packed_sequences = packed,
+        .key_lengths = of->lengths ? lengths : NULL,
+        .query_positions = of->positions ? positions : NULL,
+        .key_positions = of->positions ? positions : NULL,
+        .distance_bias = distance_bias_on(of, t->distance_bias, side),
+        .distance_keys = vectors.keys,
+        .query_bias = vectors.query_bias,
+        .query_bias_gradient = vectors.query_bias_gradient,
+        .distance_queries = vectors.queries,
+        .distance_values = vectors.values};
     if (of->dropout)
         forward.dropout = backward.dropout = (rotary_attention_dropout){
             .probability = 0.3f, .first_sequence = 3, .seed = 11, .step = 4, .site = 2};
@@ -292,7 +303,7 @@ static void reorder(const struct backend *backend, enum side side, const struct 
                                                 .lengths = lengths,
                                                 .source = source,
                                                 .key_cache = view_of(on(t[2], side), capacity, 0),
-                                                .value_cache = view_of(on(t[3], side), capacity, 0),
+                                                .value_cache = values_of(plans, on(t[3], side), capacity, 0),
                                                 .workspace = memory};
     const struct backend_attention_reorder operation = {plan, &call};
     CHECK_INT(backend->operations->attention_reorder(backend, &operation, NULL), ROTARY_OK);
@@ -311,7 +322,7 @@ static void shift(const struct backend *backend, enum side side, const struct pl
                                               .keep = keep,
                                               .discard = discard,
                                               .key_cache = view_of(on(t[2], side), capacity, 0),
-                                              .value_cache = view_of(on(t[3], side), capacity, 0)};
+                                              .value_cache = values_of(plans, on(t[3], side), capacity, 0)};
     const struct backend_attention_shift operation = {plans->attention[side], &call};
     CHECK_INT(backend->operations->attention_shift(backend, &operation, NULL), ROTARY_OK);
 }
@@ -339,9 +350,9 @@ static void decode(const struct backend *backend, enum side side, const struct p
             .lengths = lengths,
             .query = readable(view_of(qkv, TIME, 0)),
             .key = of->cross ? no_tokens : readable(view_of(qkv, TIME, HEADS)),
-            .value = of->cross ? no_tokens : readable(view_of(qkv, TIME, HEADS + SHARED)),
+            .value = of->cross ? no_tokens : readable(values_of(plans, qkv, TIME, HEADS + SHARED)),
             .key_cache = view_of(on(t[2], side), capacity, 0),
-            .value_cache = view_of(on(t[3], side), capacity, 0),
+            .value_cache = values_of(plans, on(t[3], side), capacity, 0),
             .output = view_of(context, TIME, 0),
             .workspace = memory,
             .positions = of->positions ? positions + time : NULL,
@@ -396,17 +407,18 @@ static void append(const struct backend *backend, enum side side, const struct p
     rotary_error error = {0};
     for (int i = 0; i < 2; i++) {
         struct matrix qkv = matrix_rows(on(t[0], side), time, ROWS - time);
-        const rotary_attention_append_call call = {.struct_size = sizeof call,
-                                                   .batch = BATCH,
-                                                   .tokens = steps[i],
-                                                   .capacity = capacity,
-                                                   .lengths = lengths,
-                                                   .key = readable(view_of(qkv, TIME, HEADS)),
-                                                   .value = readable(view_of(qkv, TIME, HEADS + SHARED)),
-                                                   .key_cache = view_of(on(t[1], side), capacity, 0),
-                                                   .value_cache = view_of(on(t[2], side), capacity, 0),
-                                                   .positions = of->positions ? positions + time : NULL,
-                                                   .workspace = memory};
+        const rotary_attention_append_call call = {
+            .struct_size = sizeof call,
+            .batch = BATCH,
+            .tokens = steps[i],
+            .capacity = capacity,
+            .lengths = lengths,
+            .key = readable(view_of(qkv, TIME, HEADS)),
+            .value = readable(values_of(plans, qkv, TIME, HEADS + SHARED)),
+            .key_cache = view_of(on(t[1], side), capacity, 0),
+            .value_cache = values_of(plans, on(t[2], side), capacity, 0),
+            .positions = of->positions ? positions + time : NULL,
+            .workspace = memory};
         const struct backend_attention_append operation = {plan, &call};
         if (!CHECK_INT(backend->operations->attention_append(backend, &operation, &error), ROTARY_OK))
             printf("%s\n", error.message);

@@ -417,6 +417,20 @@ static void test_add_to_rows(struct pair *pair)
     pair_clear(pair);
 }
 
+/* Blocks of wider matrices, at different columns. */
+static void test_add_matrix(struct pair *pair)
+{
+    const struct tensor *to = pair_storage(pair, ROWS, WIDTH), *in = pair_storage(pair, ROWS, WIDTH);
+    for (int i = 0; i < SIDES; i++) {
+        enum side side = (enum side)i;
+        RUN(pair, side, add_matrix,
+            {.to = matrix_block(on(to, side), 1, ROWS - 1, 3, WIDTH - 5),
+             .in = matrix_block(on(in, side), 0, ROWS - 1, 1, WIDTH - 5)});
+    }
+    pair_compare(pair, to, pair->backends[0].storage == ROTARY_BF16 ? 8e-3 : 1e-6, "sum of matrices");
+    pair_clear(pair);
+}
+
 /* All but the first and the last number, more than a block of them. */
 static void test_scale(struct pair *pair)
 {
@@ -672,6 +686,7 @@ static void test_all(struct pair *pair)
     test_update(pair, true, 0.0);
     test_divergence(pair);
     test_add_to_rows(pair);
+    test_add_matrix(pair);
     test_scale(pair);
 }
 

@@ -49,6 +49,9 @@ CASES = [
     {"position": "fire", "fire_width": 5, "fire_length": 20},
     {"position": "rope", "attention_sinks": True, "sliding_window": 5},
     {"position": "fire", "architecture": "encoder_decoder", "fire_width": 9, "fire_length": 10},
+    {"position": "roper", "key_is_value": True, "num_key_value_heads": 2, "partial_rotary_factor": 0.5},
+    {"position": "rope", "key_is_value": True},
+    {"position": "rope", "key_is_value": "unrotated", "architecture": "encoder_decoder", "cross_rotary": True},
 ]
 
 
@@ -84,7 +87,7 @@ def rotate(x, case, direction, xpos=0.0):
 
 
 def attend(case, name, q, k, v, causal, rotary):
-    """q, k, v [T, heads * D]. Returns the output and the weights. Values are rotated in self-attention alone."""
+    """q, k, v [T, heads * D]. Returns the output and the weights. Values are rotated, or keys, in self-attention alone."""
     q, k, v = (t.view(t.shape[0], -1, HEAD_DIM) for t in (q, k, v))
     if case.get("query_key_norm") == "head":
         q, k = norm(q, name + ".query_norm"), norm(k, name + ".key_norm")
@@ -93,7 +96,10 @@ def attend(case, name, q, k, v, causal, rotary):
         xpos = 1.0 / case["xpos_scale"] if case["position"] == "xpos" and causal else 0.0
         q, k = rotate(q, case, 1, xpos), rotate(k, case, 1, -xpos)
     values = case["position"] == "roper" and not name.endswith("cross_attention")
-    if values:
+    shared = case.get("key_is_value", False) if not name.endswith("cross_attention") else False
+    if shared is True:
+        v = k
+    elif values:
         v = rotate(v, case, 1)
     k, v = (t.repeat_interleave(HEADS // t.shape[0], 0) for t in (k, v))
     products, value_vectors = 0.0, None
@@ -121,8 +127,9 @@ def attend(case, name, q, k, v, causal, rotary):
 
 def self_attention(case, x, name, causal):
     keys = case.get("num_key_value_heads", HEADS) * HEAD_DIM
-    q, k, v = linear(x, name + ".query_key_value", HEADS * HEAD_DIM + 2 * keys).split([HEADS * HEAD_DIM, keys, keys], -1)
-    return attend(case, name, q, k, v, causal, case["position"] in ("rope", "roper", "xpos"))
+    widths = [HEADS * HEAD_DIM] + [keys] * (1 if case.get("key_is_value") else 2)
+    q, k, *v = linear(x, name + ".query_key_value", sum(widths)).split(widths, -1)
+    return attend(case, name, q, k, v[0] if v else k, causal, case["position"] in ("rope", "roper", "xpos"))
 
 
 def cross_attention(case, x, name, source):

@@ -70,6 +70,13 @@ CASES = [
     ("fire", "pre", "layer_norm", "gelu", 1, 0, 4, 1.0, 1.0, "half", 0, '{"fire_width": 7, "fire_length": 12}'),
     ("fire", "post", "rms_norm", "swiglu", 0, 1, 2, 1.0, 1.0, "half", 0, '{"sliding_window": 5}'),
     ("roper", "pre", "rms_norm", "swiglu", 0, 0, 2, 1.0, 1.0, "half", 0, '{"attention_sinks": true, "sliding_window": 4}'),
+    ("roper", "pre", "rms_norm", "swiglu", 0, 0, 2, 0.5, 1.0, "half", 0, '{"key_is_value": true, "query_key_norm": "head"}'),
+    ("roper", "post", "layer_norm", "gelu", 1, 0, 4, 1.0, 1.0, "interleaved", 0,
+     '{"key_is_value": true, "attention_sinks": true, "sliding_window": 4}'),
+    ("rope", "pre", "layer_norm", "gelu", 1, 1, 1, 1.0, 1.0, "half", 0, '{"key_is_value": true}'),
+    ("rope", "pre", "rms_norm", "swiglu", 0, 0, 2, 1.0, 1.0, "half", 0,
+     '{"key_is_value": "unrotated", "query_key_norm": "head", "randomized_positions": 50}'),
+    ("shaw", "pre", "layer_norm", "gelu", 1, 0, 2, 1.0, 1.0, "half", 0, '{"key_is_value": true}'),
 ]
 
 
@@ -130,21 +137,24 @@ def run(case):
         return torch.nn.functional.layer_norm(x, (width,), gain, parameter(name + ".bias", width), 1e-5)
 
     def attention(x, name):
-        widths = [HEADS * HEAD_DIM, kv_heads * HEAD_DIM, kv_heads * HEAD_DIM]
-        q, k, v = linear(x, name + ".query_key_value", sum(widths), "attention_bias").split(widths, -1)
+        shared = others.get("key_is_value", False)  # true: v is the rotated k
+        widths = [HEADS * HEAD_DIM] + [kv_heads * HEAD_DIM] * (1 if shared else 2)
+        q, k, *v = linear(x, name + ".query_key_value", sum(widths), "attention_bias").split(widths, -1)
         if query_key_norm == "all":
             q, k = norm(q, name + ".query_norm"), norm(k, name + ".key_norm")
-        q, k, v = (t.view(BATCH, TIME, -1, HEAD_DIM) for t in (q, k, v))
+        q, k, *v = (t.view(BATCH, TIME, -1, HEAD_DIM) for t in (q, k, *v))
         if query_key_norm == "head":
             q, k = norm(q, name + ".query_norm"), norm(k, name + ".key_norm")
-        q, k, v = (t.transpose(1, 2) for t in (q, k, v))
+        q, k, v = (t.transpose(1, 2) for t in (q, k, *(v or [k])))
         if position in ("rope", "roper"):
             q, k = rotate(q, fraction, pairing, 1, positions), rotate(k, fraction, pairing, 1, positions)
         if position == "xpos":
             xpos = 1.0 / others.get("xpos_scale", 512.0)
             q = rotate(q, fraction, pairing, 1, positions, xpos, randomized / 2)
             k = rotate(k, fraction, pairing, 1, positions, -xpos, randomized / 2)
-        if position == "roper":
+        if shared is True:
+            v = k
+        elif position == "roper":
             v = rotate(v, value_fraction, pairing, 1, positions)
         k, v = (t.repeat_interleave(HEADS // kv_heads, 1) for t in (k, v))
         q, products, value_vectors = distance_vectors(position, q, k, name, True, parameter,
@@ -159,7 +169,7 @@ def run(case):
             scores = torch.cat((scores, sinks), -1)
         o = weighted(torch.softmax(scores, -1)[..., :TIME], v, value_vectors)
         if position == "roper":
-            o = rotate(o, value_fraction, pairing, -1, positions)
+            o = rotate(o, fraction if shared else value_fraction, pairing, -1, positions)
         return linear(o.transpose(1, 2).flatten(-2), name + ".output", WIDTH, "attention_output_bias")
 
     def feed_forward(x, name):

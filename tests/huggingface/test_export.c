@@ -172,6 +172,8 @@ static const struct refusal refusals[] = {
     {"{\"scale_embedding\":true}", EXPORT_HUGGINGFACE, "scale_embedding is true|wanted false"},
     {"{\"attention_sinks\":true}", EXPORT_HUGGINGFACE, "attention_sinks is true|wanted false"},
     {"{\"attention_sinks\":true}", EXPORT_GGUF, "attention_sinks is true|wanted false"},
+    {"{\"key_is_value\":true}", EXPORT_HUGGINGFACE, "key_is_value is \"true\"|wanted \"false\""},
+    {"{\"key_is_value\":true}", EXPORT_GGUF, "key_is_value is \"true\"|wanted \"false\""},
     {"{\"randomized_positions\":128}", EXPORT_HUGGINGFACE, "randomized_positions is 128|wanted 0"},
     {"{\"no_rope_layers\":[1,0]}", EXPORT_HUGGINGFACE, "no_rope_layers is [1, 0]|wanted null"},
     {"{\"layer_types\":[\"full_attention\",\"sliding_attention\"],\"sliding_window\":8}", EXPORT_HUGGINGFACE,

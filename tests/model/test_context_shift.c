@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "layer/encoding/encoding.h"
+#include "layer/sublayer.h"
 #include "model/generation/generation.h"
 
 #include <stdio.h>
@@ -18,8 +19,15 @@
 
 enum { VOCABULARY = 13, TIME = 24, KEEP = 3, DISCARD = 8, ODD_DISCARD = 7, NEW = 4, CAPACITY = 24 };
 
-static struct transformer *create(const struct backend *backend, enum position position, int64_t layers)
+/* A model's encoding, and whether its keys are its values. */
+struct attends {
+    enum position position;
+    enum key_is_value key_is_value;
+};
+
+static struct transformer *create(const struct backend *backend, struct attends attends, int64_t layers)
 {
+    const enum position position = attends.position;
     struct transformer_config config TRANSFORMER_CONFIG_LOCAL = {0};
     transformer_config_default(&config);
     config.vocab_size = VOCABULARY;
@@ -29,6 +37,7 @@ static struct transformer *create(const struct backend *backend, enum position p
     config.num_key_value_heads = 2;
     config.max_position_embeddings = 64;
     config.position = (int)position;
+    config.key_is_value = (int)attends.key_is_value;
     if (position == POSITION_CUSTOM) /* rotations and terms by distance at once */
         model_assign(&config, "position="
                               "{\"name\":\"own\",\"rotate\":[\"query\",\"key\",\"value\"],"
@@ -97,24 +106,26 @@ static void compare_anew(struct transformer *transformer, int b, int64_t discard
                        bound);
 }
 
-static void test_one_layer(const struct backend *backend, enum position position, int64_t discard,
+static void test_one_layer(const struct backend *backend, struct attends attends, int64_t discard,
                            double bound)
 {
-    check_about("%s, %s, one layer, %d tokens leave", backend->operations->name,
-                position == POSITION_CUSTOM ? "own" : position_names[position], (int)discard);
+    check_about("%s, %s, key_is_value %d, one layer, %d tokens leave", backend->operations->name,
+                attends.position == POSITION_CUSTOM ? "own" : position_names[attends.position],
+                (int)attends.key_is_value, (int)discard);
     float logits[NEW][2 * VOCABULARY];
-    struct transformer *transformer = create(backend, position, 1);
+    struct transformer *transformer = create(backend, attends, 1);
     decode_shifted(transformer, discard, logits);
     compare_anew(transformer, 0, 0, logits, bound);
     compare_anew(transformer, 1, discard, logits, bound);
     transformer_destroy(transformer);
 }
 
-static void test_backends(const struct backend *cpu, const struct backend *reference, enum position position)
+static void test_backends(const struct backend *cpu, const struct backend *reference, struct attends attends)
 {
     float got[NEW][2 * VOCABULARY], wanted[NEW][2 * VOCABULARY];
-    struct transformer *transformer = create(cpu, position, 3), *other = create(reference, position, 3);
-    check_about("%s, three layers", position_names[position]);
+    struct transformer *transformer = create(cpu, attends, 3), *other = create(reference, attends, 3);
+    check_about("%s, key_is_value %d, three layers", position_names[attends.position],
+                (int)attends.key_is_value);
     decode_shifted(transformer, ODD_DISCARD, got);
     decode_shifted(other, ODD_DISCARD, wanted);
     for (int i = 0; i < NEW; i++)
@@ -131,13 +142,13 @@ static void test_refusals(const struct backend *backend)
     rotary_error error = {0};
     for (int i = 0; i < 2; i++) {
         check_about("%s", position_names[added[i]]);
-        struct transformer *transformer = create(backend, added[i], 1);
+        struct transformer *transformer = create(backend, (struct attends){.position = added[i]}, 1);
         CHECK_INT(transformer_check_shift(transformer, &error), ROTARY_UNSUPPORTED);
         CHECK(strstr(error.message, "adds positions to its embedding") != NULL);
         transformer_destroy(transformer);
     }
     check_about("%s", "");
-    struct transformer *transformer = create(backend, POSITION_ROPE, 1);
+    struct transformer *transformer = create(backend, (struct attends){.position = POSITION_ROPE}, 1);
     struct transformer_cache *cache = NULL;
     const struct transformer_cache_shape shape = {.batch = 1, .capacity = 4};
     CHECK_INT(transformer_cache_create(&cache, transformer, &shape, NULL), ROTARY_OK);
@@ -193,7 +204,7 @@ static void test_generation(const struct backend *backend, enum position positio
 {
     /* Half of what may leave is a whole number of tokens, or is not. */
     static const int64_t contexts[][2] = {{16, 0}, {16, 4}, {15, 0}, {16, 3}, {5, 2}, {3, 0}};
-    struct transformer *transformer = create(backend, position, 1);
+    struct transformer *transformer = create(backend, (struct attends){.position = position}, 1);
     int32_t tokens[2][TIME + NEW], out[2][MAX_NEW], wanted[MAX_NEW];
     fill(tokens);
     const int32_t *prompts[] = {tokens[0], tokens[1]};
@@ -231,8 +242,21 @@ static void test_generation(const struct backend *backend, enum position positio
 
 int main(void)
 {
-    static const enum position shifted[] = {POSITION_NONE, POSITION_ROPE,  POSITION_ROPER, POSITION_XPOS,
-                                            POSITION_SHAW, POSITION_ALIBI, POSITION_T5,    POSITION_CUSTOM};
+    static const struct attends rope = {.position = POSITION_ROPE}, roper = {.position = POSITION_ROPER},
+                                xpos = {.position = POSITION_XPOS},
+                                shared = {POSITION_ROPER, KEY_IS_VALUE_ROTATED};
+    static const struct attends shifted[] = {rope,
+                                             roper,
+                                             xpos,
+                                             shared,
+                                             {.position = POSITION_NONE},
+                                             {.position = POSITION_SHAW},
+                                             {.position = POSITION_ALIBI},
+                                             {.position = POSITION_T5},
+                                             {.position = POSITION_CUSTOM},
+                                             {POSITION_CUSTOM, KEY_IS_VALUE_ROTATED},
+                                             {POSITION_ROPE, KEY_IS_VALUE_ROTATED},
+                                             {POSITION_ROPE, KEY_IS_VALUE_UNROTATED}};
     rotary_error error = {0};
     struct backend cpu, reference, bf16;
     CHECK_INT(backend_create(&cpu, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK);
@@ -241,15 +265,16 @@ int main(void)
         test_one_layer(&cpu, shifted[i], DISCARD, 2e-4);
         test_one_layer(&cpu, shifted[i], ODD_DISCARD, 2e-4);
     }
-    test_one_layer(&reference, POSITION_ROPER, ODD_DISCARD, 2e-4);
-    test_backends(&cpu, &reference, POSITION_ROPE);
-    test_backends(&cpu, &reference, POSITION_ROPER);
-    test_backends(&cpu, &reference, POSITION_XPOS);
+    test_one_layer(&reference, roper, ODD_DISCARD, 2e-4);
+    test_backends(&cpu, &reference, rope);
+    test_backends(&cpu, &reference, roper);
+    test_backends(&cpu, &reference, xpos);
+    test_backends(&cpu, &reference, shared);
     test_generation(&cpu, POSITION_ROPE);
     test_generation(&cpu, POSITION_ROPER);
     test_refusals(&cpu);
     if (backend_create(&bf16, 2, ROTARY_ISA_AUTO, PRECISION_BF16, &error) == ROTARY_OK) {
-        test_one_layer(&bf16, POSITION_ROPER, ODD_DISCARD, 0.5);
+        test_one_layer(&bf16, roper, ODD_DISCARD, 0.5);
         backend_destroy(&bf16);
     }
     backend_destroy(&cpu);

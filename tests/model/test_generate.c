@@ -11,6 +11,7 @@
 #include "backend/profile.h"
 #include "base/random.h"
 #include "layer/encoding/encoding.h"
+#include "layer/sublayer.h"
 #include "model/generation/generation.h"
 
 #include <stdio.h>
@@ -36,6 +37,10 @@ static struct transformer *create(const struct backend *backend, enum position p
                      "position="
                      "{\"name\":\"own\",\"embedding\":\"learned\",\"rotate\":[\"query\",\"key\",\"value\"],"
                      "\"bias\":\"w * cos(distance + head)\",\"learned\":{\"w\":0.5}}");
+    if (position == POSITION_CUSTOM || position == POSITION_SANDWICH)
+        config.key_is_value = KEY_IS_VALUE_ROTATED;
+    if (position == POSITION_XPOS)
+        config.key_is_value = KEY_IS_VALUE_UNROTATED;
     config.attention_sinks = position == POSITION_CUSTOM || position == POSITION_ROPER;
     config.initializer_range = 0.5; /* far from uniform logits: near ties are rare */
     config.initialisation = 1;

@@ -117,6 +117,15 @@ static void test_contradictions(void)
          "batch_size 1048576|sequence_length 2048|2147483648 tokens"},
         {"steps=1048576;gradient_accumulation_steps=4096", "steps|gradient_accumulation_steps|4294967296"},
         {"parallel_residual=one_norm;norm_position=post", "norm_position post|parallel_residual"},
+        {"key_is_value=true;position=xpos", "key_is_value is true|magnitudes: wanted key_is_value unrotated"},
+        {"key_is_value=true;rope_scaling={\"rope_type\":\"yarn\",\"factor\":4}",
+         "key_is_value is true|attention factor of 1.13863: wanted attention_factor 1"},
+        {"key_is_value=true;position=roper;value_fraction=0.5",
+         "value_fraction is 0.5|wanted 1|32 of 32 channels"},
+        {"key_is_value=true;position=roper;partial_rotary_factor=0",
+         "position roper rotates values but no keys"},
+        {"key_is_value=unrotated;position=roper", "key_is_value is unrotated|position roper|wanted|true"},
+        {"key_is_value=unrotated;position=alibi", "position alibi rotates no keys: wanted true"},
     };
     static const char *const agree[] = {
         "partial_rotary_factor=0",
@@ -140,6 +149,11 @@ static void test_contradictions(void)
         "sliding_window=8",
         "task=prefix;prefix_random=639",
         "learning_rate=0.5;minimum_learning_rate=0.5;schedule=linear",
+        "key_is_value=true;position=roper;partial_rotary_factor=0.5",
+        "key_is_value=true;position=roper;partial_rotary_factor=0.5;value_fraction=0.5",
+        "key_is_value=true;position=alibi",
+        "key_is_value=unrotated;position=xpos",
+        "key_is_value=true;rope_scaling={\"rope_type\":\"yarn\",\"factor\":4,\"attention_factor\":1}",
     };
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
         check_contradictory(refused[i].settings, refused[i].words);

@@ -140,6 +140,7 @@ static const struct change changes[] = {
     {.key = "norm_position", .value = "post"},
     {.key = "parallel_residual", .value = "one_norm"},
     {.key = "query_key_norm", .value = "head"},
+    {.key = "key_is_value", .value = "unrotated", .context = "key_is_value=true"},
     {.key = "attention_sinks", .value = "true"},
     {.key = "norm_epsilon", .value = "1e-3"},
     {.key = "initialisation", .value = "normal"},

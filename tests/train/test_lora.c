@@ -530,6 +530,8 @@ static void test_refused(void)
     check_refused((const char *const[]){"lora_targets=query,", NULL}, "no target is named \"\"");
     check_refused((const char *const[]){"lora_targets=query,gate", "hidden_act=gelu", NULL},
                   "lora_targets is query,gate|no projection \"gate\"");
+    check_refused((const char *const[]){"lora_targets=value", "key_is_value=true", NULL},
+                  "no projection \"value\": its values are its keys (key_is_value)");
 }
 
 /* The adaptation has no gradients and moments but its own and the gradients of its targets. */

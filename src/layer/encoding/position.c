@@ -27,7 +27,8 @@ static rotary_status create_attention(struct position_attention *made, const str
     plan.window = config->window;
     plan.softcap = config->softcap;
     plan.rope = made->rope;
-    plan.value_rope = made->value_rope;
+    plan.key_is_value = config->key_is_value;
+    plan.value_rope = config->key_is_value && config->value_rope ? made->rope : made->value_rope;
     double products = config->score_products > 1 ? (double)config->score_products : 1.0;
     double channels = config->score_channels > 0 ? config->score_channels : (double)config->head_dim;
     if (products != 1.0 || config->score_channels > 0) /* else the plan's own default */
@@ -42,7 +43,8 @@ rotary_status position_attention_create(struct position_attention *attention, co
                                       .scales_queries = config->rope && config->rope->query_scale_beta > 0};
     rotary_status status = create_rope(&made.rope, backend, config->rope, error);
     if (status == ROTARY_OK)
-        status = create_rope(&made.value_rope, backend, config->value_rope, error);
+        status =
+            create_rope(&made.value_rope, backend, config->key_is_value ? NULL : config->value_rope, error);
     if (status == ROTARY_OK)
         status = create_attention(&made, backend, config, error);
     if (status == ROTARY_OK)

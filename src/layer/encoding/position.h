@@ -17,11 +17,13 @@ struct position_config {
     float softcap;                        /* rotary_attention_config.softcap; 0: none */
     const rotary_rope_config *rope;       /* of queries and keys; NULL: they are not rotated */
     const rotary_rope_config *value_rope; /* of values; NULL: they are not rotated */
+    /* rotary_attention_config.key_is_value. Not NULL, value_rope then says that outputs are rotated back. */
+    bool key_is_value;
 };
 
 /* Attention with its rotations. Layers that are alike share one. */
 struct position_attention {
-    rotary_rope *rope, *value_rope; /* NULL: no rotation */
+    rotary_rope *rope, *value_rope; /* NULL: no rotation, or of values that of keys */
     bool scales_queries;            /* rope multiplies queries by a scale of their position */
     struct attention_plan *attention;
     const struct backend *backend;

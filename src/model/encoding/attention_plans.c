@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "base/integer.h"
+#include "layer/sublayer.h"
 #include "model/encoding/model_encoding.h"
 #include "model/encoding/rotation_config.h"
 
@@ -175,8 +176,8 @@ static rotary_status create_plan(struct position_attention *plan, const struct p
         .softcap = (float)config->attn_logit_softcapping,
         .window = type_of_plan(index) == LAYER_SLIDING ? config->sliding_window : 0,
         .rope = rotation.rotate_query_key ? &rotation.rope.plan : NULL,
-        .value_rope =
-            rotation.rotate_value && request->kind != ATTENTION_CROSS ? &rotation.value_rope : NULL};
+        .value_rope = rotation.rotate_value && request->kind != ATTENTION_CROSS ? &rotation.value_rope : NULL,
+        .key_is_value = config->key_is_value == KEY_IS_VALUE_ROTATED && request->kind != ATTENTION_CROSS};
     status = position_attention_create(plan, request->backend, &attention, error);
     rotation_config_free(&rotation);
     return status;
@@ -267,16 +268,39 @@ double attention_plans_table_bytes(const struct attention_plans *plans,
 
 /* ---- checking ---- */
 
-static rotary_status check_rope(const rotary_rope_config *config, rotary_error *error)
+/* *attention_factor is that of the rotation. */
+static rotary_status check_rope(const rotary_rope_config *config, double *attention_factor,
+                                rotary_error *error)
 {
     rotary_rope_config small = *config;
     rotary_rope *rope;
     small.table_positions = 0;
     small.threads = 1;
     rotary_status status = rotary_rope_create(&rope, &small, error);
-    if (status == ROTARY_OK)
-        rotary_rope_destroy(rope);
-    return status;
+    if (status != ROTARY_OK)
+        return status;
+    *attention_factor = rotary_rope_attention_factor(rope);
+    rotary_rope_destroy(rope);
+    return ROTARY_OK;
+}
+
+/* Keys that grow by their rotation would be values that do. */
+static rotary_status check_shared_keys(const struct transformer_config *config,
+                                       const rotary_rope_config *rope, double attention_factor,
+                                       rotary_error *error)
+{
+    if (config->key_is_value != KEY_IS_VALUE_ROTATED)
+        return ROTARY_OK;
+    if (rope->xpos_scale > 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "key_is_value is true, and the rotation multiplies keys by xPos's magnitudes: "
+                           "wanted key_is_value unrotated or false");
+    if (attention_factor != 1.0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "key_is_value is true, and the rotation multiplies keys by an attention factor of "
+                           "%g: wanted attention_factor 1, or key_is_value unrotated or false",
+                           attention_factor);
+    return ROTARY_OK;
 }
 
 static rotary_status check_rotation(const struct transformer_config *config, int index, rotary_error *error)
@@ -285,10 +309,13 @@ static rotary_status check_rotation(const struct transformer_config *config, int
     rotary_status status = read_rotation(config, index, &rotation, error);
     if (status != ROTARY_OK)
         return status;
+    double factor = 1.0, value_factor;
     if (rotation.rotate_query_key)
-        status = check_rope(&rotation.rope.plan, error);
+        status = check_rope(&rotation.rope.plan, &factor, error);
     if (status == ROTARY_OK && rotation.rotate_value)
-        status = check_rope(&rotation.value_rope, error);
+        status = check_rope(&rotation.value_rope, &value_factor, error);
+    if (status == ROTARY_OK)
+        status = check_shared_keys(config, &rotation.rope.plan, factor, error);
     rotation_config_free(&rotation);
     return status;
 }

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "layer/sublayer.h"
 #include "model/encoding/model_encoding.h"
 #include "model/encoding/rotation_config.h"
 #include "rope_config/rope_config.h"
@@ -205,11 +206,24 @@ static rotary_status check_window(const struct transformer_config *model, rotary
                        (long long)model->sliding_window);
 }
 
+static rotary_status check_shared_keys(const struct transformer_config *model, rotary_error *error)
+{
+    if (model->key_is_value != KEY_IS_VALUE_UNROTATED || model_encoding(model)->rotate_query_key)
+        return ROTARY_OK;
+    return rotary_fail(
+        error, ROTARY_INVALID_ARGUMENT,
+        "key_is_value is unrotated, and position %s rotates no keys: wanted true, which is the "
+        "same there",
+        model_encoding_name(model));
+}
+
 rotary_status contradictions_check(const struct transformer_config *model, rotary_error *error)
 {
     const struct position_encoding *encoding = model_encoding(model);
     rotary_status status = ROTARY_OK;
     if (encoding->rotate_query_key || encoding->rotate_value)
         status = check_rotation(model, encoding->rotate_value, error);
+    if (status == ROTARY_OK)
+        status = check_shared_keys(model, error);
     return status == ROTARY_OK ? check_window(model, error) : status;
 }

@@ -2,6 +2,7 @@
 #include "model/encoding/rotation_config.h"
 
 #include "base/fail.h"
+#include "layer/sublayer.h"
 #include "model/encoding/model_encoding.h"
 
 #include <math.h>
@@ -50,6 +51,34 @@ static bool is_unrotated(const json_t *object, const char *layer_type)
     return json_is_null(json_object_get(parameters, layer_type));
 }
 
+/* The rotation of values that are keys is that of keys. */
+static rotary_status share_key_rope(const struct transformer_config *config, struct rotation_config *rotation,
+                                    rotary_error *error)
+{
+    const rotary_rope_config *rope = &rotation->rope.plan;
+    const char *name = model_encoding_name(config);
+    const int64_t channels = rope_config_channels(config->head_dim, config->value_fraction);
+    if (config->key_is_value == KEY_IS_VALUE_UNROTATED)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "key_is_value is unrotated, and position %s rotates values: wanted key_is_value "
+                           "true, or a position that rotates queries and keys alone, such as rope",
+                           name);
+    if (!rotation->rotate_query_key)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "key_is_value is true, and position %s rotates values but no keys, which are the "
+                           "values: wanted key_is_value false, or keys that are rotated",
+                           name);
+    if (config->value_fraction != 1.0 && channels != rope->rotary_dim)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "value_fraction is %g with key_is_value true: wanted 1, as values are the keys, of "
+            "which %lld of %lld channels are rotated",
+            config->value_fraction, (long long)rope->rotary_dim, (long long)config->head_dim);
+    rotation->value_rope = *rope;
+    rotation->rotate_value = true;
+    return ROTARY_OK;
+}
+
 /* The rotation of values has the frequencies of queries and keys, on its own share of a head. */
 static rotary_status derive_value_rope(const struct transformer_config *config,
                                        struct rotation_config *rotation, rotary_error *error)
@@ -57,6 +86,8 @@ static rotary_status derive_value_rope(const struct transformer_config *config,
     const rotary_rope_config *rope = &rotation->rope.plan;
     rotary_rope_config *value = &rotation->value_rope;
     int64_t channels = rope_config_channels(config->head_dim, config->value_fraction);
+    if (config->key_is_value != KEY_IS_VALUE_NO)
+        return share_key_rope(config, rotation, error);
     *value = *rope;
     rotation->rotate_value = channels > 0;
     if (channels % 2 != 0)

@@ -21,8 +21,9 @@ struct rotation_config {
  * so that cached keys stay valid. The magnitudes of xpos have their origin in the middle of
  * max_position_embeddings, and must not overflow. With randomised positions, their number stands for
  * max_position_embeddings. Nothing is rotated where the encoding does not, where rope_parameters has null for
- * the layer type, and where the fraction of a head is less than a channel. ROTARY_INVALID_ARGUMENT if the
- * keys are wrong. rotation_config_free frees what a success allocated. */
+ * the layer type, and where the fraction of a head is less than a channel. Values that are keys rotate as
+ * keys do; rotate_value then says that outputs are rotated back. ROTARY_INVALID_ARGUMENT if the keys are
+ * wrong. rotation_config_free frees what a success allocated. */
 ROTARY_CHECKED rotary_status rotation_config_read(const struct transformer_config *config,
                                                   const char *layer_type, struct rotation_config *rotation,
                                                   rotary_error *error);

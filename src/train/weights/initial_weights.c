@@ -56,6 +56,7 @@ static const char *const fixed_keys[] = {
     "norm_position",
     "parallel_residual",
     "query_key_norm",
+    "key_is_value",
     "attention_sinks",
     "norm_epsilon",
     "partial_rotary_factor",

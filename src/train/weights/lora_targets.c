@@ -66,13 +66,14 @@ static int list_all(const struct transformer_config *model,
     const int64_t width = model->hidden_size, hidden = model->intermediate_size,
                   queries = model->num_attention_heads * model->head_dim,
                   keys = model->num_key_value_heads * model->head_dim,
-                  cross = transformer_has_encoder(model) ? model->num_hidden_layers : 0,
+                  values = model->key_is_value == KEY_IS_VALUE_NO ? keys : 0, /* of self-attention */
+        cross = transformer_has_encoder(model) ? model->num_hidden_layers : 0,
                   layers = model->num_hidden_layers + (cross > 0 ? model->num_encoder_layers : 0),
                   gates = activation_is_gated((enum activation)model->hidden_act) ? hidden : 0;
     const struct lora_projection all[LORA_MAX_PROJECTIONS] = {
         {self, query, 0, queries, width, layers},
         {self, key, queries, keys, width, layers},
-        {self, value, queries + keys, keys, width, layers},
+        {self, value, queries + keys, values, width, layers},
         {self_output, output, 0, width, queries, layers},
         {cross_query, query, 0, queries, width, cross},
         {cross_key, key, 0, keys, width, cross},
@@ -120,9 +121,10 @@ static rotary_status check_names(const struct transformer_config *model, const c
             found = found || covers(name, all[i].name);
         if (!found)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                               "lora_targets is %s, but the model has no projection \"%s\": its feed-forward "
-                               "layers have no gate",
-                               targets, name);
+                               "lora_targets is %s, but the model has no projection \"%s\": its %s", targets,
+                               name,
+                               strcmp(name, value) == 0 ? "values are its keys (key_is_value)"
+                                                        : "feed-forward layers have no gate");
     }
     return ROTARY_OK;
 }
