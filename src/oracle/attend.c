@@ -96,6 +96,13 @@ static rotary_status make_rotation(const struct attend_config *config, struct at
         status = rotary_fail(error, ROTARY_BAD_FILE, "%s has %s xpos_scale, wanted %s for --position %s",
                              config->rotation.config, grows ? "an" : "no", grows ? "none" : "one above 0",
                              encoding->name);
+    double factor = work->rotation.rope ? rotary_rope_attention_factor(work->rotation.rope) : 1.0;
+    if (!status && config->key_is_value && (grows || factor != 1.0))
+        status =
+            rotary_fail(error, ROTARY_BAD_FILE,
+                        "%s multiplies keys by %s, and by --key-is-value they are the values too: wanted a "
+                        "rotation alone",
+                        config->rotation.config, grows ? "xPos's magnitudes" : "an attention factor");
     return status;
 }
 
@@ -139,7 +146,7 @@ static rotary_status evaluate(const struct attend_config *config, struct attend_
     struct reference_attention *attention = &work->attention;
     attention->query = work->query.tensor.values;
     attention->key = work->key.tensor.values;
-    attention->value = work->value.tensor.values;
+    attention->value = config->key_is_value ? work->key.tensor.values : work->value.tensor.values;
     attention->output = work->output.tensor.values;
     attention->weights = work->weights.values;
     attention->scores = work->scores.values;
@@ -154,7 +161,7 @@ static rotary_status evaluate(const struct attend_config *config, struct attend_
         status = rotate(work, query, true, error);
     if (rotates && !status)
         status = rotate(work, key, false, error);
-    if (config->roper && !status)
+    if (config->roper && !config->key_is_value && !status)
         status = rotate(work, value, false, error);
     if (!status)
         status = reference_attention_run(attention, &work->masked_rows, error);

@@ -14,6 +14,7 @@
 struct attend_config {
     struct rotation_request rotation; /* of queries and keys; config NULL: none */
     bool roper;                       /* values are rotated too, and the output by the inverse */
+    bool key_is_value;                /* values are the rotated keys: `value` and `past_value` are NULL */
     struct attend_position position;
     const char *query, *key, *value;
     const char *past_key, *past_value, *key_lengths, *mask, *sinks; /* NULL: none */

@@ -9,11 +9,10 @@
 
 /* ---- queries, keys, values ---- */
 
-static rotary_status check_key_value(const struct attend_work *work, rotary_error *error)
+static rotary_status check_key(const struct attend_work *work, rotary_error *error)
 {
-    const struct heads *query = &work->query, *key = &work->key, *value = &work->value;
-    const struct digits batch = digits_of(query->batch), heads = digits_of(key->heads),
-                        time = digits_of(key->time), channels = digits_of(query->channels);
+    const struct heads *query = &work->query, *key = &work->key;
+    const struct digits batch = digits_of(query->batch), channels = digits_of(query->channels);
     const char *front = query->batched ? batch.text : NULL;
     if (key->batched != query->batched || key->batch != query->batch || key->channels != query->channels ||
         query->heads % key->heads != 0) {
@@ -22,6 +21,15 @@ static rotary_status check_key_value(const struct attend_work *work, rotary_erro
         return heads_refuse(key, &(struct heads_names){front, "S", "G", channels.text}, divisor, query,
                             error);
     }
+    return ROTARY_OK;
+}
+
+static rotary_status check_value(const struct attend_work *work, rotary_error *error)
+{
+    const struct heads *query = &work->query, *key = &work->key, *value = &work->value;
+    const struct digits batch = digits_of(query->batch), heads = digits_of(key->heads),
+                        time = digits_of(key->time);
+    const char *front = query->batched ? batch.text : NULL;
     if (value->batched != query->batched || value->batch != query->batch || value->time != key->time ||
         value->heads != key->heads)
         return heads_refuse(value, &(struct heads_names){front, time.text, heads.text, "E"}, "", key, error);
@@ -55,15 +63,17 @@ static rotary_status read_heads(const struct attend_config *config, struct atten
     rotary_status status = heads_read(&query, &work->query, error);
     if (!status)
         status = heads_read(&key, &work->key, error);
-    if (!status)
+    if (!status && !config->key_is_value)
         status = heads_read(&value, &work->value, error);
     if (!status)
-        status = check_key_value(work, error);
+        status = check_key(work, error);
+    if (!status && !config->key_is_value)
+        status = check_value(work, error);
     if (!status)
         status = read_past(config->past_value, &work->value, past, error);
     if (!status)
         status = read_past(config->past_key, &work->key, past, error);
-    if (!status && work->value.time != work->key.time)
+    if (!status && !config->key_is_value && work->value.time != work->key.time)
         status = rotary_fail(error, ROTARY_BAD_FILE, "%s has %lld tokens, wanted %lld, as many as %.100s has",
                              config->past_value, (long long)(work->value.time - work->key.time + *past),
                              (long long)*past, config->past_key);
@@ -236,7 +246,7 @@ rotary_status attend_read(const struct attend_config *config, struct attend_work
         .heads = query->heads,
         .key_value_heads = key->heads,
         .head_dim = query->channels,
-        .value_dim = work->value.channels,
+        .value_dim = config->key_is_value ? query->channels : work->value.channels,
         .scale = config->scale ? *config->scale : 1.0 / sqrt(products * (double)query->channels),
         .softcap = config->softcap,
         .before = config->before,

@@ -11,8 +11,9 @@
 /* Memory and plan of one call. */
 struct kernel {
     rotary_attention *attention;
-    void *workspace, *query, *key, *value;
-    float *bias; /* [batch, heads, queries, keys]; NULL: none */
+    bool key_is_value;
+    void *workspace, *query, *key, *value; /* value NULL with key_is_value */
+    float *bias;                           /* [batch, heads, queries, keys]; NULL: none */
     /* In f32, those of struct reference_distances; NULL: none. */
     float *distance_bias, *distance_keys, *distance_queries, *distance_values, *query_bias;
     float *sinks; /* [heads]; NULL: none */
@@ -48,6 +49,7 @@ static rotary_status create(const struct attend_config *request, const struct at
     config.softcap = (float)wanted->softcap;
     config.rope = work->rotation.rope;
     config.value_rope = request->roper ? work->rotation.rope : NULL;
+    config.key_is_value = kernel->key_is_value = request->key_is_value;
     config.threads = request->threads;
     config.isa = request->isa;
     return rotary_attention_create(&kernel->attention, &config, error);
@@ -124,8 +126,9 @@ static rotary_status make_inputs(const struct attend_work *work, struct kernel *
     const struct tensor *query = &work->query.tensor, *key = &work->key.tensor, *value = &work->value.tensor;
     kernel->query = tensor_from_double(query->values, query->elements, ROTARY_F32);
     kernel->key = tensor_from_double(key->values, key->elements, ROTARY_F32);
-    kernel->value = tensor_from_double(value->values, value->elements, ROTARY_F32);
-    return kernel->query && kernel->key && kernel->value
+    if (!kernel->key_is_value)
+        kernel->value = tensor_from_double(value->values, value->elements, ROTARY_F32);
+    return kernel->query && kernel->key && (kernel->value || kernel->key_is_value)
                ? ROTARY_OK
                : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s", no_memory);
 }
@@ -181,7 +184,6 @@ static rotary_status run(const struct attend_work *work, struct kernel *kernel, 
         .shape = shape,
         .query = view_of(kernel->query, first, queries, heads, head_dim),
         .key = view_of(kernel->key, first, wanted->keys, pairs, head_dim),
-        .value = view_of(kernel->value, first, wanted->keys, pairs, head_dim),
         .output = {output + first * stride, stride, heads * head_dim, head_dim},
         .bias = {kernel->bias ? kernel->bias + first * heads * queries * wanted->keys : NULL,
                  heads * queries * wanted->keys, queries * wanted->keys, wanted->keys},
@@ -195,6 +197,8 @@ static rotary_status run(const struct attend_work *work, struct kernel *kernel, 
         .distance_values = vectors_of(wanted, kernel->distance_values),
         .sinks = kernel->sinks,
     };
+    if (kernel->value)
+        call.value = view_of(kernel->value, first, wanted->keys, pairs, head_dim);
     size_t bytes = rotary_attention_forward_call_bytes(kernel->attention, &call);
     free(kernel->workspace);
     kernel->workspace = call.workspace = aligned_alloc(64, (bytes + 127) / 64 * 64);

@@ -392,6 +392,10 @@ changes "$attend --past-key past.npy --past-value past.npy" "--present-key o2.np
 changes "$attend --past-key past.npy --past-value past.npy" "--present-value o2.npy"
 changes "$attend --rope plain.json" "--roper"
 changes "$attend --rope plain.json" "--unrotated"
+shared="attend --query x.npy --key y.npy --rope plain.json --output o.npy"
+differs --key-is-value "$shared --key-is-value" "$shared --value y.npy"
+# shellcheck disable=SC2086
+refuses 2 "--key-is-value and --value exclude each other" $attend --key-is-value
 changes "$attend" "--position alibi" "--position sandwich"
 changes "$attend --position sandwich" "--set sandwich_channels=8" "--set sandwich_channels=16"
 array one.npy "2," 900

@@ -17,7 +17,7 @@ struct attend_options {
     struct option_integer layout, heads, key_heads, stage;
     struct option_real scale, softcap;
     struct option_integer window, window_left, window_right, first_query;
-    bool roper, unrotated, causal, pad_mask, additive_mask;
+    bool roper, key_is_value, unrotated, causal, pad_mask, additive_mask;
     const char *position;
     struct option_list assignments, parameters;
 };
@@ -61,6 +61,8 @@ static const struct setting attend_table[] = {
         struct attend_options, rotation),
     {"--roper", SETTING_BOOLEAN, MEMBER(roper),
      .help = "rotate values too, and the output by the inverse rotation (RoPER)"},
+    {"--key-is-value", SETTING_BOOLEAN, MEMBER(key_is_value),
+     .help = "values are the keys, rotated as they are (DeepSeek-V4, with --roper); instead of --value"},
     {"--unrotated", SETTING_BOOLEAN, MEMBER(unrotated),
      .help = "the layer is one of the model's without rotation: queries are scaled as --rope says of these "
              "layers (Llama 4), and nothing rotates"},
@@ -120,8 +122,12 @@ static rotary_status check_position(const struct attend_options *options,
 static const char *wrong_options(const struct attend_options *options)
 {
     bool flat = options->layout.value == HEADS_FLAT;
-    if (!options->query || !options->key || !options->value || !options->output)
+    if (!options->query || !options->key || !(options->value || options->key_is_value) || !options->output)
         return "attend wants --query FILE, --key FILE, --value FILE and --output FILE";
+    if (options->key_is_value && (options->value || options->past_value || options->present_value))
+        return options->value        ? "--key-is-value and --value exclude each other"
+               : options->past_value ? "--key-is-value and --past-value exclude each other"
+                                     : "--key-is-value and --present-value exclude each other";
     if (options->roper && !options->rotation.config)
         return "--roper wants --rope FILE, the rotation";
     if (options->unrotated && !options->rotation.config)
@@ -138,7 +144,7 @@ static const char *wrong_options(const struct attend_options *options)
         return flat ? "--layout flat wants --heads N" : "--heads wants --layout flat";
     if (options->key_heads.given && !flat)
         return "--key-heads wants --layout flat";
-    if (!options->past_key != !options->past_value)
+    if (!options->past_key != !options->past_value && !options->key_is_value)
         return "--past-key and --past-value want each other";
     if (options->past_key && options->key_lengths)
         return "--past-key and --key-lengths exclude each other";
@@ -158,6 +164,7 @@ static struct attend_config make_config(const struct invocation *invocation)
     struct attend_config config = {
         .rotation = rotation_request(&options->rotation, common),
         .roper = options->roper,
+        .key_is_value = options->key_is_value,
         .query = options->query,
         .key = options->key,
         .value = options->value,
