@@ -129,6 +129,18 @@ def _broadcast_bias(bias: Array, shape: tuple[int, int, int, int]) -> Array:
 
 
 @dataclasses.dataclass(frozen=True)
+class Dropout:
+    """Dropout of attention weights: each is 0 with this probability, a multiple of 2^-16, and the others are divided by
+    1 - probability. The seed says which, the same in the forward and the backward pass and for any number of threads.
+    """
+    probability: float = 0.0
+    seed: int = 0
+
+    def struct(self) -> _abi.AttentionDropout:
+        return _abi.AttentionDropout(probability=self.probability, seed=_abi.whole("seed", self.seed, ctypes.c_uint64))
+
+
+@dataclasses.dataclass(frozen=True)
 class Attention:
     """A plan of attention (rotary_attention_config in attention.h).
 
@@ -196,7 +208,7 @@ class Attention:
     # ---- arrays ----
 
     def forward(self, query: Array, key: Array, value: Array | None = None, layout: Layout = Layout(),
-                out: Array | None = None) -> tuple[Array, Array]:
+                out: Array | None = None, *, dropout: Dropout = Dropout()) -> tuple[Array, Array]:
         """The output, like query, and the log-sum-exp, [batch, heads, queries] in f32, which backward needs.
 
         query is [batch, queries, heads, head_dim], key and value are [batch, keys, key_value_heads, head_dim]; or all
@@ -209,7 +221,8 @@ class Attention:
             _arrays.separate("out", out, given)
         batch, queries, heads, _ = inputs[0].shape
         log_sum_exp: Array = numpy.empty((batch, heads, queries), numpy.float32)
-        self.run_forward(inputs, (_arrays.tensor("out", result, writable=True), log_sum_exp.ctypes.data), layout)
+        self.run_forward(inputs, (_arrays.tensor("out", result, writable=True), log_sum_exp.ctypes.data), layout,
+                         dropout)
         return result, log_sum_exp
 
     def _given(self, inputs: tuple[Array | None, ...]) -> tuple[Array, ...]:
@@ -222,7 +235,8 @@ class Attention:
         return typing.cast("tuple[Array, ...]", inputs[:wanted])
 
     def backward(self, inputs: tuple[Array, ...], outputs: tuple[Array, Array], output_gradient: Array,
-                 layout: Layout = Layout(), *, sinks_gradient: Array | None = None) -> tuple[Array, ...]:
+                 layout: Layout = Layout(), *, sinks_gradient: Array | None = None,
+                 dropout: Dropout = Dropout()) -> tuple[Array, ...]:
         """The gradients of query, key and value, from what forward took and returned. bias gets no gradient.
 
         With key_is_value there are two, and that of key is the gradient of both.
@@ -244,14 +258,15 @@ class Attention:
         self.run_backward(tensors, (_arrays.tensor("output", outputs[0]), outputs[1].ctypes.data),
                           _arrays.tensor("output_gradient", output_gradient),
                           [_arrays.tensor("gradient", x, writable=True) for x in gradients], layout,
-                          None if sinks_gradient is None else sinks_gradient.ctypes.data)
+                          None if sinks_gradient is None else sinks_gradient.ctypes.data, dropout)
         return tuple(gradients)
 
     # ---- described memory: arrays and tensors of any library ----
 
-    def run_forward(self, inputs: typing.Sequence[Tensor], outputs: tuple[Tensor, int], layout: Layout) -> None:
+    def run_forward(self, inputs: typing.Sequence[Tensor], outputs: tuple[Tensor, int], layout: Layout,
+                    dropout: Dropout = Dropout()) -> None:
         """`outputs` are the output and the pointer to the log-sum-exp."""
-        call = _abi.AttentionForwardCall(shape=self._shape(*inputs), log_sum_exp=outputs[1])
+        call = _abi.AttentionForwardCall(shape=self._shape(*inputs), log_sum_exp=outputs[1], dropout=dropout.struct())
         self._check("output", outputs[0], inputs[0].shape)
         for name, x in zip(_INPUTS, inputs):
             setattr(call, name, x.attention_view())
@@ -261,9 +276,10 @@ class Attention:
         _abi.call("rotary_attention_forward", self._handle, ctypes.byref(call))
 
     def run_backward(self, inputs: typing.Sequence[Tensor], outputs: tuple[Tensor, int], output_gradient: Tensor,
-                     gradients: typing.Sequence[Tensor], layout: Layout, sinks_gradient: int | None = None) -> None:
+                     gradients: typing.Sequence[Tensor], layout: Layout, sinks_gradient: int | None = None,
+                     dropout: Dropout = Dropout()) -> None:
         call = _abi.AttentionBackwardCall(shape=self._shape(*inputs), log_sum_exp=outputs[1],
-                                          sinks_gradient=sinks_gradient)
+                                          sinks_gradient=sinks_gradient, dropout=dropout.struct())
         self._check("output", outputs[0], inputs[0].shape)
         self._check("output_gradient", output_gradient, inputs[0].shape)
         for name, x, gradient in zip(_INPUTS, inputs, gradients):
@@ -309,20 +325,22 @@ def plan(**settings: typing.Any) -> Attention:
     return Attention(**settings)
 
 
-def attention(query: Array, key: Array, value: Array, *, rope: Rope | None = None, value_rope: Rope | None = None,
-              causal: bool = False, scale: float | None = None, window: int = 0, softcap: float = 0.0,
-              layout: Layout = Layout(), out: Array | None = None, threads: int = 0) -> Array:
+def attention(query: Array, key: Array, value: Array | None = None, *, rope: Rope | None = None,
+              value_rope: Rope | None = None, causal: bool = False, scale: float | None = None, window: int = 0,
+              softcap: float = 0.0, layout: Layout = Layout(), out: Array | None = None, threads: int = 0,
+              key_is_value: bool = False) -> Array:
     """Attention in one call: Attention.forward with the sizes and the type of the tensors; the output alone.
 
-    rope alone is RoPE; rope and value_rope are RoPER. Fewer key-value heads than query heads are grouped queries.
+    rope alone is RoPE; rope and value_rope are RoPER. Fewer key-value heads than query heads are grouped queries. With
+    key_is_value the rotated keys are the values too, and value is left out.
     """
     for name, x in zip(_INPUTS, (query, key, value)):
-        if x.dtype.name not in _DTYPES:
+        if x is not None and x.dtype.name not in _DTYPES:
             raise TypeError(f"{name} is {x.dtype.name}, wanted {' or '.join(_DTYPES)}")
     if query.ndim not in (3, 4) or key.ndim != query.ndim:
         raise ValueError(f"query is {list(query.shape)} and key {list(key.shape)}, wanted [tokens, heads, head_dim] or "
                          "[batch, tokens, heads, head_dim]")
     made = plan(heads=query.shape[-2], head_dim=query.shape[-1], key_value_heads=key.shape[-2], dtype=query.dtype.name,
                 scale=scale, causal=causal, window=window, softcap=softcap, rope=rope, value_rope=value_rope,
-                threads=threads)
+                threads=threads, key_is_value=key_is_value)
     return made.forward(query, key, value, layout, out)[0]

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from . import _arrays
-from ._attention import Layout, plan
+from ._attention import Dropout, Layout, plan
 from ._rope import Rope
 
 # Of the operators' schemas, which PyTorch infers from annotations.
@@ -21,7 +21,7 @@ OptionalTensor = typing.Optional[Tensor]
 OptionalInt = typing.Optional[int]
 OptionalFloat = typing.Optional[float]
 
-__all__ = ["apply", "attention", "inverse"]
+__all__ = ["RotaryAttention", "apply", "attention", "inverse"]
 
 
 @functools.lru_cache(maxsize=64)
@@ -120,7 +120,9 @@ class _Settings(typing.NamedTuple):
     threads: int
     first_query: OptionalInt
     first_key: int
-    additive_mask: bool
+    additive_mask: bool = False
+    key_is_value: bool = False
+    dropout: float = 0.0
 
 
 def _made(query: Tensor, key: Tensor, settings: _Settings) -> typing.Any:
@@ -129,7 +131,8 @@ def _made(query: Tensor, key: Tensor, settings: _Settings) -> typing.Any:
                 dtype=str(query.dtype).removeprefix("torch."), scale=settings.scale, causal=settings.causal,
                 window=settings.window, softcap=settings.softcap, threads=settings.threads,
                 rope=_rope(settings.rope) if settings.rope else None,
-                value_rope=_rope(settings.value_rope) if settings.value_rope else None)
+                value_rope=_rope(settings.value_rope) if settings.value_rope else None,
+                key_is_value=settings.key_is_value)
 
 
 def _layout(settings: _Settings, *tensors: OptionalTensor) -> Layout:
@@ -139,21 +142,32 @@ def _layout(settings: _Settings, *tensors: OptionalTensor) -> Layout:
                   query_positions, key_positions, additive_mask, sinks)
 
 
+def _inputs(query: Tensor, key: Tensor, value: OptionalTensor) -> list[Tensor]:
+    """Without value, which keys then are."""
+    return [_readable(x) for x in (query, key, value) if x is not None]
+
+
+def _dropout(settings: _Settings, seed: OptionalTensor) -> Dropout:
+    return Dropout(settings.dropout, 0 if seed is None else int(seed.item()))
+
+
 @torch.library.custom_op("rotary::attention", mutates_args=(), device_types="cpu")
-def _attention(query: Tensor, key: Tensor, value: Tensor, bias: OptionalTensor, query_starts: OptionalTensor,
+def _attention(query: Tensor, key: Tensor, value: OptionalTensor, bias: OptionalTensor, query_starts: OptionalTensor,
                key_starts: OptionalTensor, key_lengths: OptionalTensor, query_positions: OptionalTensor,
-               key_positions: OptionalTensor, sinks: OptionalTensor, rope: str, value_rope: str, causal: bool,
-               window: int, scale: OptionalFloat, softcap: float, threads: int, first_query: OptionalInt,
-               first_key: int, additive_mask: bool = False) -> tuple[Tensor, Tensor]:
+               key_positions: OptionalTensor, sinks: OptionalTensor, seed: OptionalTensor, rope: str,
+               value_rope: str, causal: bool, window: int, scale: OptionalFloat, softcap: float, threads: int,
+               first_query: OptionalInt, first_key: int, additive_mask: bool = False, key_is_value: bool = False,
+               dropout: float = 0.0) -> tuple[Tensor, Tensor]:
     settings = _Settings(rope, value_rope, causal, window, scale, softcap, threads, first_query, first_key,
-                         additive_mask)
-    inputs = [_readable(x) for x in (query, key, value)]
+                         additive_mask, key_is_value, dropout)
+    inputs = _inputs(query, key, value)
     output = torch.empty(query.shape, dtype=query.dtype)
     log_sum_exp = torch.empty(_rows(query), dtype=torch.float32)
     _made(query, key, settings).run_forward(
         [_described(name, x) for name, x in zip(("query", "key", "value"), inputs)],
         (_described("output", output), log_sum_exp.data_ptr()),
-        _layout(settings, bias, query_starts, key_starts, key_lengths, query_positions, key_positions, sinks))
+        _layout(settings, bias, query_starts, key_starts, key_lengths, query_positions, key_positions, sinks),
+        _dropout(settings, seed))
     return output, log_sum_exp
 
 
@@ -163,45 +177,51 @@ def _rows(query: Tensor) -> tuple[int, int, int]:
 
 
 @_attention.register_fake
-def _(query: Tensor, key: Tensor, value: Tensor, *rest: typing.Any) -> tuple[Tensor, Tensor]:
+def _(query: Tensor, key: Tensor, value: OptionalTensor, *rest: typing.Any) -> tuple[Tensor, Tensor]:
     return query.new_empty(query.shape), query.new_empty(_rows(query), dtype=torch.float32)
 
 
+# An operator returns no None: without value its gradient has no elements, and without sinks theirs.
 @torch.library.custom_op("rotary::attention_backward", mutates_args=(), device_types="cpu")
 def _attention_backward(gradient: Tensor, output: Tensor, log_sum_exp: Tensor, query: Tensor, key: Tensor,
-                        value: Tensor, bias: OptionalTensor, query_starts: OptionalTensor,
+                        value: OptionalTensor, bias: OptionalTensor, query_starts: OptionalTensor,
                         key_starts: OptionalTensor, key_lengths: OptionalTensor, query_positions: OptionalTensor,
-                        key_positions: OptionalTensor, sinks: OptionalTensor, rope: str, value_rope: str,
-                        causal: bool, window: int, scale: OptionalFloat, softcap: float, threads: int,
-                        first_query: OptionalInt, first_key: int,
-                        additive_mask: bool = False) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+                        key_positions: OptionalTensor, sinks: OptionalTensor, seed: OptionalTensor, rope: str,
+                        value_rope: str, causal: bool, window: int, scale: OptionalFloat, softcap: float,
+                        threads: int, first_query: OptionalInt, first_key: int, additive_mask: bool = False,
+                        key_is_value: bool = False,
+                        dropout: float = 0.0) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     settings = _Settings(rope, value_rope, causal, window, scale, softcap, threads, first_query, first_key,
-                         additive_mask)
-    inputs = [_readable(x) for x in (query, key, value)]
+                         additive_mask, key_is_value, dropout)
+    inputs = _inputs(query, key, value)
     gradient, log_sum_exp = _readable(gradient), log_sum_exp.contiguous()
     if log_sum_exp.shape != _rows(query) or log_sum_exp.dtype != torch.float32:
         raise ValueError(f"the log-sum-exp is {log_sum_exp.dtype} {list(log_sum_exp.shape)}, wanted float32 "
                          f"{list(_rows(query))}")
-    results = tuple(torch.empty(x.shape, dtype=x.dtype) for x in inputs)
+    results = [torch.empty(x.shape, dtype=x.dtype) for x in inputs]
     sinks_gradient = torch.zeros(0 if sinks is None else query.shape[-2], dtype=torch.float32)
     _made(query, key, settings).run_backward(
         [_described(name, x) for name, x in zip(("query", "key", "value"), inputs)],
         (_described("output", _readable(output)), log_sum_exp.data_ptr()), _described("output_gradient", gradient),
         [_described("gradient", x) for x in results],
         _layout(settings, bias, query_starts, key_starts, key_lengths, query_positions, key_positions, sinks),
-        None if sinks is None else sinks_gradient.data_ptr())
+        None if sinks is None else sinks_gradient.data_ptr(), _dropout(settings, seed))
+    if value is None:
+        results.append(torch.empty(0, dtype=query.dtype))
     return results[0], results[1], results[2], sinks_gradient
 
 
 @_attention_backward.register_fake
-def _(gradient: Tensor, output: Tensor, log_sum_exp: Tensor, query: Tensor, key: Tensor, value: Tensor,
+def _(gradient: Tensor, output: Tensor, log_sum_exp: Tensor, query: Tensor, key: Tensor, value: OptionalTensor,
       *rest: typing.Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    sinks = rest[_TENSORS - 4]
-    return (query.new_empty(query.shape), key.new_empty(key.shape), value.new_empty(value.shape),
+    sinks = rest[_SINKS - 3]
+    return (query.new_empty(query.shape), key.new_empty(key.shape),
+            query.new_empty(0 if value is None else value.shape),
             query.new_empty(0 if sinks is None else query.shape[-2], dtype=torch.float32))
 
 
-_TENSORS = 10  # of the operator's arguments: query, key, value and the tensors of Layout, sinks last
+_TENSORS = 11  # of the operator's arguments: query, key, value, the tensors of Layout and the seed
+_SINKS = 9
 
 
 def _save_attention(ctx: typing.Any, inputs: tuple[typing.Any, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -210,33 +230,156 @@ def _save_attention(ctx: typing.Any, inputs: tuple[typing.Any, ...], output: tup
 
 
 def _attention_gradient(ctx: typing.Any, gradient: Tensor, _: Tensor) -> tuple[typing.Any, ...]:
-    *gradients, sinks_gradient = _attention_backward(gradient, *ctx.saved_tensors, *ctx.settings)
-    sinks = ctx.saved_tensors[-1]
-    return (*gradients, *[None] * (_TENSORS - 4), None if sinks is None else sinks_gradient,
-            *[None] * len(ctx.settings))
+    query, key, value, sinks = _attention_backward(gradient, *ctx.saved_tensors, *ctx.settings)
+    tensors = ctx.saved_tensors[2:]
+    return (query, key, None if tensors[2] is None else value, *[None] * (_SINKS - 3),
+            None if tensors[_SINKS] is None else sinks, None, *[None] * len(ctx.settings))
 
 
 _attention.register_autograd(_attention_gradient, setup_context=_save_attention)
 
 
-def attention(query: Tensor, key: Tensor, value: Tensor, *, rope: typing.Optional[Rope] = None,
+@typing.overload
+def attention(query: Tensor, key: Tensor, value: OptionalTensor = None, *, rope: typing.Optional[Rope] = None,
               value_rope: typing.Optional[Rope] = None, causal: bool = False, scale: OptionalFloat = None,
-              window: int = 0, softcap: float = 0.0, layout: Layout = Layout(), threads: int = 0) -> Tensor:
-    """rotary.attention of tensors [batch, time, heads, channels] in f32 or bf16: a new, contiguous tensor.
+              window: int = 0, softcap: float = 0.0, layout: Layout = Layout(), threads: int = 0,
+              key_is_value: bool = False, dropout: float = 0.0,
+              need_weights: typing.Literal[False] = False) -> Tensor: ...
 
-    Differentiable once in query, key, value and layout.sinks. The members of `layout` may be tensors; a bias gets no
-    gradient, and one that wants it is refused.
+
+@typing.overload
+def attention(query: Tensor, key: Tensor, value: OptionalTensor = None, *, rope: typing.Optional[Rope] = None,
+              value_rope: typing.Optional[Rope] = None, causal: bool = False, scale: OptionalFloat = None,
+              window: int = 0, softcap: float = 0.0, layout: Layout = Layout(), threads: int = 0,
+              key_is_value: bool = False, dropout: float = 0.0,
+              need_weights: bool) -> typing.Union[Tensor, tuple[Tensor, Tensor]]: ...
+
+
+def attention(query: Tensor, key: Tensor, value: OptionalTensor = None, *, rope: typing.Optional[Rope] = None,
+              value_rope: typing.Optional[Rope] = None, causal: bool = False, scale: OptionalFloat = None,
+              window: int = 0, softcap: float = 0.0, layout: Layout = Layout(), threads: int = 0,
+              key_is_value: bool = False, dropout: float = 0.0,
+              need_weights: bool = False) -> typing.Union[Tensor, tuple[Tensor, Tensor]]:
+    """rotary.attention of tensors [batch, time, heads, channels] in f32, bf16 or f16: a new, contiguous tensor.
+
+    f16 is computed in f32, and the output and the gradients are rounded once. Differentiable once in query, key, value
+    and layout.sinks. The members of `layout` may be tensors; a bias gets no gradient, and one that wants it is refused.
+
+    With key_is_value the rotated keys are the values too, and value is left out: with value_rope, which is then rope,
+    the output is rotated back. `dropout` is of the weights; torch.manual_seed decides which are dropped. With
+    need_weights the weights follow the output, after dropout: [batch, heads, queries, keys] in f32, without a gradient.
     """
     if layout.bias is not None and layout.additive_mask is not None:
         raise ValueError("bias and additive_mask are both given, wanted one of them")
+    if (value is None) != key_is_value:
+        raise ValueError("value is given, but keys are the values (key_is_value), wanted none" if key_is_value else
+                         "value is missing, wanted query, key, value, or key_is_value=True")
     bias = _tensor(layout.bias if layout.bias is not None else layout.additive_mask)
     if bias is not None and bias.requires_grad:
         raise ValueError("bias requires a gradient, which attention does not compute: detach it")
     sinks = None if layout.sinks is None else torch.as_tensor(layout.sinks).to(torch.float32)
-    output, _ = _attention(
-        query, key, value, bias, _tensor(layout.query_starts), _tensor(layout.key_starts), _tensor(layout.key_lengths),
-        _tensor(layout.query_positions), _tensor(layout.key_positions), sinks,
-        rope.key if rope is not None else "", value_rope.key if value_rope is not None else "", causal, window, scale,
-        softcap, threads, layout.first_query,
-        layout.first_key, layout.additive_mask is not None)
-    return typing.cast(Tensor, output)
+    seed = torch.randint(1 << 62, (1,)) if dropout > 0 else None
+    tensors = (bias, _tensor(layout.query_starts), _tensor(layout.key_starts), _tensor(layout.key_lengths),
+               _tensor(layout.query_positions), _tensor(layout.key_positions), sinks, seed)
+    settings = _Settings(rope.key if rope is not None else "", value_rope.key if value_rope is not None else "", causal,
+                         window, scale, softcap, threads, layout.first_query, layout.first_key,
+                         layout.additive_mask is not None, key_is_value, dropout)
+    is_half = all(x is None or x.dtype == torch.float16 for x in (query, key, value))
+    if is_half:
+        query, key, value = query.float(), key.float(), None if value is None else value.float()
+    output = typing.cast(Tensor, _attention(query, key, value, *tensors, *settings)[0])
+    result = output.half() if is_half else output
+    return (result, _weights(query, key, tensors, settings)) if need_weights else result
+
+
+def _weights(query: Tensor, key: Tensor, tensors: tuple[OptionalTensor, ...], settings: _Settings) -> Tensor:
+    """The weights of keys are the outputs where each key's value is a unit vector, of as many keys as it has channels.
+    So they have all that attention has: masks, windows, sinks, dropout."""
+    settings = settings._replace(value_rope="", key_is_value=False)
+    query, key = query.detach().float(), key.detach().float()
+    tensors = tuple(None if x is None else x.detach() for x in tensors)
+    keys, channels = key.shape[-3], key.shape[-1]
+    parts = []
+    for first in range(0, keys, channels):
+        at = torch.arange(first, min(first + channels, keys))
+        value = torch.zeros(key.shape)
+        value[..., at, :, at - first] = 1
+        output = typing.cast(Tensor, _attention(query, key, value, *tensors, *settings)[0])
+        parts.append(output[..., :len(at)])
+    whole = torch.cat(parts, -1) if parts else query.new_zeros((*query.shape[:-1], 0))
+    return whole.transpose(-2, -3).contiguous()
+
+
+class RotaryAttention(torch.nn.Module):
+    """Multi-head attention with rotary position embeddings (RoPE) and rotary values (RoPER), as a module.
+
+    d_model         channels of inputs and outputs, of which each of `heads` has d_model / heads
+    rope_fraction   of a head's query and key channels that are rotated, from the first on, in half-split pairs
+    value_fraction  of its value channels; the output is rotated back. 0: RoPE
+    key_is_value    there is no projection of values: they are the rotated keys. value_fraction is then rope_fraction,
+                    so that the output is rotated back (DeepSeek-V4), or 0, so that it is not
+    sinks           a learned logit of each head in the denominator of its softmax (gpt-oss)
+    dropout         of the weights, in training
+
+    Parameters are those of torch.nn.Linear: query, key, value and output, and sinks, [heads].
+    """
+
+    def __init__(self, d_model: int, heads: int, rope_fraction: float = 1.0, value_fraction: float = 1.0,
+                 key_is_value: bool = False, sinks: bool = False, dropout: float = 0.0, *, bias: bool = True,
+                 base: float = 10000.0, threads: int = 0) -> None:
+        super().__init__()
+        if heads < 1 or d_model % heads != 0:
+            raise ValueError(f"d_model is {d_model} and heads {heads}, wanted heads that divide it")
+        if key_is_value and value_fraction not in (0, rope_fraction):
+            raise ValueError(f"value_fraction is {value_fraction} with key_is_value, wanted rope_fraction, "
+                             f"{rope_fraction}, or 0, as values are the rotated keys")
+        self.heads, self.key_is_value, self.dropout, self.threads = heads, key_is_value, dropout, threads
+        head_dim = d_model // heads
+        self.rope = _fraction("rope_fraction", head_dim, rope_fraction, base)
+        self.value_rope = _fraction("value_fraction", head_dim, value_fraction, base)
+        self.query = torch.nn.Linear(d_model, d_model, bias=bias)
+        self.key = torch.nn.Linear(d_model, d_model, bias=bias)
+        self.value = None if key_is_value else torch.nn.Linear(d_model, d_model, bias=bias)
+        self.output = torch.nn.Linear(d_model, d_model, bias=bias)
+        self.sinks = torch.nn.Parameter(torch.zeros(heads)) if sinks else None
+
+    def forward(self, query: Tensor, key: OptionalTensor = None, value: OptionalTensor = None, *,
+                mask: OptionalTensor = None, causal: bool = False, key_lengths: OptionalTensor = None,
+                first_query: OptionalInt = None, need_weights: bool = False) -> typing.Any:
+        """The output, [batch, queries, d_model], of query, [batch, queries, d_model], key and value, [batch, keys,
+        d_model]: key is query if not given, and value is key.
+
+        mask is of bools, true where a query attends to a key, or f32, added to scores; broadcast to [batch, heads,
+        queries, keys]. key_lengths, [batch], is how many keys each sequence of a padded batch has. A query without a
+        key gets output.bias. Positions count tokens; the last query is at the last key, unless first_query says where
+        the first is. With need_weights the weights follow the output, [batch, heads, queries, keys], without a
+        gradient.
+        """
+        if value is not None and self.value is None:
+            raise ValueError("value is given, but keys are the values (key_is_value), wanted none")
+        key = query if key is None else key
+        layout = Layout(first_query, bias=typing.cast(typing.Any, mask), key_lengths=key_lengths, sinks=self.sinks)
+        result = attention(self._split(self.query(query)), self._split(self.key(key)),
+                           None if self.value is None else self._split(self.value(key if value is None else value)),
+                           rope=self.rope, value_rope=self.value_rope, causal=causal, layout=layout,
+                           threads=self.threads, key_is_value=self.key_is_value,
+                           dropout=self.dropout if self.training else 0.0, need_weights=need_weights)
+        context, weights = result if isinstance(result, tuple) else (result, None)
+        output = self.output(context.flatten(-2))
+        return (output, weights) if need_weights else output
+
+    def _split(self, x: Tensor) -> Tensor:
+        """[batch, time, heads, head_dim]."""
+        return x.reshape(*x.shape[:-1], self.heads, -1)
+
+    def extra_repr(self) -> str:
+        return f"heads={self.heads}, key_is_value={self.key_is_value}, dropout={self.dropout}"
+
+
+def _fraction(name: str, head_dim: int, fraction: float, base: float) -> typing.Optional[Rope]:
+    """A rotation of the first channels of a head; None: of none."""
+    channels = int(head_dim * fraction)
+    if not 0 <= fraction <= 1 or channels % 2 != 0:
+        raise ValueError(f"{name} is {fraction}, which rotates {channels} of {head_dim} channels: wanted an even "
+                         "number of them")
+    return Rope(head_dim, rotary_dim=channels, base=base) if channels > 0 else None

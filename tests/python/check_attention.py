@@ -236,7 +236,8 @@ class Memory(Case):
         self.refuses(ValueError, "wanted [tokens, heads, head_dim]", run, query[0, 0], key[0, 0], value[0, 0])
         self.refuses(ValueError, "output is", run, query, key, value, out=query[:1].copy())
         self.refuses(ValueError, "query is float32 [2, 7, 4, 8]", rotary.Attention(2, 8).forward, query, key, value)
-        self.refuses(TypeError, "query is float16, wanted float32 or bfloat16", run, *(x.astype("float16") for x in (query, key, value)))
+        self.refuses(TypeError, "query is float16, wanted float32 or bfloat16", run,
+                     *(x.astype("float16") for x in (query, key, value)))
         self.refuses(rotary.InvalidArgumentError, "heads", run, query, key[:, :, [0, 1, 1]], value[:, :, [0, 1, 1]])
         self.refuses(rotary.InvalidArgumentError, "head_dim", run, query, key, value, rope=rotary.Rope(16))
         self.refuses(rotary.InvalidArgumentError, "window", run, query, key, value, window=-1, causal=True)

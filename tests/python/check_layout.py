@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The structs and enumerations of rotary/_abi.py are those of include/rotary: a C compiler says so.
 
-The library takes structs that are shorter than its own (docs/reference/abi.md), so new members at the end are no mistake.
+The library takes structs that are shorter than its own (docs/reference/abi.md), so new members at the end are no
+mistake.
 """
 import ctypes
 import os

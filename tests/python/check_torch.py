@@ -125,6 +125,89 @@ class Attention(Case):
         for a, b in zip((query, key, value, sinks), (*theirs, wanted_sinks)):
             self.close(a.grad, b.grad, 5e-6)
 
+    def test_keys_as_values(self):
+        """With and without the rotation back of the output, and without a rotation; the gradient of both is one."""
+        for settings in ({"rope": ROPE, "value_rope": ROPE, "causal": True}, {"rope": ROPE}, {}):
+            (query, key, _), theirs = tensors(), tensors()
+            got = rotary.torch.attention(query, key, key_is_value=True, **settings)
+            if settings.get("value_rope") or not settings:
+                wanted = plain(theirs[0], theirs[1], theirs[1], **settings)
+            else:  # the rotated key, and nothing back
+                rotated = rotary.torch.apply(theirs[1], ROPE)
+                wanted = plain(rotary.torch.apply(theirs[0], ROPE), rotated, rotated)
+            gradient = torch.tensor(numbers(7, *got.shape))
+            got.backward(gradient)
+            wanted.backward(gradient)
+            self.close(got.detach(), wanted.detach(), 2e-6)
+            for a, b in zip((query, key), theirs):
+                self.close(a.grad, b.grad, 5e-6)
+            arrays = [x.detach().numpy() for x in (query, key)]
+            by_numpy = rotary.attention(*arrays, key_is_value=True, **settings)
+            self.assertTrue(torch.equal(got.detach(), torch.tensor(by_numpy)))
+
+    def test_f16(self):
+        """Computed in f32, and rounded once."""
+        halves = tuple(x.detach().half().requires_grad_() for x in tensors())
+        floats = tuple(x.detach().float().requires_grad_() for x in halves)
+        settings = {"rope": ROPE, "value_rope": ROPE, "causal": True}
+        got, wanted = rotary.torch.attention(*halves, **settings), rotary.torch.attention(*floats, **settings)
+        self.assertTrue(torch.equal(got, wanted.half()))
+        gradient = torch.tensor(numbers(7, *got.shape)).half()
+        got.backward(gradient)
+        wanted.backward(gradient.float())
+        for a, b in zip(halves, floats):
+            self.assertTrue(torch.equal(a.grad, b.grad.half()))
+
+    def test_weights(self):
+        """Those of the formula: grouped heads, masks, windows, sinks, positions; more keys than a head has channels."""
+        bias, sinks = torch.tensor(numbers(5, 2, 4, 5, 19)), torch.tensor([0.5, -1, 2, 0])
+        inputs = tensors(keys=19)
+        for settings in ({}, {"causal": True, "window": 4, "rope": ROPE},
+                         {"layout": rotary.Layout(bias=bias, sinks=sinks)}):
+            got, weights = rotary.torch.attention(*inputs, **settings, need_weights=True)
+            self.assertEqual((weights.shape, weights.requires_grad), ((2, 4, 5, 19), False))
+            at, standing = torch.arange(14, 19), torch.arange(19)
+            q, k = (rotary.torch.apply(x, ROPE, positions=p) if "rope" in settings else x
+                    for x, p in zip(inputs, (at, standing)))
+            scores = torch.einsum("bthd,bshd->bhts", q, k.repeat_interleave(2, 2)) * 8**-0.5
+            if "window" in settings:
+                apart = at[:, None] - standing
+                scores = scores.masked_fill((apart < 0) | (apart >= 4), -torch.inf)
+            if "layout" in settings:
+                scores = torch.cat((scores + bias, sinks[:, None, None].expand(2, -1, 5, 1)), -1)
+            self.close(weights, scores.softmax(-1)[..., :19].detach(), 2e-6)
+            values = inputs[2].repeat_interleave(2, 2)
+            self.close(got.detach(), torch.einsum("bhts,bshd->bthd", weights, values).detach(), 2e-6)
+        for half in (torch.bfloat16, torch.float16):
+            weights = rotary.torch.attention(*(x.detach().to(half) for x in inputs), need_weights=True)[1]
+            self.assertEqual(weights.dtype, torch.float32)
+            self.close(weights.sum(-1), torch.ones(2, 4, 5), 1e-6)
+
+    def test_dropout(self):
+        """The weights say which are dropped: PyTorch's autograd with that mask gives the output and the gradients."""
+        settings = {"rope": ROPE, "value_rope": ROPE, "causal": True, "dropout": 0.25}
+        ours, theirs = tensors(queries=40, keys=40), tensors(queries=40, keys=40)
+        torch.manual_seed(5)
+        got, weights = rotary.torch.attention(*ours, **settings, need_weights=True)
+        torch.manual_seed(5)
+        self.assertTrue(torch.equal(got, rotary.torch.attention(*ours, **settings)))
+        self.assertFalse(torch.equal(got, rotary.torch.attention(*ours, **settings)))
+        seen = torch.ones(40, 40, dtype=torch.bool).tril()
+        dropped = (weights[..., seen] == 0).float().mean().item()
+        self.assertTrue(0.2 < dropped < 0.3, dropped)
+        q, k, v = (rotary.torch.apply(x, ROPE) for x in theirs)
+        k, v = k.repeat_interleave(2, 2), v.repeat_interleave(2, 2)
+        scores = (torch.einsum("bthd,bshd->bhts", q, k) * 8**-0.5).masked_fill(~seen, -torch.inf)
+        kept = scores.softmax(-1) * (weights != 0) / 0.75
+        self.close(weights, kept.detach(), 5e-6)
+        wanted = rotary.torch.inverse(torch.einsum("bhts,bshd->bthd", kept, v), ROPE)
+        gradient = torch.tensor(numbers(7, *got.shape))
+        got.backward(gradient)
+        wanted.backward(gradient)
+        self.close(got.detach(), wanted.detach(), 5e-6)
+        for a, b in zip(ours, theirs):
+            self.close(a.grad, b.grad, 1e-5)
+
     def test_bf16(self):
         ours, theirs = tensors(dtype=torch.bfloat16), tensors()
         settings = {"rope": ROPE, "value_rope": ROPE, "causal": True}
@@ -210,25 +293,111 @@ class Attention(Case):
     def test_operator(self):
         inputs = tensors()
         rest = (ROPE.key, ROPE.key, True, 0, None, 0.0, 0, None, 0)
-        torch.library.opcheck(torch.ops.rotary.attention, (*inputs, *[None] * 7, *rest))
+        torch.library.opcheck(torch.ops.rotary.attention, (*inputs, *[None] * 8, *rest))
         bias, lengths = torch.zeros(5, 5), torch.tensor([5, 3])
         torch.library.opcheck(torch.ops.rotary.attention, (*inputs, bias, None, None, lengths, None, None,
-                                                           torch.ones(4), *rest))
+                                                           torch.ones(4), torch.tensor([7]), *rest, False, False, 0.25))
+        shared = (*inputs[:2], None, *[None] * 8, *rest, False, True)
+        torch.library.opcheck(torch.ops.rotary.attention, shared)
 
     def test_refusals(self):
         inputs = tensors()
         run = rotary.torch.attention
         learned = rotary.Layout(bias=torch.zeros(5, 5, requires_grad=True))
         self.refuses(ValueError, "detach it", run, *inputs, layout=learned)
-        self.refuses(ValueError, "float16", run, *(x.detach().half() for x in inputs))
+        self.refuses(ValueError, "float16", run, inputs[0].detach().half(), *inputs[1:])
+        self.refuses(ValueError, "value is given, but keys are the values", run, *inputs, key_is_value=True)
+        self.refuses(ValueError, "value is missing", run, *inputs[:2])
+        self.refuses(rotary.InvalidArgumentError, "attention factor of 1.5", run, *inputs[:2], rope=SCALED,
+                     key_is_value=True)
+        self.refuses(rotary.InvalidArgumentError, "dropout", run, *inputs, dropout=1.0)
         self.refuses(ValueError, "float64", run, *(x.detach().double() for x in inputs))
         self.refuses(ValueError, "key is float32 [1, 5, 2, 8]", run, inputs[0], inputs[1][:1], inputs[2])
         with torch.no_grad():
-            output, sums = torch.ops.rotary.attention(*inputs, *[None] * 7, "", "", False, 0, None, 0.0, 0, None, 0)
+            output, sums = torch.ops.rotary.attention(*inputs, *[None] * 8, "", "", False, 0, None, 0.0, 0, None, 0)
             self.refuses(ValueError, "log-sum-exp", torch.ops.rotary.attention_backward, output, output, sums[:1],
-                         *inputs, *[None] * 7, "", "", False, 0, None, 0.0, 0, None, 0)
+                         *inputs, *[None] * 8, "", "", False, 0, None, 0.0, 0, None, 0)
         gradient, = torch.autograd.grad(run(*inputs).sum(), inputs[:1], create_graph=True)
         self.refuses(RuntimeError, "autograd", gradient.sum().backward)
+
+
+def by_formula(module, fractions, query, key, value, mask):
+    """RotaryAttention by PyTorch's operators alone, [batch, time, d_model]; its autograd gives the gradients. As in the
+    published class, the first channels of a head rotate in half-split pairs, and the weighted sum rotates back."""
+    def rotate(x, fraction, sign=1):
+        channels = int(x.shape[-1] * fraction)
+        front, rest = x[..., :channels], x[..., channels:]
+        frequencies = 10000.0 ** (-torch.arange(0, channels, 2) / max(channels, 1))
+        angle = torch.outer(torch.arange(x.shape[1]).double(), frequencies)
+        cosine, sine = angle.cos().float()[:, None], sign * angle.sin().float()[:, None]
+        a, b = front.chunk(2, -1) if channels else (front, front)
+        return torch.cat((a * cosine - b * sine, b * cosine + a * sine, rest), -1) if channels else x
+
+    def split(x):
+        return x.view(*x.shape[:2], module.heads, -1)
+
+    q, k = split(module.query(query)), rotate(split(module.key(key)), fractions[0])
+    v = k if module.key_is_value else rotate(split(module.value(value)), fractions[1])
+    scores = torch.einsum("bihd,bjhd->bhij", rotate(q, fractions[0]), k) / q.shape[-1] ** 0.5
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
+    if module.sinks is not None:
+        scores = torch.cat((scores, module.sinks[:, None, None].expand(scores.shape[0], -1, scores.shape[2], 1)), -1)
+    weights = scores.softmax(-1)[..., :key.shape[1]]
+    x = rotate(torch.einsum("bhij,bjhd->bihd", weights, v), fractions[1], -1)
+    return module.output(x.flatten(-2)), weights
+
+
+class Module(Case):
+    """rotary.torch.RotaryAttention against the same class written in PyTorch."""
+
+    def agrees(self, module, fractions, inputs, mask, causal=False):
+        seen = mask if not causal else torch.ones(inputs[0].shape[1], inputs[1].shape[1], dtype=torch.bool).tril()
+        values = inputs[2] if module.value is not None else None
+        got, weights = module(inputs[0], inputs[1], values, mask=mask, causal=causal, need_weights=True)
+        wanted, by_hand = by_formula(module, fractions, *inputs, seen)
+        self.close(got.detach(), wanted.detach(), 5e-6)
+        self.close(weights, by_hand.detach(), 5e-6)
+        gradient = torch.tensor(numbers(3, *got.shape))
+        used = [x for x in inputs if x is not inputs[2] or module.value is not None] + list(module.parameters())
+        ours, theirs = (torch.autograd.grad((x * gradient).sum(), used) for x in (got, wanted))
+        for a, b in zip(ours, theirs):
+            # A bias of keys has no gradient but rounding, unless it is one of values.
+            self.assertTrue((a - b).abs().max() <= 2e-5 * max(b.abs().max(), gradient.abs().max()))
+
+    def test_fractions_and_masks(self):
+        torch.manual_seed(1)
+        inputs = [torch.tensor(numbers(seed, 2, 7, 32)).clamp(-2, 2).requires_grad_() for seed in range(3)]
+        diagonal, some = torch.eye(7, dtype=torch.bool), torch.rand(2, 1, 7, 7) < 0.5
+        masks = [None, torch.ones(7, 7, dtype=torch.bool).tril(), some | diagonal,
+                 torch.tensor([7, 4])[:, None, None, None] > torch.arange(7), torch.tensor(numbers(9, 1, 4, 7, 7))]
+        fractions = (0, 0.25, 0.5, 1)
+        for rope, value, mask in itertools.product(fractions, fractions, masks):
+            self.agrees(rotary.torch.RotaryAttention(32, 4, rope, value), (rope, value), inputs, mask)
+        for rope, back, sinks in itertools.product(fractions, (False, True), (False, True)):
+            module = rotary.torch.RotaryAttention(32, 4, rope, rope if back else 0, key_is_value=True, sinks=sinks)
+            self.agrees(module, (rope, rope if back else 0), inputs, masks[2])
+            self.agrees(module, (rope, rope if back else 0), inputs, None, causal=True)
+
+    def test_self_attention_and_dropout(self):
+        x = torch.tensor(numbers(1, 2, 9, 32))
+        module = rotary.torch.RotaryAttention(32, 4, dropout=0.5, sinks=True)
+        self.assertTrue(torch.equal(module.eval()(x, causal=True), module(x, x, x, causal=True)))
+        torch.manual_seed(2)
+        dropped, weights = module.train()(x, need_weights=True)
+        self.assertTrue(0.3 < (weights == 0).float().mean().item() < 0.7)
+        self.assertFalse(torch.equal(dropped, module(x)))
+        padded = module.eval()(x, key_lengths=torch.tensor([9, 5]))
+        self.close(padded[1].detach(), module(x[1:], x[1:, :5], mask=None, first_query=0)[0].detach(), 1e-5)
+        self.assertEqual(sorted(module.state_dict())[-1], "value.weight")
+
+    def test_refusals(self):
+        make = rotary.torch.RotaryAttention
+        self.refuses(ValueError, "heads that divide it", make, 30, 4)
+        self.refuses(ValueError, "rope_fraction is 0.4, which rotates 3 of 8 channels", make, 32, 4, 0.4)
+        self.refuses(ValueError, "value_fraction is 0.5 with key_is_value", make, 32, 4, 1.0, 0.5, True)
+        x = torch.zeros(1, 3, 32)
+        self.refuses(ValueError, "value is given", make(32, 4, key_is_value=True), x, x, x)
 
 
 class Compiled(Case):
@@ -252,9 +421,15 @@ class Compiled(Case):
             layout = rotary.Layout(bias=torch.zeros(query.shape[1], key.shape[1]), key_lengths=[5, 4])
             return rotary.torch.inverse(rotary.torch.attention(query, key, value, layout=layout), SCALED)
 
-        for function in (roper, layer):
+        def shared(query, key, value):
+            return rotary.torch.attention(query, key, rope=ROPE, value_rope=ROPE, key_is_value=True) * value.sum()
+
+        for function in (roper, layer, shared):
             self.agrees(function, tensors(), backend="aot_eager")
         self.agrees(roper, tensors(queries=6, keys=6), backend="aot_eager", dynamic=True)
+        module = rotary.torch.RotaryAttention(32, 4, 0.5, 0.5, sinks=True)
+        self.agrees(lambda x: module(x, causal=True), (torch.tensor(numbers(1, 2, 5, 32)).requires_grad_(),),
+                    backend="aot_eager")
 
     def test_inductor(self):
         def model(query, key, value):
