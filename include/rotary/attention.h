@@ -11,9 +11,9 @@
  *     p(m, n)     = exp(score(m, n)) / (sum_n exp(score(m, n)) + exp(sink)), the softmax without a sink
  *
  * R is the rotation by the plan `rope` (RoPE), U that by `value_rope` (RoPER: rotary values, Harik and
- * Jayasiri 2022); without a plan there is no rotation. No T x T matrix is stored: scores are computed in
- * tiles with an online softmax (Milakov and Gimelshein 2018; Dao et al. 2022), and the backward pass
- * recomputes them from the saved log-sum-exp.
+ * Jayasiri 2022); without a plan there is no rotation, and none of what `rotate` leaves out. No T x T matrix is
+ * stored: scores are computed in tiles with an online softmax (Milakov and Gimelshein 2018; Dao et al. 2022),
+ * and the backward pass recomputes them from the saved log-sum-exp.
  *
  * Configurations and calls begin with struct_size (rotary/rope.h).
  */
@@ -27,6 +27,14 @@ extern "C" {
 #endif
 
 typedef struct rotary_attention rotary_attention;
+
+/* What is rotated, as a set: the sum of some of these. */
+typedef enum rotary_attention_rotate {
+    ROTARY_ROTATE_QUERY = 1, /* R_m of q_m, by rope */
+    ROTARY_ROTATE_KEY = 2,   /* R_n of k_n, by rope */
+    ROTARY_ROTATE_VALUE = 4, /* U_n of v_n, by value_rope */
+    ROTARY_ROTATE_OUTPUT = 8 /* U_m^-1 of the output, by value_rope */
+} rotary_attention_rotate;
 
 typedef struct rotary_attention_config {
     size_t struct_size; /* set by rotary_attention_config_default */
@@ -53,6 +61,14 @@ typedef struct rotary_attention_config {
      * all rotated channels or none. Other channels of outputs are 0, and of output_gradient, where they must be
      * finite, they count as 0. */
     int64_t value_start, value_channels;
+    /* Which of queries, keys, values and outputs are rotated: a sum of rotary_attention_rotate. Each wants its
+     * plan; a plan of which nothing is named rotates nothing. 0: all that there is a plan for. Queries must be
+     * named where rope has magnitudes of its own for them (xPos, query_scale_beta). With key_is_value keys and
+     * values are one, which rope rotates where either is named.
+     *
+     * Only where queries and keys are both named, or neither, and values and outputs likewise, does attention
+     * depend on differences of positions alone. */
+    unsigned rotate;
 } rotary_attention_config;
 
 /* A tensor [batch, time, heads, head_dim] whose channels are contiguous. Strides count elements and are at

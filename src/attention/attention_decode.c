@@ -153,8 +153,8 @@ static rotary_attention_problem problem_of(const struct decode *decode, const st
     problem.distance_queries = call->distance_queries;
     problem.distance_values = call->distance_values;
     rotary_attention_use_terms(attention, &problem);
-    problem.query_rotation = rotary_attention_rotation_at(attention, tables, ROTARY_ROLE_QUERY, 0);
-    problem.output_rotation = rotary_attention_rotation_at(attention, tables, ROTARY_ROLE_VALUE, 0);
+    problem.query_rotation = rotary_attention_rotation_at(attention, tables, ROTARY_ROTATE_QUERY, 0);
+    problem.output_rotation = rotary_attention_rotation_at(attention, tables, ROTARY_ROTATE_OUTPUT, 0);
     return problem;
 }
 
@@ -191,9 +191,9 @@ static void append_heads(const struct decode *decode, const struct attention_tab
     const rotary_attention_decode_call *call = decode->call;
     const rotary_attention_problem *problem = &decode->problem;
     struct rotary_attention_rotation key_rotation =
-        rotary_attention_rotation_at(attention, tables, ROTARY_ROLE_KEY, 0);
+        rotary_attention_rotation_at(attention, tables, ROTARY_ROTATE_KEY, 0);
     struct rotary_attention_rotation value_rotation =
-        rotary_attention_rotation_at(attention, tables, ROTARY_ROLE_VALUE, 0);
+        rotary_attention_rotation_at(attention, tables, ROTARY_ROTATE_VALUE, 0);
     for (int64_t token = 0; token < decode->new_keys; token++) {
         int64_t row = (call->lengths[sequence] + token) % call->capacity;
         for (int64_t head = begin; head < end; head++) {
@@ -383,7 +383,7 @@ static rotary_status check_cross(const rotary_attention *attention, const rotary
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "key and value have no data in a step with causal attention; wanted new keys and "
                            "values, or a plan without causal");
-    if (!call->positions && (attention->rope || attention->value_rope))
+    if (!call->positions && (attention->rotated & (ROTARY_ROTATE_QUERY | ROTARY_ROTATE_OUTPUT)))
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
             "positions are missing in a step without new keys; wanted those of %lld queries of "

@@ -14,6 +14,7 @@
 #include <string.h>
 
 enum { MAX_HEADS = 1 << 16 };
+enum { ALL_ROTATED = ROTARY_ROTATE_QUERY | ROTARY_ROTATE_KEY | ROTARY_ROTATE_VALUE | ROTARY_ROTATE_OUTPUT };
 /* A longer window masks the same keys as this one, with which no sum of positions overflows. */
 #define MAX_WINDOW (4 * ROTARY_ATTENTION_MAX_POSITION)
 /* Softcaps beyond these bounds are clamped to them, which does not change the softmax: under the max the
@@ -103,6 +104,48 @@ static rotary_status check_shared_keys(const rotary_attention_config *config, ro
     return check_value_channels(config, error);
 }
 
+/* What rope rotates of all that may be; value_rope rotates the rest. */
+static unsigned rotated_by_rope(const rotary_attention_config *config)
+{
+    unsigned query_key = ROTARY_ROTATE_QUERY | ROTARY_ROTATE_KEY;
+    return config->key_is_value ? query_key | ROTARY_ROTATE_VALUE : query_key;
+}
+
+static rotary_status check_rotate(const rotary_attention_config *config, rotary_error *error)
+{
+    unsigned rotate = config->rotate, by_rope = rotate & rotated_by_rope(config);
+    if (rotate > ALL_ROTATED)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "rotate is %u; wanted a sum of some rotary_attention_rotate, at most %d, or 0",
+                           rotate, (int)ALL_ROTATED);
+    const char *missing = by_rope && !config->rope                  ? "rope"
+                          : rotate > by_rope && !config->value_rope ? "value_rope"
+                                                                    : NULL;
+    if (missing)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "rotate is %u, and there is no %s; wanted a plan for all that is rotated", rotate,
+                           missing);
+    if (rotate && !(rotate & ROTARY_ROTATE_QUERY) && config->rope && rotary_rope_queries_differ(config->rope))
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "rotate is %u, and rope has magnitudes of queries alone; wanted ROTARY_ROTATE_QUERY "
+            "in it, or no xpos_scale and no query_scale_beta",
+            rotate);
+    return ROTARY_OK;
+}
+
+/* What is rotated; keys that are values count as keys. */
+static unsigned rotated_of(const rotary_attention_config *config)
+{
+    const unsigned by_rope = rotated_by_rope(config);
+    unsigned rotated = (config->rope ? by_rope : 0) | (config->value_rope ? ALL_ROTATED & ~by_rope : 0);
+    if (config->rotate)
+        rotated &= config->rotate;
+    if (config->key_is_value && (rotated & ROTARY_ROTATE_VALUE))
+        rotated = (rotated | ROTARY_ROTATE_KEY) & ~(unsigned)ROTARY_ROTATE_VALUE;
+    return rotated;
+}
+
 static rotary_status check_config(rotary_attention_config *config, rotary_error *error)
 {
     rotary_status status = check_heads(config, error);
@@ -128,6 +171,8 @@ static rotary_status check_config(rotary_attention_config *config, rotary_error 
         status = check_rope("value_rope", config->value_rope, config->head_dim, error);
     if (!status)
         status = check_shared_keys(config, error);
+    if (!status)
+        status = check_rotate(config, error);
     if (status)
         return status;
     status = rotary_check_threads(config->threads, error);
@@ -162,6 +207,7 @@ rotary_status rotary_attention_create(rotary_attention **created, const rotary_a
     attention->window = config.window < MAX_WINDOW ? config.window : MAX_WINDOW;
     attention->rope = config.rope;
     attention->value_rope = config.value_rope;
+    attention->rotated = rotated_of(&config);
     for (int role = 0; role < ROTARY_ROLES; role++)
         attention->rows[role] = (enum rotary_rope_role)role;
     if (config.rope && !rotary_rope_queries_differ(config.rope))

@@ -17,7 +17,8 @@ struct rotary_attention {
     int64_t value_start, value_channels; /* value_channels 0: all */
     int64_t window;
     const rotary_rope *rope, *value_rope;
-    int threads;                              /* never 0 */
+    unsigned rotated; /* a sum of rotary_attention_rotate; keys that are values count as keys */
+    int threads;      /* never 0 */
     enum rotary_rope_role rows[ROTARY_ROLES]; /* the role whose rows of cosines and sines each role uses */
     const struct rotary_attention_kernels *kernels;
 };

@@ -67,8 +67,10 @@ static rotary_status rotate_rows(const struct shift *shift, int64_t sequence, ro
         return ROTARY_OK;
     keys.key = moved_rows(shift, shift->call->key_cache, sequence);
     values.value = moved_rows(shift, shift->call->value_cache, sequence);
-    rotary_status status = attention->rope ? rotary_rope_shift(attention->rope, &keys, error) : ROTARY_OK;
-    if (status == ROTARY_OK && attention->value_rope && !attention->key_is_value)
+    rotary_status status = ROTARY_OK;
+    if (attention->rotated & ROTARY_ROTATE_KEY)
+        status = rotary_rope_shift(attention->rope, &keys, error);
+    if (status == ROTARY_OK && (attention->rotated & ROTARY_ROTATE_VALUE))
         status = rotary_rope_shift(attention->value_rope, &values, error);
     return status;
 }

@@ -128,12 +128,21 @@ static void move_rotation(struct rotary_attention_rotation *rotation, int64_t ro
     }
 }
 
+/* Outputs have the rows of values. */
+static enum rotary_rope_role role_of(rotary_attention_rotate part)
+{
+    return part == ROTARY_ROTATE_QUERY ? ROTARY_ROLE_QUERY
+           : part == ROTARY_ROTATE_KEY ? ROTARY_ROLE_KEY
+                                       : ROTARY_ROLE_VALUE;
+}
+
 struct rotary_attention_rotation rotary_attention_rotation_at(const rotary_attention *attention,
                                                               const struct attention_tables *tables,
-                                                              enum rotary_rope_role role, int64_t token)
+                                                              rotary_attention_rotate part, int64_t token)
 {
-    const rotary_rope *rope = rope_of(attention, role);
-    if (!rope)
+    enum rotary_rope_role role = role_of(part);
+    const rotary_rope *rope = rope_of(attention, (int)role);
+    if (!(attention->rotated & part))
         return (struct rotary_attention_rotation){0};
     struct rotary_span span = rotary_rope_span(rope);
     struct rotary_attention_rotation rotation = {
@@ -190,14 +199,14 @@ void rotary_attention_use_tables(const rotary_attention *attention, struct atten
     }
     problem->keys = shape.keys;
     problem->query_offset = shape.first_query - shape.first_key;
-    problem->query_rotation = rotary_attention_rotation_at(attention, queries, ROTARY_ROLE_QUERY, query);
-    problem->output_rotation = rotary_attention_rotation_at(attention, queries, ROTARY_ROLE_VALUE, query);
+    problem->query_rotation = rotary_attention_rotation_at(attention, queries, ROTARY_ROTATE_QUERY, query);
+    problem->output_rotation = rotary_attention_rotation_at(attention, queries, ROTARY_ROTATE_OUTPUT, query);
     if (tables->positions.keys_rotated)
         return;
-    problem->key_rotation = rotary_attention_rotation_at(attention, keys, ROTARY_ROLE_KEY, key);
+    problem->key_rotation = rotary_attention_rotation_at(attention, keys, ROTARY_ROTATE_KEY, key);
     problem->value_rotation = attention->key_is_value
                                   ? problem->key_rotation
-                                  : rotary_attention_rotation_at(attention, keys, ROTARY_ROLE_VALUE, key);
+                                  : rotary_attention_rotation_at(attention, keys, ROTARY_ROTATE_VALUE, key);
 }
 
 void rotary_attention_use_sequence(const struct attention_shape_tables *tables, int64_t sequence,

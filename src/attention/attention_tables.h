@@ -35,10 +35,10 @@ void rotary_attention_find_rows(const rotary_attention *attention, struct attent
 /* Computes the rows that are not in the plan, of tokens token ... token + count - 1. */
 void rotary_attention_fill_rows(const rotary_attention *attention, const struct attention_tables *tables,
                                 int64_t token, int64_t count);
-/* The rotation of the tokens from `token` on, for a role; outputs use that of values. */
+/* The rotation of `part` of the tokens from `token` on; that of outputs is the one that they are rotated back by. */
 struct rotary_attention_rotation rotary_attention_rotation_at(const rotary_attention *attention,
                                                               const struct attention_tables *tables,
-                                                              enum rotary_rope_role role, int64_t token);
+                                                              rotary_attention_rotate part, int64_t token);
 
 /* Positions of single tokens, [batch, query_stride] and [batch, key_stride]; NULL: those of the shape. Keys
  * that are already rotated need no rows. */

@@ -156,7 +156,7 @@ rotary_status rotary_attention_check_vectors(const rotary_attention *attention,
     if (vectors->query_bias && !vectors->keys->data)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "query_bias is given without distance_keys; wanted both, or no query_bias");
-    if (vectors->queries->data && vectors->keys_rotated && attention->rope)
+    if (vectors->queries->data && vectors->keys_rotated && (attention->rotated & ROTARY_ROTATE_KEY))
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
             "distance_queries are given with keys that are rotated; wanted a plan without rope, "

@@ -437,8 +437,23 @@ static void clear_others(const struct reference_case *c, double *vectors, int64_
             vectors[i] = 0;
 }
 
+struct reference_rotation reference_rotation_of(const struct reference_case *c, rotary_attention_rotate part)
+{
+    const unsigned key_value = ROTARY_ROTATE_KEY | ROTARY_ROTATE_VALUE;
+    const bool shared = c->key_is_value && (part & key_value);
+    const bool by_rope = shared || part == ROTARY_ROTATE_QUERY || part == ROTARY_ROTATE_KEY;
+    struct reference_rotation how = by_rope ? c->rope : c->value_rope;
+    if (c->rotate && !(c->rotate & (shared ? key_value : (unsigned)part)))
+        how.present = false;
+    return how;
+}
+
 void reference_run(const struct reference_case *c, struct reference_tensors *t, bool backward, bool naive)
 {
+    const struct reference_rotation of_query = reference_rotation_of(c, ROTARY_ROTATE_QUERY),
+                                    of_key = reference_rotation_of(c, ROTARY_ROTATE_KEY),
+                                    of_value = reference_rotation_of(c, ROTARY_ROTATE_VALUE),
+                                    of_output = reference_rotation_of(c, ROTARY_ROTATE_OUTPUT);
     int64_t query_size = reference_query_size(c), key_size = reference_key_size(c);
     struct rows rows = {copy(t->query, query_size),
                         copy(t->key, key_size),
@@ -451,12 +466,11 @@ void reference_run(const struct reference_case *c, struct reference_tensors *t, 
                         make(query_size),
                         make(key_size)};
     clear_others(c, rows.d_output, query_size);
-    rotate(c, rows.query, REFERENCE_QUERIES, &c->rope, 1, naive);
-    rotate(c, rows.key, REFERENCE_KEYS, &c->rope, 1, naive);
-    const struct reference_rotation *of_values = c->key_is_value ? &c->rope : &c->value_rope;
-    rotate(c, rows.value, REFERENCE_KEYS, of_values, 1, naive);
+    rotate(c, rows.query, REFERENCE_QUERIES, &of_query, 1, naive);
+    rotate(c, rows.key, REFERENCE_KEYS, &of_key, 1, naive);
+    rotate(c, rows.value, REFERENCE_KEYS, &of_value, 1, naive);
     clear_others(c, rows.value, key_size);
-    rotate(c, rows.d_output, REFERENCE_QUERIES, &c->value_rope, 1, naive);
+    rotate(c, rows.d_output, REFERENCE_QUERIES, &of_output, 1, naive);
     memset(t->output, 0, (size_t)query_size * sizeof(double));
     for (int64_t i = 0; i < query_size && backward; i++)
         t->query_gradient[i] = 0;
@@ -478,14 +492,14 @@ void reference_run(const struct reference_case *c, struct reference_tensors *t, 
         for (int64_t h = 0; h < c->heads; h++)
             for (int64_t m = 0; m < c->queries; m++)
                 attend(c, t, &rows, b, h, m, backward, naive);
-    rotate(c, t->output, REFERENCE_QUERIES, &c->value_rope, -1, naive);
+    rotate(c, t->output, REFERENCE_QUERIES, &of_output, -1, naive);
     if (backward) {
         round_all(c, t->query_gradient, query_size, naive);
         round_all(c, t->key_gradient, key_size, naive);
         round_all(c, t->value_gradient, key_size, naive);
-        rotate(c, t->query_gradient, REFERENCE_QUERIES, &c->rope, -1, naive);
-        rotate(c, t->key_gradient, REFERENCE_KEYS, &c->rope, -1, naive);
-        rotate(c, t->value_gradient, REFERENCE_KEYS, of_values, -1, naive);
+        rotate(c, t->query_gradient, REFERENCE_QUERIES, &of_query, -1, naive);
+        rotate(c, t->key_gradient, REFERENCE_KEYS, &of_key, -1, naive);
+        rotate(c, t->value_gradient, REFERENCE_KEYS, &of_value, -1, naive);
         for (int64_t i = 0; i < query_size && c->distance_keys.data; i++)
             t->query_gradient[i] = keep(c, naive, t->query_gradient[i] + rows.unrotated[i]);
         for (int64_t i = 0; i < key_size && c->distance_queries.data; i++)

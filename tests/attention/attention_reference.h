@@ -41,6 +41,7 @@ struct reference_case {
     int64_t window;
     double scale, softcap; /* scale 0 is not a default; softcap 0: none */
     struct reference_rotation rope, value_rope;
+    unsigned rotate; /* what of it is rotated, a sum of rotary_attention_rotate; 0: all */
     struct reference_bias bias;
     const int64_t *key_lengths; /* [batch]; NULL: all keys */
     bool packed; /* the sequences of the batch are packed in one: for the library, the reference ignores it */
@@ -90,6 +91,9 @@ void reference_tensors_free(struct reference_tensors *tensors);
  * output_gradient. With `naive` every intermediate tensor is rounded to the element type (bf16 or f32). */
 void reference_run(const struct reference_case *c, struct reference_tensors *tensors, bool backward,
                    bool naive);
+
+/* The rotation of a part, not present where there is none. Keys that are values are one part. */
+struct reference_rotation reference_rotation_of(const struct reference_case *c, rotary_attention_rotate part);
 
 /* Calls `visit` for each pair of channels of all vectors of one side that `how` rotates: with the indices of
  * its elements, and the cosine and sine of its angle. */

@@ -497,13 +497,16 @@ void bound_run(const struct reference_case *c, const struct reference_tensors *g
     };
     if (!w.visible)
         abort();
-    rotate(c, &w.query, REFERENCE_QUERIES, &c->rope, 1);
-    rotate(c, &w.key, REFERENCE_KEYS, &c->rope, 1);
-    const struct reference_rotation *of_values = c->key_is_value ? &c->rope : &c->value_rope;
-    rotate(c, &w.value, REFERENCE_KEYS, of_values, 1);
+    const struct reference_rotation of_query = reference_rotation_of(c, ROTARY_ROTATE_QUERY),
+                                    of_key = reference_rotation_of(c, ROTARY_ROTATE_KEY),
+                                    of_value = reference_rotation_of(c, ROTARY_ROTATE_VALUE),
+                                    of_output = reference_rotation_of(c, ROTARY_ROTATE_OUTPUT);
+    rotate(c, &w.query, REFERENCE_QUERIES, &of_query, 1);
+    rotate(c, &w.key, REFERENCE_KEYS, &of_key, 1);
+    rotate(c, &w.value, REFERENCE_KEYS, &of_value, 1);
     clear_others(c, &w.value, keys);
     clear_others(c, &w.d_output, queries);
-    rotate(c, &w.d_output, REFERENCE_QUERIES, &c->value_rope, 1);
+    rotate(c, &w.d_output, REFERENCE_QUERIES, &of_output, 1);
     /* Queries include the scale; rotated vectors are rounded to bf16 where they are factors of bf16 matmuls.
      */
     round_all(&w.query, queries, unit + 4 * U);
@@ -512,12 +515,12 @@ void bound_run(const struct reference_case *c, const struct reference_tensors *g
     round_all(&w.d_output, queries, unit);
     each_row(&w, given, bound, forward_row);
     memcpy(w.exact_output, w.output.value, (size_t)queries * sizeof(double));
-    finish(&w, &w.output, REFERENCE_QUERIES, &c->value_rope, bound->output);
+    finish(&w, &w.output, REFERENCE_QUERIES, &of_output, bound->output);
     if (backward) {
         each_row(&w, given, bound, backward_row);
-        finish(&w, &w.query_gradient, REFERENCE_QUERIES, &c->rope, bound->query_gradient);
-        finish(&w, &w.key_gradient, REFERENCE_KEYS, &c->rope, bound->key_gradient);
-        finish(&w, &w.value_gradient, REFERENCE_KEYS, of_values, bound->value_gradient);
+        finish(&w, &w.query_gradient, REFERENCE_QUERIES, &of_query, bound->query_gradient);
+        finish(&w, &w.key_gradient, REFERENCE_KEYS, &of_key, bound->key_gradient);
+        finish(&w, &w.value_gradient, REFERENCE_KEYS, &of_value, bound->value_gradient);
         for (int64_t i = 0; i < keys && c->key_is_value; i++) {
             bound->key_gradient[i] += bound->value_gradient[i];
             bound->value_gradient[i] = 0;

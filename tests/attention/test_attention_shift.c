@@ -183,7 +183,8 @@ static void try_refusals(const struct scene *s)
     refuse(s, call, "struct_size is 5");
 }
 
-static void try_scene(rotary_dtype dtype, bool head_major, bool rotated, bool rotated_values, int threads)
+/* `rotate` is that of the plan, which has a rotation of all. */
+static void try_scene(rotary_dtype dtype, bool head_major, unsigned rotate, int threads)
 {
     struct scene s = {.dtype = dtype, .head_major = head_major};
     rotary_rope_config rope;
@@ -201,8 +202,8 @@ static void try_scene(rotary_dtype dtype, bool head_major, bool rotated, bool ro
     config.dtype = dtype;
     config.threads = threads;
     config.causal = true;
-    config.rope = rotated ? s.rope : NULL;
-    config.value_rope = rotated_values ? s.rope : NULL;
+    config.rope = config.value_rope = rotate ? s.rope : NULL;
+    config.rotate = rotate;
     if (!CHECK_INT(rotary_attention_create(&s.attention, &config, &error), ROTARY_OK))
         printf("%s\n", error.message);
     s.key = random_vectors(&s, 1);
@@ -227,10 +228,10 @@ static void try_scene(rotary_dtype dtype, bool head_major, bool rotated, bool ro
 
 int main(void)
 {
-    for (int bits = 0; bits < 8; bits++) {
-        bool head_major = bits & 1, rotated = bits & 2, values = bits & 4;
-        try_scene(ROTARY_F32, head_major, rotated, values, 1 + bits % 3);
-        try_scene(ROTARY_BF16, head_major, rotated, values, 2);
+    for (unsigned rotate = 0; rotate < 16; rotate++) {
+        bool head_major = rotate % 3 == 1;
+        try_scene(ROTARY_F32, head_major, rotate, 1 + (int)rotate % 3);
+        try_scene(ROTARY_BF16, !head_major, rotate, 2);
     }
     return check_report();
 }

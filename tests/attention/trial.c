@@ -86,6 +86,7 @@ struct trial_plan trial_plan_make(const struct reference_case *c, rotary_isa isa
     config.softcap = (float)c->softcap;
     config.rope = plan.rope;
     config.value_rope = c->key_is_value && c->value_rope.present ? plan.rope : plan.value_rope;
+    config.rotate = c->rotate;
     config.key_is_value = c->key_is_value;
     config.value_start = c->value_start;
     config.value_channels = c->value_channels;

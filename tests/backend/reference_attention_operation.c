@@ -90,14 +90,23 @@ rotary_status reference_attention_create(const struct backend *backend, struct a
     made->config.dtype = backend->storage;
     if (config->scale == 0.0f)
         made->config.scale = (float)(1.0 / sqrt((double)config->head_dim));
-    rotary_status status =
-        reference_rotation_plan_create(&made->query_rotation, config->rope, ROTARY_ROLE_QUERY, error);
+    const unsigned rotate = config->rotate ? config->rotate : ~0u;
+    /* Keys that are values are rotated where either is named. */
+    const unsigned shared = config->key_is_value && (rotate & ROTARY_ROTATE_VALUE) ? ROTARY_ROTATE_KEY : 0;
+    const rotary_rope *key = (rotate | shared) & ROTARY_ROTATE_KEY ? config->rope : NULL,
+                      *value = rotate & ROTARY_ROTATE_VALUE ? config->value_rope : NULL;
+    rotary_status status = reference_rotation_plan_create(
+        &made->query_rotation, rotate & ROTARY_ROTATE_QUERY ? config->rope : NULL, ROTARY_ROLE_QUERY, error);
     if (status == ROTARY_OK)
-        status = reference_rotation_plan_create(&made->key_rotation, config->rope, ROTARY_ROLE_KEY, error);
+        status = reference_rotation_plan_create(&made->key_rotation, key, ROTARY_ROLE_KEY, error);
     if (status == ROTARY_OK)
-        status = reference_rotation_plan_create(&made->output_rotation, config->value_rope, ROTARY_ROLE_VALUE,
-                                                error);
-    made->value_rotation = config->key_is_value ? made->key_rotation : made->output_rotation;
+        status = reference_rotation_plan_create(&made->value_rotation, value, ROTARY_ROLE_VALUE, error);
+    if (config->key_is_value)
+        made->value_rotation = made->key_rotation;
+    if (status == ROTARY_OK)
+        status = reference_rotation_plan_create(&made->output_rotation,
+                                                rotate & ROTARY_ROTATE_OUTPUT ? config->value_rope : NULL,
+                                                ROTARY_ROLE_VALUE, error);
     if (status == ROTARY_OK)
         *plan = made;
     else

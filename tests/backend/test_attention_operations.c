@@ -17,6 +17,7 @@ struct attention_case {
     bool causal, rotate, rotate_values, packed, lengths, positions, distance_bias, vectors, cross, dropout;
     bool key_is_value;
     rotary_pairing pairing;
+    unsigned parts; /* rotary_attention_config.rotate */
     int64_t window;
     float softcap, scale;
     double xpos_scale;
@@ -40,9 +41,30 @@ static const struct attention_case cases[] = {
     {.name = "xpos, packed", .causal = true, .rotate = true, .xpos_scale = 8, .packed = true},
     {.name = "xpos, positions", .causal = true, .rotate = true, .xpos_scale = 64, .positions = true},
     {.name = "keys of a source", .rotate = true, .rotate_values = true, .positions = true, .cross = true},
+    {.name = "keys and values",
+     .causal = true,
+     .rotate = true,
+     .rotate_values = true,
+     .parts = ROTARY_ROTATE_KEY | ROTARY_ROTATE_VALUE},
+    {.name = "queries and the output",
+     .causal = true,
+     .rotate = true,
+     .rotate_values = true,
+     .parts = ROTARY_ROTATE_QUERY | ROTARY_ROTATE_OUTPUT},
+    {.name = "the output, positions",
+     .causal = true,
+     .rotate_values = true,
+     .parts = ROTARY_ROTATE_OUTPUT,
+     .positions = true},
     {.name = "softcap", .causal = true, .rotate = true, .softcap = 2.5f, .scale = 0.4f},
     {.name = "keys as values", .causal = true, .rotate = true, .rotate_values = true, .key_is_value = true},
     {.name = "keys as values, output not rotated", .causal = true, .rotate = true, .key_is_value = true},
+    {.name = "keys as values, named as values",
+     .causal = true,
+     .rotate = true,
+     .rotate_values = true,
+     .key_is_value = true,
+     .parts = ROTARY_ROTATE_VALUE | ROTARY_ROTATE_OUTPUT},
 };
 
 struct plans {
@@ -80,6 +102,7 @@ static void plans_create(struct plans *plans, const struct pair *pair, const str
     config.rope = plans->rope;
     config.value_rope = of->key_is_value && of->rotate_values ? plans->rope : plans->value_rope;
     config.key_is_value = of->key_is_value;
+    config.rotate = of->parts;
     for (int side = 0; side < SIDES; side++) {
         const struct backend *backend = &pair->backends[side];
         if (!CHECK_INT(backend->operations->attention_create(backend, &plans->attention[side], &config, NULL),
