@@ -12,8 +12,8 @@ import os
 import pathlib
 import sys
 import typing
-from ctypes import POINTER, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_uint32, c_uint64
-from ctypes import c_void_p
+from ctypes import POINTER, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_uint, c_uint32
+from ctypes import c_uint64, c_void_p
 
 ABI = "0.1"  # of the structs below: the soname's number (docs/reference/abi.md)
 
@@ -26,6 +26,8 @@ SCALINGS = {"none": 0, "linear": 1, "ntk": 2, "dynamic": 3, "yarn": 4, "longrope
 COMPATS = {"none": 0, "huggingface": 1, "ggml": 2, "vllm": 3}
 AXES = {"one": 0, "sections": 1, "interleaved": 2, "separate": 3}
 DIRECTIONS = {"forward": 0, "inverse": 1, "transpose": 2}
+ROTATES = {"q": 1, "k": 2, "qk": 3, "v": 4, "qv": 5, "kv": 6, "qkv": 7, "o": 8, "qo": 9, "ko": 10, "qko": 11, "vo": 12,
+           "qvo": 13, "kvo": 14, "qkvo": 15}  # sums of rotary_attention_rotate
 POSITION_TYPES = {"int64": 0, "int32": 1, "float32": 2}
 MAX_AXES = 4
 
@@ -115,7 +117,7 @@ class AttentionConfig(Struct):
         ("struct_size", c_size_t), ("heads", c_int64), ("key_value_heads", c_int64), ("head_dim", c_int64),
         ("dtype", c_int), ("scale", c_float), ("causal", c_bool), ("window", c_int64), ("softcap", c_float),
         ("rope", c_void_p), ("value_rope", c_void_p), ("threads", c_int), ("isa", c_int),
-        ("key_is_value", c_bool), ("value_start", c_int64), ("value_channels", c_int64),
+        ("key_is_value", c_bool), ("value_start", c_int64), ("value_channels", c_int64), ("rotate", c_uint),
     ]
 
 

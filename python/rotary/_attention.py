@@ -17,6 +17,7 @@ from ._rope import Rope
 _INPUTS = ("query", "key", "value")
 _DTYPES = {name: code for name, code in _abi.DTYPES.items() if name != "float16"}  # what attention computes with
 Isa = typing.Literal["auto", "scalar", "neon", "avx2", "avx512", "avx512bf16", "amx"]
+Rotate = typing.Literal["q", "k", "qk", "v", "qv", "kv", "qkv", "o", "qo", "ko", "qko", "vo", "qvo", "kvo", "qkvo"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -144,10 +145,12 @@ class Dropout:
 class Attention:
     """A plan of attention (rotary_attention_config in attention.h).
 
-    `rope` rotates queries and keys (RoPE), `value_rope` values and, back, outputs (RoPER). With key_is_value the
-    rotated keys are the values too, or value_channels of their channels from value_start on (0: all), and calls have
-    no value. key_value_heads divides heads. scale is 1 / sqrt(head_dim) unless given; 0 is no window and no soft cap.
-    The type is float32 or bfloat16. Immutable; any number of threads may use one.
+    `rope` rotates queries and keys (RoPE), `value_rope` values and, back, outputs (RoPER). `rotate` leaves some out: it
+    has the letters q, k, v and o of what is rotated, in this order, and only with qk, vo and qkvo does attention depend
+    on differences of positions alone. With key_is_value the rotated keys are the values too, or value_channels of their
+    channels from value_start on (0: all), and calls have no value; k and v are then one. key_value_heads divides
+    heads. scale is 1 / sqrt(head_dim) unless given; 0 is no window and no soft cap. The type is float32 or bfloat16.
+    Immutable; any number of threads may use one.
     """
     heads: int
     head_dim: int
@@ -164,6 +167,7 @@ class Attention:
     key_is_value: bool = False
     value_start: int = 0
     value_channels: int = 0
+    rotate: Rotate | None = None
 
     def __post_init__(self) -> None:
         config = _abi.AttentionConfig()
@@ -183,6 +187,8 @@ class Attention:
         config.value_start = _abi.whole("value_start", self.value_start)
         config.value_channels = _abi.whole("value_channels", self.value_channels)
         config.rope, config.value_rope = (self._rotation(name) for name in ("rope", "value_rope"))
+        if self.rotate is not None:
+            self._choose(config, _abi.code(_abi.ROTATES, "rotate", self.rotate))
         handle = ctypes.c_void_p()
         _abi.call("rotary_attention_create", ctypes.byref(handle), ctypes.byref(config))
         object.__setattr__(self, "_handle", handle)
@@ -198,6 +204,18 @@ class Attention:
             raise _abi.InvalidArgumentError(f"{name} was made for heads of {rope.head_dim} channels; wanted head_dim, "
                                             f"{self.head_dim}")
         return typing.cast("ctypes.c_void_p | None", rope._handle)
+
+    def _choose(self, config: _abi.AttentionConfig, rotate: int) -> None:
+        """Rotates these parts alone, without those of a rotation of no channels."""
+        by_rope = rotate & (7 if self.key_is_value else 3)
+        by_value_rope = rotate - by_rope
+        if self.rope is not None and config.rope is None:
+            rotate -= by_rope
+        if self.value_rope is not None and config.value_rope is None:
+            rotate -= by_value_rope
+        if rotate == 0:
+            config.rope = config.value_rope = None
+        config.rotate = rotate
 
     if typing.TYPE_CHECKING:
         _handle: ctypes.c_void_p = dataclasses.field(init=False)
@@ -328,11 +346,11 @@ def plan(**settings: typing.Any) -> Attention:
 def attention(query: Array, key: Array, value: Array | None = None, *, rope: Rope | None = None,
               value_rope: Rope | None = None, causal: bool = False, scale: float | None = None, window: int = 0,
               softcap: float = 0.0, layout: Layout = Layout(), out: Array | None = None, threads: int = 0,
-              key_is_value: bool = False) -> Array:
+              key_is_value: bool = False, rotate: Rotate | None = None) -> Array:
     """Attention in one call: Attention.forward with the sizes and the type of the tensors; the output alone.
 
-    rope alone is RoPE; rope and value_rope are RoPER. Fewer key-value heads than query heads are grouped queries. With
-    key_is_value the rotated keys are the values too, and value is left out.
+    rope alone is RoPE; rope and value_rope are RoPER; rotate is that of Attention. Fewer key-value heads than query
+    heads are grouped queries. With key_is_value the rotated keys are the values too, and value is left out.
     """
     for name, x in zip(_INPUTS, (query, key, value)):
         if x is not None and x.dtype.name not in _DTYPES:
@@ -342,5 +360,5 @@ def attention(query: Array, key: Array, value: Array | None = None, *, rope: Rop
                          "[batch, tokens, heads, head_dim]")
     made = plan(heads=query.shape[-2], head_dim=query.shape[-1], key_value_heads=key.shape[-2], dtype=query.dtype.name,
                 scale=scale, causal=causal, window=window, softcap=softcap, rope=rope, value_rope=value_rope,
-                threads=threads, key_is_value=key_is_value)
+                threads=threads, key_is_value=key_is_value, rotate=rotate)
     return made.forward(query, key, value, layout, out)[0]

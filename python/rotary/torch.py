@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from . import _arrays
-from ._attention import Dropout, Layout, plan
+from ._attention import Dropout, Layout, Rotate, plan
 from ._rope import Rope
 
 # Of the operators' schemas, which PyTorch infers from annotations.
@@ -123,6 +123,7 @@ class _Settings(typing.NamedTuple):
     additive_mask: bool = False
     key_is_value: bool = False
     dropout: float = 0.0
+    rotate: str = ""  # all that there is a rotation for
 
 
 def _made(query: Tensor, key: Tensor, settings: _Settings) -> typing.Any:
@@ -132,7 +133,7 @@ def _made(query: Tensor, key: Tensor, settings: _Settings) -> typing.Any:
                 window=settings.window, softcap=settings.softcap, threads=settings.threads,
                 rope=_rope(settings.rope) if settings.rope else None,
                 value_rope=_rope(settings.value_rope) if settings.value_rope else None,
-                key_is_value=settings.key_is_value)
+                key_is_value=settings.key_is_value, rotate=settings.rotate or None)
 
 
 def _layout(settings: _Settings, *tensors: OptionalTensor) -> Layout:
@@ -157,9 +158,9 @@ def _attention(query: Tensor, key: Tensor, value: OptionalTensor, bias: Optional
                key_positions: OptionalTensor, sinks: OptionalTensor, seed: OptionalTensor, rope: str,
                value_rope: str, causal: bool, window: int, scale: OptionalFloat, softcap: float, threads: int,
                first_query: OptionalInt, first_key: int, additive_mask: bool = False, key_is_value: bool = False,
-               dropout: float = 0.0) -> tuple[Tensor, Tensor]:
+               dropout: float = 0.0, rotate: str = "") -> tuple[Tensor, Tensor]:
     settings = _Settings(rope, value_rope, causal, window, scale, softcap, threads, first_query, first_key,
-                         additive_mask, key_is_value, dropout)
+                         additive_mask, key_is_value, dropout, rotate)
     inputs = _inputs(query, key, value)
     output = torch.empty(query.shape, dtype=query.dtype)
     log_sum_exp = torch.empty(_rows(query), dtype=torch.float32)
@@ -190,9 +191,9 @@ def _attention_backward(gradient: Tensor, output: Tensor, log_sum_exp: Tensor, q
                         value_rope: str, causal: bool, window: int, scale: OptionalFloat, softcap: float,
                         threads: int, first_query: OptionalInt, first_key: int, additive_mask: bool = False,
                         key_is_value: bool = False,
-                        dropout: float = 0.0) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+                        dropout: float = 0.0, rotate: str = "") -> tuple[Tensor, Tensor, Tensor, Tensor]:
     settings = _Settings(rope, value_rope, causal, window, scale, softcap, threads, first_query, first_key,
-                         additive_mask, key_is_value, dropout)
+                         additive_mask, key_is_value, dropout, rotate)
     inputs = _inputs(query, key, value)
     gradient, log_sum_exp = _readable(gradient), log_sum_exp.contiguous()
     if log_sum_exp.shape != _rows(query) or log_sum_exp.dtype != torch.float32:
@@ -243,7 +244,7 @@ _attention.register_autograd(_attention_gradient, setup_context=_save_attention)
 def attention(query: Tensor, key: Tensor, value: OptionalTensor = None, *, rope: typing.Optional[Rope] = None,
               value_rope: typing.Optional[Rope] = None, causal: bool = False, scale: OptionalFloat = None,
               window: int = 0, softcap: float = 0.0, layout: Layout = Layout(), threads: int = 0,
-              key_is_value: bool = False, dropout: float = 0.0,
+              key_is_value: bool = False, dropout: float = 0.0, rotate: typing.Optional[Rotate] = None,
               need_weights: typing.Literal[False] = False) -> Tensor: ...
 
 
@@ -251,14 +252,14 @@ def attention(query: Tensor, key: Tensor, value: OptionalTensor = None, *, rope:
 def attention(query: Tensor, key: Tensor, value: OptionalTensor = None, *, rope: typing.Optional[Rope] = None,
               value_rope: typing.Optional[Rope] = None, causal: bool = False, scale: OptionalFloat = None,
               window: int = 0, softcap: float = 0.0, layout: Layout = Layout(), threads: int = 0,
-              key_is_value: bool = False, dropout: float = 0.0,
+              key_is_value: bool = False, dropout: float = 0.0, rotate: typing.Optional[Rotate] = None,
               need_weights: bool) -> typing.Union[Tensor, tuple[Tensor, Tensor]]: ...
 
 
 def attention(query: Tensor, key: Tensor, value: OptionalTensor = None, *, rope: typing.Optional[Rope] = None,
               value_rope: typing.Optional[Rope] = None, causal: bool = False, scale: OptionalFloat = None,
               window: int = 0, softcap: float = 0.0, layout: Layout = Layout(), threads: int = 0,
-              key_is_value: bool = False, dropout: float = 0.0,
+              key_is_value: bool = False, dropout: float = 0.0, rotate: typing.Optional[Rotate] = None,
               need_weights: bool = False) -> typing.Union[Tensor, tuple[Tensor, Tensor]]:
     """rotary.attention of tensors [batch, time, heads, channels] in f32, bf16 or f16: a new, contiguous tensor.
 
@@ -283,7 +284,7 @@ def attention(query: Tensor, key: Tensor, value: OptionalTensor = None, *, rope:
                _tensor(layout.query_positions), _tensor(layout.key_positions), sinks, seed)
     settings = _Settings(rope.key if rope is not None else "", value_rope.key if value_rope is not None else "", causal,
                          window, scale, softcap, threads, layout.first_query, layout.first_key,
-                         layout.additive_mask is not None, key_is_value, dropout)
+                         layout.additive_mask is not None, key_is_value, dropout, rotate or "")
     is_half = all(x is None or x.dtype == torch.float16 for x in (query, key, value))
     if is_half:
         query, key, value = query.float(), key.float(), None if value is None else value.float()
@@ -295,7 +296,10 @@ def attention(query: Tensor, key: Tensor, value: OptionalTensor = None, *, rope:
 def _weights(query: Tensor, key: Tensor, tensors: tuple[OptionalTensor, ...], settings: _Settings) -> Tensor:
     """The weights of keys are the outputs where each key's value is a unit vector, of as many keys as it has channels.
     So they have all that attention has: masks, windows, sinks, dropout."""
-    settings = settings._replace(value_rope="", key_is_value=False)
+    rotate, shared = settings.rotate, "v" if settings.key_is_value else ""  # keys that are values rotate by either
+    scores = ("q" if "q" in rotate else "") + ("k" if "k" in rotate or (shared and shared in rotate) else "")
+    settings = settings._replace(rope=settings.rope if scores or not rotate else "", value_rope="", key_is_value=False,
+                                 rotate=scores)
     query, key = query.detach().float(), key.detach().float()
     tensors = tuple(None if x is None else x.detach() for x in tensors)
     keys, channels = key.shape[-3], key.shape[-1]

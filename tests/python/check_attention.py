@@ -15,16 +15,18 @@ BOUND = 2e-6
 
 def softmax_attention(query, key, value, *, rope=None, value_rope=None, causal=False, window=0, scale=None,
                       softcap=0.0, bias=None, first_query=0, first_key=0, query_positions=None, key_positions=None,
-                      key_lengths=None, sinks=None):
+                      key_lengths=None, sinks=None, rotate="qkvo"):
     """[batch, time, heads, channels] in double precision: the output and the log-sum-exp."""
     query, key, value = (numpy.asarray(x, "float64") for x in (query, key, value))
     queries, keys = first_query + numpy.arange(query.shape[1]), first_key + numpy.arange(key.shape[1])
     at_query = queries if query_positions is None else query_positions
     at_key = keys if key_positions is None else key_positions
     group = query.shape[2] // key.shape[2]
-    if rope:
-        query, key = rotated(query, rope.frequencies, at_query), rotated(key, rope.frequencies, at_key)
-    if value_rope:
+    if rope and "q" in rotate:
+        query = rotated(query, rope.frequencies, at_query)
+    if rope and "k" in rotate:
+        key = rotated(key, rope.frequencies, at_key)
+    if value_rope and "v" in rotate:
         value = rotated(value, value_rope.frequencies, at_key)
     key, value = key.repeat(group, 2), value.repeat(group, 2)
     scores = numpy.einsum("bthd,bshd->bhts", query, key) * (query.shape[-1] ** -0.5 if scale is None else scale)
@@ -39,7 +41,7 @@ def softmax_attention(query, key, value, *, rope=None, value_rope=None, causal=F
     sums = numpy.logaddexp.reduce(scores, -1)
     sums = sums if sinks is None else numpy.logaddexp(sums, numpy.asarray(sinks, "float64")[:, None])
     output = numpy.einsum("bhts,bshd->bthd", numpy.exp(scores - sums[..., None]), value)
-    if value_rope:
+    if value_rope and "o" in rotate:
         output = rotated(output, value_rope.frequencies, at_query, inverse=True)
     return output, sums
 
@@ -81,6 +83,23 @@ class Numbers(Case):
             for value_rope in (None, ROPE, PARTIAL):
                 for causal in (False, True):
                     self.agrees(tensors(), {"rope": rope, "value_rope": value_rope, "causal": causal})
+
+    def test_subsets(self):
+        """Each subset of queries, keys, values and outputs that rotates."""
+        subsets = ("q", "k", "qk", "v", "qv", "kv", "qkv", "o", "qo", "ko", "qko", "vo", "qvo", "kvo", "qkvo")
+        outputs = []
+        for rotate in subsets:
+            settings = {"rope": ROPE, "value_rope": PARTIAL, "causal": True, "rotate": rotate}
+            self.agrees(tensors(), settings)
+            outputs.append(rotary.attention(*tensors(), **settings))
+            self.assertFalse(any((outputs[-1] == other).all() for other in outputs[:-1]), rotate)
+        empty = rotary.Rope(8, rotary_dim=0)
+        same = rotary.attention(*tensors(), rope=ROPE, value_rope=empty, rotate="kvo")
+        self.assertTrue((same == rotary.attention(*tensors(), rope=ROPE, rotate="k")).all())
+        self.assertTrue((rotary.attention(*tensors(), rope=empty, rotate="q") == rotary.attention(*tensors())).all())
+        make = rotary.Attention
+        self.refuses(ValueError, "rotate is 'vk', wanted one of q, k, qk", make, 4, 8, rope=ROPE, rotate="vk")
+        self.refuses(rotary.InvalidArgumentError, "there is no value_rope", make, 4, 8, rope=ROPE, rotate="o")
 
     def test_settings(self):
         for settings in ({"scale": 0.7}, {"causal": True, "window": 3}, {"softcap": 1.5}):

@@ -30,22 +30,24 @@ def tensors(batch=2, queries=5, keys=5, heads=4, shared=2, channels=8, dtype=tor
                  for seed, shape in enumerate(shapes))
 
 
-def plain(query, key, value, rope=None, value_rope=None, causal=False, bias=None, scale=None):
+def plain(query, key, value, rope=None, value_rope=None, causal=False, bias=None, scale=None, rotate="qkvo"):
     """The same by PyTorch's operators alone; its autograd gives the gradients."""
-    def rotate(x, plan, sign=1):
+    def rotated(x, plan, sign=1):
         angle = sign * torch.arange(x.shape[1], dtype=torch.float64)[:, None] * torch.tensor(plan.frequencies)
         cosine, sine = angle.cos().to(x.dtype)[:, None], angle.sin().to(x.dtype)[:, None]
         a, b = x.chunk(2, -1)
         return torch.cat((a * cosine - b * sine, a * sine + b * cosine), -1)
 
-    if rope:
-        query, key = rotate(query, rope), rotate(key, rope)
-    if value_rope:
-        value = rotate(value, value_rope)
+    if rope and "q" in rotate:
+        query = rotated(query, rope)
+    if rope and "k" in rotate:
+        key = rotated(key, rope)
+    if value_rope and "v" in rotate:
+        value = rotated(value, value_rope)
     query, key, value = (x.transpose(1, 2) for x in (query, key, value))
     output = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias, is_causal=causal,
                                                               scale=scale, enable_gqa=True).transpose(1, 2)
-    return rotate(output, value_rope, -1) if value_rope else output
+    return rotated(output, value_rope, -1) if value_rope and "o" in rotate else output
 
 
 class Rotation(Case):
@@ -96,7 +98,8 @@ class Attention(Case):
         bias = torch.tensor(numbers(5, 2, 4, 5, 5))
         for settings in ({}, {"rope": ROPE}, {"rope": ROPE, "value_rope": ROPE}, {"rope": ROPE, "causal": True},
                          {"value_rope": ROPE, "causal": True, "scale": 0.7}, {"rope": ROPE, "bias": bias},
-                         {"bias": bias > -1}):
+                         {"bias": bias > -1}, *({"rope": ROPE, "value_rope": ROPE, "causal": True, "rotate": rotate}
+                                                for rotate in ("q", "k", "v", "o", "kv", "qko", "vo"))):
             ours, theirs = tensors(), tensors()
             mask = settings.get("bias")
             layout = rotary.Layout(bias=mask)
