@@ -84,7 +84,7 @@ static bool is_of_layers(const struct checked *checked, const char *layer_type)
     if (rotation_config_read(checked->model, layer_type, &read, NULL) != ROTARY_OK)
         return false;
     read.rope.plan.table_positions = 1;
-    const bool found = read.rotate_query_key &&
+    const bool found = (read.rotate & ROTATE_QUERY_KEY) &&
                        rotary_rope_create(&plan, &read.rope.plan, NULL) == ROTARY_OK &&
                        is_of_plan(checked->tensor, plan, &read.rope.plan);
     rotary_rope_destroy(plan);

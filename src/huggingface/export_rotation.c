@@ -15,7 +15,7 @@ static rotary_status check(const struct export_rotation *rotation, const char *w
 {
     const rotary_rope_config *plan = &rotation->config.rope.plan;
     const char *wrong = NULL;
-    if (!rotation->config.rotate_query_key)
+    if (!(rotation->config.rotate & ROTATE_QUERY_KEY))
         wrong = "nothing is rotated, wanted a rotation of all layers";
     else if (plan->rotary_start != 0)
         wrong = "\"span\" is \"back\", wanted \"front\": the channels that are rotated come first";
@@ -83,7 +83,7 @@ rotary_status export_rotation_read(struct export_rotation *rotation, const struc
     if (status != ROTARY_OK)
         return status;
     read.config.rope.plan.table_positions = 1;
-    if (read.config.rotate_query_key)
+    if (read.config.rotate & ROTATE_QUERY_KEY)
         status = rotary_rope_create(&read.plan, &read.config.rope.plan, error);
     if (status == ROTARY_OK)
         status = check(&read, where, error);
@@ -103,7 +103,7 @@ rotary_status export_rotation_settle(struct transformer_config *config, rotary_e
     if (status != ROTARY_OK)
         return status;
     const rotary_rope_config *plan = &read.rope.plan;
-    if (read.rotate_query_key) {
+    if (read.rotate & ROTATE_QUERY_KEY) {
         config->pairing = plan->pairing;
         if (rope_config_channels(config->head_dim, config->partial_rotary_factor) != plan->rotary_dim)
             config->partial_rotary_factor = (double)plan->rotary_dim / (double)config->head_dim;

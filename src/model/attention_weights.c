@@ -213,19 +213,31 @@ static rotary_status read_scene(const struct backend *backend, struct scene *sce
     return status == ROTARY_OK ? read_terms(backend, scene, error) : status;
 }
 
+/* The plan that rotates `part`; NULL: none does. */
+static const rotary_rope *rope_of(const rotary_attention_config *config, rotary_attention_rotate part)
+{
+    const unsigned key_value = ROTARY_ROTATE_KEY | ROTARY_ROTATE_VALUE;
+    const bool shared = config->key_is_value && (part & key_value);
+    if (config->rotate && !(config->rotate & (shared ? key_value : (unsigned)part)))
+        return NULL;
+    return shared || (part & ROTATE_QUERY_KEY) ? config->rope : config->value_rope;
+}
+
 static rotary_status rotate_scene(const struct scene *scene, rotary_error *error)
 {
     const rotary_attention_config *config = scene->config;
     const rotary_attention_forward_call *call = scene->call;
-    struct rotation query = {config->rope, ROTARY_FORWARD, call->shape.first_query, call->query_positions},
-                    key = {config->rope, ROTARY_FORWARD, call->shape.first_key, call->key_positions};
+    struct rotation query = {NULL, ROTARY_FORWARD, call->shape.first_query, call->query_positions},
+                    key = {NULL, ROTARY_FORWARD, call->shape.first_key, call->key_positions};
+    query.rope = rope_of(config, ROTARY_ROTATE_QUERY);
     rotary_status status = rotate(&scene->query, ROLE_QUERY, query, error);
+    key.rope = rope_of(config, ROTARY_ROTATE_KEY);
     if (status == ROTARY_OK)
         status = rotate(&scene->key, ROLE_KEY, key, error);
-    query.rope = config->value_rope;
-    key.rope = config->key_is_value ? config->rope : config->value_rope;
+    key.rope = rope_of(config, ROTARY_ROTATE_VALUE);
     if (status == ROTARY_OK)
         status = rotate(&scene->value, ROLE_VALUE, key, error);
+    query.rope = rope_of(config, ROTARY_ROTATE_OUTPUT);
     return status == ROTARY_OK ? rotate(&scene->output, ROLE_VALUE, query, error) : status;
 }
 

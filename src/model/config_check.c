@@ -38,8 +38,7 @@ static bool counts_tokens(const struct position_encoding *encoding)
 /* Positions are those of tables and rotations; other terms of scores count tokens. */
 static bool takes_any_positions(const struct position_encoding *encoding)
 {
-    return !counts_tokens(encoding) && (encoding->embedding != EMBEDDING_POSITION_NONE ||
-                                        encoding->rotate_query_key || encoding->rotate_value);
+    return !counts_tokens(encoding) && (encoding->embedding != EMBEDDING_POSITION_NONE || encoding->rotate);
 }
 
 static rotary_status check_randomized(const struct transformer_config *config, rotary_error *error)

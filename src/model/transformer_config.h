@@ -51,6 +51,7 @@ struct transformer_config {
     int position;      /* enum position: layer/encoding/encoding.h */
     struct setting_description
         *description;  /* of POSITION_CUSTOM: model/encoding/custom_encoding.h; else NULL */
+    int rotate;        /* a sum of rotary_attention_rotate; 0: what the encoding rotates */
     int pairing;       /* half, interleaved */
     int norm;          /* layer_norm, rms_norm */
     int norm_position; /* enum norm_position */

@@ -4,6 +4,7 @@
 #include "base/fail.h"
 
 #include <math.h>
+#include <rotary/attention.h>
 #include <stdlib.h>
 
 /* ---- results ---- */
@@ -84,10 +85,11 @@ static rotary_status make_rotation(const struct attend_config *config, struct at
     const struct reference_attention *attention = &work->attention;
     if (!config->rotation.config)
         return ROTARY_OK;
-    if (config->roper && attention->value_dim != attention->head_dim)
+    if ((config->rotate & (ROTARY_ROTATE_VALUE | ROTARY_ROTATE_OUTPUT)) &&
+        attention->value_dim != attention->head_dim)
         return rotary_fail(
             error, ROTARY_BAD_FILE,
-            "%s has heads of %lld channels, wanted %lld, as %s has, because RoPER rotates both",
+            "%s has heads of %lld channels, wanted %lld, as %s has, because the rotation is of such heads",
             config->value, (long long)attention->value_dim, (long long)attention->head_dim, config->query);
     rotary_status status = rotation_make(&config->rotation, attention->head_dim, &work->rotation, error);
     const struct formula_encoding *encoding = config->position.encoding;
@@ -155,17 +157,19 @@ static rotary_status evaluate(const struct attend_config *config, struct attend_
     struct rotation_target value = {.role = ROTARY_ROLE_VALUE, .values = work->value.tensor.values};
     struct rotation_target output = {
         .role = ROTARY_ROLE_VALUE, .inverse = true, .values = work->output.tensor.values};
-    bool rotates = work->rotation.rope != NULL;
+    unsigned rotated = work->rotation.rope ? config->rotate : 0;
+    if (config->key_is_value && (rotated & ROTARY_ROTATE_VALUE)) /* they are one */
+        rotated |= ROTARY_ROTATE_KEY;
     rotary_status status = ROTARY_OK;
-    if (rotates)
+    if (rotated & ROTARY_ROTATE_QUERY)
         status = rotate(work, query, true, error);
-    if (rotates && !status)
+    if ((rotated & ROTARY_ROTATE_KEY) && !status)
         status = rotate(work, key, false, error);
-    if (config->roper && !config->key_is_value && !status)
+    if ((rotated & ROTARY_ROTATE_VALUE) && !config->key_is_value && !status)
         status = rotate(work, value, false, error);
     if (!status)
         status = reference_attention_run(attention, &work->masked_rows, error);
-    if (config->roper && !status)
+    if ((rotated & ROTARY_ROTATE_OUTPUT) && !status)
         status = rotate(work, output, true, error);
     return status;
 }

@@ -13,7 +13,7 @@
 
 struct attend_config {
     struct rotation_request rotation; /* of queries and keys; config NULL: none */
-    bool roper;                       /* values are rotated too, and the output by the inverse */
+    unsigned rotate;                  /* with a rotation, what it rotates: a sum of rotary_attention_rotate */
     bool key_is_value;                /* values are the rotated keys: `value` and `past_value` are NULL */
     struct attend_position position;
     const char *query, *key, *value;

@@ -47,8 +47,8 @@ static rotary_status create(const struct attend_config *request, const struct at
     config.causal = wanted->after == 0;
     config.window = config.causal ? wanted->before + 1 : 0;
     config.softcap = (float)wanted->softcap;
-    config.rope = work->rotation.rope;
-    config.value_rope = request->roper ? work->rotation.rope : NULL;
+    config.rope = config.value_rope = work->rotation.rope;
+    config.rotate = work->rotation.rope ? request->rotate : 0;
     config.key_is_value = kernel->key_is_value = request->key_is_value;
     config.threads = request->threads;
     config.isa = request->isa;

@@ -17,12 +17,23 @@ enum { VALUE_BYTES = 64 };
 
 static bool rotates(const struct position_encoding *encoding)
 {
-    return encoding->rotate_query_key || encoding->rotate_value;
+    return encoding->rotate != 0;
 }
 
-static bool rotates_values(const struct position_encoding *encoding)
+static bool rotates_no_query_or_key(const struct run_config *config)
 {
-    return encoding->rotate_value;
+    return !(model_rotates(&config->model) & ROTATE_QUERY_KEY);
+}
+
+static bool rotates_no_value_or_output(const struct run_config *config)
+{
+    return !(model_rotates(&config->model) & ROTATE_VALUE_OUTPUT);
+}
+
+/* Where `rotate` says it, and not `position`. */
+static bool names_no_value_or_output(const struct run_config *config)
+{
+    return config->model.rotate && rotates_no_value_or_output(config);
 }
 
 static bool has_magnitudes(const struct position_encoding *encoding)
@@ -131,10 +142,14 @@ static const struct {
     /* Of a key that encodings have by their terms, in place of the last three: `position` excludes it. */
     bool (*fits)(const struct position_encoding *encoding);
 } conditions[] = {
-    {"value_fraction", .fits = rotates_values},
+    {"rotate", .fits = rotates},
+    {"value_fraction", "rotate", names_no_value_or_output, .wanted = "rotate with v or o"},
+    {"value_fraction", "position", rotates_no_value_or_output,
+     .wanted = "position roper, or rotate with v or o"},
     {"rope_theta", .fits = rotates},
     {"rope_theta", "position", has_frequencies, .wanted = "a position without frequencies of its own"},
     {"partial_rotary_factor", .fits = rotates},
+    {"partial_rotary_factor", "rotate", rotates_no_query_or_key, .wanted = "rotate with q or k"},
     {"pairing", .fits = rotates},
     {"rope_scaling", .fits = rotates},
     {"rope_parameters", .fits = rotates},

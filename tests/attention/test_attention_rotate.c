@@ -264,6 +264,8 @@ int main(void)
         shared.key_is_value = true;
         shared.value_rope = shared.rope;
         try_passes(&shared);
+        shared.bf16 = true;
+        try_passes(&shared);
         try_positions(rotate);
         for (int i = 0; i < count; i++)
             try_cache(rotate, isas[i]);

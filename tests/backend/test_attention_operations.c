@@ -64,7 +64,7 @@ static const struct attention_case cases[] = {
      .rotate = true,
      .rotate_values = true,
      .key_is_value = true,
-     .parts = ROTARY_ROTATE_VALUE | ROTARY_ROTATE_OUTPUT},
+     .parts = ROTARY_ROTATE_QUERY | ROTARY_ROTATE_VALUE},
 };
 
 struct plans {

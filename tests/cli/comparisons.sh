@@ -23,6 +23,19 @@ small="$tiny_prefix --set prefix_substring=8 --steps 2"
     refuses 1 "keys/compare.json compares values of value_fraction, norm" compare prefix $small --out keys --positions rope,roper
 }
 
+# Every subset of queries, keys, values and outputs that rotates, each of which learns something else.
+# shellcheck disable=SC2086
+{
+    does 0 compare prefix $small --vary rotate=qk,q,k,v,qv,kv,qkv,o,qo,ko,qko,vo,qvo,kvo,qkvo --seeds 5 --out subsets --json
+    has arms.0.name '"rotate=qk"'
+    has arms.14.name '"rotate=qkvo"'
+    test "$(sha256sum subsets/rotate=*/model.safetensors | cut -d ' ' -f 1 | sort -u | wc -l)" = 15 || complain "two subsets learn alike"
+    grep -q '"rotate": "kv"' subsets/rotate=kv-5/config.json || complain "a run does not say what rotates"
+    refuses 2 'position is roper, which rotates qkvo, and rotate is k: wanted position rope' compare prefix $small \
+        --positions rope,roper --vary rotate=qkvo,k --runs 1 --out both
+    refuses 2 'wanted position, q, k, qk' compare prefix $small --vary rotate=qk,vk --runs 1 --out both
+}
+
 # Of two problems or more, and with an own measure.
 # shellcheck disable=SC2086
 does 0 compare index $tiny --steps 2 --runs 1 --problems 7 --out seven --json

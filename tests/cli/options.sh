@@ -391,6 +391,7 @@ changes "$attend --softcap 1 --causal --scores o2.npy" "--stage scaled" "--stage
 changes "$attend --past-key past.npy --past-value past.npy" "--present-key o2.npy"
 changes "$attend --past-key past.npy --past-value past.npy" "--present-value o2.npy"
 changes "$attend --rope plain.json" "--roper"
+changes "$attend --rope plain.json" "--rotate kv" "--rotate o"
 changes "$attend --rope plain.json" "--unrotated"
 shared="attend --query x.npy --key y.npy --rope plain.json --output o.npy"
 differs --key-is-value "$shared --key-is-value" "$shared --value y.npy"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Losses and gradients of small decoders by PyTorch's autograd in double precision.
 
-Writes tests/model/decoder_goldens.h, and decoder_term_goldens.h with the gradients of encodings by terms of the score. The
-model is written here from the formulas, attention with its full matrix of scores; only the names of the parameters come from
+Writes tests/model/decoder_goldens.h, decoder_term_goldens.h with the gradients of encodings by terms of the score, and
+decoder_rotate_goldens.h with those of subsets of queries, keys, values and outputs that rotate. The model is written here from the formulas, attention with its full matrix of scores; only the names of the parameters come from
 the C code. Parameters are 0.3 sin(0.7 i + 0.05 i^2 + length of the name), which both sides can compute.
 
     /usr/bin/python3 tests/golden/make_decoder_goldens.py tests/model
@@ -78,6 +78,10 @@ CASES = [
      '{"key_is_value": "unrotated", "query_key_norm": "head", "randomized_positions": 50}'),
     ("shaw", "pre", "layer_norm", "gelu", 1, 0, 2, 1.0, 1.0, "half", 0, '{"key_is_value": true}'),
 ]
+ROTATES = {"rope": "qk", "xpos": "qk", "roper": "qkvo"}
+SUBSETS = ["q", "k", "qk", "v", "qv", "kv", "qkv", "o", "qo", "ko", "qko", "vo", "qvo", "kvo", "qkvo"]
+CASES += [("rope", "pre", "rms_norm", "swiglu", 0, 1, (4, 2, 1)[number % 3], (1.0, 0.5)[number % 2], (0.5, 1.0)[number // 2 % 2],
+           ("half", "interleaved")[number // 3 % 2], 0, json.dumps({"rotate": subset})) for number, subset in enumerate(SUBSETS)]
 
 
 def capped(x, cap):
@@ -146,15 +150,15 @@ def run(case):
         if query_key_norm == "head":
             q, k = norm(q, name + ".query_norm"), norm(k, name + ".key_norm")
         q, k, v = (t.transpose(1, 2) for t in (q, k, *(v or [k])))
-        if position in ("rope", "roper"):
-            q, k = rotate(q, fraction, pairing, 1, positions), rotate(k, fraction, pairing, 1, positions)
-        if position == "xpos":
-            xpos = 1.0 / others.get("xpos_scale", 512.0)
+        rotates = others.get("rotate", ROTATES.get(position, ""))
+        xpos = 1.0 / others.get("xpos_scale", 512.0) if position == "xpos" else 0.0
+        if "q" in rotates:
             q = rotate(q, fraction, pairing, 1, positions, xpos, randomized / 2)
+        if "k" in rotates:
             k = rotate(k, fraction, pairing, 1, positions, -xpos, randomized / 2)
         if shared is True:
             v = k
-        elif position == "roper":
+        elif "v" in rotates:
             v = rotate(v, value_fraction, pairing, 1, positions)
         k, v = (t.repeat_interleave(HEADS // kv_heads, 1) for t in (k, v))
         q, products, value_vectors = distance_vectors(position, q, k, name, True, parameter,
@@ -168,7 +172,7 @@ def run(case):
             sinks = parameter(name + ".sinks", HEADS)[:, None, None].expand(BATCH, -1, TIME, 1)
             scores = torch.cat((scores, sinks), -1)
         o = weighted(torch.softmax(scores, -1)[..., :TIME], v, value_vectors)
-        if position == "roper":
+        if "o" in rotates:
             o = rotate(o, fraction if shared else value_fraction, pairing, -1, positions)
         return linear(o.transpose(1, 2).flatten(-2), name + ".output", WIDTH, "attention_output_bias")
 
@@ -226,12 +230,14 @@ def main():
     first_term = next(number for number, case in enumerate(CASES) if case[0] == "alibi")
     table = []
     with (open(os.path.join(sys.argv[1], "decoder_goldens.h"), "w", encoding="ascii") as plain,
-          open(os.path.join(sys.argv[1], "decoder_term_goldens.h"), "w", encoding="ascii") as terms):
+          open(os.path.join(sys.argv[1], "decoder_term_goldens.h"), "w", encoding="ascii") as terms,
+          open(os.path.join(sys.argv[1], "decoder_rotate_goldens.h"), "w", encoding="ascii") as subsets):
         print(HEAD, file=plain)
         print(HEAD, file=terms)
+        print(HEAD, file=subsets)
         for number, case in enumerate(CASES):
             loss, gradients = run(case)
-            out = plain if number < first_term else terms
+            out = subsets if '"rotate"' in case[-1] else plain if number < first_term else terms
             print(f"static const struct golden_gradient gradients_{number}[] = {{", file=out)
             for name, gradient in gradients.items():
                 probe = torch.cos(0.9 * torch.arange(len(gradient)) + 0.5)
@@ -240,7 +246,7 @@ def main():
             texts = ", ".join(json.dumps(value) for value in case)
             table.append(f"    {{{texts}, {loss:.12e}, gradients_{number},\n"
                          f"     sizeof gradients_{number} / sizeof *gradients_{number}}},")
-        print('#include "decoder_term_goldens.h"\nstatic const struct golden_case cases[] = {', file=plain)
+        print('#include "decoder_rotate_goldens.h"\n#include "decoder_term_goldens.h"\nstatic const struct golden_case cases[] = {', file=plain)
         print("\n".join(table) + "\n};", file=plain)
 
 

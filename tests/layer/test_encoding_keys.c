@@ -8,7 +8,7 @@
 
 static bool rotates(const struct position_encoding *encoding)
 {
-    return encoding->rotate_query_key;
+    return encoding->rotate & ROTARY_ROTATE_QUERY;
 }
 
 static void test_names(void)

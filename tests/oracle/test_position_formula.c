@@ -138,8 +138,9 @@ static void check_names(void)
         if (!CHECK(encoding != NULL))
             continue;
         const struct position_encoding *model = position_encoding((enum position)i);
-        CHECK((encoding->rotation != FORMULA_NO_ROTATION) == model->rotate_query_key);
-        CHECK((encoding->rotation == FORMULA_ROTATES_VALUES) == model->rotate_value);
+        CHECK((encoding->rotation != FORMULA_NO_ROTATION) ==
+              ((model->rotate & ROTATE_QUERY_KEY) == ROTATE_QUERY_KEY));
+        CHECK((encoding->rotation == FORMULA_ROTATES_VALUES) == (model->rotate == ROTATE_ALL));
         CHECK(encoding->in_embedding == (model->embedding != EMBEDDING_POSITION_NONE));
         CHECK((encoding->bias || encoding->pair_bias) == (model->distance_bias != NULL));
     }

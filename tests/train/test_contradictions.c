@@ -58,6 +58,12 @@ static void test_contradictions(void)
         {"partial_rotary_factor=0.03", "partial_rotary_factor is 0.03|head_dim 32|at least 0.0625, or 0"},
         {"position=roper;value_fraction=0.03", "value_fraction is 0.03|head_dim 32"},
         {"position=roper;value_fraction=0.1", "value_fraction 0.1|head_dim 32|3 channels"},
+        {"position=roper;rotate=kv",
+         "position is roper, which rotates qkvo, and rotate is kv: wanted position rope"},
+        {"position=xpos;rotate=k", "position is xpos, whose magnitudes|rotate is k: wanted one with q and k"},
+        {"rotate=qo;key_is_value=unrotated", "key_is_value is unrotated, and rotate qo rotates no keys"},
+        {"rotate=vo;value_fraction=0.1", "value_fraction 0.1|head_dim 32|3 channels"},
+        {"rotate=v;value_fraction=0.03", "value_fraction is 0.03|head_dim 32"},
         {"rope_theta=5;rope_parameters={\"rope_theta\":7}",
          "rope_theta is 5.0, and rope_parameters has 7: wanted one of the two"},
         {"rope_theta=5;rope_scaling={\"rope_type\":\"linear\",\"factor\":2,\"rope_theta\":7}",
@@ -131,6 +137,11 @@ static void test_contradictions(void)
         "partial_rotary_factor=0",
         "partial_rotary_factor=0.0625",
         "position=roper;value_fraction=0",
+        "position=roper;rotate=qkvo",
+        "position=xpos;rotate=qkvo",
+        "rotate=o;value_fraction=0.5",
+        "rotate=vo;value_fraction=0.5;rope_scaling={\"rope_type\":\"yarn\",\"factor\":4,"
+        "\"original_max_position_embeddings\":160}",
         "head_dim=7;position=none",
         "rope_theta=7;rope_parameters={\"rope_theta\":7.0}",
         "rope_parameters={\"rope_theta\":7}",
@@ -191,6 +202,13 @@ static void test_use(void)
 {
     check_use("value_fraction=0.5", "value_fraction is 0.5|position rope: wanted position roper");
     check_use("value_fraction=0.5;position=roper", NULL);
+    check_use("value_fraction=0.5;rotate=o", NULL);
+    check_use("value_fraction=0.5;rotate=qk", "value_fraction is 0.5|rotate qk: wanted rotate with v or o");
+    check_use("partial_rotary_factor=0.5;rotate=vo",
+              "partial_rotary_factor is 0.5|rotate vo: wanted rotate with q or k");
+    check_use("partial_rotary_factor=0.5;rotate=ko", NULL);
+    check_use("rotate=kv;position=alibi", "rotate is kv|position alibi: wanted position rope, roper or xpos");
+    check_use("rotate=kv", NULL);
     check_use("value_fraction=1", NULL);
     static const char *const rotations[] = {"rope_theta=5",
                                             "partial_rotary_factor=0.5",

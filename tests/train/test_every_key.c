@@ -148,6 +148,7 @@ static const struct change changes[] = {
     {.key = "rope_theta", .value = "500"},
     {.key = "partial_rotary_factor", .value = "0.5"},
     {.key = "value_fraction", .value = "0.5", .context = "position=roper"},
+    {.key = "rotate", .value = "kv"},
     {.key = "rope_scaling", .value = "{\"rope_type\":\"linear\",\"factor\":2}"},
     {.key = "rope_parameters", .value = "{\"rope_type\":\"default\",\"rope_theta\":500}"},
     {.key = "xpos_scale", .value = "64", .context = "position=xpos"},

@@ -6,6 +6,7 @@
 #include "cli/output/result.h"
 #include "cli/rotation_options.h"
 #include "file/file.h"
+#include "layer/encoding/encoding.h"
 #include "oracle/attend.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@ struct attend_options {
     struct rotation_options rotation;
     const char *query, *key, *value, *past_key, *past_value, *key_lengths, *mask, *sinks;
     const char *output, *weights, *scores, *present_key, *present_value;
-    struct option_integer layout, heads, key_heads, stage;
+    struct option_integer layout, heads, key_heads, stage, rotate;
     struct option_real scale, softcap;
     struct option_integer window, window_left, window_right, first_query;
     bool roper, key_is_value, unrotated, causal, pad_mask, additive_mask;
@@ -60,7 +61,11 @@ static const struct setting attend_table[] = {
         "rotate queries and keys: a model's config.json (see rotary help frequencies; default: no rotation)",
         struct attend_options, rotation),
     {"--roper", SETTING_BOOLEAN, MEMBER(roper),
-     .help = "rotate values too, and the output by the inverse rotation (RoPER)"},
+     .help = "rotate values too, and the output by the inverse rotation (RoPER): --rotate qkvo"},
+    {"--rotate", SETTING_CHOICE, MEMBER(rotate), .metavar = "LETTERS", .choices = rotate_names + 1,
+     .help = "what rotates as --rope says: queries, keys, values and, inversely, the output, in this order. "
+             "With qk, vo and qkvo the result depends on differences of positions alone, with others on "
+             "positions themselves (default: qk)"},
     {"--key-is-value", SETTING_BOOLEAN, MEMBER(key_is_value),
      .help = "values are the keys, rotated as they are (DeepSeek-V4, with --roper); instead of --value"},
     {"--unrotated", SETTING_BOOLEAN, MEMBER(unrotated),
@@ -113,9 +118,13 @@ static rotary_status check_position(const struct attend_options *options,
     if (rotates && !rotation)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--position %s wants --rope FILE, the rotation",
                            encoding->name);
-    if (rotates != rotation || options->roper)
+    bool twice = options->roper || (options->rotate.given && encoding->rotation == FORMULA_ROTATES_VALUES);
+    if (rotates != rotation || twice)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--position %s and %s exclude each other",
-                           encoding->name, options->roper ? "--roper" : "--rope");
+                           encoding->name,
+                           options->roper ? "--roper"
+                           : twice        ? "--rotate"
+                                          : "--rope");
     return ROTARY_OK;
 }
 
@@ -130,10 +139,16 @@ static const char *wrong_options(const struct attend_options *options)
                                      : "--key-is-value and --present-value exclude each other";
     if (options->roper && !options->rotation.config)
         return "--roper wants --rope FILE, the rotation";
+    if (options->rotate.given && !options->rotation.config)
+        return "--rotate wants --rope FILE, the rotation";
+    if (options->rotate.given && options->roper)
+        return "--rotate and --roper exclude each other";
     if (options->unrotated && !options->rotation.config)
         return "--unrotated wants --rope FILE, the model's config.json";
     if (options->unrotated && options->roper)
         return "--unrotated and --roper exclude each other";
+    if (options->unrotated && options->rotate.given)
+        return "--unrotated and --rotate exclude each other";
     if (options->window.given && !options->causal)
         return "--window wants --causal";
     if (options->window.given && options->window_left.given)
@@ -163,7 +178,7 @@ static struct attend_config make_config(const struct invocation *invocation)
     const struct common_options *common = &invocation->common;
     struct attend_config config = {
         .rotation = rotation_request(&options->rotation, common),
-        .roper = options->roper,
+        .rotate = options->rotate.given ? (unsigned)options->rotate.value + 1 : ROTATE_QUERY_KEY,
         .key_is_value = options->key_is_value,
         .query = options->query,
         .key = options->key,
@@ -257,7 +272,8 @@ static enum exit_status run(const struct invocation *invocation)
     if (!status)
         status = check_position(options, &config.position, &error);
     const struct formula_encoding *encoding = config.position.encoding;
-    config.roper |= encoding && encoding->rotation == FORMULA_ROTATES_VALUES;
+    if (options->roper || (encoding && encoding->rotation == FORMULA_ROTATES_VALUES))
+        config.rotate = ROTATE_ALL;
     if (!status)
         status = attend_check_outputs(&config, &error);
     if (status)

@@ -146,7 +146,7 @@ static const char *unused_option(const struct decay_options *options, enum origi
     const bool config = origin == ORIGIN_CONFIG, named = origin == ORIGIN_POSITION,
                runs = origin == ORIGIN_RUNS;
     const struct encoding_keys *keys = named ? model_encoding(model)->keys : NULL;
-    const bool rotates = named && model_encoding(model)->rotate_query_key;
+    const bool rotates = named && (model_rotates(model) & ROTATE_QUERY_KEY);
     const struct option_use uses[] = {
         {"--layer-type", rotation->layer_type, config},
         {"--ignore", rotation->ignored.count > 0, config},

@@ -16,6 +16,9 @@ const struct position_encoding *position_encoding(enum position position)
 
 /* ---- names ---- */
 
+const char *const rotate_names[] = {"position", "q",  "k",   "qk", "v",   "qv",  "kv",   "qkv", "o",
+                                    "qo",       "ko", "qko", "vo", "qvo", "kvo", "qkvo", NULL};
+
 const char *encoding_names(bool (*fits)(const struct position_encoding *encoding),
                            char text[SETTINGS_NAMES_BYTES])
 {

@@ -128,10 +128,20 @@ struct encoding_keys {
 };
 enum { ENCODING_MAX_CHANNELS = 1024 }; /* of sinusoids */
 
+/* What encodings rotate: sums of rotary_attention_rotate. */
+enum {
+    ROTATE_QUERY_KEY = ROTARY_ROTATE_QUERY | ROTARY_ROTATE_KEY,
+    ROTATE_VALUE_OUTPUT = ROTARY_ROTATE_VALUE | ROTARY_ROTATE_OUTPUT,
+    ROTATE_ALL = ROTATE_QUERY_KEY | ROTATE_VALUE_OUTPUT
+};
+/* The names of the sums, by their letters: "q", "k", "qk", ...; that of 0, what the encoding rotates, is "position".
+ * NULL-terminated. */
+extern const char *const rotate_names[];
+
 struct position_encoding {
     const struct encoding_keys *keys;  /* NULL: it has none of its own */
     enum embedding_position embedding; /* table added to the embedding */
-    bool rotate_query_key, rotate_value;
+    unsigned rotate;                   /* a sum of rotary_attention_rotate; outputs are rotated inversely */
     bool xpos; /* the rotation of queries and keys has xPos's magnitudes, where attention is causal */
     const struct distance_bias_function *distance_bias; /* NULL: there is none */
     struct distance_vector_terms distance_vectors;

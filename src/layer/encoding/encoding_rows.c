@@ -18,13 +18,13 @@ const struct position_encoding encoding_sinusoidal = {.embedding = EMBEDDING_POS
 /* ---- rotations within attention ---- */
 
 /* Queries and keys (Su et al. 2021). */
-const struct position_encoding encoding_rope = {.rotate_query_key = true};
+const struct position_encoding encoding_rope = {.rotate = ROTATE_QUERY_KEY};
 
 /* Also values, and outputs inversely (Harik and Jayasiri 2022). */
-const struct position_encoding encoding_roper = {.rotate_query_key = true, .rotate_value = true};
+const struct position_encoding encoding_roper = {.rotate = ROTATE_ALL};
 
 /* Queries and keys, with magnitudes whose product falls with the distance (Sun et al. 2022). */
-const struct position_encoding encoding_xpos = {.rotate_query_key = true, .xpos = true};
+const struct position_encoding encoding_xpos = {.rotate = ROTATE_QUERY_KEY, .xpos = true};
 
 /* ---- vectors by distance ---- */
 

@@ -29,6 +29,7 @@ static rotary_status create_attention(struct position_attention *made, const str
     plan.rope = made->rope;
     plan.key_is_value = config->key_is_value;
     plan.value_rope = config->key_is_value && config->value_rope ? made->rope : made->value_rope;
+    plan.rotate = config->rotate;
     double products = config->score_products > 1 ? (double)config->score_products : 1.0;
     double channels = config->score_channels > 0 ? config->score_channels : (double)config->head_dim;
     if (products != 1.0 || config->score_channels > 0) /* else the plan's own default */

@@ -16,8 +16,9 @@ struct position_config {
     double score_channels;                /* the scale is 1 / sqrt of them; 0: head_dim */
     float softcap;                        /* rotary_attention_config.softcap; 0: none */
     const rotary_rope_config *rope;       /* of queries and keys; NULL: they are not rotated */
-    const rotary_rope_config *value_rope; /* of values; NULL: they are not rotated */
-    /* rotary_attention_config.key_is_value. Not NULL, value_rope then says that outputs are rotated back. */
+    const rotary_rope_config *value_rope; /* of values and outputs; NULL: they are not rotated */
+    unsigned rotate;                      /* rotary_attention_config.rotate; 0: all of these */
+    /* rotary_attention_config.key_is_value. value_rope, if there is one, is then rope, which rotates outputs back. */
     bool key_is_value;
 };
 

@@ -137,6 +137,12 @@ static rotary_status read_rotation(const struct transformer_config *config, int 
     return rotation_config_read(config, layer_types[type_of_plan(index)], rotation, error);
 }
 
+/* Whether there is a rotation of queries or keys. That of outputs is the same one where keys are the values. */
+static bool uses_rope(const struct transformer_config *config, unsigned rotate)
+{
+    return (rotate & ROTATE_QUERY_KEY) || (rotate && config->key_is_value == KEY_IS_VALUE_ROTATED);
+}
+
 /* What every plan of a kind has in common. */
 struct plan_request {
     const struct backend *backend;
@@ -166,6 +172,8 @@ static rotary_status create_plan(struct position_attention *plan, const struct p
         rotation.rope.plan.xpos_scale = 0;
     rotation.rope.plan.table_positions = limit_table(&rotation.rope.plan, request->table_positions);
     rotation.value_rope.table_positions = limit_table(&rotation.value_rope, request->table_positions);
+    const unsigned rotate =
+        rotation.rotate & (request->kind == ATTENTION_CROSS ? ROTATE_QUERY_KEY : ROTATE_ALL);
     const struct position_config attention = {
         .heads = config->num_attention_heads,
         .key_value_heads = config->num_key_value_heads,
@@ -175,8 +183,9 @@ static rotary_status create_plan(struct position_attention *plan, const struct p
         .score_channels = config->query_pre_attn_scalar,
         .softcap = (float)config->attn_logit_softcapping,
         .window = type_of_plan(index) == LAYER_SLIDING ? config->sliding_window : 0,
-        .rope = rotation.rotate_query_key ? &rotation.rope.plan : NULL,
-        .value_rope = rotation.rotate_value && request->kind != ATTENTION_CROSS ? &rotation.value_rope : NULL,
+        .rope = uses_rope(config, rotate) ? &rotation.rope.plan : NULL,
+        .value_rope = rotate & ROTATE_VALUE_OUTPUT ? &rotation.value_rope : NULL,
+        .rotate = rotate,
         .key_is_value = config->key_is_value == KEY_IS_VALUE_ROTATED && request->kind != ATTENTION_CROSS};
     status = position_attention_create(plan, request->backend, &attention, error);
     rotation_config_free(&rotation);
@@ -310,9 +319,9 @@ static rotary_status check_rotation(const struct transformer_config *config, int
     if (status != ROTARY_OK)
         return status;
     double factor = 1.0, value_factor;
-    if (rotation.rotate_query_key)
+    if (uses_rope(config, rotation.rotate))
         status = check_rope(&rotation.rope.plan, &factor, error);
-    if (status == ROTARY_OK && rotation.rotate_value)
+    if (status == ROTARY_OK && (rotation.rotate & ROTATE_VALUE_OUTPUT))
         status = check_rope(&rotation.value_rope, &value_factor, error);
     if (status == ROTARY_OK)
         status = check_shared_keys(config, &rotation.rope.plan, factor, error);

@@ -169,7 +169,7 @@ static rotary_status check_cross(const struct transformer_config *model, rotary_
     if (!transformer_has_encoder(model) || !model->cross_rotary)
         return ROTARY_OK;
     rotary_status status = rotation_config_read(model, "full_attention", &rotation, error);
-    bool rotates = status == ROTARY_OK && rotation.rotate_query_key;
+    bool rotates = status == ROTARY_OK && (rotation.rotate & ROTATE_QUERY_KEY);
     if (status == ROTARY_OK)
         rotation_config_free(&rotation);
     if (status != ROTARY_OK || rotates)
@@ -179,12 +179,31 @@ static rotary_status check_cross(const struct transformer_config *model, rotary_
                        "wanted cross_rotary false, or a rotation");
 }
 
-static rotary_status check_rotation(const struct transformer_config *model, bool rotates_value,
-                                    rotary_error *error)
+/* What `rotate` must not say beside a position whose name says it. */
+static rotary_status check_rotate(const struct transformer_config *model, rotary_error *error)
 {
-    rotary_status status =
-        check_fraction(model, "partial_rotary_factor", model->partial_rotary_factor, error);
-    if (status == ROTARY_OK && rotates_value)
+    const struct position_encoding *encoding = model_encoding(model);
+    const unsigned rotate = model_rotates(model);
+    if (model->position == POSITION_ROPER && rotate != encoding->rotate)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "position is roper, which rotates %s, and rotate is %s: wanted position rope with it",
+            rotate_names[encoding->rotate], rotate_names[rotate]);
+    if (encoding->xpos && (rotate & ROTATE_QUERY_KEY) != ROTATE_QUERY_KEY)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "position is %s, whose magnitudes are of queries and keys, and rotate is %s: wanted one "
+            "with q and k, or position rope",
+            model_encoding_name(model), rotate_names[rotate]);
+    return ROTARY_OK;
+}
+
+static rotary_status check_rotation(const struct transformer_config *model, rotary_error *error)
+{
+    rotary_status status = check_rotate(model, error);
+    if (status == ROTARY_OK)
+        status = check_fraction(model, "partial_rotary_factor", model->partial_rotary_factor, error);
+    if (status == ROTARY_OK && (model_rotates(model) & ROTATE_VALUE_OUTPUT))
         status = check_fraction(model, "value_fraction", model->value_fraction, error);
     if (status == ROTARY_OK)
         status = check_object(model, "rope_scaling", model->rope_scaling, error);
@@ -208,21 +227,18 @@ static rotary_status check_window(const struct transformer_config *model, rotary
 
 static rotary_status check_shared_keys(const struct transformer_config *model, rotary_error *error)
 {
-    if (model->key_is_value != KEY_IS_VALUE_UNROTATED || model_encoding(model)->rotate_query_key)
+    if (model->key_is_value != KEY_IS_VALUE_UNROTATED || (model_rotates(model) & ROTARY_ROTATE_KEY))
         return ROTARY_OK;
-    return rotary_fail(
-        error, ROTARY_INVALID_ARGUMENT,
-        "key_is_value is unrotated, and position %s rotates no keys: wanted true, which is the "
-        "same there",
-        model_encoding_name(model));
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "key_is_value is unrotated, and %s %s rotates no keys: wanted true, which is the "
+                       "same there",
+                       model->rotate ? "rotate" : "position",
+                       model->rotate ? rotate_names[model->rotate] : model_encoding_name(model));
 }
 
 rotary_status contradictions_check(const struct transformer_config *model, rotary_error *error)
 {
-    const struct position_encoding *encoding = model_encoding(model);
-    rotary_status status = ROTARY_OK;
-    if (encoding->rotate_query_key || encoding->rotate_value)
-        status = check_rotation(model, encoding->rotate_value, error);
+    rotary_status status = model_rotates(model) ? check_rotation(model, error) : ROTARY_OK;
     if (status == ROTARY_OK)
         status = check_shared_keys(model, error);
     return status == ROTARY_OK ? check_window(model, error) : status;

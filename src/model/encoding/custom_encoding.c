@@ -146,8 +146,8 @@ static rotary_status read_rotate(const struct reader *reader)
     if (!read_roles(list, found) || found[0] != found[1])
         return refuse(reader, "rotate", list,
                       "[\"query\", \"key\"], [\"query\", \"key\", \"value\"], [\"value\"] or []");
-    reader->encoding->terms.rotate_query_key = found[0];
-    reader->encoding->terms.rotate_value = found[2];
+    reader->encoding->terms.rotate =
+        (found[0] ? (unsigned)ROTATE_QUERY_KEY : 0) | (found[2] ? (unsigned)ROTATE_VALUE_OUTPUT : 0);
     return ROTARY_OK;
 }
 
@@ -208,7 +208,7 @@ static rotary_status read_frequencies(const struct reader *reader)
     size_t index;
     if (!value)
         return ROTARY_OK;
-    if (!terms->rotate_query_key && !terms->rotate_value)
+    if (!terms->rotate)
         return rotary_fail(reader->error, ROTARY_INVALID_ARGUMENT,
                            "%.200s: \"frequencies\" without \"rotate\", wanted what they rotate",
                            reader->where);

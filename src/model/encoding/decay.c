@@ -151,7 +151,7 @@ static rotary_status curves_of(const struct transformer_config *config, const st
                                int64_t distance, struct decay_curves *curves, rotary_error *error)
 {
     const struct distance_bias_function *bias = encoding->terms->distance_bias;
-    if (encoding->terms->rotate_query_key)
+    if ((model_rotates(config) & ROTATE_QUERY_KEY) == ROTATE_QUERY_KEY)
         return rotation_of_encoding(config, distance, curves, error);
     if (bias && !bias->gradient)
         return biases_of_encoding(config, encoding, distance, curves, error);

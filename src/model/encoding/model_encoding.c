@@ -24,6 +24,12 @@ const char *model_encoding_name(const struct transformer_config *config)
     return custom ? custom->name : position_names[config->position];
 }
 
+unsigned model_rotates(const struct transformer_config *config)
+{
+    const unsigned own = model_encoding(config)->rotate;
+    return own && config->rotate ? (unsigned)config->rotate : own;
+}
+
 union encoding_options model_encoding_options(const struct transformer_config *config)
 {
     return encoding_options_of(config->options, (enum position)config->position);

@@ -13,6 +13,8 @@ const struct custom_encoding *model_encoding_custom(const struct transformer_con
 /* The terms of the encoding, and its name. They live as long as the configuration. */
 const struct position_encoding *model_encoding(const struct transformer_config *config);
 const char *model_encoding_name(const struct transformer_config *config);
+/* What layers that rotate do: a sum of rotary_attention_rotate, 0 where the encoding has no rotation. */
+unsigned model_rotates(const struct transformer_config *config);
 
 /* The values of the encoding's own keys. */
 union encoding_options model_encoding_options(const struct transformer_config *config);

@@ -7,11 +7,20 @@
 
 #include <math.h>
 
+/* The fraction of a head for which the reader makes frequencies: that of queries and keys, or, where neither is
+ * rotated, that of values, if there are pairs in it (derive_value_rope says what is wrong with it). */
+static double fraction_of(const struct transformer_config *config, unsigned rotate)
+{
+    if (rotate & ROTATE_QUERY_KEY)
+        return config->partial_rotary_factor;
+    const int64_t channels = rope_config_channels(config->head_dim, config->value_fraction);
+    return channels > 0 && channels % 2 == 0 ? config->value_fraction : 1.0;
+}
+
 /* Adds the frequencies of a configuration's custom encoding. */
-static rotary_status add_frequencies(const struct transformer_config *config, bool query_key, json_t *object,
+static rotary_status add_frequencies(const struct transformer_config *config, double fraction, json_t *object,
                                      rotary_error *error)
 {
-    double fraction = query_key ? config->partial_rotary_factor : 1.0;
     json_t *list;
     rotary_status status = model_encoding_frequencies(
         config, rope_config_channels(config->head_dim, fraction) / 2, &list, error);
@@ -21,22 +30,23 @@ static rotary_status add_frequencies(const struct transformer_config *config, bo
 }
 
 /* The configuration's keys as the object that the reader of rotations reads; the caller frees it. */
-static rotary_status make_object(const struct transformer_config *config, bool query_key, json_t **object,
+static rotary_status make_object(const struct transformer_config *config, unsigned rotate, json_t **object,
                                  rotary_error *error)
 {
-    json_t *made = json_pack(
-        "{s:s, s:f, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:s, s:O?, s:O?}", "position",
-        model_encoding_name(config), "xpos_scale", config->xpos_scale, "head_dim",
-        (json_int_t)config->head_dim, "hidden_size", (json_int_t)config->hidden_size, "num_attention_heads",
-        (json_int_t)config->num_attention_heads, "num_key_value_heads",
-        (json_int_t)config->num_key_value_heads, "max_position_embeddings",
-        (json_int_t)transformer_positions(config), "rope_theta", config->rope_theta, "rope_local_base_freq",
-        config->rope_local_base_freq, "partial_rotary_factor",
-        query_key ? config->partial_rotary_factor : 1.0, "pairing", rope_config_pairings[config->pairing],
-        "rope_scaling", config->rope_scaling, "rope_parameters", config->rope_parameters);
+    const double fraction = fraction_of(config, rotate);
+    json_t *made =
+        json_pack("{s:s, s:f, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:s, s:O?, s:O?}", "position",
+                  model_encoding_name(config), "xpos_scale", config->xpos_scale, "head_dim",
+                  (json_int_t)config->head_dim, "hidden_size", (json_int_t)config->hidden_size,
+                  "num_attention_heads", (json_int_t)config->num_attention_heads, "num_key_value_heads",
+                  (json_int_t)config->num_key_value_heads, "max_position_embeddings",
+                  (json_int_t)transformer_positions(config), "rope_theta", config->rope_theta,
+                  "rope_local_base_freq", config->rope_local_base_freq, "partial_rotary_factor", fraction,
+                  "pairing", rope_config_pairings[config->pairing], "rope_scaling", config->rope_scaling,
+                  "rope_parameters", config->rope_parameters);
     if (!made)
         return rotary_fail_memory(error, "to read the rotation of a model");
-    rotary_status status = add_frequencies(config, query_key, made, error);
+    rotary_status status = add_frequencies(config, fraction, made, error);
     if (status == ROTARY_OK)
         *object = made;
     else
@@ -56,18 +66,20 @@ static rotary_status share_key_rope(const struct transformer_config *config, str
                                     rotary_error *error)
 {
     const rotary_rope_config *rope = &rotation->rope.plan;
-    const char *name = model_encoding_name(config);
+    const char *key = config->rotate ? "rotate" : "position",
+               *name = config->rotate ? rotate_names[config->rotate] : model_encoding_name(config);
     const int64_t channels = rope_config_channels(config->head_dim, config->value_fraction);
+    const bool values = rotation->rotate & ROTARY_ROTATE_VALUE, keys = rotation->rotate & ROTARY_ROTATE_KEY;
     if (config->key_is_value == KEY_IS_VALUE_UNROTATED)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "key_is_value is unrotated, and position %s rotates values: wanted key_is_value "
+                           "key_is_value is unrotated, and %s %s rotates values: wanted key_is_value "
                            "true, or a position that rotates queries and keys alone, such as rope",
-                           name);
-    if (!rotation->rotate_query_key)
+                           key, name);
+    if (values && !keys)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "key_is_value is true, and position %s rotates values but no keys, which are the "
+                           "key_is_value is true, and %s %s rotates values but no keys, which are the "
                            "values: wanted key_is_value false, or keys that are rotated",
-                           name);
+                           key, name);
     if (config->value_fraction != 1.0 && channels != rope->rotary_dim)
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
@@ -75,7 +87,6 @@ static rotary_status share_key_rope(const struct transformer_config *config, str
             "which %lld of %lld channels are rotated",
             config->value_fraction, (long long)rope->rotary_dim, (long long)config->head_dim);
     rotation->value_rope = *rope;
-    rotation->rotate_value = true;
     return ROTARY_OK;
 }
 
@@ -86,10 +97,12 @@ static rotary_status derive_value_rope(const struct transformer_config *config,
     const rotary_rope_config *rope = &rotation->rope.plan;
     rotary_rope_config *value = &rotation->value_rope;
     int64_t channels = rope_config_channels(config->head_dim, config->value_fraction);
-    if (config->key_is_value != KEY_IS_VALUE_NO)
+    if (config->key_is_value == KEY_IS_VALUE_ROTATED ||
+        (config->key_is_value == KEY_IS_VALUE_UNROTATED && (rotation->rotate & ROTARY_ROTATE_VALUE)))
         return share_key_rope(config, rotation, error);
     *value = *rope;
-    rotation->rotate_value = channels > 0;
+    if (channels == 0)
+        rotation->rotate &= ROTATE_QUERY_KEY;
     if (channels % 2 != 0)
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
@@ -146,10 +159,17 @@ static rotary_status read_rotation(const struct transformer_config *config,
                            wrong.message);
     rotation->rope.plan.sequence_length =
         config->rope_sequence_length > 0 ? config->rope_sequence_length : transformer_positions(config);
-    status = encoding->rotate_value ? derive_value_rope(config, rotation, error) : ROTARY_OK;
+    status = rotation->rotate & ROTATE_VALUE_OUTPUT ? derive_value_rope(config, rotation, error) : ROTARY_OK;
     rotation->rope.plan.query_scale_beta = rotation->rope.query_scale.beta;
     rotation->rope.plan.query_scale_length = rotation->rope.query_scale.length;
     rotation->rope.plan.query_scale_offset = rotation->rope.query_scale.offset;
+    if (status == ROTARY_OK && rotation->rope.query_scale.beta > 0 &&
+        !(rotation->rotate & ROTARY_ROTATE_QUERY))
+        status = rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "queries grow with their position (\"llama_4_scaling_beta\"), and rotate %s has no q: "
+            "wanted one with q",
+            rotate_names[model_rotates(config)]);
     if (status == ROTARY_OK && encoding->xpos)
         status = check_xpos(config, &rotation->rope.plan, error);
     if (status != ROTARY_OK)
@@ -164,12 +184,13 @@ rotary_status rotation_config_read(const struct transformer_config *config, cons
     struct rotation_config made = {0};
     bool plain = !config->rope_scaling && !config->rope_parameters;
     bool no_channel = plain && rope_config_channels(config->head_dim, config->partial_rotary_factor) == 0;
+    const unsigned rotate = model_rotates(config) & (no_channel ? ROTATE_VALUE_OUTPUT : ROTATE_ALL);
     json_t *object = NULL;
     rotary_status status = ROTARY_OK;
-    if ((encoding->rotate_query_key && !no_channel) || encoding->rotate_value)
-        status = make_object(config, !no_channel, &object, error);
+    if (rotate)
+        status = make_object(config, rotate, &object, error);
     if (status == ROTARY_OK && object && !is_unrotated(object, layer_type)) {
-        made.rotate_query_key = encoding->rotate_query_key && !no_channel;
+        made.rotate = rotate;
         status = read_rotation(config, encoding, object, layer_type, &made, error);
     }
     json_decref(object);

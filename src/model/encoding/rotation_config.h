@@ -12,7 +12,7 @@
 struct rotation_config {
     struct rope_config rope; /* of queries and keys; value_rope shares its lists */
     rotary_rope_config value_rope;
-    bool rotate_query_key, rotate_value;
+    unsigned rotate; /* a sum of rotary_attention_rotate; 0: nothing, and the others are not set */
 };
 
 /* Reads the rotation of the layers of `layer_type` of a configuration whose head_dim and
@@ -22,7 +22,7 @@ struct rotation_config {
  * max_position_embeddings, and must not overflow. With randomised positions, their number stands for
  * max_position_embeddings. Nothing is rotated where the encoding does not, where rope_parameters has null for
  * the layer type, and where the fraction of a head is less than a channel. Values that are keys rotate as
- * keys do; rotate_value then says that outputs are rotated back. ROTARY_INVALID_ARGUMENT if the keys are
+ * keys do; ROTARY_ROTATE_OUTPUT then says that outputs are rotated back. ROTARY_INVALID_ARGUMENT if the keys are
  * wrong. rotation_config_free frees what a success allocated. */
 ROTARY_CHECKED rotary_status rotation_config_read(const struct transformer_config *config,
                                                   const char *layer_type, struct rotation_config *rotation,

@@ -66,8 +66,7 @@ bool length_is_possible(const struct length_call *call)
 {
     const struct transformer_config *model = &call->config->model;
     const struct position_encoding *encoding = model_encoding(model);
-    const bool rotates = encoding->rotate_query_key || encoding->rotate_value,
-               randomized = model->randomized_positions > 0;
+    const bool rotates = model_rotates(model) != 0, randomized = model->randomized_positions > 0;
     if (call->scaling != LENGTH_SCALING_NONE &&
         (!rotates || randomized || has_own_scaling(model) || model_encoding_has_frequencies(model)))
         return false;
@@ -98,7 +97,7 @@ static rotary_status check_factors(const struct length_call *call, rotary_error 
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "the scaling longrope without short_factor and long_factor, which are searched "
                            "for each model: wanted them");
-    if (!model_encoding(&call->config->model)->rotate_query_key)
+    if (!(model_rotates(&call->config->model) & ROTATE_QUERY_KEY))
         return ROTARY_OK;
     struct run_config config RUN_CONFIG_LOCAL = config_at(call);
     return transformer_config_check(&config.model, error);
