@@ -8,6 +8,7 @@
 #include "layer/encoding/encoding.h"
 #include "model/config_check.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -467,17 +468,39 @@ bool decoder_config_is(const json_t *object)
     return found;
 }
 
+/* The key that says how many experts share a layer's tokens, if there are several; NULL: the model is dense. */
+static const char *key_of_experts(const json_t *object)
+{
+    static const char *const keys[] = {"num_local_experts", "n_routed_experts", "num_experts",
+                                       "moe_num_experts"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (json_number_value(json_object_get(object, keys[i])) > 1)
+            return keys[i];
+    return NULL;
+}
+
+static rotary_status refuse_type(const json_t *object, const char *type, const char *path,
+                                 rotary_error *error)
+{
+    char names[DECODER_FAMILY_NAMES_BYTES], experts[128] = "";
+    const json_t *of_text = json_object_get(object, "text_config");
+    const char *key = key_of_experts(of_text ? of_text : object);
+    if (key)
+        snprintf(experts, sizeof experts, ", a mixture of experts (\"%s\" is %.0f)", key,
+                 json_number_value(json_object_get(of_text ? of_text : object, key)));
+    return rotary_fail(error, ROTARY_UNSUPPORTED, "%s: \"model_type\" is %.60s%s, wanted %s%s", path,
+                       type ? type : "not there", experts, key ? "a dense model: " : "",
+                       decoder_family_names(names));
+}
+
 rotary_status decoder_config_read(const json_t *object, const char *path, struct transformer_config *model,
                                   json_t **family, rotary_error *error)
 {
     const char *type = json_string_value(json_object_get(object, "model_type"));
     json_t *found = NULL;
     rotary_status status = type ? decoder_family_find(type, &found, error) : ROTARY_OK;
-    if (status == ROTARY_OK && !found) {
-        char names[DECODER_FAMILY_NAMES_BYTES];
-        return rotary_fail(error, ROTARY_UNSUPPORTED, "%s: \"model_type\" is %.60s, wanted %s", path,
-                           type ? type : "not there", decoder_family_names(names));
-    }
+    if (status == ROTARY_OK && !found)
+        return refuse_type(object, type, path, error);
     if (status != ROTARY_OK)
         return status;
     json_t *used = NULL;
