@@ -19,7 +19,7 @@ struct rotation_options {
 #define ROTATION_OPTIONS(config_name, config_help, structure, member)                                        \
     {config_name, SETTING_TEXT, offsetof(structure, member.config), .metavar = "FILE", .help = config_help}, \
         {"--layer-type", SETTING_TEXT, offsetof(structure, member.layer_type), .metavar = "NAME",            \
-         .help = "the layer type to read, of a configuration with rope_parameters by layer type"},           \
+         .help = "the layer type to read, of a configuration whose layer types have different rotations"},   \
         {"--ignore", SETTING_LIST, offsetof(structure, member.ignored), .metavar = "KEY",                    \
          .help = "ignore this unknown key of the rotation in place of refusing the file; may "               \
                  "be given again"},                                                                          \

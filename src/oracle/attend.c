@@ -2,6 +2,7 @@
 #include "oracle/attend.h"
 
 #include "base/fail.h"
+#include "oracle/attend_chunks.h"
 
 #include <math.h>
 #include <rotary/attention.h>
@@ -13,9 +14,9 @@ rotary_status attend_check_outputs(const struct attend_config *config, rotary_er
 {
     const char *const outputs[] = {config->output, config->weights, config->scores, config->present_key,
                                    config->present_value};
-    const char *const inputs[] = {config->query,    config->key,        config->value,
-                                  config->past_key, config->past_value, config->key_lengths,
-                                  config->mask,     config->sinks,      config->rotation.config};
+    const char *const inputs[] = {
+        config->query,       config->key,  config->value, config->past_key,        config->past_value,
+        config->key_lengths, config->mask, config->sinks, config->rotation.config, config->key_positions};
     const int input_count = sizeof inputs / sizeof *inputs;
     rotary_status status = ROTARY_OK;
     for (size_t i = 0; !status && i < sizeof outputs / sizeof *outputs; i++)
@@ -105,11 +106,14 @@ static rotary_status make_rotation(const struct attend_config *config, struct at
                         "%s multiplies keys by %s, and by --key-is-value they are the values too: wanted a "
                         "rotation alone",
                         config->rotation.config, grows ? "xPos's magnitudes" : "an attention factor");
-    return status;
+    if (!status && !config->scale && work->rotation.config.score_channels > 0)
+        work->attention.scale = rotary_rope_softmax_factor(work->rotation.rope) /
+                                sqrt((double)work->rotation.config.score_channels);
+    return status ? status : attend_chunks_check(config, work, error);
 }
 
 /* Rotates [batch, time, heads, head_dim] as `role`: queries and outputs at the positions of the queries, keys
- * and values at 0, 1, ... */
+ * and values at theirs. */
 static rotary_status rotate(const struct attend_work *work, struct rotation_target target, bool queries,
                             rotary_error *error)
 {
@@ -117,6 +121,7 @@ static rotary_status rotate(const struct attend_work *work, struct rotation_targ
     double *values = target.values;
     target.time = queries ? attention->queries : attention->keys;
     target.heads = queries ? attention->heads : attention->key_value_heads;
+    target.positions = queries ? NULL : attention->key_positions;
     rotary_status status = ROTARY_OK;
     for (int64_t b = 0; !status && b < attention->batch; b++) {
         target.first = queries ? attention->sequences[b].first_query : 0;
@@ -157,11 +162,12 @@ static rotary_status evaluate(const struct attend_config *config, struct attend_
     struct rotation_target value = {.role = ROTARY_ROLE_VALUE, .values = work->value.tensor.values};
     struct rotation_target output = {
         .role = ROTARY_ROLE_VALUE, .inverse = true, .values = work->output.tensor.values};
-    unsigned rotated = work->rotation.rope ? config->rotate : 0;
+    bool chunks = attention->chunks.length > 0;
+    unsigned rotated = work->rotation.rope && !chunks ? config->rotate : 0;
     if (config->key_is_value && (rotated & ROTARY_ROTATE_VALUE)) /* they are one */
         rotated |= ROTARY_ROTATE_KEY;
-    rotary_status status = ROTARY_OK;
-    if (rotated & ROTARY_ROTATE_QUERY)
+    rotary_status status = chunks ? attend_chunks_rotate(work, error) : ROTARY_OK;
+    if ((rotated & ROTARY_ROTATE_QUERY) && !status)
         status = rotate(work, query, true, error);
     if ((rotated & ROTARY_ROTATE_KEY) && !status)
         status = rotate(work, key, false, error);
@@ -245,6 +251,8 @@ rotary_status attend_run(const struct attend_config *config, struct attend_work 
 
 void attend_free(struct attend_work *work)
 {
+    free(work->chunks);
+    free(work->key_positions);
     free(work->sequences);
     attend_terms_free(&work->terms);
     rotation_destroy(&work->rotation);

@@ -17,13 +17,13 @@ struct attend_config {
     bool key_is_value;                /* values are the rotated keys: `value` and `past_value` are NULL */
     struct attend_position position;
     const char *query, *key, *value;
-    const char *past_key, *past_value, *key_lengths, *mask, *sinks; /* NULL: none */
+    const char *past_key, *past_value, *key_lengths, *key_positions, *mask, *sinks; /* NULL: none */
     const char *output;
     const char *weights, *scores, *present_key, *present_value; /* NULL: not written */
     enum heads_layout layout;
     int64_t heads, key_heads; /* of the flat layout */
     enum reference_stage stage;
-    const double *scale; /* NULL: 1 / sqrt(head_dim), of deberta 1 / sqrt(3 head_dim) */
+    const double *scale; /* NULL: 1 / sqrt(head_dim), of deberta 1 / sqrt(3 head_dim), of MLA its model's */
     double softcap;      /* 0: none */
     /* A query at position p attends to the keys at p - before ... p + after; -1: to all on that side. */
     int64_t before, after;
@@ -48,6 +48,8 @@ struct attend_work {
     struct rotation rotation;
     struct attend_terms terms;
     struct reference_sequence *sequences;
+    int64_t *key_positions;
+    double *chunks; /* queries that meet other chunks */
     struct reference_attention attention;
     int64_t masked_rows; /* queries that attend to no key */
     struct attend_kernel_result kernel;

@@ -82,26 +82,31 @@ static rotary_status read_heads(const struct attend_config *config, struct atten
 
 /* ---- positions of the sequences ---- */
 
+/* Reads a list of `count` whole numbers. */
+static rotary_status read_integers(const char *label, int64_t count, struct tensor *list, rotary_error *error)
+{
+    const struct digits wanted = digits_of(count);
+    char shape[64];
+    rotary_status status = tensor_open(label, list, error);
+    if (status)
+        return status;
+    snprintf(shape, sizeof shape, "[%s], whole numbers", wanted.text);
+    if (list->dimensions != 1 || list->shape[0] != count)
+        return tensor_refuse_shape(list, shape, error);
+    if (!tensor_is_integer(list))
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s holds %s numbers, wanted whole ones", list->label,
+                           tensor_type_name(list->type));
+    return tensor_load(list, error);
+}
+
 static rotary_status read_lengths(const struct attend_config *config, struct attend_work *work,
                                   rotary_error *error)
 {
     struct tensor lengths = {0};
     if (!config->key_lengths)
         return ROTARY_OK;
-    rotary_status status = tensor_open(config->key_lengths, &lengths, error);
-    if (status)
-        return status;
     int64_t batch = work->query.batch, keys = work->key.time;
-    const struct digits wanted = digits_of(batch);
-    char shape[64];
-    snprintf(shape, sizeof shape, "[%s], whole numbers", wanted.text);
-    if (lengths.dimensions != 1 || lengths.shape[0] != batch)
-        status = tensor_refuse_shape(&lengths, shape, error);
-    else if (!tensor_is_integer(&lengths))
-        status = rotary_fail(error, ROTARY_BAD_FILE, "%s holds %s numbers, wanted whole ones", lengths.label,
-                             tensor_type_name(lengths.type));
-    else
-        status = tensor_load(&lengths, error);
+    rotary_status status = read_integers(config->key_lengths, batch, &lengths, error);
     for (int64_t b = 0; !status && b < batch; b++) {
         double length = lengths.values[b];
         if (length < 0 || length > (double)keys)
@@ -111,6 +116,23 @@ static rotary_status read_lengths(const struct attend_config *config, struct att
         work->sequences[b].keys = (int64_t)length;
     }
     tensor_free(&lengths);
+    return status;
+}
+
+static rotary_status read_key_positions(const char *label, struct attend_work *work, rotary_error *error)
+{
+    struct tensor positions = {0};
+    int64_t keys = work->key.time;
+    if (!label)
+        return ROTARY_OK;
+    rotary_status status = read_integers(label, keys, &positions, error);
+    work->key_positions = status ? NULL : calloc((size_t)keys, sizeof *work->key_positions);
+    if (!status && !work->key_positions)
+        status = rotary_fail_memory(error, "for %lld positions", (long long)keys);
+    for (int64_t n = 0; !status && n < keys; n++)
+        work->key_positions[n] = (int64_t)positions.values[n];
+    work->attention.key_positions = work->key_positions;
+    tensor_free(&positions);
     return status;
 }
 
@@ -255,6 +277,8 @@ rotary_status attend_read(const struct attend_config *config, struct attend_work
     };
     status = place_sequences(config, past, work, error);
     work->attention.sequences = work->sequences;
+    if (!status)
+        status = read_key_positions(config->key_positions, work, error);
     if (!status)
         status = read_mask(config, work, error);
     return status ? status : read_sinks(config->sinks, work, error);

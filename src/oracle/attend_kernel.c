@@ -31,6 +31,10 @@ static const char *missing(const struct reference_attention *wanted)
         return "the softcap is 0 in f32, and the kernel would have none";
     if (wanted->value_dim != wanted->head_dim)
         return "the kernel wants values with as many channels as queries";
+    if (wanted->chunks.length > 0)
+        return "the kernel has no positions by chunk";
+    if (wanted->key_positions)
+        return "the kernel wants keys at the positions 0, 1, ...";
     return NULL;
 }
 

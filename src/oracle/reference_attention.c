@@ -7,10 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int64_t key_position(const struct reference_attention *attention, int64_t key)
+{
+    return attention->key_positions ? attention->key_positions[key] : key;
+}
+
 static bool visible(const struct reference_attention *attention, const int64_t at[4])
 {
     const struct reference_sequence *sequence = &attention->sequences[at[0]];
-    int64_t distance = sequence->first_query + at[2] - at[3];
+    int64_t distance = sequence->first_query + at[2] - key_position(attention, at[3]);
     return at[3] < sequence->keys && (attention->before < 0 || distance <= attention->before) &&
            (attention->after < 0 || -distance <= attention->after);
 }
@@ -122,6 +127,20 @@ static const double *value_vector(const struct reference_attention *attention, c
     return values ? values + distance_row(attention, at) * attention->value_dim : NULL;
 }
 
+/* The query at [b, h, m] that meets key n. */
+static const double *query_vector(const struct reference_attention *attention, const int64_t at[4])
+{
+    const struct reference_chunks *chunks = &attention->chunks;
+    const double *vectors = attention->query;
+    if (chunks->length > 0) {
+        int64_t position = attention->sequences[at[0]].first_query + at[2];
+        int64_t apart = position / chunks->length - at[3] / chunks->length;
+        vectors = apart > 1 ? chunks->distant : apart > 0 ? chunks->successive : vectors;
+    }
+    int64_t row = (at[0] * attention->queries + at[2]) * attention->heads + at[1];
+    return vectors + row * attention->head_dim;
+}
+
 /* One query of one head, at [b, h, m]. weights, and scores unless NULL: [keys]. */
 static bool attend(const struct reference_attention *attention, const int64_t at[4], double *weights,
                    double *scores)
@@ -129,10 +148,10 @@ static bool attend(const struct reference_attention *attention, const int64_t at
     int64_t b = at[0], h = at[1], m = at[2], heads = attention->heads;
     int64_t pairs = attention->key_value_heads, shared = h / (heads / pairs);
     int64_t row = (b * attention->queries + m) * heads + h;
-    const double *query = attention->query + row * attention->head_dim;
     for (int64_t n = 0; n < attention->keys; n++) {
         int64_t place = (b * attention->keys + n) * pairs + shared, here[4] = {b, h, m, n};
         const double *key = attention->key + place * attention->head_dim;
+        const double *query = query_vector(attention, here);
         weights[n] = score(attention, here, query, key, REFERENCE_MASKED);
         if (scores)
             scores[n] = score(attention, here, query, key, attention->stage);

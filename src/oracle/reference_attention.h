@@ -39,6 +39,13 @@ struct reference_pairs {
     const void *context;
 };
 
+/* Queries that meet the keys of the chunk before their own, and of all before, in place of `query`: chunk i has
+ * the positions from i length on. */
+struct reference_chunks {
+    int64_t length; /* 0: there is one chunk */
+    const double *successive, *distant;
+};
+
 /* Stages of a score. */
 enum reference_stage {
     REFERENCE_SCALED, /* scale * q . k */
@@ -48,7 +55,7 @@ enum reference_stage {
 
 /* One sequence of a batch. */
 struct reference_sequence {
-    int64_t first_query; /* position of the first query; the first key's is 0 */
+    int64_t first_query; /* position of the first query */
     int64_t keys;        /* how many of the keys it has; those beyond are masked */
 };
 
@@ -58,6 +65,8 @@ struct reference_attention {
     double scale, softcap;                      /* softcap 0: none */
     /* A query at position p attends to the keys at p - before ... p + after; -1: to all on that side. */
     int64_t before, after;
+    const int64_t *key_positions; /* [keys]; NULL: 0, 1, ... */
+    struct reference_chunks chunks;
     struct reference_mask mask;
     struct reference_distances distances;
     struct reference_pairs pairs;

@@ -56,6 +56,7 @@ rotary_status rotation_make(const struct rotation_request *request, int64_t head
                                        .head_dim = head_dim,
                                        .ignored = request->ignored,
                                        .scales_queries = request->scales_queries,
+                                       .chunks = request->chunks,
                                        .unrotated = request->unrotated,
                                        .compat = request->compat,
                                        .find_family = model_types_find};
@@ -170,7 +171,7 @@ rotary_status rotation_apply(const struct rotation *rotation, const struct rotat
     struct row row = {memory, memory + pairs};
     float *numbers = (float *)(memory + 2 * pairs);
     for (int64_t t = 0; t < target->time; t++) {
-        int64_t position = target->first + t;
+        int64_t position = target->positions ? target->positions[t] : target->first + t;
         if (by_definition)
             define_row(rotation, target->role, (double)position, row);
         else

@@ -17,6 +17,7 @@ struct rotation_request {
     const char *config, *layer_type; /* as in struct rope_config_request */
     const char *const *ignored;
     bool scales_queries; /* likewise */
+    bool chunks;         /* likewise */
     bool unrotated;      /* the layer is one without rotation: the plan changes nothing */
     rotary_compat compat;
     int64_t sequence_length; /* 0: the file's, if it has one */
@@ -39,11 +40,13 @@ ROTARY_CHECKED rotary_status rotation_make(const struct rotation_request *reques
                                            struct rotation *rotation, rotary_error *error);
 void rotation_destroy(struct rotation *rotation);
 
-/* [time, heads, head_dim], rotated in place; the token at time t has position first + t on every axis. */
+/* [time, heads, head_dim], rotated in place; the token at time t has position positions[t] on every axis, or
+ * first + t if that is NULL. */
 struct rotation_target {
     enum rotary_rope_role role;
     bool inverse;
     int64_t first, time, heads;
+    const int64_t *positions;
     double *values;
 };
 /* Rotates by the definition in double; with f32 angles or 16-bit tables by librotary's cosines and sines of

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "rope_config/rope_attention.h"
 #include "rope_config/rope_axes.h"
 #include "rope_config/rope_keys.h"
 #include "rope_config/rope_layers.h"
@@ -62,17 +63,20 @@ static rotary_status divide_hidden_size(const struct rope_reader *reader, int64_
     return ROTARY_OK;
 }
 
-/* The channels of MLA's heads, qk_nope_head_dim unrotated ones before qk_rope_head_dim rotated ones. The
- * plan's head is the rotated part alone, unless the tensors have all channels. */
+/* The channels of MLA's heads, qk_nope_head_dim unrotated ones before qk_rope_head_dim rotated ones, or the
+ * latent's kv_lora_rank before them. The plan's head is the rotated part alone, unless the tensors have all. */
 static rotary_status read_mla_head_dim(const struct rope_reader *reader, int64_t rotary_dim,
                                        struct rope_config *config)
 {
     bool given = json_field_value(reader->text_config, "qk_nope_head_dim") != NULL;
-    int64_t nope = 0;
+    int64_t nope = 0, latent = 0, before = reader->request->head_dim - rotary_dim;
     rotary_status status = read_integer(reader, "qk_nope_head_dim", 0, &nope);
-    bool all_channels = given && reader->request->head_dim == rotary_dim + nope;
+    if (!status)
+        status = read_integer(reader, "kv_lora_rank", 0, &latent);
+    bool all_channels = given && (before == nope || (latent > 0 && before == latent));
     config->rope_part_only = !all_channels && !(given && nope == 0);
-    config->plan.head_dim = rotary_dim + (all_channels ? nope : 0);
+    config->plan.head_dim = rotary_dim + (all_channels ? before : 0);
+    config->score_channels = all_channels ? rotary_dim + nope : 0;
     return status;
 }
 
@@ -272,8 +276,7 @@ static rotary_status read_base(const struct rope_reader *reader, double *base)
     static const char *const keys[] = {"rope_theta", "global_rope_theta", "rotary_emb_base"};
     const char *key = "rope_theta";
     const json_t *value = json_field_value(reader->parameters, key);
-    const char *local =
-        reader->local_layers ? rope_layers_local_base(reader, reader->request->layer_type) : NULL;
+    const char *local = reader->local_layers ? rope_layers_local_base(reader, reader->layer_type) : NULL;
     if (!value && local)
         value = json_field_value(reader->text_config, key = local);
     /* Local layers do not use the base of full attention. */
@@ -635,7 +638,7 @@ static rotary_status read_rotation(const struct rope_reader *reader, struct rope
     if (!status)
         status = list_alternating(reader, config);
     if (!status)
-        status = rope_keys_query_scale(reader, &config->query_scale);
+        status = rope_attention_read(reader, config);
     return status;
 }
 

@@ -30,6 +30,10 @@ struct rope_config {
     const char *rope_type;          /* of the scaling, as Hugging Face spells it now: "default", "yarn" */
     int64_t query_heads, key_heads; /* of a layer; 0: the file does not say */
     struct rope_query_scale query_scale; /* it is not in the plan */
+    struct rope_chunks chunks;           /* nor are these */
+    /* Of MLA's heads: scores are divided by its root, and multiplied by rotary_rope_softmax_factor; 0: as
+     * tensors have. */
+    int64_t score_channels;
     bool rope_part_only; /* plan.head_dim is qk_rope_head_dim: heads have qk_nope_head_dim channels before it
                           */
     double *numbers;

@@ -88,14 +88,6 @@ static const char *const text_config_keys[] = {
     NULL,
 };
 
-static bool is_among(const char *key, const char *const *keys)
-{
-    for (; keys && *keys; keys++)
-        if (strcmp(key, *keys) == 0)
-            return true;
-    return false;
-}
-
 /* Whether a word of the key begins with "rope" or "rotary", as in "qk_rope_head_dim"; not so in "property".
  */
 static bool names_rotation(const char *key)
@@ -130,26 +122,26 @@ static const char *find_unknown(const struct rope_reader *reader, const json_t *
     const char *key;
     json_t *value;
     json_object_foreach (entries, key, value)
-        if (!is_known(key) && !is_among(key, reader->request->ignored) && !json_is_null(value))
+        if (!is_known(key) && !rope_reader_is_among(key, reader->request->ignored) && !json_is_null(value))
             return key;
     return NULL;
 }
 
 bool rope_keys_is_parameter(const char *key)
 {
-    return is_among(key, parameter_keys);
+    return rope_reader_is_among(key, parameter_keys);
 }
 
 static bool is_known_of_model(const char *key)
 {
-    return !names_rotation(key) || rope_keys_is_parameter(key) || is_among(key, text_config_keys);
+    return !names_rotation(key) || rope_keys_is_parameter(key) || rope_reader_is_among(key, text_config_keys);
 }
 
 /* Keys of "attn_config" (DBRX, MPT), of which the base alone is read. */
 static bool is_known_of_attention(const char *key)
 {
     static const char *const keys[] = {"rope_theta", "rope", NULL};
-    return !names_rotation(key) || is_among(key, keys);
+    return !names_rotation(key) || rope_reader_is_among(key, keys);
 }
 
 /* A key beside the parameters of layer types that is neither known nor ignored; NULL if there is none. */
@@ -160,7 +152,7 @@ static const char *find_unknown_beside(const struct rope_reader *reader)
     json_t *entry;
     json_object_foreach (entries, key, entry)
         if (!json_is_object(entry) && !json_is_null(entry) && !rope_keys_is_parameter(key) &&
-            !is_among(key, reader->request->ignored))
+            !rope_reader_is_among(key, reader->request->ignored))
             return key;
     return NULL;
 }
@@ -171,7 +163,7 @@ static rotary_status check_queries(const struct rope_reader *reader)
     static const char key[] = "llama_4_scaling_beta";
     const json_t *beta = rope_reader_find(reader, key);
     if (!beta || reader->request->scales_queries || (json_is_number(beta) && json_number_value(beta) == 0) ||
-        is_among(key, reader->request->ignored))
+        rope_reader_is_among(key, reader->request->ignored))
         return ROTARY_OK;
     return rope_reader_refuse(reader, key, beta,
                               reader->request->of_settings
@@ -180,43 +172,15 @@ static rotary_status check_queries(const struct rope_reader *reader)
                                     "multiplied by a number that grows with its position");
 }
 
-/* Llama 4's, whose class has the defaults. */
-static rotary_status unrotated_query_scale(const struct rope_reader *reader, struct rope_query_scale *scale)
+/* A key of a scaling that is spelled as Grok 2 does, among those of the model; NULL if there is none. */
+static const char *find_unread_scaling(const struct rope_reader *reader)
 {
-    const char *const keys[] = {"attn_temperature_tuning", "attn_scale", "floor_scale"};
-    const json_t *values[3];
-    bool known = reader->model_type && strncmp(reader->model_type, "llama4", 6) == 0, tuned = known;
-    for (int i = 0; i < 3; i++)
-        values[i] = json_field_value(reader->text_config, keys[i]);
-    struct rope_query_scale made = {.beta = 0.1, .length = 8192, .offset = 1};
-    rotary_status status = rope_reader_boolean(reader, keys[0], values[0], &tuned);
-    if (!status)
-        status = rope_reader_real(reader, keys[1], values[1], JSON_NOT_NEGATIVE, &made.beta);
-    if (!status)
-        status = rope_reader_real(reader, keys[2], values[2], JSON_POSITIVE, &made.length);
-    if (!status && tuned && made.beta > 0)
-        *scale = made;
-    return status;
-}
-
-rotary_status rope_keys_query_scale(const struct rope_reader *reader, struct rope_query_scale *scale)
-{
-    static const char key[] = "llama_4_scaling_beta", length[] = "original_max_position_embeddings";
-    const json_t *beta = rope_reader_find(reader, key);
-    struct rope_query_scale made = {0};
-    if (reader->request->unrotated)
-        return unrotated_query_scale(reader, scale);
-    if (!beta || !reader->request->scales_queries || is_among(key, reader->request->ignored))
-        return ROTARY_OK;
-    rotary_status status = rope_reader_real(reader, key, beta, JSON_NOT_NEGATIVE, &made.beta);
-    const json_t *context = rope_reader_find(reader, length);
-    if (!status && made.beta > 0 && !context)
-        return rope_reader_refuse_absent(reader, length, key);
-    if (!status && made.beta > 0)
-        status = rope_reader_real(reader, length, context, JSON_POSITIVE, &made.length);
-    if (!status && made.beta > 0)
-        *scale = made;
-    return status;
+    static const char *const keys[] = {"scaling_factor", "extrapolation_factor", "attn_factor", NULL};
+    for (const char *const *key = keys; *key; key++)
+        if (json_field_value(reader->parameters, *key) &&
+            !rope_reader_is_among(*key, reader->request->ignored))
+            return *key;
+    return NULL;
 }
 
 rotary_status rope_keys_check(const struct rope_reader *reader)
@@ -230,6 +194,8 @@ rotary_status rope_keys_check(const struct rope_reader *reader)
     key = find_unknown(reader, json_field_value(reader->text_config, "attn_config"), is_known_of_attention);
     if (key)
         return refuse_key(reader, "attn_config", key);
+    if (reader->parameters == reader->text_config && (key = find_unread_scaling(reader)) != NULL)
+        return refuse_key(reader, NULL, key);
     if (reader->parameters != reader->text_config)
         key = find_unknown(reader, reader->parameters, rope_keys_is_parameter);
     if (!key)
@@ -246,7 +212,10 @@ enum refused {
     REFUSED_NOT_TRUE,
     REFUSED_PRESENT,
     REFUSED_NOT_ROTARY,
-    REFUSED_UNEVEN
+    REFUSED_UNEVEN,
+    REFUSED_CHUNKS,
+    REFUSED_POSITIVE,
+    REFUSED_OBJECT
 };
 
 /* Keys by which a model says that it rotates in another way, or not at all. */
@@ -268,8 +237,13 @@ static const struct {
     {"use_mem_rope", REFUSED_FALSE, "true: the model has no rotation"},
     {"partial_rotary_factors", REFUSED_PRESENT, "one \"partial_rotary_factor\" for all layers"},
     {"layer_rope_theta", REFUSED_UNEVEN, "one base for all layers"},
-    {"dual_chunk_attention_config", REFUSED_PRESENT,
+    {"dual_chunk_attention_config", REFUSED_CHUNKS,
      "null, or --ignore dual_chunk_attention_config for the rotation alone: positions depend on chunks"},
+    {"attn_temperature_len", REFUSED_POSITIVE,
+     "0: no score is multiplied by a number that grows with its query's position"},
+    {"yarn", REFUSED_OBJECT,
+     "null, and \"rope_scaling\" or \"rope_parameters\", as the model's config.json has"},
+    {"llama_4_scaling", REFUSED_OBJECT, "null, and \"rope_parameters\", as the model's config.json has"},
 };
 
 /* Whether a list has different bases; 0 is that of layers without rotation. */
@@ -296,11 +270,16 @@ static bool is_refused(enum refused refused, const json_t *value)
     case REFUSED_NOT_TRUE:
         return value && !json_is_true(value);
     case REFUSED_PRESENT:
+    case REFUSED_CHUNKS:
         return value != NULL;
     case REFUSED_NOT_ROTARY:
         return text && !strstr(text, "rope") && !strstr(text, "rotary"); /* Cohere 2's is "rope_gptj" */
     case REFUSED_UNEVEN:
         return is_uneven(value);
+    case REFUSED_POSITIVE:
+        return json_number_value(value) > 0;
+    case REFUSED_OBJECT:
+        return json_is_object(value);
     }
     return false;
 }
@@ -312,7 +291,7 @@ static rotary_status check_presence(const struct rope_reader *reader, json_t *ru
     json_t *wanted;
     json_object_foreach (rules_of_family, key, wanted) {
         const json_t *value = json_field_value(reader->text_config, key);
-        if ((value != NULL) == present || is_among(key, reader->request->ignored))
+        if ((value != NULL) == present || rope_reader_is_among(key, reader->request->ignored))
             continue;
         return value ? rope_reader_refuse(reader, key, value, json_string_value(wanted))
                      : rotary_fail(reader->error, ROTARY_BAD_FILE,
@@ -334,10 +313,13 @@ static bool has_rotation_key(const struct rope_reader *reader)
     return false;
 }
 
-/* Whether the key changes no rotation of this family, so that it may have any value. ModernBERT's published
- * files say "absolute", which transformers does not look at. */
-static bool is_unread(const struct rope_family *family, enum refused refused)
+/* Whether the caller takes what the key says, or the key changes no rotation of this family, so that it may
+ * have any value. ModernBERT's published files say "absolute", which transformers does not look at. */
+static bool is_accepted(const struct rope_reader *reader, enum refused refused)
 {
+    const struct rope_family *family = &reader->family;
+    if (refused == REFUSED_CHUNKS)
+        return reader->request->chunks;
     return refused == REFUSED_NOT_ROTARY && family->known && !family->reads_position_embedding_type;
 }
 
@@ -348,8 +330,8 @@ static rotary_status check_rules(const struct rope_reader *reader)
         const json_t *value = json_field_value(reader->text_config, rules[i].key);
         if (!value) /* MPT's */
             value = json_field_value(attention, rules[i].key);
-        if (is_refused(rules[i].refused, value) && !is_unread(&reader->family, rules[i].refused) &&
-            !is_among(rules[i].key, reader->request->ignored))
+        if (is_refused(rules[i].refused, value) && !is_accepted(reader, rules[i].refused) &&
+            !rope_reader_is_among(rules[i].key, reader->request->ignored))
             return rope_reader_refuse(reader, rules[i].key, value, rules[i].wanted);
     }
     return ROTARY_OK;
@@ -367,12 +349,24 @@ static rotary_status check_tower(const struct rope_reader *reader)
     const char *key = heads ? "num_heads" : patch && !family->known ? "patch_size" : NULL;
     bool described = family->tower || json_field_value(reader->text_config, "mrope_section");
     if (!key || described || family->without_rotation || family->unsupported[0] ||
-        is_among(key, reader->request->ignored))
+        rope_reader_is_among(key, reader->request->ignored))
         return ROTARY_OK;
     return rope_reader_refuse(
         reader, key, heads ? heads : patch,
         "beside it the tower's \"model_type\", such as \"qwen2_vl_vision\" or \"pixtral\", "
         "or \"axes\" and \"mrope_section\"");
+}
+
+/* Refuses keys that are compressed by a model whose type is not known: nothing else says how it rotates. */
+static rotary_status check_compression(const struct rope_reader *reader)
+{
+    static const char key[] = "compress_rope_theta";
+    const json_t *base = json_field_value(reader->text_config, key);
+    if (!base || reader->family.rope_parameters || rope_reader_is_among(key, reader->request->ignored))
+        return ROTARY_OK;
+    return rope_reader_refuse(reader, key, base,
+                              "beside it the \"model_type\" of a model that compresses keys, such as "
+                              "\"deepseek_v4\"");
 }
 
 rotary_status rope_keys_check_model(const struct rope_reader *reader)
@@ -382,10 +376,12 @@ rotary_status rope_keys_check_model(const struct rope_reader *reader)
     if (!status)
         status = check_tower(reader);
     if (!status)
+        status = check_compression(reader);
+    if (!status)
         status = check_presence(reader, family->required, true);
     if (!status)
         status = check_presence(reader, family->refused, false);
-    if (status || !reader->model_type || is_among("model_type", reader->request->ignored))
+    if (status || !reader->model_type || rope_reader_is_among("model_type", reader->request->ignored))
         return status;
     const char *unsupported = family->unsupported;
     if (family->without_rotation && !has_rotation_key(reader))

@@ -12,11 +12,6 @@
  * whose value is null counts as absent. */
 ROTARY_CHECKED rotary_status rope_keys_check(const struct rope_reader *reader);
 
-/* The scale by which queries grow with their position; as it is where the file has none, or the caller scales
- * none. */
-ROTARY_CHECKED rotary_status rope_keys_query_scale(const struct rope_reader *reader,
-                                                   struct rope_query_scale *scale);
-
 /* Whether a key is known among the parameters of a rotation. */
 bool rope_keys_is_parameter(const char *key);
 

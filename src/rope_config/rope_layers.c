@@ -29,6 +29,14 @@ static bool has_base(const json_t *object, const char *key)
     return value && !(json_is_number(value) && json_number_value(value) == 0);
 }
 
+/* DeepSeek-V4's rotations have names of their own, and its layer types are others: those that compress their
+ * keys have the second one. */
+static const struct {
+    const char *layer_type, *rotation;
+} rotations_by_layer_type[] = {{"sliding_attention", "main"},
+                               {"compressed_sparse_attention", "compress"},
+                               {"heavily_compressed_attention", "compress"}};
+
 const char *rope_layers_local_base(const struct rope_reader *reader, const char *layer_type)
 {
     for (size_t i = 0; i < LOCAL_BASES; i++)
@@ -141,12 +149,22 @@ static rotary_status refuse_layer_type(const struct rope_reader *reader, const j
                        reader->where, layer_type, list, settings_hint(layer_type, names, hint));
 }
 
+/* Whether the family is one whose layers rotate by "main" or by "compress". */
+static bool compresses(const struct rope_reader *reader)
+{
+    return json_object_get(reader->family_parameters, "compress") != NULL;
+}
+
 /* Whether the file's one rotation can be that of a family whose layer types have different ones:
- * "rope_scaling" is that of full attention. transformers does not look at one in "rope_parameters". */
+ * "rope_scaling" is that of full attention, or of layers that compress their keys. transformers does not look
+ * at one in "rope_parameters", but at DeepSeek-V4's, whose base it never takes from there. */
 static bool takes_one_rotation(const struct rope_reader *reader)
 {
     if (!reader->parameters)
         return true;
+    if (compresses(reader))
+        return reader->parameters == reader->text_config ||
+               !json_field_value(reader->parameters, "rope_theta");
     bool of_family = is_by_layer_type(reader->family.rope_parameters),
          of_model = reader->parameters == reader->text_config;
     return json_object_get(reader->family_parameters, "full_attention") &&
@@ -171,13 +189,24 @@ static void narrow_family_parameters(struct rope_reader *reader, const char *key
     reader->family_parameters = entry;
 }
 
+/* The entry that a requested layer type has: its own, or that of the rotation of such layers. */
+static const char *rotation_of_layer_type(const json_t *types, const char *layer_type)
+{
+    enum { ROTATIONS = sizeof rotations_by_layer_type / sizeof rotations_by_layer_type[0] };
+    for (int i = 0; i < ROTATIONS && !json_object_get(types, layer_type); i++)
+        if (strcmp(layer_type, rotations_by_layer_type[i].layer_type) == 0 &&
+            json_object_get(types, rotations_by_layer_type[i].rotation))
+            return rotations_by_layer_type[i].rotation;
+    return layer_type;
+}
+
 /* The requested layer type, or the only one; NULL if there are several and none is requested. */
 static const char *find_layer_type(const struct rope_reader *reader, const json_t *types)
 {
-    const char *found = reader->request->layer_type, *key;
+    const char *found = NULL, *key;
     json_t *entries = (json_t *)(uintptr_t)types, *entry;
-    if (found)
-        return found;
+    if (reader->request->layer_type)
+        return rotation_of_layer_type(types, reader->request->layer_type);
     json_object_foreach (entries, key, entry)
         if (is_layer_type(key, entry)) {
             if (found)
@@ -218,14 +247,18 @@ static rotary_status choose_layer_type(struct rope_reader *reader)
     if (!json_is_object(of_file) && !json_is_object(of_family))
         return rope_reader_refuse(reader, key, of_file ? of_file : of_family,
                                   "an object: these layers have no rotation");
+    reader->layer_type = key;
     reader->local_layers = may_have_local_base(key);
     reader->by_layer_type = true;
     reader->shared = in_file ? reader->parameters : NULL;
     if (!in_file && !takes_one_rotation(reader))
         return refuse_one_rotation(reader);
+    /* The one that the file's only rotation is not of has none but its base. */
+    bool unscaled = compresses(reader) ? strcmp(key, "compress") != 0 : reader->local_layers;
+    reader->unit_magnitude = !in_file && !unscaled && compresses(reader);
     if (in_file)
         reader->parameters = json_is_object(of_file) ? of_file : NULL;
-    else if (reader->local_layers)
+    else if (unscaled)
         reader->parameters = NULL;
     narrow_family_parameters(reader, json_is_object(of_family) ? key : NULL);
     return ROTARY_OK;

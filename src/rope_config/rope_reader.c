@@ -3,6 +3,8 @@
 
 #include "base/fail.h"
 
+#include <string.h>
+
 static struct json_source source_of(const struct rope_reader *reader)
 {
     return (struct json_source){.path = reader->where};
@@ -12,6 +14,14 @@ const json_t *rope_reader_find(const struct rope_reader *reader, const char *key
 {
     const json_t *value = json_field_value(reader->parameters, key);
     return value ? value : json_field_value(reader->text_config, key);
+}
+
+bool rope_reader_is_among(const char *key, const char *const *keys)
+{
+    for (; keys && *keys; keys++)
+        if (strcmp(key, *keys) == 0)
+            return true;
+    return false;
 }
 
 rotary_status rope_reader_refuse(const struct rope_reader *reader, const char *key, const json_t *got,

@@ -29,13 +29,19 @@ struct rope_reader {
     struct rope_family family;
     json_t *family_parameters; /* family.rope_parameters, then those of the layer type; owned; NULL: none */
     struct rope_defaults defaults;
-    bool local_layers; /* the layer type may have a base of its own (sliding-window attention) */
-    bool without_mla;  /* "use_mla" is false, though the family's heads are MLA's */
+    const char *layer_type; /* the one that is read, by the name of its rotation; NULL: there is one */
+    bool local_layers;      /* the layer type may have a base of its own (sliding-window attention) */
+    bool
+        unit_magnitude; /* DeepSeek-V4's YaRN, whose cosines and sines have no factor unless the file has one */
+    bool without_mla;   /* "use_mla" is false, though the family's heads are MLA's */
     rotary_error *error;
 };
 
 /* Looks among the rotation's parameters first, then in text_config. */
 const json_t *rope_reader_find(const struct rope_reader *reader, const char *key);
+
+/* Whether a NULL-terminated list has the key; NULL has none. */
+bool rope_reader_is_among(const char *key, const char *const *keys);
 
 /* WHERE: "key" is GOT, wanted WANTED */
 rotary_status rope_reader_refuse(const struct rope_reader *reader, const char *key, const json_t *got,

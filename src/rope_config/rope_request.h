@@ -47,6 +47,14 @@ struct rope_query_scale {
     double beta, length, offset;
 };
 
+/* Dual chunk attention: a key at position n rotates by n mod length. A query at position p rotates by p mod
+ * length for keys of its own chunk of `length` positions; by the smaller of that plus length and of `reach`
+ * for those of the chunk before; and by the smaller of 2 length - 1 and `reach` for all before. Scores of a
+ * sequence of N keys are multiplied by the square of max(1, 1 + 0.1 ln(N / original)), unless that is 0. */
+struct rope_chunks {
+    int64_t length, reach, original; /* length 0: none */
+};
+
 struct rope_config_request {
     const char *layer_type; /* the one to read; NULL: all layers have one rotation */
     /* The tensors say it; 0: not known. It is the default where the file has no head_dim, and decides whether
@@ -55,6 +63,7 @@ struct rope_config_request {
     const char *const *ignored; /* unknown keys to accept, NULL-terminated; NULL: none */
     /* The caller multiplies queries by the scale of their position; otherwise a file that has one is refused. */
     bool scales_queries;
+    bool chunks;          /* the caller rotates by chunks; otherwise a file that has them is refused */
     bool unrotated;       /* of a layer without rotation: Llama 4 scales the queries of these alone */
     rotary_compat compat; /* whose reading of the keys is followed where readings differ */
     /* The object is the settings of a model of ours: layer_type names layers also where all have one

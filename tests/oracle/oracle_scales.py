@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""oracle_scales.py ROTARY: scales of queries by position, in frequencies and attend, against formulas in NumPy."""
+"""oracle_scales.py ROTARY: scales of queries by position, in frequencies and attend, and the scale of two-part heads, against
+formulas in NumPy."""
 import numpy as np
 from oracle_support import array, check, config, near, refuses, report, result
 
@@ -55,5 +56,19 @@ for more, growth in [({}, 1 + 0.1 * np.log(1 + (np.arange(S - T, S) + 1) // 8192
     near(f"unrotated {more}", np.load("o.npy"), attention(q * growth[:, None, None], k, v), 1e-12)
     distance = found["librotary"]["largest_difference"]
     check("unrotated, kernel", distance is not None and distance <= max(1.0, np.abs(v).max()) * 1e-3)
+# DeepSeek's two-part heads: scores have the scale of its model, of latents too, whose heads have more channels.
+mla = config({"model_type": "deepseek_v3", "qk_nope_head_dim": 4, "qk_rope_head_dim": 4, "kv_lora_rank": 6, "num_attention_heads": H,
+              "rope_scaling": {"type": "yarn", "factor": 16, "original_max_position_embeddings": 64, "mscale_all_dim": 0.5}}, "mla.json")
+wanted = (0.1 * 0.5 * np.log(16) + 1)**2 * 8**-0.5
+for channels in (8, 10):
+    for name, heads, length in [("q", H, T), ("k", G, S)]:
+        array(f"{name}{channels}.npy", random.standard_normal((length, heads, channels)))
+    flags = ["attend", "--query", f"q{channels}.npy", "--key", f"k{channels}.npy", "--value", f"k{channels}.npy", "--rope", mla, "--json"]
+    near("the model's scale", result(*flags, "--output", "o.npy")["scale"], wanted, 1e-15)
+    result(*flags, "--output", "given.npy", "--scale", wanted)
+    near(f"its scores, of {channels} channels", np.load("o.npy"), np.load("given.npy"), 1e-14)
+refuses(1, "describes heads of 4 channels, wanted 9", "attend", "--query",
+        array("q9.npy", random.standard_normal((T, H, 9))), "--key", array("k9.npy", random.standard_normal((S, G, 9))), "--value",
+        "k9.npy", "--rope", mla, "--output", "o.npy")
 refuses(1, "llama_4_scaling_beta", "apply", "--config", rope, "--input", "q.npy", "--output", "o.npy")
 report()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """position_keys.py ROTARY: position_keys.json lists every key by which transformers' configuration classes with a
-rotation say something of positions, of attention's scale or of its mask; the oracle applies it, refuses it, has an
-option for it, or it is without effect there. The lists are compared with the classes and with the program."""
+rotation say something of positions, of attention's scale or of its mask, and those that vLLM and llama.cpp read too
+("read by"); the oracle applies it, refuses it, has an option for it, or it is without effect there. The lists are
+compared with the classes and with the program."""
 import glob
 import importlib
 import inspect
@@ -15,6 +16,7 @@ import numpy as np
 from oracle_support import array, check, config, refuses, report, result, run
 
 import transformers
+from transformers.modeling_rope_utils import RopeParameters
 
 logging.disable(logging.CRITICAL)
 PATTERN = re.compile(
@@ -59,13 +61,23 @@ lists = [set(table["applied"]), set(table["refused"]), set(table["option"]), unr
 for i, keys in enumerate(lists):
     for others in lists[i + 1:]:
         check("in one list", not keys & others, str(keys & others))
+within = [set(table["applied within rope_parameters"]), set(table["refused within rope_parameters"])]
+check("in one list", not within[0] & within[1])
 found = keys_of_transformers()
 check("there are classes", len(found) > 50, str(len(found)))
 for key in sorted(set(found) - set.union(*lists)):
     check(f"{key} of {', '.join(sorted(found[key])[:4])} is listed", False)
+for key in sorted(RopeParameters.__annotations__):
+    check(f"{key} of rope_parameters is listed", key in set.union(*lists, within[0]))
+beside = set(table["refused beside a rope_type"])
+everything = set.union(*lists, *within, beside)
+elsewhere = set()
+for source, keys in table["read by"].items():
+    check(f"{source}: every key is listed", set(keys) <= everything, str(set(keys) - everything))
+    elsewhere |= set(keys)
 inside = {"llama_4_scaling_beta", "rope_scaling_layers"}  # within the parameters of a rotation, or of some versions
-for key in sorted(set.union(*lists) - set(found) - inside):
-    check(f"{key} is a key of a class", False)
+for key in sorted(everything - set(found) - set(RopeParameters.__annotations__) - elsewhere - inside):
+    check(f"{key} is read by any of them", False)
 
 # ---- what the program does ----
 
@@ -75,18 +87,31 @@ qkv = ["--query", array("x.npy", x), "--key", "x.npy", "--value", "x.npy", "--ou
 
 
 def outcome(content, row):
-    if row.get("unrotated"):
-        result("attend", *qkv, "--rope", config(content), "--unrotated", "--json")
+    if "attend" in row:
+        result("attend", *qkv, "--rope", config(content), *row["attend"], "--json")
         return np.load("o.npy").tobytes()
     more = ["--layer-type", row["layer_type"]] if "layer_type" in row else []
-    return result("frequencies", "--config", config(content), "--length", 100, *more)
+    return result("frequencies", "--config", config(content), "--length", row.get("length", 100), *more)
+
+
+def parameters(content):
+    return {"rope_parameters": content} if content else {}
 
 
 for key, row in table["applied"].items():
     content = base | row.get("base", {})
     check(f"{key} is applied", outcome(content, row) != outcome(content | {key: row["value"]}, row))
+for key, row in table["applied within rope_parameters"].items():
+    inner, context = row.get("base", {}), base | {"max_position_embeddings": 256}
+    check(f"{key} is applied", outcome(context | parameters(inner), row)
+          != outcome(context | parameters(inner | {key: row["value"]}), row))
 for key, value in table["refused"].items():
     refuses(1, key, "frequencies", "--config", config(base | {key: value}))
+yarn = {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 64}
+for key, value in table["refused within rope_parameters"].items():
+    refuses(1, key, "frequencies", "--config", config(base | parameters(yarn | {key: value})))
+for key, value in table["refused beside a rope_type"].items():
+    refuses(1, key, "frequencies", "--config", config(base | yarn | {key: value}))
 options = run("help", "attend").stdout
 for key, option in table["option"].items():
     check(f"{key} has an option", option + " " in options, option)

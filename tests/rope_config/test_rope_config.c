@@ -666,7 +666,7 @@ static void test_refusals(void)
         {"{\"head_dim\": 8, \"rope_local_base_freq\": 5}", NULL, "layer types have different rotations"},
         {"{\"model_type\": \"beam\"}", "full_attention",
          "\"full_attention\" is null, wanted an object: these layers have no rotation"},
-        {"{\"model_type\": \"deepseek_v4\", \"rope_scaling\": {\"type\": \"yarn\", \"factor\": 16}}", "main",
+        {"{\"model_type\": \"deepseek_v4\", \"rope_scaling\": {\"rope_theta\": 9}}", "main",
          "wanted an object for each layer type"},
         {"{\"head_dim\": 8}", "full_attention", "config.json has one rotation for all layer types"},
     };

@@ -224,7 +224,7 @@ static void test_refused(void)
          "full_attention",
          "\"rope_parameters\" is|an object for each layer type: sliding_attention, full_attention", NULL},
         {"{\"model_type\": \"deepseek_v4\", \"compress_rope_theta\": 160000, \"qk_rope_head_dim\": 64, "
-         "\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 16}}",
+         "\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 16, \"rope_theta\": 10000}}",
          "compress", "\"rope_scaling\" is|wanted an object for each layer type: main, compress", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -10,10 +10,11 @@
 #include "oracle/attend.h"
 
 #include <stdio.h>
+#include <string.h>
 
 struct attend_options {
     struct rotation_options rotation;
-    const char *query, *key, *value, *past_key, *past_value, *key_lengths, *mask, *sinks;
+    const char *query, *key, *value, *past_key, *past_value, *key_lengths, *key_positions, *mask, *sinks;
     const char *output, *weights, *scores, *present_key, *present_value;
     struct option_integer layout, heads, key_heads, stage, rotate;
     struct option_real scale, softcap;
@@ -44,6 +45,9 @@ static const struct setting attend_table[] = {
     {"--key-lengths", SETTING_TEXT, MEMBER(key_lengths), .metavar = "FILE",
      .help = "[B]: number of keys of each sequence; those after are padding. The last query has the position "
              "of the last of them (default: all S)"},
+    {"--key-positions", SETTING_TEXT, MEMBER(key_positions), .metavar = "FILE",
+     .help = "[S], whole numbers: the position of each key, as of a window's keys with compressed ones after "
+             "them (DeepSeek-V4); wants --first-query (default: 0 ... S - 1)"},
     {"--output", SETTING_TEXT, MEMBER(output), .metavar = "FILE",
      .help = "where the result goes: [T, H, E] or [B, T, H, E], in the query's type"},
     {"--weights", SETTING_TEXT, MEMBER(weights), .metavar = "FILE",
@@ -99,7 +103,8 @@ static const struct setting attend_table[] = {
     {"--sinks", SETTING_TEXT, MEMBER(sinks), .metavar = "FILE",
      .help = "[H]: a logit of each head in the denominator of its softmax, whose value is 0 (gpt-oss)"},
     {"--scale", SETTING_REAL, MEMBER(scale), .metavar = "X", .min = -1e30, .max = 1e30,
-     .help = "scores are multiplied by X (default: 1 / sqrt(D))"},
+     .help =
+         "scores are multiplied by X (default: 1 / sqrt(D); of DeepSeek's two-part heads as --rope says)"},
     {"--softcap", SETTING_REAL, MEMBER(softcap), .metavar = "X", .min = 0, .max = 1e30,
      .help = "scores become X tanh(score / X), before the mask is added (default: 0, they stay)"},
     {"--first-query", SETTING_INTEGER, MEMBER(first_query), .metavar = "N", .min = -0x1p40, .max = 0x1p40,
@@ -118,6 +123,9 @@ static rotary_status check_position(const struct attend_options *options,
     if (rotates && !rotation)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--position %s wants --rope FILE, the rotation",
                            encoding->name);
+    if (!rotates && options->key_positions && strcmp(encoding->name, "none") != 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "--position %s and --key-positions exclude each other", encoding->name);
     bool twice = options->roper || (options->rotate.given && encoding->rotation == FORMULA_ROTATES_VALUES);
     if (rotates != rotation || twice)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--position %s and %s exclude each other",
@@ -163,6 +171,11 @@ static const char *wrong_options(const struct attend_options *options)
         return "--past-key and --past-value want each other";
     if (options->past_key && options->key_lengths)
         return "--past-key and --key-lengths exclude each other";
+    if (options->key_positions && (options->past_key || options->key_lengths))
+        return options->past_key ? "--key-positions and --past-key exclude each other"
+                                 : "--key-positions and --key-lengths exclude each other";
+    if (options->key_positions && !options->first_query.given)
+        return "--key-positions wants --first-query N";
     if (options->stage.given && !options->scores)
         return "--stage wants --scores FILE";
     if (options->pad_mask && !options->mask)
@@ -186,6 +199,7 @@ static struct attend_config make_config(const struct invocation *invocation)
         .past_key = options->past_key,
         .past_value = options->past_value,
         .key_lengths = options->key_lengths,
+        .key_positions = options->key_positions,
         .mask = options->mask,
         .sinks = options->sinks,
         .output = options->output,
@@ -208,7 +222,7 @@ static struct attend_config make_config(const struct invocation *invocation)
         .threads = (int)common->threads.value,
         .isa = (rotary_isa)common->isa.value,
     };
-    config.rotation.scales_queries = true;
+    config.rotation.scales_queries = config.rotation.chunks = true;
     config.rotation.unrotated = options->unrotated;
     if (options->window.given)
         config.before = options->window.value - 1;

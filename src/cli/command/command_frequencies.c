@@ -75,7 +75,7 @@ const struct command command_frequencies = {
     .more =
         "The result is one JSON object: inv_freq, radians per position of each rotated pair of channels; "
         "attention_factor, which multiplies cosines and sines of queries and keys; softmax_factor, by "
-        "which DeepSeek also multiplies its softmax scale if there is an mscale_all_dim; query_scale, where "
+        "which DeepSeek-V2 and V3 also multiply their softmax scale, as attend does; query_scale, where "
         "a query at position p is multiplied by 1 + beta ln(1 + floor((p + offset) / length)); and the other "
         "settings that were read. A configuration is a model's config.json (rope_theta, rope_scaling, "
         "rope_parameters, ...), and "
