@@ -41,6 +41,7 @@ _MODEL = {"rope_scaling", "rope_parameters", "rotary_dim", "rotary_pct", "rope_p
 _FAMILY = {"head_dim", "hidden_size", "num_attention_heads", "max_position_embeddings", "rope_theta", "pairing",
            "partial_rotary_factor", "rotary_dim", "original_max_position_embeddings", "rope_parameters", "ntk_divides",
            "reads_position_embedding_type"}
+_OTHER_SPELLINGS = ("scaling_factor", "extrapolation_factor", "attn_factor")  # Grok 2's, beside a rope_type
 _SCALINGS = {"default": "none", "su": "longrope", "mrope": "none", "deepseek_yarn": "yarn"}
 _TYPES = ("linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional")
 _NEEDED = {"linear": ["factor"], "ntk": ["factor"], "dynamic": ["factor"], "longrope": ["short_factor", "long_factor"],
@@ -105,9 +106,11 @@ class _Reader:
             if self.model.get(key) is False:
                 raise self.error(key, "true: the model has no rotation")
         # Keys without a word that names a rotation, whose values have one.
-        for key in ("axes", "position", "attn_config", "dual_chunk_attention_config"):
+        for key in ("axes", "position", "attn_config", "dual_chunk_attention_config", "yarn", "llama_4_scaling"):
             if isinstance(self.model.get(key), typing.Mapping) or (key == "axes" and self.model.get(key)):
                 raise self.error(key, "none: this reader does not know such models")
+        if (self.number("attn_temperature_len") or 0) > 0:
+            raise self.error("attn_temperature_len", "0: no score grows with its query's position")
         kind = self.model.get("position_embedding_type")
         if self.family.get("reads_position_embedding_type") and not re.search("rope|rotary", str(kind or "rope")):
             raise self.error("position_embedding_type", "rotary or rope")
@@ -130,6 +133,9 @@ class _Reader:
         local = self.number("rope_local_base_freq")
         name = next((key for key in ("rope_parameters", "rope_scaling") if self.model.get(key)), "rope_parameters")
         given = self.model.get(name) or {}
+        if not given and self.model.get("rope_type"):  # without an object of their own
+            self._refuse_unknown([key for key in _OTHER_SPELLINGS if self.model.get(key) is not None], ())
+            given = {key: value for key, value in self.model.items() if key in _PARAMETERS}
         if not isinstance(given, typing.Mapping):
             raise self.error(name, "an object")
         family: Json = self.family.get("rope_parameters") or {}

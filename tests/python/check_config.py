@@ -160,6 +160,8 @@ class Formulas(Case):
         scaled = {"rope_scaling": {"type": "su", "short_factor": LISTS, "long_factor": LISTS}}
         self.assertEqual(read({**phi3, **scaled}).original_positions, 4096)
         self.assertEqual(read({**phi3, "rope_scaling": {"type": "linear", "factor": 2.0}}).original_positions, None)
+        root = {"head_dim": 16, "rope_type": "linear", "factor": 2.0}  # parameters without an object of their own
+        self.assertEqual(read(root), read({"head_dim": 16, "rope_parameters": {"rope_type": "linear", "factor": 2.0}}))
         for config, text in (({"model_type": "deepseek_v3"}, "qk_rope_head_dim"),
                              ({"head_dim": 16, "qk_rope_head_dim": 8}, "qk_rope_head_dim"),
                              ({"model_type": "qwen2_vl_vision"}, "does not know")):
@@ -202,6 +204,13 @@ class Formulas(Case):
                 ({"model_type": "gptj", "head_dim": 256, "rotary_dim": None}, '"rotary_dim" is None'),
                 ({"head_dim": 16, "dual_chunk_attention_config": {"chunk_size": 4}}, "dual_chunk_attention_config"),
                 ({"head_dim": 16, "rope_parameters": {"llama_4_scaling_beta": 0.1}}, "llama_4_scaling_beta"),
+                ({"head_dim": 16, "attn_temperature_len": 1024}, "attn_temperature_len"),
+                ({"head_dim": 16, "yarn": {"factor": 4}}, '"yarn" is'),
+                ({"head_dim": 16, "llama_4_scaling": {"beta": 0.1}}, '"llama_4_scaling" is'),
+                ({"head_dim": 16, "rope_type": "yarn", "scaling_factor": 4, "max_position_embeddings": 64},
+                 "scaling_factor"),
+                ({"head_dim": 16, "rope_type": "spiral"}, "spiral"),
+                ({"model_type": "deepseek_v4", "rope_scaling": {"type": "yarn", "factor": 16}}, "span"),
                 ({"head_dim": 16, "position": {"frequencies": []}}, "position"),
                 ({"head_dim": 16, "rope_scaling": {"rope_type": "default", "mrope_section": [0.5]}}, "whole numbers"),
                 ({"head_dim": 15}, "even")):
