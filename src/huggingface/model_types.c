@@ -32,6 +32,7 @@ static const struct setting keys[] = {
     {"tower", SETTING_CHOICE, MEMBER(tower), .choices = rope_tower_names},
     INTEGER(embed_dim),
     {"reads_position_embedding_type", SETTING_BOOLEAN, .offset = MEMBER(reads_position_embedding_type)},
+    {"rotates_values", SETTING_BOOLEAN, .offset = MEMBER(rotates_values)},
     {"ntk_divides", SETTING_BOOLEAN, .offset = MEMBER(ntk_divides)},
     {"unsupported", SETTING_TEXT, .offset = MEMBER(unsupported)},
 };

@@ -80,6 +80,32 @@ static rotary_status write_results(const struct attend_work *work, rotary_error 
 
 /* ---- evaluating ---- */
 
+/* Refuses a rotation that this attention does not go with. */
+static rotary_status check_rotation(const struct attend_config *config, const struct attend_work *work,
+                                    rotary_error *error)
+{
+    const struct rope_config *rotation = &work->rotation.config;
+    const struct formula_encoding *encoding = config->position.encoding;
+    const char *file = config->rotation.config;
+    bool grows = rotation->plan.xpos_scale > 0;
+    if (encoding && grows != (encoding->rotation == FORMULA_XPOS))
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s has %s xpos_scale, wanted %s for --position %s", file,
+                           grows ? "an" : "no", grows ? "none" : "one above 0", encoding->name);
+    if (config->key_is_value && (grows || rotary_rope_attention_factor(work->rotation.rope) != 1.0))
+        return rotary_fail(
+            error, ROTARY_BAD_FILE,
+            "%s multiplies keys by %s, and by --key-is-value they are the values too: wanted a "
+            "rotation alone",
+            file, grows ? "xPos's magnitudes" : "an attention factor");
+    const unsigned both = ROTARY_ROTATE_VALUE | ROTARY_ROTATE_OUTPUT;
+    if (rotation->rotates_values && (config->rotate & both) != both)
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s: layers of this model rotate values, and outputs back; wanted --roper, or "
+                           "--ignore model_type",
+                           file);
+    return ROTARY_OK;
+}
+
 static rotary_status make_rotation(const struct attend_config *config, struct attend_work *work,
                                    rotary_error *error)
 {
@@ -93,19 +119,8 @@ static rotary_status make_rotation(const struct attend_config *config, struct at
             "%s has heads of %lld channels, wanted %lld, as %s has, because the rotation is of such heads",
             config->value, (long long)attention->value_dim, (long long)attention->head_dim, config->query);
     rotary_status status = rotation_make(&config->rotation, attention->head_dim, &work->rotation, error);
-    const struct formula_encoding *encoding = config->position.encoding;
-    bool grows = work->rotation.config.plan.xpos_scale > 0;
-    if (!status && encoding && grows != (encoding->rotation == FORMULA_XPOS))
-        status = rotary_fail(error, ROTARY_BAD_FILE, "%s has %s xpos_scale, wanted %s for --position %s",
-                             config->rotation.config, grows ? "an" : "no", grows ? "none" : "one above 0",
-                             encoding->name);
-    double factor = work->rotation.rope ? rotary_rope_attention_factor(work->rotation.rope) : 1.0;
-    if (!status && config->key_is_value && (grows || factor != 1.0))
-        status =
-            rotary_fail(error, ROTARY_BAD_FILE,
-                        "%s multiplies keys by %s, and by --key-is-value they are the values too: wanted a "
-                        "rotation alone",
-                        config->rotation.config, grows ? "xPos's magnitudes" : "an attention factor");
+    if (!status)
+        status = check_rotation(config, work, error);
     if (!status && !config->scale && work->rotation.config.score_channels > 0)
         work->attention.scale = rotary_rope_softmax_factor(work->rotation.rope) /
                                 sqrt((double)work->rotation.config.score_channels);

@@ -13,13 +13,15 @@ rotary_status attend_chunks_check(const struct attend_config *config, struct att
 {
     const struct rope_chunks *chunks = &work->rotation.config.chunks;
     const struct formula_encoding *encoding = config->position.encoding;
-    const char *wanted =
-        config->after != 0                                            ? "--causal"
-        : config->before >= 0                                         ? "no --window"
-        : config->rotate != (ROTARY_ROTATE_QUERY | ROTARY_ROTATE_KEY) ? "queries and keys alone rotated"
-        : config->key_positions                                       ? "no --key-positions"
-        : encoding && config->position.encoding->rotation != FORMULA_ROTATES ? "--position rope"
-                                                                             : NULL;
+    const unsigned both = ROTARY_ROTATE_VALUE | ROTARY_ROTATE_OUTPUT;
+    const char *wanted = config->after != 0                                            ? "--causal"
+                         : config->before >= 0                                         ? "no --window"
+                         : config->key_is_value || (config->rotate & both)             ? "no rotated values"
+                         : config->rotate != (ROTARY_ROTATE_QUERY | ROTARY_ROTATE_KEY) ? "--rotate qk"
+                         : config->key_positions                                       ? "no --key-positions"
+                         : encoding && config->position.encoding->rotation != FORMULA_ROTATES
+                             ? "--position rope"
+                             : NULL;
     if (chunks->length == 0)
         return ROTARY_OK;
     work->attention.chunks.length = chunks->length;

@@ -56,7 +56,7 @@ rotary_status rotation_make(const struct rotation_request *request, int64_t head
                                        .head_dim = head_dim,
                                        .ignored = request->ignored,
                                        .scales_queries = request->scales_queries,
-                                       .chunks = request->chunks,
+                                       .attends = request->attends,
                                        .unrotated = request->unrotated,
                                        .compat = request->compat,
                                        .find_family = model_types_find};

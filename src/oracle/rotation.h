@@ -17,7 +17,7 @@ struct rotation_request {
     const char *config, *layer_type; /* as in struct rope_config_request */
     const char *const *ignored;
     bool scales_queries; /* likewise */
-    bool chunks;         /* likewise */
+    bool attends;        /* likewise */
     bool unrotated;      /* the layer is one without rotation: the plan changes nothing */
     rotary_compat compat;
     int64_t sequence_length; /* 0: the file's, if it has one */

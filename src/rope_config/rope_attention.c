@@ -99,7 +99,7 @@ static rotary_status read_chunks(const struct rope_reader *reader, struct rope_c
 {
     const json_t *object = json_field_value(reader->text_config, chunks_key);
     int64_t size = 8192, local = 1024, original = 0;
-    if (!object || !reader->request->chunks || is_ignored(reader, chunks_key))
+    if (!object || !reader->request->attends || is_ignored(reader, chunks_key))
         return ROTARY_OK;
     if (!json_is_object(object))
         return rope_reader_refuse(reader, chunks_key, object, "an object or null");
@@ -145,5 +145,6 @@ rotary_status rope_attention_read(const struct rope_reader *reader, struct rope_
 {
     rotary_status status = read_query_scale(reader, &config->query_scale);
     drop_magnitude(reader, &config->plan);
+    config->rotates_values = reader->family.rotates_values && !is_ignored(reader, "model_type");
     return status ? status : read_chunks(reader, config);
 }

@@ -34,6 +34,7 @@ struct rope_config {
     /* Of MLA's heads: scores are divided by its root, and multiplied by rotary_rope_softmax_factor; 0: as
      * tensors have. */
     int64_t score_channels;
+    bool rotates_values; /* the model does, and its outputs back */
     bool rope_part_only; /* plan.head_dim is qk_rope_head_dim: heads have qk_nope_head_dim channels before it
                           */
     double *numbers;

@@ -28,6 +28,7 @@ struct rope_family {
     int64_t embed_dim;     /* of towers whose hidden_size is not their own width */
     bool without_rotation; /* refused, unless config.json has a key that names a rotation */
     bool known;            /* the table of families has the type, with its rotation */
+    bool rotates_values;   /* and outputs back */
     bool ntk_divides;      /* its "ntk" is vLLM's: base * factor, and frequencies / factor^(2 / d) */
     /* Its models rotate only where "position_embedding_type" says so. Those of other known types ignore that
      * key. */
@@ -63,7 +64,7 @@ struct rope_config_request {
     const char *const *ignored; /* unknown keys to accept, NULL-terminated; NULL: none */
     /* The caller multiplies queries by the scale of their position; otherwise a file that has one is refused. */
     bool scales_queries;
-    bool chunks;          /* the caller rotates by chunks; otherwise a file that has them is refused */
+    bool attends;         /* the caller computes attention: by chunks, and by no values that rotate alone */
     bool unrotated;       /* of a layer without rotation: Llama 4 scales the queries of these alone */
     rotary_compat compat; /* whose reading of the keys is followed where readings differ */
     /* The object is the settings of a model of ours: layer_type names layers also where all have one

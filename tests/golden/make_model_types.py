@@ -77,13 +77,14 @@ RULES = {
 # Models whose code looks at position_embedding_type, and those whose code is not in transformers.
 READS_TYPE = {"baichuan", "chatglm", "esm", "granitemoehybrid", "kimi_k2", "new"}
 NTK_DIVIDES = {"new"}  # those of Alibaba-NLP's GTE v1.5, whose code is not in transformers
+ROTATES_VALUES = {"deepseek_v4"}  # and outputs back, by the inverse rotation
 INTERLEAVED = re.compile(r"\.\.\.,\s*(0?::2|1::2)\]|view_as_complex|-1, (1, )?2\)")
 BACK = ("deepseek_v4",)
 DEFAULT = {"head_dim": 0, "qk_rope_head_dim": 0, "rotary_dim": 0, "hidden_size": 0, "num_attention_heads": 0,
            "max_position_embeddings": 0, "original_max_position_embeddings": 0, "rope_theta": 1e4,
            "partial_rotary_factor": 1.0, "pairing": "half", "span": "front", "axes": "sections", "tower": "none", "embed_dim": 0,
            "rope_parameters": None,
-           "reads_position_embedding_type": False, "ntk_divides": False, "unsupported": None, "required": None, "refused": None}
+           "reads_position_embedding_type": False, "rotates_values": False, "ntk_divides": False, "unsupported": None, "required": None, "refused": None}
 
 
 def modules(kind):
@@ -244,6 +245,8 @@ def rows():
         found[name]["reads_position_embedding_type"] = True
     for name in NTK_DIVIDES:
         found[name]["ntk_divides"] = True
+    for name in ROTATES_VALUES:
+        found[name]["rotates_values"] = True
     check_position_embedding_type(found)
     models = (name for name in set(without) - set(found)
               if not re.search("_(vision|image|audio|mask|det|multi|geometry)|coder$", name))

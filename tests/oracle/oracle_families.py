@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import torch
-from oracle_support import array, check, config, near, report, result
+from oracle_support import array, check, config, near, refuses, report, result
 
 try:
     from transformers import DeepseekV4Config
@@ -126,9 +126,13 @@ for layer, layer_type in enumerate(v4.layer_types):
     with torch.no_grad():
         wanted = module(x, tables, ids, mask)[0][0]
         output = attend(query, latent, latent, *flags)
+        shared = result("attend", "--query", "q.npy", "--key", "k.npy", "--key-is-value", "--output", "shared.npy", "--json", *flags)
+        check(f"{about}, --key-is-value", np.array_equal(np.load("shared.npy"), output.numpy()), str(shared))
         got = module.o_b_proj(module.o_a_proj(output.reshape(1, T, v4.o_groups, -1)).flatten(2))[0]
     near(about, got, wanted, 1e-11 * wanted.abs().max().item())
-    plain = attend(query, latent, latent, *[flag for flag in flags if flag != "--roper"])
+    plain = attend(query, latent, latent, *[flag for flag in flags if flag != "--roper"], "--ignore", "model_type")
+    refuses(1, "wanted --roper, or --ignore model_type", "attend", "--query", "q.npy", "--key", "k.npy", "--value", "v.npy", "--output",
+            "o.npy", *[flag for flag in flags if flag != "--roper"])
     check(f"{about}: the inverse rotation matters", (plain - output).abs().max() > 1e-2)
 
 # ---- DeepSeek-V2 and V3: a latent beside the rotated part ----

@@ -57,7 +57,7 @@ def keys_of_transformers():
 
 # ---- the lists, and the classes ----
 
-lists = [set(table["applied"]), set(table["refused"]), set(table["option"]), unread]
+lists = [set(table["applied"]), set(table["refused"]), set(table["refused by attend"]), set(table["option"]), unread]
 for i, keys in enumerate(lists):
     for others in lists[i + 1:]:
         check("in one list", not keys & others, str(keys & others))
@@ -107,6 +107,8 @@ for key, row in table["applied within rope_parameters"].items():
           != outcome(context | parameters(inner | {key: row["value"]}), row))
 for key, value in table["refused"].items():
     refuses(1, key, "frequencies", "--config", config(base | {key: value}))
+for key, value in table["refused by attend"].items():
+    refuses(1, key, "attend", *qkv, "--rope", config(base | {key: value}))
 yarn = {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 64}
 for key, value in table["refused within rope_parameters"].items():
     refuses(1, key, "frequencies", "--config", config(base | parameters(yarn | {key: value})))

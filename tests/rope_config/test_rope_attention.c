@@ -175,7 +175,7 @@ static void test_chunks(void)
         {CHUNKS("\"chunk_size\": 9000, \"sparse_attention_enabled\": false"), 7976, 9000, 0},
         {"{\"head_dim\": 8, \"dual_chunk_attention_config\": null}", 0, 0, 0},
     };
-    const struct rope_config_request chunks = {.chunks = true};
+    const struct rope_config_request chunks = {.attends = true};
     struct rope_config config;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         if (!reads(cases[i].text, chunks, &config))
@@ -198,10 +198,10 @@ static void test_chunks(void)
             chunks, "rope_type linear beside \"dual_chunk_attention_config\", wanted default");
     static const char *const ignored[] = {"sparse_attention_enabled", NULL};
     if (reads(CHUNKS("\"sparse_attention_enabled\": true, \"sparse_attention_config\": {\"0\": {}}"),
-              (struct rope_config_request){.chunks = true, .ignored = ignored}, &config))
+              (struct rope_config_request){.attends = true, .ignored = ignored}, &config))
         rope_config_free(&config);
     static const char *const whole[] = {"dual_chunk_attention_config", NULL};
-    if (reads(CHUNKS("\"chunk_size\": 10"), (struct rope_config_request){.chunks = true, .ignored = whole},
+    if (reads(CHUNKS("\"chunk_size\": 10"), (struct rope_config_request){.attends = true, .ignored = whole},
               &config)) {
         CHECK_INT(config.chunks.length, 0);
         rope_config_free(&config);
@@ -223,7 +223,18 @@ static void test_other_spellings(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         refuses(cases[i].text, (struct rope_config_request){0}, cases[i].message);
+    const char *values = "{\"model_type\": \"roformer\", \"head_dim\": 8, \"rotary_value\": true}";
+    refuses(values, (struct rope_config_request){.attends = true}, "\"rotary_value\" is true, wanted false");
     struct rope_config config;
+    if (reads(values, (struct rope_config_request){0}, &config)) {
+        CHECK(!config.rotates_values);
+        rope_config_free(&config);
+    }
+    if (reads(DEEPSEEK_V4(""), (struct rope_config_request){.layer_type = "main", .attends = true},
+              &config)) {
+        CHECK(config.rotates_values);
+        rope_config_free(&config);
+    }
     if (reads("{\"head_dim\": 8, \"attn_temperature_len\": -1, \"scaling_factor\": 4, \"yarn\": false}",
               (struct rope_config_request){0}, &config))
         rope_config_free(&config);

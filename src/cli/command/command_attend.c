@@ -222,7 +222,7 @@ static struct attend_config make_config(const struct invocation *invocation)
         .threads = (int)common->threads.value,
         .isa = (rotary_isa)common->isa.value,
     };
-    config.rotation.scales_queries = config.rotation.chunks = true;
+    config.rotation.scales_queries = config.rotation.attends = true;
     config.rotation.unrotated = options->unrotated;
     if (options->window.given)
         config.before = options->window.value - 1;
