@@ -16,7 +16,7 @@ import numpy as np
 from oracle_support import array, check, config, refuses, report, result, run
 
 import transformers
-from transformers.modeling_rope_utils import RopeParameters
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS, RopeParameters
 
 logging.disable(logging.CRITICAL)
 PATTERN = re.compile(
@@ -114,6 +114,11 @@ for key, value in table["refused within rope_parameters"].items():
     refuses(1, key, "frequencies", "--config", config(base | parameters(yarn | {key: value})))
 for key, value in table["refused beside a rope_type"].items():
     refuses(1, key, "frequencies", "--config", config(base | yarn | {key: value}))
+for kind in table["refused types"]:
+    refuses(1, f'"rope_type" is "{kind}", wanted', "frequencies", "--config", config(base | parameters(yarn | {"rope_type": kind})))
+for kind in ROPE_INIT_FUNCTIONS:
+    said = run("frequencies", "--config", config(base | parameters({"rope_type": kind}))).stderr
+    check(f"rope_type {kind} is known", '"rope_type" is' not in said, said)
 options = run("help", "attend").stdout
 for key, option in table["option"].items():
     check(f"{key} has an option", option + " " in options, option)
