@@ -8,7 +8,8 @@ import os
 import sys
 import transformers
 
-GROUPS = {"decoder": "llama mistral qwen2 qwen3 olmo2 phi3 gemma2 gemma3_text gpt_neox".split(), "encoder": ["bert", "roformer"]}
+GROUPS = {"decoder": "llama mistral ministral ministral3 qwen2 qwen3 olmo2 phi3 gemma2 gemma3_text gpt_neox".split(),
+          "encoder": ["bert", "roformer"]}
 # Code that the models share and that reads keys by name.
 SHARED = ["masking_utils.py", "modeling_rope_utils.py", "configuration_utils.py"]
 # Functions that have the keys of a file as "kwargs".

@@ -42,6 +42,9 @@ CASES = {
     "llama-dynamic": ("Llama", {"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}}, "float32"),
     "mistral": ("Mistral", {"sliding_window": 5, "head_dim": 16}, "bfloat16"),
     "mistral-full-raw": ("Mistral", {"sliding_window": None, "rope_theta": 1e6}, "bfloat16"),
+    "ministral": ("Ministral", {"sliding_window": 5, "head_dim": 16, "layer_types": [
+        "sliding_attention", "full_attention", "sliding_attention"]}, "bfloat16"),
+    "ministral-all-raw": ("Ministral", {"sliding_window": 5, "head_dim": 16}, "float32"),
     "ministral3": ("Ministral3", {"rope_parameters": YARN | {"original_max_position_embeddings": 5, "llama_4_scaling_beta": 0.7}},
                    "float32"),
     "ministral3-window": ("Ministral3", {"sliding_window": 7, "rope_parameters": {

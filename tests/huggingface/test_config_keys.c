@@ -235,7 +235,7 @@ int main(void)
         check_list(name, list);
         types++;
     }
-    CHECK_INT(types, 12);
+    CHECK_INT(types, 13);
     json_decref(table);
     return check_report();
 }
