@@ -9,8 +9,9 @@
 
 #include <stdlib.h>
 
-const char *const attention_encoding_names[] = {"none",           "rope",    "roper", "bias", "shaw",
-                                                "transformer-xl", "deberta", "fire",  NULL};
+const char *const attention_encoding_names[] = {"none",  "rope",           "roper",   "bias",
+                                                "shaw",  "transformer-xl", "deberta", "fire",
+                                                "sinks", "key-is-value",   NULL};
 
 /* Inputs and outputs of the calls, shared by all encodings. */
 struct tensors {
@@ -60,9 +61,11 @@ static rotary_status create_attention(struct attention_job *job, const struct at
                                      .head_dim = benchmark->head_dim,
                                      .causal = true,
                                      .score_products = encoding == ATTENTION_DEBERTA ? 3 : 1,
-                                     .rope = encoding == ATTENTION_ROPE || encoding == ATTENTION_ROPER ? &rope
-                                                                                                       : NULL,
-                                     .value_rope = encoding == ATTENTION_ROPER ? &rope : NULL};
+                                     .key_is_value = encoding == ATTENTION_KEY_IS_VALUE};
+    if (encoding == ATTENTION_ROPER || encoding == ATTENTION_KEY_IS_VALUE)
+        config.value_rope = &rope;
+    if (config.value_rope || encoding == ATTENTION_ROPE || encoding == ATTENTION_SINKS)
+        config.rope = &rope;
     return position_attention_create(&job->position, backend, &config, error);
 }
 

@@ -27,7 +27,8 @@ ROTARY_CHECKED rotary_status benchmark_rope(struct rope_benchmark *benchmark, co
 
 /* What attention computes for encodings: without positions, RoPE, RoPER, and, without rotation, a learned
  * bias by distance, as of T5; Shaw's vectors, clipped at 16; those of Transformer-XL and of DeBERTa for every
- * distance; and FIRE's bias. With the backward pass all gradients are computed. */
+ * distance; FIRE's bias; RoPE with sinks; and RoPER whose keys are its values. With the backward pass all
+ * gradients are computed. */
 enum attention_encoding {
     ATTENTION_NONE,
     ATTENTION_ROPE,
@@ -37,6 +38,8 @@ enum attention_encoding {
     ATTENTION_TRANSFORMER_XL,
     ATTENTION_DEBERTA,
     ATTENTION_FIRE,
+    ATTENTION_SINKS,
+    ATTENTION_KEY_IS_VALUE,
     ATTENTION_ENCODINGS
 };
 extern const char *const attention_encoding_names[];
@@ -66,15 +69,19 @@ ROTARY_CHECKED rotary_status benchmark_attention(struct attention_benchmark *ben
                                                  const struct backend *backend,
                                                  const struct timing_plan *plan, rotary_error *error);
 
-/* A decode step of one token for each of `batch` sequences, with RoPE and KV caches of `length` tokens; and
- * reading the same caches. */
+/* A decode step of one token for each of `batch` sequences, with RoPE and KV caches of `length` tokens; with
+ * sinks beside; with RoPER over the cache of keys alone, which are the values too; and reading the caches of
+ * both. */
+enum decode_kind { DECODE_PLAIN, DECODE_SINKS, DECODE_KEY_IS_VALUE, DECODE_KINDS };
+extern const char *const decode_kind_names[];
 struct decode_benchmark {
     /* inputs */
     int64_t batch, heads, key_value_heads, length, head_dim;
     /* results */
     int64_t rounds;
-    struct timing decode, read;
-    double bytes; /* of `length` keys and values per sequence */
+    struct timing decode[DECODE_KINDS], read;
+    struct timing ratio[DECODE_KINDS]; /* to the plain step's time, paired by round */
+    double bytes;                      /* of `length` keys and values per sequence */
 };
 ROTARY_CHECKED rotary_status benchmark_decode(struct decode_benchmark *benchmark,
                                               const struct backend *backend, const struct timing_plan *plan,

@@ -37,6 +37,8 @@ void timed_terms_carve(struct timed_terms *terms, struct rotary_arena *arena)
     terms->scales = push(arena, time);
     terms->input_gradient = push(arena, time);
     terms->scale_gradient = push(arena, time);
+    terms->sinks = push(arena, terms->heads);
+    terms->sinks_gradient = push(arena, terms->heads);
 }
 
 void timed_terms_fill(const struct timed_terms *terms)
@@ -48,6 +50,7 @@ void timed_terms_fill(const struct timed_terms *terms)
     benchmark_fill(terms->query_bias, ROTARY_F32, width, 6);
     benchmark_fill(terms->intercepts, ROTARY_F32, segments, 7);
     benchmark_fill(terms->slopes, ROTARY_F32, segments, 8);
+    benchmark_fill(terms->sinks, ROTARY_F32, terms->heads, 9);
     for (int i = 0; i < FIRE_UNITS; i++)
         terms->knots[i] = (float)(i + 1) / FIRE_SEGMENTS;
     for (int64_t i = 0; i < time; i++) {
@@ -112,6 +115,14 @@ void timed_terms_add(const struct timed_terms *terms, enum attention_encoding en
     }
     if (encoding == ATTENTION_FIRE)
         add_fire(terms, forward);
+    if (encoding == ATTENTION_SINKS) {
+        forward->sinks = backward->sinks = terms->sinks;
+        backward->sinks_gradient = terms->sinks_gradient;
+    }
+    if (encoding == ATTENTION_KEY_IS_VALUE) {
+        forward->value = backward->value = (rotary_attention_const_view){0};
+        backward->value_gradient = (rotary_attention_view){0};
+    }
     backward->distance_bias = forward->distance_bias;
     backward->distance_keys = forward->distance_keys;
     backward->distance_queries = forward->distance_queries;

@@ -18,12 +18,13 @@ struct timed_terms {
     float *query_bias, *query_bias_gradient;              /* [heads, head_dim] */
     float *intercepts, *slopes, *segment_gradients;       /* [heads, segments], [2, heads, segments] */
     float *knots, *inputs, *scales, *input_gradient, *scale_gradient;
+    float *sinks, *sinks_gradient; /* [heads] */
 };
 
 /* Takes the arrays from the arena; heads, head_dim and time are there. */
 void timed_terms_carve(struct timed_terms *terms, struct rotary_arena *arena);
 void timed_terms_fill(const struct timed_terms *terms);
-/* Gives calls the terms of an encoding: none to the first three. */
+/* Gives calls the terms of an encoding: none to the first three. Keys that are values leave out the others. */
 void timed_terms_add(const struct timed_terms *terms, enum attention_encoding encoding,
                      rotary_attention_forward_call *forward, rotary_attention_backward_call *backward);
 

@@ -13,10 +13,10 @@
 static const struct setting attention_table[] = {
     BENCH_OPTIONS("B,H,T,D[,S]",
                   "batch, heads, tokens and channels of a head; with S, packed sequences of S to T tokens "
-                  "(default: 4,8,640,64, 1,8,2048,128, 16,4,512,32 and 256,8,32,64,8)"),
+                  "(default: 4,8,640,64, 1,8,2048,128, 16,4,512,32, 1,4,1024,512 and 256,8,32,64,8)"),
     {"--encodings", SETTING_TEXT, offsetof(struct bench_options, encodings), .metavar = "LIST",
-     .help = "of none, rope, roper, bias, shaw, transformer-xl, deberta, fire; rope is always there "
-             "(default: all)"},
+     .help = "of none, rope, roper, bias, shaw, transformer-xl, deberta, fire, sinks, key-is-value; rope is "
+             "always there (default: all)"},
 };
 
 static const double forward_backward_operations = 3.5; /* forward and backward, in forward passes */
@@ -134,14 +134,15 @@ static rotary_status time_shape(const int64_t *shape, const struct bench_request
     return status;
 }
 
-static const int64_t shapes[] = {4, 8, 640, 64, 0, 1, 8, 2048, 128, 0, 16, 4, 512, 32, 0, 256, 8, 32, 64, 8};
+static const int64_t shapes[] = {4,  8, 640, 64, 0,    1,   8, 2048, 128, 0,  16, 4, 512,
+                                 32, 0, 1,   4,  1024, 512, 0, 256,  8,   32, 64, 8};
 static const struct bench bench = {.dimensions = 5,
                                    .optional = 1,
                                    .names =
                                        "batch, heads, tokens and channels of a head, and the tokens of the "
                                        "shortest sequence where they are packed",
                                    .shapes = shapes,
-                                   .shape_count = 4,
+                                   .shape_count = 5,
                                    .title = "causal attention",
                                    .check = check_options,
                                    .time = time_shape,
@@ -155,7 +156,8 @@ const struct command command_bench_attention = {
     .more =
         "Forward, and forward with backward, with the terms of encodings, alternating with a large "
         "matmul; the share of its rate is printed, and the time as a multiple of RoPE's. bias is one by "
-        "distance, as of T5, ALiBi, KERPLE and Sandwich; all gradients of learned terms are computed, but "
+        "distance, as of T5, ALiBi, KERPLE and Sandwich; sinks are beside RoPE, and key-is-value is RoPER "
+        "whose keys are its values. All gradients of learned terms are computed, but "
         "not those of what a model computes them from. Packed sequences have each length about as often. "
         "Operations count visible keys only, and no terms: 2 B H T (T + 1) D forward, 3.5 times as many "
         "with the backward pass.",
