@@ -71,7 +71,8 @@ struct decoding {
     const rotary_attention_work *work;
     enum arithmetic arithmetic;
     matmul_function *const *score_matmuls, *const *value_matmuls; /* for QUERIES, half of them, and so on */
-    int64_t width, rows, columns; /* of a query, queries of a key-value head, keys of a full block */
+    int64_t width, rows;   /* of a query, queries of a key-value head */
+    int64_t keys, columns; /* of a full block, and scores of a row, which are full vectors */
     const float *query;
     float *output, *row_max, *sum, *score;
     float *term; /* scratch of score terms */
@@ -81,11 +82,11 @@ struct decoding {
 static int64_t block_keys(const rotary_attention_problem *problem)
 {
     int64_t keys = SCORES / (problem->heads * problem->queries) / MIN_BLOCK * MIN_BLOCK;
-    /* Keys that are the values are read twice: a block of them should stay in a second-level cache. */
-    int64_t bytes = problem->key_value_heads * problem->head_dim * (problem->bf16 ? 2 : 4);
-    if (problem->key_is_value)
-        keys = min_i64(keys, SHARED_BYTES / bytes / MIN_BLOCK * MIN_BLOCK);
-    return max_i64(MIN_BLOCK, min_i64(keys, MAX_BLOCK));
+    keys = max_i64(MIN_BLOCK, min_i64(keys, MAX_BLOCK));
+    /* Keys that are the values are read twice: two blocks of them should fit into a second-level cache. */
+    int64_t bytes = problem->key_value_heads * problem->head_dim * (problem->bf16 ? 2 : 4),
+            shared = SHARED_BYTES / bytes / KEYS * KEYS;
+    return problem->key_is_value ? max_i64(KEYS, min_i64(keys, shared)) : keys;
 }
 
 size_t ROTARY_KERNEL(rotary_attention_decode_bytes)(const rotary_attention_problem *problem)
@@ -362,6 +363,24 @@ static const char *ahead_of(const struct decoding *decoding, bool values, const 
     return inside == values ? decoding->value.data + block->value[row] : decoding->key.data + block->key[row];
 }
 
+static bool is_first_block(const struct decoding *decoding, const struct block *block)
+{
+    return block->first == decoding->work->key_begin;
+}
+
+/* Keys that are values are in a cache when they are read, because both passes over a block prefetch one half of
+ * the next block: so memory is read all the time. Two tiles share a prefetch. The first pass over the first
+ * block prefetches its own keys, so the second one prefetches all of the next block. */
+static const char *next_block(const struct decoding *decoding, bool values, const struct block *block,
+                              int64_t at)
+{
+    int64_t tile =
+        is_first_block(decoding, block) ? at / KEYS : (at + (values ? block->padded : 0)) / (2 * KEYS);
+    int64_t key = block->first + block->count + tile * KEYS;
+    return decoding->key.data +
+           key_row(decoding->problem, min_i64(key, decoding->work->key_end - 1)) * decoding->key.row;
+}
+
 static void prefetch_pages(const char *from, int64_t bytes)
 {
     for (int64_t byte = 0; byte < bytes; byte += PAGE)
@@ -373,6 +392,7 @@ static void matmul_block(const struct decoding *decoding, bool values, const str
 {
     const struct stream *stream = values ? &decoding->value : &decoding->key;
     const int64_t *offset = values ? block->value : block->key;
+    const bool by_block = decoding->problem->key_is_value && (values || !is_first_block(decoding, block));
     int64_t heads = decoding->problem->key_value_heads, rows = decoding->rows;
     const struct shape shape = {
         .dim = decoding->problem->head_dim,
@@ -388,7 +408,10 @@ static void matmul_block(const struct decoding *decoding, bool values, const str
         float *score = decoding->score + head * rows * decoding->columns;
         for (int64_t at = 0; at < block->padded; at += KEYS) {
             const char *ahead = data + offset[at];
-            if (stream->chunk > 0) {
+            if (stream->chunk > 0 && by_block) {
+                ahead = next_block(decoding, values, block, at) + head * shape.ahead_bytes;
+                prefetch_pages(ahead, KEYS * stream->row);
+            } else if (stream->chunk > 0) {
                 prefetch_pages(ahead, KEYS * stream->row);
                 ahead = ahead_of(decoding, values, block, at) + head * shape.ahead_bytes;
             }
@@ -429,7 +452,7 @@ static void find_rows(const struct decoding *decoding, struct block *block)
 {
     int64_t last = decoding->work->key_end - 1;
     int64_t ahead = round_up(AHEAD_BYTES / max_i64(decoding->key.row, 1), KEYS);
-    block->count = min_i64(decoding->columns, last + 1 - block->first);
+    block->count = min_i64(decoding->keys, last + 1 - block->first);
     block->padded = round_up(block->count, KEYS);
     block->ahead = max_i64(KEYS, min_i64(ahead, MAX_AHEAD));
     for (int64_t at = 0; at < block->padded + block->ahead; at++) {
@@ -522,12 +545,13 @@ void ROTARY_KERNEL(rotary_attention_decode)(const rotary_attention_problem *prob
         .value_matmuls = value_functions[problem->bf16][full],
         .width = width,
         .rows = rows / problem->key_value_heads,
-        .columns = block_keys(problem),
+        .keys = block_keys(problem),
+        .columns = round_up(block_keys(problem), LANES),
         .query = queries,
         .output = part,
         .row_max = part + rows * width,
         .sum = part + rows * (width + 1),
-        .score = rotary_arena_push(scratch, rows * block_keys(problem), sizeof(float)),
+        .score = rotary_arena_push(scratch, rows * round_up(block_keys(problem), LANES), sizeof(float)),
         .term = rotary_arena_push(scratch, term_scratch(1, MAX_BLOCK, problem->head_dim), sizeof(float)),
         .key = stream_of(problem, work, problem->key),
         .value = stream_of(problem, work, problem->value),
@@ -536,7 +560,7 @@ void ROTARY_KERNEL(rotary_attention_decode)(const rotary_attention_problem *prob
     for (int64_t row = 0; row < rows; row++)
         decoding.row_max[row] = -INFINITY;
     struct block block;
-    for (block.first = work->key_begin; block.first < work->key_end; block.first += decoding.columns) {
+    for (block.first = work->key_begin; block.first < work->key_end; block.first += decoding.keys) {
         find_rows(&decoding, &block);
         matmul_block(&decoding, false, &block);
         exp_block(&decoding, &block);
