@@ -130,7 +130,11 @@ static rotary_status read_key_positions(const char *label, struct attend_work *w
     if (!status && !work->key_positions)
         status = rotary_fail_memory(error, "for %lld positions", (long long)keys);
     for (int64_t n = 0; !status && n < keys; n++)
-        work->key_positions[n] = (int64_t)positions.values[n];
+        if (fabs(positions.values[n]) > 0x1p53)
+            status = rotary_fail(error, ROTARY_BAD_FILE, "%s: position %lld is %.0f, wanted -2^53 to 2^53",
+                                 positions.label, (long long)n, positions.values[n]);
+        else
+            work->key_positions[n] = (int64_t)positions.values[n];
     work->attention.key_positions = work->key_positions;
     tensor_free(&positions);
     return status;

@@ -115,7 +115,7 @@ refuses(2, "--key-positions wants --first-query N", *attend[:-2])
 refuses(2, "--position alibi and --key-positions exclude each other", *attend[:9], *attend[11:], "--position", "alibi")
 refuses(2, "--key-positions and --past-key exclude", *attend, "--past-key", "k.npy", "--past-value", "v.npy")
 refuses(2, "--key-positions and --key-lengths exclude", *attend, "--key-lengths", "lengths.npy")
-for wrong in [positions[1:], positions[None], positions + 0.5]:
+for wrong in [positions[1:], positions[None], positions + 0.5, positions + 2**62]:
     array("wrong.npy", wrong)
     refuses(1, "wrong.npy", *attend[:-4], "--key-positions", "wrong.npy", "--first-query", first)
 report()

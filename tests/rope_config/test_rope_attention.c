@@ -189,6 +189,7 @@ static void test_chunks(void)
     refuses(CHUNKS("\"chunk_size\": 4, \"local_size\": 4"), chunks,
             "\"local_size\" is 4, wanted less than \"chunk_size\", 4");
     refuses(CHUNKS("\"chunk_size\": 0"), chunks, "\"chunk_size\" is 0");
+    refuses(CHUNKS("\"chunk_size\": 9223372036854775807"), chunks, "wanted a whole number");
     refuses(CHUNKS("\"chunk_length\": 8"), chunks, "the key \"chunk_length\", which is not known");
     refuses(CHUNKS("\"sparse_attention_enabled\": true"), chunks, "which are seen depends on scores");
     refuses(CHUNKS("\"sparse_attention_config\": {\"0\": {}}"), chunks, "which are seen depends on scores");
