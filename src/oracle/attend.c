@@ -80,6 +80,24 @@ static rotary_status write_results(const struct attend_work *work, rotary_error 
 
 /* ---- evaluating ---- */
 
+/* Refuses attention that does not rotate values and outputs as the file's model does. */
+static rotary_status check_values(const struct attend_config *config, enum rope_values values,
+                                  rotary_error *error)
+{
+    const unsigned both = ROTARY_ROTATE_VALUE | ROTARY_ROTATE_OUTPUT;
+    const unsigned wanted = values == ROPE_VALUES_ROTATE ? ROTARY_ROTATE_VALUE : both;
+    unsigned rotated = config->rotate & both;
+    if (config->key_is_value && (config->rotate & ROTARY_ROTATE_KEY))
+        rotated |= ROTARY_ROTATE_VALUE;
+    if (values == ROPE_VALUES_STAY || rotated == wanted)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_BAD_FILE,
+                       "%s: layers of this model rotate values, and outputs %s; wanted %s, or --ignore %s",
+                       config->rotation.config, wanted == both ? "back" : "not",
+                       wanted == both ? "--roper" : "--rotate qkv",
+                       wanted == both ? "model_type" : "rotary_value");
+}
+
 /* Refuses a rotation that this attention does not go with. */
 static rotary_status check_rotation(const struct attend_config *config, const struct attend_work *work,
                                     rotary_error *error)
@@ -97,13 +115,7 @@ static rotary_status check_rotation(const struct attend_config *config, const st
             "%s multiplies keys by %s, and by --key-is-value they are the values too: wanted a "
             "rotation alone",
             file, grows ? "xPos's magnitudes" : "an attention factor");
-    const unsigned both = ROTARY_ROTATE_VALUE | ROTARY_ROTATE_OUTPUT;
-    if (rotation->rotates_values && (config->rotate & both) != both)
-        return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%s: layers of this model rotate values, and outputs back; wanted --roper, or "
-                           "--ignore model_type",
-                           file);
-    return ROTARY_OK;
+    return check_values(config, rotation->values, error);
 }
 
 static rotary_status make_rotation(const struct attend_config *config, struct attend_work *work,

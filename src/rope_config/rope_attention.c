@@ -127,6 +127,21 @@ static rotary_status read_chunks(const struct rope_reader *reader, struct rope_c
     return status;
 }
 
+/* ---- values ---- */
+
+static rotary_status read_values(const struct rope_reader *reader, enum rope_values *values)
+{
+    static const char key[] = "rotary_value";
+    bool rotates = false;
+    rotary_status status =
+        rope_reader_boolean(reader, key, json_field_value(reader->text_config, key), &rotates);
+    if (reader->family.rotates_values && !is_ignored(reader, "model_type"))
+        *values = ROPE_VALUES_AND_OUTPUTS;
+    else if (rotates && !is_ignored(reader, key))
+        *values = ROPE_VALUES_ROTATE;
+    return status;
+}
+
 /* ---- magnitudes ---- */
 
 /* Leaves YaRN's factor out of cosines and sines, in the way of the implementation that is followed. */
@@ -145,6 +160,7 @@ rotary_status rope_attention_read(const struct rope_reader *reader, struct rope_
 {
     rotary_status status = read_query_scale(reader, &config->query_scale);
     drop_magnitude(reader, &config->plan);
-    config->rotates_values = reader->family.rotates_values && !is_ignored(reader, "model_type");
+    if (!status)
+        status = read_values(reader, &config->values);
     return status ? status : read_chunks(reader, config);
 }

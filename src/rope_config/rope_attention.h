@@ -10,7 +10,7 @@
 #include "rope_config/rope_reader.h"
 
 /* Sets config->query_scale and ->chunks, which stay as they are where the file has none or the caller reads
- * none; ->rotates_values; and the magnitude of config->plan, whose numbers are read already. */
+ * none; ->values; and the magnitude of config->plan, whose numbers are read already. */
 ROTARY_CHECKED rotary_status rope_attention_read(const struct rope_reader *reader,
                                                  struct rope_config *config);
 

@@ -22,6 +22,9 @@
 /* The scale of xPos (Sun et al. 2022), where a model has xPos and its file does not say. */
 #define ROPE_CONFIG_XPOS_SCALE 512.0
 
+/* What a model does with values: RoFormer with "rotary_value" rotates them, DeepSeek-V4 outputs back too. */
+enum rope_values { ROPE_VALUES_STAY, ROPE_VALUES_ROTATE, ROPE_VALUES_AND_OUTPUTS };
+
 struct rope_config {
     rotary_rope_config plan; /* its lists point into `numbers` */
     /* Where the pairing is from: the key "pairing", a key of the model's own such as "rope_interleave",
@@ -34,7 +37,7 @@ struct rope_config {
     /* Of MLA's heads: scores are divided by its root, and multiplied by rotary_rope_softmax_factor; 0: as
      * tensors have. */
     int64_t score_channels;
-    bool rotates_values; /* the model does, and its outputs back */
+    enum rope_values values;
     bool rope_part_only; /* plan.head_dim is qk_rope_head_dim: heads have qk_nope_head_dim channels before it
                           */
     double *numbers;

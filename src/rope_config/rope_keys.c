@@ -214,7 +214,6 @@ enum refused {
     REFUSED_NOT_ROTARY,
     REFUSED_UNEVEN,
     REFUSED_CHUNKS,
-    REFUSED_VALUES,
     REFUSED_POSITIVE,
     REFUSED_OBJECT
 };
@@ -240,7 +239,6 @@ static const struct {
     {"layer_rope_theta", REFUSED_UNEVEN, "one base for all layers"},
     {"dual_chunk_attention_config", REFUSED_CHUNKS,
      "null, or --ignore dual_chunk_attention_config for the rotation alone: positions depend on chunks"},
-    {"rotary_value", REFUSED_VALUES, "false: values would rotate, and the output not back"},
     {"attn_temperature_len", REFUSED_POSITIVE,
      "0: no score is multiplied by a number that grows with its query's position"},
     {"yarn", REFUSED_OBJECT,
@@ -266,7 +264,6 @@ static bool is_refused(enum refused refused, const json_t *value)
     const char *text = json_string_value(value);
     switch (refused) {
     case REFUSED_TRUE:
-    case REFUSED_VALUES:
         return json_is_true(value);
     case REFUSED_FALSE:
         return json_is_false(value);
@@ -321,8 +318,8 @@ static bool has_rotation_key(const struct rope_reader *reader)
 static bool is_accepted(const struct rope_reader *reader, enum refused refused)
 {
     const struct rope_family *family = &reader->family;
-    if (refused == REFUSED_CHUNKS || refused == REFUSED_VALUES)
-        return reader->request->attends == (refused == REFUSED_CHUNKS);
+    if (refused == REFUSED_CHUNKS)
+        return reader->request->attends;
     return refused == REFUSED_NOT_ROTARY && family->known && !family->reads_position_embedding_type;
 }
 

@@ -64,7 +64,7 @@ struct rope_config_request {
     const char *const *ignored; /* unknown keys to accept, NULL-terminated; NULL: none */
     /* The caller multiplies queries by the scale of their position; otherwise a file that has one is refused. */
     bool scales_queries;
-    bool attends;         /* the caller computes attention: by chunks, and by no values that rotate alone */
+    bool attends;         /* the caller rotates by chunks; otherwise a file that has them is refused */
     bool unrotated;       /* of a layer without rotation: Llama 4 scales the queries of these alone */
     rotary_compat compat; /* whose reading of the keys is followed where readings differ */
     /* The object is the settings of a model of ours: layer_type names layers also where all have one

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """oracle_families.py ROTARY: frequencies and attend, with the config.json that models are released with, against transformers'
-own attention on random weights: DeepSeek-V4 (all three types of layers), DeepSeek-V2 and V3 (heads, and their latents), gpt-oss.
+own attention on random weights: DeepSeek-V4 (all three types of layers), DeepSeek-V2 and V3 (heads, and their latents), RoFormer
+with rotary_value, gpt-oss.
 
 The modules get cosines and sines in double, and compute in double where they say no type; so only what they do in f32 differs."""
 import sys
@@ -14,11 +15,12 @@ try:
 except ImportError:
     print("skipped: these transformers have no DeepSeek-V4")
     sys.exit(77)
-from transformers import DeepseekV2Config, DeepseekV3Config, GptOssConfig
+from transformers import DeepseekV2Config, DeepseekV3Config, GptOssConfig, RoFormerConfig
 from transformers.models.deepseek_v2.modeling_deepseek_v2 import DeepseekV2Attention, DeepseekV2RotaryEmbedding
 from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention, DeepseekV3RotaryEmbedding
 from transformers.models.deepseek_v4.modeling_deepseek_v4 import DeepseekV4Attention, DeepseekV4RotaryEmbedding
 from transformers.models.gpt_oss.modeling_gpt_oss import GptOssAttention, GptOssRotaryEmbedding
+from transformers.models.roformer.modeling_roformer import RoFormerSelfAttention
 
 torch.manual_seed(20260424)
 torch.set_default_dtype(torch.float64)
@@ -172,6 +174,22 @@ for name, kinds in [("deepseek_v2", (DeepseekV2Config, DeepseekV2Attention, Deep
             output = attend(absorbed, key, latent[:, None], "--rope", file, "--causal")
             output = torch.einsum("thl,hvl->thv", output, up[:, NOPE:])
             near(f"{about}, latents", module.o_proj(output.reshape(T, -1)), wanted, 1e-6 * wanted.abs().max().item())
+
+# ---- RoFormer with rotary_value: values rotate, and the output does not ----
+
+released = {**heads, "model_type": "roformer", "hidden_size": 32, "rotary_value": True, "max_position_embeddings": 1024}
+file = config(released, "roformer.json")
+module = filled(RoFormerSelfAttention(made(RoFormerConfig, dict(released))))
+cosine, sine = table(result("frequencies", "--config", file))
+y = torch.randn(1, T, 32)
+query, key, value = (project(y).view(T, H, 8) for project in (module.query, module.key, module.value))
+with torch.no_grad():
+    wanted = module(y, sinusoidal_pos=torch.cat([sine, cosine], -1)[None])[0][0]
+    output = attend(query, key, value, "--rope", file, "--rotate", "qkv")
+near("RoFormer, rotary_value", output.reshape(T, -1), wanted, 1e-12 * wanted.abs().max().item())
+for flags in [[], ["--roper"], ["--rotate", "qko"]]:
+    refuses(1, "wanted --rotate qkv, or --ignore rotary_value", "attend", "--query", "q.npy", "--key", "k.npy", "--value", "v.npy",
+            "--output", "o.npy", "--rope", file, *flags)
 
 # ---- gpt-oss: YaRN whose range is not rounded, sinks, a window on every second layer ----
 

@@ -225,15 +225,14 @@ static void test_other_spellings(void)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         refuses(cases[i].text, (struct rope_config_request){0}, cases[i].message);
     const char *values = "{\"model_type\": \"roformer\", \"head_dim\": 8, \"rotary_value\": true}";
-    refuses(values, (struct rope_config_request){.attends = true}, "\"rotary_value\" is true, wanted false");
     struct rope_config config;
     if (reads(values, (struct rope_config_request){0}, &config)) {
-        CHECK(!config.rotates_values);
+        CHECK_INT(config.values, ROPE_VALUES_ROTATE);
         rope_config_free(&config);
     }
     if (reads(DEEPSEEK_V4(""), (struct rope_config_request){.layer_type = "main", .attends = true},
               &config)) {
-        CHECK(config.rotates_values);
+        CHECK_INT(config.values, ROPE_VALUES_AND_OUTPUTS);
         rope_config_free(&config);
     }
     if (reads("{\"head_dim\": 8, \"attn_temperature_len\": -1, \"scaling_factor\": 4, \"yarn\": false}",
