@@ -80,6 +80,20 @@ for subset in SUBSETS:
     moved = np.abs(np.load("o.npy")[:, S:] - here).max()
     check(f"rotate {subset} at other positions", moved < 1e-13 if subset in RELATIVE else moved > 1e-3, str(moved))
 
+# Files whose models rotate values: other choices are refused, unless the key that says so is ignored.
+shared = ["attend", *files[:4], *files[6:], "--key-is-value"]
+for content, wanted, ignored, good in [
+        ({"model_type": "deepseek_v4", "qk_rope_head_dim": 4, "rope_parameters": {"main": {}}}, "--roper", "model_type", "qkvo"),
+        ({"model_type": "roformer", "rotary_value": True}, "--rotate qkv", "rotary_value", "qkv")]:
+    of_model = ["--rope", config({"head_dim": D} | content, "values.json")]
+    for subset in SUBSETS:
+        if subset.replace("q", "").replace("k", "") == good.replace("qk", ""):
+            result("attend", *files, *of_model, "--rotate", subset, "--json")
+            continue
+        refuses(1, f"wanted {wanted}, or --ignore {ignored}", "attend", *files, *of_model, "--rotate", subset)
+        result("attend", *files, *of_model, "--rotate", subset, "--ignore", ignored, "--json")
+    result(*shared, *of_model, "--rotate", "qk" + good[3:], "--json")  # shared keys rotate as values
+    refuses(1, f"wanted {wanted}", *shared, *of_model, "--rotate", "qk" if good == "qkvo" else "qko")
 refuses(2, "--rotate wants --rope FILE", "attend", *files, "--rotate", "kv")
 refuses(2, "--rotate and --roper exclude each other", "attend", *files, "--rope", rope, "--roper", "--rotate", "kv")
 refuses(2, "--unrotated and --rotate exclude each other", "attend", *files, "--rope", rope, "--unrotated", "--rotate", "kv")
