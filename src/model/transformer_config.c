@@ -84,8 +84,8 @@ static const struct setting first_table[] = {
      .help = "norm of queries and keys: of each head, or of all heads together"},
     {"key_is_value", SETTING_CHOICE, MEMBER(key_is_value), 0, 0, keys_as_values,
      .help = "values of self-attention are its keys, without a projection of their own: true: rotated as the "
-             "keys, with one cache for both (DeepSeek-V4), and rotated back in the output where position "
-             "rotates values (roper); unrotated: before their rotation"},
+             "keys, with one cache for both, and rotated back where the output rotates (roper: DeepSeek-V4); "
+             "unrotated: before their rotation"},
     {"attention_sinks", SETTING_BOOLEAN, MEMBER(attention_sinks), 0, 0, NULL,
      .help = "a learned logit of each head of self-attention in the softmax's denominator (gpt-oss)"},
     {"norm_epsilon", SETTING_REAL, MEMBER(norm_epsilon), 1e-12, 1.0, NULL, .help = "added to the variance"},

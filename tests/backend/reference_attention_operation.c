@@ -407,17 +407,14 @@ static void attention_backward(const struct attention_plan *plan, const rotary_a
         for (int64_t h = 0; h < shared; h++) {
             struct sequence sequence = sequence_of(&inputs, s);
             struct rows rows = key_rows(&inputs, sequence, h);
-            struct reference_head_gradients gradients = {.key = reference_doubles(rows.count * dim),
-                                                         .value = reference_doubles(rows.count * dim)};
+            double *key = reference_doubles(rows.count * dim); /* also of values that are keys */
+            struct reference_head_gradients gradients = {
+                .key = key, .value = plan->config.key_is_value ? key : reference_doubles(rows.count * dim)};
             for (int64_t query_head = h * group; query_head < (h + 1) * group; query_head++)
                 head_backward(plan, call, sequence, query_head, gradients);
-            for (int64_t i = 0; plan->config.key_is_value && i < rows.count * dim; i++)
-                gradients.key[i] += gradients.value[i];
-            store_rows(plan, call->key_gradient, rows, &plan->key_rotation, gradients.key);
-            if (plan->config.key_is_value)
-                free(gradients.value);
-            else
+            if (!plan->config.key_is_value)
                 store_rows(plan, call->value_gradient, rows, &plan->value_rotation, gradients.value);
+            store_rows(plan, call->key_gradient, rows, &plan->key_rotation, gradients.key);
         }
 }
 

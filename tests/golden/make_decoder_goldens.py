@@ -3,8 +3,9 @@
 """Losses and gradients of small decoders by PyTorch's autograd in double precision.
 
 Writes tests/model/decoder_goldens.h, decoder_term_goldens.h with the gradients of encodings by terms of the score, and
-decoder_rotate_goldens.h with those of subsets of queries, keys, values and outputs that rotate. The model is written here from the formulas, attention with its full matrix of scores; only the names of the parameters come from
-the C code. Parameters are 0.3 sin(0.7 i + 0.05 i^2 + length of the name), which both sides can compute.
+decoder_rotate_goldens.h with those of subsets of queries, keys, values and outputs that rotate, and of keys that are
+values. The model is written here from the formulas, attention with its full matrix of scores; only the names of the
+parameters come from the C code. Parameters are 0.3 sin(0.7 i + 0.05 i^2 + length of the name), which both sides can compute.
 
     /usr/bin/python3 tests/golden/make_decoder_goldens.py tests/model
 """
@@ -237,7 +238,8 @@ def main():
         print(HEAD, file=subsets)
         for number, case in enumerate(CASES):
             loss, gradients = run(case)
-            out = subsets if '"rotate"' in case[-1] else plain if number < first_term else terms
+            out = plain if number < first_term else terms
+            out = subsets if '"rotate"' in case[-1] or '"key_is_value"' in case[-1] else out
             print(f"static const struct golden_gradient gradients_{number}[] = {{", file=out)
             for name, gradient in gradients.items():
                 probe = torch.cos(0.9 * torch.arange(len(gradient)) + 0.5)

@@ -276,24 +276,6 @@ for shape in [(), (B,)]:
 refuses(1, "sinks.npy has shape [3], wanted [4], one for each query head", "attend", "--query", "q.npy", "--key", "k.npy",
         "--value", "v.npy", "--output", "o.npy", "--sinks", array("sinks.npy", sinks[:3]))
 
-# Keys that are the values too, rotated once; with --roper the output is rotated back (DeepSeek-V4).
-q, k, past = numbers(B, T, H, D), numbers(B, S, G, D), numbers(B, 4, G, D)
-for name, x in [("q", q), ("k", k), ("past", past)]:
-    array(f"{name}.npy", x)
-plain_rope, standing = config({"head_dim": D}, "shared.json"), inverse_frequencies(D)
-for more, keys, first in [([], k, S - T), (["--past-key", "past.npy"], np.concatenate((past, k), 1), 4)]:
-    for flags, how in [([], {}), (["--rope", plain_rope], {"rotation": (standing, 1.0)}),
-                       (["--rope", plain_rope, "--roper"], {"rotation": (standing, 1.0), "roper": True})]:
-        values = rotated(keys, np.arange(keys.shape[1]), standing) if how and "roper" not in how else keys
-        found = result("attend", "--query", "q.npy", "--key", "k.npy", "--key-is-value", "--causal", "--output", "o.npy",
-                       "--json", *more, *flags)
-        wanted = attention(q, keys, values, causal=True, first=first, **how)[0]
-        near(f"keys as values {more} {flags}", np.load("o.npy"), wanted, 1e-12 * np.abs(keys).max())
-        distance = found["librotary"]["largest_difference"]
-        check("keys as values, kernel", distance is not None and distance <= np.abs(keys).max() * 1e-3, str(found["librotary"]))
-refuses(1, "multiplies keys by an attention factor, and by --key-is-value they are the values too", "attend", "--query",
-        "q.npy", "--key", "k.npy", "--key-is-value", "--output", "o.npy", "--rope", config(dict(yarn, head_dim=D)))
-
 # As text.
 array("x.npy", numbers(3, 2, 8))
 qkv = ["--query", "x.npy", "--key", "x.npy", "--value", "x.npy", "--output", "o.npy"]

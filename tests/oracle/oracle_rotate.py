@@ -66,6 +66,15 @@ for subset in SUBSETS:
     distance = found["librotary"]["largest_difference"]
     check(f"rotate {subset}, keys are values, kernel", distance is not None and distance < 1e-5, str(found["librotary"]))
 
+# A past of keys comes before them, and has no values either. An attention factor would be in the values.
+shared = ["attend", "--query", "q.npy", "--key-is-value", "--output", "o.npy", "--rope", plain, "--roper", "--causal"]
+result(*shared, "--key", "k.npy", "--first-query", 3, "--json")
+whole = np.load("o.npy")
+result(*shared, "--key", array("new.npy", k[:, 3:]), "--past-key", array("past.npy", k[:, :3]), "--json")
+near("a past of keys that are values", np.load("o.npy"), whole, 0)
+refuses(1, "multiplies keys by an attention factor, and by --key-is-value they are the values too", *shared[:6], "--key",
+        "k.npy", "--rope", rope)
+
 # A key that the query sees and its position, both moved: the first token of a sequence against one that follows others,
 # which a mask hides.
 array("long-q.npy", np.concatenate((np.zeros((B, S, H, D)), q), 1))
