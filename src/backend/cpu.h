@@ -48,7 +48,9 @@ struct cpu_norm_gradients {
 void cpu_add_norm_gradients(const struct backend *backend, const struct cpu_norm_gradients *sums);
 
 /* Sum of squares of all gradients, in double, in an order that does not depend on the number of threads. */
-double cpu_gradient_square(const struct backend *backend, const struct parameters *parameters);
+ROTARY_CHECKED rotary_status cpu_gradient_square(const struct backend *backend,
+                                                 const struct parameters *parameters, double *square,
+                                                 rotary_error *error);
 
 #define CPU_DECLARE_OPERATION(name)                                                                          \
     rotary_status cpu_##name(const struct backend *backend, const struct backend_##name *call,               \

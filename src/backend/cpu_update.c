@@ -10,65 +10,64 @@
 
 #include <math.h>
 
-enum {
-    MAX_CHUNKS = 1024,
-    MIN_CHUNK = 1 << 14, /* elements */
-};
-
-struct chunks {
+struct blocks {
     const struct backend *backend;
     const struct parameters *parameters;
     const struct adam *adam;
     float gradient_scale;
-    int64_t elements;          /* of a chunk */
-    double square[MAX_CHUNKS]; /* sums of squares */
+    int64_t elements, first;         /* of a block; the first one of the share */
+    double square[PARAMETER_BLOCKS]; /* sums of squares */
 };
 
-/* Depends on the size of the flat arrays alone. */
-static int64_t chunk_elements(int64_t elements)
+static int64_t block_end(const struct blocks *blocks, int64_t index)
 {
-    return max_i64(divide_up(elements, MAX_CHUNKS), MIN_CHUNK);
+    return min_i64((index + 1) * blocks->elements, blocks->parameters->trained_elements);
 }
 
-static int64_t chunk_end(const struct chunks *chunks, int64_t index)
+/* Runs the blocks of the table's share. */
+static void run_blocks(struct blocks *blocks, rotary_work *work)
 {
-    return min_i64((index + 1) * chunks->elements, chunks->parameters->trained_elements);
+    const struct parameters *parameters = blocks->parameters;
+    const struct update_share all = {.count = parameters->trained_elements},
+                              *share = parameters->share ? parameters->share : &all;
+    blocks->elements = parameters_block(parameters);
+    blocks->first = share->first / blocks->elements;
+    rotary_parallel_for(blocks->backend->threads, divide_up(share->count, blocks->elements), work, blocks);
 }
 
-static void run_chunks(struct chunks *chunks, rotary_work *work)
-{
-    chunks->elements = chunk_elements(chunks->parameters->trained_elements);
-    int64_t count = divide_up(chunks->parameters->trained_elements, chunks->elements);
-    rotary_parallel_for(chunks->backend->threads, count, work, chunks);
-}
-
-static void square_chunk(void *argument, int64_t index, int worker)
+static void square_block(void *argument, int64_t index, int worker)
 {
     (void)worker;
-    struct chunks *chunks = argument;
-    int64_t first = index * chunks->elements;
-    chunks->square[index] = cpu_of(chunks->backend)
-                                ->kernels->sum_of_squares(chunks->parameters->gradients + first,
-                                                          chunk_end(chunks, index) - first);
+    struct blocks *blocks = argument;
+    index += blocks->first;
+    int64_t first = index * blocks->elements;
+    blocks->square[index] = cpu_of(blocks->backend)
+                                ->kernels->sum_of_squares(blocks->parameters->gradients + first,
+                                                          block_end(blocks, index) - first);
 }
 
-double cpu_gradient_square(const struct backend *backend, const struct parameters *parameters)
+rotary_status cpu_gradient_square(const struct backend *backend, const struct parameters *parameters,
+                                  double *square, rotary_error *error)
 {
-    struct chunks chunks = {.backend = backend, .parameters = parameters};
-    run_chunks(&chunks, square_chunk);
+    struct blocks blocks = {.backend = backend, .parameters = parameters};
+    const struct update_share *share = parameters->share;
+    run_blocks(&blocks, square_block);
+    const rotary_status status = share ? share->complete(share->argument, blocks.square, error) : ROTARY_OK;
     double total = 0.0;
-    for (int64_t i = 0; i * chunks.elements < parameters->trained_elements; i++)
-        total += chunks.square[i];
-    return total;
+    for (int64_t i = 0; i * blocks.elements < parameters->trained_elements; i++)
+        total += blocks.square[i];
+    *square += total;
+    return status;
 }
 
-static void adam_chunk(void *argument, int64_t index, int worker)
+static void adam_block(void *argument, int64_t index, int worker)
 {
     (void)worker;
-    const struct chunks *chunks = argument;
-    const struct parameters *parameters = chunks->parameters;
-    const struct adam *adam = chunks->adam;
-    int64_t first = index * chunks->elements, end = chunk_end(chunks, index);
+    const struct blocks *blocks = argument;
+    const struct parameters *parameters = blocks->parameters;
+    const struct adam *adam = blocks->adam;
+    index += blocks->first;
+    int64_t first = index * blocks->elements, end = block_end(blocks, index);
     for (int i = 0; i < parameters->count; i++) {
         const struct parameter *row = &parameters->rows[i];
         int64_t from = max_i64(row->gradient_offset, first);
@@ -88,10 +87,10 @@ static void adam_chunk(void *argument, int64_t index, int worker)
             .epsilon = adam->epsilon,
             .coupled_decay = adam->decoupled ? 0.0f : decay,
             .decoupled_decay = adam->decoupled ? adam->learning_rate * decay : 0.0f,
-            .gradient_scale = chunks->gradient_scale,
+            .gradient_scale = blocks->gradient_scale,
             .inverse_correction1 = 1.0f / adam->correction1,
             .inverse_correction2 = 1.0f / adam->correction2};
-        cpu_of(chunks->backend)->kernels->adam(&work);
+        cpu_of(blocks->backend)->kernels->adam(&work);
     }
 }
 
@@ -106,25 +105,28 @@ static double clip_scale(double norm, double max_grad_norm)
 rotary_status cpu_update(const struct backend *backend, const struct backend_update *call,
                          rotary_error *error)
 {
-    (void)error;
     struct step_statistics *statistics = call->parameters->statistics;
     statistics->diverged = !isfinite(statistics->loss.total);
     if (statistics->diverged)
         return ROTARY_OK;
     double square = 0.0;
-    for (const struct parameters *table = call->parameters; table; table = table->adapter)
-        square += cpu_gradient_square(backend, table);
+    rotary_status status = ROTARY_OK;
+    for (const struct parameters *table = call->parameters; table && status == ROTARY_OK;
+         table = table->adapter)
+        status = cpu_gradient_square(backend, table, &square, error);
+    if (status != ROTARY_OK)
+        return status;
     statistics->gradient_norm = sqrt(square);
     statistics->diverged = !isfinite(statistics->gradient_norm);
     if (statistics->diverged)
         return ROTARY_OK;
     statistics->clip_scale = clip_scale(statistics->gradient_norm, call->max_grad_norm);
     for (const struct parameters *table = call->parameters; table; table = table->adapter) {
-        struct chunks chunks = {.backend = backend,
+        struct blocks blocks = {.backend = backend,
                                 .parameters = table,
                                 .adam = &call->adam,
                                 .gradient_scale = (float)statistics->clip_scale};
-        run_chunks(&chunks, adam_chunk);
+        run_blocks(&blocks, adam_block);
     }
     return ROTARY_OK;
 }

@@ -359,13 +359,23 @@ struct adam {
     float correction1, correction2; /* bias correction: 1 - beta^t */
 };
 
+/* What a process updates of the trained elements of a table without an adapter, where others update the rest: whole
+ * blocks (parameters_block). complete: fills in the sums of squares of the other blocks. */
+struct update_share {
+    int64_t first, count;
+    rotary_status (*complete)(void *argument, double *squares, rotary_error *error);
+    void *argument;
+    bool scattered; /* the moments of the rest are those before the last update: nobody is to read them */
+};
+
 struct parameters;
 
 /* One step of the optimizer. The norm of all gradients is sqrt of the sum of their squares; clip_scale is
  * min(1, max_grad_norm / (norm + 1e-6)), as in torch.nn.utils.clip_grad_norm_, or 1 if max_grad_norm is 0. If
  * statistics.loss.total or the norm is not finite, only `diverged` (and the norm, unless the loss is not
  * finite) is written. Else values and moments of trained parameters are updated, their gradients become zero,
- * and the statistics are completed. The table's `adapter` is part of it: the norm is that of both tables. */
+ * and the statistics are completed. The table's `adapter` is part of it: the norm is that of both tables. With a `share`
+ * the norm is of all elements too; values, moments and gradients are written of those of the share alone. */
 struct backend_update {
     struct parameters
         *parameters; /* backend/parameters.h; its table is the host's, its arrays the backend's */

@@ -318,6 +318,9 @@ static rotary_status check_range(const struct parameters *parameters, struct par
     if (range.array != PARAMETER_VALUES && !parameters->gradients)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "parameter %s has values only: the model was created for inference", row->name);
+    if (range.array >= PARAMETER_MOMENT1 && parameters->share && parameters->share->scattered)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the moments of parameter %s are other processes'",
+                           row->name);
     return ROTARY_OK;
 }
 
@@ -357,6 +360,12 @@ static rotary_status check_training(const struct parameters *parameters, rotary_
                        "parameters without gradients cannot be trained: the model was created for inference");
 }
 
+int64_t parameters_block(const struct parameters *parameters)
+{
+    enum { MIN_ELEMENTS = 1 << 14 };
+    return max_i64(divide_up(parameters->trained_elements, PARAMETER_BLOCKS), MIN_ELEMENTS);
+}
+
 rotary_status parameters_update(struct parameters *parameters, const struct adam *adam, double max_grad_norm,
                                 rotary_error *error)
 {
@@ -365,6 +374,8 @@ rotary_status parameters_update(struct parameters *parameters, const struct adam
         return status;
     const struct backend_update call = {
         .parameters = parameters, .adam = *adam, .max_grad_norm = max_grad_norm};
+    if (parameters->share)
+        parameters->share->scattered = true;
     for (struct parameters *table = parameters; table; table = table->adapter)
         for (int i = 0; i < table->count; i++)
             if (parameter_is_trained(&table->rows[i]))

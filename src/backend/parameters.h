@@ -70,6 +70,7 @@ struct parameters {
     void *source;                       /* what stored rows lie in, and who releases it; NULL: nothing */
     void (*release)(void *source);
     struct parameters *adapter; /* borrowed: rows that are trained together with these; NULL: none */
+    struct update_share *share; /* borrowed: of a backend whose memory is the host's; NULL: all */
     struct shared_weight *shared;
     int shared_count;
     struct rotary_arena arena, training_arena;
@@ -139,6 +140,10 @@ float *parameters_overwrite(struct parameters *parameters, int index);
 struct parameter_range parameter_range(const struct parameters *parameters, enum parameter_array array,
                                        int index);
 
+/* The elements of a block of the trained ones: the norm is that of the blocks' sums of squares, in their order. It
+ * depends on their number alone. */
+int64_t parameters_block(const struct parameters *parameters);
+enum { PARAMETER_BLOCKS = 1024 }; /* at most */
 /* One step of the optimizer (struct backend_update) of this table and its adapter, after which the versions
  * of all trained rows are raised. This and the statistics are ROTARY_INVALID_ARGUMENT without training. */
 ROTARY_CHECKED rotary_status parameters_update(struct parameters *parameters, const struct adam *adam,

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/fail.h"
+#include "base/integer.h"
 #include "base/threads.h"
 #include "ranks/transport.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_REDUCED = 4096, MAX_LEVELS = 31 };
+enum { MAX_REDUCED = 4096 };
 
 rotary_status ranks_begin(struct ranks **ranks, ranks_lost *lost, void *argument, rotary_error *error)
 {
@@ -82,13 +83,15 @@ rotary_status ranks_share(const struct ranks *ranks, void *data, size_t bytes, r
     return status;
 }
 
-rotary_status ranks_give(const struct ranks *ranks, int from, void *data, size_t bytes, rotary_error *error)
+rotary_status ranks_give(const struct ranks *ranks, int from, int to, void *data, size_t bytes,
+                         rotary_error *error)
 {
-    const struct ranks_exchange gift = {.partner = 0, .send = data, .send_bytes = bytes},
+    const struct ranks_exchange gift = {.partner = to, .send = data, .send_bytes = bytes},
                                 receipt = {.partner = from, .receive = data, .receive_bytes = bytes};
-    if (from == 0 || (ranks_index(ranks) != 0 && ranks_index(ranks) != from))
+    const int own = ranks_index(ranks);
+    if (from == to || (own != from && own != to))
         return ROTARY_OK;
-    return exchange(ranks, ranks_index(ranks) == 0 ? &receipt : &gift, error);
+    return exchange(ranks, own == from ? &gift : &receipt, error);
 }
 
 rotary_status ranks_reduce(const struct ranks *ranks, void *value, size_t bytes, ranks_combine *combine,
@@ -113,49 +116,103 @@ rotary_status ranks_reduce(const struct ranks *ranks, void *value, size_t bytes,
     return status;
 }
 
-/* A part of the numbers. */
-struct part {
-    int64_t first, count;
-};
+/* ---- parts ---- */
 
-static struct part half_of(struct part part, bool upper)
+/* What a rank has the sums of after `levels` of halving. Each time it takes the upper half of the parts if it is the
+ * upper one of the two that halve: so parts are in the order of reversed bits of their ranks. */
+static struct ranks_part part_at(const struct ranks *ranks, struct ranks_parts parts, int rank, int levels)
 {
-    const int64_t lower = part.count / 2;
-    return upper ? (struct part){part.first + lower, part.count - lower} : (struct part){part.first, lower};
+    const int64_t blocks = divide_up(parts.count, parts.block), count = ranks_count(ranks);
+    int64_t first = 0, width = count;
+    for (int level = 0; level < levels; level++) {
+        width /= 2;
+        if (rank >> level & 1)
+            first += width;
+    }
+    const int64_t begin = min_i64(parts.count, blocks * first / count * parts.block),
+                  end = min_i64(parts.count, blocks * (first + width) / count * parts.block);
+    return (struct ranks_part){begin, end - begin};
 }
 
-static rotary_status swap_parts(const struct ranks *ranks, int distance, const float *from, struct part send,
-                                float *to, struct part receive, rotary_error *error)
+static int levels_of(const struct ranks *ranks)
 {
-    const struct ranks_exchange parts = {.partner = ranks->index ^ distance,
-                                         .send = from + send.first,
-                                         .send_bytes = (size_t)send.count * sizeof *from,
-                                         .receive = to + receive.first,
-                                         .receive_bytes = (size_t)receive.count * sizeof *to};
-    return exchange(ranks, &parts, error);
+    int levels = 0;
+    while (1 << levels < ranks_count(ranks))
+        levels++;
+    return levels;
 }
 
-/* Halving: of the part that two ranks have the sums of so far, each takes a half, and gets the other's numbers of
- * it. Neighbours begin, so that the sums are those of the tree. a + b has the bits of b + a. Then doubling: in the
- * reverse order each gives the other its half. */
+struct ranks_part ranks_part_of(const struct ranks *ranks, struct ranks_parts parts, int rank)
+{
+    return part_at(ranks, parts, rank, levels_of(ranks));
+}
+
+/* At most RANKS_PIECE of the numbers of a part, from `offset` on. */
+static struct ranks_part piece_at(struct ranks_part part, int64_t offset)
+{
+    const int64_t left = max_i64(part.count - offset, 0);
+    return (struct ranks_part){part.first + min_i64(offset, part.count), min_i64(left, RANKS_PIECE)};
+}
+
+/* Of what two ranks have the sums of so far, this one gives the other a half and adds what it gets of its own. */
+static rotary_status halve(const struct ranks *ranks, struct ranks_parts parts, int level, float *values,
+                           float *scratch, rotary_error *error)
+{
+    const int partner = ranks->index ^ 1 << level;
+    const struct ranks_part own = part_at(ranks, parts, ranks->index, level + 1),
+                            other = part_at(ranks, parts, partner, level + 1);
+    const int64_t count = max_i64(own.count, other.count);
+    rotary_status status = ROTARY_OK;
+    for (int64_t offset = 0; offset < count && status == ROTARY_OK; offset += RANKS_PIECE) {
+        const struct ranks_part kept = piece_at(own, offset), given = piece_at(other, offset);
+        const struct ranks_exchange pieces = {.partner = partner,
+                                              .send = values + given.first,
+                                              .send_bytes = (size_t)given.count * sizeof *values,
+                                              .receive = scratch,
+                                              .receive_bytes = (size_t)kept.count * sizeof *values};
+        status = exchange(ranks, &pieces, error);
+        for (int64_t i = 0; i < kept.count && status == ROTARY_OK; i++)
+            values[kept.first + i] += scratch[i];
+        memset(values + given.first, 0, (size_t)given.count * sizeof *values);
+    }
+    return status;
+}
+
+/* Neighbours begin, so that the sums are those of the tree. a + b has the bits of b + a. */
+rotary_status ranks_sum_parts(const struct ranks *ranks, struct ranks_parts parts, float *values,
+                              float *scratch, rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    for (int level = 0; level < levels_of(ranks) && status == ROTARY_OK; level++)
+        status = halve(ranks, parts, level, values, scratch, error);
+    return status;
+}
+
+/* Doubling: in the reverse order of halving each gives the other what it has. */
+rotary_status ranks_gather_parts(const struct ranks *ranks, struct ranks_parts parts, void *values,
+                                 size_t size, rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    for (int level = levels_of(ranks) - 1; level >= 0 && status == ROTARY_OK; level--) {
+        const int partner = ranks->index ^ 1 << level;
+        const struct ranks_part own = part_at(ranks, parts, ranks->index, level + 1),
+                                other = part_at(ranks, parts, partner, level + 1);
+        const struct ranks_exchange both = {.partner = partner,
+                                            .send = (char *)values + (size_t)own.first * size,
+                                            .send_bytes = (size_t)own.count * size,
+                                            .receive = (char *)values + (size_t)other.first * size,
+                                            .receive_bytes = (size_t)other.count * size};
+        status = exchange(ranks, &both, error);
+    }
+    return status;
+}
+
 rotary_status ranks_sum(const struct ranks *ranks, float *values, int64_t count, float *scratch,
                         rotary_error *error)
 {
-    struct part mine[MAX_LEVELS], others[MAX_LEVELS], whole = {0, count};
-    int level = 0;
-    rotary_status status = ROTARY_OK;
-    for (int distance = 1; distance < ranks_count(ranks) && status == ROTARY_OK; distance *= 2, level++) {
-        const bool upper = (ranks->index & distance) != 0;
-        mine[level] = half_of(whole, upper);
-        others[level] = half_of(whole, !upper);
-        whole = mine[level];
-        status = swap_parts(ranks, distance, values, others[level], scratch, whole, error);
-        for (int64_t i = whole.first; status == ROTARY_OK && i < whole.first + whole.count; i++)
-            values[i] += scratch[i];
-    }
-    while (level-- > 0 && status == ROTARY_OK)
-        status = swap_parts(ranks, 1 << level, values, mine[level], values, others[level], error);
-    return status;
+    const struct ranks_parts parts = {count, 1};
+    const rotary_status status = ranks_sum_parts(ranks, parts, values, scratch, error);
+    return status == ROTARY_OK ? ranks_gather_parts(ranks, parts, values, sizeof *values, error) : status;
 }
 
 /* ---- agreement ---- */

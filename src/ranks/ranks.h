@@ -45,17 +45,33 @@ ROTARY_CHECKED rotary_status ranks_agree(const struct ranks *ranks, rotary_statu
 /* Copies what rank 0 has to all others. */
 ROTARY_CHECKED rotary_status ranks_share(const struct ranks *ranks, void *data, size_t bytes,
                                          rotary_error *error);
-/* Copies what rank `from` has to rank 0. The two alone need call it. */
-ROTARY_CHECKED rotary_status ranks_give(const struct ranks *ranks, int from, void *data, size_t bytes,
+/* Copies what rank `from` has to rank `to`. The two alone need call it. */
+ROTARY_CHECKED rotary_status ranks_give(const struct ranks *ranks, int from, int to, void *data, size_t bytes,
                                         rotary_error *error);
 /* Sums up: of a power of two of ranks, each of which gets the same. combine: *lower becomes the sum of both. At most
  * 4096 bytes. */
 typedef void ranks_combine(void *lower, const void *upper);
 ROTARY_CHECKED rotary_status ranks_reduce(const struct ranks *ranks, void *value, size_t bytes,
                                           ranks_combine *combine, rotary_error *error);
-/* The same of each of `count` numbers. scratch: [count]. */
+/* The same of each of `count` numbers. scratch: [RANKS_PIECE]. */
+enum { RANKS_PIECE = 1 << 18 }; /* numbers that are added at a time: a cache has them */
 ROTARY_CHECKED rotary_status ranks_sum(const struct ranks *ranks, float *values, int64_t count,
                                        float *scratch, rotary_error *error);
+
+/* Numbers of which each rank, of a power of two of them, has a part: whole blocks, as evenly as it goes. */
+struct ranks_parts {
+    int64_t count, block; /* of a block, of which the last may have fewer */
+};
+struct ranks_part {
+    int64_t first, count;
+};
+struct ranks_part ranks_part_of(const struct ranks *ranks, struct ranks_parts parts, int rank);
+/* The sums of ranks_sum, of which each rank gets its part alone. All other numbers become zero. */
+ROTARY_CHECKED rotary_status ranks_sum_parts(const struct ranks *ranks, struct ranks_parts parts,
+                                             float *values, float *scratch, rotary_error *error);
+/* Copies what each rank has of its part, of numbers of `size` bytes, to all others. */
+ROTARY_CHECKED rotary_status ranks_gather_parts(const struct ranks *ranks, struct ranks_parts parts,
+                                                void *values, size_t size, rotary_error *error);
 
 /* ---- work that each rank takes for itself ----
  *

@@ -103,15 +103,15 @@ static rotary_status share_row(const struct ranks *ranks, struct parameters *par
 {
     static const enum parameter_array arrays[] = {PARAMETER_VALUES, PARAMETER_MOMENT1, PARAMETER_MOMENT2};
     const struct parameter *row = &parameters->rows[index];
-    const int count = parameter_is_trained(row) ? 3 : 1;
+    const int count = parameter_is_trained(row) && !parameters->share ? 3 : 1;
     const int64_t elements = parameter_elements(row);
     rotary_status status = ROTARY_OK;
     for (int i = 0; i < count; i++)
-        for (int64_t first = 0; status == ROTARY_OK && first < elements; first += TOGETHER_PIECE) {
+        for (int64_t first = 0; status == ROTARY_OK && first < elements; first += RANKS_PIECE) {
             const struct parameter_range range = {.array = arrays[i],
                                                   .index = index,
                                                   .first = first,
-                                                  .count = min_i64(TOGETHER_PIECE, elements - first)};
+                                                  .count = min_i64(RANKS_PIECE, elements - first)};
             status = share_range(ranks, parameters, range, host, error);
         }
     return status;
@@ -122,7 +122,7 @@ rotary_status together_share_parameters(const struct ranks *ranks, struct parame
 {
     if (ranks_count(ranks) == 1)
         return ROTARY_OK;
-    float *host = malloc(TOGETHER_PIECE * sizeof *host);
+    float *host = malloc(RANKS_PIECE * sizeof *host);
     rotary_status status = host ? ROTARY_OK : rotary_fail_memory(error, "for parameters of other ranks");
     status = ranks_agree(ranks, status, error);
     for (struct parameters *table = parameters; table; table = table->adapter)
@@ -139,7 +139,7 @@ static rotary_status sum_piece(const struct ranks *ranks, const struct backend *
                                int64_t count, float *pieces, rotary_error *error)
 {
     const size_t bytes = (size_t)count * sizeof *numbers;
-    float *const host = pieces, *const scratch = pieces + TOGETHER_PIECE;
+    float *const host = pieces, *const scratch = pieces + RANKS_PIECE;
     if (backend->operations->on_host)
         return ranks_sum(ranks, numbers, count, scratch, error);
     rotary_status status = backend->operations->read(backend, host, numbers, bytes, error);
@@ -153,8 +153,8 @@ rotary_status together_sum_gradients(const struct ranks *ranks, struct parameter
 {
     rotary_status status = ROTARY_OK;
     for (int64_t first = 0; status == ROTARY_OK && first < parameters->gradient_elements;
-         first += TOGETHER_PIECE) {
-        const int64_t count = min_i64(TOGETHER_PIECE, parameters->gradient_elements - first);
+         first += RANKS_PIECE) {
+        const int64_t count = min_i64(RANKS_PIECE, parameters->gradient_elements - first);
         status = sum_piece(ranks, parameters->backend, parameters->gradients + first, count, pieces, error);
     }
     return status;
@@ -169,6 +169,7 @@ static void add_counts(void *lower, const void *upper)
     sum->sequences += other->sequences;
     sum->stops += other->stops;
     sum->evaluates += other->evaluates;
+    sum->collects += other->collects;
 }
 
 rotary_status together_count(const struct ranks *ranks, struct together_counts *counts, rotary_error *error)

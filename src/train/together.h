@@ -17,11 +17,11 @@ ROTARY_CHECKED rotary_status together_check_shards(const struct ranks *ranks, co
 ROTARY_CHECKED rotary_status together_check_same(const struct ranks *ranks, const struct run_config *config,
                                                  const struct backend *backend, rotary_error *error);
 
-/* Copies values and moments of rank 0, and those of the adapter, to the others. */
+/* Copies the values of rank 0, of a table without a share its moments, and those of the adapter, to the others. */
 ROTARY_CHECKED rotary_status together_share_parameters(const struct ranks *ranks,
                                                        struct parameters *parameters, rotary_error *error);
 /* Sums the gradients of all ranks, a piece at a time. pieces: memory of the host. */
-enum { TOGETHER_PIECE = 1 << 18, TOGETHER_PIECES = 2 * TOGETHER_PIECE }; /* floats: the cache has them */
+enum { TOGETHER_PIECES = 2 * RANKS_PIECE }; /* floats */
 ROTARY_CHECKED rotary_status together_sum_gradients(const struct ranks *ranks, struct parameters *parameters,
                                                     float *pieces, rotary_error *error);
 
@@ -30,6 +30,7 @@ struct together_counts {
     int64_t targets, tokens, sequences;
     int64_t stops;     /* ranks that are to stop: then no rank takes the step */
     int64_t evaluates; /* 1: rank 0 begins an evaluation instead */
+    int64_t collects;  /* 1: rank 0 wants the moments that it has not, and the others go on waiting */
 };
 ROTARY_CHECKED rotary_status together_count(const struct ranks *ranks, struct together_counts *counts,
                                             rotary_error *error);

@@ -232,7 +232,9 @@ static rotary_status save(struct session *session, rotary_error *error)
 {
     bool usable;
     rotary_error gone = {0};
-    rotary_status status = keep_folder(session, true, error);
+    rotary_status status = trainer_collect(&session->trainer, error);
+    if (status == ROTARY_OK)
+        status = keep_folder(session, true, error);
     if (status != ROTARY_OK)
         return status;
     const rotary_status there = folder_watch_check(&session->watch, &usable, &gone);
@@ -338,7 +340,9 @@ static bool evaluation_is_due(const struct session *session)
 static rotary_status stop(struct session *session, rotary_error *error)
 {
     if (session->saved_step < session->state.step) {
-        rotary_status status = save(session, error);
+        rotary_status status = trainer_collect(&session->trainer, error);
+        if (status == ROTARY_OK || status == ROTARY_INTERRUPTED)
+            status = save(session, error);
         if (status != ROTARY_OK)
             return status;
     }

@@ -199,20 +199,31 @@ rotary_status trainer_meet(struct trainer *trainer, const struct ranks *ranks, r
                            rotary_error *error)
 {
     status = ranks_agree(ranks, status, error);
+    if (status == ROTARY_OK) {
+        struct parameters *parameters = transformer_parameters(trainer->transformer);
+        rank_update_begin(&trainer->update, trainer->ranks, parameters);
+        status = together_share_parameters(trainer->ranks, parameters, error);
+    }
     if (status == ROTARY_OK)
-        status =
-            together_share_parameters(trainer->ranks, transformer_parameters(trainer->transformer), error);
+        status = rank_update_give_moments(&trainer->update, error);
     trainer->expected = status == ROTARY_OK && trainer->ranks;
     return status;
 }
 
-/* Where all ranks meet: before each step, and where rank 0 has something to say. */
+/* Where all ranks meet: before each step, and where rank 0 has something to say. Where one stops rank 0 may save. */
 static rotary_status exchange_counts(struct trainer *trainer, struct together_counts *counts,
                                      rotary_error *error)
 {
-    counts->stops = trainer->ranks && trainer->stops;
+    struct together_counts own = *counts;
+    rotary_status status = ROTARY_OK;
+    own.stops = trainer->ranks && trainer->stops;
     trainer->expected = false;
-    const rotary_status status = together_count(trainer->ranks, counts, error);
+    do {
+        *counts = own;
+        status = together_count(trainer->ranks, counts, error);
+        if (status == ROTARY_OK && (counts->stops > 0 || counts->collects > 0))
+            status = rank_update_collect_moments(&trainer->update, error);
+    } while (status == ROTARY_OK && counts->stops == 0 && counts->collects > own.collects);
     if (status != ROTARY_OK)
         return status;
     if (counts->stops > 0)
@@ -227,6 +238,13 @@ rotary_status trainer_call_evaluation(struct trainer *trainer, rotary_error *err
     return trainer->ranks ? exchange_counts(trainer, &counts, error) : ROTARY_OK;
 }
 
+rotary_status trainer_collect(struct trainer *trainer, rotary_error *error)
+{
+    struct together_counts counts = {.collects = 1};
+    return trainer->expected && trainer->update.share.scattered ? exchange_counts(trainer, &counts, error)
+                                                                : ROTARY_OK;
+}
+
 rotary_status trainer_wait(struct trainer *trainer, bool *evaluates, rotary_error *error)
 {
     struct together_counts counts = {.evaluates = 0};
@@ -237,10 +255,10 @@ rotary_status trainer_wait(struct trainer *trainer, bool *evaluates, rotary_erro
 
 void trainer_leave(struct trainer *trainer)
 {
-    struct together_counts counts = {.stops = 1};
+    struct together_counts counts = {.targets = 0};
+    trainer->stops = true;
     if (trainer->expected)
-        (void)!together_count(trainer->ranks, &counts, NULL);
-    trainer->expected = false;
+        (void)!exchange_counts(trainer, &counts, NULL);
 }
 
 void trainer_destroy(struct trainer *trainer)
@@ -384,7 +402,9 @@ static rotary_status run_shards(struct trainer *trainer, int64_t step, int64_t t
             trainer->expected = false;
             return talk != ROTARY_OK ? talk : ranks_agree(trainer->ranks, status, error);
         }
-        status = together_sum_gradients(trainer->ranks, parameters, trainer->pieces, error);
+        status = trainer->update.ranks
+                     ? rank_update_sum(&trainer->update, trainer->pieces, error)
+                     : together_sum_gradients(trainer->ranks, parameters, trainer->pieces, error);
         profile_end(trainer->backend->profile, begin, "ranks", "waiting, sums of gradients", 0.0, 0.0);
     }
     return status == ROTARY_OK ? parameters_write_losses(parameters, &losses.sums, error) : status;
@@ -398,6 +418,15 @@ static rotary_status run_batches(struct trainer *trainer, int64_t step, int64_t 
                                              : run_shard(trainer, step, 0, targets, NULL, error);
 }
 
+static rotary_status gather(struct trainer *trainer, bool diverged, rotary_error *error)
+{
+    const double begin = profile_begin(trainer->backend->profile);
+    const rotary_status status = rank_update_finish(&trainer->update, diverged, error);
+    if (trainer->update.ranks)
+        profile_end(trainer->backend->profile, begin, "ranks", "waiting, weights", 0.0, 0.0);
+    return status;
+}
+
 /* The update of what is trained, from the gradients of the model. */
 static rotary_status update(struct trainer *trainer, int64_t step, struct trainer_step *result,
                             struct step_statistics *statistics, rotary_error *error)
@@ -406,7 +435,7 @@ static rotary_status update(struct trainer *trainer, int64_t step, struct traine
     rotary_status status = trainer->lora ? lora_gradients(trainer->lora, error) : ROTARY_OK;
     int64_t elements = 0;
     for (const struct parameters *table = parameters; table; table = table->adapter)
-        elements += table->trained_elements;
+        elements += table->share ? table->share->count : table->trained_elements;
     const double begin = profile_begin(trainer->backend->profile);
     if (status == ROTARY_OK)
         status = optimizer_step(&trainer->optimizer, parameters, step, result->learning_rate, error);
@@ -415,6 +444,8 @@ static rotary_status update(struct trainer *trainer, int64_t step, struct traine
     /* Bytes: the norm reads the gradients; the update reads and writes values, gradients and two moments. */
     profile_end(trainer->backend->profile, begin, "update", "gradient norm, Adam", 0.0,
                 9.0 * sizeof(float) * (double)elements);
+    if (status == ROTARY_OK)
+        status = gather(trainer, statistics->diverged, error);
     return status == ROTARY_OK && trainer->lora ? lora_merge(trainer->lora, error) : status;
 }
 

@@ -9,6 +9,7 @@
 #include "train/batches.h"
 #include "train/folder/checkpoint.h"
 #include "train/optimizer.h"
+#include "train/rank_update.h"
 #include "train/run.h"
 #include "train/schedule.h"
 #include "train/shard_sums.h"
@@ -33,6 +34,7 @@ struct trainer {
     struct rotary_arena arena;
     const struct ranks *ranks; /* borrowed; NULL: this process alone. With several: */
     float *pieces;             /* of together_sum_gradients */
+    struct rank_update update; /* since trainer_meet */
     bool stops;                /* set by the caller: no rank is to take the next step */
     bool expected;             /* the others wait for this one to take it */
 };
@@ -52,12 +54,14 @@ ROTARY_CHECKED rotary_status trainer_create_rank(struct trainer *trainer, const 
 ROTARY_CHECKED rotary_status trainer_begin(struct trainer *trainer, rotary_error *error);
 ROTARY_CHECKED rotary_status trainer_resume(struct trainer *trainer, const struct checkpoint *checkpoint,
                                             rotary_error *error);
-/* After that: all ranks have the status of the first that failed, else the weights and moments of rank 0, and
- * wait for each other from here on: the others in trainer_step, or after the last one in trainer_wait. */
+/* After that: all ranks have the status of the first that failed, else the weights of rank 0 and what they update of
+ * its moments, and wait for each other from here on: the others in trainer_step, or after the last one in trainer_wait. */
 ROTARY_CHECKED rotary_status trainer_meet(struct trainer *trainer, const struct ranks *ranks,
                                           rotary_status status, rotary_error *error);
 /* Rank 0 tells the others, where they wait, that an evaluation begins. */
 ROTARY_CHECKED rotary_status trainer_call_evaluation(struct trainer *trainer, rotary_error *error);
+/* Before rank 0 reads moments: it gets those that it has not. ROTARY_INTERRUPTED: it has them, and a rank stops. */
+ROTARY_CHECKED rotary_status trainer_collect(struct trainer *trainer, rotary_error *error);
 /* Another rank, which has no step to take: waits for an evaluation, or for rank 0 to leave. */
 ROTARY_CHECKED rotary_status trainer_wait(struct trainer *trainer, bool *evaluates, rotary_error *error);
 /* Tells the others, where they wait for this rank, that it takes no step any more. */

@@ -13,7 +13,7 @@ done
 [ ! -e beside ] || complain "it makes a folder"
 
 . "$tests/ranks_support.sh"
-sharded="$tiny --set shards=4 --set batch_size=4 --set dropout=0.1 --set evaluate_every=0"
+sharded="$tiny $wide --set shards=4 --set batch_size=4 --set dropout=0.1 --set evaluate_every=0"
 # shellcheck disable=SC2086 # a list of words
 one_run() {
     does 0 train index $sharded --steps 6 --out one

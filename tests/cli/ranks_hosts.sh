@@ -57,7 +57,7 @@ on_hosts() {
         "$rotary" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
 }
 
-sharded="$tiny --set shards=4 --set batch_size=4 --set dropout=0.1 --set evaluate_every=0"
+sharded="$tiny $wide --set shards=4 --set batch_size=4 --set dropout=0.1 --set evaluate_every=0"
 # shellcheck disable=SC2086 # a list of words
 (on_hosts train index $sharded --steps 6 --out hosts) || complain "a run on four hosts fails"
 # shellcheck disable=SC2086

@@ -4,7 +4,7 @@
 tests=$(realpath "$(dirname "$0")")
 . "$tests/support.sh"
 . "$tests/ranks_support.sh"
-sharded="$tiny --set shards=4 --set batch_size=4 --set dropout=0.1 --set evaluate_every=3 --set checkpoint_every=2"
+sharded="$tiny $wide --set shards=4 --set batch_size=4 --set dropout=0.1 --set evaluate_every=3 --set checkpoint_every=2"
 # shellcheck disable=SC2086 # a list of words
 does 0 train index $sharded --steps 400 --out undisturbed
 number=1

@@ -6,6 +6,8 @@ case $("$json_get" libraries.MPI <"$scratch/out" 2>&1) in
 *"Open MPI"*) ;;
 *) echo "skipped: the program has no Open MPI" && exit 77 ;;
 esac
+# A model of more blocks than ranks (src/train/rank_update.h), so that each rank updates a part.
+wide="--set hidden_size=64 --set intermediate_size=160 --set num_hidden_layers=2"
 # More ranks than processors; as root, as CI is; and without a way to copy memory that containers forbid.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=true OMPI_MCA_btl_vader_single_copy_mechanism=none

@@ -62,6 +62,55 @@ static void test_sums(void)
         }
 }
 
+/* Parts are next to each other in some order, and differ by a block at most. */
+static void check_parts(const struct ranks *ranks, struct ranks_parts parts)
+{
+    const int64_t most = ((parts.count + parts.block - 1) / parts.block + ranks_count(ranks) - 1) /
+                         ranks_count(ranks) * parts.block;
+    char covered[MOST] = {0};
+    for (int rank = 0; rank < ranks_count(ranks); rank++) {
+        const struct ranks_part part = ranks_part_of(ranks, parts, rank);
+        CHECK(part.first >= 0 && part.count >= 0 && part.first + part.count <= parts.count);
+        CHECK(part.count <= most && (part.count == 0 || part.first % parts.block == 0));
+        for (int64_t i = part.first; i < part.first + part.count; i++)
+            covered[i]++;
+    }
+    for (int64_t i = 0; i < parts.count; i++)
+        CHECK_INT(covered[i], 1);
+}
+
+static void sum_parts(void *argument, const struct ranks *ranks)
+{
+    const struct ranks_parts *parts = argument;
+    const int64_t leaves = LEAVES / ranks_count(ranks);
+    float *values = malloc(MOST * sizeof *values), *scratch = malloc(MOST * sizeof *scratch);
+    check_parts(ranks, *parts);
+    for (int64_t i = 0; i < parts->count; i++)
+        values[i] = sum_of(ranks_index(ranks) * leaves, leaves, i);
+    CHECK_INT(ranks_sum_parts(ranks, *parts, values, scratch, NULL), ROTARY_OK);
+    const struct ranks_part own = ranks_part_of(ranks, *parts, ranks_index(ranks));
+    int64_t different = 0;
+    for (int64_t i = 0; i < parts->count; i++)
+        different += values[i] != (i >= own.first && i < own.first + own.count ? sum_of(0, LEAVES, i) : 0.0f);
+    CHECK_INT(different, 0);
+    CHECK_INT(ranks_gather_parts(ranks, *parts, values, sizeof *values, NULL), ROTARY_OK);
+    for (int64_t i = 0; i < parts->count; i++)
+        different += values[i] != sum_of(0, LEAVES, i);
+    CHECK_INT(different, 0);
+    free(values);
+    free(scratch);
+}
+
+static void test_parts(void)
+{
+    static const struct ranks_parts all[] = {{1, 1}, {17, 1}, {17, 5}, {64, 64}, {65, 64}, {MOST, 7}};
+    for (int ranks = 1; ranks <= LEAVES; ranks *= 2)
+        for (int i = 0; i < (int)(sizeof all / sizeof *all); i++) {
+            struct ranks_parts parts = all[i];
+            thread_ranks_run(ranks, sum_parts, &parts);
+        }
+}
+
 /* "(ab)": an order that no other has. */
 static void join(void *lower, const void *upper)
 {
@@ -201,6 +250,7 @@ static void test_started(void)
 int main(void)
 {
     test_sums();
+    test_parts();
     test_order();
     test_agreement();
     test_work();

@@ -10,6 +10,8 @@
 #include "train/runs.h"
 
 #include "file/file.h"
+#include "train/optimizer.h"
+#include "train/rank_update.h"
 #include "train/together.h"
 #include "train/train.h"
 
@@ -19,6 +21,8 @@
 #include <string.h>
 
 enum { STEPS = 12, NOBODY = -1 };
+/* A model that has more blocks (parameters_block) than there are ranks, so that each has a part. */
+#define WIDE "hidden_size=64;intermediate_size=160;num_hidden_layers=2"
 
 struct run {
     const struct run_config *config;
@@ -115,7 +119,7 @@ static void config_of(struct run_config *config, const char *assignments)
     tiny_config(config);
     config->model.vocab_size = config->model.max_position_embeddings = 0;
     assign(config, "steps=12;shards=4;batch_size=4;attention_dropout=0.1;evaluate_every=6;log_every=4;"
-                   "checkpoint_every=4;validation_sequences=6");
+                   "checkpoint_every=4;validation_sequences=6;" WIDE);
     assign(config, assignments);
     if (!CHECK_INT(run_config_check(config, &error), ROTARY_OK)) {
         printf("%s\n", error.message);
@@ -240,7 +244,7 @@ static void test_unlike(void)
 
 /* ---- gradients ---- */
 
-enum { GRADIENTS = TOGETHER_PIECE + 1000 }; /* more than are exchanged at a time */
+enum { GRADIENTS = RANKS_PIECE + 1000 }; /* more than are exchanged at a time */
 
 /* Of backends whose memory is the host's, and of others. */
 static void sum_gradients(void *argument, const struct ranks *ranks)
@@ -284,9 +288,103 @@ static void test_gradients(void)
         }
 }
 
+/* ---- updates ---- */
+
+enum { TABLE_ROWS = 4, ROW_ELEMENTS = 30000 }; /* of 8 blocks, which do not end where rows do */
+
+static void make_table(struct parameters *parameters, const struct backend *backend)
+{
+    *parameters = (struct parameters){.backend = backend};
+    for (int i = 0; i < TABLE_ROWS; i++) {
+        struct parameter row = {.rows = ROW_ELEMENTS, .decay = i % 2, .initial = INITIAL_ONE};
+        int index;
+        snprintf(row.name, sizeof row.name, "row %d", i);
+        CHECK_INT(parameters_add(parameters, &row, &index, NULL), ROTARY_OK);
+    }
+    CHECK_INT(parameters_allocate(parameters, true, NULL), ROTARY_OK);
+    CHECK_INT(parameters_initialise(parameters, 1, NULL), ROTARY_OK);
+}
+
+/* The gradients of ranks first ... first + count - 1, all in small integers; that of the last element of `bad` is
+ * infinite on the last rank. */
+static void set_gradients(struct parameters *parameters, int64_t step, int first, int count, int bad)
+{
+    for (int64_t i = 0; i < parameters->gradient_elements; i++) {
+        parameters->gradients[i] = 0;
+        for (int rank = first; rank < first + count; rank++)
+            parameters->gradients[i] += (float)((i * 7 + step * 5 + rank * 3) % 101 - 50);
+    }
+    if (bad >= 0)
+        parameters->gradients[parameters->rows[bad].gradient_offset + ROW_ELEMENTS - 1] = INFINITY;
+}
+
+static void check_bits(const float *got, const float *wanted, int64_t count)
+{
+    CHECK(memcmp(got, wanted, (size_t)count * sizeof *got) == 0);
+}
+
+/* What each rank has after steps of its part is what one process has after those of everything. */
+static void update_parts(void *argument, const struct ranks *ranks)
+{
+    const int count = ranks_count(ranks), index = ranks_index(ranks), bad = *(const int *)argument;
+    struct backend backend;
+    struct parameters own, alone;
+    struct rank_update update;
+    float *scratch = malloc(RANKS_PIECE * sizeof *scratch);
+    CHECK_INT(backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, NULL), ROTARY_OK);
+    make_table(&own, &backend);
+    make_table(&alone, &backend);
+    rank_update_begin(&update, ranks, &own);
+    const struct optimizer optimizer = {.kind = OPTIMIZER_ADAMW,
+                                        .beta1 = 0.9,
+                                        .beta2 = 0.99,
+                                        .epsilon = 1e-8,
+                                        .weight_decay = 0.1,
+                                        .max_grad_norm = 1.0};
+    struct step_statistics statistics[2];
+    for (int64_t step = 1; step <= 3; step++) {
+        const int now = step == 3 ? bad : NOBODY;
+        set_gradients(&own, step, index, 1, index == count - 1 ? now : NOBODY);
+        set_gradients(&alone, step, 0, count, now);
+        CHECK_INT(rank_update_sum(&update, scratch, NULL), ROTARY_OK);
+        CHECK_INT(optimizer_step(&optimizer, &own, step, 0.1, NULL), ROTARY_OK);
+        CHECK_INT(optimizer_step(&optimizer, &alone, step, 0.1, NULL), ROTARY_OK);
+        CHECK_INT(parameters_read_statistics(&own, &statistics[0], NULL), ROTARY_OK);
+        CHECK_INT(parameters_read_statistics(&alone, &statistics[1], NULL), ROTARY_OK);
+        CHECK(memcmp(&statistics[0], &statistics[1], sizeof *statistics) == 0);
+        CHECK(statistics[0].diverged == (now != NOBODY));
+        CHECK_INT(rank_update_finish(&update, statistics[0].diverged != 0, NULL), ROTARY_OK);
+        check_bits(own.values, alone.values, own.elements);
+        check_bits(own.gradients, alone.gradients, own.gradient_elements);
+    }
+    float moment;
+    const struct parameter_range one = {.array = PARAMETER_MOMENT2, .index = 1, .count = 1};
+    CHECK_INT(parameters_read(&own, one, &moment, NULL), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(rank_update_collect_moments(&update, NULL), ROTARY_OK);
+    CHECK_INT(parameters_read(&own, one, &moment, NULL), ROTARY_OK);
+    if (index == 0) {
+        check_bits(own.moment1, alone.moment1, own.trained_elements);
+        check_bits(own.moment2, alone.moment2, own.trained_elements);
+    }
+    parameters_free(&own);
+    parameters_free(&alone);
+    backend_destroy(&backend);
+    free(scratch);
+}
+
+static void test_updates(void)
+{
+    for (int ranks = 2; ranks <= 16; ranks *= 2) /* of 16 some have nothing */
+        for (int bad = NOBODY; bad < TABLE_ROWS; bad += 2) {
+            int argument = bad;
+            thread_ranks_run(ranks, update_parts, &argument);
+        }
+}
+
 int main(void)
 {
     test_gradients();
+    test_updates();
     test_bits("index", "steps=12");
     test_bits("pairs",
               "task=translation;translation_pairs=40;translation_held_out=5;architecture=encoder_decoder;"
@@ -299,6 +397,9 @@ int main(void)
     for (int ranks = 2; ranks <= 4; ranks *= 2)
         for (int stopping = 0; stopping < ranks; stopping += ranks - 1)
             test_interruption(ranks, stopping, scratch_path("index on one"));
+    char adapted[512];
+    snprintf(adapted, sizeof adapted, "lora_rank=2;init=%s", scratch_path("index on one"));
+    test_bits("adapted", adapted);
     test_divergence();
     test_refusals();
     test_unlike();

@@ -242,10 +242,10 @@ static rotary_status collect_rows(const struct row_walk *walk, rotary_error *err
         const int64_t tokens = token_rows(&filled.input);
         if (ranks_index(ranks) == owner)
             kept_losses_take(walk->kept, &loss, workspace->losses, tokens);
-        status = ranks_give(ranks, owner, &loss, sizeof loss, error);
+        status = ranks_give(ranks, owner, 0, &loss, sizeof loss, error);
         if (status == ROTARY_OK && workspace->losses)
-            status = ranks_give(ranks, owner, workspace->losses, (size_t)tokens * sizeof *workspace->losses,
-                                error);
+            status = ranks_give(ranks, owner, 0, workspace->losses,
+                                (size_t)tokens * sizeof *workspace->losses, error);
         if (status == ROTARY_OK && ranks_index(ranks) == 0)
             take_losses(walk, &filled, &loss);
     }

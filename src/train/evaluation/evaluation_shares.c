@@ -28,10 +28,10 @@ rotary_status evaluation_collect_tokens(const struct evaluation_config *config,
         const struct item_range groups = evaluation_groups(config, rank);
         const int64_t first = evaluation_group(config, all->count, groups.first).first,
                       count = evaluation_group(config, all->count, groups.end - 1).end - first;
-        status = ranks_give(config->ranks, rank, all->generated + first,
+        status = ranks_give(config->ranks, rank, 0, all->generated + first,
                             (size_t)count * sizeof *all->generated, error);
         if (status == ROTARY_OK)
-            status = ranks_give(config->ranks, rank, all->tokens + first * all->stride,
+            status = ranks_give(config->ranks, rank, 0, all->tokens + first * all->stride,
                                 (size_t)(count * all->stride) * sizeof *all->tokens, error);
     }
     return status;

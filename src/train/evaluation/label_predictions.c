@@ -109,9 +109,9 @@ static rotary_status take_all(const struct label_walk *walk, struct token_sums *
     int64_t first = 0, count;
     for (int64_t i = 0; status == ROTARY_OK && (count = rows_within(&walk->order, walk->size, first)) > 0;
          i++, first += count) {
-        status =
-            ranks_give(call->ranks, (int)(i % ranks_count(call->ranks)), all->logits + first * all->outputs,
-                       (size_t)(count * all->outputs) * sizeof *all->logits, error);
+        status = ranks_give(call->ranks, (int)(i % ranks_count(call->ranks)), 0,
+                            all->logits + first * all->outputs,
+                            (size_t)(count * all->outputs) * sizeof *all->logits, error);
         if (status != ROTARY_OK || ranks_index(call->ranks) > 0)
             continue;
         const struct batch batch = batch_fill(call->memory, &walk->order, first, count, 1);
