@@ -15,9 +15,16 @@ struct blocks {
     const struct parameters *parameters;
     const struct adam *adam;
     float gradient_scale;
-    int64_t elements, first;         /* of a block; the first one of the share */
+    int64_t elements;                /* of a block */
     double square[PARAMETER_BLOCKS]; /* sums of squares */
 };
+
+/* The number of item `item` of the work. */
+static int64_t block_of(const struct blocks *blocks, int64_t item)
+{
+    const struct update_share *share = blocks->parameters->share;
+    return share ? share->blocks[item] : item;
+}
 
 static int64_t block_end(const struct blocks *blocks, int64_t index)
 {
@@ -28,18 +35,17 @@ static int64_t block_end(const struct blocks *blocks, int64_t index)
 static void run_blocks(struct blocks *blocks, rotary_work *work)
 {
     const struct parameters *parameters = blocks->parameters;
-    const struct update_share all = {.count = parameters->trained_elements},
-                              *share = parameters->share ? parameters->share : &all;
     blocks->elements = parameters_block(parameters);
-    blocks->first = share->first / blocks->elements;
-    rotary_parallel_for(blocks->backend->threads, divide_up(share->count, blocks->elements), work, blocks);
+    const int64_t all = divide_up(parameters->trained_elements, blocks->elements),
+                  count = parameters->share ? parameters->share->count : all;
+    rotary_parallel_for(blocks->backend->threads, count, work, blocks);
 }
 
-static void square_block(void *argument, int64_t index, int worker)
+static void square_block(void *argument, int64_t item, int worker)
 {
     (void)worker;
     struct blocks *blocks = argument;
-    index += blocks->first;
+    const int64_t index = block_of(blocks, item);
     int64_t first = index * blocks->elements;
     blocks->square[index] = cpu_of(blocks->backend)
                                 ->kernels->sum_of_squares(blocks->parameters->gradients + first,
@@ -60,13 +66,13 @@ rotary_status cpu_gradient_square(const struct backend *backend, const struct pa
     return status;
 }
 
-static void adam_block(void *argument, int64_t index, int worker)
+static void adam_block(void *argument, int64_t item, int worker)
 {
     (void)worker;
     const struct blocks *blocks = argument;
     const struct parameters *parameters = blocks->parameters;
     const struct adam *adam = blocks->adam;
-    index += blocks->first;
+    const int64_t index = block_of(blocks, item);
     int64_t first = index * blocks->elements, end = block_end(blocks, index);
     for (int i = 0; i < parameters->count; i++) {
         const struct parameter *row = &parameters->rows[i];

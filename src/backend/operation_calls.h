@@ -360,10 +360,12 @@ struct adam {
 };
 
 /* What a process updates of the trained elements of a table without an adapter, where others update the rest: whole
- * blocks (parameters_block). complete: fills in the sums of squares of the other blocks. */
+ * blocks (parameters_block). complete: fills in the sums of squares of the other blocks, which are 0 before. */
 struct update_share {
-    int64_t first, count;
-    rotary_status (*complete)(void *argument, double *squares, rotary_error *error);
+    const int64_t *blocks;                                     /* [count]; borrowed */
+    int64_t count, elements;                                   /* of them */
+    rotary_status (*complete)(void *argument, double *squares, /* [PARAMETER_BLOCKS] */
+                              rotary_error *error);
     void *argument;
     bool scattered; /* the moments of the rest are those before the last update: nobody is to read them */
 };

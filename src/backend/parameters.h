@@ -161,6 +161,10 @@ ROTARY_CHECKED rotary_status parameters_write_losses(struct parameters *paramete
 /* Exchanges the memory of the gradients for other memory of the backend, of gradient_elements floats. */
 void parameters_swap_gradients(struct parameters *parameters, float **gradients);
 
+/* Rows first ... end - 1 of a table. */
+struct parameter_rows {
+    int first, end;
+};
 /* Number of elements of a row, and of all rows without the gaps. */
 int64_t parameter_elements(const struct parameter *row);
 int64_t parameters_total(const struct parameters *parameters);

@@ -26,6 +26,7 @@ static rotary_status add_sublayer(struct stack *stack, const struct stack_config
     const struct stack_part *part = &config->block[k % config->parts];
     char name[NAME_BYTES];
     layer_name(name, config, k, "");
+    stack->sublayers[k].first_row = parameters->count;
     struct sublayer_config sublayer = part->config;
     sublayer.name = name;
     sublayer.width = config->width;
@@ -121,6 +122,11 @@ static rotary_status add_norms(struct stack *stack, const struct stack_config *c
     return status;
 }
 
+struct parameter_rows stack_sublayer_rows(const struct stack *stack)
+{
+    return (struct parameter_rows){stack->sublayers[0].first_row, stack->end_row};
+}
+
 static rotary_status add_all(struct stack *stack, const struct stack_config *config,
                              struct parameters *parameters, rotary_error *error)
 {
@@ -136,6 +142,7 @@ static rotary_status add_all(struct stack *stack, const struct stack_config *con
         if (status == ROTARY_OK)
             status = add_sublayer(stack, config, k, parameters, error);
     }
+    stack->end_row = parameters->count;
     for (int64_t k = 0; status == ROTARY_OK && k <= stack->count; k++) {
         stack->points[k].fused.norm = none;
         status = add_norms(stack, config, k, parameters, error);

@@ -73,6 +73,12 @@ struct matrix stack_output_gradient(struct stack *stack, int64_t rows);
 /* The gradient of x_0, f32 [rows, width], after stack_backward; the caller may overwrite it. */
 float *stack_input_gradient(const struct stack *stack);
 
+/* Who is told in the backward pass, after each sublayer: the gradients of rows `row` on are complete, up to those of the
+ * last sublayer (stack_sublayer_rows). Those of norms are not. */
+struct gradient_watch {
+    void (*complete)(void *argument, int row);
+    void *argument;
+};
 struct stack_call {
     struct sublayer_tokens tokens;
     struct dropout dropout;                    /* without its site; of probability 0: none */
@@ -83,7 +89,10 @@ struct stack_call {
     /* The backward pass has these. */
     const float *d_output; /* f32 [rows, width]; NULL: in stack_output_gradient */
     float *d_source;       /* f32 [source rows, width]: added to; NULL: not wanted, or no cross-attention */
+    const struct gradient_watch *watch; /* NULL: none */
 };
+/* The rows of the table that sublayers have. */
+struct parameter_rows stack_sublayer_rows(const struct stack *stack);
 ROTARY_CHECKED rotary_status stack_forward(struct stack *stack, const struct parameters *parameters,
                                            const struct stack_call *call, rotary_error *error);
 /* After stack_forward of the same call. Adds to the gradients of the parameters. */

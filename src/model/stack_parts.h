@@ -34,12 +34,14 @@ struct stack_sublayer {
     struct stack_norm own;
     struct stack_norm output_norm; /* M; normalised is not used: the output is the stack's sublayer_output */
     struct matrix output;          /* of the sublayer, where M follows */
+    int first_row;                 /* of its parameters in the table, which follow each other */
 };
 
 struct stack {
     const struct backend *backend;
     struct stack_config config;       /* without prefix and block: they were borrowed */
     int64_t count;                    /* of sublayers */
+    int end_row;                      /* behind the parameters of the last one */
     struct stack_sublayer *sublayers; /* [count]; sublayer k of the equations is sublayers[k - 1] */
     struct stream_point *points;      /* [count + 1] */
 

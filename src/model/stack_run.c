@@ -325,6 +325,8 @@ rotary_status stack_backward(struct stack *stack, struct parameters *parameters,
             status = output_norm_backward(&pass, &stack->sublayers[k - 1]);
         if (status == ROTARY_OK)
             status = sublayer_backward(&pass, k - 1);
+        if (status == ROTARY_OK && call->watch)
+            call->watch->complete(call->watch->argument, stack->sublayers[k - 1].first_row);
     }
     return status == ROTARY_OK ? point_backward(&pass, 0) : status;
 }

@@ -535,3 +535,8 @@ struct parameters *transformer_parameters(struct transformer *transformer)
 {
     return &transformer->parameters;
 }
+
+struct parameter_rows transformer_sublayer_rows(const struct transformer *transformer)
+{
+    return stack_sublayer_rows(transformer->main.stack);
+}

@@ -62,7 +62,10 @@ struct transformer_call {
     } begin;
     float *losses; /* [tokens]: -log p of each class, in nats; those of ignored ones are not defined.
                            * Not of a classifier. NULL: not wanted */
+    const struct gradient_watch *watch; /* of the stack, of an encoder-decoder the decoder's; NULL: none */
 };
+/* The rows of the table of parameters that a watch is told of. */
+struct parameter_rows transformer_sublayer_rows(const struct transformer *transformer);
 /* The maximum number of sequences per call, and of tokens of all of them. */
 int64_t transformer_max_batch(const struct transformer *transformer);
 int64_t transformer_max_tokens(const struct transformer *transformer);

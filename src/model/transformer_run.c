@@ -67,6 +67,7 @@ static struct pass pass_of(struct transformer *transformer, const struct batch *
                         .rows = token_rows(&batch->input)};
     transformer_place(transformer, &transformer->main, call, &pass.input);
     pass.main = embedded_stack_call(&pass.input);
+    pass.main.watch = call ? call->watch : NULL;
     if (!transformer->encoder.stack)
         return pass;
     transformer_place(transformer, &transformer->encoder, call, &pass.source);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Messages by MPI: the one file that includes it. Several threads call MPI, one at a time: who computes, and a watch
- * that tells the neighbours of a rank that it lives, and listens for them. For MPI itself waits forever for a host
- * whose link is down. The watch also makes progress with messages and with the counter while the others compute.
+ * Messages by MPI: the one file that includes it. Several threads call MPI, one at a time: who computes, who sums
+ * gradients meanwhile, and a watch that tells the neighbours of a rank that it lives, and listens for them. For MPI
+ * itself waits forever for a host whose link is down. The watch also makes progress with messages and with the counter
+ * while the others compute.
  */
 #include "base/fail.h"
 #include "ranks/transport.h"

@@ -76,3 +76,17 @@ rotary_status shard_sums_add(struct shard_sums *sums, struct parameters *paramet
         parameters->backend, parameters->gradients,
         (size_t)parameters->gradient_elements * sizeof *parameters->gradients, error);
 }
+
+void shard_sums_add_last(struct shard_sums *sums, struct loss_sums *losses)
+{
+    for (int level = 0; level < sums->levels; level++)
+        *losses = loss_sums_add(sums->losses[level], *losses);
+    sums->leaves = 0;
+}
+
+void shard_sums_add_left(const struct shard_sums *sums, float *gradients, int64_t first, int64_t count)
+{
+    for (int level = 0; level < sums->levels; level++)
+        for (int64_t i = 0; i < count; i++)
+            gradients[i] += sums->gradients[level][first + i];
+}

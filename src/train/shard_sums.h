@@ -31,6 +31,10 @@ void shard_sums_free(struct shard_sums *sums, const struct backend *backend);
  * all, *losses too, and the tree is empty again; before that its gradients are zero. */
 ROTARY_CHECKED rotary_status shard_sums_add(struct shard_sums *sums, struct parameters *parameters,
                                             struct loss_sums *losses, rotary_error *error);
+/* The same of the last leaf in two parts: its losses, and elements first ... first + count - 1 of its gradients, to which
+ * those of the left subtrees are added. The host has the memory; on any thread. */
+void shard_sums_add_last(struct shard_sums *sums, struct loss_sums *losses);
+void shard_sums_add_left(const struct shard_sums *sums, float *gradients, int64_t first, int64_t count);
 
 /* a + b, as the tree adds losses. */
 struct loss_sums loss_sums_add(struct loss_sums a, struct loss_sums b);

@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "file/memory.h"
+#include "model/stack.h"
 #include "train/batch_size.h"
 #include "train/together.h"
 #include "train/weights/initial_weights.h"
@@ -201,7 +202,8 @@ rotary_status trainer_meet(struct trainer *trainer, const struct ranks *ranks, r
     status = ranks_agree(ranks, status, error);
     if (status == ROTARY_OK) {
         struct parameters *parameters = transformer_parameters(trainer->transformer);
-        rank_update_begin(&trainer->update, trainer->ranks, parameters);
+        rank_update_begin(&trainer->update, trainer->ranks, parameters,
+                          transformer_sublayer_rows(trainer->transformer));
         status = together_share_parameters(trainer->ranks, parameters, error);
     }
     if (status == ROTARY_OK)
@@ -263,6 +265,7 @@ void trainer_leave(struct trainer *trainer)
 
 void trainer_destroy(struct trainer *trainer)
 {
+    rank_update_end(&trainer->update);
     shard_sums_free(&trainer->sums, trainer->backend);
     lora_destroy(trainer->lora);
     transformer_destroy(trainer->transformer);
@@ -272,6 +275,12 @@ void trainer_destroy(struct trainer *trainer)
 }
 
 /* ---- a step ---- */
+
+/* What is run of a step. */
+struct shard_pass {
+    int64_t step, shard, targets; /* targets: of the step */
+    const struct gradient_watch *watch;
+};
 
 static int64_t batch_of(const struct trainer *trainer, int64_t shard, int64_t micro)
 {
@@ -345,28 +354,42 @@ static rotary_status prepare(struct trainer *trainer, int64_t step, struct toget
 }
 
 /* Forward and backward passes of a shard; its losses are read where there are several. A shard may have no
- * rows. */
-static rotary_status run_shard(struct trainer *trainer, int64_t step, int64_t shard, int64_t targets,
+ * rows. watch: of the last micro-batch, after which its gradients are complete. */
+static rotary_status run_shard(struct trainer *trainer, const struct shard_pass *pass,
                                struct loss_sums *losses, rotary_error *error)
 {
     const struct train_config *train = &trainer->config->train;
+    const int64_t micro_batches = train->gradient_accumulation_steps;
     rotary_status status = ROTARY_OK;
-    for (int64_t micro = 0; status == ROTARY_OK && micro < train->gradient_accumulation_steps; micro++) {
-        const int64_t i = batch_of(trainer, shard, micro);
+    for (int64_t micro = 0; status == ROTARY_OK && micro < micro_batches; micro++) {
+        const int64_t i = batch_of(trainer, pass->shard, micro);
         struct loss_sums sums = {0};
         const struct transformer_call call = {
             .batch = &trainer->batches[i],
             .backward = true,
-            .gradient_scale = (float)(1.0 / (double)targets),
+            .gradient_scale = (float)(1.0 / (double)pass->targets),
             .seed = (uint64_t)train->seed,
-            .micro_step = (uint32_t)((step - 1) * train->gradient_accumulation_steps + micro),
+            .micro_step = (uint32_t)((pass->step - 1) * micro_batches + micro),
             .begin = trainer->begins[i],
+            .watch = micro == micro_batches - 1 ? pass->watch : NULL,
         };
         if (trainer->batches[i].input.batch > 0)
             status = transformer_run(trainer->transformer, &call, losses ? &sums : NULL, error);
         if (losses)
             *losses = loss_sums_add(*losses, sums);
     }
+    return status;
+}
+
+/* Ranks sum what the last shard adds while its backward pass runs. */
+static rotary_status run_last_shard(struct trainer *trainer, struct shard_pass *pass,
+                                    struct loss_sums *losses, rotary_error *error)
+{
+    const struct gradient_watch watch = {rank_update_complete, &trainer->update};
+    pass->watch = &watch;
+    rank_update_start_sums(&trainer->update, &trainer->sums, trainer->pieces);
+    const rotary_status status = run_shard(trainer, pass, losses, error);
+    shard_sums_add_last(&trainer->sums, losses);
     return status;
 }
 
@@ -380,48 +403,67 @@ static rotary_status run_own_shards(struct trainer *trainer, int64_t step, int64
         status = shard_sums_create(&trainer->sums, parameters, shard_levels(trainer->shards), error);
     trainer->sums.leaves = 0;
     for (int64_t shard = 0; status == ROTARY_OK && shard < trainer->shards; shard++) {
+        struct shard_pass pass = {.step = step, .targets = targets, .shard = shard};
         *losses = (struct loss_sums){0};
-        status = run_shard(trainer, step, shard, targets, losses, error);
+        if (trainer->update.ranks && shard == trainer->shards - 1)
+            return run_last_shard(trainer, &pass, losses, error);
+        status = run_shard(trainer, &pass, losses, error);
         if (status == ROTARY_OK)
             status = shard_sums_add(&trainer->sums, parameters, losses, error);
     }
     return status;
 }
 
-/* The sums of all shards. Gradients are exchanged once every rank has its own. */
+/* Gradients of all ranks, which exchange them even where one has failed: the others do not know. */
+static rotary_status sum_ranks(struct trainer *trainer, struct together_losses *losses, rotary_status status,
+                               rotary_error *error)
+{
+    rotary_error talk_error = {0};
+    rotary_status talk = ROTARY_OK;
+    losses->failed = status != ROTARY_OK;
+    if (trainer->update.ranks)
+        talk = rank_update_finish_sums(&trainer->update, trainer->pieces, &talk_error);
+    if (talk == ROTARY_OK)
+        talk = together_sum_losses(trainer->ranks, losses, &talk_error);
+    if (talk == ROTARY_OK && losses->failed == 0)
+        return trainer->update.ranks
+                   ? ROTARY_OK
+                   : together_sum_gradients(trainer->ranks, transformer_parameters(trainer->transformer),
+                                            trainer->pieces, error);
+    trainer->expected = false;
+    if (talk != ROTARY_OK && error)
+        *error = talk_error;
+    return talk != ROTARY_OK ? talk : ranks_agree(trainer->ranks, status, error);
+}
+
+/* The sums of all shards. */
 static rotary_status run_shards(struct trainer *trainer, int64_t step, int64_t targets, rotary_error *error)
 {
-    struct parameters *parameters = transformer_parameters(trainer->transformer);
     struct together_losses losses = {.failed = 0};
     rotary_status status = run_own_shards(trainer, step, targets, &losses.sums, error);
     if (trainer->ranks) {
-        losses.failed = status != ROTARY_OK;
         const double begin = profile_begin(trainer->backend->profile);
-        const rotary_status talk = together_sum_losses(trainer->ranks, &losses, error);
-        if (talk != ROTARY_OK || losses.failed > 0) {
-            trainer->expected = false;
-            return talk != ROTARY_OK ? talk : ranks_agree(trainer->ranks, status, error);
-        }
-        status = trainer->update.ranks
-                     ? rank_update_sum(&trainer->update, trainer->pieces, error)
-                     : together_sum_gradients(trainer->ranks, parameters, trainer->pieces, error);
+        status = sum_ranks(trainer, &losses, status, error);
         profile_end(trainer->backend->profile, begin, "ranks", "waiting, sums of gradients", 0.0, 0.0);
     }
-    return status == ROTARY_OK ? parameters_write_losses(parameters, &losses.sums, error) : status;
+    return status == ROTARY_OK
+               ? parameters_write_losses(transformer_parameters(trainer->transformer), &losses.sums, error)
+               : status;
 }
 
 /* The loss is the mean over the targets of the step, however many of them a micro-batch has: so all are
  * counted before the first backward pass, and every micro-batch has the same gradient_scale. */
 static rotary_status run_batches(struct trainer *trainer, int64_t step, int64_t targets, rotary_error *error)
 {
+    const struct shard_pass whole = {.step = step, .targets = targets};
     return trainer->config->train.shards > 1 ? run_shards(trainer, step, targets, error)
-                                             : run_shard(trainer, step, 0, targets, NULL, error);
+                                             : run_shard(trainer, &whole, NULL, error);
 }
 
 static rotary_status gather(struct trainer *trainer, bool diverged, rotary_error *error)
 {
     const double begin = profile_begin(trainer->backend->profile);
-    const rotary_status status = rank_update_finish(&trainer->update, diverged, error);
+    const rotary_status status = rank_update_gather(&trainer->update, diverged, error);
     if (trainer->update.ranks)
         profile_end(trainer->backend->profile, begin, "ranks", "waiting, weights", 0.0, 0.0);
     return status;
@@ -435,7 +477,7 @@ static rotary_status update(struct trainer *trainer, int64_t step, struct traine
     rotary_status status = trainer->lora ? lora_gradients(trainer->lora, error) : ROTARY_OK;
     int64_t elements = 0;
     for (const struct parameters *table = parameters; table; table = table->adapter)
-        elements += table->share ? table->share->count : table->trained_elements;
+        elements += table->share ? table->share->elements : table->trained_elements;
     const double begin = profile_begin(trainer->backend->profile);
     if (status == ROTARY_OK)
         status = optimizer_step(&trainer->optimizer, parameters, step, result->learning_rate, error);

@@ -75,13 +75,52 @@ static double bound_of(const struct backend *backend, const struct golden_case *
     return backend->storage == ROTARY_F32 ? (grows ? 1e-4 : 2e-5) : 0.12;
 }
 
+/* What a watch of gradients is told: rows from `first` on are complete, and `seen` has what they were then. */
+struct told {
+    const struct parameters *parameters;
+    struct parameter_rows sublayers;
+    int first;
+    float *seen;
+};
+
+static void copy_complete(void *argument, int row)
+{
+    struct told *told = argument;
+    float *now = parameter_copy(told->parameters, PARAMETER_GRADIENTS);
+    CHECK(row >= told->sublayers.first && row <= told->first);
+    for (int i = row; i < told->first; i++) {
+        const struct parameter *parameter = &told->parameters->rows[i];
+        memcpy(told->seen + parameter->offset, now + parameter->offset,
+               (size_t)parameter_elements(parameter) * sizeof *now);
+    }
+    told->first = row;
+    free(now);
+}
+
+/* All sublayers were told of, and nothing was added after that. */
+static void check_told(const struct told *told, const float *gradients)
+{
+    CHECK(told->sublayers.end > told->sublayers.first);
+    CHECK_INT(told->first, told->sublayers.first);
+    for (int i = told->sublayers.first; i < told->sublayers.end; i++) {
+        const struct parameter *row = &told->parameters->rows[i];
+        check_about("%s is told of too early", row->name);
+        CHECK(memcmp(told->seen + row->offset, gradients + row->offset,
+                     (size_t)parameter_elements(row) * sizeof *gradients) == 0);
+    }
+}
+
 static void test_golden(const struct backend *backend, const struct golden_case *golden)
 {
     const struct transformer_config config = pair_config(golden);
     struct transformer *transformer = pair_transformer(backend, &config, true);
     pair_fill(transformer, 0.0);
     struct parameters *parameters = transformer_parameters(transformer);
-    const struct transformer_call call = {.backward = true, .gradient_scale = 1.0f};
+    struct told told = {.parameters = parameters, .sublayers = transformer_sublayer_rows(transformer)};
+    const struct gradient_watch watch = {copy_complete, &told};
+    const struct transformer_call call = {.backward = true, .gradient_scale = 1.0f, .watch = &watch};
+    told.first = told.sublayers.end;
+    told.seen = calloc((size_t)parameters->elements, sizeof *told.seen);
     struct loss_sums loss = run(transformer, call);
     double bound = bound_of(backend, golden);
     about(backend, golden, "loss");
@@ -96,6 +135,8 @@ static void test_golden(const struct backend *backend, const struct golden_case 
         if (CHECK(row >= 0))
             golden_compare(gradients, parameters, row, golden->probes[g].probe, bound);
     }
+    check_told(&told, gradients);
+    free(told.seen);
     free(gradients);
     check_about("%s", "");
     transformer_destroy(transformer);
