@@ -376,8 +376,8 @@ struct parameters;
  * min(1, max_grad_norm / (norm + 1e-6)), as in torch.nn.utils.clip_grad_norm_, or 1 if max_grad_norm is 0. If
  * statistics.loss.total or the norm is not finite, only `diverged` (and the norm, unless the loss is not
  * finite) is written. Else values and moments of trained parameters are updated, their gradients become zero,
- * and the statistics are completed. The table's `adapter` is part of it: the norm is that of both tables. With a `share`
- * the norm is of all elements too; values, moments and gradients are written of those of the share alone. */
+ * and the statistics are completed. The table's `adapter` is part of it: the norm is that of both tables. With a
+ * `share` the norm is of all elements too; values, moments and gradients are written of those of the share alone. */
 struct backend_update {
     struct parameters
         *parameters; /* backend/parameters.h; its table is the host's, its arrays the backend's */

@@ -73,8 +73,8 @@ struct matrix stack_output_gradient(struct stack *stack, int64_t rows);
 /* The gradient of x_0, f32 [rows, width], after stack_backward; the caller may overwrite it. */
 float *stack_input_gradient(const struct stack *stack);
 
-/* Who is told in the backward pass, after each sublayer: the gradients of rows `row` on are complete, up to those of the
- * last sublayer (stack_sublayer_rows). Those of norms are not. */
+/* Who is told in the backward pass, after each sublayer: the gradients of rows `row` on are complete, up to those of
+ * the last sublayer (stack_sublayer_rows). Those of norms are not. */
 struct gradient_watch {
     void (*complete)(void *argument, int row);
     void *argument;

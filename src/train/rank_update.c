@@ -43,8 +43,8 @@ static int64_t bucket_elements(const struct parameters *parameters, int ranks)
     return round_up(divide_up(wanted, block), ranks) * block;
 }
 
-/* Adds those buckets that are all of sublayers, or all others, from the last to the first: as the backward pass comes to
- * them. */
+/* Adds those buckets that are all of sublayers, or all others, from the last to the first: as the backward pass comes
+ * to them. */
 static void add_buckets(struct rank_update *update, int64_t stack_first, bool of_stack)
 {
     const struct parameters *parameters = update->parameters;

@@ -9,6 +9,7 @@
 #include "support/thread_ranks.h"
 #include "train/runs.h"
 
+#include "base/fail.h"
 #include "file/file.h"
 #include "train/optimizer.h"
 #include "train/rank_update.h"
@@ -31,6 +32,7 @@ struct run {
     int64_t steps;
     int stopping; /* the rank that is interrupted after step stop_step */
     int64_t stop_step;
+    int failing; /* the rank whose backward passes fail */
     rotary_status status;
     atomic_bool stopped;
     char message[512];
@@ -45,6 +47,15 @@ static void watch(void *argument, const struct train_progress *progress)
         atomic_store(&run->stopped, true);
 }
 
+static rotary_status fail_embedding_backward(const struct backend *backend,
+                                             const struct backend_embedding_backward *call,
+                                             rotary_error *error)
+{
+    (void)backend;
+    (void)call;
+    return rotary_fail(error, ROTARY_IO_ERROR, "broken");
+}
+
 static void train(void *argument, const struct ranks *ranks)
 {
     struct run *run = argument;
@@ -56,6 +67,10 @@ static void train(void *argument, const struct ranks *ranks)
     CHECK_INT(backend_create(&backend, 1 + index % 2, ROTARY_ISA_AUTO, (enum precision)config.train.precision,
                              NULL),
               ROTARY_OK);
+    struct backend_operations broken = *backend.operations;
+    broken.embedding_backward = fail_embedding_backward;
+    if (index == run->failing)
+        backend.operations = &broken;
     const struct train_call call = {.config = &config,
                                     .backend = &backend,
                                     .ranks = ranks,
@@ -79,7 +94,8 @@ static void train(void *argument, const struct ranks *ranks)
 
 static struct run run_of(const struct run_config *config, const char *folder)
 {
-    return (struct run){.config = config, .folder = folder, .steps = STEPS, .stopping = NOBODY};
+    return (struct run){
+        .config = config, .folder = folder, .steps = STEPS, .stopping = NOBODY, .failing = NOBODY};
 }
 
 static void train_on(int ranks, int64_t steps, const struct run_config *config, const char *folder)
@@ -177,6 +193,23 @@ static void test_interruption(int ranks, int stopping, const char *reference)
     train_on(2, STEPS, &config, run.folder);
     check_same(run.folder, reference);
     check_about("%s", "");
+    run_config_free(&config);
+}
+
+/* A rank fails in the first of its shards, on 2 ranks, or while it sums those of the last with the others, on 4: none
+ * waits for another. */
+static void test_failure(int ranks, int failing)
+{
+    struct run_config config;
+    config_of(&config, "steps=12");
+    char name[64], wanted[64];
+    snprintf(name, sizeof name, "rank %d of %d fails", failing, ranks);
+    snprintf(wanted, sizeof wanted, failing ? "rank %d on here: broken" : "broken", failing);
+    struct run run = run_of(&config, scratch_path(name));
+    run.failing = failing;
+    thread_ranks_run(ranks, train, &run);
+    CHECK_INT(run.status, ROTARY_IO_ERROR);
+    CHECK_TEXT(run.message, wanted);
     run_config_free(&config);
 }
 
@@ -427,6 +460,9 @@ int main(void)
     char adapted[512];
     snprintf(adapted, sizeof adapted, "lora_rank=2;init=%s", scratch_path("index on one"));
     test_bits("adapted", adapted);
+    for (int ranks = 2; ranks <= 4; ranks *= 2)
+        for (int failing = 0; failing < ranks; failing += ranks - 1)
+            test_failure(ranks, failing);
     test_divergence();
     test_refusals();
     test_unlike();
