@@ -181,6 +181,14 @@ class Attention(Case):
             self.close(weights, scores.softmax(-1)[..., :19].detach(), 2e-6)
             values = inputs[2].repeat_interleave(2, 2)
             self.close(got.detach(), torch.einsum("bhts,bshd->bthd", weights, values).detach(), 2e-6)
+        for rotate, shared in (("q", False), ("kv", False), ("vo", False), ("v", True), ("o", True)):
+            settings = {"rope": ROPE, "value_rope": ROPE, "rotate": rotate, "key_is_value": shared}
+            values = None if shared else inputs[2]
+            weights = rotary.torch.attention(*inputs[:2], values, **settings, need_weights=True)[1]
+            q = rotary.torch.apply(inputs[0], ROPE, offset=14) if "q" in rotate else inputs[0]
+            k = rotary.torch.apply(inputs[1], ROPE) if "k" in rotate or (shared and "v" in rotate) else inputs[1]
+            scores = torch.einsum("bthd,bshd->bhts", q, k.repeat_interleave(2, 2)) * 8**-0.5
+            self.close(weights, scores.softmax(-1).detach(), 2e-6)
         for half in (torch.bfloat16, torch.float16):
             weights = rotary.torch.attention(*(x.detach().to(half) for x in inputs), need_weights=True)[1]
             self.assertEqual(weights.dtype, torch.float32)
