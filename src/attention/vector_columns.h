@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The vectors by distance of a pass as its kernels read them: the entries that its distances use, in rows
- * and transposed, once for all tiles, and for each head the largest norm, which bounds scores.
+ * and transposed, in f32 or in pairs of bf16, once for all tiles, and for each head the largest norm, which
+ * bounds scores.
  */
 #ifndef ROTARY_ATTENTION_VECTOR_COLUMNS_H
 #define ROTARY_ATTENTION_VECTOR_COLUMNS_H
@@ -13,8 +14,8 @@ struct vector_columns {
     struct rotary_attention_table table; /* data NULL: there are none */
     struct rotary_attention_columns columns;
     int64_t tables; /* 1 where all heads share one */
-    float *memory;  /* [tables, head_stride] */
-    float *rows;    /* [tables, rows_head_stride] */
+    void *memory;   /* [tables, head_stride] words of 32 bits */
+    void *rows;     /* [tables, rows_head_stride] words */
     float *norm;    /* [heads] */
 };
 

@@ -128,7 +128,14 @@ static double factor_of(const struct reference_case *c, struct place place, int6
     return reference_factor(c, place.sequence, place.head, place.query, key);
 }
 
-/* The product of a query with the vector of a key's distance, in f32, and its error. */
+/* The relative error of a sum of `count` products, of which `factors` factors are rounded to bf16 where attention is
+ * in bf16. Vectors by distance are no such factors: they are rounded before (term_vectors). */
+static double gamma_of_rounded(const struct bounding *w, int64_t count, double factors)
+{
+    return (1 + gamma_of(count)) * pow(1 + w->p_rounding, factors) - 1;
+}
+
+/* The product of a query with the vector of a key's distance, and its error. */
 static double distance_key(const struct bounding *w, struct place place, int64_t key, double *error)
 {
     const struct reference_case *c = w->c;
@@ -140,7 +147,7 @@ static double distance_key(const struct bounding *w, struct place place, int64_t
         sum += product;
         max += fabs(product);
     }
-    *error = c->scale * gamma_of(c->head_dim + 2) * max + TINY;
+    *error = c->scale * gamma_of_rounded(w, c->head_dim + 2, 1) * max + TINY;
     return c->scale * sum;
 }
 
@@ -156,7 +163,7 @@ static double distance_query(const struct bounding *w, struct place place, int64
         sum += k[i] * vector[i];
         max += fabs(k[i] * vector[i]);
     }
-    *error = c->scale * gamma_of(c->head_dim + 2) * max + TINY;
+    *error = c->scale * gamma_of_rounded(w, c->head_dim + 2, 1) * max + TINY;
     return c->scale * sum;
 }
 
@@ -298,13 +305,14 @@ static void bound_distance_keys(struct bounding *w, const struct reference_tenso
 {
     const struct reference_case *c = w->c;
     int64_t vector = reference_distance_vector(c, &c->distance_keys, place.head, place.query, key);
-    double gamma = gamma_of(c->keys + c->queries + c->batch * c->heads);
+    int64_t sum = c->keys + c->queries + c->batch * c->heads;
+    double gamma = gamma_of_rounded(w, sum, 1), gamma_vector = gamma_of_rounded(w, sum, 2);
     for (int64_t i = 0; i < c->head_dim; i++) {
         double q = c->scale * fabs(reference_biased_query(c, w->exact_query, place.at, place.head, i)),
                a = c->scale * fabs(c->distance_keys.data[vector + i]), size = fabs(ds.value);
         w->unrotated.value[place.at + i] += ds.value * c->scale * c->distance_keys.data[vector + i];
         w->unrotated.error[place.at + i] += (1 + gamma) * ds.max * a - size * a;
-        bound->distance_keys_gradient[vector + i] += (1 + gamma) * ds.max * q - size * q;
+        bound->distance_keys_gradient[vector + i] += (1 + gamma_vector) * ds.max * q - size * q;
         if (c->query_bias)
             bound->query_bias_gradient[place.head * c->head_dim + i] += (1 + gamma) * ds.max * a - size * a;
     }
@@ -317,13 +325,15 @@ static void bound_distance_queries(struct bounding *w, const struct reference_te
     const struct reference_case *c = w->c;
     int64_t vector = reference_distance_vector(c, &c->distance_queries, place.head, place.query, key),
             at = place.keys + key * c->key_value_heads * c->head_dim;
-    double gamma = gamma_of(c->keys + c->queries + c->batch * c->heads), size = fabs(ds.value);
+    int64_t sum = c->keys + c->queries + c->batch * c->heads;
+    double gamma = gamma_of_rounded(w, sum, 1), gamma_vector = gamma_of_rounded(w, sum, 2),
+           size = fabs(ds.value);
     for (int64_t i = 0; i < c->head_dim; i++) {
         double k = c->scale * fabs(w->exact_key[at + i]),
                b = c->scale * fabs(c->distance_queries.data[vector + i]);
         w->unrotated_key.value[at + i] += ds.value * c->scale * c->distance_queries.data[vector + i];
         w->unrotated_key.error[at + i] += (1 + gamma) * ds.max * b - size * b;
-        bound->distance_queries_gradient[vector + i] += (1 + gamma) * ds.max * k - size * k;
+        bound->distance_queries_gradient[vector + i] += (1 + gamma_vector) * ds.max * k - size * k;
     }
 }
 

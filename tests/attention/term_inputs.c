@@ -25,7 +25,10 @@ void term_vectors(const struct reference_case *c, struct reference_distance_vect
                                                          : vectors->distances * vector;
     int64_t count =
         (c->heads - 1) * vectors->head_stride + (vectors->distances - 1) * vectors->distance_stride + vector;
-    vectors->data = term_numbers(count, size, seed);
+    double *data = term_numbers(count, size, seed);
+    for (int64_t i = 0; i < count; i++)
+        data[i] = reference_round(c, data[i]);
+    vectors->data = data;
 }
 
 void term_inputs_free(const struct reference_case *c)

@@ -9,6 +9,7 @@
         .key_block = of_bf16 ? ROTARY_ATTENTION_BF16_KEY_BLOCK : ROTARY_ATTENTION_KEY_BLOCK,                 \
         .sum_rows = of_bf16 ? ROTARY_ATTENTION_BF16_SUM_ROWS : ROTARY_ATTENTION_SUM_ROWS,                    \
         .transposed_backward = of_bf16,                                                                      \
+        .vector_pairs = of_bf16,                                                                             \
         .weight_term = &rotary_attention_dropout_term_##f32_variant,                                         \
         .value_term = &rotary_attention_distance_values_term_##f32_variant,                                  \
         .score_terms = rotary_attention_score_terms_##f32_variant,                                           \

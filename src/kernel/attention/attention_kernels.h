@@ -66,9 +66,13 @@ struct rotary_attention_value_term;
 
 /* Vectors by distance, packed for a call: entry `first` + i of the table of a head (distance_vectors.h) is
  * column i of [head_dim, row] floats at data + head * head_stride, and row i, of rotary_attention_row floats,
- * at rows + head * rows_head_stride. norm[head], if there are norms, is the largest |vector|. */
+ * at rows + head * rows_head_stride. Or, for kernels that multiply them in pairs of bf16, it is column i of
+ * [rotary_attention_row / 2, row] pairs of channels at channel_pairs + head * head_stride, and with entry
+ * first + i ^ 1 row i / 2, of rotary_attention_row pairs, at entry_pairs + head * rows_head_stride. norm[head],
+ * if there are norms, is the largest |vector|. */
 struct rotary_attention_columns {
     const float *data, *rows;
+    const uint32_t *channel_pairs, *entry_pairs;
     int64_t head_stride, rows_head_stride, row, first;
     const float *norm;
 };
@@ -204,6 +208,7 @@ struct rotary_attention_kernels {
     const struct rotary_attention_weight_term *weight_term;
     const struct rotary_attention_value_term *value_term;
     bool transposed_backward; /* the tiles of the backward pass are transposed (attention_terms.h) */
+    bool vector_pairs;        /* vectors by distance are packed in pairs of bf16 */
 
     /* Forward reads keys and values rotated and packed in blocks of key_block: block b at packed_keys + b *
      * packed_keys_bytes, 64-byte aligned. Where packed_keys is NULL it packs each block itself, in scratch.

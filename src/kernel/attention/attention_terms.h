@@ -60,9 +60,9 @@ static inline struct rotary_attention_term_tile rotary_attention_whole_tile(cons
 }
 
 /* What a term makes its gradient of: for a score term ds, the gradient of the scores of a tile after softcap,
- * with ROTARY_ATTENTION_TERM_MARGIN zeros before and after the `columns` of each row, and half as many rows
- * of zeros before and after all rows; for a value term w, with those of rows or without. Rows are row_stride
- * apart, and zero where a query does not see a key. */
+ * with ROTARY_ATTENTION_TERM_MARGIN zeros before and after the `columns` of each row, and, but where vectors are
+ * packed in pairs, half as many rows of zeros before and after all rows; for a value term w, with those of rows or
+ * without. Rows are row_stride apart, and zero where a query does not see a key. */
 struct rotary_attention_term_gradient {
     const float *from;
     int64_t row_stride;

@@ -21,8 +21,7 @@ enum {
     SQUARE = PART * PART,
     MARGIN = ROTARY_ATTENTION_TERM_MARGIN,
     DS_ROW = PART + MARGIN,
-    DS_CORNER = MARGIN + ROWS * DS_ROW,
-    DS_FLOATS = 2 * DS_CORNER + PART * DS_ROW
+    DS_FLOATS = MARGIN + (BLOCK + 1) * DS_ROW
 };
 
 _Static_assert(ROTARY_ATTENTION_BF16_SUM_ROWS % PART == 0, "parts are summed whole");
@@ -46,9 +45,11 @@ struct state {
     uint16_t *ds;          /* likewise: ds^T */
     uint16_t *ds_pairs;    /* tiles [BLOCK / 32, BLOCK / 16]: ds^T as a right-hand side */
     float *term;           /* scratch of score terms */
-    float *ds_score; /* [PART, DS_ROW]: gradients of scores after softcap, transposed, with ROWS rows of zeros
-                        and a margin before them and after them */
-    float *w, *d_softcap; /* [PART, PART]: with a weight term, what it makes of p^T */
+    float *product;        /* scratch of the value term */
+    float
+        *ds_score; /* [BLOCK, DS_ROW]: gradients of scores after softcap, transposed, with margins of zeros */
+    float *w;      /* [BLOCK, PART]: p^T, and what a weight term makes of it */
+    float *d_softcap; /* [PART, PART]: with a weight term */
 };
 
 static void carve(struct state *state, struct rotary_arena *arena, const rotary_attention_problem *problem,
@@ -71,8 +72,10 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
     state->key_columns = rotary_arena_push(arena, BLOCK * width, size);
     state->score = rotary_arena_push(arena, PART * PART, sizeof(float));
     state->dp = rotary_arena_push(arena, PART * PART, sizeof(float));
-    state->term = rotary_arena_push(arena, term_scratch(PART, PART, problem->head_dim), sizeof(float));
-    state->w = rotary_arena_push(arena, PART * PART, sizeof(float));
+    state->term = rotary_arena_push(arena, term_scratch(PART, BLOCK, problem->head_dim), sizeof(float));
+    state->product =
+        rotary_arena_push(arena, one_term_scratch(PART, BLOCK, problem->head_dim), sizeof(float));
+    state->w = rotary_arena_push(arena, BLOCK * PART, sizeof(float));
     state->d_softcap = rotary_arena_push(arena, PART * PART, sizeof(float));
     state->ds_score = rotary_arena_push(arena, DS_FLOATS, sizeof(float));
     uint16_t **score_tiles[] = {&state->p, &state->ds, &state->ds_pairs};
@@ -233,12 +236,23 @@ static inline __attribute__((always_inline)) __m512 p_of(__m512 score, const flo
     return exp2_coarse(_mm512_min_ps(_mm512_setzero_ps(), _mm512_sub_ps(score, log_sum_exp)));
 }
 
-/* p and ds of one key and the queries of a part, from scores and dp. `bias`, the sum of the score terms, may
- * be NULL, and so may `ds_score`, which gets ds without the derivative of the softcap. */
-static inline __attribute__((always_inline)) void
-derive(const float *score, const float *dp, const float *bias, const struct query_statistics *of_query,
-       float softcap, __mmask32 visible, __m512i *p_words, __m512i *ds_words, float *ds_score)
+/* Rows of a part, the first at these, in what terms make and need: the sum of the score terms, [PART,
+ * bias_row], ds without the derivative of the softcap, [PART, DS_ROW], and w, [PART, PART]. NULL: there is none, or
+ * it is not wanted. */
+struct term_rows {
+    const float *bias;
+    int64_t bias_row;
+    float *ds_score, *w;
+};
+
+/* p and ds of one key, number `row` of the part, and the queries of a part, from scores and dp. */
+static inline __attribute__((always_inline)) void derive(const float *score, const float *dp,
+                                                         const struct term_rows *rows, int64_t row,
+                                                         const struct query_statistics *of_query,
+                                                         float softcap, __mmask32 visible, __m512i *p_words,
+                                                         __m512i *ds_words)
 {
+    const float *bias = rows && rows->bias ? rows->bias + row * rows->bias_row : NULL;
     __m512 p[2], ds[2];
 #pragma GCC unroll 2
     for (int i = 0; i < 2; i++) {
@@ -246,8 +260,12 @@ derive(const float *score, const float *dp, const float *bias, const struct quer
         p[i] = p_of(_mm512_loadu_ps(score + i * 16), bias ? bias + i * 16 : NULL, of_query->log_sum_exp[i],
                     softcap, &d_softcap);
         ds[i] = _mm512_mul_ps(p[i], _mm512_sub_ps(_mm512_loadu_ps(dp + i * 16), of_query->delta[i]));
-        if (ds_score)
-            _mm512_storeu_ps(ds_score + i * 16, _mm512_maskz_mov_ps((__mmask16)(visible >> (16 * i)), ds[i]));
+        if (rows && rows->ds_score)
+            _mm512_storeu_ps(rows->ds_score + row * DS_ROW + i * 16,
+                             _mm512_maskz_mov_ps((__mmask16)(visible >> (16 * i)), ds[i]));
+        if (rows && rows->w)
+            _mm512_storeu_ps(rows->w + row * PART + i * 16,
+                             _mm512_maskz_mov_ps((__mmask16)(visible >> (16 * i)), p[i]));
         if (softcap > 0)
             ds[i] = _mm512_mul_ps(ds[i], d_softcap);
     }
@@ -256,10 +274,11 @@ derive(const float *score, const float *dp, const float *bias, const struct quer
 }
 
 /* Writes p^T and ds^T of a part, at most 32 queries and keys, from the scores and dp in `state` and the
- * terms, to `place` of the block's. */
-static inline __attribute__((always_inline)) void
-derive_part(const rotary_attention_problem *problem, const struct state *state, const struct block_pair *part,
-            const struct terms *terms, bool with_gradient, int64_t offset)
+ * terms, of which `rows` may be NULL, to `offset` of the block's. */
+static inline __attribute__((always_inline)) void derive_part(const rotary_attention_problem *problem,
+                                                              const struct state *state,
+                                                              const struct block_pair *part,
+                                                              const struct term_rows *rows, int64_t offset)
 {
     uint16_t *p = state->p + offset, *ds = state->ds + offset, *ds_pairs = state->ds_pairs + offset;
     struct query_statistics of_query;
@@ -279,10 +298,8 @@ derive_part(const rotary_attention_problem *problem, const struct state *state, 
                 visible[i] = visible_lanes(problem, part, row + i);
         __m512i p_rows[2], ds_rows[2];
         for (int i = 0; i < 2; i++) {
-            derive(state->score + (row + i) * PART, state->dp + (row + i) * PART,
-                   terms ? terms->scores + (row + i) * terms->row : NULL, &of_query, problem->softcap,
-                   visible[i], &p_rows[i], &ds_rows[i],
-                   with_gradient ? state->ds_score + DS_CORNER + (row + i) * DS_ROW : NULL);
+            derive(state->score + (row + i) * PART, state->dp + (row + i) * PART, rows, row + i, &of_query,
+                   problem->softcap, visible[i], &p_rows[i], &ds_rows[i]);
             _mm512_storeu_si512(p + (row + i) * PART, p_rows[i]);
             _mm512_storeu_si512(ds + (row + i) * PART, ds_rows[i]);
         }
@@ -298,7 +315,7 @@ static __m512 masked_load(const float *from, __mmask32 visible, int i)
 
 /* The part's p, as factors of the values, and ds, from p and dp in `state` after the weight term. */
 static void pack_weighted_part(const rotary_attention_problem *problem, const struct state *state,
-                               const struct block_pair *part, int64_t offset)
+                               const struct block_pair *part, const struct term_rows *rows, int64_t offset)
 {
     __m512i p_rows[2], ds_rows[2];
     for (int64_t row = 0; row < PART; row++) {
@@ -307,11 +324,11 @@ static void pack_weighted_part(const rotary_attention_problem *problem, const st
         for (int i = 0; i < 2; i++) {
             __m512 delta = _mm512_loadu_ps(state->delta + part->row + i * 16);
             __m512 dp = _mm512_loadu_ps(state->dp + row * PART + i * 16);
-            w[i] = masked_load(state->w + row * PART, visible, i);
+            w[i] = masked_load(rows->w + row * PART, visible, i);
             ds[i] = _mm512_maskz_mul_ps((__mmask16)(visible >> (16 * i)),
                                         _mm512_loadu_ps(state->score + row * PART + i * 16),
                                         _mm512_sub_ps(dp, delta));
-            _mm512_storeu_ps(state->ds_score + DS_CORNER + row * DS_ROW + i * 16, ds[i]);
+            _mm512_storeu_ps(rows->ds_score + row * DS_ROW + i * 16, ds[i]);
             ds[i] = _mm512_mul_ps(ds[i], _mm512_loadu_ps(state->d_softcap + row * PART + i * 16));
         }
         p_rows[row % 2] = narrow_two(w[0], w[1]);
@@ -326,14 +343,14 @@ static void pack_weighted_part(const rotary_attention_problem *problem, const st
     }
 }
 
-/* derive_part with a weight term or a value term, which need p in f32 before ds is computed. */
+/* derive_part with a weight term, which needs p in f32 before ds is computed. */
 static void derive_weighted_part(const rotary_attention_problem *problem, const rotary_attention_work *work,
                                  const struct state *state, const struct block_pair *part,
-                                 const struct terms *terms, int64_t offset)
+                                 const struct term_rows *rows, int64_t offset)
 {
     for (int64_t row = 0; row < PART; row++) {
         __mmask32 visible = visible_lanes(problem, part, row);
-        const float *bias = terms->scores ? terms->scores + row * terms->row : NULL;
+        const float *bias = rows->bias ? rows->bias + row * rows->bias_row : NULL;
         for (int i = 0; i < 2; i++) {
             float *score = state->score + row * PART + i * 16;
             __m512 d_softcap, p = p_of(_mm512_loadu_ps(score), bias ? bias + i * 16 : NULL,
@@ -341,22 +358,22 @@ static void derive_weighted_part(const rotary_attention_problem *problem, const 
                                        problem->softcap, &d_softcap);
             p = _mm512_maskz_mov_ps((__mmask16)(visible >> (16 * i)), p);
             _mm512_storeu_ps(score, p);
-            _mm512_storeu_ps(state->w + row * PART + i * 16, p);
+            _mm512_storeu_ps(rows->w + row * PART + i * 16, p);
             _mm512_storeu_ps(state->d_softcap + row * PART + i * 16, d_softcap);
         }
     }
     struct rotary_attention_tile tile = tile_of(problem, work, part, true, part->keys, part->queries);
-    if (problem->weight_term)
-        problem->weight_term->backward(problem, &tile, state->score, state->w, state->dp, PART);
-    pack_weighted_part(problem, state, part, offset);
+    problem->weight_term->backward(problem, &tile, state->score, rows->w, state->dp, PART);
+    pack_weighted_part(problem, state, part, rows, offset);
 }
 
-static void add_part_gradients(const rotary_attention_problem *problem, const rotary_attention_work *work,
-                               const struct state *state, const struct block_pair *part,
-                               const rotary_attention_sums *sums)
+/* Adds the gradients of the terms for the queries of a part and some keys of the block. */
+static void add_gradients(const rotary_attention_problem *problem, const rotary_attention_work *work,
+                          const struct state *state, const struct block_pair *pair,
+                          const rotary_attention_sums *sums)
 {
-    struct rotary_attention_tile tile = tile_of(problem, work, part, true, part->keys, part->queries);
-    const struct rotary_attention_term_gradient of_scores = {state->ds_score + DS_CORNER, DS_ROW, sums,
+    struct rotary_attention_tile tile = tile_of(problem, work, pair, true, pair->keys, pair->queries);
+    const struct rotary_attention_term_gradient of_scores = {state->ds_score + MARGIN, DS_ROW, sums,
                                                              state->term};
     const struct rotary_attention_term_gradient of_values = {state->w, PART, sums, state->term};
     if (sums->score_terms)
@@ -400,6 +417,59 @@ static void accumulate_queries(float *sums, const struct range *visible, const s
                                                TILE, BLOCK / SIDE * TILE});
 }
 
+/* The terms of the queries of a part and some keys of the block: the score terms' sum and the value term's
+ * products, of all of these. */
+struct part_terms {
+    struct terms scores;
+    struct rotary_attention_term_tile products;
+};
+
+static struct part_terms terms_of_part(const rotary_attention_problem *problem,
+                                       const rotary_attention_work *work, const struct state *state,
+                                       const struct block_pair *pair)
+{
+    struct part_terms made = {0};
+    struct rotary_attention_tile tile = tile_of(problem, work, pair, true, round_up(pair->keys, PART), PART);
+    if (problem->score_terms[0])
+        made.scores = terms_of(problem, &tile, state->term);
+    if (problem->value_term)
+        made.products = problem->value_term->products(problem, &tile, state->product);
+    return made;
+}
+
+/* Computes p and ds of one part. Its rows begin with number `row` of its terms. */
+static void attend_part(const rotary_attention_problem *problem, const rotary_attention_work *work,
+                        const struct state *state, const rotary_attention_sums *sums,
+                        const struct block_pair *part, const struct part_terms *terms, int64_t row,
+                        int64_t offset)
+{
+    const struct term_rows rows = {
+        .bias = terms->scores.scores ? terms->scores.scores + row * terms->scores.row : NULL,
+        .bias_row = terms->scores.row,
+        .ds_score =
+            sums->score_terms || problem->weight_term ? state->ds_score + MARGIN + row * DS_ROW : NULL,
+        .w = sums->distance_values || problem->weight_term ? state->w + row * PART : NULL};
+    if (problem->value_term)
+        add_term_tile(state->dp, PART, terms->products.from + row * terms->products.row_stride,
+                      terms->products.row_stride, PART, PART, 1.0f);
+    if (problem->weight_term)
+        derive_weighted_part(problem, work, state, part, &rows, offset);
+    else if (rows.bias || rows.ds_score || rows.w)
+        derive_part(problem, state, part, &rows, offset);
+    else
+        derive_part(problem, state, part, NULL, offset);
+}
+
+/* The keys of a block that some queries of a pair see, counted from its first, in whole parts; up to `count`. */
+static struct range visible_parts(const rotary_attention_problem *problem, const struct block_pair *pair,
+                                  int64_t count)
+{
+    struct range visible = key_range(problem, pair->query, pair->queries);
+    int64_t begin = max_i64(0, visible.begin - pair->key) / PART * PART,
+            end = min_i64(count, visible.end - pair->key);
+    return begin < end ? (struct range){begin, round_up(end, PART)} : (struct range){0, 0};
+}
+
 /* Adds the terms of a block of queries and a block of keys, which is in `state`. */
 static void attend_block(const rotary_attention_problem *problem, const rotary_attention_work *work,
                          const struct state *state, const rotary_attention_sums *sums,
@@ -410,43 +480,32 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
         return;
     int64_t keys = round_up(count, PART), queries = round_up(pair->queries, PART);
     struct range queries_of[BLOCK / PART] = {0}, keys_of[BLOCK / PART] = {0};
-    for (int64_t key = 0; key < keys; key += PART)
-        for (int64_t at = 0; at < queries; at += PART) {
-            struct block_pair part = {.query = pair->query + at,
-                                      .queries = min_i64(PART, pair->queries - at),
-                                      .row = pair->row + at,
-                                      .key = pair->key + key,
-                                      .keys = min_i64(PART, count - key),
-                                      .member = pair->member};
-            if (visible_keys(problem, &part) == 0)
-                continue;
+    for (int64_t at = 0; at < queries; at += PART) {
+        struct block_pair strip = *pair;
+        strip.query += at;
+        strip.row += at;
+        strip.queries = min_i64(PART, pair->queries - at);
+        struct range visible = keys_of[at / PART] = visible_parts(problem, &strip, count);
+        strip.key += visible.begin;
+        strip.keys = min_i64(count, visible.end) - visible.begin;
+        if (visible.end == 0)
+            continue;
+        const struct part_terms terms = terms_of_part(problem, work, state, &strip);
+        for (int64_t key = visible.begin; key < visible.end; key += PART) {
+            struct block_pair part = strip;
+            part.key = pair->key + key;
+            part.keys = min_i64(PART, count - key);
             include_part(&queries_of[key / PART], at);
-            include_part(&keys_of[at / PART], key);
             multiply_part(state->score, state->key + key * width, state->query_columns + part.row * width,
                           width);
             multiply_part(state->dp, state->value + key * width, state->d_output_columns + part.row * width,
                           width);
-            int64_t offset = key * BLOCK + at * PART;
-            struct rotary_attention_tile tile = tile_of(problem, work, &part, true, PART, PART);
-            if (problem->value_term) {
-                struct rotary_attention_term_tile products =
-                    problem->value_term->products(problem, &tile, state->term);
-                add_term_tile(state->dp, PART, products.from, products.row_stride, PART, PART, 1.0f);
-            }
-            struct terms terms = {0};
-            if (problem->score_terms[0])
-                terms = terms_of(problem, &tile, state->term);
-            if (problem->weight_term || problem->value_term)
-                derive_weighted_part(problem, work, state, &part, &terms, offset);
-            else if (sums->score_terms)
-                derive_part(problem, state, &part, &terms, true, offset);
-            else if (terms.scores)
-                derive_part(problem, state, &part, &terms, false, offset);
-            else
-                derive_part(problem, state, &part, NULL, false, offset);
-            if (sums->score_terms || sums->distance_values)
-                add_part_gradients(problem, work, state, &part, sums);
+            attend_part(problem, work, state, sums, &part, &terms, key - visible.begin,
+                        key * BLOCK + at * PART);
         }
+        if (sums->score_terms || sums->distance_values)
+            add_gradients(problem, work, state, &strip, sums);
+    }
     int64_t offset = (pair->key - work->key_begin) * width, row = pair->row * width;
     accumulate_keys(sums->value + offset, queries_of, state->p, state->d_output_pairs + row, keys, width);
     accumulate_keys(sums->key + offset, queries_of, state->ds, state->query_pairs + row, keys, width);

@@ -93,16 +93,23 @@ static inline int64_t rotary_attention_product_row(int64_t queries, int64_t keys
     return round_up(queries + keys, 16) + 32;
 }
 
+/* Words of 32 bits that a tile in bf16 takes: rows of queries, these in pairs, and pairs of numbers with
+ * margins. */
+static inline int64_t rotary_attention_pair_words(int64_t rows, int64_t keys, int64_t width)
+{
+    return rows * width + round_up(rows, 16) * (round_up(keys, 16) + 2 * ROTARY_ATTENTION_TERM_MARGIN);
+}
+
 /* Floats of scratch that a term of vectors by distance needs for a tile: the tile, another with margins,
- * products, rows of queries and entries, two numbers for each row, two wide ends, and the entries' columns.
- */
+ * products, rows of queries and entries, two numbers for each row, two wide ends, the entries' columns, and
+ * what bf16 takes. */
 static inline int64_t rotary_attention_vector_scratch(int64_t queries, int64_t keys, int64_t head_dim)
 {
     int64_t rows = round_up(queries, ROTARY_ATTENTION_VECTOR_ROWS), width = rotary_attention_row(head_dim),
             margins = 2 * ROTARY_ATTENTION_TERM_MARGIN, product = rotary_attention_product_row(rows, keys);
     return rows * keys + (rows + margins + 1) * (keys + ROTARY_ATTENTION_VECTOR_ROWS + margins) +
            rows * (product + width + 2 + 2 * ROTARY_ATTENTION_TERM_WIDE) + ROTARY_ATTENTION_ENTRIES * width +
-           head_dim * product;
+           head_dim * product + rotary_attention_pair_words(rows, keys, width);
 }
 
 #endif

@@ -13,12 +13,16 @@
  * Sums: numbers of the tile (weights, or ds) are read likewise, each row of a group one number later than the
  * row above, so that a column holds those of one entry. They times the entries are sums for the queries; they
  * times the queries' rows, sums for the entries. Numbers beyond an end of the table are summed first.
+ *
+ * Kernels of bf16 have the table packed in pairs. Then rows, entries and numbers are rounded to bf16 as factors,
+ * but not those beyond an end of the table.
  */
 #ifndef ROTARY_KERNEL_ATTENTION_VECTOR_TILE_H
 #define ROTARY_KERNEL_ATTENTION_VECTOR_TILE_H
 
 #include "kernel/attention/attention_terms.h"
 #include "kernel/attention/distance_vectors.h"
+#include "kernel/attention/number_pairs.h"
 #include "kernel/attention/tile.h"
 
 enum { ENTRIES = ROTARY_ATTENTION_ENTRIES };
@@ -42,17 +46,12 @@ struct vector_tile {
     float *above;       /* likewise, after its last */
     float *ends;    /* [2, rows, ROTARY_ATTENTION_TERM_WIDE]: the products beyond the tile's near columns */
     float *columns; /* [head_dim, product_row]: the entries transposed, where the call has not packed them */
-    float *square;  /* a tile of numbers with margins, or one that is transposed in the kernel */
+    /* In bf16: the queries' rows; pairs of these, [rows / 2, width]; and the pairs of keys and of queries that
+     * pair_keys and pair_queries make of numbers. */
+    uint16_t *halves;
+    uint32_t *query_pairs, *number_pairs;
+    float *square; /* a tile of numbers with margins, or one that is transposed in the kernel */
 };
-
-/* The numbers of a tile: that of query i and key j is at i * query + j * key. MARGIN keys before the first
- * and after the last are zero. */
-struct numbers {
-    const float *from;
-    int64_t query, key;
-};
-enum { MARGIN = ROTARY_ATTENTION_TERM_MARGIN };
-_Static_assert((int)MARGIN >= (int)ROWS, "rows of a group start one number later than the row above");
 
 /* The table of a term of the problem. */
 static inline struct rotary_attention_table table_of(const rotary_attention_problem *problem,
@@ -61,8 +60,19 @@ static inline struct rotary_attention_table table_of(const rotary_attention_prob
                                                      bool by_key)
 {
     struct rotary_attention_table table = rotary_attention_table_of(vectors, problem->query_offset, by_key);
-    table.columns = packed->data ? packed : NULL;
+    table.columns = packed->data || packed->channel_pairs ? packed : NULL;
     return table;
+}
+
+/* Whether the vectors are packed in pairs of bf16. */
+static inline bool has_pairs(const struct vector_tile *t)
+{
+#if defined(__AVX512BF16__)
+    return t->table.columns && t->table.columns->channel_pairs;
+#else
+    (void)t;
+    return false;
+#endif
 }
 
 /* The largest product of a vector of a head with a unit vector, where the call has found it and the vectors
@@ -103,7 +113,11 @@ static inline struct vector_tile vector_tile_of(const rotary_attention_problem *
     made.above = made.below + round_up(made.rows, LANES);
     made.ends = made.above + round_up(made.rows, LANES);
     made.columns = made.ends + 2 * made.rows * ROTARY_ATTENTION_TERM_WIDE;
-    made.square = made.columns + made.head_dim * made.product_row;
+    float *words = made.columns + made.head_dim * made.product_row;
+    made.halves = (uint16_t *)(void *)words;
+    made.query_pairs = (uint32_t *)(void *)(words + made.rows / 2 * made.width);
+    made.number_pairs = made.query_pairs + made.rows / 2 * made.width;
+    made.square = words + rotary_attention_pair_words(made.rows, extent.keys, made.width);
     return made;
 }
 
@@ -163,7 +177,7 @@ struct entry_rows {
 static inline struct entry_rows load_entries(const struct vector_tile *t, int64_t first, int64_t count)
 {
     const struct rotary_attention_columns *packed = t->table.columns;
-    if (packed)
+    if (packed && packed->rows)
         return (struct entry_rows){
             packed->rows + t->head * packed->rows_head_stride + (first - packed->first) * t->width, t->width};
     if (t->head_dim == t->width)
@@ -225,20 +239,67 @@ static inline void multiply_entries(const struct vector_tile *t)
         }
 }
 
-/* Computes it with one entry, rounded alike: LANES queries at a time, which are transposed. */
-static inline void multiply_one_entry(const struct vector_tile *t)
+/* The pairs of bf16 of column `entry` of a head's table. */
+static inline const uint32_t *pair_column(const struct vector_tile *t, int64_t entry)
 {
+    const struct rotary_attention_columns *packed = t->table.columns;
+    return packed->channel_pairs + t->head * packed->head_stride + entry - packed->first;
+}
+
+static inline void round_queries(const struct vector_tile *t)
+{
+    for (int64_t at = 0; at < t->rows * t->width; at += LANES)
+        v_store_bf16(t->halves + at, v_load(t->query + at));
+}
+
+/* multiply_entries in bf16. */
+static inline void multiply_entry_pairs(const struct vector_tile *t)
+{
+    float *product = t->product + first_product(t);
+    round_queries(t);
+    for (int64_t row = 0; row < t->rows; row += ROWS) {
+        struct range used = entries_of_rows(t, row);
+        const struct left_pairs left = {t->halves + row * t->width, t->width, 2};
+        int64_t entry = min_i64(used.begin, t->entries.end - 1),
+                end = max_i64(used.end, t->entries.begin + 1);
+        for (; entry < end; entry += PAIR_VECTORS * LANES) {
+            const struct right_pairs right = {pair_column(t, entry), t->table.columns->row};
+            multiply_pair_columns(t->width / 2, &left, &right, end - entry,
+                                  product + row * t->product_row + entry - t->entries.begin, t->product_row);
+        }
+    }
+}
+
+/* The products of LANES queries, transposed to words [width, LANES], or [width / 2, LANES] of pairs, with the only
+ * entry. */
+static inline vfloat multiply_columns(const struct vector_tile *t, const float *words)
+{
+    vfloat sum = {0};
     const float *vector = entry_at(t, t->entries.begin);
-    float *columns = t->columns, *product = t->product + first_product(t), products[LANES];
+    for (int64_t channel = 0; channel < t->head_dim && !has_pairs(t); channel++)
+        sum = v_fma(v_load(words + channel * LANES), v_set(vector[channel]), sum);
+    for (int64_t pair = 0; pair < t->width / 2 && has_pairs(t); pair++) {
+        int32_t both = (int32_t) * (pair_column(t, t->entries.begin) + pair * t->table.columns->row);
+        sum = v_add_pairs((vint)v_load(words + pair * LANES), both - (vint){0}, sum);
+    }
+    return sum;
+}
+
+/* Computes it with one entry, rounded alike: LANES queries at a time, which are transposed. That of query i
+ * goes to to[i * stride]. */
+static inline void multiply_one_entry(const struct vector_tile *t, float *to, int64_t stride)
+{
+    float *columns = t->columns, products[LANES];
+    const float *rows = has_pairs(t) ? (const float *)(const void *)t->halves : t->query;
+    int64_t words = has_pairs(t) ? t->width / 2 : t->width;
+    if (has_pairs(t))
+        round_queries(t);
     for (int64_t row = 0; row < t->extent.queries; row += LANES) {
-        vfloat sum = {0};
-        for (int64_t channel = 0; channel < t->width; channel += LANES)
-            transpose_square(columns + channel * LANES, LANES, t->query + row * t->width + channel, t->width);
-        for (int64_t channel = 0; channel < t->head_dim; channel++)
-            sum = v_fma(v_load(columns + channel * LANES), v_set(vector[channel]), sum);
-        v_store(products, sum);
+        for (int64_t word = 0; word < words; word += LANES)
+            transpose_square(columns + word * LANES, LANES, rows + row * words + word, words);
+        v_store(products, multiply_columns(t, columns));
         for (int64_t at = row; at < min_i64(row + LANES, t->extent.queries); at++)
-            product[at * t->product_row] = products[at - row];
+            to[at * stride] = products[at - row];
     }
 }
 
@@ -323,12 +384,19 @@ static inline struct rotary_attention_term_tile vector_products(const struct vec
                                                                 bool ends)
 {
     struct range near = {0, t->extent.keys};
+    bool one_entry = t->extent.queries > 1 && t->entries.end - t->entries.begin == 1;
+    if (one_entry && transposed) {
+        multiply_one_entry(t, t->square, 1); /* all rows are this one */
+        return rotary_attention_whole_tile(t->square, 0);
+    }
     if (ends)
         near = near_columns(t);
     if (t->extent.queries == 1) /* as in decoding alone: other tiles have padded rows */
         multiply_entries_by_one(t);
-    else if (t->entries.end - t->entries.begin == 1)
-        multiply_one_entry(t);
+    else if (one_entry)
+        multiply_one_entry(t, t->product + first_product(t), t->product_row);
+    else if (has_pairs(t))
+        multiply_entry_pairs(t);
     else
         multiply_entries(t);
     repeat_ends(t, near);
@@ -408,20 +476,28 @@ static inline bool is_above(const struct vector_tile *t)
 static inline struct numbers numbers_of(const struct vector_tile *t, bool transposed, const float *from,
                                         int64_t row_stride)
 {
-    struct numbers numbers = {from, row_stride, 1};
+    struct numbers numbers = {from, row_stride, 1, t->extent.queries, t->extent.keys};
     if (transposed != t->table.by_key)
-        numbers = (struct numbers){from, 1, row_stride};
+        numbers = (struct numbers){from, 1, row_stride, t->extent.queries, t->extent.keys};
     if (is_below(t) || is_above(t))
         sum_ends(t, &numbers);
     return numbers;
+}
+
+/* Whether some distance of the tile is one of the table. */
+static inline bool has_entries(const struct vector_tile *t)
+{
+    return t->entries.low < t->entries.end &&
+           t->entries.low + t->extent.queries + t->extent.keys - 1 > t->entries.begin;
 }
 
 /* Does so for a tile without margins, which is copied unless the sums of its rows are enough. */
 static inline struct numbers copied_numbers(const struct vector_tile *t, bool transposed, const float *from,
                                             int64_t row_stride)
 {
-    if (!transposed && t->entries.low + t->extent.queries + t->extent.keys - 1 <= t->entries.begin)
-        return numbers_of(t, false, from, row_stride);
+    bool sums = !transposed && t->entries.low + t->extent.queries + t->extent.keys - 1 <= t->entries.begin;
+    if (sums || has_pairs(t))
+        return numbers_of(t, transposed, from, row_stride);
     int64_t rows = transposed ? t->extent.keys : t->extent.queries,
             columns = transposed ? t->extent.queries : t->extent.keys, to_row = columns + MARGIN;
     int64_t above = transposed ? MARGIN : 0, below = transposed ? MARGIN : t->rows - rows;
@@ -446,8 +522,32 @@ static inline void add_outer(const struct vector_tile *t, const float *factors, 
                           t->width, true);
 }
 
-/* sums, t->rows rows, += the numbers times the entries. */
-static inline void add_to_queries(const struct vector_tile *t, const struct numbers *numbers, float *sums)
+/* add_to_queries in bf16, without what is beyond the table's ends. */
+static inline void add_pairs_to_queries(const struct vector_tile *t, const struct numbers *numbers,
+                                        float *sums)
+{
+    const struct rotary_attention_columns *packed = t->table.columns;
+    const uint32_t *entries = packed->entry_pairs + t->head * packed->rows_head_stride;
+    if (!has_entries(t))
+        return;
+    const struct paired_numbers pairs = pair_keys(numbers, t->rows, t->number_pairs);
+    for (int64_t row = 0; row < t->rows; row += ROWS) {
+        struct range used = entries_of_rows(t, row);
+        int64_t first = (used.begin - packed->first) / 2, begin = packed->first + 2 * first;
+        const struct left_pairs left = {pairs.from + row * pairs.query +
+                                            (begin - entry_of_query(t, row)) * pairs.key,
+                                        pairs.query + pairs.key, 2 * pairs.key};
+        for (int64_t channel = 0; channel < t->width && used.begin < used.end; channel += COLUMNS) {
+            const struct right_pairs right = {entries + first * t->width + channel, t->width};
+            multiply_pairs(divide_up(used.end - begin, 2), &left, &right, sums + row * t->width + channel,
+                           t->width, true, 2);
+        }
+    }
+}
+
+/* Adds the numbers times the entries within the table. */
+static inline void add_near_to_queries(const struct vector_tile *t, const struct numbers *numbers,
+                                       float *sums)
 {
     bool copied = !t->table.columns && t->head_dim != t->width;
     int64_t chunk = copied ? ENTRIES : t->entries.end - t->entries.begin;
@@ -466,6 +566,15 @@ static inline void add_to_queries(const struct vector_tile *t, const struct numb
                                   sums + row * t->width + channel, t->width, true);
             }
     }
+}
+
+/* sums, t->rows rows, += the numbers times the entries. */
+static inline void add_to_queries(const struct vector_tile *t, const struct numbers *numbers, float *sums)
+{
+    if (has_pairs(t))
+        add_pairs_to_queries(t, numbers, sums);
+    else
+        add_near_to_queries(t, numbers, sums);
     if (is_below(t))
         add_outer(t, t->below, t->entries.begin, sums);
     if (is_above(t))
@@ -502,6 +611,28 @@ static inline void add_weighted(const struct vector_tile *t, const float *factor
     }
 }
 
+/* The sums of the tile's entries += the pairs of numbers, transposed, times the queries' rows, as
+ * add_to_entries. */
+static inline void add_pairs_to_entries(const struct vector_tile *t, const struct numbers *numbers,
+                                        float *sums)
+{
+    if (!has_entries(t))
+        return;
+    const struct paired_numbers pairs = pair_queries(numbers, t->rows, t->number_pairs);
+    pair_rows(t->query_pairs, t->query, t->rows, t->width);
+    for (int64_t entry = t->entries.begin; entry < t->entries.end; entry += ROWS) {
+        int64_t first = entry_of_query(t, 0) - entry, pair = max_i64(0, first - (ROWS - 1)) / 2,
+                end = divide_up(min_i64(t->extent.queries, first + t->extent.keys), 2);
+        const struct left_pairs left = {pairs.from + pair * pairs.query + (2 * pair - first) * pairs.key,
+                                        pairs.key, pairs.query + 2 * pairs.key};
+        for (int64_t channel = 0; channel < t->width && pair < end; channel += COLUMNS) {
+            const struct right_pairs right = {t->query_pairs + pair * t->width + channel, t->width};
+            multiply_pairs(end - pair, &left, &right, sums + (entry - t->entries.begin) * t->width + channel,
+                           t->width, true, 2);
+        }
+    }
+}
+
 /* The sums of a work item, [heads of the group], += the numbers, transposed, times the queries' rows, which
  * are loaded. Of a group of ROWS entries, those past the last one are past the table, and in padding, or past
  * the tile's keys, where numbers are zero. */
@@ -514,7 +645,9 @@ static inline void add_to_entries(const rotary_attention_problem *problem, const
     int64_t member = t->head % (problem->heads / problem->key_value_heads);
     float *sums = item_sums + member * rotary_attention_vector_sums(all.end - all.begin, t->head_dim) +
                   (t->entries.begin - all.begin) * t->width;
-    for (int64_t entry = t->entries.begin; entry < t->entries.end; entry += ROWS) {
+    if (has_pairs(t))
+        add_pairs_to_entries(t, numbers, sums);
+    for (int64_t entry = t->entries.begin; entry < t->entries.end && !has_pairs(t); entry += ROWS) {
         int64_t first = entry_of_query(t, 0) - entry; /* the query whose first key has the entry */
         int64_t begin = max_i64(0, first - (ROWS - 1)),
                 end = min_i64(t->extent.queries, first + t->extent.keys);
