@@ -108,6 +108,21 @@ static inline vfloat v_select(vint mask, vfloat a, vfloat b)
     return (vfloat)((mask & (vint)a) | (~mask & (vint)b));
 }
 
+/* How many lanes of a mask are all ones. */
+static inline int v_count(vint mask)
+{
+#if defined(__AVX512F__)
+    return __builtin_popcount(_mm512_movepi32_mask((__m512i)mask));
+#elif defined(__AVX2__)
+    return __builtin_popcount((unsigned)_mm256_movemask_ps((__m256)mask));
+#else
+    int count = 0;
+    for (int lane = 0; lane < LANES; lane++)
+        count -= mask[lane];
+    return count;
+#endif
+}
+
 /* The max of each pair of lanes; where a lane of `a` is NaN, the lane of `b`. */
 static inline vfloat v_max(vfloat a, vfloat b)
 {

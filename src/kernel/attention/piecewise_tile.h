@@ -111,9 +111,27 @@ static inline int64_t bisect_run(const struct piecewise_tile *t, int64_t run)
     return begin;
 }
 
-/* Finds it by steps from a distance nearby. */
+/* The lanes of distances `from` ... that are before a run, by their inputs alone. */
+static inline vint lanes_before_run(const struct piecewise_tile *t, int64_t run, int64_t from)
+{
+    int64_t segments = t->bias->segments;
+    vfloat x = v_load(t->input + from) * v_set(t->scale);
+    return run < segments ? ~(x < v_set(t->bias->knots[segments - 1 - run]))
+                          : ~(x >= v_set(t->bias->knots[run - segments - 1]));
+}
+
+/* Finds it near a distance: among LANES distances around that, whose inputs are compared at once, because where
+ * steps end is hard to predict; otherwise by steps. */
 static inline int64_t step_to_run(const struct piecewise_tile *t, int64_t run, int64_t from)
 {
+    int64_t segments = t->bias->segments, after = max_i64(0, min_i64(t->after, t->distances));
+    if (run == segments)
+        return after;
+    int64_t low = run < segments ? 0 : after, high = run < segments ? after : t->distances;
+    int64_t begin = max_i64(low, min_i64(from - LANES / 2, high - LANES));
+    int before = begin + LANES <= high ? v_count(lanes_before_run(t, run, begin)) : 0;
+    if (before > 0 && before < LANES)
+        return begin + before;
     while (from > 0 && !is_before_run(t, run, from - 1))
         from--;
     while (from < t->distances && is_before_run(t, run, from))
