@@ -80,18 +80,20 @@ static void pack_rows(const struct packing *packing, int64_t head)
     }
 }
 
-/* An entry in bf16, with zeros after its channels, or no entry. */
-static void round_entry(const struct packing *packing, int64_t head, int64_t entry, uint16_t *to)
+/* An entry times a factor in bf16, with zeros after its channels, or no entry. */
+static void round_entry(const struct packing *packing, int64_t head, int64_t entry, float factor,
+                        uint16_t *to)
 {
     const rotary_attention_distance_vectors *vectors = &packing->columns->table.vectors;
     const float *from = vectors->data + head * vectors->head_stride + entry * vectors->distance_stride;
     int64_t head_dim = entry < packing->entries.end ? packing->attention->head_dim : 0;
     for (int64_t channel = 0; channel < head_dim; channel++)
-        to[channel] = rotary_bf16_from_float(from[channel]);
+        to[channel] = rotary_bf16_from_float(from[channel] * factor);
     memset(to + head_dim, 0,
            (size_t)(rotary_attention_row(packing->attention->head_dim) - head_dim) * sizeof *to);
 }
 
+/* The columns of a table by key have the scale, so that keys need none. */
 static void pack_pairs(const struct packing *packing, int64_t head)
 {
     const struct rotary_attention_columns *columns = &packing->columns->columns;
@@ -99,12 +101,15 @@ static void pack_pairs(const struct packing *packing, int64_t head)
     uint32_t *channel_pairs = (uint32_t *)packing->columns->memory + head * columns->head_stride,
              *entry_pairs = (uint32_t *)packing->columns->rows + head * columns->rows_head_stride;
     uint16_t two[2][ROTARY_ATTENTION_MAX_HEAD_DIM];
+    bool by_key = packing->columns->table.by_key;
     for (int64_t entry = begin; entry < packing->entries.end; entry += 2, entry_pairs += width) {
         for (int i = 0; i < 2; i++) {
-            round_entry(packing, head, entry + i, two[i]);
+            round_entry(packing, head, entry + i, by_key ? packing->attention->scale : 1.0f, two[i]);
             for (int64_t pair = 0; pair < width / 2 && entry + i < packing->entries.end; pair++)
                 memcpy(channel_pairs + pair * columns->row + entry + i - begin, two[i] + 2 * pair,
                        sizeof *channel_pairs);
+            if (by_key)
+                round_entry(packing, head, entry + i, 1.0f, two[i]);
         }
         for (int64_t channel = 0; channel < width; channel++)
             entry_pairs[channel] = two[0][channel] | (uint32_t)two[1][channel] << 16;

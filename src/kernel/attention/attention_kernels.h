@@ -67,7 +67,8 @@ struct rotary_attention_value_term;
 /* Vectors by distance, packed for a call: entry `first` + i of the table of a head (distance_vectors.h) is
  * column i of [head_dim, row] floats at data + head * head_stride, and row i, of rotary_attention_row floats,
  * at rows + head * rows_head_stride. Or, for kernels that multiply them in pairs of bf16, it is column i of
- * [rotary_attention_row / 2, row] pairs of channels at channel_pairs + head * head_stride, and with entry
+ * [rotary_attention_row / 2, row] pairs of channels at channel_pairs + head * head_stride, times the scale in a
+ * table by key, and with entry
  * first + i ^ 1 row i / 2, of rotary_attention_row pairs, at entry_pairs + head * rows_head_stride. norm[head],
  * if there are norms, is the largest |vector|. */
 struct rotary_attention_columns {

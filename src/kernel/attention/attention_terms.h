@@ -39,6 +39,10 @@ struct rotary_attention_tile {
      * gradients, rotated; of the keys, scaled but not rotated. rotary_attention_row floats each, and zero
      * from the last query or key to a full group. */
     const float *query_rows, *gradient_rows, *key_rows;
+    /* The weights of a value term in bf16, half_row elements from row to row, and zero up to a multiple of 32 keys: then
+     * `w` has none. NULL: `w` has them. */
+    const uint16_t *half_weights;
+    int64_t half_row;
 };
 
 /* What a term makes of a tile, in the term's own memory or in its scratch: row r is at from + r * row_stride.

@@ -300,7 +300,7 @@ static void exp_bounded_edge(const rotary_attention_problem *problem, const floa
 /* Bounded scores: exp of a tile runs beside the matmul of the next, so that tile and vector units work at the
  * same time. */
 static void attend_bounded(const rotary_attention_problem *problem, const struct state *state,
-                           const struct block_pair *pair, const struct terms *terms, int64_t columns)
+                           const struct block_pair *pair, const struct starts *terms, int64_t columns)
 {
     const uint16_t *queries = state->query + pair->row * state->width;
     int64_t all_visible_begin = first_key(problem, pair->query + QUERIES - 1) - pair->key,
@@ -311,8 +311,9 @@ static void attend_bounded(const rotary_attention_problem *problem, const struct
         if (column + 32 < columns)
             make_scores(state, queries, column + 32, score[(column / 32 + 1) % 2], 32);
         float *scores = score[column / 32 % 2];
-        if (terms->scores)
-            add_term_tile(scores, 32, terms->scores + column, terms->row, QUERIES, 32, LOG2_E);
+        struct tile_start start = start_of(terms, 0, column);
+        if (start.count > 0)
+            add_term_tile(scores, 32, start.from[0], start.row[0], QUERIES, 32, LOG2_E);
         if (column >= all_visible_begin && column + 32 <= all_visible_end)
             exp_bounded(scores, state->p + column, sum);
         else
@@ -442,10 +443,10 @@ static void add_value_term(const rotary_attention_problem *problem, const rotary
 {
     struct rotary_attention_tile tile = tile_of(problem, work, pair, false, QUERIES, round_up(count, 32));
     tile.keys = count;
-    for (int64_t row = 0; row < pair->queries; row++)
-        load_row(state->score + row * SCORE_ROW, state->p + row * P_ROW, true, tile.columns);
-    problem->value_term->add_output(problem, &tile, state->score, SCORE_ROW,
-                                    state->output + pair->row * state->width, state->term);
+    tile.half_weights = state->p;
+    tile.half_row = P_ROW;
+    problem->value_term->add_output(problem, &tile, NULL, 0, state->output + pair->row * state->width,
+                                    state->term);
 }
 
 /* Whether QUERIES rows from `row` on are bounded. */
@@ -465,14 +466,17 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
     int64_t width = state->width, count = visible_keys(problem, pair), columns = round_up(count, 32);
     if (count == 0)
         return;
-    struct terms terms = {0};
+    struct starts terms = {0};
     struct rotary_attention_tile tile = tile_of(problem, work, pair, false, QUERIES, columns);
+    bool bounded = are_bounded(state, pair->row, key_norm_to(state, count - 1));
+    tile.ends = bounded && problem->score_terms[0] && !problem->score_terms[1];
     if (problem->score_terms[0])
-        terms = terms_of(problem, &tile, state->term);
-    if (are_bounded(state, pair->row, key_norm_to(state, count - 1)))
+        terms = (struct starts){1, {term_scores(problem, &tile, state->term)}};
+    if (bounded)
         attend_bounded(problem, state, pair, &terms, columns);
     else
-        attend_unbounded(problem, state, pair, &terms, columns);
+        attend_unbounded(problem, state, pair, &(struct terms){terms.tile[0].from, terms.tile[0].row_stride},
+                         columns);
     if (problem->weight_term)
         replace_weights(problem, work, state, pair, count);
     if (problem->value_term)

@@ -47,6 +47,26 @@ static void load_keys(const rotary_attention_problem *problem, const struct rota
     load_vector_rows(problem, tile->sequence, slice, max_i64(0, min_i64(slice->extent.queries, left)), &rows);
 }
 
+/* Does so for products alone: in bf16 where they lie, if their rows are full, without the scale, which the packed
+ * table has. */
+static void load_product_keys(const rotary_attention_problem *problem,
+                              const struct rotary_attention_tile *tile, struct vector_tile *slice)
+{
+    if (!has_pairs(slice)) {
+        load_keys(problem, tile, slice);
+        return;
+    }
+    int64_t key = slice->extent.query, count = max_i64(0, min_i64(slice->rows, tile->key + tile->keys - key)),
+            head = tile->head / (problem->heads / problem->key_value_heads);
+    slice->half_query = vector_at(problem, problem->key, tile->sequence, key, head);
+    slice->half_row = problem->key.time_stride;
+    if (count == slice->rows && slice->head_dim == slice->width)
+        return;
+    copy_halves(slice, slice->half_query, slice->half_row, count);
+    slice->half_query = slice->halves;
+    slice->half_row = slice->width;
+}
+
 /* The scores of one query, as in decoding, key by key. */
 static struct rotary_attention_term_tile scores_of_one(const rotary_attention_problem *problem,
                                                        const struct rotary_attention_tile *tile,
@@ -77,7 +97,7 @@ static struct rotary_attention_term_tile scores(const rotary_attention_problem *
     for (int64_t first = 0; first < padded.keys; first += SLICE) {
         int64_t keys = min_i64(SLICE, padded.keys - first);
         struct vector_tile slice = slice_of(problem, tile, first, keys, queries, rest);
-        load_keys(problem, tile, &slice);
+        load_product_keys(problem, tile, &slice);
         struct rotary_attention_term_tile products = vector_products(&slice, false, false);
         if (tile->transposed)
             for (int64_t row = 0; row < keys; row++)

@@ -27,8 +27,10 @@ static void add_output(const rotary_attention_problem *problem, const struct rot
         add_to_one_query(&vector_tile, weights, output);
         return;
     }
-    struct numbers numbers = tile->margins ? numbers_of(&vector_tile, false, weights, row_stride)
-                                           : copied_numbers(&vector_tile, false, weights, row_stride);
+    struct numbers numbers = tile->half_weights
+                                 ? half_numbers_of(&vector_tile, tile->half_weights, tile->half_row)
+                             : tile->margins ? numbers_of(&vector_tile, false, weights, row_stride)
+                                             : copied_numbers(&vector_tile, false, weights, row_stride);
     add_to_queries(&vector_tile, &numbers, output);
 }
 

@@ -14,6 +14,7 @@ struct numbers {
     const float *from;
     int64_t query, key;
     int64_t queries, keys;
+    const uint16_t *halves; /* they are here, in bf16, as rows, and `from` has none; NULL: they are not */
 };
 enum { MARGIN = ROTARY_ATTENTION_TERM_MARGIN };
 _Static_assert((int)MARGIN >= (int)ROWS, "rows of a group start one number later than the row above");
@@ -97,6 +98,35 @@ static inline void pair_rows(uint32_t *to, const float *rows, int64_t count, int
                                                         v_load(rows + (row + 1) * width + channel)));
 }
 
+static inline float sum_of(const float *from, int64_t count)
+{
+    vfloat sum = {0};
+    for (int64_t at = 0; at < count; at += LANES)
+        sum += load_columns(from + at, count - at);
+    return v_sum(sum);
+}
+
+static inline float sum_of_halves(const uint16_t *from, int64_t count)
+{
+    vfloat sum = {0};
+    for (int64_t at = 0; at < count; at += 2 * LANES) {
+        vint words;
+        if (count - at >= 2 * LANES)
+            memcpy(&words, from + at, sizeof words);
+        else
+            words = v_load_part_words(from + at, count - at);
+        sum = v_add_pairs(words, 0x3f803f80 - (vint){0}, sum); /* times 1 */
+    }
+    return v_sum(sum);
+}
+
+/* The sum of a row's numbers of keys begin ... begin + count - 1. */
+static inline float sum_of_keys(const struct numbers *numbers, int64_t row, int64_t begin, int64_t count)
+{
+    int64_t at = row * numbers->query + begin;
+    return numbers->halves ? sum_of_halves(numbers->halves + at, count) : sum_of(numbers->from + at, count);
+}
+
 /* Numbers in bf16, two by two. The two of query i and key j, or of pair i of queries, are at from + i * query +
  * j * key; those of other keys, up to MARGIN before the first and after the last, are zero. */
 struct paired_numbers {
@@ -117,7 +147,10 @@ static inline struct paired_numbers pair_keys(const struct numbers *numbers, int
     if (numbers->key == 1) { /* neighbours of a row overlap */
         uint16_t *to = (uint16_t *)(void *)words;
         memset(to, 0, (size_t)(rows * row) * sizeof *to);
-        for (int64_t query = 0; query < numbers->queries; query++)
+        for (int64_t query = 0; query < numbers->queries && numbers->halves; query++)
+            memcpy(to + query * row + MARGIN, numbers->halves + query * numbers->query,
+                   (size_t)keys * sizeof *to);
+        for (int64_t query = 0; query < numbers->queries && !numbers->halves; query++)
             for (int64_t key = 0; key < keys; key += LANES)
                 v_store_bf16(to + query * row + MARGIN + key,
                              load_columns(numbers->from + query * numbers->query + key, keys - key));

@@ -39,11 +39,14 @@ struct vector_tile {
     int64_t rows, width; /* of the queries, padded */
     int64_t product_row;
     const float *query; /* [rows, width]: the queries' rows */
-    float *loaded;      /* likewise: where load_vector_rows puts them */
-    float *product;     /* [rows, product_row]: products by distance */
-    float *entry;       /* [ENTRIES, width] */
-    float *below;       /* [rows]: the sums of numbers of distances before the table's first */
-    float *above;       /* likewise, after its last */
+    /* In bf16: the queries' rows for products, this many elements apart; NULL: those of `query`, rounded. */
+    const uint16_t *half_query;
+    int64_t half_row;
+    float *loaded;  /* likewise: where load_vector_rows puts them */
+    float *product; /* [rows, product_row]: products by distance */
+    float *entry;   /* [ENTRIES, width] */
+    float *below;   /* [rows]: the sums of numbers of distances before the table's first */
+    float *above;   /* likewise, after its last */
     float *ends;    /* [2, rows, ROTARY_ATTENTION_TERM_WIDE]: the products beyond the tile's near columns */
     float *columns; /* [head_dim, product_row]: the entries transposed, where the call has not packed them */
     /* In bf16: the queries' rows; pairs of these, [rows / 2, width]; and the pairs of keys and of queries that
@@ -134,6 +137,11 @@ static inline struct rotary_attention_extent exact_extent(const struct rotary_at
                                             tile->transposed ? tile->rows : tile->columns};
 }
 
+static inline vfloat load_half_columns(const uint16_t *from, int64_t left)
+{
+    return left >= LANES ? v_load_bf16(from) : left > 0 ? v_load_part_bf16(from, left) : (vfloat){0};
+}
+
 /* Fills the rows of the tile's first `count` queries; the others are zero. */
 static inline void load_vector_rows(const rotary_attention_problem *problem, int64_t sequence,
                                     const struct vector_tile *t, int64_t count,
@@ -141,19 +149,21 @@ static inline void load_vector_rows(const rotary_attention_problem *problem, int
 {
     int64_t width = t->width, head_dim = problem->head_dim;
     int64_t head = t->table.by_key ? t->head / (problem->heads / problem->key_value_heads) : t->head;
-    bool in_place = !problem->bf16 && !from->rotation.cosine;
+    bool rotated = from->rotation.cosine;
     for (int64_t at = 0; at < count; at++) {
         float *row = t->loaded + at * width;
         int64_t query = t->extent.query + at, place = t->table.by_key ? key_row(problem, query) : query;
         const void *vector = vector_at(problem, from->view, sequence, place, head);
-        if (!in_place) {
+        if (rotated) {
             memset(row + head_dim, 0, (size_t)(width - head_dim) * sizeof *row);
             load_row(row, vector, problem->bf16, head_dim);
             rotate_row(row, &from->rotation, query, 1.0f);
         }
-        const float *source = in_place ? vector : row;
         for (int64_t channel = 0; channel < width; channel += LANES) {
-            vfloat lanes = load_columns(source + channel, head_dim - channel);
+            int64_t left = head_dim - channel;
+            vfloat lanes = !rotated && problem->bf16
+                               ? load_half_columns((const uint16_t *)vector + channel, left)
+                               : load_columns((rotated ? row : (const float *)vector) + channel, left);
             if (from->bias)
                 lanes += load_columns(from->bias + channel, head_dim - channel);
             v_store(row + channel, lanes * v_set(from->factor));
@@ -246,20 +256,32 @@ static inline const uint32_t *pair_column(const struct vector_tile *t, int64_t e
     return packed->channel_pairs + t->head * packed->head_stride + entry - packed->first;
 }
 
-static inline void round_queries(const struct vector_tile *t)
+/* Copies `count` rows of halves, which are padded to the tile's, to t->halves. */
+static inline void copy_halves(const struct vector_tile *t, const uint16_t *from, int64_t row, int64_t count)
 {
+    memset(t->halves, 0, (size_t)(t->rows * t->width) * sizeof *t->halves);
+    for (int64_t at = 0; at < count; at++)
+        memcpy(t->halves + at * t->width, from + at * row, (size_t)t->head_dim * sizeof *from);
+}
+
+/* The queries' rows in bf16 as a left-hand side of products. */
+static inline struct left_pairs half_rows(const struct vector_tile *t)
+{
+    if (t->half_query)
+        return (struct left_pairs){t->half_query, t->half_row, 2};
     for (int64_t at = 0; at < t->rows * t->width; at += LANES)
         v_store_bf16(t->halves + at, v_load(t->query + at));
+    return (struct left_pairs){t->halves, t->width, 2};
 }
 
 /* multiply_entries in bf16. */
 static inline void multiply_entry_pairs(const struct vector_tile *t)
 {
     float *product = t->product + first_product(t);
-    round_queries(t);
+    const struct left_pairs rows = half_rows(t);
     for (int64_t row = 0; row < t->rows; row += ROWS) {
         struct range used = entries_of_rows(t, row);
-        const struct left_pairs left = {t->halves + row * t->width, t->width, 2};
+        const struct left_pairs left = {rows.from + row * rows.row, rows.row, rows.step};
         int64_t entry = min_i64(used.begin, t->entries.end - 1),
                 end = max_i64(used.end, t->entries.begin + 1);
         for (; entry < end; entry += PAIR_VECTORS * LANES) {
@@ -292,8 +314,8 @@ static inline void multiply_one_entry(const struct vector_tile *t, float *to, in
     float *columns = t->columns, products[LANES];
     const float *rows = has_pairs(t) ? (const float *)(const void *)t->halves : t->query;
     int64_t words = has_pairs(t) ? t->width / 2 : t->width;
-    if (has_pairs(t))
-        round_queries(t);
+    if (has_pairs(t) && half_rows(t).from != t->halves)
+        copy_halves(t, t->half_query, t->half_row, t->extent.queries);
     for (int64_t row = 0; row < t->extent.queries; row += LANES) {
         for (int64_t word = 0; word < words; word += LANES)
             transpose_square(columns + word * LANES, LANES, rows + row * words + word, words);
@@ -415,14 +437,6 @@ static inline struct rotary_attention_term_tile vector_products(const struct vec
     return rotary_attention_whole_tile(t->square, t->extent.queries);
 }
 
-static inline float sum_of(const float *from, int64_t count)
-{
-    vfloat sum = {0};
-    for (int64_t at = 0; at < count; at += LANES)
-        sum += load_columns(from + at, count - at);
-    return v_sum(sum);
-}
-
 /* For queries first ... first + LANES - 1, whose numbers are side by side: the sums of those of keys begin +
  * i ... of query first + i, or, `below`, of the keys before begin + i. */
 static inline vfloat sum_beyond(const struct vector_tile *t, const struct numbers *numbers, int64_t first,
@@ -453,10 +467,9 @@ static inline void sum_ends(const struct vector_tile *t, const struct numbers *n
         v_store(t->above + row, sum_beyond(t, numbers, row, t->entries.end - entry, false));
     }
     for (int64_t row = 0; row < t->extent.queries && numbers->key == 1; row++) {
-        const float *from = numbers->from + row * numbers->query;
         int64_t entry = entry_of_query(t, row), last = max_i64(0, min_i64(t->entries.end - entry, keys));
-        t->below[row] = sum_of(from, min_i64(t->entries.begin - entry, keys));
-        t->above[row] = sum_of(from + last, keys - last);
+        t->below[row] = sum_of_keys(numbers, row, 0, min_i64(t->entries.begin - entry, keys));
+        t->above[row] = sum_of_keys(numbers, row, last, keys - last);
     }
 }
 
@@ -476,9 +489,19 @@ static inline bool is_above(const struct vector_tile *t)
 static inline struct numbers numbers_of(const struct vector_tile *t, bool transposed, const float *from,
                                         int64_t row_stride)
 {
-    struct numbers numbers = {from, row_stride, 1, t->extent.queries, t->extent.keys};
+    struct numbers numbers = {from, row_stride, 1, t->extent.queries, t->extent.keys, NULL};
     if (transposed != t->table.by_key)
-        numbers = (struct numbers){from, 1, row_stride, t->extent.queries, t->extent.keys};
+        numbers = (struct numbers){from, 1, row_stride, t->extent.queries, t->extent.keys, NULL};
+    if (is_below(t) || is_above(t))
+        sum_ends(t, &numbers);
+    return numbers;
+}
+
+/* Numbers in bf16, in rows. */
+static inline struct numbers half_numbers_of(const struct vector_tile *t, const uint16_t *halves,
+                                             int64_t row_stride)
+{
+    struct numbers numbers = {NULL, row_stride, 1, t->extent.queries, t->extent.keys, halves};
     if (is_below(t) || is_above(t))
         sum_ends(t, &numbers);
     return numbers;
