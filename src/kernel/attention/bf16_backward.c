@@ -46,6 +46,10 @@ struct state {
     uint16_t *ds_pairs;    /* tiles [BLOCK / 32, BLOCK / 16]: ds^T as a right-hand side */
     float *term;           /* scratch of score terms */
     float *product;        /* scratch of the value term */
+    /* What terms read of queries, as query_columns, and of the block of keys, [BLOCK, width], whose first is first_key
+     * (attention_terms.h). Filled where a term does. */
+    float *query_rows, *gradient_rows, *key_rows;
+    int64_t first_key;
     float
         *ds_score; /* [BLOCK, DS_ROW]: gradients of scores after softcap, transposed, with margins of zeros */
     float *w;      /* [BLOCK, PART]: p^T, and what a weight term makes of it */
@@ -75,6 +79,9 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
     state->term = rotary_arena_push(arena, term_scratch(PART, BLOCK, problem->head_dim), sizeof(float));
     state->product =
         rotary_arena_push(arena, one_term_scratch(PART, BLOCK, problem->head_dim), sizeof(float));
+    state->query_rows = rotary_arena_push(arena, rows * width, sizeof(float));
+    state->gradient_rows = rotary_arena_push(arena, rows * width, sizeof(float));
+    state->key_rows = rotary_arena_push(arena, BLOCK * width, sizeof(float));
     state->w = rotary_arena_push(arena, BLOCK * PART, sizeof(float));
     state->d_softcap = rotary_arena_push(arena, PART * PART, sizeof(float));
     state->ds_score = rotary_arena_push(arena, DS_FLOATS, sizeof(float));
@@ -120,6 +127,30 @@ static void clear_other_halves(const rotary_attention_problem *problem, uint16_t
     memset(row + end, 0, (size_t)(problem->head_dim - end) * sizeof *row);
 }
 
+/* Whether a term reads queries or keys without their rotation, of which they have none. */
+static bool has_query_rows(const rotary_attention_problem *problem)
+{
+    return problem->distance_keys.data && !problem->query_rotation.cosine;
+}
+
+static bool has_key_rows(const rotary_attention_problem *problem)
+{
+    return problem->distance_queries.data && !problem->key_rotation.cosine;
+}
+
+/* Rows first ... first + count - 1 of one head in f32, scaled, and zero rows up to PART. */
+static void load_scaled_rows(const rotary_attention_problem *problem, float *to,
+                             rotary_attention_const_view view, int64_t sequence, int64_t head, int64_t first,
+                             int64_t count)
+{
+    int64_t width = rotary_attention_row(problem->head_dim);
+    memset(to, 0, (size_t)(PART * width) * sizeof *to);
+    for (int64_t at = 0; at < count; at++, to += width) {
+        load_row(to, vector_at(problem, view, sequence, first + at, head), true, problem->head_dim);
+        scale_row(to, problem->scale, width);
+    }
+}
+
 static void load_queries(const rotary_attention_problem *problem, const rotary_attention_work *work,
                          const struct state *state, int64_t head, int64_t index)
 {
@@ -135,6 +166,11 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
                   &problem->output_rotation);
         for (int64_t row = 0; row < count && problem->value_channels > 0; row++)
             clear_other_halves(problem, state->rows + row * width);
+        if (problem->value_term)
+            load_row(state->gradient_rows + index * width, state->rows, true, PART * width);
+        if (has_query_rows(problem))
+            load_scaled_rows(problem, state->query_rows + index * width, problem->query, sequence, head,
+                             query, count);
         pack_transposed(state->d_output_columns + index * width, state->rows, width);
         pack_transposed(state->d_output_columns + (index + 16) * width, state->rows + 16 * width, width);
         pack_pairs(state->d_output_pairs + index * width, state->rows, width);
@@ -179,6 +215,9 @@ static void load_keys(const rotary_attention_problem *problem, const rotary_atte
         load_part(problem, state, problem->key, sequence, head, first + at, part_count, 1.0f,
                   &problem->key_rotation);
         memcpy(state->key + at * width, state->rows, (size_t)(PART * width) * sizeof(uint16_t));
+        if (has_key_rows(problem))
+            load_scaled_rows(problem, state->key_rows + at * width, problem->key, sequence, head, first + at,
+                             part_count);
         if (problem->key_is_value)
             memcpy(state->value + at * width, state->rows, (size_t)(PART * width) * sizeof(uint16_t));
         for (int64_t channel = 0; channel < width; channel += 32) {
@@ -238,10 +277,10 @@ static inline __attribute__((always_inline)) __m512 p_of(__m512 score, const flo
 
 /* Rows of a part, the first at these, in what terms make and need: the sum of the score terms, [PART,
  * bias_row], ds without the derivative of the softcap, [PART, DS_ROW], and w, [PART, PART]. NULL: there is none, or
- * it is not wanted. */
+ * it is not wanted. And the value term's products, [PART, product_row]. */
 struct term_rows {
-    const float *bias;
-    int64_t bias_row;
+    const float *bias, *product;
+    int64_t bias_row, product_row;
     float *ds_score, *w;
 };
 
@@ -259,7 +298,11 @@ static inline __attribute__((always_inline)) void derive(const float *score, con
         __m512 d_softcap;
         p[i] = p_of(_mm512_loadu_ps(score + i * 16), bias ? bias + i * 16 : NULL, of_query->log_sum_exp[i],
                     softcap, &d_softcap);
-        ds[i] = _mm512_mul_ps(p[i], _mm512_sub_ps(_mm512_loadu_ps(dp + i * 16), of_query->delta[i]));
+        __m512 dp_lanes = _mm512_loadu_ps(dp + i * 16);
+        if (rows && rows->product)
+            dp_lanes =
+                _mm512_add_ps(dp_lanes, _mm512_loadu_ps(rows->product + row * rows->product_row + i * 16));
+        ds[i] = _mm512_mul_ps(p[i], _mm512_sub_ps(dp_lanes, of_query->delta[i]));
         if (rows && rows->ds_score)
             _mm512_storeu_ps(rows->ds_score + row * DS_ROW + i * 16,
                              _mm512_maskz_mov_ps((__mmask16)(visible >> (16 * i)), ds[i]));
@@ -367,12 +410,28 @@ static void derive_weighted_part(const rotary_attention_problem *problem, const 
     pack_weighted_part(problem, state, part, rows, offset);
 }
 
+/* The tile of the queries of a part and some keys of the block, with the rows that terms read. */
+static struct rotary_attention_tile tile_with_rows(const rotary_attention_problem *problem,
+                                                   const rotary_attention_work *work,
+                                                   const struct state *state, const struct block_pair *pair,
+                                                   int64_t rows, int64_t columns)
+{
+    struct rotary_attention_tile tile = tile_of(problem, work, pair, true, rows, columns);
+    if (has_query_rows(problem))
+        tile.query_rows = state->query_rows + pair->row * state->width;
+    if (problem->value_term)
+        tile.gradient_rows = state->gradient_rows + pair->row * state->width;
+    if (has_key_rows(problem))
+        tile.key_rows = state->key_rows + (pair->key - state->first_key) * state->width;
+    return tile;
+}
+
 /* Adds the gradients of the terms for the queries of a part and some keys of the block. */
 static void add_gradients(const rotary_attention_problem *problem, const rotary_attention_work *work,
                           const struct state *state, const struct block_pair *pair,
                           const rotary_attention_sums *sums)
 {
-    struct rotary_attention_tile tile = tile_of(problem, work, pair, true, pair->keys, pair->queries);
+    struct rotary_attention_tile tile = tile_with_rows(problem, work, state, pair, pair->keys, pair->queries);
     const struct rotary_attention_term_gradient of_scores = {state->ds_score + MARGIN, DS_ROW, sums,
                                                              state->term};
     const struct rotary_attention_term_gradient of_values = {state->w, PART, sums, state->term};
@@ -429,7 +488,8 @@ static struct part_terms terms_of_part(const rotary_attention_problem *problem,
                                        const struct block_pair *pair)
 {
     struct part_terms made = {0};
-    struct rotary_attention_tile tile = tile_of(problem, work, pair, true, round_up(pair->keys, PART), PART);
+    struct rotary_attention_tile tile =
+        tile_with_rows(problem, work, state, pair, round_up(pair->keys, PART), PART);
     if (problem->score_terms[0])
         made.scores = terms_of(problem, &tile, state->term);
     if (problem->value_term)
@@ -446,15 +506,16 @@ static void attend_part(const rotary_attention_problem *problem, const rotary_at
     const struct term_rows rows = {
         .bias = terms->scores.scores ? terms->scores.scores + row * terms->scores.row : NULL,
         .bias_row = terms->scores.row,
+        .product = problem->value_term ? terms->products.from + row * terms->products.row_stride : NULL,
+        .product_row = terms->products.row_stride,
         .ds_score =
             sums->score_terms || problem->weight_term ? state->ds_score + MARGIN + row * DS_ROW : NULL,
         .w = sums->distance_values || problem->weight_term ? state->w + row * PART : NULL};
-    if (problem->value_term)
-        add_term_tile(state->dp, PART, terms->products.from + row * terms->products.row_stride,
-                      terms->products.row_stride, PART, PART, 1.0f);
+    if (rows.product && problem->weight_term)
+        add_term_tile(state->dp, PART, rows.product, rows.product_row, PART, PART, 1.0f);
     if (problem->weight_term)
         derive_weighted_part(problem, work, state, part, &rows, offset);
-    else if (rows.bias || rows.ds_score || rows.w)
+    else if (rows.bias || rows.product || rows.ds_score || rows.w)
         derive_part(problem, state, part, &rows, offset);
     else
         derive_part(problem, state, part, NULL, offset);
@@ -530,6 +591,7 @@ void ROTARY_KERNEL(rotary_attention_bf16_backward)(const rotary_attention_proble
     tiles_begin();
     for (int64_t first = keys.begin; first < keys.end; first += BLOCK) {
         struct block_pair pair = {.key = first, .keys = min_i64(BLOCK, keys.end - first)};
+        state.first_key = first;
         load_keys(problem, work, &state, first, pair.keys);
         while (next_query_block(problem, work, BLOCK, state.padded_queries, &pair))
             attend_block(problem, work, &state, sums, &pair);
