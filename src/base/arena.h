@@ -35,7 +35,10 @@ void *rotary_arena_push(struct rotary_arena *arena, int64_t count, size_t size);
  * Without memory (NULL) the arena measures. */
 static inline struct rotary_arena rotary_arena_over(void *memory, size_t bytes)
 {
-    return (struct rotary_arena){.memory = memory, .capacity = bytes};
+    struct rotary_arena arena = {0};
+    arena.memory = (unsigned char *)memory;
+    arena.capacity = bytes;
+    return arena;
 }
 
 /* Allocates arena->used bytes, zeroed, and starts carving again from the front. On failure,

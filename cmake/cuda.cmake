@@ -1,0 +1,34 @@
+# The CUDA backend (src/cuda). ROTARY_CUDA=ON: nvcc and cuBLASLt build it into the program. EMULATED: a compiler of C++
+# does, for a device that tests/support/cuda_emulated emulates, very slowly. Tests have the emulated one in any case.
+set(ROTARY_CUDA OFF CACHE STRING "Build the program with the CUDA backend: ON, OFF, or EMULATED on the host, for tests")
+set(ROTARY_CUDA_ARCHITECTURES 80-real 90 CACHE STRING "What nvcc builds for: the last one also for later devices")
+set_property(CACHE ROTARY_CUDA PROPERTY STRINGS OFF ON EMULATED)
+if(NOT ROTARY_CUDA MATCHES "^(ON|OFF|EMULATED)$")
+    message(FATAL_ERROR "ROTARY_CUDA is ON, OFF or EMULATED, not ${ROTARY_CUDA}")
+endif()
+
+include(CheckLanguage)
+check_language(CXX)
+set(ROTARY_CUDA_EMULATION OFF)
+if(CMAKE_CXX_COMPILER AND (ROTARY_TESTS OR ROTARY_CUDA STREQUAL "EMULATED"))
+    enable_language(CXX)
+    set(ROTARY_CUDA_EMULATION ON)
+elseif(ROTARY_CUDA STREQUAL "EMULATED")
+    message(FATAL_ERROR "ROTARY_CUDA=EMULATED needs a compiler of C++")
+endif()
+
+# The sources of src/cuda, which its CMakeLists.txt lists, for the emulated device.
+function(rotary_emulate_cuda target)
+    set(emulated ${PROJECT_SOURCE_DIR}/tests/support/cuda_emulated)
+    set(sources ${ARGN})
+    set(kernels ${sources})
+    list(FILTER kernels INCLUDE REGEX "[.]cu$")
+    set_source_files_properties(${kernels} PROPERTIES LANGUAGE CXX)
+    add_library(${target} STATIC ${sources} ${emulated}/emulated_block.cc ${emulated}/emulated_fiber.cc
+        ${emulated}/emulated_memory.cc ${emulated}/emulated_products.cc ${emulated}/emulated_races.cc)
+    target_include_directories(${target} BEFORE PUBLIC ${emulated})
+    set_target_properties(${target} PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
+    # C has names of functions that are names of structs too.
+    target_compile_options(${target} PRIVATE -O2 $<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers> $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>)
+    target_link_libraries(${target} PUBLIC rotary_backend stdc++)
+endfunction()
