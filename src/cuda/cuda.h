@@ -28,9 +28,11 @@ enum cuda_scratch_use {
     CUDA_SCRATCH_INDEX,  /* the host's arrays of a call */
     CUDA_SCRATCH_INDEX2, /* another of the same call */
     CUDA_SCRATCH_SUMS,   /* partial sums */
+    CUDA_SCRATCH_BIAS,   /* in the type of a product's output */
     CUDA_SCRATCH_LOGITS,
-    CUDA_SCRATCH_WEIGHT,
     CUDA_SCRATCH_CHOICES,
+    CUDA_SCRATCH_STORED, /* rows of a weight as a file has them */
+    CUDA_SCRATCH_WEIGHT, /* these in the storage type */
     CUDA_SCRATCH_USES
 };
 
@@ -68,6 +70,12 @@ ROTARY_CHECKED rotary_status cuda_upload(const struct backend *backend, enum cud
                               rotary_error *error);
 BACKEND_OPERATIONS(CUDA_DECLARE_OPERATION)
 #undef CUDA_DECLARE_OPERATION
+
+int64_t cuda_weight_columns(const struct packed_weight *weight);
+struct cuda_product; /* cuda/products.h */
+/* By the library, or where that has no algorithm by a kernel of ours. The bias is f32, whatever the output is. */
+ROTARY_CHECKED rotary_status cuda_multiply(const struct backend *backend, const struct cuda_product *product,
+                                           const float *bias, rotary_error *error);
 
 rotary_status cuda_packed_weight_create(const struct backend *backend, struct packed_weight **weight,
                                         const struct packed_weight_config *config, rotary_error *error);

@@ -2,6 +2,7 @@
  *
  * Losses: a row of logits is one block's. What the rows add to the sums of a loss is added in their order.
  */
+#include "cuda/best.h"
 #include "cuda/cuda_elements.h"
 #include "cuda/launch.h"
 
@@ -26,43 +27,6 @@ struct cross_entropy_work {
     float *losses;
     row_loss *rows;
 };
-
-struct best {
-    float value;
-    int index;
-};
-
-/* The larger one, of equals the first. */
-__device__ static inline best better(best a, best b)
-{
-    return b.value > a.value || (b.value == a.value && b.index < a.index) ? b : a;
-}
-
-/* Over the block; scratch as in block_sum. */
-__device__ static best block_best(best mine, shared_array<float> values, shared_array<int> indices)
-{
-    const unsigned warp = threadIdx.x / WARP;
-    for (int bits = WARP / 2; bits > 0; bits /= 2) {
-        best other;
-        other.value = __shfl_xor_sync(WHOLE_WARP, mine.value, bits);
-        other.index = __shfl_xor_sync(WHOLE_WARP, mine.index, bits);
-        mine = better(mine, other);
-    }
-    if (threadIdx.x % WARP == 0) {
-        values[warp] = mine.value;
-        indices[warp] = mine.index;
-    }
-    __syncthreads();
-    for (unsigned i = 0; i < blockDim.x / WARP; i++)
-        mine = better(mine, best{values[i], indices[i]});
-    __syncthreads();
-    return mine;
-}
-
-__device__ static inline float capped(float x, float cap)
-{
-    return cap > 0.0f ? cap * tanhf(x / cap) : x;
-}
 
 /* The gradient of a row; `sum` is that of exp(logit - max). Each logit is read before its place is written. */
 template <typename T>

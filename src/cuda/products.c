@@ -12,7 +12,7 @@ enum { MAX_PLANS = 512, WORKSPACE_BYTES = 32 << 20, ALGORITHMS = 8 };
 /* What a plan depends on. Compared by its bytes, so it is filled from zero. */
 struct shape {
     int64_t rows, columns, inner, a_stride, b_stride, out_stride;
-    int in_type, out_type, a_transposed, accumulate, epilogue;
+    int in_type, out_type, a_transposed, b_transposed, accumulate, epilogue;
     uint32_t a_alignment, b_alignment, out_alignment;
 };
 
@@ -94,13 +94,14 @@ static struct shape shape_of(const struct cuda_product *product)
     memset(&shape, 0, sizeof shape);
     shape.rows = product->out.rows;
     shape.columns = product->out.columns;
-    shape.inner = product->b.rows;
+    shape.inner = product->b_transposed ? product->b.columns : product->b.rows;
     shape.a_stride = product->a.stride;
     shape.b_stride = product->b.stride;
     shape.out_stride = product->out.stride;
     shape.in_type = (int)product->a.dtype;
     shape.out_type = (int)product->out.dtype;
     shape.a_transposed = product->a_transposed;
+    shape.b_transposed = product->b_transposed;
     shape.accumulate = product->accumulate;
     const bool relu = product->epilogue == MATMUL_EPILOGUE_RELU;
     shape.epilogue = product->bias ? (relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS)
@@ -119,11 +120,15 @@ static cublasStatus_t describe(struct plan *plan)
     const struct shape *shape = &plan->shape;
     const cudaDataType_t in = type_of((rotary_dtype)shape->in_type),
                          out = type_of((rotary_dtype)shape->out_type);
+    const cublasOperation_t first = shape->b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
     const cublasOperation_t second = shape->a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
     const cublasLtEpilogue_t epilogue = (cublasLtEpilogue_t)shape->epilogue;
     const uint64_t columns = (uint64_t)shape->columns, rows = (uint64_t)shape->rows,
                    inner = (uint64_t)shape->inner;
     cublasStatus_t status = cublasLtMatmulDescCreate(&plan->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+    if (!status)
+        status = cublasLtMatmulDescSetAttribute(plan->operation, CUBLASLT_MATMUL_DESC_TRANSA, &first,
+                                                sizeof first);
     if (!status)
         status = cublasLtMatmulDescSetAttribute(plan->operation, CUBLASLT_MATMUL_DESC_TRANSB, &second,
                                                 sizeof second);
@@ -131,7 +136,8 @@ static cublasStatus_t describe(struct plan *plan)
         status = cublasLtMatmulDescSetAttribute(plan->operation, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue,
                                                 sizeof epilogue);
     if (!status)
-        status = cublasLtMatrixLayoutCreate(&plan->a, in, columns, inner, shape->b_stride);
+        status = cublasLtMatrixLayoutCreate(&plan->a, in, shape->b_transposed ? inner : columns,
+                                            shape->b_transposed ? columns : inner, shape->b_stride);
     if (!status)
         status = cublasLtMatrixLayoutCreate(&plan->b, in, shape->a_transposed ? rows : inner,
                                             shape->a_transposed ? inner : rows, shape->a_stride);

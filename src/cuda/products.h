@@ -24,10 +24,11 @@ ROTARY_CHECKED rotary_status cuda_products_create(struct cuda_products **product
 void cuda_products_destroy(struct cuda_products *products);
 
 /* out[rows, columns] (+)= epilogue(a b + bias), in row-major order. a is [rows, inner], or if a_transposed
- * [inner, rows]; b is [inner, columns]. a and b are of one type, out of that type or f32. */
+ * [inner, rows]; b is [inner, columns], or if b_transposed [columns, inner]. a and b are of one type, out of
+ * that type or f32. No side is 0. */
 struct cuda_product {
     struct matrix out, a, b;
-    bool a_transposed;
+    bool a_transposed, b_transposed;
     bool accumulate;  /* out +=; f32 only, without bias and epilogue */
     const void *bias; /* [columns] of the type of out; NULL: none */
     enum matmul_epilogue epilogue;

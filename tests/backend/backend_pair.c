@@ -2,6 +2,7 @@
 #include "backend/backend_pair.h"
 
 #include "backend/reference_backend.h"
+#include "backend/tested_backend.h"
 #include "base/element.h"
 #include "base/isa.h"
 #include "support/check.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS = 2, GAP = 3 };
+enum { GAP = 3 };
 
 static void must(rotary_status status, const rotary_error *error)
 {
@@ -25,7 +26,7 @@ rotary_status pair_create(struct pair *pair, rotary_isa isa, rotary_dtype storag
 {
     *pair = (struct pair){.seed = 1};
     enum precision precision = storage == ROTARY_BF16 ? PRECISION_BF16 : PRECISION_F32;
-    rotary_status status = backend_create(&pair->backends[SIDE_CPU], THREADS, isa, precision, error);
+    rotary_status status = tested_backend_create(&pair->backends[SIDE_CPU], isa, precision, error);
     if (status == ROTARY_OK)
         status = reference_backend_create(&pair->backends[SIDE_REFERENCE], storage, error);
     return status;
@@ -50,7 +51,7 @@ void pair_test_all(void (*test)(struct pair *pair))
     int tested = 0;
     /* The best instruction set first: oneDNN takes the first cap of a process, and has bf16 for few sets. */
     for (int i = ROTARY_ISAS - 1; i > 0; i--)
-        if (rotary_isa_available(rotary_isa_order[i])) {
+        if (tested_backend_has(rotary_isa_order[i])) {
             tested += test_one(rotary_isa_order[i], ROTARY_F32, test);
             tested += test_one(rotary_isa_order[i], ROTARY_BF16, test);
         }

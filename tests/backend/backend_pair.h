@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The cpu backend and the reference backend side by side: tensors that both have, and the comparison of what
- * an operation made of them.
+ * The cpu backend, or another one in its place (backend/tested_backend.h), and the reference backend side by
+ * side: tensors that both have, and the comparison of what an operation made of them.
  */
 #ifndef BACKEND_PAIR_H
 #define BACKEND_PAIR_H
