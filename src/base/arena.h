@@ -35,9 +35,7 @@ void *rotary_arena_push(struct rotary_arena *arena, int64_t count, size_t size);
  * Without memory (NULL) the arena measures. */
 static inline struct rotary_arena rotary_arena_over(void *memory, size_t bytes)
 {
-    struct rotary_arena arena = {0};
-    arena.memory = (unsigned char *)memory;
-    arena.capacity = bytes;
+    const struct rotary_arena arena = {(unsigned char *)memory, bytes, 0, NULL}; /* C and C++ read it */
     return arena;
 }
 
