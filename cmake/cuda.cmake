@@ -25,10 +25,11 @@ function(rotary_emulate_cuda target)
     list(FILTER kernels INCLUDE REGEX "[.]cu$")
     set_source_files_properties(${kernels} PROPERTIES LANGUAGE CXX)
     add_library(${target} STATIC ${sources} ${emulated}/emulated_block.cc ${emulated}/emulated_fiber.cc
-        ${emulated}/emulated_memory.cc ${emulated}/emulated_products.cc ${emulated}/emulated_races.cc)
+        ${emulated}/emulated_memory.cc ${emulated}/emulated_products.cc ${emulated}/emulated_ptx.cc ${emulated}/emulated_races.cc)
     target_include_directories(${target} BEFORE PUBLIC ${emulated})
     set_target_properties(${target} PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
     # C has names of functions that are names of structs too.
-    target_compile_options(${target} PRIVATE -O2 $<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers> $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>)
+    target_compile_options(${target} PRIVATE -O2 $<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers> $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>
+        $<$<COMPILE_LANGUAGE:CXX>:-Wno-sign-conversion> $<$<COMPILE_LANGUAGE:CXX>:-Wno-unknown-pragmas>)
     target_link_libraries(${target} PUBLIC rotary_backend stdc++)
 endfunction()

@@ -4,7 +4,7 @@
  * that get new ones are gathered in the worker's scratch, then written, so that no source is overwritten
  * before it is read.
  */
-#include "attention/attention_plan.h"
+#include "attention/cache_checks.h"
 
 #include "base/fail.h"
 #include "base/sized.h"
@@ -93,8 +93,9 @@ static rotary_status check_source(const rotary_attention_reorder_call *call, rot
     return ROTARY_OK;
 }
 
-static rotary_status check(const rotary_attention *attention, const rotary_attention_reorder_call *call,
-                           rotary_error *error)
+rotary_status rotary_attention_check_reorder(const rotary_attention *attention,
+                                             const rotary_attention_reorder_call *call, size_t bytes,
+                                             rotary_error *error)
 {
     int64_t batch = call->batch, capacity = call->capacity, heads = attention->key_value_heads;
     rotary_status status =
@@ -108,9 +109,7 @@ static rotary_status check(const rotary_attention *attention, const rotary_atten
         {"value_cache", rotary_attention_as_const(call->value_cache), batch, capacity, heads, true},
     };
     status = rotary_attention_check_operands(attention, operands, 2, error);
-    return status ? status
-                  : rotary_attention_check_workspace(call->workspace,
-                                                     rotary_attention_reorder_bytes(attention, batch), error);
+    return status ? status : rotary_attention_check_workspace(call->workspace, bytes, error);
 }
 
 rotary_status rotary_attention_reorder(const rotary_attention *attention,
@@ -123,7 +122,8 @@ rotary_status rotary_attention_reorder(const rotary_attention *attention,
         status = rotary_attention_share_written_keys(attention, "value_cache", known.key_cache,
                                                      &known.value_cache, error);
     if (!status)
-        status = check(attention, &known, error);
+        status = rotary_attention_check_reorder(
+            attention, &known, rotary_attention_reorder_bytes(attention, known.batch), error);
     if (status)
         return status;
     struct reorder reorder = {.attention = attention, .call = &known};

@@ -8,6 +8,7 @@
  * length into parts, which are combined when all are done. More queries use the forward pass's kernels.
  */
 #include "attention/attention_tables.h"
+#include "attention/cache_checks.h"
 
 #include "base/fail.h"
 #include "base/sized.h"
@@ -403,8 +404,9 @@ static rotary_status check_cross(const rotary_attention *attention, const rotary
     return ROTARY_OK;
 }
 
-static rotary_status check(const rotary_attention *attention, const rotary_attention_decode_call *call,
-                           rotary_error *error)
+rotary_status rotary_attention_check_decode(const rotary_attention *attention,
+                                            const rotary_attention_decode_call *call, size_t bytes,
+                                            rotary_error *error)
 {
     int64_t batch = call->batch, queries = call->queries, capacity = call->capacity, heads = attention->heads,
             key_value_heads = attention->key_value_heads;
@@ -432,17 +434,12 @@ static rotary_status check(const rotary_attention *attention, const rotary_atten
     if (!status)
         status = rotary_attention_check_distance_bias(attention, &call->distance_bias, error);
     if (!status)
-        status = rotary_attention_check_piecewise_bias(&call->piecewise_bias, error);
-    if (!status)
         status = rotary_attention_check_vectors(
             attention,
             &(struct attention_vectors){&call->distance_keys, &call->distance_queries, &call->distance_values,
                                         call->query_bias, true},
             error);
-    if (status)
-        return status;
-    return rotary_attention_check_workspace(
-        call->workspace, rotary_attention_decode_bytes(attention, batch, queries, capacity), error);
+    return status ? status : rotary_attention_check_workspace(call->workspace, bytes, error);
 }
 
 rotary_status rotary_attention_decode(const rotary_attention *attention,
@@ -458,7 +455,11 @@ rotary_status rotary_attention_decode(const rotary_attention *attention,
                                                      &known.value_cache, error);
     if (status)
         return status;
-    status = check(attention, call, error);
+    status = rotary_attention_check_decode(
+        attention, call, rotary_attention_decode_bytes(attention, call->batch, call->queries, call->capacity),
+        error);
+    if (!status)
+        status = rotary_attention_check_piecewise_bias(&call->piecewise_bias, error);
     if (status)
         return status;
     if (call->batch == 0 || call->queries == 0)
@@ -492,8 +493,9 @@ size_t rotary_attention_append_bytes(const rotary_attention *attention, int64_t 
     return arena.used;
 }
 
-static rotary_status check_append(const rotary_attention *attention, const rotary_attention_decode_call *call,
-                                  rotary_error *error)
+rotary_status rotary_attention_check_append(const rotary_attention *attention,
+                                            const rotary_attention_decode_call *call, size_t bytes,
+                                            rotary_error *error)
 {
     int64_t batch = call->batch, tokens = call->queries, capacity = call->capacity,
             heads = attention->key_value_heads;
@@ -510,9 +512,7 @@ static rotary_status check_append(const rotary_attention *attention, const rotar
         {"value_cache", rotary_attention_as_const(call->value_cache), batch, capacity, heads, true},
     };
     status = rotary_attention_check_operands(attention, operands, 4, error);
-    return status ? status
-                  : rotary_attention_check_workspace(
-                        call->workspace, rotary_attention_append_bytes(attention, batch, tokens), error);
+    return status ? status : rotary_attention_check_workspace(call->workspace, bytes, error);
 }
 
 /* A decoding step up to where it attends. */
@@ -541,7 +541,8 @@ rotary_status rotary_attention_append(const rotary_attention *attention,
         .positions = known.positions,
         .workspace = known.workspace,
     };
-    status = check_append(attention, &call, error);
+    status = rotary_attention_check_append(
+        attention, &call, rotary_attention_append_bytes(attention, call.batch, call.queries), error);
     if (status || call.batch == 0 || call.queries == 0)
         return status;
     struct decode decode = {.attention = attention,

@@ -4,7 +4,7 @@
  * is cached is rotated: R(p - d) x = R(-d) R(p) x, so moved keys, and the values that the plan rotates, are
  * rotated once more.
  */
-#include "attention/attention_plan.h"
+#include "attention/cache_checks.h"
 
 #include "base/fail.h"
 #include "base/sized.h"
@@ -101,8 +101,8 @@ static rotary_status check_tokens(const rotary_attention_shift_call *call, rotar
     return ROTARY_OK;
 }
 
-static rotary_status check(const rotary_attention *attention, const rotary_attention_shift_call *call,
-                           rotary_error *error)
+rotary_status rotary_attention_check_shift(const rotary_attention *attention,
+                                           const rotary_attention_shift_call *call, rotary_error *error)
 {
     int64_t batch = call->batch, capacity = call->capacity, heads = attention->key_value_heads;
     rotary_status status =
@@ -128,7 +128,7 @@ rotary_status rotary_attention_shift(const rotary_attention *attention,
         status = rotary_attention_share_written_keys(attention, "value_cache", known.key_cache,
                                                      &known.value_cache, error);
     if (!status)
-        status = check(attention, &known, error);
+        status = rotary_attention_check_shift(attention, &known, error);
     if (status)
         return status;
     struct shift shift = {.attention = attention, .call = &known};

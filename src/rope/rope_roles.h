@@ -36,6 +36,9 @@ struct rotary_rows {
 bool rotary_rope_table_rows(const rotary_rope *rope, double first, int64_t count, enum rotary_rope_role role,
                             struct rotary_rows *rows);
 
+/* How many positions, 0 ... , the plan's table has. */
+int64_t rotary_rope_table_positions(const rotary_rope *rope);
+
 /* Whether the rows of queries and keys differ. */
 bool rotary_rope_queries_differ(const rotary_rope *rope);
 

@@ -126,6 +126,11 @@ void rotary_rope_finish_row(const rotary_rope *rope, const double *position, enu
     }
 }
 
+int64_t rotary_rope_table_positions(const rotary_rope *rope)
+{
+    return rope->table_positions;
+}
+
 bool rotary_rope_table_rows(const rotary_rope *rope, double first, int64_t count, enum rotary_rope_role role,
                             struct rotary_rows *rows)
 {

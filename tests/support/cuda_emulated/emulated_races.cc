@@ -90,6 +90,7 @@ void complain(const char *what, size_t word, const access &other, const char *be
 void races_begin_block(size_t bytes, int warps)
 {
     enum { ALIGNMENT = 128 };
+    emulated_copy_begin_block();
     if (!shared.end)
         reserve();
     const size_t words = (bytes + WORD - 1) / WORD;

@@ -10,6 +10,8 @@
 
 /* Poisons the shared memory, and forgets who accessed it. */
 void races_begin_block(size_t bytes, int warps);
+/* What blocks before did not wait for is forgotten (emulated_ptx.cc). */
+void emulated_copy_begin_block(void);
 /* A barrier of the block was passed. */
 void races_next_epoch(void);
 
