@@ -17,6 +17,21 @@ elseif(ROTARY_CUDA STREQUAL "EMULATED")
     message(FATAL_ERROR "ROTARY_CUDA=EMULATED needs a compiler of C++")
 endif()
 
+if(ROTARY_CUDA STREQUAL "ON")
+    enable_language(CUDA)
+    find_package(CUDAToolkit REQUIRED)
+endif()
+
+# The flags of every file are gcc's: nvcc is given those that it knows. -fmad=false: as on the processor, a fused
+# multiply-add is written where it is meant.
+function(rotary_build_cuda target)
+    set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES "${ROTARY_CUDA_ARCHITECTURES}" CUDA_STANDARD 17
+        CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>
+        $<$<AND:$<BOOL:${ROTARY_WERROR}>,$<COMPILE_LANGUAGE:CUDA>>:-Werror=all-warnings>)
+    target_link_libraries(${target} PRIVATE CUDA::cudart CUDA::cublasLt)
+endfunction()
+
 # The sources of src/cuda, which its CMakeLists.txt lists, for the emulated device.
 function(rotary_emulate_cuda target)
     set(emulated ${PROJECT_SOURCE_DIR}/tests/support/cuda_emulated)

@@ -12,11 +12,14 @@ if(ROTARY_SANITIZE) # compiling sanitized kernels takes -O2 three times as long,
 endif()
 
 add_compile_definitions(_GNU_SOURCE)
-add_compile_options(-ffp-contract=off -fno-math-errno -fno-trapping-math
+# nvcc knows none of them.
+set(flags -ffp-contract=off -fno-math-errno -fno-trapping-math
     -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wdouble-promotion -Wcast-align -Wcast-qual -Wundef -Wvla -Wpointer-arith -Wwrite-strings -Wformat=2
-    -Wimplicit-fallthrough $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>)
+    -Wimplicit-fallthrough)
+add_compile_options("$<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:${flags}>" $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>
+    $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>)
 if(ROTARY_WERROR)
-    add_compile_options(-Werror)
+    add_compile_options($<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:-Werror>)
 endif()
 if(ROTARY_SANITIZE)
     add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)

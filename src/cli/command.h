@@ -24,6 +24,7 @@ enum exit_status {
 /* Options that mean the same in every command. */
 struct common_options {
     struct option_integer threads, isa, precision, seed;
+    struct option_integer device; /* of commands that are `on_device`; else 0: the cpu */
     bool json, help;
 };
 
@@ -67,7 +68,8 @@ struct command {
     /* What it says when SIGINT (Ctrl-C) asks it to stop, as SIGTERM and SIGHUP do; NULL: they end it at once.
      */
     const char *stopping;
-    bool together; /* the processes that mpirun starts run it together */
+    bool on_device; /* it trains or runs a model, and has --device */
+    bool together;  /* the processes that mpirun starts run it together */
     enum exit_status (*run)(const struct invocation *invocation);
     const struct bench *bench;          /* of a benchmark of the library (cli/bench.h) */
     const struct command *const *below; /* NULL-terminated: it is a group of these; NULL: it is none */
@@ -84,7 +86,10 @@ extern const struct command command_tokenize_train, command_tokenize_encode, com
 /* The options every command has. */
 extern const struct setting common_options[];
 extern const int common_option_count;
-extern const char *const isa_names[]; /* of --isa: "auto", then those of rotary_isa */
+/* --device, of commands that are `on_device`. */
+extern const struct setting device_option[1];
+extern const char *const device_names[]; /* of enum device (cuda/device_backend.h) */
+extern const char *const isa_names[];    /* of --isa: "auto", then those of rotary_isa */
 
 /* Rows that several commands have: --preset and --set over a struct configuration_options; and one each,
  * over the member alone. */
@@ -92,7 +97,7 @@ extern const struct setting configuration_options[2], position_option[1], steps_
     temperature_option[1], checkpoint_option[1];
 
 /* Sets the tables that a command's line is read by, with the structs they fill; returns their number. */
-enum { COMMAND_MAX_SETS = COMMAND_SHARED_TABLES + 2 };
+enum { COMMAND_MAX_SETS = COMMAND_SHARED_TABLES + 3 };
 int command_option_sets(const struct command *command, void *options, struct common_options *common,
                         struct settings sets[COMMAND_MAX_SETS]);
 

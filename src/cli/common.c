@@ -9,7 +9,16 @@
 const char *const isa_names[] = {"auto",   "scalar", "neon",       "avx2",
                                  "avx512", "amx",    "avx512bf16", NULL}; /* of rotary_isa */
 
+const char *const device_names[] = {"cpu", "cuda", "auto", NULL}; /* of enum device */
+
 #define MEMBER(member) offsetof(struct common_options, member)
+const struct setting device_option[1] = {
+    {"--device", SETTING_CHOICE, MEMBER(device), .metavar = "NAME", .choices = device_names,
+     .help =
+         "what to compute on: cpu, cuda (a program that is built with CUDA), or auto, which is cuda where "
+         "there is such a device (default: cpu)"},
+};
+
 const struct setting common_options[] = {
     {"--threads", SETTING_INTEGER, MEMBER(threads), .metavar = "N", .min = 0, .max = ROTARY_MAX_THREADS,
      .help = "threads to compute with; results do not depend on it (default: 0, every processor)"},
@@ -68,6 +77,8 @@ int command_option_sets(const struct command *command, void *options, struct com
                                           options ? (char *)options + command->shared[i].offset : NULL};
     if (command->option_count > 0)
         sets[count++] = (struct settings){command->options, command->option_count, options};
+    if (command->on_device)
+        sets[count++] = (struct settings){device_option, 1, common};
     if (common)
         sets[count++] = (struct settings){common_options, common_option_count, common};
     return count;

@@ -48,6 +48,10 @@ static void add_options(json_t *words, const struct run_lines_call *call)
         add_word(words, "--isa");
         add_word(words, isa_names[common->isa.value]);
     }
+    if (common->device.given) {
+        add_word(words, "--device");
+        add_word(words, device_names[common->device.value]);
+    }
     if (call->compare->tensorboard)
         add_word(words, "--tensorboard");
 }

@@ -6,6 +6,7 @@
 #include "cli/presets.h"
 #include "cli/word_hint.h"
 #include "config/comma_list.h"
+#include "cuda/device_backend.h"
 #include "file/file.h"
 #include "model/encoding/model_encoding.h"
 #include "train/trainer.h"
@@ -277,14 +278,18 @@ rotary_status plan_backend(const struct common_options *common, int precision, s
                            rotary_error *error)
 {
     say_threads(common);
-    return backend_create(backend, (int)common->threads.value, (rotary_isa)common->isa.value,
-                          (enum precision)precision, error);
+    const struct device_request request = {.device = (enum device)common->device.value,
+                                           .threads = (int)common->threads.value,
+                                           .isa = (rotary_isa)common->isa.value,
+                                           .precision = (enum precision)precision};
+    return device_backend_create(backend, &request, error);
 }
 
 struct loaded_model_backend plan_model_backend(const struct common_options *common)
 {
     say_threads(common);
-    return (struct loaded_model_backend){.threads = (int)common->threads.value,
+    return (struct loaded_model_backend){.device = (enum device)common->device.value,
+                                         .threads = (int)common->threads.value,
                                          .isa = (rotary_isa)common->isa.value,
                                          .precision_given = common->precision.given,
                                          .precision = (enum precision)common->precision.value};

@@ -13,7 +13,7 @@
 static const struct {
     const char *names, *advice;
 } advices[] = {
-    {"device gpu cuda use_cuda mps", "rotary computes on processors, and --threads says on how many"},
+    {"gpu cuda use_cuda", "wanted --device cuda, of commands that train or run a model"},
     {"fp16 bf16 half amp", "wanted --precision bf16"},
     {"fp32", "wanted --precision f32"},
     {"v verbose debug", "progress is always shown, and rotary --version prints the version"},

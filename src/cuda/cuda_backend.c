@@ -153,6 +153,14 @@ rotary_status cuda_device_name(char *name, size_t bytes, rotary_error *error)
     return status;
 }
 
+#define TEXT_OF(number) TEXT(number)
+#define TEXT(number)    #number
+
+const char *cuda_version(void)
+{
+    return TEXT_OF(CUDART_VERSION);
+}
+
 static rotary_status begin(struct cuda *cuda, rotary_error *error)
 {
     rotary_status status = cuda_device_check(error);

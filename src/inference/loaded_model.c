@@ -18,8 +18,11 @@ static rotary_status create_backend(const struct loaded_model_call *call, struct
 {
     const struct loaded_model_backend *how = &call->backend;
     const enum precision trained = (enum precision)model->config.train.precision;
-    return backend_create(&model->backend, how->threads, how->isa,
-                          how->precision_given ? how->precision : trained, error);
+    const struct device_request request = {.device = how->device,
+                                           .threads = how->threads,
+                                           .isa = how->isa,
+                                           .precision = how->precision_given ? how->precision : trained};
+    return device_backend_create(&model->backend, &request, error);
 }
 
 /* Sets keys of the task, each of which must change something. */

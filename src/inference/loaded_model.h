@@ -5,6 +5,7 @@
 #ifndef ROTARY_INFERENCE_LOADED_MODEL_H
 #define ROTARY_INFERENCE_LOADED_MODEL_H
 
+#include "cuda/device_backend.h"
 #include "train/train.h"
 #include "train/weights/pretrained.h"
 
@@ -24,6 +25,7 @@ struct loaded_model {
 
 /* What a model computes with: backend_create has the threads and the instruction set. */
 struct loaded_model_backend {
+    enum device device;
     int threads;
     rotary_isa isa;
     bool precision_given; /* false: the precision that it was trained in */

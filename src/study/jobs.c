@@ -2,6 +2,7 @@
 #include "study/jobs.h"
 
 #include "base/fail.h"
+#include "cuda/device_backend.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -140,14 +141,13 @@ rotary_status jobs_run(const struct jobs_call *call, rotary_error *error)
 rotary_status jobs_backends_create(struct backend **backends, const struct backend *all, int jobs,
                                    rotary_error *error)
 {
-    enum precision precision = all->storage == ROTARY_BF16 ? PRECISION_BF16 : PRECISION_F32;
     struct backend *made = calloc((size_t)jobs, sizeof *made);
     *backends = NULL;
     if (!made)
         return rotary_fail_memory(error, "for %d jobs", jobs);
     rotary_status status = ROTARY_OK;
     for (int i = 0; status == ROTARY_OK && i < jobs; i++)
-        status = backend_create(&made[i], jobs_threads(all->threads, jobs, i), all->isa, precision, error);
+        status = device_backend_copy(&made[i], all, jobs_threads(all->threads, jobs, i), error);
     if (status == ROTARY_OK)
         *backends = made;
     else

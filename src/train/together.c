@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "base/random.h"
+#include "cuda/device_backend.h"
 #include "file/file.h"
 #include "train/shard_sums.h"
 
@@ -31,7 +32,7 @@ rotary_status together_check_shards(const struct ranks *ranks, const struct run_
 
 struct alike {
     uint64_t config;
-    int32_t isa, storage;
+    int32_t isa, storage, cuda;
     char version[32];
 };
 
@@ -44,13 +45,15 @@ static rotary_status fail_unlike(const struct ranks *ranks, const struct alike *
     else if (own->isa != first->isa)
         what = "instruction set", here = rotary_isa_name((rotary_isa)own->isa),
         there = rotary_isa_name((rotary_isa)first->isa);
+    else if (own->cuda != first->cuda)
+        what = "device", here = own->cuda ? "cuda" : "cpu", there = first->cuda ? "cuda" : "cpu";
     else if (own->storage != first->storage)
         what = "precision", here = rotary_dtype_name((rotary_dtype)own->storage),
         there = rotary_dtype_name((rotary_dtype)first->storage);
     return rotary_fail(
         error, ROTARY_INVALID_ARGUMENT,
         "the %s of rank %d on %s is %s, that of rank 0 is %s: wanted the same on all, by the same "
-        "program, options, files, --isa and --precision",
+        "program, options, files, --device, --isa and --precision",
         what, ranks_index(ranks), ranks_host(ranks), here, there);
 }
 
@@ -72,14 +75,18 @@ rotary_status together_check_same(const struct ranks *ranks, const struct run_co
 {
     if (ranks_count(ranks) == 1)
         return ROTARY_OK;
-    struct alike own = {.config = hash_of(config), .isa = backend->isa, .storage = backend->storage}, first;
+    struct alike own = {.config = hash_of(config),
+                        .isa = backend->isa,
+                        .storage = backend->storage,
+                        .cuda = device_is_cuda(backend)},
+                 first;
     strncpy(own.version, rotary_version(), sizeof own.version - 1);
     first = own;
     rotary_status status = ranks_share(ranks, &first, sizeof first, error);
     if (status != ROTARY_OK)
         return status;
-    if (own.config != first.config || own.isa != first.isa || own.storage != first.storage ||
-        strcmp(own.version, first.version) != 0)
+    if (own.config != first.config || own.isa != first.isa || own.cuda != first.cuda ||
+        own.storage != first.storage || strcmp(own.version, first.version) != 0)
         status = fail_unlike(ranks, &own, &first, error);
     return ranks_agree(ranks, status, error);
 }

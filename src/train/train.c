@@ -4,6 +4,7 @@
 #include "backend/profile.h"
 #include "base/clock.h"
 #include "base/fail.h"
+#include "cuda/device_backend.h"
 #include "file/file.h"
 #include "run_folder/folder.h"
 #include "run_folder/folder_owner.h"
@@ -520,7 +521,21 @@ static rotary_status find_best(struct session *session, rotary_error *error)
         session->call->folder, (long long)best->step, best->loss, session->metrics.path, lowest);
 }
 
-/* Bits depend on the instruction set: one that is another than the run began with is said. */
+/* Bits depend on the device: one that is another than the run began with is said. */
+static void note_device(struct session *session, bool begins)
+{
+    const bool cuda = device_is_cuda(session->call->backend);
+    const char *const begun = session->state.cuda ? "cuda" : "cpu";
+    if (begins)
+        session->state.cuda = cuda;
+    else if (session->state.cuda != cuda)
+        snprintf(session->remark, REMARK_BYTES,
+                 "the run began on the device %s and goes on with %s: the last bits of its numbers will be "
+                 "others than if it had not stopped; --device %s keeps them",
+                 begun, cuda ? "cuda" : "cpu", begun);
+}
+
+/* And on the instruction set. */
 static void note_isa(struct session *session)
 {
     const rotary_isa isa = session->call->backend->isa;
@@ -542,6 +557,7 @@ static rotary_status find_state(struct session *session, struct checkpoint *chec
     if (status != ROTARY_OK)
         return status;
     session->state = checkpoint->state;
+    note_device(session, session->state.isa == ROTARY_ISA_AUTO);
     note_isa(session);
     session->first_step = checkpoint->state.step;
     session->saved_step = checkpoint->model ? checkpoint->state.step : -1;

@@ -96,7 +96,7 @@ done >only/train.txt
 --data|only/train.txt|; did you mean --text?
 --config|mine.json|; did you mean --preset?
 --positions|rope,roper|; did you mean --position?
---device|cuda|: rotary computes on processors, and --threads says on how many
+--gpu|0|: wanted --device cuda, of commands that train or run a model
 --fp16|-|: wanted --precision bf16
 --resume_from|comparison|: wanted --resume, with the run's folder in --out DIR
 --jobs|2| here, but rotary compare has it

@@ -443,6 +443,9 @@ elsewhere permute --length --compat                       # they say how far it 
 
 # ---- the machine ----
 
+for command in train compare evaluate generate translate fill classify info "bench train" "bench generate"; do
+    elsewhere "$command" --device # device.sh
+done
 changes "info --json" "--isa scalar"
 differs --threads "info --json --threads 1" "info --json --threads 2"
 changes "info" "--json"

@@ -11,13 +11,14 @@ status=0
 # A small tree that keeps every rule.
 good() {
     rm -rf "${tree:?}"/*
-    mkdir -p "$tree/include/rotary" "$tree/src/base" "$tree/src/kernel" "$tree/src/backend" "$tree/src/layer" "$tree/src/task" \
+    mkdir -p "$tree/include/rotary" "$tree/src/base" "$tree/src/kernel" "$tree/src/backend" "$tree/src/cuda" "$tree/src/layer" "$tree/src/task" \
         "$tree/src/study" "$tree/src/report" "$tree/tests"
     printf '#include <stdint.h>\nint32_t rotary_one(void);\n' >"$tree/include/rotary/one.h"
     printf 'int base_one(void);\n' >"$tree/src/base/one.h"
     printf '#include "base/one.h"\n' >"$tree/src/kernel/one.c"
     printf '#include "kernel/one.h"\n#include <dnnl.h>\n' >"$tree/src/backend/product.c"
     printf '#include "backend/one.h"\n' >"$tree/src/layer/one.c"
+    printf '#include "backend/one.h"\n#include <cuda_runtime.h>\n' >"$tree/src/cuda/kernels.cu"
     printf '#include "base/one.h"\n#include <jansson.h>\n' >"$tree/src/task/one.c"
     printf '#include "records/records.h"\n' >"$tree/src/report/one.c"
     printf '#include <sentencepiece_processor.h>\n' >"$tree/src/task/pieces.cc"
@@ -55,6 +56,9 @@ breaks modules.sh "a module below the program that prints" src/study/one.c 'void
 breaks modules.sh "two files that include oneDNN" src/task/one.c '#include <dnnl.h>\n'
 breaks modules.sh "two files that include SentencePiece" src/task/one.cc '#include <sentencepiece_trainer.h>\n'
 breaks modules.sh "zlib in the library" src/base/one.h '#include <zlib.h>\n'
+breaks modules.sh "CUDA outside its folder" src/backend/product.c '#include <cuda_runtime.h>\n'
+breaks modules.sh "CUDA outside its folder, in a kernel" src/task/one.cu '#include <cublasLt.h>\n'
+breaks modules.sh "an arrow upwards from a kernel for CUDA" src/cuda/one.cu '#include "layer/one.h"\n'
 breaks modules.sh "MPI in the library" src/base/one.h '#include <mpi.h>\n'
 breaks modules.sh "JSON in the library" src/base/one.h '#include <jansson.h>\n'
 breaks modules.sh "JSON in a public header" include/rotary/one.h '#include <jansson.h>\n'
@@ -65,6 +69,9 @@ expect good "sizes of a good tree" "$rules/sizes.sh" "$tree"
 good
 yes 'int x;' | head -n 701 >"$tree/src/task/one.c"
 expect bad "701 lines" "$rules/sizes.sh" "$tree"
+good
+yes 'int x;' | head -n 701 >"$tree/src/cuda/kernels.cu"
+expect bad "701 lines for CUDA" "$rules/sizes.sh" "$tree"
 
 rm -rf "${tree:?}"/*
 mkdir -p "$tree/src/base" "$tree/src/task"

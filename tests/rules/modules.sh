@@ -4,7 +4,7 @@
 # and src/cli alone prints. The table is that of docs/explanation/architecture.md.
 set -eu
 cd "$1"
-find src include -name '*.[ch]' -o -name '*.cc' -o -name '*.inc' | LC_ALL=C sort | xargs awk '
+find src include -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.inc' | LC_ALL=C sort | xargs awk '
 BEGIN {
     # module: what it may include besides its own headers. An entry is a module or a single header.
     below["base"] = ""
@@ -17,13 +17,14 @@ BEGIN {
     below["config"] = "file base"
     below["rope_config"] = "config file base"
     below["backend"] = "kernel base"
+    below["cuda"] = "backend attention rope base"
     below["layer"] = "backend config file base"
     below["model"] = "layer rope_config " below["layer"]
     below["huggingface"] = "model " below["model"]
     below["text"] = "config file base"
     below["score"] = "text base"
     below["task"] = "score text run_folder config file base"
-    below["train"] = "ranks task score text run_folder huggingface model " below["model"]
+    below["train"] = "cuda ranks task score text run_folder huggingface model " below["model"]
     below["inference"] = "train " below["train"]
     below["benchmark"] = "train kernel " below["train"]
     below["statistics"] = "score base"
@@ -39,8 +40,10 @@ BEGIN {
         for (i = 1; i <= count; i++)
             allowed[module, names[i]] = 1
     }
+    # CUDA is a folder'"'"'s: headers of its own and of its libraries.
+    cuda = "^(cuda|cublas|cudnn|cooperative_groups|mma|nv)|^emulated_"
     # How many files may include a library; and the modules that may not at all.
-    split("dnnl mpi omp sentencepiece unicase unictype uninorm unistr zlib zstd bzlib", once, " ")
+    split("cublasLt dnnl mpi omp sentencepiece unicase unictype uninorm unistr zlib zstd bzlib", once, " ")
     library = " base kernel rope attention include "
 }
 function complain(text)
@@ -75,6 +78,8 @@ FNR == 1 {
         complain("includes <" header ">: librotary needs libm and POSIX threads only")
     if (module == "include" && header !~ /^(rotary\/|std(bool|def|int)\.h$)/)
         complain("a public header includes <" header ">")
+    if (header ~ cuda && module != "cuda")
+        complain("includes <" header ">: src/cuda alone knows CUDA")
     for (i in once) {
         if (index(header, once[i]) != 1)
             continue

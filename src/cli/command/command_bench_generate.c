@@ -240,5 +240,6 @@ const struct command command_bench_generate = {
     .option_count = sizeof generate_table / sizeof generate_table[0],
     .options_size = sizeof(struct generate_options),
     .max_operands = 1,
+    .on_device = true,
     .run = run,
 };

@@ -190,5 +190,6 @@ const struct command command_bench_train = {
     .options = train_table,
     .option_count = sizeof train_table / sizeof train_table[0],
     .options_size = sizeof(struct train_options),
+    .on_device = true,
     .run = run,
 };

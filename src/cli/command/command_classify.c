@@ -128,5 +128,6 @@ const struct command command_classify = {
     .options_size = sizeof(struct classify_options),
     .min_operands = 1,
     .max_operands = 1,
+    .on_device = true,
     .run = run,
 };

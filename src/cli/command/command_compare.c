@@ -367,5 +367,6 @@ const struct command command_compare = {
     .max_operands = 1,
     .stopping = "stopping as soon as all is saved",
     .together = true,
+    .on_device = true,
     .run = run,
 };

@@ -305,5 +305,6 @@ const struct command command_evaluate = {
     .options_size = sizeof(struct evaluate_options),
     .min_operands = 1,
     .max_operands = 1,
+    .on_device = true,
     .run = run,
 };

@@ -114,5 +114,6 @@ const struct command command_fill = {
     .options_size = sizeof(struct fill_options),
     .min_operands = 1,
     .max_operands = 1,
+    .on_device = true,
     .run = run,
 };

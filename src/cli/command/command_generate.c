@@ -351,5 +351,6 @@ const struct command command_generate = {
     .options_size = sizeof(struct generate_options),
     .min_operands = 1,
     .max_operands = 1,
+    .on_device = true,
     .run = run,
 };

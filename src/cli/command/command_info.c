@@ -10,6 +10,7 @@
 #include "cli/output/result.h"
 #include "cli/program.h"
 #include "cli/run_plan.h"
+#include "cuda/device_backend.h"
 #include "file/compressed/decompressed.h"
 #include "file/memory.h"
 #include "file/processor.h"
@@ -98,24 +99,25 @@ static rotary_status print_json(const struct about *about, rotary_error *error)
     for (int i = 0; i < GROUPS; i++)
         json_object_set_new(kernels, groups[i].name, json_string(group_isa(i, about->backend.isa)));
     char unicode[UNICODE_LIBRARY_BYTES], pattern[PATTERN_LIBRARY_BYTES];
-    char ranks[RANKS_LIBRARY_BYTES];
+    char ranks[RANKS_LIBRARY_BYTES], device[DEVICE_TEXT_BYTES];
     json_t *libraries =
         json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:s?}", "oneDNN", about->matmul, "jansson",
                   jansson_version_str(), "libunistring", unicode_library(unicode), "SentencePiece",
                   sentencepiece_version(), "PCRE2", pattern_library(pattern), "MPI", ranks_library(ranks));
+    json_object_set_new(libraries, "CUDA", device_library() ? json_string(device_library()) : json_null());
     for (int i = COMPRESSION_NONE + 1; i < COMPRESSIONS; i++) {
         const char *version = compression_version((enum compression)i);
         json_object_set_new(libraries, compression_library((enum compression)i),
                             version ? json_string(version) : json_null());
     }
     return result_print_json(
-        json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:o, s:o, s:s, s:o, s:I, s:I}", "version",
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:o, s:o, s:s, s:o, s:I, s:I}", "version",
                   rotary_version(), "commit", program_commit(), "backend", about->backend.operations->name,
-                  "processor", about->processor, "processors", rotary_processors(), "threads",
-                  about->backend.threads, "isa", rotary_isa_name(about->backend.isa), "isas", list_isas(),
-                  "kernels", kernels, "precision", rotary_dtype_name(about->backend.storage), "libraries",
-                  libraries, "memory_bytes", (json_int_t)memory_limit(), "memory_available_bytes",
-                  (json_int_t)memory_available()),
+                  "cuda_device", device_text(device), "processor", about->processor, "processors",
+                  rotary_processors(), "threads", about->backend.threads, "isa",
+                  rotary_isa_name(about->backend.isa), "isas", list_isas(), "kernels", kernels, "precision",
+                  rotary_dtype_name(about->backend.storage), "libraries", libraries, "memory_bytes",
+                  (json_int_t)memory_limit(), "memory_available_bytes", (json_int_t)memory_available()),
         error);
 }
 
@@ -130,6 +132,8 @@ static void print_text(const struct about *about)
     printf("commit            %s\n", program_commit());
     printf("processor         %s\n", about->processor);
     printf("backend           %s\n", about->backend.operations->name);
+    char device[DEVICE_TEXT_BYTES];
+    printf("CUDA device       %s\n", device_text(device));
     printf("threads           %d of %d processors\n", about->backend.threads, rotary_processors());
     printf("memory            %.1f GiB, %.1f GiB available\n", (double)memory_limit() / 0x1p30,
            (double)memory_available() / 0x1p30);
@@ -149,6 +153,7 @@ static void print_text(const struct about *about)
     print_library("PCRE2", pattern_library(pattern));
     char ranks[RANKS_LIBRARY_BYTES];
     print_library("MPI", ranks_library(ranks));
+    print_library("CUDA", device_library());
     for (int i = COMPRESSION_NONE + 1; i < COMPRESSIONS; i++)
         print_library(compression_library((enum compression)i), compression_version((enum compression)i));
 }
@@ -177,5 +182,6 @@ const struct command command_info = {
     .summary = "shows the processor, the kernels in use, and what is linked",
     .example = "rotary info --isa avx2\n"
                "shows which kernels a processor without AVX-512 would use",
+    .on_device = true,
     .run = run,
 };

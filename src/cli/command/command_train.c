@@ -312,5 +312,6 @@ const struct command command_train = {
     .max_operands = 1,
     .stopping = "stopping as soon as all is saved",
     .together = true,
+    .on_device = true,
     .run = run,
 };

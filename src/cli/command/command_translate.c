@@ -392,5 +392,6 @@ const struct command command_translate = {
     .min_operands = 1,
     .max_operands = 1,
     .stopping = "stopping; the lines that are translated come out",
+    .on_device = true,
     .run = run,
 };

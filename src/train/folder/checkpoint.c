@@ -149,6 +149,8 @@ static void describe_state(json_t *metadata, const struct checkpoint_state *stat
     json_object_set_new(metadata, "loss_steps", json_string(steps));
     json_object_set_new(metadata, "gradient_norm", json_string(norm));
     json_object_set_new(metadata, "isa", json_string(rotary_isa_name(state->isa)));
+    if (state->cuda)
+        json_object_set_new(metadata, "device", json_string("cuda"));
 }
 
 struct paths {
@@ -274,6 +276,14 @@ static rotary_status read_isa(struct checkpoint *checkpoint, const char *path, r
                : checkpoint_fail_metadata(path, "isa", error);
 }
 
+/* Of the cpu nothing is written. */
+static rotary_status read_device(struct checkpoint *checkpoint, const char *path, rotary_error *error)
+{
+    const char *name = safetensors_metadata(checkpoint->optimizer, "device");
+    checkpoint->state.cuda = name && strcmp(name, "cuda") == 0;
+    return !name || checkpoint->state.cuda ? ROTARY_OK : checkpoint_fail_metadata(path, "device", error);
+}
+
 static rotary_status read_state(struct checkpoint *checkpoint, const char *path, rotary_error *error)
 {
     struct checkpoint_state *state = &checkpoint->state;
@@ -284,7 +294,9 @@ static rotary_status read_state(struct checkpoint *checkpoint, const char *path,
         status = read_number(checkpoint->optimizer, path, "loss_counted", 0, &state->loss_counted, error);
     if (status == ROTARY_OK)
         status = read_number(checkpoint->optimizer, path, "loss_steps", 0, &state->loss_steps, error);
-    return status == ROTARY_OK ? read_isa(checkpoint, path, error) : status;
+    if (status == ROTARY_OK)
+        status = read_isa(checkpoint, path, error);
+    return status == ROTARY_OK ? read_device(checkpoint, path, error) : status;
 }
 
 /* Opens the model of the optimizer's step: model.safetensors, or model.safetensors.next if it was not renamed

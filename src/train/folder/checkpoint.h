@@ -29,6 +29,7 @@ struct checkpoint_state {
     int64_t loss_counted, loss_steps; /* targets and steps in the sum */
     double gradient_norm;             /* of the step, for its line of metrics */
     rotary_isa isa;                   /* that the run began with; AUTO: it has not begun */
+    bool cuda;                        /* it began on a CUDA device */
 };
 
 /* Replaces the folder's checkpoint by this state, the parameters, the moments of those that are trained, and

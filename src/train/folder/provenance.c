@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "base/isa.h"
+#include "cuda/device_backend.h"
 #include "file/date.h"
 #include "file/file.h"
 #include "file/processor.h"
@@ -18,10 +19,14 @@ static json_t *describe(const struct provenance_call *call)
     json_t *processor = json_string(processor_name(name));
     if (!processor) /* not UTF-8 */
         processor = json_string("unknown");
-    return json_pack("{s:I, s:s, s:s, s:s, s:i, s:o, s:s}", step_key, (json_int_t)call->step, "version",
-                     rotary_version(), "commit", call->commit ? call->commit : "unknown", "isa",
-                     rotary_isa_name(call->backend->isa), "threads", call->backend->threads, "processor",
-                     processor, date_key, date_today(date));
+    json_t *made = json_pack("{s:I, s:s, s:s, s:s, s:i, s:o, s:s}", step_key, (json_int_t)call->step,
+                             "version", rotary_version(), "commit", call->commit ? call->commit : "unknown",
+                             "isa", rotary_isa_name(call->backend->isa), "threads", call->backend->threads,
+                             "processor", processor, date_key, date_today(date));
+    char device[DEVICE_TEXT_BYTES];
+    if (device_is_cuda(call->backend))
+        json_object_set_new(made, "device", json_string(device_text(device)));
+    return made;
 }
 
 /* Whether both are one program on one machine, from whichever step and day on. */
