@@ -46,6 +46,7 @@ static __device__ __forceinline__ void weigh_keys(const cuda_attention &problem,
                                                   const element &first, shared_array<const T> g,
                                                   float (&products)[1][NS][4], float (&dp)[1][NS][4])
 {
+    const saved_rows rows = saved_rows_of(problem, s, first.head, first.query);
     columns visible[2];
 #pragma unroll
     for (int half = 0; half < 2; half++) {
@@ -57,7 +58,7 @@ static __device__ __forceinline__ void weigh_keys(const cuda_attention &problem,
 #pragma unroll
         for (int c = 0; c < 2; c++) {
             const int column = fragment_column(j, c);
-            const saved_row saved = saved_row_of(problem, s, first.head, first.query + column);
+            const saved_row saved = saved_row_at(rows, column);
 #pragma unroll
             for (int half = 0; half < 2; half++) {
                 const int e = 2 * half + c;
@@ -94,7 +95,7 @@ static __device__ __forceinline__ void store_keys(const cuda_attention &problem,
 }
 
 template <enum work WORK, typename T, int WIDTH, int NS>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, 1)
     attention_backward_keys_kernel(const __grid_constant__ cuda_attention problem)
 {
     typedef tile_memory<T, WIDTH, 1, NS, 2> memory;
@@ -181,7 +182,7 @@ static __device__ __forceinline__ void store_queries(const cuda_attention &probl
 }
 
 template <enum work WORK, typename T, int WIDTH, int NS>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, 1)
     attention_backward_queries_kernel(const __grid_constant__ cuda_attention problem)
 {
     typedef tile_memory<T, WIDTH, 1, NS, 2> memory;
@@ -192,8 +193,9 @@ __global__ void __launch_bounds__(THREADS)
                   at = packed_key(problem, s, head / (problem.heads / problem.key_value_heads), 0);
     if (block.first >= s.queries)
         return;
-    const saved_row saved[2] = {saved_row_of(problem, s, head, mine + fragment_row(0, 0)),
-                                saved_row_of(problem, s, head, mine + fragment_row(0, 2))};
+    const saved_rows all = saved_rows_of(problem, s, head, block.first);
+    const saved_row saved[2] = {saved_row_at(all, (int)(mine - block.first) + fragment_row(0, 0)),
+                                saved_row_at(all, (int)(mine - block.first) + fragment_row(0, 2))};
     float sums[1][WIDTH / 8][4];
     clear(sums);
     load_rows<WIDTH>(memory::staying(0), packed_source<T>(problem.packed.query, rows, WIDTH), 0,

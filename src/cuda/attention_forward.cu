@@ -205,7 +205,7 @@ static __device__ __forceinline__ void store_outputs(const cuda_attention &probl
 /* ---- Kernel and launch. ---- */
 
 template <enum work WORK, typename T, int WIDTH, int MS, int NS>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, 1)
     attention_forward_kernel(const __grid_constant__ cuda_attention problem)
 {
     typedef tile_memory<T, WIDTH, MS, NS, 1> memory;

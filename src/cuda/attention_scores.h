@@ -196,12 +196,24 @@ struct saved_row {
     float log_sum_exp, delta;
 };
 
-/* That of the last query where there is none. */
-static __device__ __forceinline__ saved_row saved_row_of(const cuda_attention &problem, const sequence &s,
-                                                         int64_t head, int64_t query)
+/* Those of queries from `first` on, which is one. */
+struct saved_rows {
+    const float *log_sum_exp, *delta;
+    int last;
+};
+
+static __device__ __forceinline__ saved_rows saved_rows_of(const cuda_attention &problem, const sequence &s,
+                                                           int64_t head, int64_t first)
 {
-    const int64_t at = head_row(problem, s, head) + clipped(query, s.queries);
-    return {problem.log_sum_exp[at], problem.delta[at]};
+    const int64_t at = head_row(problem, s, head) + first;
+    return {problem.log_sum_exp + at, problem.delta + at, (int)smaller(s.queries - 1 - first, INT32_MAX)};
+}
+
+/* Row `row` of them, or the last one. */
+static __device__ __forceinline__ saved_row saved_row_at(const saved_rows &rows, int row)
+{
+    const int at = row < rows.last ? row : rows.last;
+    return {rows.log_sum_exp[at], rows.delta[at]};
 }
 
 /* Of a query and a key that it sees. dp is g . (U v + V). */

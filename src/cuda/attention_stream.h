@@ -101,7 +101,7 @@ static __device__ __forceinline__ void store_row(T *to, const turned_row &turned
     }
 }
 
-/* The rows of a thread block: blockIdx.x counts the blocks of `rows` of the longest sequence, the last first,
+/* The rows of a thread block, of which there may be none: blockIdx.x counts the blocks of `rows` of the longest sequence, the last first,
  * in which a causal mask leaves the most to do; then sequences. */
 struct block_of_rows {
     int64_t sequence, first;
@@ -109,7 +109,7 @@ struct block_of_rows {
 
 static __device__ __forceinline__ block_of_rows block_of(int64_t longest, int rows)
 {
-    const int64_t blocks = (longest + rows - 1) / rows;
+    const int64_t blocks = larger(1, (longest + rows - 1) / rows);
     return {(int64_t)blockIdx.x / blocks, (blocks - 1 - (int64_t)blockIdx.x % blocks) * rows};
 }
 

@@ -42,7 +42,8 @@ static __device__ __noinline__ weight_gradient element_gradient(const cuda_atten
         for (int64_t i = 0; i < problem.head_dim; i++)
             dp = fmaf(to_float(g[i]), vector[i], dp);
     }
-    return weight_gradient_of<T>(problem, s, at, saved_row_of(problem, s, at.head, at.query), product, dp);
+    return weight_gradient_of<T>(problem, s, at,
+                                 saved_row_at(saved_rows_of(problem, s, at.head, at.query), 0), product, dp);
 }
 
 /* ---- What is not rotated of the gradients of queries and keys. ---- */

@@ -87,6 +87,8 @@ static void try_numbers(struct reference_case *c, struct numbers numbers, uint64
 {
     rotary_isa isas[6];
     int count = trial_isas(isas);
+    if (!trial_can_plan(c))
+        return;
     if (c->scale == 0)
         c->scale = 1 / sqrt((double)c->head_dim);
     c->scale = (double)(float)c->scale;

@@ -46,6 +46,15 @@ bool trial_takes(int number, int every)
 #endif
 }
 
+bool trial_can_plan(const struct reference_case *c)
+{
+#ifdef TESTS_MAX_HEAD_DIM
+    return c->head_dim <= TESTS_MAX_HEAD_DIM;
+#else
+    return c->head_dim > 0;
+#endif
+}
+
 static rotary_rope *make_rope(const struct reference_case *c, const struct reference_rotation *rotation)
 {
     rotary_rope_config config;

@@ -216,6 +216,13 @@ size_t __wrap_rotary_attention_decode_bytes(const rotary_attention *attention, i
     return on->backend.operations->attention_decode_bytes(on->plan, batch, queries, capacity);
 }
 
+size_t __wrap_rotary_attention_reorder_bytes(const rotary_attention *attention, int64_t batch);
+size_t __wrap_rotary_attention_reorder_bytes(const rotary_attention *attention, int64_t batch)
+{
+    const struct on_device *on = on_device(attention);
+    return on->backend.operations->attention_reorder_bytes(on->plan, batch);
+}
+
 /* A call of the table in one of the orders, which take turns. */
 #define ON_DEVICE(name)                                                                                      \
     rotary_status __wrap_rotary_attention_##name(const rotary_attention *attention,                          \
