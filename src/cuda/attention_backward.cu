@@ -24,9 +24,9 @@ static __device__ __noinline__ float add_distance_value(const cuda_attention &pr
 
 /* The weight and the gradient of an element that is seen. */
 template <enum work WORK, typename T>
-static __device__ __forceinline__ weight_gradient weigh(const cuda_attention &problem, const sequence &s,
-                                                        const element &at, const saved_row &row,
-                                                        float product, float dp, shared_array<const T> g)
+static __device__ __forceinline__ weight_gradient weights_of(const cuda_attention &problem, const sequence &s,
+                                                             const element &at, const saved_row &row,
+                                                             float product, float dp, shared_array<const T> g)
 {
     if (WORK == PLAIN_WORK) {
         const float p = exponential<T>(fmaf(product, problem.scale, -row.log_sum_exp)),
@@ -65,8 +65,8 @@ static __device__ __forceinline__ void weigh_keys(const cuda_attention &problem,
                 const element at = {first.head, first.query + column, first.key + fragment_row(0, e)};
                 weight_gradient made = {0.0f, 0.0f, 0.0f};
                 if (column >= visible[half].begin && column < visible[half].end)
-                    made = weigh<WORK>(problem, s, at, saved, products[0][j][e], dp[0][j][e],
-                                       g + column * STRIDE);
+                    made = weights_of<WORK>(problem, s, at, saved, products[0][j][e], dp[0][j][e],
+                                            g + column * STRIDE);
                 products[0][j][e] = made.weight;
                 dp[0][j][e] = made.product;
             }
@@ -86,8 +86,8 @@ static __device__ __forceinline__ void store_keys(const cuda_attention &problem,
     for (int row = 0; row < 16 && first.key + row < s.stored_keys; row++) {
         const int64_t key = first.key + row, time = s.key + key;
         store_row<MEMORY>(vector_of<T>(gradient, s.batch, time, first.head),
-                          turned_row_of(rotation, s.batch * problem.shape.keys + time,
-                                        s.first_query - s.query_offset + key),
+                          rotation_row_of(rotation, s.batch * problem.shape.keys + time,
+                                          s.first_query - s.query_offset + key),
                           row, value ? 1.0f : problem.scale,
                           unrotated ? unrotated + packed_key(problem, s, first.head, key) : nullptr,
                           problem.head_dim);
@@ -158,8 +158,8 @@ weigh_queries(const cuda_attention &problem, const sequence &s, const element &f
         const columns &own = visible[e / 2];
         weight_gradient made = {0.0f, 0.0f, 0.0f};
         if (column >= own.begin && column < own.end)
-            made = weigh<WORK>(problem, s, {first.head, first.query + row, first.key + column}, saved[e / 2],
-                               products[i][j][e], dp[i][j][e], g + row * STRIDE);
+            made = weights_of<WORK>(problem, s, {first.head, first.query + row, first.key + column},
+                                    saved[e / 2], products[i][j][e], dp[i][j][e], g + row * STRIDE);
         dp[i][j][e] = made.product;
     });
 }
@@ -173,8 +173,8 @@ static __device__ __forceinline__ void store_queries(const cuda_attention &probl
     for (int row = 0; row < 16 && first.query + row < s.queries; row++) {
         const int64_t query = first.query + row, time = s.query + query;
         store_row<MEMORY>(vector_of<T>(problem.query_gradient, s.batch, time, first.head),
-                          turned_row_of(problem.query_rotation, s.batch * problem.shape.queries + time,
-                                        s.first_query + query),
+                          rotation_row_of(problem.query_rotation, s.batch * problem.shape.queries + time,
+                                          s.first_query + query),
                           row, problem.scale,
                           unrotated ? unrotated + packed_query(problem, s, first.head, query) : nullptr,
                           problem.head_dim);

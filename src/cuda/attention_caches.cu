@@ -6,14 +6,14 @@
 #include "cuda/attention_stream.h"
 #include "cuda/launch.h"
 
-/* to = from, turned: the lanes of a warp have its channels. */
+/* to = from, rotated: the lanes of a warp have its channels. */
 template <typename T>
-static __device__ __forceinline__ void turn_vector(T *to, const T *from, const turned_row &turned,
-                                                   int64_t channels)
+static __device__ __forceinline__ void rotate_vector(T *to, const T *from, const rotation_row &angles,
+                                                     int64_t channels)
 {
     for (int channel = lane_of_thread(); channel < channels; channel += WARP)
         to[channel] =
-            from_float<T>(turned_channel(turned, 1.0f, channel, [&](int c) { return to_float(from[c]); }));
+            from_float<T>(rotated_channel(angles, 1.0f, channel, [&](int c) { return to_float(from[c]); }));
 }
 
 /* ---- New tokens. ---- */
@@ -27,10 +27,10 @@ __global__ void __launch_bounds__(THREADS) cache_append_kernel(const __grid_cons
     for (int64_t at = warp_of_thread(); at < 2 * append.heads; at += WARPS) {
         const int which = at >= append.heads;
         const int64_t head = at % append.heads;
-        turn_vector(vector_of<T>(append.to[which], b, row, head),
-                    vector_of<T>(append.from[which], b, token, head),
-                    turned_row_of(append.rotation[which], b * append.tokens + token, length + token),
-                    append.head_dim);
+        rotate_vector(vector_of<T>(append.to[which], b, row, head),
+                      vector_of<T>(append.from[which], b, token, head),
+                      rotation_row_of(append.rotation[which], b * append.tokens + token, length + token),
+                      append.head_dim);
     }
 }
 
@@ -95,10 +95,10 @@ __global__ void __launch_bounds__(WARP) cache_shift_kernel(const __grid_constant
     const int64_t head = blockIdx.x, b = blockIdx.y, keep = shift.keep[b], discard = shift.discard[b],
                   left = shift.lengths[b] - discard;
     const rotary_attention_view &cache = shift.cache[blockIdx.z];
-    const turned_row turned = turned_row_of(shift.rotation[blockIdx.z], b, b);
+    const rotation_row angles = rotation_row_of(shift.rotation[blockIdx.z], b, b);
     for (int64_t row = keep; discard > 0 && row < left; row++) {
-        turn_vector<T>(vector_of<T>(cache, b, row, head), vector_of<T>(cache, b, row + discard, head), turned,
-                       shift.head_dim);
+        rotate_vector<T>(vector_of<T>(cache, b, row, head), vector_of<T>(cache, b, row + discard, head),
+                         angles, shift.head_dim);
         __syncwarp(); /* the next row may overwrite what other lanes read of this one */
     }
 }

@@ -196,8 +196,8 @@ static __device__ __forceinline__ void store_outputs(const cuda_attention &probl
     for (int row = 0; row < 16 * MS && first.query + row < s.queries; row++) {
         const int64_t query = first.query + row, time = s.query + query;
         store_row<MEMORY>(vector_of<T>(problem.output, s.batch, time, first.head),
-                          turned_row_of(problem.output_rotation, s.batch * problem.shape.queries + time,
-                                        s.first_query + query),
+                          rotation_row_of(problem.output_rotation, s.batch * problem.shape.queries + time,
+                                          s.first_query + query),
                           row, 1.0f, nullptr, problem.head_dim);
     }
 }

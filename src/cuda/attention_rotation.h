@@ -9,17 +9,17 @@
 #include "cuda/attention_sequence.h"
 
 /* The cosines and sines of a token, NULL where there is no rotation. */
-struct turned_row {
+struct rotation_row {
     const float *cosine, *sine;
     int start, pairs;
     bool interleaved;
 };
 
 /* `place` is that of the token in the tensor [batch, time]. */
-static __device__ __forceinline__ turned_row turned_row_of(const cuda_attention_rotation &rotation,
-                                                           int64_t place, int64_t position)
+static __device__ __forceinline__ rotation_row rotation_row_of(const cuda_attention_rotation &rotation,
+                                                               int64_t place, int64_t position)
 {
-    turned_row row = {nullptr, nullptr, rotation.start, rotation.pairs, rotation.interleaved};
+    rotation_row row = {nullptr, nullptr, rotation.start, rotation.pairs, rotation.interleaved};
     if (rotation.cosine) {
         const int64_t at =
             (rotation.rows ? rotation.rows[place] : position - rotation.origin) * rotation.row_stride;
@@ -31,8 +31,8 @@ static __device__ __forceinline__ turned_row turned_row_of(const cuda_attention_
 
 /* Channel `channel` of R x, or of R^T x with a direction of -1; load(c) is channel c of x. */
 template <class LOAD>
-static __device__ __forceinline__ float turned_channel(const turned_row &row, float direction, int channel,
-                                                       LOAD load)
+static __device__ __forceinline__ float rotated_channel(const rotation_row &row, float direction, int channel,
+                                                        LOAD load)
 {
     const int in_span = channel - row.start, pairs = row.pairs;
     if (!row.cosine || in_span < 0 || in_span >= 2 * pairs)

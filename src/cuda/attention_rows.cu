@@ -33,15 +33,15 @@ static __device__ void pack_row(const cuda_attention &problem, const packing &pa
                   position = s.first_query - (packing.of_keys ? s.query_offset : 0) + row, head = blockIdx.y,
                   width = problem.width;
     const bool exists = row < (packing.of_keys ? s.keys : s.queries);
-    turned_row turned = {};
+    rotation_row angles = {};
     if (exists)
-        turned = turned_row_of(packing.rotation, place, position);
+        angles = rotation_row_of(packing.rotation, place, position);
     const T *from = vector_of<T>(packing.view, s.batch, time, head);
     T *to = (T *)packing.packed + (head * packed_rows(problem, tokens) + place) * width;
     for (int channel = lane_of_thread(); channel < width; channel += WARP)
         to[channel] = exists && channel < problem.head_dim
-                          ? from_float<T>(turned_channel(turned, 1.0f, channel,
-                                                         [&](int c) { return to_float(from[c]); }))
+                          ? from_float<T>(rotated_channel(angles, 1.0f, channel,
+                                                          [&](int c) { return to_float(from[c]); }))
                           : T{};
 }
 

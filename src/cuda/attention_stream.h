@@ -90,13 +90,13 @@ static __device__ __forceinline__ void stage_sums(const float (&c)[MS][NS][4])
 
 /* Stores `factor` times staged row `row` of the warp, rotated back, and `more` (NULL: nothing). */
 template <class MEMORY, typename T>
-static __device__ __forceinline__ void store_row(T *to, const turned_row &turned, int row, float factor,
+static __device__ __forceinline__ void store_row(T *to, const rotation_row &angles, int row, float factor,
                                                  const float *more, int64_t channels)
 {
     const shared_array<float> staged = MEMORY::staged() + row * MEMORY::STAGED_STRIDE;
     for (int channel = lane_of_thread(); channel < channels; channel += WARP) {
         const float value =
-            factor * turned_channel(turned, -1.0f, channel, [&](int c) { return (float)staged[c]; });
+            factor * rotated_channel(angles, -1.0f, channel, [&](int c) { return (float)staged[c]; });
         to[channel] = from_float<T>(more ? value + more[channel] : value);
     }
 }

@@ -194,8 +194,7 @@ rotary_status __wrap_rotary_attention_backward(const rotary_attention *attention
     uint64_t hash[2] = {1, 1};
     for (int order = 0; order < 2; order++) {
         emulated_orders(1, order == 0);
-        rotary_status status =
-            on->backend.operations->attention_backward(&on->backend, &given[order], error);
+        rotary_status status = on->backend.operations->attention_backward(&on->backend, &given[order], error);
         if (status)
             return status;
         for (int i = 0; i < 3; i++)
@@ -223,14 +222,12 @@ size_t __wrap_rotary_attention_reorder_bytes(const rotary_attention *attention, 
     return on->backend.operations->attention_reorder_bytes(on->plan, batch);
 }
 
-/* A call of the table in one of the orders, which take turns. */
+/* A call of the table in one of the orders, which alternate. */
 #define ON_DEVICE(name)                                                                                      \
-    rotary_status __wrap_rotary_attention_##name(const rotary_attention *attention,                          \
-                                                 const rotary_attention_##name##_call *call,                 \
-                                                 rotary_error *error);                                       \
-    rotary_status __wrap_rotary_attention_##name(const rotary_attention *attention,                          \
-                                                 const rotary_attention_##name##_call *call,                 \
-                                                 rotary_error *error)                                        \
+    rotary_status __wrap_rotary_attention_##name(                                                            \
+        const rotary_attention *attention, const rotary_attention_##name##_call *call, rotary_error *error); \
+    rotary_status __wrap_rotary_attention_##name(                                                            \
+        const rotary_attention *attention, const rotary_attention_##name##_call *call, rotary_error *error)  \
     {                                                                                                        \
         static bool descending;                                                                              \
         const struct on_device *on = on_device(attention);                                                   \

@@ -216,7 +216,7 @@ rotary_status cuda_attention_reorder(const struct backend *backend,
 
 /* ---- Tokens that leave. ---- */
 
-/* The cosines and sines by which a shift turns cached vectors are what it makes of pairs (1, 0). */
+/* The cosines and sines by which a shift rotates cached vectors are what it makes of pairs (1, 0). */
 static rotary_status shift_row(const rotary_rope *rope, bool values, int64_t shift, float *row,
                                rotary_error *error)
 {
