@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PLANS = 512, WORKSPACE_BYTES = 32 << 20, ALGORITHMS = 8 };
+enum { MAX_PLANS = 512, MAX_WORKSPACE = 32 << 20, ALGORITHMS = 8 };
 
 /* What a plan depends on. Compared by its bytes, so it is filled from zero. */
 struct shape {
@@ -21,13 +21,15 @@ struct plan {
     cublasLtMatmulDesc_t operation;
     cublasLtMatrixLayout_t a, b, out;
     cublasLtMatmulAlgo_t algorithm;
+    size_t workspace; /* that the algorithm needs */
     bool possible;
 };
 
 struct cuda_products {
     cublasLtHandle_t handle;
     cudaStream_t stream;
-    void *workspace; /* of this stream alone, so that no algorithm reads another's */
+    void *workspace; /* of this stream alone; it grows to the largest need of a plan */
+    size_t workspace_bytes;
     struct plan plans[MAX_PLANS];
     int count, next; /* next: the one that is replaced when all are taken */
 };
@@ -47,10 +49,7 @@ rotary_status cuda_products_create(struct cuda_products **products, cudaStream_t
         return rotary_fail_memory(error, "for matrix products");
     made->stream = stream;
     *products = made; /* whoever destroys the backend destroys it */
-    rotary_status status = check(cublasLtCreate(&made->handle), "creation", error);
-    if (status == ROTARY_OK && cudaMalloc(&made->workspace, WORKSPACE_BYTES) != cudaSuccess)
-        status = rotary_fail_memory(error, "on the device for the workspace of matrix products");
-    return status;
+    return check(cublasLtCreate(&made->handle), "creation", error);
 }
 
 static void destroy_plan(struct plan *plan)
@@ -150,7 +149,7 @@ static cublasStatus_t prefer(const struct shape *shape, cublasLtMatmulPreference
 {
     /* Partial sums stay f32, and are added in a fixed order: not in the memory of the output. */
     const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
-    const size_t workspace = WORKSPACE_BYTES;
+    const size_t workspace = MAX_WORKSPACE;
     const struct {
         cublasLtMatmulPreferenceAttributes_t attribute;
         const void *value;
@@ -184,13 +183,28 @@ static cublasStatus_t choose(struct cuda_products *products, struct plan *plan)
         status = cublasLtMatmulAlgoGetHeuristic(products->handle, plan->operation, plan->a, plan->b,
                                                 plan->out, plan->out, preference, ALGORITHMS, found, &count);
     for (int i = 0; i < count && !plan->possible; i++)
-        if (found[i].state == CUBLAS_STATUS_SUCCESS && found[i].workspaceSize <= WORKSPACE_BYTES) {
+        if (found[i].state == CUBLAS_STATUS_SUCCESS && found[i].workspaceSize <= MAX_WORKSPACE) {
             plan->algorithm = found[i].algo;
+            plan->workspace = found[i].workspaceSize;
             plan->possible = true;
         }
     if (preference)
         cublasLtMatmulPreferenceDestroy(preference);
     return status == CUBLAS_STATUS_NOT_SUPPORTED ? CUBLAS_STATUS_SUCCESS : status;
+}
+
+/* cudaFree waits for the device, so that no product uses the old memory. */
+static rotary_status reserve(struct cuda_products *products, size_t bytes, rotary_error *error)
+{
+    if (bytes <= products->workspace_bytes)
+        return ROTARY_OK;
+    (void)cudaFree(products->workspace);
+    products->workspace = NULL;
+    products->workspace_bytes = 0;
+    if (cudaMalloc(&products->workspace, bytes) != cudaSuccess)
+        return rotary_fail_memory(error, "on the device for the workspace of matrix products");
+    products->workspace_bytes = bytes;
+    return ROTARY_OK;
 }
 
 static rotary_status find_plan(struct cuda_products *products, const struct cuda_product *product,
@@ -225,6 +239,8 @@ rotary_status cuda_products_run(struct cuda_products *products, const struct cud
     const float alpha = 1.0f, beta = product->accumulate ? 1.0f : 0.0f;
     struct plan *plan = NULL;
     rotary_status status = find_plan(products, product, &plan, error);
+    if (status == ROTARY_OK)
+        status = reserve(products, plan->workspace, error);
     *done = status == ROTARY_OK && plan->possible;
     if (!*done)
         return status;
@@ -237,6 +253,6 @@ rotary_status cuda_products_run(struct cuda_products *products, const struct cud
     return check(cublasLtMatmul(products->handle, plan->operation, &alpha, product->b.data, plan->a,
                                 product->a.data, plan->b, &beta, product->out.data, plan->out,
                                 product->out.data, plan->out, &plan->algorithm, products->workspace,
-                                WORKSPACE_BYTES, products->stream),
+                                products->workspace_bytes, products->stream),
                  "a product", error);
 }

@@ -30,6 +30,8 @@ struct emulated_preference {
 namespace
 {
 
+enum { WORKSPACE_BYTES = 1024 };
+
 size_t size_of(const emulated_layout *layout)
 {
     return layout->type == CUDA_R_16BF ? 2 : 4;
@@ -211,6 +213,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
     for (int i = 0; i < 4; i++)
         found->algo.data[i] = preference->alignment[i];
     found->state = CUBLAS_STATUS_SUCCESS;
+    found->workspaceSize = WORKSPACE_BYTES;
     *count = 1;
     return CUBLAS_STATUS_SUCCESS;
 }
@@ -223,8 +226,6 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
                               cudaStream_t stream)
 {
     (void)handle;
-    (void)workspace;
-    (void)workspace_bytes;
     (void)stream;
     emulated_kernel_name("of a product");
     if (!shapes_agree(operation, a_layout, b_layout, c_layout, d_layout))
@@ -234,6 +235,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
         if ((uintptr_t)data[i] % algorithm->data[i] != 0)
             emulated_fault("a product's operand %d at %p is not aligned to %d bytes", i, data[i],
                            (int)algorithm->data[i]);
+    if (workspace_bytes < WORKSPACE_BYTES)
+        emulated_fault("a product has a workspace of %zu bytes, and needs %d", workspace_bytes,
+                       WORKSPACE_BYTES);
+    emulated_memory_check(workspace, workspace_bytes, "workspace of a product");
     check_matrix(a, a_layout, "first operand of a product");
     check_matrix(b, b_layout, "second operand of a product");
     check_matrix(d, d_layout, "output of a product");
