@@ -19,12 +19,14 @@ standard=$1
 shift
 # A list (*_list.h) may be a macro alone, and ISO C forbids a file without declarations.
 headers=$(find "$@" -name '*.h' ! -name '*_list.h' 2>/dev/null | LC_ALL=C sort)
-pedantic=-Wpedantic
+pedantic="-Wpedantic -I$emulated"
+# Of src/cuda what kernels include is C++, and GNU's, since it includes headers of C.
+kernels=$(grep -l -e template -e __device__ -e cuda_launch -r src/cuda --include='*.h' 2>/dev/null | LC_ALL=C sort || true)
 case $standard in
--std=c11) # what other modules include of src/cuda is C
-    headers=$(printf '%s\n' "$headers" | awk '!/^src\/cuda\// || /_backend\.h$/') ;;
--std=c++17) # headers of C are included too, as GNU C++ reads them
-    pedantic=-I$emulated ;;
+-std=c11) headers=$(printf '%s\n' "$headers" | grep -vxF "${kernels:-none}") ;;
+-std=c++17)
+    headers=$(printf '%s\n' "$kernels"; find $emulated -name '*.h')
+    pedantic="-Wno-unknown-pragmas -I$emulated" ;;
 esac
 [ -n "$headers" ] || { echo "no headers found"; exit 1; }
 # Kernels of x86 alone include intrinsics that no compiler for others has, and some the widest vectors.

@@ -6,7 +6,7 @@
 #ifndef CUDA_EMULATED_PTX_H
 #define CUDA_EMULATED_PTX_H
 
-#include "emulated_shared.h"
+#include "cuda/device.h"
 
 /* ---- Matrices. ---- */
 
