@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/attention_places.h"
 
+#include "attention/attention_plan.h"
+
 #include <stdlib.h>
 
 /* ---- Rows of cosines and sines. ---- */
+
+const rotary_rope *cuda_attention_rope_of(const struct attention_plan *plan, int role)
+{
+    return role == ROTARY_ROLE_VALUE ? plan->checked->value_rope : plan->checked->rope;
+}
 
 static int64_t position_of(const struct placed_tokens *tokens, int64_t token)
 {
@@ -28,7 +35,7 @@ static bool is_in_tables(const struct attention_plan *plan, const struct placed_
 
 static int64_t pairs_of(const struct attention_plan *plan, int role)
 {
-    return rotary_rope_span(attention_rope_of(plan, role)).dim / 2;
+    return rotary_rope_span(cuda_attention_rope_of(plan, role)).dim / 2;
 }
 
 /* Computes the rows of a role. While measuring there is no memory. */
@@ -39,7 +46,7 @@ static void make_rows(const struct attention_plan *plan, const struct placed_tok
     float *cosine = rotary_arena_push(arena, tokens->count * pairs, sizeof(float)),
           *sine = rotary_arena_push(arena, tokens->count * pairs, sizeof(float));
     for (int64_t token = 0; token < tokens->count && cosine && sine; token++)
-        rotary_rope_role_rows(attention_rope_of(plan, role), position_of(tokens, token), 1,
+        rotary_rope_role_rows(cuda_attention_rope_of(plan, role), position_of(tokens, token), 1,
                               (enum rotary_rope_role)role, cosine + token * pairs, sine + token * pairs);
     made->cosine[role] = cosine;
     made->sine[role] = sine;
@@ -58,7 +65,7 @@ static void place_rows(const struct attention_plan *plan, const struct placed_to
     made->rows = rows;
     made->origin = made->own && !listed ? tokens->first : 0;
     for (int role = 0; role < ROTARY_ROLES && made->own; role++)
-        if (attention_rope_of(plan, role) && (int)plan->checked->rows[role] == role)
+        if (cuda_attention_rope_of(plan, role) && (int)plan->checked->rows[role] == role)
             make_rows(plan, tokens, role, made, arena);
 }
 
@@ -66,7 +73,7 @@ struct cuda_attention_rotation cuda_attention_rotation_of(const struct attention
                                                           const struct placed_rows *rows,
                                                           enum rotary_rope_role role)
 {
-    const rotary_rope *rope = attention_rope_of(plan, role);
+    const rotary_rope *rope = cuda_attention_rope_of(plan, role);
     if (!rope)
         return (struct cuda_attention_rotation){0};
     const enum rotary_rope_role from = plan->checked->rows[role];

@@ -10,7 +10,7 @@
 #include "cuda/attention_problem.h"
 #include "cuda/cuda.h"
 
-#include "attention/attention_plan.h"
+#include "rope/rope_roles.h"
 
 /* Rows of positions 0 ... positions - 1 in device memory, for a role that has its own. */
 struct attention_table {
@@ -65,9 +65,6 @@ struct cuda_attention cuda_attention_problem_of(const struct attention_plan *pla
                                                 rotary_attention_shape shape);
 
 /* The rotation of a role of a plan, NULL where there is none. */
-static inline const rotary_rope *attention_rope_of(const struct attention_plan *plan, int role)
-{
-    return role == ROTARY_ROLE_VALUE ? plan->checked->value_rope : plan->checked->rope;
-}
+const rotary_rope *cuda_attention_rope_of(const struct attention_plan *plan, int role);
 
 #endif

@@ -90,7 +90,8 @@ static __device__ __forceinline__ void add_scores(float (&c)[MS][NS][4], shared_
     const int lane = lane_of_thread();
     const shared_array<const bf16> a_row = a + (lane % 16 * STRIDE + lane / 16 * 8),
                                    b_row = b + ((lane / 16 * 8 + lane % 8) * STRIDE + lane / 8 % 2 * 8);
-#pragma unroll
+/* Of more, matrices loaded in advance take registers that sums need. */
+#pragma unroll 4
     for (int k = 0; k < WIDTH; k += 16) {
         uint32_t left[MS][4];
 #pragma unroll

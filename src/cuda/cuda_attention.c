@@ -35,7 +35,7 @@ static rotary_status make_table(const struct backend *backend, struct attention_
                                 rotary_error *error)
 {
     const struct backend_operations *operations = backend->operations;
-    const rotary_rope *rope = attention_rope_of(plan, role);
+    const rotary_rope *rope = cuda_attention_rope_of(plan, role);
     int64_t floats = plan->positions * (rotary_rope_span(rope).dim / 2);
     size_t bytes = (size_t)floats * sizeof(float);
     void *device = NULL;
@@ -59,11 +59,11 @@ static rotary_status make_tables(const struct backend *backend, struct attention
     rotary_status status = ROTARY_OK;
     plan->positions = INT64_MAX;
     for (int role = 0; role < ROTARY_ROLES; role++)
-        if (attention_rope_of(plan, role))
+        if (cuda_attention_rope_of(plan, role))
             plan->positions =
-                min_i64(plan->positions, rotary_rope_table_positions(attention_rope_of(plan, role)));
+                min_i64(plan->positions, rotary_rope_table_positions(cuda_attention_rope_of(plan, role)));
     for (int role = 0; role < ROTARY_ROLES && status == ROTARY_OK; role++)
-        if (attention_rope_of(plan, role) && (int)plan->checked->rows[role] == role)
+        if (cuda_attention_rope_of(plan, role) && (int)plan->checked->rows[role] == role)
             status = make_table(backend, plan, role, error);
     return status;
 }
