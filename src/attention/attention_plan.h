@@ -29,6 +29,14 @@ static inline int64_t rotary_attention_group(const rotary_attention *attention)
     return attention->heads / attention->key_value_heads;
 }
 
+/* Outputs have the rows of values. */
+static inline enum rotary_rope_role rotary_attention_role_of(rotary_attention_rotate part)
+{
+    return part == ROTARY_ROTATE_QUERY ? ROTARY_ROLE_QUERY
+           : part == ROTARY_ROTATE_KEY ? ROTARY_ROLE_KEY
+                                       : ROTARY_ROLE_VALUE;
+}
+
 /* Keys and values have a cache each, unless keys are the values. */
 static inline int64_t rotary_attention_caches(const rotary_attention *attention)
 {

@@ -128,19 +128,11 @@ static void move_rotation(struct rotary_attention_rotation *rotation, int64_t ro
     }
 }
 
-/* Outputs have the rows of values. */
-static enum rotary_rope_role role_of(rotary_attention_rotate part)
-{
-    return part == ROTARY_ROTATE_QUERY ? ROTARY_ROLE_QUERY
-           : part == ROTARY_ROTATE_KEY ? ROTARY_ROLE_KEY
-                                       : ROTARY_ROLE_VALUE;
-}
-
 struct rotary_attention_rotation rotary_attention_rotation_at(const rotary_attention *attention,
                                                               const struct attention_tables *tables,
                                                               rotary_attention_rotate part, int64_t token)
 {
-    enum rotary_rope_role role = role_of(part);
+    enum rotary_rope_role role = rotary_attention_role_of(part);
     const rotary_rope *rope = rope_of(attention, (int)role);
     if (!(attention->rotated & part))
         return (struct rotary_attention_rotation){0};

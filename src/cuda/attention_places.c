@@ -71,10 +71,11 @@ static void place_rows(const struct attention_plan *plan, const struct placed_to
 
 struct cuda_attention_rotation cuda_attention_rotation_of(const struct attention_plan *plan,
                                                           const struct placed_rows *rows,
-                                                          enum rotary_rope_role role)
+                                                          rotary_attention_rotate part)
 {
-    const rotary_rope *rope = cuda_attention_rope_of(plan, role);
-    if (!rope)
+    const enum rotary_rope_role role = rotary_attention_role_of(part);
+    const rotary_rope *rope = cuda_attention_rope_of(plan, (int)role);
+    if (!(plan->checked->rotated & part))
         return (struct cuda_attention_rotation){0};
     const enum rotary_rope_role from = plan->checked->rows[role];
     const struct rotary_span span = rotary_rope_span(rope);

@@ -55,10 +55,10 @@ ROTARY_CHECKED rotary_status cuda_attention_place(const struct backend *backend,
                                                   const struct attention_plan *plan,
                                                   struct attention_places *places, rotary_error *error);
 
-/* The rotation of tokens with these rows for a role. */
+/* The rotation of tokens with these rows for a part, none where the plan does not rotate it. */
 struct cuda_attention_rotation cuda_attention_rotation_of(const struct attention_plan *plan,
                                                           const struct placed_rows *rows,
-                                                          enum rotary_rope_role role);
+                                                          rotary_attention_rotate part);
 
 /* The problem of a plan and a shape, with only these members set. */
 struct cuda_attention cuda_attention_problem_of(const struct attention_plan *plan,

@@ -50,7 +50,7 @@ static __device__ __noinline__ weight_gradient element_gradient(const cuda_atten
 
 /* sum_n ds(m, n) A(n - m) of query blockIdx.x of all, head blockIdx.y. */
 template <typename T>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, 1)
     attention_unrotated_queries_kernel(const __grid_constant__ cuda_attention problem)
 {
     const shared_array<float> ds = shared_at<float>(0, THREADS);
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(THREADS)
 
 /* sum_m ds(m, n) B(n - m) over the heads that share a key. */
 template <typename T>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, 1)
     attention_unrotated_keys_kernel(const __grid_constant__ cuda_attention problem)
 {
     const shared_array<float> ds = shared_at<float>(0, THREADS);
@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 /* The gradient of query_bias of head blockIdx.x: the sum of the unrotated gradients of its queries. */
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, 1)
     attention_query_bias_kernel(const __grid_constant__ cuda_attention problem)
 {
     int64_t head = blockIdx.x, rows = problem.shape.batch * problem.shape.queries;
@@ -211,7 +211,7 @@ static __device__ float entry_sum(const cuda_attention &problem, const distance_
 
 /* Entry blockIdx.x of head blockIdx.y, or of all heads. */
 template <typename T>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, 1)
     attention_entry_kernel(const __grid_constant__ cuda_attention problem,
                            const __grid_constant__ distance_table table)
 {
@@ -230,7 +230,7 @@ __global__ void __launch_bounds__(THREADS)
 
 /* Segment blockIdx.x of head blockIdx.y: the sums of ds and of ds x. */
 template <typename T>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, 1)
     attention_segment_kernel(const __grid_constant__ cuda_attention problem)
 {
     const shared_array<float> shared = shared_at<float>(0, MAX_WARPS);
@@ -259,7 +259,7 @@ __global__ void __launch_bounds__(THREADS)
 
 /* The scale of position blockIdx.x. */
 template <typename T>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, 1)
     attention_scale_kernel(const __grid_constant__ cuda_attention problem)
 {
     const shared_array<float> shared = shared_at<float>(0, MAX_WARPS);

@@ -256,11 +256,11 @@ static rotary_status place_call(const struct backend *backend, const struct atte
     problem->query_starts = places.query_starts;
     problem->key_starts = places.key_starts;
     problem->key_lengths = places.key_lengths;
-    problem->query_rotation = cuda_attention_rotation_of(plan, &places.query_rows, ROTARY_ROLE_QUERY);
-    problem->output_rotation = cuda_attention_rotation_of(plan, &places.query_rows, ROTARY_ROLE_VALUE);
+    problem->query_rotation = cuda_attention_rotation_of(plan, &places.query_rows, ROTARY_ROTATE_QUERY);
+    problem->output_rotation = cuda_attention_rotation_of(plan, &places.query_rows, ROTARY_ROTATE_OUTPUT);
     if (!call->keys_rotated) {
-        problem->key_rotation = cuda_attention_rotation_of(plan, &places.key_rows, ROTARY_ROLE_KEY);
-        problem->value_rotation = cuda_attention_rotation_of(plan, &places.key_rows, ROTARY_ROLE_VALUE);
+        problem->key_rotation = cuda_attention_rotation_of(plan, &places.key_rows, ROTARY_ROTATE_KEY);
+        problem->value_rotation = cuda_attention_rotation_of(plan, &places.key_rows, ROTARY_ROTATE_VALUE);
     }
     return ROTARY_OK;
 }

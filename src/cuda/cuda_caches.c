@@ -41,8 +41,8 @@ static rotary_status append_rows(const struct backend *backend, const struct att
         .lengths = places->lengths,
         .from = {call->key, call->value},
         .to = {call->key_cache, call->value_cache},
-        .rotation = {cuda_attention_rotation_of(plan, &places->query_rows, ROTARY_ROLE_KEY),
-                     cuda_attention_rotation_of(plan, &places->query_rows, ROTARY_ROLE_VALUE)},
+        .rotation = {cuda_attention_rotation_of(plan, &places->query_rows, ROTARY_ROTATE_KEY),
+                     cuda_attention_rotation_of(plan, &places->query_rows, ROTARY_ROTATE_VALUE)},
         .bf16 = plan->checked->dtype == ROTARY_BF16,
     };
     return cuda_append_rows(backend, &append, error);
@@ -128,8 +128,8 @@ static struct cuda_attention decode_problem(const struct attention_plan *plan,
     problem.distance_queries = call->distance_queries;
     problem.distance_values = call->distance_values;
     problem.sinks = call->sinks;
-    problem.query_rotation = cuda_attention_rotation_of(plan, &places->query_rows, ROTARY_ROLE_QUERY);
-    problem.output_rotation = cuda_attention_rotation_of(plan, &places->query_rows, ROTARY_ROLE_VALUE);
+    problem.query_rotation = cuda_attention_rotation_of(plan, &places->query_rows, ROTARY_ROTATE_QUERY);
+    problem.output_rotation = cuda_attention_rotation_of(plan, &places->query_rows, ROTARY_ROTATE_OUTPUT);
     return problem;
 }
 
@@ -293,8 +293,11 @@ rotary_status cuda_attention_shift(const struct backend *backend, const struct b
     shift.keep = places.keep;
     shift.discard = places.discard;
     if (status == ROTARY_OK)
-        status = shift_rows(backend, plan->checked->rope, false, &call, &shift.rotation[0], error);
+        status = shift_rows(backend, plan->checked->rotated & ROTARY_ROTATE_KEY ? plan->checked->rope : NULL,
+                            false, &call, &shift.rotation[0], error);
     if (status == ROTARY_OK)
-        status = shift_rows(backend, plan->checked->value_rope, true, &call, &shift.rotation[1], error);
+        status = shift_rows(backend,
+                            plan->checked->rotated & ROTARY_ROTATE_VALUE ? plan->checked->value_rope : NULL,
+                            true, &call, &shift.rotation[1], error);
     return status ? status : cuda_shift_rows(backend, &shift, error);
 }
