@@ -68,6 +68,24 @@ extern "C" rotary_status cuda_add(const struct backend *backend, const struct ba
     });
 }
 
+template <typename T>
+__global__ void add_matrix_kernel(tensor<T> to, tensor<T> in)
+{
+    const place at = place_of(to.columns);
+    if (at.column < to.columns)
+        to.set(at.row, at.column, to.get(at.row, at.column) + in.get(at.row, at.column));
+}
+
+extern "C" rotary_status cuda_add_matrix(const struct backend *backend, const struct backend_add_matrix *call,
+                                         rotary_error *error)
+{
+    return with_type(call->to.dtype, [&](auto zero) {
+        typedef decltype(zero) T;
+        return cuda_run(backend, over("add_matrix", call->to.rows, call->to.columns), error,
+                        add_matrix_kernel<T>, tensor_of<T>(call->to), tensor_of<T>(call->in));
+    });
+}
+
 __global__ void scale_kernel(float *to, int64_t count, float factor)
 {
     const int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x;
