@@ -94,7 +94,11 @@ static __device__ __forceinline__ void store_keys(const cuda_attention &problem,
     }
 }
 
-template <enum work WORK, typename T, int WIDTH, int NS>
+/* Which sums a kernel makes: where calls need registers, those of keys and of values of 128 channels are too many
+ * for one. */
+enum sums { ALL_SUMS, KEY_SUMS, VALUE_SUMS };
+
+template <enum work WORK, enum sums SUMS, typename T, int WIDTH, int NS>
 __global__ void __launch_bounds__(THREADS, 1)
     attention_backward_keys_kernel(const __grid_constant__ cuda_attention problem)
 {
@@ -113,10 +117,10 @@ __global__ void __launch_bounds__(THREADS, 1)
     load_rows<WIDTH>(memory::staying(1), packed_source<T>(problem.packed.value, rows, WIDTH), 0,
                      memory::ROWS);
     for (int64_t head = key_value_head * group; head < (key_value_head + 1) * group; head++) {
-        const int64_t at = packed_query(problem, s, head, 0);
         each_tile(
             visible_queries(problem, s, block.first, memory::ROWS), memory::COLUMNS,
             [&](int stage, int64_t first) {
+                const int64_t at = packed_query(problem, s, head, 0);
                 load_rows<WIDTH>(memory::passing(stage, 0), packed_source<T>(problem.packed.query, at, WIDTH),
                                  first, memory::COLUMNS);
                 load_rows<WIDTH>(memory::passing(stage, 1),
@@ -131,12 +135,16 @@ __global__ void __launch_bounds__(THREADS, 1)
                 add_scores<WIDTH>(weights, memory::of_warp(0), query);
                 add_scores<WIDTH>(dp, memory::of_warp(1), g);
                 weigh_keys<WORK, memory::STRIDE>(problem, s, {head, first, mine}, g, weights, dp);
-                add_vectors<WIDTH>(value_sums, weights, g);
-                add_vectors<WIDTH>(key_sums, dp, query);
+                if (SUMS != KEY_SUMS)
+                    add_vectors<WIDTH>(value_sums, weights, g);
+                if (SUMS != VALUE_SUMS)
+                    add_vectors<WIDTH>(key_sums, dp, query);
             });
     }
-    store_keys<memory, T>(problem, s, {key_value_head, 0, mine}, value_sums, true);
-    store_keys<memory, T>(problem, s, {key_value_head, 0, mine}, key_sums, false);
+    if (SUMS != KEY_SUMS)
+        store_keys<memory, T>(problem, s, {key_value_head, 0, mine}, value_sums, true);
+    if (SUMS != VALUE_SUMS)
+        store_keys<memory, T>(problem, s, {key_value_head, 0, mine}, key_sums, false);
 }
 
 /* ---- Queries. ---- */
@@ -225,7 +233,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 /* ---- Launches. ---- */
 
-template <enum work WORK, typename T, int WIDTH, int NS>
+template <enum work WORK, enum sums SUMS, typename T, int WIDTH, int NS>
 static rotary_status launch_keys(const struct backend *backend, const cuda_attention &problem,
                                  rotary_error *error)
 {
@@ -234,7 +242,7 @@ static rotary_status launch_keys(const struct backend *backend, const cuda_atten
     return cuda_run(
         backend,
         {"attention_backward_keys", dim3(blocks, (unsigned)problem.key_value_heads), THREADS, memory::BYTES},
-        error, attention_backward_keys_kernel<WORK, T, WIDTH, NS>, problem);
+        error, attention_backward_keys_kernel<WORK, SUMS, T, WIDTH, NS>, problem);
 }
 
 template <enum work WORK, typename T, int WIDTH, int NS>
@@ -254,9 +262,16 @@ template <enum work WORK, typename T, int NS>
 static rotary_status launch_keys_of_width(const struct backend *backend, const cuda_attention &problem,
                                           rotary_error *error)
 {
-    return problem.width == 32   ? launch_keys<WORK, T, 32, NS>(backend, problem, error)
-           : problem.width == 64 ? launch_keys<WORK, T, 64, NS>(backend, problem, error)
-                                 : launch_keys<WORK, T, 128, NS / 2>(backend, problem, error);
+    if (problem.width == 32)
+        return launch_keys<WORK, ALL_SUMS, T, 32, NS>(backend, problem, error);
+    if (problem.width == 64)
+        return launch_keys<WORK, ALL_SUMS, T, 64, NS>(backend, problem, error);
+    if constexpr (WORK == PLAIN_WORK)
+        return launch_keys<PLAIN_WORK, ALL_SUMS, T, 128, NS / 2>(backend, problem, error);
+    else {
+        rotary_status status = launch_keys<ALL_WORK, KEY_SUMS, T, 128, NS / 2>(backend, problem, error);
+        return status ? status : launch_keys<ALL_WORK, VALUE_SUMS, T, 128, NS / 2>(backend, problem, error);
+    }
 }
 
 template <enum work WORK, typename T, int NS>

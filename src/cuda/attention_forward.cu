@@ -266,9 +266,10 @@ template <enum work WORK, typename T, int MS, int NS>
 static rotary_status launch_of_width(const struct backend *backend, const cuda_attention &problem,
                                      rotary_error *error)
 {
+    enum { OF_WIDEST = MS > 1 ? NS / 2 : NS }; /* more would take more registers than there are */
     return problem.width == 32   ? launch<WORK, T, 32, MS, NS>(backend, problem, error)
            : problem.width == 64 ? launch<WORK, T, 64, MS, NS>(backend, problem, error)
-                                 : launch<WORK, T, 128, MS, NS>(backend, problem, error);
+                                 : launch<WORK, T, 128, MS, OF_WIDEST>(backend, problem, error);
 }
 
 rotary_status cuda_attention_forward_rows(const struct backend *backend, const struct cuda_attention *problem,

@@ -86,12 +86,12 @@ template <int WIDTH, int MS, int NS>
 static __device__ __forceinline__ void add_scores(float (&c)[MS][NS][4], shared_array<const bf16> a,
                                                   shared_array<const bf16> b)
 {
-    enum { STRIDE = tile_row<bf16, WIDTH>::STRIDE };
+    /* Of more steps at a time, matrices loaded in advance take registers that sums need. */
+    enum { STRIDE = tile_row<bf16, WIDTH>::STRIDE, STEPS = MS > 1 ? WIDTH / 16 : 4 };
     const int lane = lane_of_thread();
     const shared_array<const bf16> a_row = a + (lane % 16 * STRIDE + lane / 16 * 8),
                                    b_row = b + ((lane / 16 * 8 + lane % 8) * STRIDE + lane / 8 % 2 * 8);
-/* Of more, matrices loaded in advance take registers that sums need. */
-#pragma unroll 4
+#pragma unroll STEPS
     for (int k = 0; k < WIDTH; k += 16) {
         uint32_t left[MS][4];
 #pragma unroll
