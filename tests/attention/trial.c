@@ -49,7 +49,7 @@ bool trial_takes(int number, int every)
 bool trial_can_plan(const struct reference_case *c)
 {
 #ifdef TESTS_MAX_HEAD_DIM
-    return c->head_dim <= TESTS_MAX_HEAD_DIM;
+    return c->head_dim <= TESTS_MAX_HEAD_DIM && !c->key_is_value;
 #else
     return c->head_dim > 0;
 #endif

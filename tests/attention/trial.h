@@ -17,7 +17,7 @@ int trial_isas(rotary_isa isas[6]);
 bool trial_takes(int number, int every);
 
 /* Whether a plan for the case can be made: on a device, kernels are for heads of TESTS_MAX_HEAD_DIM channels at
- * most. */
+ * most, and for keys that are not the values. */
 bool trial_can_plan(const struct reference_case *c);
 
 /* A plan for a case, with the rotations it needs. */
