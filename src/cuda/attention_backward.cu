@@ -265,7 +265,7 @@ static rotary_status launch_keys_of_width(const struct backend *backend, const c
     if (problem.width == 32)
         return launch_keys<WORK, ALL_SUMS, T, 32, NS>(backend, problem, error);
     if (problem.width == 64)
-        return launch_keys<WORK, ALL_SUMS, T, 64, NS>(backend, problem, error);
+        return launch_keys<WORK, ALL_SUMS, T, 64, NS / 2>(backend, problem, error);
     if constexpr (WORK == PLAIN_WORK)
         return launch_keys<PLAIN_WORK, ALL_SUMS, T, 128, NS / 2>(backend, problem, error);
     else {
