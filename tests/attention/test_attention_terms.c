@@ -6,6 +6,7 @@
  * pass.
  */
 #include "attention/trial.h"
+#include "base/half.h"
 #include "support/check.h"
 
 #include <math.h>
@@ -83,17 +84,17 @@ static void free_tensors(struct tensors *t)
         free(all[i]);
 }
 
-static rotary_attention_view view(float *data, int64_t time, int64_t heads)
+static rotary_attention_view view(void *data, int64_t time, int64_t heads)
 {
     return (rotary_attention_view){data, time * heads * DIM, heads * DIM, DIM};
 }
 
-static rotary_attention_const_view given(const float *data, int64_t time, int64_t heads)
+static rotary_attention_const_view given(const void *data, int64_t time, int64_t heads)
 {
     return (rotary_attention_const_view){data, time * heads * DIM, heads * DIM, DIM};
 }
 
-static rotary_attention *make_attention(rotary_isa isa, int threads)
+static rotary_attention *make_attention(rotary_isa isa, rotary_dtype dtype, int threads)
 {
     rotary_attention_config config;
     rotary_attention *attention = NULL;
@@ -102,6 +103,7 @@ static rotary_attention *make_attention(rotary_isa isa, int threads)
     config.key_value_heads = SHARED;
     config.head_dim = DIM;
     config.causal = true;
+    config.dtype = dtype;
     config.threads = threads;
     config.isa = isa;
     CHECK_INT(rotary_attention_create(&attention, &config, NULL), ROTARY_OK);
@@ -193,10 +195,10 @@ static void check_twice(const float *once, const float *twice, int64_t count)
 static void try_threads(rotary_isa isa)
 {
     struct tensors one = make_tensors(1, 1100, 2100), three = make_tensors(1, 1100, 2100);
-    rotary_attention *attention = make_attention(isa, 1);
+    rotary_attention *attention = make_attention(isa, ROTARY_F32, 1);
     run(attention, &one, 0.125f, (rotary_attention_packed_sequences){0});
     rotary_attention_destroy(attention);
-    attention = make_attention(isa, 3);
+    attention = make_attention(isa, ROTARY_F32, 3);
     run(attention, &three, 0.125f, (rotary_attention_packed_sequences){0});
     check_equal("output", one.output, three.output, 1100 * HEADS * DIM);
     check_equal("query gradient", one.query_gradient, three.query_gradient, 1100 * HEADS * DIM);
@@ -229,7 +231,7 @@ static void try_packed(rotary_isa isa)
 {
     enum { SEQUENCES = 5, TOTAL = 150 };
     const int32_t starts[SEQUENCES + 1] = {0, 8, 8, 39, 140, TOTAL};
-    rotary_attention *attention = make_attention(isa, 3);
+    rotary_attention *attention = make_attention(isa, ROTARY_F32, 3);
     struct tensors packed = make_tensors(1, TOTAL, TOTAL), all = make_tensors(1, TOTAL, TOTAL);
     run(attention, &packed, 0, (rotary_attention_packed_sequences){starts, NULL, SEQUENCES});
     for (int i = 0; i < SEQUENCES; i++) {
@@ -270,7 +272,7 @@ static void reverse(float *vectors)
 static void try_backwards(rotary_isa isa)
 {
     enum { TIME = 90 };
-    rotary_attention *attention = make_attention(isa, 1);
+    rotary_attention *attention = make_attention(isa, ROTARY_F32, 1);
     struct tensors forwards = make_tensors(1, TIME, TIME), backwards = make_tensors(1, TIME, TIME);
     run(attention, &forwards, 0, (rotary_attention_packed_sequences){0});
     backwards.backwards = true;
@@ -295,7 +297,7 @@ static void try_packed_mask(rotary_isa isa)
 {
     enum { START = 6, TIME = 40, TOTAL = START + TIME, BATCH = START + 1 };
     const int32_t starts[3] = {0, START, TOTAL};
-    rotary_attention *attention = make_attention(isa, 2);
+    rotary_attention *attention = make_attention(isa, ROTARY_F32, 2);
     struct tensors packed = make_tensors(1, TOTAL, TOTAL), batch = make_tensors(BATCH, TIME, TIME);
     int64_t query = TIME * HEADS * DIM, key = TIME * SHARED * DIM;
     for (int i = 0; i < BATCH; i++) {
@@ -316,15 +318,35 @@ static void try_packed_mask(rotary_isa isa)
     free_tensors(&batch);
 }
 
-/* A prompt, then a few tokens at a time, then one at a time. */
-static void try_decode(rotary_isa isa)
+/* Rounds numbers to bf16 where they are, and copies them. */
+static uint16_t *round_to_halves(float *numbers, int64_t count)
+{
+    uint16_t *halves = trial_memory((size_t)count * sizeof *halves);
+    for (int64_t i = 0; i < count; i++) {
+        halves[i] = rotary_bf16_from_float(numbers[i]);
+        numbers[i] = rotary_bf16_to_float(halves[i]);
+    }
+    return halves;
+}
+
+/* A prompt, then a few tokens at a time, then one at a time, beside the forward pass in f32. In bf16 weights have a
+ * relative error of 2^-9, and scores, sums of 16 products, one of some hundredths. */
+static void try_decode(rotary_isa isa, rotary_dtype dtype)
 {
     enum { TIME = 90 };
-    rotary_attention *attention = make_attention(isa, 2);
+    bool half = dtype == ROTARY_BF16;
+    int64_t size = half ? 2 : 4;
     struct tensors t = make_tensors(1, TIME, TIME);
-    run(attention, &t, 0, (rotary_attention_packed_sequences){0});
+    uint16_t *queries16 = round_to_halves(t.query, half ? TIME * HEADS * DIM : 0),
+             *keys16 = round_to_halves(t.key, half ? TIME * SHARED * DIM : 0),
+             *values16 = round_to_halves(t.value, half ? TIME * SHARED * DIM : 0);
+    rotary_attention *exact = make_attention(isa, ROTARY_F32, 2), *attention = make_attention(isa, dtype, 2);
+    run(exact, &t, 0, (rotary_attention_packed_sequences){0});
     float *keys = make(TIME * SHARED * DIM, 0), *values = make(TIME * SHARED * DIM, 0),
           *output = make(TIME * HEADS * DIM, 0);
+    const char *query = half ? (char *)queries16 : (char *)t.query,
+               *key = half ? (char *)keys16 : (char *)t.key,
+               *value = half ? (char *)values16 : (char *)t.value;
     void *workspace = trial_memory(rotary_attention_decode_bytes(attention, 1, TIME, TIME));
     for (int64_t length = 0, queries = 70; length < TIME; length += queries, queries = length < 80 ? 3 : 1) {
         rotary_error error = {0};
@@ -334,12 +356,12 @@ static void try_decode(rotary_isa isa)
             .queries = queries,
             .capacity = TIME,
             .lengths = &length,
-            .query = given(t.query + length * HEADS * DIM, queries, HEADS),
-            .key = given(t.key + length * SHARED * DIM, queries, SHARED),
-            .value = given(t.value + length * SHARED * DIM, queries, SHARED),
+            .query = given(query + length * HEADS * DIM * size, queries, HEADS),
+            .key = given(key + length * SHARED * DIM * size, queries, SHARED),
+            .value = given(value + length * SHARED * DIM * size, queries, SHARED),
             .key_cache = view(keys, TIME, SHARED),
             .value_cache = view(values, TIME, SHARED),
-            .output = view(output + length * HEADS * DIM, queries, HEADS),
+            .output = view((char *)output + length * HEADS * DIM * size, queries, HEADS),
             .workspace = workspace,
             .distance_bias = {t.table, DISTANCES, FIRST, DISTANCES, NULL},
             .distance_keys = vectors_of(&t, NULL),
@@ -350,12 +372,14 @@ static void try_decode(rotary_isa isa)
         if (!CHECK_INT(rotary_attention_decode(attention, &call, &error), ROTARY_OK))
             printf("%s\n", error.message);
     }
-    for (int i = 0; i < TIME * HEADS * DIM; i++)
-        CHECK(fabsf(output[i] - t.output[i]) <= 4e-6f);
-    free(keys);
-    free(values);
-    free(output);
-    free(workspace);
+    for (int i = 0; i < TIME * HEADS * DIM; i++) {
+        float got = half ? rotary_bf16_to_float(((uint16_t *)(void *)output)[i]) : output[i];
+        CHECK(fabsf(got - t.output[i]) <= (half ? 0.08f : 4e-6f));
+    }
+    void *all[] = {queries16, keys16, values16, keys, values, output, workspace};
+    for (int i = 0; i < 7; i++)
+        free(all[i]);
+    rotary_attention_destroy(exact);
     rotary_attention_destroy(attention);
     free_tensors(&t);
 }
@@ -370,7 +394,8 @@ int main(void)
         try_packed(isas[i]);
         try_packed_mask(isas[i]);
         try_backwards(isas[i]);
-        try_decode(isas[i]);
+        try_decode(isas[i], ROTARY_F32);
+        try_decode(isas[i], ROTARY_BF16);
     }
     return check_report();
 }

@@ -30,6 +30,15 @@ cmp run/model.safetensors parts/model.safetensors || complain "a resumed run has
 does 0 train index --resume --out parts
 says "5 steps"
 
+# What the encoding's name does not say is said.
+# shellcheck disable=SC2086
+does 0 train index --position roper --set key_is_value=true $tiny --steps 1 --out shared
+says 'index, roper, keys as values, seed 1'
+# shellcheck disable=SC2086
+does 0 train index --set rotate=kv $tiny --steps 1 --out subset
+does 0 evaluate subset
+says 'index, rope, rotate kv, step 1'
+
 # Learned biases and vectors by distance resume likewise.
 for position in kerple shaw transformer-xl deberta fire; do
     for steps in 4 2; do

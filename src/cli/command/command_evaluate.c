@@ -110,8 +110,9 @@ static rotary_status print_result(const struct invocation *invocation, const str
         return evaluated_lengths_csv(&scores->lengths, &model->config,
                                      (enum csv_table)(CSV_LENGTHS + options->rows.value), error);
     print_samples(&scores->evaluation);
-    printf("%s, %s, step %lld: ", task_names[model->config.task.task],
-           model_encoding_name(&model->config.model), (long long)model->step);
+    printf("%s, ", task_names[model->config.task.task]);
+    result_print_encoding(&model->config.model);
+    printf(", step %lld: ", (long long)model->step);
     result_print_evaluation(&scores->evaluation);
     if (scores->lengths.count > 0)
         evaluated_lengths_print(&scores->lengths, model->task);

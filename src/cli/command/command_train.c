@@ -220,8 +220,9 @@ static rotary_status print_result(const struct invocation *invocation, const str
 {
     if (invocation->common.json)
         return print_json(invocation, plan, result, profiled, error);
-    printf("%s, %s, seed %lld, %s: ", invocation->operands.items[0], model_encoding_name(&plan->config.model),
-           (long long)plan->config.train.seed, rotary_dtype_name(plan->backend.storage));
+    printf("%s, ", invocation->operands.items[0]);
+    result_print_encoding(&plan->config.model);
+    printf(", seed %lld, %s: ", (long long)plan->config.train.seed, rotary_dtype_name(plan->backend.storage));
     if (result->steps_done > 0)
         print_training(result);
     else

@@ -3,6 +3,9 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "layer/encoding/encoding.h"
+#include "layer/sublayer.h"
+#include "model/encoding/model_encoding.h"
 #include "records/record_positions.h"
 #include "score/proportion.h"
 
@@ -153,4 +156,13 @@ rotary_status result_print_comparison_json(const struct collection *collection, 
         json_object_set_new(object, "folder", json_string(folder));
     json_object_set_new(object, "report", json_string(page));
     return result_print_json(object, error);
+}
+
+void result_print_encoding(const struct transformer_config *model)
+{
+    printf("%s", model_encoding_name(model));
+    if (model->rotate)
+        printf(", rotate %s", rotate_names[model->rotate]);
+    if (model->key_is_value != KEY_IS_VALUE_NO)
+        printf(", %skeys as values", model->key_is_value == KEY_IS_VALUE_UNROTATED ? "unrotated " : "");
 }

@@ -22,6 +22,8 @@ json_t *result_evaluation_json(const struct evaluation *evaluation);
 /* One line: "92 of 128 correct (71.9%, 95% interval 63.5 to 78.9%), validation loss 0.3100, 93.0% of tokens
  * correct". */
 void result_print_evaluation(const struct evaluation *evaluation);
+/* The encoding, and what its name does not say: "rope, rotate kv", "roper, keys as values". */
+void result_print_encoding(const struct transformer_config *model);
 
 /* A comparison with the path of its page: its verdicts and tables, or everything as JSON, with what a sweep
  * chose, and with its folder unless that is NULL. */

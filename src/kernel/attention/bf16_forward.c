@@ -443,10 +443,15 @@ static void add_value_term(const rotary_attention_problem *problem, const rotary
 {
     struct rotary_attention_tile tile = tile_of(problem, work, pair, false, QUERIES, round_up(count, 32));
     tile.keys = count;
-    tile.half_weights = state->p;
-    tile.half_row = P_ROW;
-    problem->value_term->add_output(problem, &tile, NULL, 0, state->output + pair->row * state->width,
-                                    state->term);
+    if (problem->packed_values.entry_pairs) {
+        tile.half_weights = state->p;
+        tile.half_row = P_ROW;
+    } else { /* a table that is not packed, as in decoding, has numbers in f32 */
+        for (int64_t row = 0; row < pair->queries; row++)
+            load_row(state->score + row * SCORE_ROW, state->p + row * P_ROW, true, tile.columns);
+    }
+    problem->value_term->add_output(problem, &tile, state->score, SCORE_ROW,
+                                    state->output + pair->row * state->width, state->term);
 }
 
 /* Whether QUERIES rows from `row` on are bounded. */
