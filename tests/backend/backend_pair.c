@@ -88,15 +88,19 @@ struct tensor *pair_bytes(struct pair *pair, const void *host, size_t bytes)
     return tensor;
 }
 
-static struct tensor *make(struct pair *pair, struct tensor shape, int octaves)
+/* Numbers are rounded to `held`. */
+static struct tensor *make(struct pair *pair, struct tensor shape, rotary_dtype held, int octaves)
 {
     int64_t elements = shape.rows * shape.stride;
     size_t bytes = (size_t)elements * rotary_dtype_size(shape.dtype);
     void *host = malloc(bytes);
     if (!host)
         abort();
-    for (int64_t i = 0; i < elements; i++)
-        rotary_set_element(host, i, shape.dtype, check_random(pair->seed, (uint64_t)i, octaves));
+    for (int64_t i = 0; i < elements; i++) {
+        float rounded = 0;
+        rotary_set_element(&rounded, 0, held, check_random(pair->seed, (uint64_t)i, octaves));
+        rotary_set_element(host, i, shape.dtype, rotary_element(&rounded, 0, held));
+    }
     pair->seed++;
     struct tensor *tensor = pair_bytes(pair, host, bytes);
     memcpy(shape.memory, tensor->memory, sizeof shape.memory);
@@ -108,7 +112,7 @@ static struct tensor *make(struct pair *pair, struct tensor shape, int octaves)
 struct tensor *pair_tensor(struct pair *pair, rotary_dtype dtype, int64_t rows, int64_t columns, int octaves)
 {
     struct tensor shape = {.dtype = dtype, .rows = rows, .columns = columns, .stride = columns};
-    return make(pair, shape, octaves);
+    return make(pair, shape, dtype, octaves);
 }
 
 struct tensor *pair_storage(struct pair *pair, int64_t rows, int64_t columns)
@@ -117,12 +121,18 @@ struct tensor *pair_storage(struct pair *pair, int64_t rows, int64_t columns)
                            .rows = rows,
                            .columns = columns,
                            .stride = columns + GAP};
-    return make(pair, shape, 2);
+    return make(pair, shape, shape.dtype, 2);
 }
 
 struct tensor *pair_floats(struct pair *pair, int64_t rows, int64_t columns)
 {
     return pair_tensor(pair, ROTARY_F32, rows, columns, 2);
+}
+
+struct tensor *pair_rounded_floats(struct pair *pair, int64_t rows, int64_t columns)
+{
+    struct tensor shape = {.dtype = ROTARY_F32, .rows = rows, .columns = columns, .stride = columns};
+    return make(pair, shape, pair->backends[SIDE_REFERENCE].storage, 2);
 }
 
 struct matrix on(const struct tensor *tensor, enum side side)

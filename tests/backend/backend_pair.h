@@ -43,6 +43,8 @@ struct tensor *pair_tensor(struct pair *pair, rotary_dtype dtype, int64_t rows, 
 struct tensor *pair_storage(struct pair *pair, int64_t rows, int64_t columns);
 /* Contiguous f32. */
 struct tensor *pair_floats(struct pair *pair, int64_t rows, int64_t columns);
+/* f32 numbers that the storage type has too, of which kernels may make operands of that type. */
+struct tensor *pair_rounded_floats(struct pair *pair, int64_t rows, int64_t columns);
 /* Bytes of the host, on both sides. */
 struct tensor *pair_bytes(struct pair *pair, const void *host, size_t bytes);
 

@@ -302,7 +302,7 @@ static void test_passes(struct pair *pair, const struct plans *plans, const stru
                               pair_storage(pair, ROWS, CONTEXT_COLUMNS),
                               pair_floats(pair, HEADS, DISTANCES),
                               pair_floats(pair, HEADS, DISTANCES),
-                              pair_floats(pair, VECTOR_ROWS, DIM),
+                              pair_rounded_floats(pair, VECTOR_ROWS, DIM),
                               pair_floats(pair, VECTOR_ROWS, DIM)};
     bool bf16 = pair->backends[0].storage == ROTARY_BF16;
     for (int side = 0; side < SIDES; side++)
