@@ -492,8 +492,8 @@ static void run_blocks(struct backward *backward, int64_t heads)
     rotary_parallel_for(threads, heads * backward->query_blocks, finish_queries, backward);
 }
 
-static rotary_status check(const rotary_attention *attention, const struct attention_call *call,
-                           rotary_error *error)
+rotary_status rotary_attention_check_backward(const rotary_attention *attention,
+                                              const struct attention_call *call, rotary_error *error)
 {
     const rotary_attention_backward_call *given = call->given;
     int64_t batch = call->shape.batch, queries = call->shape.queries, keys = call->shape.keys,
@@ -516,6 +516,12 @@ static rotary_status check(const rotary_attention *attention, const struct atten
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "log_sum_exp is missing; wanted what the forward pass wrote, [%lld, %lld, %lld]",
                            (long long)batch, (long long)heads, (long long)queries);
+    const char *missing = given->query_bias_gradient && !given->query_bias ? "query_bias"
+                          : given->sinks_gradient && !given->sinks         ? "sinks"
+                                                                           : NULL;
+    if (missing)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s_gradient is given without %s; wanted both, or no gradient", missing, missing);
     return ROTARY_OK;
 }
 
@@ -578,10 +584,9 @@ static void add_sinks_gradient(const rotary_attention *attention, const rotary_a
     rotary_parallel_for(attention->threads, attention->heads, add_sink_gradient, &sinks);
 }
 
-/* Copies what was given to `known`. */
-static rotary_status read_call(const rotary_attention_backward_call *given,
-                               rotary_attention_backward_call *known, struct attention_call *call,
-                               rotary_error *error)
+rotary_status rotary_attention_read_backward(const rotary_attention_backward_call *given,
+                                             rotary_attention_backward_call *known,
+                                             struct attention_call *call, rotary_error *error)
 {
     rotary_status status =
         rotary_copy_sized(known, sizeof *known, given, "rotary_attention_backward_call", error);
@@ -621,7 +626,7 @@ size_t rotary_attention_backward_call_bytes(const rotary_attention *attention,
 {
     rotary_attention_backward_call known = {0};
     struct attention_call call;
-    if (read_call(given, &known, &call, NULL))
+    if (rotary_attention_read_backward(given, &known, &call, NULL))
         return 0;
     call.bytes = largest_bytes;
     return rotary_attention_workspace_bytes(attention, &call);
@@ -632,7 +637,7 @@ rotary_status rotary_attention_backward(const rotary_attention *attention,
 {
     rotary_attention_backward_call known = {0};
     struct attention_call call;
-    rotary_status status = read_call(given, &known, &call, error);
+    rotary_status status = rotary_attention_read_backward(given, &known, &call, error);
     if (!status)
         status = rotary_attention_share_keys(attention, "value", call.key, &call.value, error);
     if (!status)
@@ -640,13 +645,7 @@ rotary_status rotary_attention_backward(const rotary_attention *attention,
                                                      &known.value_gradient, error);
     if (status)
         return status;
-    status = check(attention, &call, error);
-    const char *missing = known.query_bias_gradient && !known.query_bias ? "query_bias"
-                          : known.sinks_gradient && !known.sinks         ? "sinks"
-                                                                         : NULL;
-    if (!status && missing)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%s_gradient is given without %s; wanted both, or no gradient", missing, missing);
+    status = rotary_attention_check_backward(attention, &call, error);
     if (!status)
         status = rotary_attention_run_call(attention, &call, error);
     if (!status && call.distance_gradient)

@@ -515,7 +515,22 @@ rotary_status rotary_attention_check_append(const rotary_attention *attention,
     return status ? status : rotary_attention_check_workspace(call->workspace, bytes, error);
 }
 
-/* A decoding step up to where it attends. */
+rotary_attention_decode_call rotary_attention_decode_of_append(const rotary_attention_append_call *append)
+{
+    return (rotary_attention_decode_call){
+        .batch = append->batch,
+        .queries = append->tokens,
+        .capacity = append->capacity,
+        .lengths = append->lengths,
+        .key = append->key,
+        .value = append->value,
+        .key_cache = append->key_cache,
+        .value_cache = append->value_cache,
+        .positions = append->positions,
+        .workspace = append->workspace,
+    };
+}
+
 rotary_status rotary_attention_append(const rotary_attention *attention,
                                       const rotary_attention_append_call *given, rotary_error *error)
 {
@@ -529,18 +544,7 @@ rotary_status rotary_attention_append(const rotary_attention *attention,
                                                      &known.value_cache, error);
     if (status)
         return status;
-    const rotary_attention_decode_call call = {
-        .batch = known.batch,
-        .queries = known.tokens,
-        .capacity = known.capacity,
-        .lengths = known.lengths,
-        .key = known.key,
-        .value = known.value,
-        .key_cache = known.key_cache,
-        .value_cache = known.value_cache,
-        .positions = known.positions,
-        .workspace = known.workspace,
-    };
+    const rotary_attention_decode_call call = rotary_attention_decode_of_append(&known);
     status = rotary_attention_check_append(
         attention, &call, rotary_attention_append_bytes(attention, call.batch, call.queries), error);
     if (status || call.batch == 0 || call.queries == 0)

@@ -146,16 +146,17 @@ static void forward_query_block(void *argument, int64_t index, int worker)
         problem, &work, forward->packed_keys_bytes ? forward->packed_keys + packed_keys : NULL, &scratch);
 }
 
-static rotary_status check(const rotary_attention *attention, const struct attention_call *call,
-                           rotary_attention_view output, rotary_error *error)
+rotary_status rotary_attention_check_forward(const rotary_attention *attention,
+                                             const struct attention_call *call, rotary_error *error)
 {
+    const rotary_attention_forward_call *given = call->given;
     rotary_attention_shape shape = call->shape;
     int64_t heads = attention->heads, key_value_heads = attention->key_value_heads;
     const struct attention_operand operands[] = {
         {"query", call->query, shape.batch, shape.queries, heads, false},
         {"key", call->key, shape.batch, shape.keys, key_value_heads, false},
         {"value", call->value, shape.batch, shape.keys, key_value_heads, false},
-        {"output", rotary_attention_as_const(output), shape.batch, shape.queries, heads, true},
+        {"output", rotary_attention_as_const(given->output), shape.batch, shape.queries, heads, true},
     };
     return rotary_attention_check_call(attention, call, operands, 4, error);
 }
@@ -184,10 +185,9 @@ static void run(const rotary_attention *attention, const struct attention_call *
     rotary_parallel_for(attention->threads, heads * forward.query_blocks, forward_query_block, &forward);
 }
 
-/* Copies what was given to `known`. */
-static rotary_status read_call(const rotary_attention_forward_call *given,
-                               rotary_attention_forward_call *known, struct attention_call *call,
-                               rotary_error *error)
+rotary_status rotary_attention_read_forward(const rotary_attention_forward_call *given,
+                                            rotary_attention_forward_call *known, struct attention_call *call,
+                                            rotary_error *error)
 {
     rotary_status status =
         rotary_copy_sized(known, sizeof *known, given, "rotary_attention_forward_call", error);
@@ -223,7 +223,7 @@ size_t rotary_attention_forward_call_bytes(const rotary_attention *attention,
 {
     rotary_attention_forward_call known = {0};
     struct attention_call call;
-    if (read_call(given, &known, &call, NULL))
+    if (rotary_attention_read_forward(given, &known, &call, NULL))
         return 0;
     call.bytes = largest_bytes;
     return rotary_attention_workspace_bytes(attention, &call);
@@ -234,11 +234,11 @@ rotary_status rotary_attention_forward(const rotary_attention *attention,
 {
     rotary_attention_forward_call known = {0};
     struct attention_call call;
-    rotary_status status = read_call(given, &known, &call, error);
+    rotary_status status = rotary_attention_read_forward(given, &known, &call, error);
     if (!status)
         status = rotary_attention_share_keys(attention, "value", call.key, &call.value, error);
     if (status)
         return status;
-    status = check(attention, &call, known.output, error);
+    status = rotary_attention_check_forward(attention, &call, error);
     return status ? status : rotary_attention_run_call(attention, &call, error);
 }

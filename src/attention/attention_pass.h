@@ -52,6 +52,18 @@ rotary_status rotary_attention_check_call(const rotary_attention *attention,
                                           const struct attention_call *call,
                                           const struct attention_operand *operands, int count,
                                           rotary_error *error);
+/* Copies what was given to `known`, and what calls have in common to `call`, which borrows `known`. */
+rotary_status rotary_attention_read_forward(const rotary_attention_forward_call *given,
+                                            rotary_attention_forward_call *known, struct attention_call *call,
+                                            rotary_error *error);
+rotary_status rotary_attention_read_backward(const rotary_attention_backward_call *given,
+                                             rotary_attention_backward_call *known,
+                                             struct attention_call *call, rotary_error *error);
+/* Checks all that was read, but for the workspace. */
+rotary_status rotary_attention_check_forward(const rotary_attention *attention,
+                                             const struct attention_call *call, rotary_error *error);
+rotary_status rotary_attention_check_backward(const rotary_attention *attention,
+                                              const struct attention_call *call, rotary_error *error);
 /* Checks the workspace, places what is in it for the full call, and runs the call. */
 rotary_status rotary_attention_run_call(const rotary_attention *attention, struct attention_call *call,
                                         rotary_error *error);

@@ -9,6 +9,9 @@
 
 #include "attention/attention_plan.h"
 
+/* A decoding step up to where it attends. */
+rotary_attention_decode_call rotary_attention_decode_of_append(const rotary_attention_append_call *append);
+
 /* All but the arrays of a piecewise bias (rotary_attention_check_piecewise_bias). */
 rotary_status rotary_attention_check_decode(const rotary_attention *attention,
                                             const rotary_attention_decode_call *call, size_t bytes,

@@ -70,7 +70,7 @@ struct cuda_attention {
     const float *sinks;
     float *log_sum_exp; /* [batch, heads, queries], read by the backward pass; NULL: not wanted */
     float *delta;       /* likewise, dout . out */
-    /* Of the backward pass, with vectors by distance: what is not rotated of the gradients of queries and keys,
+    /* The backward pass writes here, for vectors by distance, what is not rotated of the gradients of queries and keys,
      * packed rows in f32. NULL: nothing is. */
     float *unrotated_query, *unrotated_key;
     float *query_bias_gradient, *sinks_gradient; /* NULL: not wanted */

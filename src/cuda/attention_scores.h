@@ -216,7 +216,7 @@ static __device__ __forceinline__ saved_row saved_row_at(const saved_rows &rows,
     return {rows.log_sum_exp[at], rows.delta[at]};
 }
 
-/* Of a query and a key that it sees. dp is g . (U v + V). */
+/* A query and a key that it sees have these. dp is g . (U v + V). */
 template <typename T>
 static __device__ weight_gradient weight_gradient_of(const cuda_attention &problem, const sequence &s,
                                                      const element &at, const saved_row &row, float product,

@@ -191,17 +191,8 @@ size_t cuda_attention_backward_bytes(const struct attention_plan *plan,
 
 /* ---- What the calls have in common. ---- */
 
-/* The members of both calls, as librotary's checks read them. A piecewise bias is not among them: the check
- * would read its arrays. */
-#define CHECKED_CALL(call)                                                                                   \
-    {                                                                                                        \
-        .shape = (call).shape, .query = (call).query, .key = (call).key, .value = (call).value,              \
-        .bias = (call).bias, .distance_bias = (call).distance_bias, .distance_keys = (call).distance_keys,   \
-        .query_bias = (call).query_bias, .distance_queries = (call).distance_queries,                        \
-        .distance_values = (call).distance_values, .dropout = (call).dropout, .sinks = (call).sinks,         \
-        .packed_sequences = (call).packed_sequences, .key_lengths = (call).key_lengths,                      \
-        .query_positions = (call).query_positions, .key_positions = (call).key_positions                     \
-    }
+/* librotary's checks would read the arrays of a piecewise bias, which are the device's. */
+static const rotary_attention_piecewise_bias not_read = {0};
 
 static int64_t longest_of(const int32_t *starts, int64_t sequences)
 {
@@ -283,41 +274,23 @@ static void use_call(struct cuda_attention *problem, const struct attention_call
 
 /* ---- Forward. ---- */
 
-static rotary_status check_forward(const struct attention_plan *plan,
-                                   const rotary_attention_forward_call *call,
-                                   const struct attention_call *checked, rotary_error *error)
-{
-    const rotary_attention_shape *shape = &call->shape;
-    int64_t heads = plan->checked->heads, key_value_heads = plan->checked->key_value_heads;
-    const struct attention_operand operands[] = {
-        {"query", call->query, shape->batch, shape->queries, heads, false},
-        {"key", call->key, shape->batch, shape->keys, key_value_heads, false},
-        {"value", call->value, shape->batch, shape->keys, key_value_heads, false},
-        {"output", rotary_attention_as_const(call->output), shape->batch, shape->queries, heads, true},
-    };
-    rotary_status status = rotary_attention_check_call(plan->checked, checked, operands, 4, error);
-    return status ? status
-                  : rotary_attention_check_workspace(call->workspace,
-                                                     cuda_attention_forward_bytes(plan, call), error);
-}
-
 rotary_status cuda_attention_forward(const struct backend *backend,
                                      const struct backend_attention_forward *given, rotary_error *error)
 {
     const struct attention_plan *plan = given->plan;
     rotary_attention_forward_call call = {0};
-    rotary_status status =
-        rotary_copy_sized(&call, sizeof call, given->call, "rotary_attention_forward_call", error);
-    if (status)
-        return status;
-    call.struct_size = sizeof call;
-    struct attention_call checked = CHECKED_CALL(call);
-    checked.keys_rotated = call.keys_rotated;
-    status = check_forward(plan, &call, &checked, error);
+    struct attention_call checked;
+    rotary_status status = rotary_attention_read_forward(given->call, &call, &checked, error);
+    const size_t bytes = cuda_attention_forward_bytes(plan, given->call);
+    checked.piecewise_bias = not_read;
+    if (status == ROTARY_OK)
+        status = rotary_attention_check_forward(plan->checked, &checked, error);
+    if (status == ROTARY_OK)
+        status = rotary_attention_check_workspace(call.workspace, bytes, error);
     if (status || call.shape.batch == 0 || call.shape.queries == 0)
         return status;
     struct cuda_attention problem = cuda_attention_problem_of(plan, call.shape);
-    struct rotary_arena arena = rotary_arena_over(call.workspace, cuda_attention_forward_bytes(plan, &call));
+    struct rotary_arena arena = rotary_arena_over(call.workspace, bytes);
     use_call(&problem, &checked);
     carve_forward(&problem, &arena);
     problem.piecewise_bias = call.piecewise_bias;
@@ -330,34 +303,6 @@ rotary_status cuda_attention_forward(const struct backend *backend,
 }
 
 /* ---- Backward. ---- */
-
-static rotary_status check_backward(const struct attention_plan *plan,
-                                    const rotary_attention_backward_call *call,
-                                    const struct attention_call *checked, rotary_error *error)
-{
-    const rotary_attention_shape *shape = &call->shape;
-    int64_t heads = plan->checked->heads, key_value_heads = plan->checked->key_value_heads;
-    const struct attention_operand operands[] = {
-        {"query", call->query, shape->batch, shape->queries, heads, false},
-        {"key", call->key, shape->batch, shape->keys, key_value_heads, false},
-        {"value", call->value, shape->batch, shape->keys, key_value_heads, false},
-        {"output", call->output, shape->batch, shape->queries, heads, false},
-        {"output_gradient", call->output_gradient, shape->batch, shape->queries, heads, false},
-        {"query_gradient", rotary_attention_as_const(call->query_gradient), shape->batch, shape->queries,
-         heads, true},
-        {"key_gradient", rotary_attention_as_const(call->key_gradient), shape->batch, shape->keys,
-         key_value_heads, true},
-        {"value_gradient", rotary_attention_as_const(call->value_gradient), shape->batch, shape->keys,
-         key_value_heads, true},
-    };
-    rotary_status status = rotary_attention_check_call(plan->checked, checked, operands, 8, error);
-    if (!status && !call->log_sum_exp && shape->batch > 0 && shape->queries > 0)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "log_sum_exp is missing; wanted that of the forward pass");
-    return status ? status
-                  : rotary_attention_check_workspace(call->workspace,
-                                                     cuda_attention_backward_bytes(plan, call), error);
-}
 
 static rotary_status run_backward(const struct backend *backend, const struct cuda_attention *problem,
                                   rotary_error *error)
@@ -377,17 +322,18 @@ rotary_status cuda_attention_backward(const struct backend *backend,
 {
     const struct attention_plan *plan = given->plan;
     rotary_attention_backward_call call = {0};
-    rotary_status status =
-        rotary_copy_sized(&call, sizeof call, given->call, "rotary_attention_backward_call", error);
-    if (status)
-        return status;
-    call.struct_size = sizeof call;
-    const struct attention_call checked = CHECKED_CALL(call);
-    status = check_backward(plan, &call, &checked, error);
+    struct attention_call checked;
+    rotary_status status = rotary_attention_read_backward(given->call, &call, &checked, error);
+    const size_t bytes = cuda_attention_backward_bytes(plan, given->call);
+    checked.piecewise_bias = not_read;
+    if (status == ROTARY_OK)
+        status = rotary_attention_check_backward(plan->checked, &checked, error);
+    if (status == ROTARY_OK)
+        status = rotary_attention_check_workspace(call.workspace, bytes, error);
     if (status || call.shape.batch == 0)
         return status;
     struct cuda_attention problem = cuda_attention_problem_of(plan, call.shape);
-    struct rotary_arena arena = rotary_arena_over(call.workspace, cuda_attention_backward_bytes(plan, &call));
+    struct rotary_arena arena = rotary_arena_over(call.workspace, bytes);
     use_call(&problem, &checked);
     carve_backward(&problem, &arena);
     problem.piecewise_bias = call.piecewise_bias;

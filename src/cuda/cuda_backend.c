@@ -27,7 +27,7 @@ static void cuda_release(const struct backend *backend, void *memory)
         (void)cudaGetLastError(); /* what failed before is the status of the call that finds it */
 }
 
-/* Of no bytes too there is an address. */
+/* No bytes have an address too. */
 static rotary_status cuda_allocate(const struct backend *backend, void **memory, size_t bytes,
                                    const char *what, rotary_error *error)
 {

@@ -17,7 +17,7 @@ ROTARY_CHECKED rotary_status cuda_backend_create(struct backend *backend, int th
 ROTARY_CHECKED rotary_status cuda_device_check(rotary_error *error);
 /* Its name. */
 ROTARY_CHECKED rotary_status cuda_device_name(char *name, size_t bytes, rotary_error *error);
-/* Of CUDA, as it was when the program was built; NULL: built without (cuda/no_cuda.c). */
+/* The version of CUDA that the program was built with; NULL if it was built without (cuda/no_cuda.c). */
 const char *cuda_version(void);
 
 #endif

@@ -65,17 +65,7 @@ rotary_status cuda_attention_append(const struct backend *backend,
     struct attention_places places;
     rotary_status status =
         rotary_copy_sized(&known, sizeof known, given->call, "rotary_attention_append_call", error);
-    const rotary_attention_decode_call call = {
-        .batch = known.batch,
-        .queries = known.tokens,
-        .capacity = known.capacity,
-        .lengths = known.lengths,
-        .key = known.key,
-        .value = known.value,
-        .key_cache = known.key_cache,
-        .value_cache = known.value_cache,
-        .positions = known.positions,
-    };
+    const rotary_attention_decode_call call = rotary_attention_decode_of_append(&known);
     if (status == ROTARY_OK)
         status = rotary_attention_check_append(plan->checked, &call, 0, error);
     if (status || call.batch == 0 || call.queries == 0)

@@ -69,20 +69,10 @@ __device__ void head_norm_backward_item(const head_norm_work<T> &work, int64_t i
 template <typename T>
 __global__ void head_norm_backward_kernel(head_norm_work<T> work)
 {
-    const int64_t first = (int64_t)blockIdx.x * NORM_ROWS, end = first + NORM_ROWS;
-    shared_array<float> scratch = shared_at<float>(0, MAX_WARPS);
-    shared_array<float> sums = shared_at<float>(MAX_WARPS * sizeof(float), (size_t)(2 * work.width));
-    for (int64_t i = threadIdx.x; i < work.width; i += blockDim.x) {
-        sums[i] = 0.0f;
-        sums[work.width + i] = 0.0f;
-    }
-    for (int64_t item = first; item < end && item < work.items; item++)
-        head_norm_backward_item(work, item, scratch, sums);
-    for (int64_t i = threadIdx.x; i < work.width && work.partial; i += blockDim.x) {
-        float *partial = work.partial + (int64_t)blockIdx.x * 2 * work.width;
-        partial[i] = sums[i];
-        partial[work.width + i] = sums[work.width + i];
-    }
+    sum_norm_rows(work.items, work.width, work.partial,
+                  [&](int64_t item, shared_array<float> scratch, shared_array<float> sums) {
+                      head_norm_backward_item(work, item, scratch, sums);
+                  });
 }
 
 template <typename T>

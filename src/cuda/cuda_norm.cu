@@ -143,20 +143,10 @@ __device__ void norm_backward_row(const norm_backward_work<T> &work, int64_t row
 template <typename T>
 __global__ void norm_backward_kernel(norm_backward_work<T> work)
 {
-    const int64_t first = (int64_t)blockIdx.x * NORM_ROWS, end = first + NORM_ROWS;
-    shared_array<float> scratch = shared_at<float>(0, MAX_WARPS);
-    shared_array<float> sums = shared_at<float>(MAX_WARPS * sizeof(float), (size_t)(2 * work.width));
-    for (int64_t i = threadIdx.x; i < work.width; i += blockDim.x) {
-        sums[i] = 0.0f;
-        sums[work.width + i] = 0.0f;
-    }
-    for (int64_t row = first; row < end && row < work.rows; row++)
-        norm_backward_row(work, row, scratch, sums);
-    for (int64_t i = threadIdx.x; i < work.width && work.partial; i += blockDim.x) {
-        float *partial = work.partial + (int64_t)blockIdx.x * 2 * work.width;
-        partial[i] = sums[i];
-        partial[work.width + i] = sums[work.width + i];
-    }
+    sum_norm_rows(work.rows, work.width, work.partial,
+                  [&](int64_t row, shared_array<float> scratch, shared_array<float> sums) {
+                      norm_backward_row(work, row, scratch, sums);
+                  });
 }
 
 extern "C" rotary_status cuda_norm_backward(const struct backend *backend,

@@ -35,7 +35,7 @@ __device__ inline shared_array<T> shared_at(size_t offset, size_t count)
 
 /* ---- Elements of tensors. ---- */
 
-/* As base/half.h has it: the upper half of an f32. */
+/* It is what base/half.h has: the upper half of an f32. */
 struct bf16 {
     uint16_t bits;
 };
@@ -73,50 +73,61 @@ __device__ inline bf16 from_float<bf16>(float x)
 
 /* ---- Sums and maxima: each thread gets the result. The order is that of a tree over the lanes. ---- */
 
-template <typename T>
-__device__ inline T warp_sum(T x)
+struct add_numbers {
+    template <typename T>
+    __device__ T operator()(T a, T b) const
+    {
+        return a + b;
+    }
+};
+
+struct larger_number {
+    __device__ float operator()(float a, float b) const
+    {
+        return fmaxf(a, b);
+    }
+};
+
+template <typename T, typename Combine>
+__device__ inline T warp_reduce(T x, Combine combine)
 {
     for (int bits = WARP / 2; bits > 0; bits /= 2)
-        x += __shfl_xor_sync(WHOLE_WARP, x, bits);
+        x = combine(x, __shfl_xor_sync(WHOLE_WARP, x, bits));
     return x;
 }
 
-__device__ inline float warp_max(float x)
+template <typename T>
+__device__ inline T warp_sum(T x)
 {
-    for (int bits = WARP / 2; bits > 0; bits /= 2)
-        x = fmaxf(x, __shfl_xor_sync(WHOLE_WARP, x, bits));
-    return x;
+    return warp_reduce(x, add_numbers());
 }
 
 /* Over a block of whole warps, in one dimension. `scratch` has MAX_WARPS elements that nothing else uses; all
  * threads are done with it when this returns. */
-template <typename T>
-__device__ inline T block_sum(T x, shared_array<T> scratch)
+template <typename T, typename Combine>
+__device__ inline T block_reduce(T x, shared_array<T> scratch, Combine combine)
 {
     const unsigned warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
-    x = warp_sum(x);
+    x = warp_reduce(x, combine);
     if (threadIdx.x % WARP == 0)
         scratch[warp] = x;
     __syncthreads();
-    T sum = scratch[0];
+    T all = scratch[0];
     for (unsigned i = 1; i < warps; i++)
-        sum += scratch[i];
+        all = combine(all, (T)scratch[i]);
     __syncthreads();
-    return sum;
+    return all;
+}
+
+template <typename T>
+__device__ inline T block_sum(T x, shared_array<T> scratch)
+{
+    return block_reduce(x, scratch, add_numbers());
 }
 
 __device__ inline float block_max(float x, shared_array<float> scratch)
 {
-    const unsigned warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
-    x = warp_max(x);
-    if (threadIdx.x % WARP == 0)
-        scratch[warp] = x;
-    __syncthreads();
-    float max = scratch[0];
-    for (unsigned i = 1; i < warps; i++)
-        max = fmaxf(max, scratch[i]);
-    __syncthreads();
-    return max;
+    return block_reduce(x, scratch, larger_number());
 }
 
 #endif

@@ -15,7 +15,7 @@ struct norm_moments {
     float mean, rstd;
 };
 
-/* Of a row in shared memory, of which each thread has written its own columns; `sum` is the thread's. */
+/* The moments of a row in shared memory, where each thread has written its own columns; `sum` is the thread's. */
 __device__ inline norm_moments block_moments(shared_array<float> x, int64_t width, bool centred, float sum,
                                              float epsilon, shared_array<float> scratch)
 {
@@ -38,6 +38,27 @@ __device__ inline float normalised_value(float x, norm_moments moments, float ga
 
 /* Threads for a row, and shared memory for the sums of a block and `rows` rows. */
 cuda_launch norm_launch(const char *name, int64_t blocks, int64_t width, int rows);
+
+/* The rows of a block, `rows` in all: add(row, scratch, sums) adds what one has to `sums`, [2, width], which become the
+ * block's part of `partial`, unless that is NULL. */
+template <typename Add>
+__device__ inline void sum_norm_rows(int64_t rows, int64_t width, float *partial, Add add)
+{
+    const int64_t first = (int64_t)blockIdx.x * NORM_ROWS, end = first + NORM_ROWS;
+    shared_array<float> scratch = shared_at<float>(0, MAX_WARPS);
+    shared_array<float> sums = shared_at<float>(MAX_WARPS * sizeof(float), (size_t)(2 * width));
+    for (int64_t i = threadIdx.x; i < width; i += blockDim.x) {
+        sums[i] = 0.0f;
+        sums[width + i] = 0.0f;
+    }
+    for (int64_t row = first; row < end && row < rows; row++)
+        add(row, scratch, sums);
+    for (int64_t i = threadIdx.x; i < width && partial; i += blockDim.x) {
+        float *own = partial + (int64_t)blockIdx.x * 2 * width;
+        own[i] = sums[i];
+        own[width + i] = sums[width + i];
+    }
+}
 
 struct norm_gradients {
     float *d_gain, *d_bias, *partial; /* partial NULL: neither is wanted */

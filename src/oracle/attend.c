@@ -5,7 +5,6 @@
 #include "oracle/attend_chunks.h"
 
 #include <math.h>
-#include <rotary/attention.h>
 #include <stdlib.h>
 
 /* ---- results ---- */
@@ -84,18 +83,17 @@ static rotary_status write_results(const struct attend_work *work, rotary_error 
 static rotary_status check_values(const struct attend_config *config, enum rope_values values,
                                   rotary_error *error)
 {
-    const unsigned both = ROTARY_ROTATE_VALUE | ROTARY_ROTATE_OUTPUT;
-    const unsigned wanted = values == ROPE_VALUES_ROTATE ? ROTARY_ROTATE_VALUE : both;
-    unsigned rotated = config->rotate & both;
+    const unsigned wanted = values == ROPE_VALUES_ROTATE ? ROTARY_ROTATE_VALUE : ATTEND_VALUE_OUTPUT;
+    unsigned rotated = config->rotate & ATTEND_VALUE_OUTPUT;
     if (config->key_is_value && (config->rotate & ROTARY_ROTATE_KEY))
         rotated |= ROTARY_ROTATE_VALUE;
     if (values == ROPE_VALUES_STAY || rotated == wanted)
         return ROTARY_OK;
     return rotary_fail(error, ROTARY_BAD_FILE,
                        "%s: layers of this model rotate values, and outputs %s; wanted %s, or --ignore %s",
-                       config->rotation.config, wanted == both ? "back" : "not",
-                       wanted == both ? "--roper" : "--rotate qkv",
-                       wanted == both ? "model_type" : "rotary_value");
+                       config->rotation.config, wanted == ATTEND_VALUE_OUTPUT ? "back" : "not",
+                       wanted == ATTEND_VALUE_OUTPUT ? "--roper" : "--rotate qkv",
+                       wanted == ATTEND_VALUE_OUTPUT ? "model_type" : "rotary_value");
 }
 
 /* Refuses a rotation that this attention does not go with. */
@@ -124,8 +122,7 @@ static rotary_status make_rotation(const struct attend_config *config, struct at
     const struct reference_attention *attention = &work->attention;
     if (!config->rotation.config)
         return ROTARY_OK;
-    if ((config->rotate & (ROTARY_ROTATE_VALUE | ROTARY_ROTATE_OUTPUT)) &&
-        attention->value_dim != attention->head_dim)
+    if ((config->rotate & ATTEND_VALUE_OUTPUT) && attention->value_dim != attention->head_dim)
         return rotary_fail(
             error, ROTARY_BAD_FILE,
             "%s has heads of %lld channels, wanted %lld, as %s has, because the rotation is of such heads",

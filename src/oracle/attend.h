@@ -11,6 +11,14 @@
 #include "oracle/reference_attention.h"
 #include "oracle/rotation.h"
 
+#include <rotary/attention.h>
+
+/* The two pairs of which attend_config.rotate is made where encodings are relative. */
+enum {
+    ATTEND_QUERY_KEY = ROTARY_ROTATE_QUERY | ROTARY_ROTATE_KEY,
+    ATTEND_VALUE_OUTPUT = ROTARY_ROTATE_VALUE | ROTARY_ROTATE_OUTPUT
+};
+
 struct attend_config {
     struct rotation_request rotation; /* of queries and keys; config NULL: none */
     unsigned rotate;                  /* with a rotation, what it rotates: a sum of rotary_attention_rotate */

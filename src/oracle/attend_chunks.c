@@ -4,7 +4,6 @@
 #include "base/fail.h"
 
 #include <math.h>
-#include <rotary/attention.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,15 +12,14 @@ rotary_status attend_chunks_check(const struct attend_config *config, struct att
 {
     const struct rope_chunks *chunks = &work->rotation.config.chunks;
     const struct formula_encoding *encoding = config->position.encoding;
-    const unsigned both = ROTARY_ROTATE_VALUE | ROTARY_ROTATE_OUTPUT;
-    const char *wanted = config->after != 0                                            ? "--causal"
-                         : config->before >= 0                                         ? "no --window"
-                         : config->key_is_value || (config->rotate & both)             ? "no rotated values"
-                         : config->rotate != (ROTARY_ROTATE_QUERY | ROTARY_ROTATE_KEY) ? "--rotate qk"
-                         : config->key_positions                                       ? "no --key-positions"
-                         : encoding && config->position.encoding->rotation != FORMULA_ROTATES
-                             ? "--position rope"
-                             : NULL;
+    const char *wanted =
+        config->after != 0                                                   ? "--causal"
+        : config->before >= 0                                                ? "no --window"
+        : config->key_is_value || (config->rotate & ATTEND_VALUE_OUTPUT)     ? "no rotated values"
+        : config->rotate != ATTEND_QUERY_KEY                                 ? "--rotate qk"
+        : config->key_positions                                              ? "no --key-positions"
+        : encoding && config->position.encoding->rotation != FORMULA_ROTATES ? "--position rope"
+                                                                             : NULL;
     if (chunks->length == 0)
         return ROTARY_OK;
     work->attention.chunks.length = chunks->length;

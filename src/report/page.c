@@ -201,7 +201,7 @@ static void take_html(void *context, const struct page_figure *figure)
     figure_html(context, figure);
 }
 
-/* Of more arms than cards are for: the table, and below it each sentence. */
+/* More arms than cards are for have the table, and below it each sentence. */
 static void write_verdicts(FILE *stream, const struct page *page)
 {
     struct page_table table = {.stream = stream};

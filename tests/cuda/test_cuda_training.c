@@ -99,7 +99,7 @@ static struct trained train_on_cuda(const struct run_config *config, enum precis
 
 static void test_case(const struct training_case *of, rotary_dtype storage)
 {
-    /* As of two backends on the processor (tests/train/test_train_backends.c), over fewer steps. */
+    /* The bounds are those of two backends on the processor (tests/train/test_train_backends.c), over fewer steps. */
     const double bound = storage == ROTARY_F32 ? 2e-5 : 3e-2;
     const enum precision precision = storage == ROTARY_F32 ? PRECISION_F32 : PRECISION_BF16;
     struct run_config config;

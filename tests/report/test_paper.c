@@ -178,7 +178,7 @@ static void check_latex(const struct collection *collection)
     CHECK_INT(report_latex(collection, &text, NULL), ROTARY_OK);
     check_about("tables as LaTeX");
     CHECK(strncmp(text, "% \\usepackage{booktabs}\n", 24) == 0);
-    /* Of verdicts, of each measure, and of differences. */
+    /* There are tables of verdicts, of each measure, and of differences. */
     CHECK_INT(occurrences(text, "\\begin{table}"), 2 + comparison->measure_count);
     CHECK_INT(occurrences(text, "\\end{table}"), 2 + comparison->measure_count);
     CHECK_INT(occurrences(text, "\\toprule"), 2 + comparison->measure_count);

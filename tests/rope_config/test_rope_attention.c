@@ -48,7 +48,7 @@ static void refuses(const char *text, struct rope_config_request request, const 
 #define YARN                                                                                                 \
     "\"type\": \"yarn\", \"factor\": 16, \"beta_fast\": 32, \"beta_slow\": 1, "                              \
     "\"original_max_position_embeddings\": 65536"
-/* As its released files have it, with bases of its own. */
+/* Its released files have it so, with bases of its own. */
 #define DEEPSEEK_V4(more)                                                                                    \
     "{\"model_type\": \"deepseek_v4\", \"head_dim\": 512, \"qk_rope_head_dim\": 64, \"rope_theta\": 500, "   \
     "\"compress_rope_theta\": 9000, \"max_position_embeddings\": 1048576, \"rope_scaling\": {" YARN more     \
@@ -94,7 +94,7 @@ static void test_layer_types(void)
             "wanted beside it the \"model_type\" of a model that compresses keys");
 }
 
-/* As transformers saves it, by the names of its rotations and by those of its layer types. */
+/* transformers saves it so, by the names of its rotations and by those of its layer types. */
 static void test_saved(void)
 {
     static const char text[] =

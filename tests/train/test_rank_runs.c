@@ -280,7 +280,7 @@ static void test_unlike(void)
 
 enum { GRADIENTS = RANKS_PIECE + 1000 }; /* more than are exchanged at a time */
 
-/* Of backends whose memory is the host's, and of others. */
+/* Both kinds are tried: backends whose memory is the host's, and others. */
 static void sum_gradients(void *argument, const struct ranks *ranks)
 {
     const bool *on_host = argument;

@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-/* Of the primary measure of a comparison, which is `argument`. A wide one has numbers and verdicts in
+/* It shows the primary measure of a comparison, which is `argument`. A wide one has numbers and verdicts in
  * columns, a narrow one above each row. */
 void forest_draw(FILE *stream, const void *argument, struct svg_look look);
 /* A row for each pair, and for the mean and the ends of its interval of each contrast. */

@@ -14,7 +14,7 @@
 struct page_table {
     FILE *stream;
     bool latex;
-    /* Of the table that is being written. */
+    /* The table that is being written has these. */
     int columns, column;
     bool folded, in_part;
 };

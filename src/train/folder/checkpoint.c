@@ -276,7 +276,7 @@ static rotary_status read_isa(struct checkpoint *checkpoint, const char *path, r
                : checkpoint_fail_metadata(path, "isa", error);
 }
 
-/* Of the cpu nothing is written. */
+/* Nothing is written of the cpu. */
 static rotary_status read_device(struct checkpoint *checkpoint, const char *path, rotary_error *error)
 {
     const char *name = safetensors_metadata(checkpoint->optimizer, "device");

@@ -41,7 +41,7 @@ void emulated_shared_write(void *address, size_t bytes, int line);
 /* Ends the program. */
 [[noreturn, gnu::format(printf, 1, 2)]] void emulated_fault(const char *format, ...);
 
-/* Of the launches that follow: the kernel's name in messages. */
+/* The launches that follow have this kernel's name in messages. */
 void emulated_kernel_name(const char *name);
 
 #endif

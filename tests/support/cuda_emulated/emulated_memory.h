@@ -35,7 +35,7 @@ void emulated_orders(int orders, bool descending);
 /* Bytes that may be allocated; 0: as many as the host has. */
 void emulated_memory_limit(size_t bytes);
 size_t emulated_memory_used(void);
-/* As where there is no driver. */
+/* Says whether there is a driver; without one calls fail as CUDA's do. */
 void emulated_driver(bool there);
 
 #ifdef __cplusplus

@@ -7,7 +7,7 @@
 namespace
 {
 
-/* Of m16n8k16 (cuda/ptx.h has the layout). */
+/* m16n8k16 multiplies matrices of these sizes (cuda/ptx.h has the layout). */
 enum { M = 16, N = 8, K = 16 };
 
 struct mma_argument {

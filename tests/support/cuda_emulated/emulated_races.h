@@ -15,7 +15,7 @@ void emulated_copy_begin_block(void);
 /* A barrier of the block was passed. */
 void races_next_epoch(void);
 
-/* Of the running thread: emulated_block.cc has it. */
+/* emulated_block.cc has that of the running thread. */
 uint32_t emulated_warp_epoch(void);
 
 #endif
