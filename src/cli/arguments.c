@@ -2,7 +2,7 @@
 #include "cli/arguments.h"
 
 #include "base/fail.h"
-#include "cli/unknown_option.h"
+#include "cli/hint/unknown_option.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "cli/command.h"
 
 #include "base/fail.h"
-#include "cli/word_hint.h"
+#include "cli/hint/word_hint.h"
 #include "config/synonyms.h"
 
 #include <stdio.h>

@@ -3,8 +3,8 @@
 
 #include "base/fail.h"
 #include "base/threads.h"
+#include "cli/hint/word_hint.h"
 #include "cli/presets.h"
-#include "cli/word_hint.h"
 #include "config/comma_list.h"
 #include "cuda/device_backend.h"
 #include "file/file.h"

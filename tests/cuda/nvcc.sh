@@ -15,7 +15,7 @@ status=0
 # Registers of a thread: 65,536 of a multiprocessor leave four blocks of 256 threads with 64, and two of 128 with 255.
 bound=64 attention_bound=255
 
-for file in src/cuda/*.cu; do
+for file in src/cuda/*.cu src/cuda/attention/*.cu; do
     name=$(basename "$file" .cu)
     "$nvcc" -std=c++17 -O3 -fmad=false -Werror=all-warnings -Xptxas -v -Xcompiler -Wall,-Wextra \
         -gencode arch=compute_80,code=sm_80 -gencode 'arch=compute_90,code=[sm_90,compute_90]' \
@@ -59,7 +59,7 @@ END { exit failed }' "$scratch/kernels" || status=1
 
 # The host's part in C, by the headers that come with nvcc.
 include=$(dirname "$(dirname "$(readlink -f "$nvcc")")")/include
-for file in $(grep -l '<cu\|cuda/cuda\.h\|cuda/products\.h' src/cuda/*.c); do
+for file in $(grep -l '<cu\|cuda/cuda\.h\|cuda/products\.h' src/cuda/*.c src/cuda/attention/*.c); do
     cc -std=c11 -fsyntax-only -Wall -Wextra -Werror -D_GNU_SOURCE -isystem "$include" -Isrc -Iinclude "$file" || status=1
 done
 exit $status

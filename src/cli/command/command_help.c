@@ -5,7 +5,7 @@
 #include "base/fail.h"
 #include "cli/help.h"
 #include "cli/help_settings.h"
-#include "cli/word_hint.h"
+#include "cli/hint/word_hint.h"
 #include "config/synonyms.h"
 
 #include <stdio.h>

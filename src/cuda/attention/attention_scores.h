@@ -4,10 +4,10 @@
  * score terms, dropout. Whoever has a tile asks for its elements one by one; what most problems lack is apart,
  * so that a tile without it is a few instructions an element.
  */
-#ifndef ROTARY_CUDA_ATTENTION_SCORES_H
-#define ROTARY_CUDA_ATTENTION_SCORES_H
+#ifndef ROTARY_CUDA_ATTENTION_ATTENTION_SCORES_H
+#define ROTARY_CUDA_ATTENTION_ATTENTION_SCORES_H
 
-#include "cuda/attention_rotation.h"
+#include "cuda/attention/attention_rotation.h"
 #include "cuda/dropout_mask.h"
 
 /* A bias of this or less hides a key. */

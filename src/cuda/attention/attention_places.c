@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cuda/attention_places.h"
+#include "cuda/attention/attention_places.h"
 
 #include "attention/attention_plan.h"
 

@@ -3,10 +3,10 @@
  * One channel of a rotated vector. Whoever loads or stores a row asks for its channels one by one, so there is
  * one text for all pairings, spans and directions.
  */
-#ifndef ROTARY_CUDA_ATTENTION_ROTATION_H
-#define ROTARY_CUDA_ATTENTION_ROTATION_H
+#ifndef ROTARY_CUDA_ATTENTION_ATTENTION_ROTATION_H
+#define ROTARY_CUDA_ATTENTION_ATTENTION_ROTATION_H
 
-#include "cuda/attention_sequence.h"
+#include "cuda/attention/attention_sequence.h"
 
 /* The cosines and sines of a token, NULL where there is no rotation. */
 struct rotation_row {

@@ -3,8 +3,8 @@
  * What is said of an option that a command has not: it may be mistyped, a key of the configuration, an option of another
  * command, or one that other programs have.
  */
-#ifndef ROTARY_CLI_UNKNOWN_OPTION_H
-#define ROTARY_CLI_UNKNOWN_OPTION_H
+#ifndef ROTARY_CLI_HINT_UNKNOWN_OPTION_H
+#define ROTARY_CLI_HINT_UNKNOWN_OPTION_H
 
 #include "cli/arguments.h"
 

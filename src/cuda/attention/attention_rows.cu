@@ -2,8 +2,8 @@
  *
  * What attention does row by row before its tiles: packed rows of rotated vectors, and dout . out.
  */
-#include "cuda/attention_launch.h"
-#include "cuda/attention_stream.h"
+#include "cuda/attention/attention_launch.h"
+#include "cuda/attention/attention_stream.h"
 #include "cuda/launch.h"
 
 enum { ROWS_PER_BLOCK = 32 };

@@ -2,10 +2,10 @@
  *
  * Which tokens belong to a sequence, which of its keys a query sees, and where their vectors are.
  */
-#ifndef ROTARY_CUDA_ATTENTION_SEQUENCE_H
-#define ROTARY_CUDA_ATTENTION_SEQUENCE_H
+#ifndef ROTARY_CUDA_ATTENTION_ATTENTION_SEQUENCE_H
+#define ROTARY_CUDA_ATTENTION_ATTENTION_SEQUENCE_H
 
-#include "cuda/attention_problem.h"
+#include "cuda/attention/attention_problem.h"
 #include "cuda/device.h"
 
 /* A sequence; its queries and keys are counted from its own first ones. */

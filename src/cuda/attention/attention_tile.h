@@ -7,10 +7,10 @@
  * A warp has 16 MS rows. c[i][j][e] of a lane is the sum of row 16 i + g + 8 (e / 2) and column 8 j + 2 t +
  * e % 2, with g = lane / 4 and t = lane % 4.
  */
-#ifndef ROTARY_CUDA_ATTENTION_TILE_H
-#define ROTARY_CUDA_ATTENTION_TILE_H
+#ifndef ROTARY_CUDA_ATTENTION_ATTENTION_TILE_H
+#define ROTARY_CUDA_ATTENTION_ATTENTION_TILE_H
 
-#include "cuda/attention_rotation.h"
+#include "cuda/attention/attention_rotation.h"
 #include "cuda/ptx.h"
 
 enum { WARPS = 4, THREADS = WARP * WARPS };

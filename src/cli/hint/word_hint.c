@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/word_hint.h"
+#include "cli/hint/word_hint.h"
 
 #include "cli/presets.h"
 #include "file/file.h"

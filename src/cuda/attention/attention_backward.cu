@@ -5,8 +5,8 @@
  * in both, which is two products of seven more than a pass that adds to the same sums from several blocks, in
  * whatever order these come.
  */
-#include "cuda/attention_launch.h"
-#include "cuda/attention_stream.h"
+#include "cuda/attention/attention_launch.h"
+#include "cuda/attention/attention_stream.h"
 #include "cuda/launch.h"
 
 /* dp += g . V; the row of g is in a tile. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/unknown_option.h"
+#include "cli/hint/unknown_option.h"
 
 #include "base/fail.h"
 #include "cli/command.h"

@@ -2,11 +2,11 @@
  *
  * The launches of attention, for its host side.
  */
-#ifndef ROTARY_CUDA_ATTENTION_LAUNCH_H
-#define ROTARY_CUDA_ATTENTION_LAUNCH_H
+#ifndef ROTARY_CUDA_ATTENTION_ATTENTION_LAUNCH_H
+#define ROTARY_CUDA_ATTENTION_ATTENTION_LAUNCH_H
 
 #include "backend/backend.h"
-#include "cuda/attention_problem.h"
+#include "cuda/attention/attention_problem.h"
 
 #ifdef __cplusplus
 extern "C" {

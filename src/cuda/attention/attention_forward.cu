@@ -5,8 +5,8 @@
  *     m' = max(m, max_n s(n))    l' = exp(m - m') l + sum_n exp(s(n) - m')
  *     o' = exp(m - m') o + sum_n exp(s(n) - m') (U v_n + V)
  */
-#include "cuda/attention_launch.h"
-#include "cuda/attention_stream.h"
+#include "cuda/attention/attention_launch.h"
+#include "cuda/attention/attention_stream.h"
 #include "cuda/launch.h"
 
 /* The running maximum and sum of the rows of a lane: rows g and g + 8 of each 16. Sums are of its own columns

@@ -10,8 +10,8 @@
  * Every sum is made by one thread, or by lanes of a warp, in an order that the problem alone decides, so
  * results have the same bits each time.
  */
-#ifndef ROTARY_CUDA_ATTENTION_PROBLEM_H
-#define ROTARY_CUDA_ATTENTION_PROBLEM_H
+#ifndef ROTARY_CUDA_ATTENTION_ATTENTION_PROBLEM_H
+#define ROTARY_CUDA_ATTENTION_ATTENTION_PROBLEM_H
 
 #include <rotary/attention.h>
 

@@ -4,10 +4,10 @@
  * cosines and sines that the plan's tables lack. All of it goes there in one copy; a call without any is no
  * copy.
  */
-#ifndef ROTARY_CUDA_ATTENTION_PLACES_H
-#define ROTARY_CUDA_ATTENTION_PLACES_H
+#ifndef ROTARY_CUDA_ATTENTION_ATTENTION_PLACES_H
+#define ROTARY_CUDA_ATTENTION_ATTENTION_PLACES_H
 
-#include "cuda/attention_problem.h"
+#include "cuda/attention/attention_problem.h"
 #include "cuda/cuda.h"
 
 #include "rope/rope_roles.h"

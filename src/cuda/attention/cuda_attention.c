@@ -3,8 +3,8 @@
  * Attention of the cuda backend: plans, and the forward and backward calls. What a call may be given and what
  * it means is in rotary/attention.h; the checks are librotary's.
  */
-#include "cuda/attention_launch.h"
-#include "cuda/attention_places.h"
+#include "cuda/attention/attention_launch.h"
+#include "cuda/attention/attention_places.h"
 
 #include "attention/attention_pass.h"
 #include "attention/packed_sequences.h"

@@ -2,8 +2,8 @@
  *
  * Caches of rotated keys and values: new tokens are appended, sequences are reordered, tokens are removed.
  */
-#include "cuda/attention_launch.h"
-#include "cuda/attention_stream.h"
+#include "cuda/attention/attention_launch.h"
+#include "cuda/attention/attention_stream.h"
 #include "cuda/launch.h"
 
 /* to = from, rotated: the lanes of a warp have its channels. */

@@ -3,11 +3,11 @@
  * What forward and both backward passes have in common: rows that stay, tiles of rows that pass by two at a
  * time while the next two are on their way, and sums that are rotated back as they are stored.
  */
-#ifndef ROTARY_CUDA_ATTENTION_STREAM_H
-#define ROTARY_CUDA_ATTENTION_STREAM_H
+#ifndef ROTARY_CUDA_ATTENTION_ATTENTION_STREAM_H
+#define ROTARY_CUDA_ATTENTION_ATTENTION_STREAM_H
 
-#include "cuda/attention_scores.h"
-#include "cuda/attention_tile.h"
+#include "cuda/attention/attention_scores.h"
+#include "cuda/attention/attention_tile.h"
 
 /* Shared memory: STAYING tiles of 16 MS rows a warp, then two stages of two tiles of 8 NS rows. Sums are
  * staged over all of it when the last tile has passed. */

@@ -2,8 +2,8 @@
  *
  * Attention with caches, of the cuda backend: decoding, and what appends to caches, reorders and shifts them.
  */
-#include "cuda/attention_launch.h"
-#include "cuda/attention_places.h"
+#include "cuda/attention/attention_launch.h"
+#include "cuda/attention/attention_places.h"
 
 #include "attention/cache_checks.h"
 #include "base/sized.h"

@@ -5,8 +5,8 @@
  * rows, one element a thread, with plain multiply-adds: as slow as that is, each ds is exact to f32, and sums
  * are in one order.
  */
-#include "cuda/attention_launch.h"
-#include "cuda/attention_stream.h"
+#include "cuda/attention/attention_launch.h"
+#include "cuda/attention/attention_stream.h"
 #include "cuda/launch.h"
 
 template <typename T>
