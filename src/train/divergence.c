@@ -37,36 +37,32 @@ struct found {
     float largest;
 };
 
-static struct found first_value(const struct parameters *parameters)
+/* Whether a row whose element of the largest magnitude is `largest` takes the place of what was found before. */
+typedef bool replaces(const struct found *before, float largest);
+
+static bool is_first_infinite(const struct found *before, float largest)
 {
-    for (const struct parameters *table = parameters; table; table = table->adapter)
-        for (int i = 0; i < table->count; i++) {
-            const float largest = largest_of(table, PARAMETER_VALUES, i);
-            if (!isfinite(largest))
-                return (struct found){table->rows[i].name, largest};
-        }
-    return (struct found){NULL, 0};
+    return !before->name && !isfinite(largest);
 }
 
-static struct found last_gradient(const struct parameters *parameters)
+static bool is_infinite(const struct found *before, float largest)
+{
+    (void)before;
+    return !isfinite(largest);
+}
+
+static bool is_larger(const struct found *before, float largest)
+{
+    return fabsf(largest) > fabsf(before->largest);
+}
+
+static struct found find(const struct parameters *parameters, enum parameter_array array, replaces *takes)
 {
     struct found found = {NULL, 0};
     for (const struct parameters *table = parameters; table; table = table->adapter)
         for (int i = 0; i < table->count; i++) {
-            const float largest = largest_of(table, PARAMETER_GRADIENTS, i);
-            if (!isfinite(largest))
-                found = (struct found){table->rows[i].name, largest};
-        }
-    return found;
-}
-
-static struct found largest_value(const struct parameters *parameters)
-{
-    struct found found = {NULL, 0};
-    for (const struct parameters *table = parameters; table; table = table->adapter)
-        for (int i = 0; i < table->count; i++) {
-            const float largest = largest_of(table, PARAMETER_VALUES, i);
-            if (fabsf(largest) > fabsf(found.largest))
+            const float largest = largest_of(table, array, i);
+            if (takes(&found, largest))
                 found = (struct found){table->rows[i].name, largest};
         }
     return found;
@@ -75,18 +71,18 @@ static struct found largest_value(const struct parameters *parameters)
 void divergence_tensor(const struct parameters *parameters, bool has_loss, char text[DIVERGENCE_BYTES])
 {
     text[0] = 0;
-    struct found found = first_value(parameters);
+    struct found found = find(parameters, PARAMETER_VALUES, is_first_infinite);
     if (found.name) {
         snprintf(text, DIVERGENCE_BYTES, "%s has values that are not finite", found.name);
         return;
     }
     if (has_loss)
-        found = last_gradient(parameters);
+        found = find(parameters, PARAMETER_GRADIENTS, is_infinite);
     if (found.name) {
         snprintf(text, DIVERGENCE_BYTES, "the gradient of %s is not finite", found.name);
         return;
     }
-    found = largest_value(parameters);
+    found = find(parameters, PARAMETER_VALUES, is_larger);
     if (found.name)
         snprintf(text, DIVERGENCE_BYTES, "the largest weight is %.3g, in %s", (double)found.largest,
                  found.name);
