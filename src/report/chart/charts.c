@@ -19,14 +19,6 @@ struct range {
 
 static const struct range empty_range = {(double)INFINITY, -(double)INFINITY};
 
-static void widen(struct range *range, double value)
-{
-    if (!isfinite(value))
-        return;
-    range->low = fmin(range->low, value);
-    range->high = fmax(range->high, value);
-}
-
 bool curves_exist(const struct curves_chart *chart, int count)
 {
     for (int i = 0; i < chart->series->count; i++) {
@@ -47,7 +39,7 @@ static struct range range_from(const struct series *series, double from)
     for (int i = 0; i < series->count; i++)
         for (int j = 0; j < series->curves[i].count; j++)
             if (series->curves[i].points[j].step >= from)
-                widen(&range, series->curves[i].points[j].value);
+                svg_widen_range(&range.low, &range.high, series->curves[i].points[j].value);
     return range;
 }
 
@@ -291,7 +283,7 @@ void scores_draw(FILE *stream, const void *argument, struct svg_look look)
     struct range range = empty_range;
     for (int i = 0; i < comparison->arm_count; i++)
         for (int j = 0; j < comparison->arms[i].run_count; j++)
-            widen(&range, comparison->arms[i].values[chart->measure][j]);
+            svg_widen_range(&range.low, &range.high, comparison->arms[i].values[chart->measure][j]);
     if (range.low > range.high)
         range = (struct range){0, 1};
     svg_round_range(&range.low, &range.high);

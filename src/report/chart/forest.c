@@ -36,14 +36,6 @@ struct forest {
 
 /* ---- the scale ---- */
 
-static void widen(struct svg_scale *scale, double value)
-{
-    if (!isfinite(value))
-        return;
-    scale->low = fmin(scale->low, value);
-    scale->high = fmax(scale->high, value);
-}
-
 /* Includes zero, the baseline. */
 static void set_scale(struct forest *forest)
 {
@@ -52,9 +44,9 @@ static void set_scale(struct forest *forest)
     for (int i = 0; i < forest->comparison->contrast_count; i++) {
         const struct contrast *contrast = &forest->comparison->contrasts[i];
         for (int j = 0; j < contrast->pair_count; j++)
-            widen(across, contrast->differences[forest->measure][j]);
-        widen(across, contrast->difference[forest->measure].low);
-        widen(across, contrast->difference[forest->measure].high);
+            svg_widen_range(&across->low, &across->high, contrast->differences[forest->measure][j]);
+        svg_widen_range(&across->low, &across->high, contrast->difference[forest->measure].low);
+        svg_widen_range(&across->low, &across->high, contrast->difference[forest->measure].high);
     }
     svg_round_range(&across->low, &across->high);
 }

@@ -33,6 +33,14 @@ struct svg_ticks svg_ticks_of(double low, double high, int wanted)
                               .decimals = decimals > 0 ? (int)decimals : 0};
 }
 
+void svg_widen_range(double *low, double *high, double value)
+{
+    if (!isfinite(value))
+        return;
+    *low = fmin(*low, value);
+    *high = fmax(*high, value);
+}
+
 void svg_round_range(double *low, double *high)
 {
     double size = fmax(fabs(*low), fabs(*high));

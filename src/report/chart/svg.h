@@ -31,6 +31,8 @@ struct svg_ticks {
     int count, decimals;
 };
 struct svg_ticks svg_ticks_of(double low, double high, int wanted);
+/* Widens [*low, *high] to a value, if that is finite. */
+void svg_widen_range(double *low, double *high, double value);
 /* Widens [*low, *high] to round values, also if both are equal. */
 void svg_round_range(double *low, double *high);
 
