@@ -47,8 +47,8 @@ shift
 exec ip netns exec $network-\$host unshare --uts sh -c "hostname host\$host; \$*"
 END
 chmod +x agent
-# mpirun itself notices a host that is gone within half a minute, and not after hours.
-export OMPI_MCA_oob_tcp_keepalive_time=10 OMPI_MCA_oob_tcp_keepalive_intvl=5 OMPI_MCA_oob_tcp_keepalive_probes=3
+# mpirun itself notices a host that is gone within ten seconds, and not after hours.
+export OMPI_MCA_oob_tcp_keepalive_time=3 OMPI_MCA_oob_tcp_keepalive_intvl=2 OMPI_MCA_oob_tcp_keepalive_probes=3
 
 # on_hosts ARGUMENTS...: rotary on all hosts.
 on_hosts() {
