@@ -1,11 +1,15 @@
 """Times CTranslate2 on what `rotary bench translate` times: a model of the same shape with random weights, sentences of the
-same lengths, translations of equally many tokens. Prints JSON.
+same lengths, translations of equally many tokens.
 
-    python3 bench/ctranslate2_translate.py --beams 5 --compute float32|int8
+    python3 bench/ctranslate2_translate.py [--beams 5] [--compute float32|int8|...] [--resident]
+
+Which library multiplies is chosen when the process starts, by CT2_USE_MKL=0 or 1; and a process that computed in one type is
+slower in another. Prints one JSON object, with --resident another one for each line on standard input.
 """
 import argparse
 import json
 import os
+import sys
 import tempfile
 import time
 
@@ -61,29 +65,14 @@ def make_model():
     model.register_source_vocabulary(words)
     model.register_target_vocabulary(words)
     model.validate()
-    return model, words[3:]
+    return model
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--compute", default="float32")
-    parser.add_argument("--threads", type=int, default=0)
-    parser.add_argument("--beams", type=int, default=5)
-    parser.add_argument("--sentences", type=int, default=1000)
-    parser.add_argument("--source-tokens", type=int, default=16)
-    parser.add_argument("--tokens", type=int, default=16)
-    parser.add_argument("--batch-size", type=int, default=64)
-    options = parser.parse_args()
-    model, words = make_model()
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "model")
-        os.mkdir(path)
-        model.save(path)
-        translator = ctranslate2.Translator(path, device="cpu", compute_type=options.compute, inter_threads=1,
-                                            intra_threads=options.threads)
+def seconds_of(translator, options):
     longest = options.source_tokens + options.source_tokens // 2
     shortest = 2 * options.source_tokens - longest
-    sentences = [[words[i] for i in random.integers(0, len(words), shortest + s % (longest - shortest + 1))]
+    draw = numpy.random.default_rng(2)
+    sentences = [[f"word{i}" for i in draw.integers(0, VOCABULARY - 3, shortest + s % (longest - shortest + 1))]
                  for s in range(options.sentences)]
 
     def translate(some):
@@ -96,7 +85,32 @@ def main():
     seconds = time.perf_counter() - begin
     lengths = {len(result.hypotheses[0]) for result in results}
     assert lengths == {options.tokens}, f"translations of {lengths} tokens"
-    print(json.dumps({"seconds": seconds, "compute": options.compute, "beams": options.beams}))
+    return seconds
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--compute", default="float32")
+    parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--beams", type=int, default=5)
+    parser.add_argument("--sentences", type=int, default=1000)
+    parser.add_argument("--source-tokens", type=int, default=16)
+    parser.add_argument("--tokens", type=int, default=16)
+    parser.add_argument("--batch-size", type=int, default=64)
+    parser.add_argument("--resident", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model")
+        os.mkdir(path)
+        make_model().save(path)
+        translator = ctranslate2.Translator(path, device="cpu", compute_type=options.compute, inter_threads=1,
+                                            intra_threads=options.threads)
+    seconds_of(translator, options)
+    while True:
+        print(json.dumps({"peer": "CTranslate2 " + ctranslate2.__version__, "mode": options.compute, "beams": options.beams,
+                          "median_seconds": seconds_of(translator, options)}), flush=True)
+        if not options.resident or not sys.stdin.readline():
+            return
 
 
 if __name__ == "__main__":

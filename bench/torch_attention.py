@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times causal attention with a learned bias by distance in PyTorch, for comparison with `rotary bench attention`.
 
-    python3 bench/torch_attention.py BATCH,HEADS,TIME,DIM [--seconds X] [--threads N] [--mode MODE] [--forward]
+    python3 bench/torch_attention.py BATCH,HEADS,TIME,DIM [--steps N] [--threads N] [--mode MODE] [--forward]
 
 The bias of a head is a table of distances, as of T5, whose gradient is computed with the others. Modes:
 
@@ -15,15 +15,11 @@ The bias of a head is a table of distances, as of T5, whose gradient is computed
 Prints one JSON object: the mode, the median and the best time in seconds, of the forward and the backward pass, or with
 --forward of the forward pass alone.
 """
-import argparse
-import json
 import math
-import statistics
-import sys
-import time
 
 import torch
 import torch.nn.functional as F
+from torch_timing import parser, report
 
 MODES = ("plain", "plain-compiled", "fused", "flex")
 
@@ -66,7 +62,7 @@ def function_of(mode, length):
     return {"plain": plain, "plain-compiled": torch.compile(plain), "fused": fused}[mode]
 
 
-def times(mode, shape, forward_only, seconds):
+def make_step(mode, shape, forward_only):
     batch, heads, length, dim = shape
     torch.manual_seed(1)
     inputs = [torch.randn(batch, heads, length, dim, requires_grad=not forward_only) for _ in range(3)]
@@ -74,46 +70,21 @@ def times(mode, shape, forward_only, seconds):
     gradient, distances = torch.randn(batch, heads, length, dim), make_distances(length)
     attend = function_of(mode, length)
 
-    def run():
-        output = attend(*inputs, table, distances)
+    def step():
+        with torch.set_grad_enabled(not forward_only):
+            output = attend(*inputs, table, distances)
         if not forward_only:
             torch.autograd.grad(output, [*inputs, table], gradient)
 
-    with torch.set_grad_enabled(not forward_only):
-        run()
-        run()
-        taken, end = [], time.perf_counter() + seconds
-        while time.perf_counter() < end or len(taken) < 5:
-            begin = time.perf_counter()
-            run()
-            taken.append(time.perf_counter() - begin)
-    return taken
-
-
-def best_mode(shape, forward_only):
-    found = {}
-    for mode in MODES:
-        try:
-            found[mode] = min(times(mode, shape, forward_only, 0.5))
-            print(f"{mode}: {found[mode]:.4f} s", file=sys.stderr)
-        except Exception as error:  # what a version cannot do it says in its own words
-            print(f"{mode}: not possible: {str(error).splitlines()[0][:100]}", file=sys.stderr)
-    return min(found, key=found.get)
+    return step
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("shape", type=lambda text: [int(part) for part in text.split(",")])
-    parser.add_argument("--seconds", type=float, default=1)
-    parser.add_argument("--threads", type=int, default=0)
-    parser.add_argument("--mode", choices=(*MODES, "best"), default="best")
-    parser.add_argument("--forward", action="store_true")
-    options = parser.parse_args()
-    if options.threads:
-        torch.set_num_threads(options.threads)
-    mode = options.mode if options.mode != "best" else best_mode(options.shape, options.forward)
-    taken = times(mode, options.shape, options.forward, options.seconds)
-    print(json.dumps({"mode": mode, "median_seconds": statistics.median(taken), "best_seconds": min(taken)}))
+    options = parser(MODES, "f32", 5)
+    options.add_argument("shape", type=lambda text: [int(part) for part in text.split(",")])
+    options.add_argument("--forward", action="store_true")
+    arguments = options.parse_args()
+    report(arguments, MODES, lambda mode: make_step(mode, arguments.shape, arguments.forward), lambda median: {})
 
 
 if __name__ == "__main__":

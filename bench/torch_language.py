@@ -15,7 +15,7 @@ import resource
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch_timing import autocast, parser, read_preset, report, rotate, rotation_tables, time_step, update
+from torch_timing import autocast, parser, read_preset, report, rotate, rotation_tables, update
 
 MODES = ("eager", "compiled")
 
@@ -59,7 +59,7 @@ class Decoder(nn.Module):
         return self.output(self.norm(x))
 
 
-def time_steps(sizes, tokens, compiled, bf16, steps):
+def make_step(sizes, tokens, compiled, bf16):
     torch.manual_seed(1)
     model = Decoder(sizes)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.1, fused=True)
@@ -76,7 +76,7 @@ def time_steps(sizes, tokens, compiled, bf16, steps):
         run().backward()
         update(model, optimizer)
 
-    return time_step(step, steps, 2)
+    return step
 
 
 def main():
@@ -90,7 +90,7 @@ def main():
     torch.manual_seed(1)
     tokens = torch.randint(sizes["language_vocab_size"], (batch, length + 1))
     report(arguments, MODES,
-           lambda mode, steps: time_steps(sizes, tokens, mode == "compiled", arguments.precision == "bf16", steps),
+           lambda mode: make_step(sizes, tokens, mode == "compiled", arguments.precision == "bf16"),
            lambda median: {"tokens": batch * length, "tokens_per_second": batch * length / median,
                            "peak_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss})
 

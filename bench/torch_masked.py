@@ -18,7 +18,7 @@ import random
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch_timing import autocast, parser, read_preset, report, rotate, rotation_tables, time_step, update
+from torch_timing import autocast, parser, read_preset, report, rotate, rotation_tables, update
 
 MODES = ("eager", "compiled")
 SPECIAL, DOCUMENTS = 5, 2000
@@ -89,7 +89,7 @@ def make_batch(sizes):
     return tokens, rows, torch.randint(SPECIAL, sizes["masked_vocab_size"], rows.shape)
 
 
-def time_steps(sizes, batch, compiled, bf16, steps):
+def make_step(sizes, batch, compiled, bf16):
     tokens, rows, classes = batch
     torch.manual_seed(1)
     model = Encoder(sizes)
@@ -103,7 +103,7 @@ def time_steps(sizes, batch, compiled, bf16, steps):
         F.cross_entropy(logits.float(), classes).backward()
         update(model, optimizer)
 
-    return time_step(step, steps, 2)
+    return step
 
 
 def main():
@@ -119,7 +119,7 @@ def main():
     batch = make_batch(sizes)
     tokens = batch[0].numel()
     report(arguments, MODES,
-           lambda mode, steps: time_steps(sizes, batch, mode == "compiled", arguments.precision == "bf16", steps),
+           lambda mode: make_step(sizes, batch, mode == "compiled", arguments.precision == "bf16"),
            lambda median: {"tokens": tokens, "tokens_per_second": tokens / median})
 
 

@@ -21,7 +21,7 @@ import math
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch_timing import autocast, parser, read_preset, report, rotate, rotation_tables, time_step, update
+from torch_timing import autocast, parser, read_preset, report, rotate, rotation_tables, update
 
 
 MODES = ("eager", "eager-fused", "compiled", "compiled-fused")
@@ -76,8 +76,7 @@ class Decoder(nn.Module):
         return self.output(self.norm(x))
 
 
-def time_steps(sizes, tokens, mode, bf16, steps):
-    """Seconds of `steps` steps, after three that are not timed."""
+def make_step(sizes, tokens, mode, bf16):
     torch.manual_seed(1)
     model = Decoder(*sizes, fused=mode.endswith("fused"))
     try:
@@ -95,7 +94,7 @@ def time_steps(sizes, tokens, mode, bf16, steps):
         F.cross_entropy(logits.float().flatten(0, 1), tokens[:, 1:].flatten()).backward()
         update(model, optimizer)
 
-    return time_step(step, steps, 3)
+    return step
 
 
 def main():
@@ -112,7 +111,7 @@ def main():
              arguments.position == "roper", length)
     tokens = torch.randint(vocabulary, (batch, length + 1))
     modes = [name for name in MODES if name == "eager" or hasattr(F, "scaled_dot_product_attention")]
-    report(arguments, modes, lambda mode, steps: time_steps(sizes, tokens, mode, arguments.precision == "bf16", steps),
+    report(arguments, modes, lambda mode: make_step(sizes, tokens, mode, arguments.precision == "bf16"),
            lambda median: {"position": arguments.position, "batch": batch, "length": length})
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the timings of PyTorch (torch_step.py, torch_masked.py, torch_translation.py) share."""
+"""What the timings of PyTorch (torch_step.py, torch_attention.py and their kin) share."""
 import argparse
 import contextlib
 import json
@@ -8,6 +8,8 @@ import sys
 import time
 
 import torch
+
+WARM_UP = 3
 
 
 def rotate(x, cosine, sine):
@@ -51,6 +53,7 @@ def parser(modes, precision, steps):
     made.add_argument("--mode", default="best", choices=("best", *modes))
     made.add_argument("--steps", type=int, default=steps)
     made.add_argument("--threads", type=int, default=0)
+    made.add_argument("--resident", action="store_true", help="stay, and time so many steps again for each line read")
     return made
 
 
@@ -64,18 +67,30 @@ def read_preset(path, assignments, **defaults):
     return sizes
 
 
-def report(arguments, modes, run, describe):
-    """Times run(mode, steps) in the mode asked for, or in the fastest in two steps each, and prints one JSON object with what
-    describe(median seconds) adds."""
+def fastest(modes, make_step):
+    """The mode of which make_step(mode) is fastest in two steps, and the seconds of each that works."""
+    tried = {}
+    for mode in modes:
+        try:
+            tried[mode] = min(time_step(make_step(mode), 2, WARM_UP))
+            print(f"{mode}: {tried[mode]:.4f} s", file=sys.stderr)
+        except Exception as error:  # what a version cannot do it says in its own words
+            print(f"{mode}: not possible: {str(error).splitlines()[0][:100]}", file=sys.stderr)
+    return min(tried, key=tried.get), tried
+
+
+def report(arguments, modes, make_step, describe):
+    """Times the steps that make_step(mode) gives in the mode asked for, or in the fastest, and prints one JSON object with what
+    describe(median seconds) adds. With --resident it does so again for each line on standard input."""
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
-    mode, tried = arguments.mode, {}
-    if mode == "best":
-        for name in modes:
-            tried[name] = min(run(name, 2))
-            print(f"{name}: {tried[name]:.4f} s", file=sys.stderr)
-        mode = min(tried, key=tried.get)
-    times = run(mode, arguments.steps)
-    median = statistics.median(times)
-    print(json.dumps({"peer": "PyTorch " + torch.__version__, "mode": mode, "precision": arguments.precision,
-                      **describe(median), "median_seconds": median, "best_seconds": min(times), "tried": tried}))
+    mode, tried = (arguments.mode, {}) if arguments.mode != "best" else fastest(modes, make_step)
+    step, warm_up = make_step(mode), WARM_UP
+    while True:
+        times = time_step(step, arguments.steps, warm_up)
+        median = statistics.median(times)
+        print(json.dumps({"peer": "PyTorch " + torch.__version__, "mode": mode, "precision": arguments.precision,
+                          **describe(median), "median_seconds": median, "best_seconds": min(times), "tried": tried}), flush=True)
+        warm_up = 1  # caches hold what ran meanwhile
+        if not arguments.resident or not sys.stdin.readline():
+            return

@@ -21,7 +21,7 @@ import random
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch_timing import autocast, parser, read_preset, report, rotate, rotation_tables, time_step, update
+from torch_timing import autocast, parser, read_preset, report, rotate, rotation_tables, update
 
 MODES = ("eager", "compiled")
 WORDS, PAIRS, SPECIAL = 7996, 6000, 4
@@ -139,7 +139,7 @@ def make_batches(sizes, lengths):
     return batches, sum(map(sum, chosen)), pairs * micro * sum(longest)
 
 
-def time_steps(sizes, batches, compiled, bf16, steps):
+def make_step(sizes, batches, compiled, bf16):
     torch.manual_seed(1)
     model = Translator(sizes)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
@@ -156,7 +156,7 @@ def time_steps(sizes, batches, compiled, bf16, steps):
             (loss / counted).backward()
         update(model, optimizer)
 
-    return time_step(step, steps, 2)
+    return step
 
 
 def main():
@@ -177,7 +177,7 @@ def main():
     sizes["vocabulary"] = WORDS + SPECIAL
     batches, tokens, padded = make_batches(sizes, read_lengths(arguments.folder))
     report(arguments, MODES,
-           lambda mode, steps: time_steps(sizes, batches, mode == "compiled", arguments.precision == "bf16", steps),
+           lambda mode: make_step(sizes, batches, mode == "compiled", arguments.precision == "bf16"),
            lambda median: {"tokens": tokens, "padded_tokens": padded, "tokens_per_second": tokens / median})
 
 
