@@ -23,8 +23,14 @@ def rotation_tables(length, head_dim):
     return angle.cos().float(), angle.sin().float()
 
 
-def autocast(bf16):
-    return torch.autocast("cpu", torch.bfloat16) if bf16 else contextlib.nullcontext()
+def autocast(bf16, device="cpu"):
+    return torch.autocast(device, torch.bfloat16) if bf16 else contextlib.nullcontext()
+
+
+def wait_for(device):
+    """Until what a device was told before is done."""
+    if device == "cuda":
+        torch.cuda.synchronize()
 
 
 def update(model, optimizer):
@@ -32,14 +38,16 @@ def update(model, optimizer):
     optimizer.step()
 
 
-def time_step(step, steps, warm_up):
+def time_step(step, steps, warm_up, device="cpu"):
     """Seconds of `steps` calls of step(), after `warm_up` that are not timed."""
     for _ in range(warm_up):
         step()
     times = []
     for _ in range(steps):
+        wait_for(device)
         start = time.perf_counter()
         step()
+        wait_for(device)
         times.append(time.perf_counter() - start)
     return times
 
