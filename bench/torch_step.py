@@ -3,7 +3,7 @@
 """Times training steps of a preset's model in PyTorch, for comparison with `rotary bench train`.
 
     python3 bench/torch_step.py presets/prefix/paper.json [--position rope|roper] [--precision bf16|f32] [--batch N]
-        [--steps N] [--threads N] [--mode MODE]
+        [--steps N] [--threads N] [--mode MODE] [--device cpu|cuda] [--set KEY=VALUE]...
 
 A step is forward, backward, gradient clipping and Adam on random tokens; bf16 means autocast. Modes:
 
@@ -11,6 +11,7 @@ A step is forward, backward, gradient clipping and Adam on random tokens; bf16 m
     eager-fused     with scaled_dot_product_attention
     compiled        eager through torch.compile
     compiled-fused  both
+    graphs-fused    the same with CUDA graphs, on a GPU (torch.compile's reduce-overhead)
     best            the fastest of these in two steps each (torch.compile needs a C++ compiler)
 
 PyTorch 1 has only eager. Prints one JSON object: the mode, the median and the best time of a step in seconds, and for best
@@ -24,7 +25,7 @@ from torch import nn
 from torch_timing import autocast, parser, read_preset, report, rotate, rotation_tables, update
 
 
-MODES = ("eager", "eager-fused", "compiled", "compiled-fused")
+MODES = ("eager", "eager-fused", "compiled", "compiled-fused", "graphs-fused")
 
 
 class Block(nn.Module):
@@ -76,20 +77,20 @@ class Decoder(nn.Module):
         return self.output(self.norm(x))
 
 
-def make_step(sizes, tokens, mode, bf16):
+def make_step(sizes, tokens, mode, bf16, device):
     torch.manual_seed(1)
-    model = Decoder(*sizes, fused=mode.endswith("fused"))
+    model = Decoder(*sizes, fused=mode.endswith("fused")).to(device)
     try:
         optimizer = torch.optim.Adam(model.parameters(), lr=2.5e-4, fused=True)
     except (RuntimeError, TypeError):
         optimizer = torch.optim.Adam(model.parameters(), lr=2.5e-4)
-    if mode.startswith("compiled"):
+    if not mode.startswith("eager"):
         torch._dynamo.reset()
-        model = torch.compile(model)
+        model = torch.compile(model, mode="reduce-overhead" if mode.startswith("graphs") else "default")
 
     def step():
         optimizer.zero_grad(set_to_none=True)
-        with autocast(bf16):
+        with autocast(bf16, device):
             logits = model(tokens[:, :-1])
         F.cross_entropy(logits.float().flatten(0, 1), tokens[:, 1:].flatten()).backward()
         update(model, optimizer)
@@ -102,16 +103,20 @@ def main():
     options.add_argument("preset")
     options.add_argument("--position", default="rope", choices=("rope", "roper"))
     options.add_argument("--batch", type=int)
+    options.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    options.add_argument("--set", action="append", default=[])
     arguments = options.parse_args()
-    preset = read_preset(arguments.preset, [])
+    preset = read_preset(arguments.preset, arguments.set)
     vocabulary = preset.get("vocab_size") or {"addition": 27, "index": 43, "prefix": 5}[preset["task"]]
     length, batch = preset["sequence_length"], arguments.batch or preset["batch_size"]
     sizes = (vocabulary, preset["hidden_size"], preset["num_hidden_layers"], preset["num_attention_heads"],
              preset.get("intermediate_size") or 4 * preset["hidden_size"], preset["norm_position"] == "pre",
              arguments.position == "roper", length)
-    tokens = torch.randint(vocabulary, (batch, length + 1))
-    modes = [name for name in MODES if name == "eager" or hasattr(F, "scaled_dot_product_attention")]
-    report(arguments, modes, lambda mode: make_step(sizes, tokens, mode, arguments.precision == "bf16"),
+    device = arguments.device
+    tokens = torch.randint(vocabulary, (batch, length + 1)).to(device)
+    modes = [name for name in MODES if (name == "eager" or hasattr(F, "scaled_dot_product_attention")) and
+             (device == "cuda" or not name.startswith("graphs"))]
+    report(arguments, modes, lambda mode: make_step(sizes, tokens, mode, arguments.precision == "bf16", device),
            lambda median: {"position": arguments.position, "batch": batch, "length": length})
 
 

@@ -25,8 +25,14 @@ def rotation_tables(length, head_dim):
     return angle.cos().float(), angle.sin().float()
 
 
-def autocast(bf16):
-    return torch.autocast("cpu", torch.bfloat16) if bf16 else contextlib.nullcontext()
+def autocast(bf16, device="cpu"):
+    return torch.autocast(device, torch.bfloat16) if bf16 else contextlib.nullcontext()
+
+
+def wait_for(device):
+    """Until what a device was told before is done."""
+    if device == "cuda":
+        torch.cuda.synchronize()
 
 
 def update(model, optimizer):
@@ -34,14 +40,16 @@ def update(model, optimizer):
     optimizer.step()
 
 
-def time_step(step, steps, warm_up):
+def time_step(step, steps, warm_up, device="cpu"):
     """Seconds of `steps` calls of step(), after `warm_up` that are not timed."""
     for _ in range(warm_up):
         step()
     times = []
     for _ in range(steps):
+        wait_for(device)
         start = time.perf_counter()
         step()
+        wait_for(device)
         times.append(time.perf_counter() - start)
     return times
 
@@ -67,12 +75,12 @@ def read_preset(path, assignments, **defaults):
     return sizes
 
 
-def fastest(modes, make_step):
+def fastest(modes, make_step, device):
     """The mode of which make_step(mode) is fastest in two steps, and the seconds of each that works."""
     tried = {}
     for mode in modes:
         try:
-            tried[mode] = min(time_step(make_step(mode), 2, WARM_UP))
+            tried[mode] = min(time_step(make_step(mode), 2, WARM_UP, device))
             print(f"{mode}: {tried[mode]:.4f} s", file=sys.stderr)
         except Exception as error:  # what a version cannot do it says in its own words
             print(f"{mode}: not possible: {str(error).splitlines()[0][:100]}", file=sys.stderr)
@@ -84,10 +92,11 @@ def report(arguments, modes, make_step, describe):
     describe(median seconds) adds. With --resident it does so again for each line on standard input."""
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
-    mode, tried = (arguments.mode, {}) if arguments.mode != "best" else fastest(modes, make_step)
+    device = getattr(arguments, "device", "cpu")
+    mode, tried = (arguments.mode, {}) if arguments.mode != "best" else fastest(modes, make_step, device)
     step, warm_up = make_step(mode), WARM_UP
     while True:
-        times = time_step(step, arguments.steps, warm_up)
+        times = time_step(step, arguments.steps, warm_up, device)
         median = statistics.median(times)
         print(json.dumps({"peer": "PyTorch " + torch.__version__, "mode": mode, "precision": arguments.precision,
                           **describe(median), "median_seconds": median, "best_seconds": min(times), "tried": tried}), flush=True)

@@ -1,5 +1,6 @@
 # The CUDA backend (src/cuda). ROTARY_CUDA=ON: nvcc and cuBLASLt build it into the program. EMULATED: a compiler of C++
-# does, for a device that tests/support/cuda_emulated emulates, very slowly. Tests have the emulated one in any case.
+# does, for a device that tests/support/cuda_emulated emulates, very slowly. Tests have the emulated one but with ON, where
+# the same tests are for the device that there is.
 set(ROTARY_CUDA OFF CACHE STRING "Build the program with the CUDA backend: ON, OFF, or EMULATED on the host, for tests")
 set(ROTARY_CUDA_ARCHITECTURES 80-real 90 CACHE STRING "What nvcc builds for: the last one also for later devices")
 set_property(CACHE ROTARY_CUDA PROPERTY STRINGS OFF ON EMULATED)
@@ -10,7 +11,7 @@ endif()
 include(CheckLanguage)
 check_language(CXX)
 set(ROTARY_CUDA_EMULATION OFF)
-if(CMAKE_CXX_COMPILER AND (ROTARY_TESTS OR ROTARY_CUDA STREQUAL "EMULATED"))
+if(CMAKE_CXX_COMPILER AND (ROTARY_CUDA STREQUAL "EMULATED" OR (ROTARY_TESTS AND NOT ROTARY_CUDA STREQUAL "ON")))
     enable_language(CXX)
     set(ROTARY_CUDA_EMULATION ON)
 elseif(ROTARY_CUDA STREQUAL "EMULATED")
@@ -19,17 +20,18 @@ endif()
 
 if(ROTARY_CUDA STREQUAL "ON")
     enable_language(CUDA)
+    set(CMAKE_CUDA_FLAGS_DEV "-O3")
     find_package(CUDAToolkit REQUIRED)
 endif()
 
 # The flags of every file are gcc's: nvcc is given those that it knows. -fmad=false: as on the processor, a fused
-# multiply-add is written where it is meant.
+# multiply-add is written where it is meant. Kernels are compressed, to a fifth, and unpacked when the program begins.
 function(rotary_build_cuda target)
     set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES "${ROTARY_CUDA_ARCHITECTURES}" CUDA_STANDARD 17
         CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF)
-    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false> $<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=size>
         $<$<AND:$<BOOL:${ROTARY_WERROR}>,$<COMPILE_LANGUAGE:CUDA>>:-Werror=all-warnings>)
-    target_link_libraries(${target} PRIVATE CUDA::cudart CUDA::cublasLt)
+    target_link_libraries(${target} PRIVATE CUDA::cudart_static CUDA::cublasLt)
 endfunction()
 
 # The sources of src/cuda, which its CMakeLists.txt lists, for the emulated device.

@@ -4,6 +4,7 @@
 #include "benchmark/fill.h"
 #include "benchmark/library.h"
 #include "benchmark/limits.h"
+#include "benchmark/placed.h"
 #include "benchmark/timed_terms.h"
 #include "layer/encoding/position.h"
 
@@ -15,8 +16,10 @@ const char *const attention_encoding_names[] = {"none",  "rope",           "rope
 
 /* Inputs and outputs of the calls, shared by all encodings. */
 struct tensors {
+    const struct attention_benchmark *benchmark;
+    rotary_dtype dtype;
     rotary_attention_shape shape;
-    int32_t *starts;          /* of packed sequences, [batch + 1] */
+    int32_t *starts; /* of packed sequences, [batch + 1], in the host's memory; NULL: there are none */
     void *qkv, *qkv_gradient; /* [batch, time, 3, heads, head_dim], or [tokens, 3, heads, head_dim] */
     void *output, *output_gradient;
     float *log_sum_exp;
@@ -34,18 +37,20 @@ static rotary_status run_forward(void *argument, rotary_error *error)
     const struct attention_job *job = argument;
     const struct backend_attention_forward call = {job->position.attention, &job->forward};
     const struct backend *backend = job->position.backend;
-    return backend->operations->attention_forward(backend, &call, error);
+    rotary_status status = backend->operations->attention_forward(backend, &call, error);
+    return status == ROTARY_OK ? benchmark_wait(backend, job->forward.log_sum_exp, error) : status;
 }
 
 static rotary_status run_forward_backward(void *argument, rotary_error *error)
 {
     const struct attention_job *job = argument;
-    rotary_status status = run_forward(argument, error);
-    if (status != ROTARY_OK)
-        return status;
-    const struct backend_attention_backward call = {job->position.attention, &job->backward};
+    const struct backend_attention_forward forward = {job->position.attention, &job->forward};
+    const struct backend_attention_backward backward = {job->position.attention, &job->backward};
     const struct backend *backend = job->position.backend;
-    return backend->operations->attention_backward(backend, &call, error);
+    rotary_status status = backend->operations->attention_forward(backend, &forward, error);
+    if (status == ROTARY_OK)
+        status = backend->operations->attention_backward(backend, &backward, error);
+    return status == ROTARY_OK ? benchmark_wait(backend, job->forward.log_sum_exp, error) : status;
 }
 
 static rotary_status create_attention(struct attention_job *job, const struct attention_benchmark *benchmark,
@@ -89,13 +94,18 @@ static rotary_attention_shape shape_of(const struct attention_benchmark *benchma
     return (rotary_attention_shape){.batch = 1, .queries = tokens, .keys = tokens};
 }
 
-static void carve(struct tensors *tensors, const struct attention_benchmark *benchmark, rotary_dtype dtype,
-                  struct rotary_arena *arena)
+static int64_t elements_of(const struct tensors *tensors)
 {
-    int64_t rows = tensors->shape.batch * tensors->shape.queries,
-            count = rows * benchmark->heads * benchmark->head_dim;
-    size_t size = rotary_dtype_size(dtype);
-    tensors->starts = rotary_arena_push(arena, benchmark->batch + 1, sizeof *tensors->starts);
+    return tensors->shape.batch * tensors->shape.queries * tensors->benchmark->heads *
+           tensors->benchmark->head_dim;
+}
+
+static void carve(void *context, struct rotary_arena *arena)
+{
+    struct tensors *tensors = context;
+    const struct attention_benchmark *benchmark = tensors->benchmark;
+    int64_t rows = tensors->shape.batch * tensors->shape.queries, count = elements_of(tensors);
+    size_t size = rotary_dtype_size(tensors->dtype);
     tensors->qkv = rotary_arena_push(arena, 3 * count, size);
     tensors->qkv_gradient = rotary_arena_push(arena, 3 * count, size);
     tensors->output = rotary_arena_push(arena, count, size);
@@ -105,6 +115,14 @@ static void carve(struct tensors *tensors, const struct attention_benchmark *ben
     tensors->terms.head_dim = benchmark->head_dim;
     tensors->terms.time = benchmark->time;
     timed_terms_carve(&tensors->terms, arena);
+}
+
+static void fill(void *context)
+{
+    const struct tensors *tensors = context;
+    benchmark_fill(tensors->qkv, tensors->dtype, 3 * elements_of(tensors), 1);
+    benchmark_fill(tensors->output_gradient, tensors->dtype, elements_of(tensors), 2);
+    timed_terms_fill(&tensors->terms);
 }
 
 /* Fills in the calls. Each row holds query, key and value side by side, as a fused QKV projection gives them.
@@ -193,35 +211,23 @@ static rotary_status measure(struct attention_benchmark *benchmark, struct atten
             result->forward_ratio = forward[i]->ratio;
             result->forward_backward_ratio = forward_backward[i]->ratio;
         }
-    benchmark->matmul_rate = matmul_limit_operations() / items[0].timing.best;
+    benchmark->matmul_rate = matmul_limit_operations(matmul) / items[0].timing.best;
     return ROTARY_OK;
 }
 
-static void fill_starts(int32_t *starts, const struct attention_benchmark *benchmark)
+static rotary_status allocate_starts(struct tensors *tensors, rotary_error *error)
 {
-    starts[0] = 0;
-    for (int64_t sequence = 0; sequence < benchmark->batch; sequence++)
-        starts[sequence + 1] = starts[sequence] + (int32_t)tokens_of(benchmark, sequence);
-}
-
-static rotary_status allocate(struct tensors *tensors, const struct attention_benchmark *benchmark,
-                              rotary_dtype dtype, struct rotary_arena *arena, rotary_error *error)
-{
-    tensors->shape = shape_of(benchmark);
+    const struct attention_benchmark *benchmark = tensors->benchmark;
+    if (benchmark->shortest == 0)
+        return ROTARY_OK;
     if (tensors->shape.queries > INT32_MAX)
         return rotary_fail_memory(error, "for packed sequences of %lld tokens",
                                   (long long)tensors->shape.queries);
-    carve(tensors, benchmark, dtype, arena);
-    rotary_status status = rotary_arena_allocate(arena, "the tensors of the attention benchmark", error);
-    if (status != ROTARY_OK)
-        return status;
-    carve(tensors, benchmark, dtype, arena);
-    if (benchmark->shortest > 0)
-        fill_starts(tensors->starts, benchmark);
-    int64_t count = tensors->shape.batch * tensors->shape.queries * benchmark->heads * benchmark->head_dim;
-    benchmark_fill(tensors->qkv, dtype, 3 * count, 1);
-    benchmark_fill(tensors->output_gradient, dtype, count, 2);
-    timed_terms_fill(&tensors->terms);
+    tensors->starts = calloc((size_t)benchmark->batch + 1, sizeof *tensors->starts);
+    if (!tensors->starts)
+        return rotary_fail_memory(error, "for packed sequences");
+    for (int64_t sequence = 0; sequence < benchmark->batch; sequence++)
+        tensors->starts[sequence + 1] = tensors->starts[sequence] + (int32_t)tokens_of(benchmark, sequence);
     return ROTARY_OK;
 }
 
@@ -229,23 +235,39 @@ static rotary_status allocate(struct tensors *tensors, const struct attention_be
 static rotary_status give_workspace(struct attention_benchmark *benchmark, struct attention_job *jobs,
                                     struct rotary_arena *arena, rotary_error *error)
 {
+    const struct backend *backend = jobs[ATTENTION_ROPE].position.backend;
     size_t largest = 0;
     for (int i = 0; i < ATTENTION_ENCODINGS; i++) {
         if (!benchmark->wanted[i])
             continue;
-        const struct backend_operations *operations = jobs[i].position.backend->operations;
         const struct attention_plan *plan = jobs[i].position.attention;
-        const size_t forward = operations->attention_forward_bytes(plan, &jobs[i].forward),
-                     backward = operations->attention_backward_bytes(plan, &jobs[i].backward),
+        const size_t forward = backend->operations->attention_forward_bytes(plan, &jobs[i].forward),
+                     backward = backend->operations->attention_backward_bytes(plan, &jobs[i].backward),
                      bytes = forward > backward ? forward : backward;
         benchmark->results[i].workspace_bytes = bytes;
         largest = bytes > largest ? bytes : largest;
     }
     rotary_arena_push(arena, (int64_t)largest, 1);
-    rotary_status status = rotary_arena_allocate(arena, "the workspace of the attention benchmark", error);
+    rotary_status status =
+        backend_arena_allocate(backend, arena, "the workspace of the attention benchmark", error);
     void *workspace = status == ROTARY_OK ? rotary_arena_push(arena, (int64_t)largest, 1) : NULL;
     for (int i = 0; i < ATTENTION_ENCODINGS; i++)
         jobs[i].forward.workspace = jobs[i].backward.workspace = workspace;
+    return status;
+}
+
+static rotary_status create_jobs(struct attention_job *jobs, const struct attention_benchmark *benchmark,
+                                 const struct backend *backend, const struct tensors *tensors,
+                                 rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; i < ATTENTION_ENCODINGS && status == ROTARY_OK; i++) {
+        if (!benchmark->wanted[i])
+            continue;
+        status = create_attention(&jobs[i], benchmark, backend, (enum attention_encoding)i, error);
+        plan_calls(&jobs[i], benchmark, tensors, backend->storage);
+        timed_terms_add(&tensors->terms, (enum attention_encoding)i, &jobs[i].forward, &jobs[i].backward);
+    }
     return status;
 }
 
@@ -263,17 +285,19 @@ rotary_status benchmark_attention(struct attention_benchmark *benchmark, const s
                                   const struct timing_plan *plan, rotary_error *error)
 {
     struct attention_job jobs[ATTENTION_ENCODINGS] = {{.position = {0}}};
-    struct tensors tensors = {0};
-    struct rotary_arena arena = {0}, workspace = {0};
+    struct tensors tensors = {
+        .benchmark = benchmark, .dtype = backend->storage, .shape = shape_of(benchmark)};
+    const struct placed_arrays arrays = {carve, fill, &tensors, "the tensors of the attention benchmark"};
+    struct placed_arena memory = {0};
+    struct rotary_arena workspace = {0};
     struct matmul_limit *matmul = NULL;
     benchmark->wanted[ATTENTION_ROPE] = true;
     benchmark->operations = operations_of(benchmark);
-    rotary_status status = allocate(&tensors, benchmark, backend->storage, &arena, error);
-    for (int i = 0; i < ATTENTION_ENCODINGS && status == ROTARY_OK; i++) {
-        status = create_attention(&jobs[i], benchmark, backend, (enum attention_encoding)i, error);
-        plan_calls(&jobs[i], benchmark, &tensors, backend->storage);
-        timed_terms_add(&tensors.terms, (enum attention_encoding)i, &jobs[i].forward, &jobs[i].backward);
-    }
+    rotary_status status = allocate_starts(&tensors, error);
+    if (status == ROTARY_OK)
+        status = placed_arena_create(&memory, backend, &arrays, error);
+    if (status == ROTARY_OK)
+        status = create_jobs(jobs, benchmark, backend, &tensors, error);
     if (status == ROTARY_OK)
         status = give_workspace(benchmark, jobs, &workspace, error);
     if (status == ROTARY_OK)
@@ -283,7 +307,8 @@ rotary_status benchmark_attention(struct attention_benchmark *benchmark, const s
     matmul_limit_destroy(matmul);
     for (int i = 0; i < ATTENTION_ENCODINGS; i++)
         position_attention_destroy(&jobs[i].position);
-    rotary_arena_free(&workspace);
-    rotary_arena_free(&arena);
+    backend_arena_free(backend, &workspace);
+    placed_arena_free(&memory);
+    free(tensors.starts);
     return status;
 }

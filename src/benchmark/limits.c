@@ -3,10 +3,12 @@
 
 #include "backend/backend.h"
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/fail.h"
 #include "base/integer.h"
 #include "base/threads.h"
 #include "benchmark/fill.h"
+#include "benchmark/placed.h"
 #include "benchmark/timing.h"
 #include "kernel/memory/memory_kernels.h"
 
@@ -15,43 +17,54 @@
 enum { MATMUL_ROWS = 4096, MATMUL_INNER = 512, MATMUL_COLUMNS = 2048 };
 enum { MEMORY_BYTES = 1 << 28, MEMORY_BLOCK = 1 << 16 };
 
+/* On a device, whose speed nobody knows before, sizes double until a run takes this long. */
+static const double device_seconds = 1e-3;
+enum { MIN_SIDE = 128, MAX_SIDE = 8192, MIN_COPY = 1 << 16, MAX_COPY = 1 << 30 };
+
 /* ---- matmul ---- */
 
 struct matmul_limit {
     const struct backend *backend;
-    struct rotary_arena arena;
+    int64_t rows, inner, columns;
+    struct placed_arena memory;
     struct matrix in, out;
     float *source;
     struct packed_weight *weight;
 };
 
-static void carve(struct matmul_limit *limit)
+static void carve(void *context, struct rotary_arena *arena)
 {
+    struct matmul_limit *limit = context;
     rotary_dtype type = limit->backend->storage;
     size_t size = rotary_dtype_size(type);
-    limit->in = matrix_of(rotary_arena_push(&limit->arena, MATMUL_ROWS * MATMUL_INNER, size), type,
-                          MATMUL_ROWS, MATMUL_INNER);
-    limit->out = matrix_of(rotary_arena_push(&limit->arena, MATMUL_ROWS * MATMUL_COLUMNS, size), type,
-                           MATMUL_ROWS, MATMUL_COLUMNS);
-    limit->source = rotary_arena_push(&limit->arena, MATMUL_INNER * MATMUL_COLUMNS, sizeof(float));
+    limit->in = matrix_of(rotary_arena_push(arena, limit->rows * limit->inner, size), type, limit->rows,
+                          limit->inner);
+    limit->out = matrix_of(rotary_arena_push(arena, limit->rows * limit->columns, size), type, limit->rows,
+                           limit->columns);
+    limit->source = rotary_arena_push(arena, limit->inner * limit->columns, sizeof(float));
 }
 
-rotary_status matmul_limit_create(struct matmul_limit **limit, const struct backend *backend,
-                                  rotary_error *error)
+/* Pages that were never written share one page of zeros, which is always in the caches. */
+static void fill(void *context)
+{
+    const struct matmul_limit *limit = context;
+    benchmark_fill(limit->in.data, limit->in.dtype, limit->rows * limit->inner, 1);
+    benchmark_fill(limit->source, ROTARY_F32, limit->inner * limit->columns, 2);
+}
+
+static rotary_status create_matmul(struct matmul_limit **limit, const struct backend *backend,
+                                   const int64_t shape[3], rotary_error *error)
 {
     struct matmul_limit *made = calloc(1, sizeof *made);
     if (!made)
         return rotary_fail_memory(error, "for the matmul benchmark");
-    made->backend = backend;
-    carve(made);
-    rotary_status status = rotary_arena_allocate(&made->arena, "the matmul benchmark", error);
+    *made =
+        (struct matmul_limit){.backend = backend, .rows = shape[0], .inner = shape[1], .columns = shape[2]};
+    const struct placed_arrays arrays = {carve, fill, made, "the matmul benchmark"};
+    rotary_status status = placed_arena_create(&made->memory, backend, &arrays, error);
     if (status == ROTARY_OK) {
-        carve(made);
-        /* Pages that were never written share one page of zeros, which is always in the caches. */
-        benchmark_fill(made->in.data, made->in.dtype, MATMUL_ROWS * MATMUL_INNER, 1);
-        benchmark_fill(made->source, ROTARY_F32, MATMUL_INNER * MATMUL_COLUMNS, 2);
         const struct packed_weight_config config = {
-            .dtype = backend->storage, .inner = MATMUL_INNER, .columns = MATMUL_COLUMNS};
+            .dtype = backend->storage, .inner = made->inner, .columns = made->columns};
         status = backend->operations->packed_weight_create(backend, &made->weight, &config, error);
     }
     if (status == ROTARY_OK) {
@@ -65,18 +78,50 @@ rotary_status matmul_limit_create(struct matmul_limit **limit, const struct back
     return status;
 }
 
+/* Seconds of a second run, which plans nothing more. */
+static rotary_status time_second(rotary_status (*run)(void *argument, rotary_error *error), void *argument,
+                                 double *seconds, rotary_error *error)
+{
+    rotary_status status = run(argument, error);
+    const double begin = rotary_clock();
+    if (status == ROTARY_OK)
+        status = run(argument, error);
+    *seconds = rotary_clock() - begin;
+    return status;
+}
+
+rotary_status matmul_limit_create(struct matmul_limit **limit, const struct backend *backend,
+                                  rotary_error *error)
+{
+    if (backend->operations->on_host)
+        return create_matmul(limit, backend, (const int64_t[]){MATMUL_ROWS, MATMUL_INNER, MATMUL_COLUMNS},
+                             error);
+    for (int64_t side = MIN_SIDE;; side *= 2) {
+        double seconds = 0.0;
+        rotary_status status = create_matmul(limit, backend, (const int64_t[]){side, side, side}, error);
+        if (status == ROTARY_OK)
+            status = time_second(matmul_limit_run, *limit, &seconds, error);
+        if (status == ROTARY_OK && (seconds >= device_seconds || side == MAX_SIDE))
+            return ROTARY_OK;
+        matmul_limit_destroy(*limit);
+        *limit = NULL;
+        if (status != ROTARY_OK)
+            return status;
+    }
+}
+
 void matmul_limit_destroy(struct matmul_limit *limit)
 {
     if (!limit)
         return;
     limit->backend->operations->packed_weight_destroy(limit->backend, limit->weight);
-    rotary_arena_free(&limit->arena);
+    placed_arena_free(&limit->memory);
     free(limit);
 }
 
-double matmul_limit_operations(void)
+double matmul_limit_operations(const struct matmul_limit *limit)
 {
-    return 2.0 * MATMUL_ROWS * MATMUL_INNER * MATMUL_COLUMNS;
+    return 2.0 * (double)limit->rows * (double)limit->inner * (double)limit->columns;
 }
 
 rotary_status matmul_limit_run(void *limit, rotary_error *error)
@@ -84,7 +129,8 @@ rotary_status matmul_limit_run(void *limit, rotary_error *error)
     const struct matmul_limit *measured = limit;
     const struct backend *backend = measured->backend;
     const struct backend_matmul call = {.out = measured->out, .in = measured->in, .weight = measured->weight};
-    return backend->operations->matmul(backend, &call, error);
+    rotary_status status = backend->operations->matmul(backend, &call, error);
+    return status == ROTARY_OK ? benchmark_wait(backend, measured->out.data, error) : status;
 }
 
 /* ---- memory ---- */
@@ -138,31 +184,104 @@ rotary_status memory_limit_read(void *limit, rotary_error *error)
     return ROTARY_OK;
 }
 
+/* ---- memory of a device ---- */
+
+struct copy_limit {
+    const struct backend *backend;
+    struct rotary_arena arena;
+    int64_t bytes;
+    unsigned char *from, *to;
+};
+
+static rotary_status run_copy(void *argument, rotary_error *error)
+{
+    const struct copy_limit *limit = argument;
+    const struct backend *backend = limit->backend;
+    rotary_status status =
+        backend->operations->copy(backend, limit->to, limit->from, (size_t)limit->bytes, error);
+    return status == ROTARY_OK ? benchmark_wait(backend, limit->to, error) : status;
+}
+
+static rotary_status allocate_copy(struct copy_limit *limit, int64_t bytes, rotary_error *error)
+{
+    limit->bytes = bytes;
+    rotary_arena_push(&limit->arena, 2, (size_t)bytes);
+    rotary_status status =
+        backend_arena_allocate(limit->backend, &limit->arena, "the array of the memory benchmark", error);
+    if (status != ROTARY_OK)
+        return status;
+    limit->from = rotary_arena_push(&limit->arena, 1, (size_t)bytes);
+    limit->to = rotary_arena_push(&limit->arena, 1, (size_t)bytes);
+    return ROTARY_OK;
+}
+
+static rotary_status create_copy(struct copy_limit *limit, const struct backend *backend, rotary_error *error)
+{
+    *limit = (struct copy_limit){.backend = backend};
+    for (int64_t bytes = MIN_COPY;; bytes *= 2) {
+        double seconds = 0.0;
+        rotary_status status = allocate_copy(limit, bytes, error);
+        if (status == ROTARY_OK)
+            status = time_second(run_copy, limit, &seconds, error);
+        if (status != ROTARY_OK || seconds >= device_seconds || bytes == MAX_COPY)
+            return status;
+        backend_arena_free(backend, &limit->arena);
+    }
+}
+
 /* ---- both ---- */
+
+static rotary_status time_limits(struct timing_item items[2], rotary_error *error)
+{
+    int64_t rounds;
+    return timing_run(items, 2, &(struct timing_plan){.seconds = 0.5, .min = 5, .max = 20}, &rounds, error);
+}
+
+static rotary_status measure_device(const struct backend *backend, struct matmul_limit *matmul,
+                                    struct limits *limits, rotary_error *error)
+{
+    struct copy_limit copy;
+    struct timing_item items[] = {{.run = matmul_limit_run, .argument = matmul},
+                                  {.run = run_copy, .argument = &copy}};
+    rotary_status status = create_copy(&copy, backend, error);
+    if (status == ROTARY_OK)
+        status = time_limits(items, error);
+    if (status == ROTARY_OK)
+        *limits = (struct limits){.matmul_rate = matmul_limit_operations(matmul) / items[0].timing.best,
+                                  .memory_rate = 2.0 * (double)copy.bytes / items[1].timing.best};
+    backend_arena_free(backend, &copy.arena);
+    return status;
+}
+
+static rotary_status measure_host(const struct backend *backend, struct matmul_limit *matmul,
+                                  struct limits *limits, rotary_error *error)
+{
+    struct rotary_arena arena = {0};
+    rotary_arena_push(&arena, MEMORY_BYTES, 1);
+    rotary_status status = rotary_arena_allocate(&arena, "the array of the memory benchmark", error);
+    if (status != ROTARY_OK)
+        return status;
+    struct memory_limit memory = {.isa = backend->isa,
+                                  .threads = backend->threads,
+                                  .dtype = ROTARY_F32,
+                                  .data = rotary_arena_push(&arena, MEMORY_BYTES, 1),
+                                  .bytes = MEMORY_BYTES};
+    struct timing_item items[] = {{.run = matmul_limit_run, .argument = matmul},
+                                  {.run = memory_limit_scale, .argument = &memory}};
+    status = time_limits(items, error);
+    *limits = (struct limits){.matmul_rate = matmul_limit_operations(matmul) / items[0].timing.best,
+                              .memory_rate = 2.0 * MEMORY_BYTES / items[1].timing.best};
+    rotary_arena_free(&arena);
+    return status;
+}
 
 rotary_status limits_measure(const struct backend *backend, struct limits *limits, rotary_error *error)
 {
-    struct rotary_arena arena = {0};
     struct matmul_limit *matmul = NULL;
-    rotary_arena_push(&arena, MEMORY_BYTES, 1);
-    rotary_status status = rotary_arena_allocate(&arena, "the array of the memory benchmark", error);
+    rotary_status status = matmul_limit_create(&matmul, backend, error);
     if (status == ROTARY_OK)
-        status = matmul_limit_create(&matmul, backend, error);
-    if (status == ROTARY_OK) {
-        struct memory_limit memory = {.isa = backend->isa,
-                                      .threads = backend->threads,
-                                      .dtype = ROTARY_F32,
-                                      .data = rotary_arena_push(&arena, MEMORY_BYTES, 1),
-                                      .bytes = MEMORY_BYTES};
-        struct timing_item items[] = {{.run = matmul_limit_run, .argument = matmul},
-                                      {.run = memory_limit_scale, .argument = &memory}};
-        int64_t rounds;
-        status =
-            timing_run(items, 2, &(struct timing_plan){.seconds = 0.5, .min = 5, .max = 20}, &rounds, error);
-        *limits = (struct limits){.matmul_rate = matmul_limit_operations() / items[0].timing.best,
-                                  .memory_rate = 2.0 * MEMORY_BYTES / items[1].timing.best};
-    }
+        status = backend->operations->on_host ? measure_host(backend, matmul, limits, error)
+                                              : measure_device(backend, matmul, limits, error);
     matmul_limit_destroy(matmul);
-    rotary_arena_free(&arena);
     return status;
 }

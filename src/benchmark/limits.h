@@ -8,13 +8,14 @@
 
 #include "backend/backend.h"
 
-/* A matmul of the shape of a large feed-forward layer, in backend->storage. */
+/* A matmul in backend->storage: on the host of the shape of a large feed-forward layer, on a device square and
+ * so large that it takes a millisecond, beside which the start of a kernel is nothing. */
 struct matmul_limit;
 ROTARY_CHECKED rotary_status matmul_limit_create(struct matmul_limit **limit, const struct backend *backend,
                                                  rotary_error *error);
 void matmul_limit_destroy(struct matmul_limit *limit);
 /* Multiplications and additions of one run. */
-double matmul_limit_operations(void);
+double matmul_limit_operations(const struct matmul_limit *limit);
 /* Runs it once; `limit` is a struct matmul_limit: the signature is that of timing_item.run. */
 ROTARY_CHECKED rotary_status matmul_limit_run(void *limit, rotary_error *error);
 
@@ -37,7 +38,8 @@ ROTARY_CHECKED rotary_status memory_limit_read(void *limit, rotary_error *error)
 
 struct limits {
     double matmul_rate; /* operations per second of the matmul */
-    double memory_rate; /* bytes per second, read and written, of scaling an array larger than any cache */
+    double memory_rate; /* bytes per second, read and written, of scaling an array larger than any cache; on a
+                         * device, of copying one */
 };
 
 /* Takes about half a second. */

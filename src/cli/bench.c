@@ -50,8 +50,9 @@ static rotary_status read_shape(const char *text, const struct bench *bench, int
 
 static rotary_status print_results(json_t *results, const struct backend *backend, rotary_error *error)
 {
-    return result_print_json(json_pack("{s:s, s:i, s:o}", "isa", rotary_isa_name(backend->isa), "threads",
-                                       backend->threads, "results", results),
+    return result_print_json(json_pack("{s:s, s:s, s:i, s:o}", "backend", backend->operations->name, "isa",
+                                       rotary_isa_name(backend->isa), "threads", backend->threads, "results",
+                                       results),
                              error);
 }
 
@@ -70,8 +71,9 @@ static rotary_status time_all(const struct invocation *invocation, const struct 
     const struct bench *bench = invocation->command->bench;
     const struct bench_options *options = invocation->options;
     const struct common_options *common = &invocation->common;
-    const int64_t *shapes = asked ? asked : bench->shapes;
-    int count = asked ? 1 : bench->shape_count;
+    const bool on_device = !backend->operations->on_host;
+    const int64_t *shapes = asked ? asked : on_device ? bench->device_shape : bench->shapes;
+    int count = asked || on_device ? 1 : bench->shape_count;
     struct bench_request request = {
         .bench = bench,
         .backend = backend,
@@ -84,7 +86,7 @@ static rotary_status time_all(const struct invocation *invocation, const struct 
     };
     if (!common->json)
         printf("%s, %s, threads: %d; best (median) of alternating rounds\n", bench->title,
-               rotary_isa_name(backend->isa), backend->threads);
+               plan_backend_text(backend), backend->threads);
     rotary_status status = ROTARY_OK;
     for (int i = 0; i < count && status == ROTARY_OK; i++)
         status = bench->time(shapes + i * bench->dimensions, &request, error);

@@ -48,6 +48,8 @@ struct bench {
     const char *names;     /* of the dimensions, for messages */
     const int64_t *shapes; /* [shape_count, dimensions], without --shape */
     int shape_count;
+    const int64_t
+        *device_shape; /* [dimensions], without --shape on a device; of commands that are on_device */
     const char *title;
     rotary_status (*check)(const struct bench_options *options, rotary_error *error); /* NULL: no more */
     /* Times one shape and passes what it measured to bench_result. */

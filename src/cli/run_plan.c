@@ -285,6 +285,11 @@ rotary_status plan_backend(const struct common_options *common, int precision, s
     return device_backend_create(backend, &request, error);
 }
 
+const char *plan_backend_text(const struct backend *backend)
+{
+    return backend->operations->on_host ? rotary_isa_name(backend->isa) : backend->operations->name;
+}
+
 struct loaded_model_backend plan_model_backend(const struct common_options *common)
 {
     say_threads(common);

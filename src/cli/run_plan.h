@@ -54,6 +54,9 @@ ROTARY_CHECKED rotary_status plan_positions(const struct plan_positions_call *ca
 ROTARY_CHECKED rotary_status plan_backend(const struct common_options *common, int precision,
                                           struct backend *backend, rotary_error *error);
 
+/* What it computes with, in a line for a person: an instruction set, or the device. */
+const char *plan_backend_text(const struct backend *backend);
+
 /* The backend of a loaded model by --threads, --isa and --precision. */
 struct loaded_model_backend plan_model_backend(const struct common_options *common);
 /* loaded_model_open; says on stderr what its files have beside the model. */

@@ -3,7 +3,7 @@
 # (cmake -DROTARY_CUDA=EMULATED) a model is trained on it.
 . "$(dirname "$0")/support.sh"
 
-for command in train compare evaluate generate translate fill classify "bench train" "bench generate" info; do
+for command in train compare evaluate generate translate fill classify "bench train" "bench generate" "bench attention" info; do
     # shellcheck disable=SC2086 # words
     does 0 help $command && says "--device NAME"
 done
@@ -26,6 +26,7 @@ says "CUDA device"
 if grep -q 'CUDA device *none' "$scratch/out"; then
     # shellcheck disable=SC2086
     refuses 1 "use --device cpu" train index $small --steps 2 --out cuda --device cuda
+    refuses 1 "use --device cpu" bench attention --device cuda
     [ ! -e cuda ] || complain "a run that is refused has a folder"
     # shellcheck disable=SC2086
     does 0 train index $small --steps 2 --out auto --device auto --json
@@ -48,4 +49,9 @@ grep -q "the run began on the device cuda and goes on with cpu" "$scratch/err" |
 does 0 train index --resume --steps 3 --out default --device cuda --json
 grep -q "the run began on the device cpu and goes on with cuda" "$scratch/err" || complain "nothing is said of another device"
 does 0 evaluate second --device cuda --json
+does 0 bench attention --device cuda --shape 1,2,24,32 --encodings roper --seconds 0 --json
+has backend '"cuda"'
+# shellcheck disable=SC2086
+does 0 bench train --task index $small --steps 1 --device cuda
+says ", f32 on cuda, 1 threads"
 finish

@@ -443,7 +443,7 @@ elsewhere permute --length --compat                       # they say how far it 
 
 # ---- the machine ----
 
-for command in train compare evaluate generate translate fill classify info "bench train" "bench generate"; do
+for command in train compare evaluate generate translate fill classify info "bench train" "bench generate" "bench attention"; do
     elsewhere "$command" --device # device.sh
 done
 changes "info --json" "--isa scalar"

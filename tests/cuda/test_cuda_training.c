@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Training on a CUDA device, which is emulated: loss and gradient norm of every step are those of the cpu
- * backend up to rounding, and a second run has the same bits in every parameter. Device memory is inaccessible
- * to all but kernels and copies.
+ * Training on a CUDA device, which may be emulated: loss and gradient norm of every step are those of the cpu
+ * backend up to rounding, and a second run has the same bits in every parameter. Memory of the emulated
+ * device is inaccessible to all but kernels and copies.
  */
 #include "cuda/cuda_backend.h"
 #include "support/check.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The twins of cuda/ptx.h against what the PTX manual says of each lane: fragments are filled and read by the manual's
+// cuda/ptx.h, which has twins for the emulated device, against what the PTX manual says of each lane: fragments are filled and read by the manual's
 // own formulas, with its names, and products are sums in double.
 #include "cuda/ptx.h"
-#include "emulated_memory.h"
 
 extern "C" {
+#include "base/half.h"
 #include "support/check.h"
 }
 
@@ -60,7 +60,7 @@ static __global__ void multiply_kernel(unsigned char *memory)
 
 static float rounded(uint64_t seed, uint64_t index)
 {
-    return to_float(from_float<bf16>(check_random(seed, index, 3)));
+    return rotary_bf16_to_float(rotary_bf16_from_float(check_random(seed, index, 3)));
 }
 
 static void try_products()
@@ -91,7 +91,7 @@ static void try_products()
 /* ---- ldmatrix.sync.aligned.m8n8.x4.shared.b16, and .trans. ---- */
 
 /* An element says where it is: matrix, row and column. */
-static uint16_t name_of(int matrix, int row, int column)
+static __host__ __device__ uint16_t name_of(int matrix, int row, int column)
 {
     return (uint16_t)(matrix * 256 + row * 16 + column);
 }
@@ -174,7 +174,9 @@ static void try_copies()
         for (int i = 0; i < 4; i++) {
             unsigned char wanted[16] = {0};
             memcpy(wanted, made.from[lane], (size_t)(lane < 16 ? lane : 16));
+#ifndef __CUDACC__
             CHECK(made.before[lane][i] != made.from[lane][i]); /* not there before it is waited for */
+#endif
             CHECK(made.first[lane][i] == made.from[lane][i]);
             CHECK(memcmp(wanted, made.second[lane], sizeof wanted) == 0);
             CHECK(made.other[lane][i] == made.from[LANES - 1 - lane][i]);
@@ -183,16 +185,34 @@ static void try_copies()
 
 /* ---- cvt.rn.bf16x2.f32. ---- */
 
+struct pairs {
+    float from[3][2];
+    uint32_t made[3];
+};
+
+static __global__ void round_kernel(unsigned char *memory)
+{
+    pairs &rounded = *(pairs *)(void *)memory;
+    if (threadIdx.x < 3)
+        rounded.made[threadIdx.x] = bf16_pair(rounded.from[threadIdx.x][0], rounded.from[threadIdx.x][1]);
+}
+
 static void try_rounding()
 {
     /* 1 + 2^-8 and 1 + 3 * 2^-8 lie between two numbers. */
-    CHECK_INT(bf16_pair(1.0f + 0x1p-8f, 1.0f + 3 * 0x1p-8f), 0x3f823f80u);
-    CHECK_INT(bf16_pair(-2.0f, 0x1p127f), 0x7f00c000u);
-    CHECK_INT(bf16_pair(3.4e38f, -INFINITY), 0xff807f80u);
+    pairs rounded = {{{1.0f + 0x1p-8f, 1.0f + 3 * 0x1p-8f}, {-2.0f, 0x1p127f}, {3.4e38f, -INFINITY}},
+                     {0, 0, 0}};
+    run(round_kernel, &rounded, sizeof rounded);
+    CHECK_INT(rounded.made[0], 0x3f823f80u);
+    CHECK_INT(rounded.made[1], 0x7f00c000u);
+    CHECK_INT(rounded.made[2], 0xff807f80u);
 }
 
 int main(void)
 {
+    int count = 0;
+    if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0)
+        check_skip("there is no CUDA device");
     try_products();
     try_matrices();
     try_copies();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The cuda backend, on an emulated device, in the place of the others: in tests that compare a backend with the
- * reference backend, and in those that run on every backend.
+ * The cuda backend, on the emulated device or the one that there is, in the place of the others: in tests that
+ * compare a backend with the reference backend, and in those that run on every backend.
  */
 #include "backend/every_backend.h"
 #include "backend/tested_backend.h"

@@ -168,7 +168,7 @@ static rotary_status print_result(const struct invocation *invocation, const str
     printf("%s, %s, %s on %s, %d threads: %.2f M parameters%s, %lld prompts, %lld new tokens each\n",
            invocation->operands.count > 0 ? invocation->operands.items[0] : task_of(model),
            model_encoding_name(&model->config.model), rotary_dtype_name(backend->storage),
-           rotary_isa_name(backend->isa), backend->threads, result->parameters / 1e6,
+           plan_backend_text(backend), backend->threads, result->parameters / 1e6,
            is_mapped(model) ? " in mapped files" : "", (long long)result->problems,
            (long long)result->tokens);
     printf("generation         %8.3f s\n", result->seconds);

@@ -111,12 +111,12 @@ static json_t *model_json(const struct train_benchmark *result, int model)
 static rotary_status print_json(const struct bench_plan *plan, rotary_error *error)
 {
     const struct train_benchmark *result = &plan->benchmark;
-    json_t *object =
-        json_pack("{s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:f}", "task", task_names[plan->configs[0].task.task],
-                  "precision", rotary_dtype_name(plan->backend.storage), "isa",
-                  rotary_isa_name(plan->backend.isa), "threads", plan->backend.threads, "steps",
-                  (json_int_t)result->steps, "first_step_seconds", result->first_step_seconds, "matmul_rate",
-                  result->limits.matmul_rate, "memory_rate", result->limits.memory_rate);
+    json_t *object = json_pack(
+        "{s:s, s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:f}", "task", task_names[plan->configs[0].task.task],
+        "precision", rotary_dtype_name(plan->backend.storage), "backend", plan->backend.operations->name,
+        "isa", rotary_isa_name(plan->backend.isa), "threads", plan->backend.threads, "steps",
+        (json_int_t)result->steps, "first_step_seconds", result->first_step_seconds, "matmul_rate",
+        result->limits.matmul_rate, "memory_rate", result->limits.memory_rate);
     json_t *models = json_array();
     for (int i = 0; i < result->count; i++)
         json_array_append_new(models, model_json(result, i));
@@ -135,8 +135,8 @@ static void print_model(const struct bench_plan *plan, int model)
     double rate = timed->operations / timed->step.median, limit = result->limits.matmul_rate;
     printf("%s%s, %s, %s on %s, %d threads: %.2f M parameters, %.0f tokens per step", model > 0 ? "\n" : "",
            task_names[timed->config->task.task], model_encoding_name(&timed->config->model),
-           rotary_dtype_name(plan->backend.storage), rotary_isa_name(plan->backend.isa),
-           plan->backend.threads, timed->parameters / 1e6, timed->tokens);
+           rotary_dtype_name(plan->backend.storage), plan_backend_text(&plan->backend), plan->backend.threads,
+           timed->parameters / 1e6, timed->tokens);
     if (timed->source_tokens > 0)
         printf(", from %.0f of sources", timed->source_tokens);
     putchar('\n');

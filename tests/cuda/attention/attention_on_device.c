@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Puts the cuda backend in the place of librotary's attention: the tests of tests/attention, linked with this,
- * try kernels on the emulated device. Their tensors stay where they are, which an emulated device can reach.
- * So launches run once; here each call runs twice instead, with threads in the one order and the other, and
- * must have the same bits.
+ * try kernels on a device. Their tensors stay where they are, which the emulated device can reach, and a real
+ * one where the system lets it. So launches run once; here each call runs twice instead, on the emulated device
+ * with threads in the one order and the other, and must have the same bits.
  */
 #include "cuda/cuda_backend.h"
-#include "emulated_memory.h"
+#include "cuda/device_calls.h"
 #include "support/check.h"
 
 #include <stdio.h>
@@ -146,8 +146,10 @@ rotary_status __wrap_rotary_attention_forward(const rotary_attention *attention,
     uint64_t hash[2] = {0};
     rotary_status status = ROTARY_OK;
     for (int order = 0; order < 2 && status == ROTARY_OK; order++) {
-        emulated_orders(1, order == 0);
+        device_order(order == 0);
         status = on->backend.operations->attention_forward(&on->backend, &given, error);
+        if (status == ROTARY_OK)
+            status = device_wait(&on->backend, error);
         if (status)
             return status;
         hash[order] = hash_view(1, &output);
@@ -193,8 +195,10 @@ rotary_status __wrap_rotary_attention_backward(const rotary_attention *attention
         {&on->config, call->value_gradient, shape->batch, shape->keys, on->config.key_value_heads}};
     uint64_t hash[2] = {1, 1};
     for (int order = 0; order < 2; order++) {
-        emulated_orders(1, order == 0);
+        device_order(order == 0);
         rotary_status status = on->backend.operations->attention_backward(&on->backend, &given[order], error);
+        if (status == ROTARY_OK)
+            status = device_wait(&on->backend, error);
         if (status)
             return status;
         for (int i = 0; i < 3; i++)
@@ -233,8 +237,9 @@ size_t __wrap_rotary_attention_reorder_bytes(const rotary_attention *attention, 
         const struct on_device *on = on_device(attention);                                                   \
         const struct backend_attention_##name given = {on->plan, call};                                      \
         descending = !descending;                                                                            \
-        emulated_orders(1, descending);                                                                      \
-        return on->backend.operations->attention_##name(&on->backend, &given, error);                        \
+        device_order(descending);                                                                            \
+        rotary_status status = on->backend.operations->attention_##name(&on->backend, &given, error);        \
+        return status == ROTARY_OK ? device_wait(&on->backend, error) : status;                              \
     }
 ON_DEVICE(decode)
 ON_DEVICE(append)
