@@ -14,7 +14,9 @@
 
 #include <stdlib.h>
 
-enum { MATMUL_ROWS = 4096, MATMUL_INNER = 512, MATMUL_COLUMNS = 2048 };
+/* On the host: rows, inner and columns of matmuls of as many operations. Which one is fastest depends on the caches. */
+enum { SHAPES = 3 };
+static const int64_t matmul_shapes[SHAPES][3] = {{4096, 512, 2048}, {2048, 1024, 2048}, {1024, 2048, 2048}};
 enum { MEMORY_BYTES = 1 << 28, MEMORY_BLOCK = 1 << 16 };
 
 /* On a device, whose speed nobody knows before, sizes double until a run takes this long. */
@@ -90,12 +92,36 @@ static rotary_status time_second(rotary_status (*run)(void *argument, rotary_err
     return status;
 }
 
+static rotary_status create_fastest(struct matmul_limit **limit, const struct backend *backend,
+                                    rotary_error *error)
+{
+    struct matmul_limit *made[SHAPES] = {0};
+    struct timing_item items[SHAPES];
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; i < SHAPES && status == ROTARY_OK; i++) {
+        status = create_matmul(&made[i], backend, matmul_shapes[i], error);
+        items[i] = (struct timing_item){.run = matmul_limit_run, .argument = made[i]};
+    }
+    int64_t rounds;
+    if (status == ROTARY_OK)
+        status = timing_run(items, SHAPES, &(struct timing_plan){.min = 3, .max = 3}, &rounds, error);
+    int best = 0;
+    for (int i = 1; i < SHAPES && status == ROTARY_OK; i++)
+        best = items[i].timing.best < items[best].timing.best ? i : best;
+    for (int i = 0; i < SHAPES; i++) {
+        if (i == best && status == ROTARY_OK)
+            *limit = made[i];
+        else
+            matmul_limit_destroy(made[i]);
+    }
+    return status;
+}
+
 rotary_status matmul_limit_create(struct matmul_limit **limit, const struct backend *backend,
                                   rotary_error *error)
 {
     if (backend->operations->on_host)
-        return create_matmul(limit, backend, (const int64_t[]){MATMUL_ROWS, MATMUL_INNER, MATMUL_COLUMNS},
-                             error);
+        return create_fastest(limit, backend, error);
     for (int64_t side = MIN_SIDE;; side *= 2) {
         double seconds = 0.0;
         rotary_status status = create_matmul(limit, backend, (const int64_t[]){side, side, side}, error);

@@ -8,7 +8,7 @@
 
 #include "backend/backend.h"
 
-/* A matmul in backend->storage: on the host of the shape of a large feed-forward layer, on a device square and
+/* A matmul in backend->storage: on the host the fastest of some large shapes, on a device square and
  * so large that it takes a millisecond, beside which the start of a kernel is nothing. */
 struct matmul_limit;
 ROTARY_CHECKED rotary_status matmul_limit_create(struct matmul_limit **limit, const struct backend *backend,
