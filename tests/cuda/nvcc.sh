@@ -60,7 +60,7 @@ END { exit failed }' "$scratch/kernels" || status=1
 
 # The host's part in C, by the headers that come with nvcc.
 include=$(dirname "$(dirname "$(readlink -f "$nvcc")")")/include
-for file in $(grep -l '<cu\|cuda/cuda\.h\|cuda/products\.h' src/cuda/*.c src/cuda/attention/*.c); do
+for file in $(grep -l '<cu\|cuda/cuda\.h\|cuda/products\.h\|cuda/steps\.h\|cuda/staged\.h' src/cuda/*.c src/cuda/attention/*.c); do
     cc -std=c11 -fsyntax-only -Wall -Wextra -Werror -D_GNU_SOURCE -isystem "$include" -Isrc -Iinclude "$file" || status=1
 done
 exit $status

@@ -206,6 +206,8 @@ static int64_t longest_of(const int32_t *starts, int64_t sequences)
 static struct cuda_attention_dropout dropout_of(const rotary_attention_dropout *dropout)
 {
     const struct rotary_attention_dropout_mask mask = rotary_attention_dropout_mask_of(dropout, 0);
+    if (mask.threshold == 0) /* the seed, which is another one each step, is not read */
+        return (struct cuda_attention_dropout){.scale = 1.0f};
     return (struct cuda_attention_dropout){mask.seed, mask.threshold, mask.scale, mask.sequence};
 }
 
