@@ -149,7 +149,7 @@ static void test_apart(const struct run_config *config, const struct backend *ba
     if (!CHECK_INT(trainer_create(&trainer, config, NULL, backend, NULL), ROTARY_OK) ||
         !CHECK_INT(trainer_step(&trainer, 1, &taken, NULL), ROTARY_OK))
         exit(check_report());
-    const struct batch_memory *memory = &trainer.memory[0];
+    const struct batch_memory *memory = &trainer.data[0].memory[0];
     const struct batch batch = trainer.data[0].batches[0];
     CHECK(batch.input.batch >= 3);
     for (int64_t watched = 0; watched < 3; watched++) {
