@@ -42,7 +42,8 @@ function(rotary_emulate_cuda target)
     list(FILTER kernels INCLUDE REGEX "[.]cu$")
     set_source_files_properties(${kernels} PROPERTIES LANGUAGE CXX)
     add_library(${target} STATIC ${sources} ${emulated}/emulated_block.cc ${emulated}/emulated_fiber.cc
-        ${emulated}/emulated_memory.cc ${emulated}/emulated_products.cc ${emulated}/emulated_ptx.cc ${emulated}/emulated_races.cc)
+        ${emulated}/emulated_memory.cc ${emulated}/emulated_products.cc ${emulated}/emulated_ptx.cc ${emulated}/emulated_races.cc
+        ${emulated}/emulated_streams.cc)
     set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ${ROTARY_SANITIZE}) # no sanitized test has it
     target_include_directories(${target} BEFORE PUBLIC ${emulated})
     set_target_properties(${target} PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)

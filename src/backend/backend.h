@@ -54,6 +54,16 @@ struct backend_operations {
                           rotary_error *error);
     rotary_status (*clear)(const struct backend *backend, void *memory, size_t bytes, rotary_error *error);
 
+    /* The next three are NULL where operations are done when they return. What is called between step_begin and
+     * step_end may be held back until step_end, which also follows a step that failed. Steps of one shape are expected to make the
+     * same calls; if they do not, nothing but time is lost. */
+    rotary_status (*step_begin)(const struct backend *backend, uint64_t shape, rotary_error *error);
+    rotary_status (*step_end)(const struct backend *backend, rotary_error *error);
+    /* Begins to copy memory of the host, for a `write` from some of it in a later step. It may not change until
+     * `slot`, 0 or 1, is staged again; host NULL: nothing is staged there. */
+    rotary_status (*stage)(const struct backend *backend, int slot, const void *host, size_t bytes,
+                           rotary_error *error);
+
     /* A packed weight is zero until pack_weight. */
     rotary_status (*packed_weight_create)(const struct backend *backend, struct packed_weight **weight,
                                           const struct packed_weight_config *config, rotary_error *error);

@@ -19,7 +19,7 @@ static void count_work(struct training *training)
 {
     const struct run_config *config = training->trainer.config;
     for (int64_t i = 0; i < config->train.shards * config->train.gradient_accumulation_steps; i++) {
-        const struct batch *batch = &training->trainer.batches[i];
+        const struct batch *batch = &training->trainer.data[training->step % 2].batches[i];
         training->tokens += (double)token_rows(&batch->input);
         training->source_tokens += (double)token_rows(&batch->source);
         training->operations += operations_training(&config->model, batch);

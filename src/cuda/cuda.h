@@ -22,6 +22,8 @@ extern "C" {
 #include "base/integer.h"
 
 struct cuda_products; /* cuda/products.h */
+struct cuda_steps;    /* cuda/steps.h */
+struct cuda_staged;   /* cuda/staged.h */
 
 /* What operations need while they run, one at a time each. */
 enum cuda_scratch_use {
@@ -46,6 +48,8 @@ struct cuda {
     int device;
     cudaStream_t stream;
     struct cuda_products *products;
+    struct cuda_steps *steps;
+    struct cuda_staged *staged;
     struct cuda_scratch scratch[CUDA_SCRATCH_USES]; /* each grows to the largest need */
 };
 

@@ -6,24 +6,43 @@
 
 #include "cuda/cuda.h"
 #include "cuda/products.h"
+#include "cuda/staged.h"
+#include "cuda/steps.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 /* ---- Memory. ---- */
 
+struct cleared {
+    void *memory;
+    size_t bytes;
+};
+
+static cudaError_t run_clear(const struct cuda *cuda, const void *arguments)
+{
+    const struct cleared *cleared = arguments;
+    return cudaMemsetAsync(cleared->memory, 0, cleared->bytes, cuda->stream);
+}
+
 static rotary_status cuda_clear(const struct backend *backend, void *memory, size_t bytes,
                                 rotary_error *error)
 {
+    struct cleared cleared;
     if (bytes == 0)
         return ROTARY_OK;
-    return cuda_check(cudaMemsetAsync(memory, 0, bytes, cuda_of(backend)->stream), "clearing memory", error);
+    memset(&cleared, 0, sizeof cleared);
+    cleared.memory = memory;
+    cleared.bytes = bytes;
+    const struct cuda_item item = {.run = run_clear, .arguments = &cleared, .bytes = sizeof cleared};
+    return cuda_submit(backend, &item, "clearing memory", error);
 }
 
 static void cuda_release(const struct backend *backend, void *memory)
 {
-    (void)backend;
-    if (cudaFree(memory) != cudaSuccess)
+    if (!memory)
+        return;
+    if (cuda_steps_interrupt(backend, NULL) != ROTARY_OK || cudaFree(memory) != cudaSuccess)
         (void)cudaGetLastError(); /* what failed before is the status of the call that finds it */
 }
 
@@ -48,33 +67,66 @@ static rotary_status cuda_allocate(const struct backend *backend, void **memory,
     return status;
 }
 
-static rotary_status copy(const struct backend *backend, void *to, const void *from, size_t bytes,
-                          enum cudaMemcpyKind kind, rotary_error *error)
+struct copy {
+    void *to;
+    const void *from;
+    size_t bytes;
+};
+
+static cudaError_t run_copy(const struct cuda *cuda, const void *arguments)
 {
-    if (bytes == 0)
-        return ROTARY_OK;
-    return cuda_check(cudaMemcpyAsync(to, from, bytes, kind, cuda_of(backend)->stream), "a copy", error);
+    const struct copy *copy = arguments;
+    return cudaMemcpyAsync(copy->to, copy->from, copy->bytes, cudaMemcpyDeviceToDevice, cuda->stream);
 }
 
-static rotary_status cuda_write(const struct backend *backend, void *to, const void *host, size_t bytes,
-                                rotary_error *error)
+static cudaError_t update_copy(cudaGraphExec_t graph, cudaGraphNode_t node, const void *arguments)
 {
-    return copy(backend, to, host, bytes, cudaMemcpyHostToDevice, error);
-}
-
-static rotary_status cuda_read(const struct backend *backend, void *host, const void *from, size_t bytes,
-                               rotary_error *error)
-{
-    rotary_status status = copy(backend, host, from, bytes, cudaMemcpyDeviceToHost, error);
-    if (status == ROTARY_OK)
-        status = cuda_check(cudaStreamSynchronize(cuda_of(backend)->stream), "what was computed", error);
-    return status;
+    const struct copy *copy = arguments;
+    return cudaGraphExecMemcpyNodeSetParams1D(graph, node, copy->to, copy->from, copy->bytes,
+                                              cudaMemcpyDeviceToDevice);
 }
 
 static rotary_status cuda_copy(const struct backend *backend, void *to, const void *from, size_t bytes,
                                rotary_error *error)
 {
-    return copy(backend, to, from, bytes, cudaMemcpyDeviceToDevice, error);
+    struct copy copy;
+    if (bytes == 0)
+        return ROTARY_OK;
+    memset(&copy, 0, sizeof copy);
+    copy.to = to;
+    copy.from = from;
+    copy.bytes = bytes;
+    const struct cuda_item item = {
+        .run = run_copy, .update = update_copy, .arguments = &copy, .bytes = sizeof copy};
+    return cuda_submit(backend, &item, "a copy", error);
+}
+
+static rotary_status cuda_write(const struct backend *backend, void *to, const void *host, size_t bytes,
+                                rotary_error *error)
+{
+    const struct cuda *cuda = cuda_of(backend);
+    const void *staged = cuda_staged_find(cuda, host, bytes);
+    if (bytes == 0)
+        return ROTARY_OK;
+    if (!staged)
+        return cuda_submit_upload(backend, to, host, bytes, error);
+    rotary_status status = cuda_check(cuda_staged_wait(cuda), "the copy of a batch", error);
+    if (status == ROTARY_OK)
+        status = cuda_copy(backend, to, staged, bytes, error);
+    return status == ROTARY_OK ? cuda_check(cuda_staged_read(cuda), "the copy of a batch", error) : status;
+}
+
+static rotary_status cuda_read(const struct backend *backend, void *host, const void *from, size_t bytes,
+                               rotary_error *error)
+{
+    rotary_status status = cuda_steps_interrupt(backend, error);
+    if (status == ROTARY_OK && bytes > 0)
+        status =
+            cuda_check(cudaMemcpyAsync(host, from, bytes, cudaMemcpyDeviceToHost, cuda_of(backend)->stream),
+                       "a copy", error);
+    if (status == ROTARY_OK)
+        status = cuda_check(cudaStreamSynchronize(cuda_of(backend)->stream), "what was computed", error);
+    return status;
 }
 
 /* ---- The table. ---- */
@@ -83,6 +135,8 @@ static void destroy_cuda(struct cuda *cuda)
 {
     if (!cuda)
         return;
+    cuda_steps_destroy(cuda->steps);
+    cuda_staged_destroy(cuda->staged);
     cuda_products_destroy(cuda->products);
     for (int i = 0; i < CUDA_SCRATCH_USES; i++)
         (void)cudaFree(cuda->scratch[i].memory);
@@ -105,6 +159,9 @@ static const struct backend_operations cuda_operations = {
     .read = cuda_read,
     .copy = cuda_copy,
     .clear = cuda_clear,
+    .step_begin = cuda_step_begin,
+    .step_end = cuda_step_end,
+    .stage = cuda_stage,
     .packed_weight_create = cuda_packed_weight_create,
     .packed_weight_destroy = cuda_packed_weight_destroy,
     .packed_weight_bytes = cuda_packed_weight_bytes,
@@ -170,7 +227,11 @@ static rotary_status begin(struct cuda *cuda, rotary_error *error)
         status = cuda_check(cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking),
                             "creating a stream", error);
     if (status == ROTARY_OK)
-        status = cuda_products_create(&cuda->products, cuda->stream, error);
+        status = cuda_products_create(&cuda->products, error);
+    if (status == ROTARY_OK)
+        status = cuda_steps_create(&cuda->steps, error);
+    if (status == ROTARY_OK)
+        status = cuda_staged_create(&cuda->staged, error);
     return status;
 }
 

@@ -136,7 +136,7 @@ extern "C" rotary_status cuda_multiply(const struct backend *backend, const stru
         return ROTARY_OK;
     rotary_status status = bias_of(backend, bias, run.out, &run.bias, error);
     if (status == ROTARY_OK)
-        status = cuda_products_run(cuda_of(backend)->products, &run, &done, error);
+        status = cuda_products_run(backend, &run, &done, error);
     if (status != ROTARY_OK || done)
         return status;
     return with_type(run.a.dtype, [&](auto in) {

@@ -5,6 +5,7 @@
  * the last one that reads.
  */
 #include "cuda/cuda.h"
+#include "cuda/steps.h"
 
 rotary_status cuda_check(cudaError_t status, const char *what, rotary_error *error)
 {
@@ -22,7 +23,9 @@ rotary_status cuda_scratch(const struct backend *backend, enum cuda_scratch_use 
     struct cuda_scratch *scratch = &cuda_of(backend)->scratch[use];
     if (bytes > scratch->bytes) {
         /* cudaFree waits for the device, so that nothing reads the old memory. */
-        rotary_status status = cuda_check(cudaFree(scratch->memory), "the end of scratch memory", error);
+        rotary_status status = cuda_steps_interrupt(backend, error);
+        if (status == ROTARY_OK)
+            status = cuda_check(cudaFree(scratch->memory), "the end of scratch memory", error);
         *scratch = (struct cuda_scratch){0};
         if (status == ROTARY_OK)
             status =
@@ -35,13 +38,11 @@ rotary_status cuda_scratch(const struct backend *backend, enum cuda_scratch_use 
     return ROTARY_OK;
 }
 
-/* The host's memory is not page-locked, so the copy has left it when the call returns. */
 rotary_status cuda_upload(const struct backend *backend, enum cuda_scratch_use use, const void *host,
                           size_t bytes, void **memory, rotary_error *error)
 {
     rotary_status status = cuda_scratch(backend, use, bytes, memory, error);
     if (status != ROTARY_OK || bytes == 0)
         return status;
-    return cuda_check(cudaMemcpyAsync(*memory, host, bytes, cudaMemcpyHostToDevice, cuda_of(backend)->stream),
-                      "a copy to the device", error);
+    return cuda_submit_upload(backend, *memory, host, bytes, error);
 }

@@ -9,10 +9,11 @@
 #include "base/random.h"
 #include "cuda/device.h"
 
+/* Without padding: launches with the same arguments have the same bytes (cuda/steps.h). */
 struct dropout_mask {
     uint64_t seed;
-    uint32_t stream, step, threshold; /* threshold 0: nothing is dropped */
     int64_t first_row;
+    uint32_t stream, step, threshold; /* threshold 0: nothing is dropped */
     float scale;
 };
 

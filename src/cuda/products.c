@@ -2,6 +2,7 @@
 #include "cuda/products.h"
 
 #include "base/fail.h"
+#include "cuda/steps.h"
 
 #include <cublasLt.h>
 #include <stdlib.h>
@@ -27,8 +28,8 @@ struct plan {
 
 struct cuda_products {
     cublasLtHandle_t handle;
-    cudaStream_t stream;
-    void *workspace; /* of this stream alone; it grows to the largest need of a plan */
+    cublasStatus_t failed; /* the status of the last product */
+    void *workspace;       /* of this stream alone; it grows to the largest need of a plan */
     size_t workspace_bytes;
     struct plan plans[MAX_PLANS];
     int count, next; /* next: the one that is replaced when all are taken */
@@ -42,12 +43,11 @@ static rotary_status check(cublasStatus_t status, const char *what, rotary_error
                        cublasLtGetStatusString(status));
 }
 
-rotary_status cuda_products_create(struct cuda_products **products, cudaStream_t stream, rotary_error *error)
+rotary_status cuda_products_create(struct cuda_products **products, rotary_error *error)
 {
     struct cuda_products *made = calloc(1, sizeof *made);
     if (!made)
         return rotary_fail_memory(error, "for matrix products");
-    made->stream = stream;
     *products = made; /* whoever destroys the backend destroys it */
     return check(cublasLtCreate(&made->handle), "creation", error);
 }
@@ -194,10 +194,14 @@ static cublasStatus_t choose(struct cuda_products *products, struct plan *plan)
 }
 
 /* cudaFree waits for the device, so that no product uses the old memory. */
-static rotary_status reserve(struct cuda_products *products, size_t bytes, rotary_error *error)
+static rotary_status reserve(const struct backend *backend, size_t bytes, rotary_error *error)
 {
+    struct cuda_products *products = cuda_of(backend)->products;
     if (bytes <= products->workspace_bytes)
         return ROTARY_OK;
+    rotary_status status = cuda_steps_interrupt(backend, error);
+    if (status != ROTARY_OK)
+        return status;
     (void)cudaFree(products->workspace);
     products->workspace = NULL;
     products->workspace_bytes = 0;
@@ -233,26 +237,57 @@ static rotary_status find_plan(struct cuda_products *products, const struct cuda
     return ROTARY_OK;
 }
 
-rotary_status cuda_products_run(struct cuda_products *products, const struct cuda_product *product,
-                                bool *done, rotary_error *error)
+/* A product as an item of a step (cuda/steps.h). */
+struct product_item {
+    struct plan *plan;
+    struct shape shape; /* of the plan, which may be replaced */
+    const void *a, *b, *bias;
+    void *out, *workspace;
+    size_t workspace_bytes;
+};
+
+static cudaError_t run_product(const struct cuda *cuda, const void *arguments)
 {
-    const float alpha = 1.0f, beta = product->accumulate ? 1.0f : 0.0f;
+    const struct product_item *item = arguments;
+    struct cuda_products *products = cuda->products;
+    const struct plan *plan = item->plan;
+    const float alpha = 1.0f, beta = item->shape.accumulate ? 1.0f : 0.0f;
+    if (memcmp(&plan->shape, &item->shape, sizeof plan->shape) != 0 || item->workspace != products->workspace)
+        return cudaErrorInvalidValue;
+    products->failed = CUBLAS_STATUS_SUCCESS;
+    if (item->bias)
+        products->failed = cublasLtMatmulDescSetAttribute(plan->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                                                          &item->bias, sizeof item->bias);
+    if (!products->failed)
+        products->failed =
+            cublasLtMatmul(products->handle, plan->operation, &alpha, item->b, plan->a, item->a, plan->b,
+                           &beta, item->out, plan->out, item->out, plan->out, &plan->algorithm,
+                           item->workspace, item->workspace_bytes, cuda->stream);
+    return products->failed ? cudaErrorUnknown : cudaSuccess;
+}
+
+rotary_status cuda_products_run(const struct backend *backend, const struct cuda_product *product, bool *done,
+                                rotary_error *error)
+{
+    struct cuda_products *products = cuda_of(backend)->products;
+    struct product_item made;
     struct plan *plan = NULL;
     rotary_status status = find_plan(products, product, &plan, error);
     if (status == ROTARY_OK)
-        status = reserve(products, plan->workspace, error);
+        status = reserve(backend, plan->workspace, error);
     *done = status == ROTARY_OK && plan->possible;
     if (!*done)
         return status;
-    if (product->bias)
-        status = check(cublasLtMatmulDescSetAttribute(plan->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
-                                                      &product->bias, sizeof product->bias),
-                       "setting a bias", error);
-    if (status != ROTARY_OK)
-        return status;
-    return check(cublasLtMatmul(products->handle, plan->operation, &alpha, product->b.data, plan->a,
-                                product->a.data, plan->b, &beta, product->out.data, plan->out,
-                                product->out.data, plan->out, &plan->algorithm, products->workspace,
-                                products->workspace_bytes, products->stream),
-                 "a product", error);
+    memset(&made, 0, sizeof made);
+    made.plan = plan;
+    made.shape = plan->shape;
+    made.a = product->a.data;
+    made.b = product->b.data;
+    made.bias = product->bias;
+    made.out = product->out.data;
+    made.workspace = products->workspace;
+    made.workspace_bytes = products->workspace_bytes;
+    const struct cuda_item item = {.run = run_product, .arguments = &made, .bytes = sizeof made};
+    status = cuda_submit(backend, &item, "a product", error);
+    return status != ROTARY_OK && products->failed ? check(products->failed, "a product", error) : status;
 }

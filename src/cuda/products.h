@@ -17,10 +17,10 @@
 extern "C" {
 #endif
 
+struct backend;
 struct cuda_products;
 
-ROTARY_CHECKED rotary_status cuda_products_create(struct cuda_products **products, cudaStream_t stream,
-                                                  rotary_error *error);
+ROTARY_CHECKED rotary_status cuda_products_create(struct cuda_products **products, rotary_error *error);
 void cuda_products_destroy(struct cuda_products *products);
 
 /* out[rows, columns] (+)= epilogue(a b + bias), in row-major order. a is [rows, inner], or if a_transposed
@@ -35,7 +35,7 @@ struct cuda_product {
 };
 
 /* `done` says whether the library has an algorithm for it; where it has none nothing is computed. */
-ROTARY_CHECKED rotary_status cuda_products_run(struct cuda_products *products,
+ROTARY_CHECKED rotary_status cuda_products_run(const struct backend *backend,
                                                const struct cuda_product *product, bool *done,
                                                rotary_error *error);
 

@@ -4,6 +4,7 @@
 #include "backend/profile.h"
 #include "base/fail.h"
 #include "base/integer.h"
+#include "base/random.h"
 #include "file/memory.h"
 #include "model/stack.h"
 #include "train/batch_size.h"
@@ -73,20 +74,38 @@ static void set_sizes(struct trainer *trainer)
     }
 }
 
-static void carve_batches(struct trainer *trainer)
+/* Whether batches of the next step are made while a step runs. */
+static bool works_ahead(const struct trainer *trainer)
+{
+    return trainer->backend->operations->stage;
+}
+
+static void carve_step(struct trainer *trainer, struct step_data *data)
 {
     const int64_t count = trainer->shards * trainer->config->train.gradient_accumulation_steps;
-    if (trainer->ranks)
-        trainer->pieces = rotary_arena_push(&trainer->arena, TOGETHER_PIECES, sizeof *trainer->pieces);
-    trainer->batches = rotary_arena_push(&trainer->arena, count, sizeof *trainer->batches);
-    trainer->begins = rotary_arena_push(&trainer->arena, count, sizeof *trainer->begins);
-    trainer->memory = rotary_arena_push(&trainer->arena, count, sizeof *trainer->memory);
+    struct rotary_arena *arena = &trainer->arena;
+    data->batches = rotary_arena_push(arena, count, sizeof *data->batches);
+    data->begins = rotary_arena_push(arena, count, sizeof *data->begins);
+    data->memory = rotary_arena_push(arena, count, sizeof *data->memory);
+    const size_t before = arena->used;
+    data->first = arena->memory ? arena->memory + before : NULL;
     for (int64_t i = 0; i < count; i++) {
         struct batch_memory memory;
-        batch_carve(&memory, trainer->task, trainer->shard_tokens, &trainer->arena);
-        if (trainer->memory)
-            trainer->memory[i] = memory;
+        batch_carve(&memory, trainer->task, trainer->shard_tokens, arena);
+        if (data->memory)
+            data->memory[i] = memory;
     }
+    data->bytes = arena->used - before;
+}
+
+static void carve_batches(struct trainer *trainer)
+{
+    if (trainer->ranks)
+        trainer->pieces = rotary_arena_push(&trainer->arena, TOGETHER_PIECES, sizeof *trainer->pieces);
+    carve_step(trainer, &trainer->data[0]);
+    trainer->data[1] = trainer->data[0];
+    if (works_ahead(trainer))
+        carve_step(trainer, &trainer->data[1]);
 }
 
 /* Bytes of the gradients of shards: of the three arrays that training adds to the values one, for each level
@@ -266,6 +285,8 @@ void trainer_leave(struct trainer *trainer)
 void trainer_destroy(struct trainer *trainer)
 {
     rank_update_end(&trainer->update);
+    for (int slot = 0; trainer->backend && works_ahead(trainer) && slot < 2; slot++)
+        (void)!trainer->backend->operations->stage(trainer->backend, slot, NULL, 0, NULL);
     shard_sums_free(&trainer->sums, trainer->backend);
     lora_destroy(trainer->lora);
     transformer_destroy(trainer->transformer);
@@ -299,48 +320,72 @@ static struct batch_begin begin_at(const struct row_order *order, int64_t ordina
     return begin;
 }
 
-/* Fills the shards of this rank of micro-batch `micro`, of `rows` rows from `ordinal` on. All shards are cut as
- * evenly as it goes. */
-static void fill_shards(struct trainer *trainer, const struct row_order *order, int64_t micro,
-                        int64_t ordinal, int64_t rows, struct together_counts *counts)
+/* Fills the shards of this rank of micro-batch `micro`, of `rows` rows from where the cursor is. All shards are
+ * cut as evenly as it goes. */
+static void fill_shards(struct trainer *trainer, const struct row_order *order, int64_t micro, int64_t rows,
+                        struct step_data *data)
 {
+    const int64_t ordinal = trainer->cursor.ordinal;
+    struct together_counts *counts = &data->counts;
     const int64_t shards = trainer->config->train.shards;
     for (int64_t k = 0; k < trainer->shards; k++) {
         const int64_t shard = trainer->first_shard + k, first = rows * shard / shards,
                       end = rows * (shard + 1) / shards, i = batch_of(trainer, k, micro);
-        trainer->batches[i] =
-            batch_fill(&trainer->memory[i], order, ordinal + first, end - first, trainer->backend->threads);
-        trainer->begins[i] = begin_at(order, ordinal, first);
-        counts->targets += batch_targets(trainer->task, &trainer->batches[i]);
-        counts->tokens += token_rows(&trainer->batches[i].input);
+        data->batches[i] =
+            batch_fill(&data->memory[i], order, ordinal + first, end - first, trainer->backend->threads);
+        data->begins[i] = begin_at(order, ordinal, first);
+        counts->targets += batch_targets(trainer->task, &data->batches[i]);
+        counts->tokens += token_rows(&data->batches[i].input);
         counts->sequences += end - first;
     }
 }
 
-/* Fills the micro-batches of a step, and counts what they have. */
-static void fill_step(struct trainer *trainer, int64_t step, struct together_counts *counts)
+static struct step_data *data_of(struct trainer *trainer, int64_t step)
 {
+    return &trainer->data[step % 2];
+}
+
+/* Fills the micro-batches of a step, and counts what they have. */
+static void fill_step(struct trainer *trainer, int64_t step)
+{
+    struct step_data *data = data_of(trainer, step);
     const double begin = profile_begin(trainer->backend->profile);
     const int64_t batches = trainer->config->train.gradient_accumulation_steps;
     const struct row_order order = run_training_order(trainer->config, trainer->task);
     struct row_cursor *cursor = &trainer->cursor;
+    data->step = step;
+    data->counts = (struct together_counts){.evaluates = 0};
     row_cursor_move(cursor, &order, trainer->size, (step - 1) * batches);
     for (int64_t i = 0; i < batches; i++, cursor->batch++) {
         const int64_t rows = rows_within(&order, trainer->size, cursor->ordinal);
-        fill_shards(trainer, &order, i, cursor->ordinal, rows, counts);
+        fill_shards(trainer, &order, i, rows, data);
         cursor->ordinal += rows;
     }
     profile_end(trainer->backend->profile, begin, "data", "batch", 0.0, 0.0);
+}
+
+/* Fills a step and begins to copy it to the device, where it goes before the step itself. */
+static rotary_status make_data(struct trainer *trainer, int64_t step, rotary_error *error)
+{
+    const struct step_data *data = data_of(trainer, step);
+    const struct backend *backend = trainer->backend;
+    fill_step(trainer, step);
+    return works_ahead(trainer)
+               ? backend->operations->stage(backend, (int)(step % 2), data->first, data->bytes, error)
+               : ROTARY_OK;
 }
 
 /* Fills the step, of which all ranks then know the same. Where none takes it the next one begins as it does. */
 static rotary_status prepare(struct trainer *trainer, int64_t step, struct together_counts *counts,
                              rotary_error *error)
 {
-    *counts = (struct together_counts){.evaluates = 0};
     const struct row_cursor cursor = trainer->cursor;
-    fill_step(trainer, step, counts);
-    rotary_status status = exchange_counts(trainer, counts, error);
+    rotary_status status = ROTARY_OK;
+    if (data_of(trainer, step)->step != step || !works_ahead(trainer))
+        status = make_data(trainer, step, error);
+    *counts = data_of(trainer, step)->counts;
+    if (status == ROTARY_OK)
+        status = exchange_counts(trainer, counts, error);
     if (status != ROTARY_OK || counts->evaluates > 0) {
         trainer->cursor = cursor;
         return status;
@@ -360,20 +405,21 @@ static rotary_status run_shard(struct trainer *trainer, const struct shard_pass 
 {
     const struct train_config *train = &trainer->config->train;
     const int64_t micro_batches = train->gradient_accumulation_steps;
+    const struct step_data *data = data_of(trainer, pass->step);
     rotary_status status = ROTARY_OK;
     for (int64_t micro = 0; status == ROTARY_OK && micro < micro_batches; micro++) {
         const int64_t i = batch_of(trainer, pass->shard, micro);
         struct loss_sums sums = {0};
         const struct transformer_call call = {
-            .batch = &trainer->batches[i],
+            .batch = &data->batches[i],
             .backward = true,
             .gradient_scale = (float)(1.0 / (double)pass->targets),
             .seed = (uint64_t)train->seed,
             .micro_step = (uint32_t)((pass->step - 1) * micro_batches + micro),
-            .begin = trainer->begins[i],
+            .begin = data->begins[i],
             .watch = micro == micro_batches - 1 ? pass->watch : NULL,
         };
-        if (trainer->batches[i].input.batch > 0)
+        if (data->batches[i].input.batch > 0)
             status = transformer_run(trainer->transformer, &call, losses ? &sums : NULL, error);
         if (losses)
             *losses = loss_sums_add(*losses, sums);
@@ -469,9 +515,29 @@ static rotary_status gather(struct trainer *trainer, bool diverged, rotary_error
     return status;
 }
 
+/* A number for the shapes of a step's batches. */
+static uint64_t step_shape(const struct trainer *trainer, int64_t step)
+{
+    const struct step_data *data = &trainer->data[step % 2];
+    const int64_t count = trainer->shards * trainer->config->train.gradient_accumulation_steps;
+    uint64_t shape = (uint64_t)(uintptr_t)trainer->transformer;
+    for (int64_t i = 0; i < count; i++) {
+        const struct batch *batch = &data->batches[i];
+        const int64_t sizes[] = {batch->input.batch, token_rows(&batch->input), batch->source.batch,
+                                 token_rows(&batch->source)};
+        shape = shape * 31 + rotary_hash(sizes, sizeof sizes);
+    }
+    return shape;
+}
+
+/* A step with shards reads the losses of each. */
+static bool is_one_graph(const struct trainer *trainer)
+{
+    return trainer->backend->operations->step_begin && trainer->config->train.shards == 1;
+}
+
 /* The update of what is trained, from the gradients of the model. */
-static rotary_status update(struct trainer *trainer, int64_t step, struct trainer_step *result,
-                            struct step_statistics *statistics, rotary_error *error)
+static rotary_status update(struct trainer *trainer, int64_t step, double learning_rate, rotary_error *error)
 {
     struct parameters *parameters = transformer_parameters(trainer->transformer);
     rotary_status status = trainer->lora ? lora_gradients(trainer->lora, error) : ROTARY_OK;
@@ -480,15 +546,40 @@ static rotary_status update(struct trainer *trainer, int64_t step, struct traine
         elements += table->share ? table->share->elements : table->trained_elements;
     const double begin = profile_begin(trainer->backend->profile);
     if (status == ROTARY_OK)
-        status = optimizer_step(&trainer->optimizer, parameters, step, result->learning_rate, error);
-    if (status == ROTARY_OK)
-        status = parameters_read_statistics(parameters, statistics, error);
+        status = optimizer_step(&trainer->optimizer, parameters, step, learning_rate, error);
     /* Bytes: the norm reads the gradients; the update reads and writes values, gradients and two moments. */
     profile_end(trainer->backend->profile, begin, "update", "gradient norm, Adam", 0.0,
                 9.0 * sizeof(float) * (double)elements);
+    return status;
+}
+
+/* All that a backend computes of a step. It may hold it back and do it at once. */
+static rotary_status compute(struct trainer *trainer, int64_t step, int64_t targets, double learning_rate,
+                             rotary_error *error)
+{
+    const struct backend *backend = trainer->backend;
+    const bool whole = is_one_graph(trainer);
+    rotary_error unheard = {0};
+    rotary_status ended = ROTARY_OK, status = ROTARY_OK;
+    if (whole)
+        status = backend->operations->step_begin(backend, step_shape(trainer, step), error);
     if (status == ROTARY_OK)
-        status = gather(trainer, statistics->diverged, error);
-    return status == ROTARY_OK && trainer->lora ? lora_merge(trainer->lora, error) : status;
+        status = parameters_clear_statistics(transformer_parameters(trainer->transformer), error);
+    if (status == ROTARY_OK)
+        status = run_batches(trainer, step, targets, error);
+    if (status == ROTARY_OK)
+        status = update(trainer, step, learning_rate, error);
+    if (whole)
+        ended = backend->operations->step_end(backend, status == ROTARY_OK ? error : &unheard);
+    return status == ROTARY_OK ? ended : status;
+}
+
+/* While the step runs. */
+static rotary_status make_next_data(struct trainer *trainer, int64_t step, rotary_error *error)
+{
+    return works_ahead(trainer) && !trainer->ranks && step < trainer->config->train.steps
+               ? make_data(trainer, step + 1, error)
+               : ROTARY_OK;
 }
 
 rotary_status trainer_step(struct trainer *trainer, int64_t step, struct trainer_step *result,
@@ -496,18 +587,22 @@ rotary_status trainer_step(struct trainer *trainer, int64_t step, struct trainer
 {
     *result = (struct trainer_step){.learning_rate = schedule_rate(&trainer->schedule, step)};
     struct parameters *parameters = transformer_parameters(trainer->transformer);
-    rotary_status status = parameters_clear_statistics(parameters, error);
     struct together_counts counts;
-    if (status == ROTARY_OK)
-        status = prepare(trainer, step, &counts, error);
+    rotary_status status = prepare(trainer, step, &counts, error);
     result->evaluates = status == ROTARY_OK && counts.evaluates > 0;
     if (result->evaluates)
         return ROTARY_OK;
     if (status == ROTARY_OK)
-        status = run_batches(trainer, step, counts.targets, error);
+        status = compute(trainer, step, counts.targets, result->learning_rate, error);
+    if (status == ROTARY_OK)
+        status = make_next_data(trainer, step, error);
     struct step_statistics statistics;
     if (status == ROTARY_OK)
-        status = update(trainer, step, result, &statistics, error);
+        status = parameters_read_statistics(parameters, &statistics, error);
+    if (status == ROTARY_OK)
+        status = gather(trainer, statistics.diverged, error);
+    if (status == ROTARY_OK && trainer->lora)
+        status = lora_merge(trainer->lora, error);
     if (status != ROTARY_OK)
         return status;
     result->loss = statistics.loss;

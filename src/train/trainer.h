@@ -13,7 +13,19 @@
 #include "train/run.h"
 #include "train/schedule.h"
 #include "train/shard_sums.h"
+#include "train/together.h"
 #include "train/weights/lora.h"
+
+/* The batches of a step. */
+struct step_data {
+    struct batch_memory *memory; /* [shards][gradient_accumulation_steps] */
+    struct batch *batches;       /* likewise: of each shard those of its rows */
+    struct batch_begin *begins;  /* likewise */
+    void *first;                 /* of the memory, which has so many bytes */
+    size_t bytes;
+    int64_t step;                  /* 0: there is none yet */
+    struct together_counts counts; /* of this rank */
+};
 
 struct trainer {
     const struct run_config *config; /* borrowed, checked */
@@ -24,11 +36,9 @@ struct trainer {
     struct batch_size size;      /* of a micro-batch */
     int64_t shard_tokens;        /* the most that a shard of one has */
     int64_t shards, first_shard; /* of this rank */
-    struct batch_memory *memory; /* [shards][gradient_accumulation_steps] */
-    struct batch *batches;       /* likewise: the current step's, of each shard those of its rows */
-    struct batch_begin *begins;  /* likewise */
-    struct shard_sums sums;      /* where the step has several shards */
-    struct row_cursor cursor;    /* where the next step begins */
+    struct step_data data[2]; /* of step s in data[s % 2]: where a device computes it is made a step ahead */
+    struct shard_sums sums;   /* where the step has several shards */
+    struct row_cursor cursor; /* where the next step begins */
     struct schedule schedule;
     struct optimizer optimizer;
     struct rotary_arena arena;

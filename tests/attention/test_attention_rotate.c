@@ -265,9 +265,11 @@ int main(void)
         try_passes(&c);
         shared.key_is_value = true;
         shared.value_rope = shared.rope;
-        try_passes(&shared);
-        shared.bf16 = true;
-        try_passes(&shared);
+        if (trial_takes((int)rotate, 4)) {
+            try_passes(&shared);
+            shared.bf16 = true;
+            try_passes(&shared);
+        }
         try_positions(rotate);
         for (int i = 0; i < count; i++)
             try_cache(rotate, isas[i]);

@@ -17,18 +17,22 @@ struct shape {
     struct reference_rotation rope;
     bool back; /* outputs are rotated back */
     int64_t value_start, value_channels;
+    float softcap;
 };
 static const struct shape shapes[] = {
-    {4, 4, 24, 50, 50, 0, {true, false, 0, 24}, true, 0, 0},
-    {4, 2, 24, 37, 61, 0, {true, true, 8, 16}, true, 0, 0},  /* rotated at the back */
-    {4, 1, 24, 50, 50, 11, {true, false, 0, 8}, true, 0, 0}, /* at the front */
-    {4, 2, 24, 50, 50, 0, {true, false, 8, 16}, false, 0, 0},
-    {2, 1, 16, 30, 30, 0, {false, false, 0, 0}, false, 0, 0},
-    {3, 1, 512, 9, 20, 0, {true, true, 448, 64}, true, 0, 0},
-    {2, 1, 576, 7, 20, 0, {true, false, 512, 64}, false, 0, 512}, /* DeepSeek-V2's latent */
-    {4, 2, 24, 37, 41, 0, {true, false, 8, 8}, true, 5, 14},
-    {4, 2, 24, 37, 41, 0, {true, false, 16, 8}, true, 3, 9},
-    {4, 1, 40, 37, 41, 0, {true, true, 0, 40}, false, 7, 20},
+    {4, 4, 24, 50, 50, 0, {true, false, 0, 24}, true, 0, 0, 0},
+    {4, 2, 24, 37, 61, 0, {true, true, 8, 16}, true, 0, 0, 0},  /* rotated at the back */
+    {4, 1, 24, 50, 50, 11, {true, false, 0, 8}, true, 0, 0, 0}, /* at the front */
+    {4, 2, 24, 50, 50, 0, {true, false, 8, 16}, false, 0, 0, 0},
+    {4, 1, 40, 37, 41, 0, {true, true, 0, 40}, false, 7, 20, 0},
+    {2, 1, 16, 30, 30, 0, {false, false, 0, 0}, false, 0, 0, 0},
+    {2, 1, 72, 20, 30, 0, {true, true, 32, 40}, true, 0, 0, 3},
+    {3, 1, 512, 9, 20, 0, {true, true, 448, 64}, true, 0, 0, 0},
+    {4, 2, 24, 37, 41, 0, {true, false, 8, 8}, true, 5, 14, 0},
+    {2, 1, 576, 7, 20, 0, {true, false, 512, 64}, false, 0, 512, 0}, /* DeepSeek-V2's latent */
+    {4, 2, 24, 37, 41, 0, {true, false, 8, 16}, true, 8, 16, 2},
+    {4, 2, 24, 37, 41, 0, {true, false, 16, 8}, true, 3, 9, 0},
+    {2, 1, 128, 9, 20, 0, {true, false, 0, 64}, true, 0, 0, 0},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -44,6 +48,7 @@ static struct reference_case case_of(const struct shape *shape, bool bf16, bool 
                                .causal = true,
                                .window = shape->window,
                                .bf16 = bf16,
+                               .softcap = (double)shape->softcap,
                                .scale = (double)(float)(1 / sqrt((double)shape->head_dim)),
                                .rope = shape->rope,
                                .key_is_value = shared,
@@ -79,6 +84,8 @@ static void try_passes(const struct shape *shape, bool bf16)
     const int count = trial_isas(isas);
     struct reference_case c = case_of(shape, bf16, true);
     c.sinks = shape->window > 0 ? sinks : NULL;
+    if (!trial_can_plan(&c))
+        return;
     struct trial_results results = trial_results_make(&c, 91, 1);
     trial_results_expect(&c, &results, true);
     for (int i = 0; i < count; i++) {
@@ -208,6 +215,8 @@ static void try_cache(const struct shape *shape)
     struct reference_case c = case_of(shape, false, true);
     c.queries = c.keys = 30;
     c.first_query = 0;
+    if (!trial_can_plan(&c))
+        return;
     struct reference_case apart = c;
     apart.key_is_value = false;
     apart.value_channels = apart.value_start = 0;
@@ -307,6 +316,8 @@ static void try_errors(void)
 int main(void)
 {
     for (int s = 0; s < SHAPES; s++) {
+        if (!trial_takes(s, 2))
+            continue;
         try_passes(&shapes[s], false);
         try_passes(&shapes[s], true);
         try_cache(&shapes[s]);

@@ -58,7 +58,7 @@ static const double ROUNDING_F32 = 0x1p-20;
 bool trial_can_plan(const struct reference_case *c)
 {
 #ifdef TESTS_MAX_HEAD_DIM
-    return c->head_dim <= TESTS_MAX_HEAD_DIM && !c->key_is_value;
+    return c->head_dim <= TESTS_MAX_HEAD_DIM;
 #else
     return c->head_dim > 0;
 #endif

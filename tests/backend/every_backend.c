@@ -25,12 +25,6 @@ bool backend_is_tried_fully(const struct backend *backend)
     return backend->storage == ROTARY_F32 && (reference || backend->isa == rotary_isa_best());
 }
 
-bool backend_shares_keys(const struct backend *backend)
-{
-    (void)backend;
-    return true;
-}
-
 enum precision backend_native_precision(void)
 {
     rotary_isa best = rotary_isa_best();

@@ -15,9 +15,6 @@ void on_every_backend(backend_test *test);
  * on the reference backend. */
 bool backend_is_tried_fully(const struct backend *backend);
 
-/* Whether its attention takes keys that are the values; else it refuses them. */
-bool backend_shares_keys(const struct backend *backend);
-
 /* bf16 where this machine has instructions for it, else f32. (Precision `auto` may be f32 even there.) */
 enum precision backend_native_precision(void);
 

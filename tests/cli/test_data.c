@@ -85,8 +85,8 @@ static void test_training(const struct run_config *config, const char *folder)
         struct npy array = read_array(path, 3, 4, 48); /* two micro-batches of two rows */
         int32_t tokens[4 * 48], classes[4 * 48];
         for (int b = 0; b < 2; b++) {
-            memcpy(tokens + b * 96, trainer.batches[b].input.tokens, 96 * sizeof *tokens);
-            memcpy(classes + b * 96, trainer.batches[b].classes, 96 * sizeof *classes);
+            memcpy(tokens + b * 96, trainer.data[0].batches[b].input.tokens, 96 * sizeof *tokens);
+            memcpy(classes + b * 96, trainer.data[0].batches[b].classes, 96 * sizeof *classes);
         }
         check_arrays(&array, tokens, classes);
         npy_free(&array);

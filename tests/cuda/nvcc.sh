@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# nvcc.sh ROOT: where nvcc is installed, it builds every kernel for sm_80, sm_90 and as PTX for later devices, without a
-# warning; no kernel spills registers, none uses more than its bound, and the host's part reads CUDA's own headers. Prints
-# what each kernel uses, the largest first.
+# nvcc.sh ROOT [LAUNCHER]: where nvcc is installed, it builds every kernel for sm_80, sm_90 and as PTX for later devices,
+# without a warning; no kernel spills registers, none uses more than its bound, and the host's part reads CUDA's own
+# headers. Prints what each kernel uses, the largest first. By the launcher (ccache) a kernel that did not change is not
+# built again; what ptxas said of it is kept too.
 set -eu
-root=$1
+root=$1 launcher=${2:-}
 nvcc=$(command -v nvcc || echo "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc")
 [ -x "$nvcc" ] || { echo "skipped: there is no nvcc"; exit 77; }
 scratch=$(mktemp -d)
@@ -17,7 +18,7 @@ bound=64 attention_bound=255
 
 for file in src/cuda/*.cu src/cuda/attention/*.cu; do
     name=$(basename "$file" .cu)
-    "$nvcc" -std=c++17 -O3 -fmad=false -Werror=all-warnings -Xptxas -v -Xcompiler -Wall,-Wextra \
+    ${launcher:+"$launcher"} "$nvcc" -std=c++17 -O3 -fmad=false -Werror=all-warnings -Xptxas -v -Xcompiler -Wall,-Wextra \
         -gencode arch=compute_80,code=sm_80 -gencode 'arch=compute_90,code=[sm_90,compute_90]' \
         -D_GNU_SOURCE -Isrc -Iinclude -c "$file" -o "$scratch/$name.o" 2>"$scratch/$name.log" || {
         echo "nvcc refuses $file:"
@@ -59,7 +60,7 @@ END { exit failed }' "$scratch/kernels" || status=1
 
 # The host's part in C, by the headers that come with nvcc.
 include=$(dirname "$(dirname "$(readlink -f "$nvcc")")")/include
-for file in $(grep -l '<cu\|cuda/cuda\.h\|cuda/products\.h' src/cuda/*.c src/cuda/attention/*.c); do
+for file in $(grep -l '<cu\|cuda/cuda\.h\|cuda/products\.h\|cuda/steps\.h\|cuda/staged\.h' src/cuda/*.c src/cuda/attention/*.c); do
     cc -std=c11 -fsyntax-only -Wall -Wextra -Werror -D_GNU_SOURCE -isystem "$include" -Isrc -Iinclude "$file" || status=1
 done
 exit $status

@@ -10,7 +10,6 @@
 #include "support/check.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* Kernels of the device do not depend on the host's instruction set. */
 bool tested_backend_has(rotary_isa isa)
@@ -33,11 +32,6 @@ bool backend_is_tried_fully(const struct backend *backend)
 {
     (void)backend;
     return false;
-}
-
-bool backend_shares_keys(const struct backend *backend)
-{
-    return strcmp(backend->operations->name, "cuda") != 0;
 }
 
 enum precision backend_native_precision(void)

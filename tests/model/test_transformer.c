@@ -100,8 +100,6 @@ static double bound_of(const struct backend *backend, const char *act)
 static void test_golden(const struct backend *backend, const struct golden_case *golden)
 {
     struct transformer_config config;
-    if (strstr(golden->others, "key_is_value") && !backend_shares_keys(backend))
-        return;
     configure(&config, golden);
     struct transformer *transformer = create(backend, &config, 1);
     parameter_fill(transformer_parameters(transformer));

@@ -242,8 +242,10 @@ static void test_formula(const struct backend *backend)
 static double run_model(struct trainer *trainer, bool backward)
 {
     struct loss_sums loss;
-    const struct transformer_call call = {
-        .batch = &trainer->batches[0], .backward = backward, .gradient_scale = 1.0f / 64.0f, .seed = 1};
+    const struct transformer_call call = {.batch = &trainer->data[0].batches[0],
+                                          .backward = backward,
+                                          .gradient_scale = 1.0f / 64.0f,
+                                          .seed = 1};
     CHECK_INT(transformer_run(trainer->transformer, &call, &loss, NULL), ROTARY_OK);
     return loss.total / 64.0;
 }

@@ -83,9 +83,9 @@ static void test_steps(const struct run_config *config, const struct backend *ba
         int64_t targets = 0, read = 0;
         CHECK_INT(trainer_step(&trainer, step, &taken, NULL), ROTARY_OK);
         for (int i = 0; i < MICRO; i++) {
-            targets += check_batch(&trainer, &trainer.batches[i], ordinal);
-            ordinal += trainer.batches[i].input.batch;
-            read += token_rows(&trainer.batches[i].input);
+            targets += check_batch(&trainer, &trainer.data[0].batches[i], ordinal);
+            ordinal += trainer.data[0].batches[i].input.batch;
+            read += token_rows(&trainer.data[0].batches[i].input);
         }
         CHECK_INT(taken.loss.counted, targets);
         CHECK_INT(taken.tokens, read);
@@ -110,10 +110,10 @@ static void test_gradients(const struct run_config *config, const struct backend
         !CHECK_INT(trainer_step(&trainer, 1, &taken, NULL), ROTARY_OK))
         exit(check_report());
     for (int i = 0; i < MICRO; i++)
-        for (int64_t j = 0; j < token_rows(&trainer.batches[i].input); j++)
-            targets += trainer.batches[i].classes[j] != BATCH_IGNORED;
+        for (int64_t j = 0; j < token_rows(&trainer.data[0].batches[i].input); j++)
+            targets += trainer.data[0].batches[i].classes[j] != BATCH_IGNORED;
     for (int i = 0; i < MICRO; i++) {
-        const struct transformer_call call = {.batch = &trainer.batches[i],
+        const struct transformer_call call = {.batch = &trainer.data[0].batches[i],
                                               .backward = true,
                                               .gradient_scale = (float)(1.0 / (double)targets),
                                               .seed = SEED,
@@ -149,8 +149,8 @@ static void test_apart(const struct run_config *config, const struct backend *ba
     if (!CHECK_INT(trainer_create(&trainer, config, NULL, backend, NULL), ROTARY_OK) ||
         !CHECK_INT(trainer_step(&trainer, 1, &taken, NULL), ROTARY_OK))
         exit(check_report());
-    const struct batch_memory *memory = &trainer.memory[0];
-    const struct batch batch = trainer.batches[0];
+    const struct batch_memory *memory = &trainer.data[0].memory[0];
+    const struct batch batch = trainer.data[0].batches[0];
     CHECK(batch.input.batch >= 3);
     for (int64_t watched = 0; watched < 3; watched++) {
         (void)batch_fill(memory, &(struct row_order){.task = trainer.task, .seed = SEED}, 0,

@@ -93,7 +93,7 @@ static void check_sentence(const struct token_sequences *packed, int64_t index, 
 static void check_sentences(const struct trainer *trainer, int64_t step)
 {
     for (int64_t i = 0; i < (int64_t)ROWS * MICRO; i++) {
-        const struct batch *batch = &trainer->batches[i / ROWS];
+        const struct batch *batch = &trainer->data[0].batches[i / ROWS];
         const struct task_example sentence = sentence_at(trainer, step, i);
         CHECK_INT(batch->input.batch, ROWS);
         CHECK_INT(batch->source.batch, ROWS);
@@ -109,7 +109,7 @@ static void check_gradients(struct trainer *fresh, const struct trainer *filled,
 {
     struct loss_sums loss = {0};
     for (int64_t i = 0; i < MICRO; i++)
-        CHECK_INT(run(fresh, &filled->batches[i], alone->targets, &loss), ROTARY_OK);
+        CHECK_INT(run(fresh, &filled->data[0].batches[i], alone->targets, &loss), ROTARY_OK);
     const struct parameters *parameters = transformer_parameters(fresh->transformer);
     float *gradients = parameter_copy(parameters, PARAMETER_GRADIENTS);
     double difference = 0, largest = 0;

@@ -73,12 +73,17 @@ static __device__ __forceinline__ void weigh_keys(const cuda_attention &problem,
         }
 }
 
+/* Which sums a kernel makes: where calls need registers, those of keys and of values of 128 channels are too many
+ * for one. Keys that are the values have one sum, of scale ds q + w g. */
+enum sums { ALL_SUMS, KEY_SUMS, VALUE_SUMS, SHARED_SUMS };
+
 /* Writes the gradients of a warp's keys, or of their values. */
 template <class MEMORY, typename T, int OS>
 static __device__ __forceinline__ void store_keys(const cuda_attention &problem, const sequence &s,
                                                   const element &first, const float (&sums)[1][OS][4],
-                                                  bool value)
+                                                  enum sums which)
 {
+    const bool value = which == VALUE_SUMS;
     const cuda_attention_rotation &rotation = value ? problem.value_rotation : problem.key_rotation;
     const rotary_attention_view &gradient = value ? problem.value_gradient : problem.key_gradient;
     const float *unrotated = value ? nullptr : problem.unrotated_key;
@@ -88,15 +93,11 @@ static __device__ __forceinline__ void store_keys(const cuda_attention &problem,
         store_row<MEMORY>(vector_of<T>(gradient, s.batch, time, first.head),
                           rotation_row_of(rotation, s.batch * problem.shape.keys + time,
                                           s.first_query - s.query_offset + key),
-                          row, value ? 1.0f : problem.scale,
+                          row, which == KEY_SUMS ? problem.scale : 1.0f,
                           unrotated ? unrotated + packed_key(problem, s, first.head, key) : nullptr,
                           problem.head_dim);
     }
 }
-
-/* Which sums a kernel makes: where calls need registers, those of keys and of values of 128 channels are too many
- * for one. */
-enum sums { ALL_SUMS, KEY_SUMS, VALUE_SUMS };
 
 template <enum work WORK, enum sums SUMS, typename T, int WIDTH, int NS>
 __global__ void __launch_bounds__(THREADS, 1)
@@ -135,16 +136,21 @@ __global__ void __launch_bounds__(THREADS, 1)
                 add_scores<WIDTH>(weights, memory::of_warp(0), query);
                 add_scores<WIDTH>(dp, memory::of_warp(1), g);
                 weigh_keys<WORK, memory::STRIDE>(problem, s, {head, first, mine}, g, weights, dp);
-                if (SUMS != KEY_SUMS)
+                if (SUMS == SHARED_SUMS)
+                    each_element<1, NS>([&](int i, int j, int e) { dp[i][j][e] *= problem.scale; });
+                if (SUMS == SHARED_SUMS)
+                    add_vectors<WIDTH>(key_sums, weights, g);
+                else if (SUMS != KEY_SUMS)
                     add_vectors<WIDTH>(value_sums, weights, g);
                 if (SUMS != VALUE_SUMS)
                     add_vectors<WIDTH>(key_sums, dp, query);
             });
     }
-    if (SUMS != KEY_SUMS)
-        store_keys<memory, T>(problem, s, {key_value_head, 0, mine}, value_sums, true);
+    const element at = {key_value_head, 0, mine};
+    if (SUMS == ALL_SUMS || SUMS == VALUE_SUMS)
+        store_keys<memory, T>(problem, s, at, value_sums, VALUE_SUMS);
     if (SUMS != VALUE_SUMS)
-        store_keys<memory, T>(problem, s, {key_value_head, 0, mine}, key_sums, false);
+        store_keys<memory, T>(problem, s, at, key_sums, SUMS == SHARED_SUMS ? SHARED_SUMS : KEY_SUMS);
 }
 
 /* ---- Queries. ---- */
@@ -215,15 +221,16 @@ __global__ void __launch_bounds__(THREADS, 1)
         [&](int stage, int64_t first) {
             load_rows<WIDTH>(memory::passing(stage, 0), packed_source<T>(problem.packed.key, at, WIDTH),
                              first, memory::COLUMNS);
-            load_rows<WIDTH>(memory::passing(stage, 1), packed_source<T>(problem.packed.value, at, WIDTH),
-                             first, memory::COLUMNS);
+            if (!problem.key_is_value)
+                load_rows<WIDTH>(memory::passing(stage, 1), packed_source<T>(problem.packed.value, at, WIDTH),
+                                 first, memory::COLUMNS);
         },
         [&](int stage, int64_t first) {
             float scores[1][NS][4], dp[1][NS][4];
             clear(scores);
             clear(dp);
             add_scores<WIDTH>(scores, memory::of_warp(0), memory::passed(stage, 0));
-            add_scores<WIDTH>(dp, memory::of_warp(1), memory::passed(stage, 1));
+            add_scores<WIDTH>(dp, memory::of_warp(1), memory::passed(stage, problem.key_is_value ? 0 : 1));
             weigh_queries<WORK, memory::STRIDE>(problem, s, {head, mine, first}, memory::of_warp(1), saved,
                                                 scores, dp);
             add_vectors<WIDTH>(sums, dp, memory::passed(stage, 0));
@@ -257,11 +264,22 @@ static rotary_status launch_queries(const struct backend *backend, const cuda_at
         attention_backward_queries_kernel<WORK, T, WIDTH, NS>, problem);
 }
 
+template <enum work WORK, typename T, int NS>
+static rotary_status launch_shared_keys(const struct backend *backend, const cuda_attention &problem,
+                                        rotary_error *error)
+{
+    return problem.width == 32   ? launch_keys<WORK, SHARED_SUMS, T, 32, NS>(backend, problem, error)
+           : problem.width == 64 ? launch_keys<WORK, SHARED_SUMS, T, 64, NS / 2>(backend, problem, error)
+                                 : launch_keys<WORK, SHARED_SUMS, T, 128, NS / 2>(backend, problem, error);
+}
+
 /* The kernel for the work and the width of a problem. */
 template <enum work WORK, typename T, int NS>
 static rotary_status launch_keys_of_width(const struct backend *backend, const cuda_attention &problem,
                                           rotary_error *error)
 {
+    if (problem.key_is_value)
+        return launch_shared_keys<WORK, T, NS>(backend, problem, error);
     if (problem.width == 32)
         return launch_keys<WORK, ALL_SUMS, T, 32, NS>(backend, problem, error);
     if (problem.width == 64)

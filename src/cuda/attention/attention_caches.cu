@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(THREADS) cache_append_kernel(const __grid_cons
 {
     const int64_t token = blockIdx.x, b = blockIdx.y, length = append.lengths[b],
                   row = (length + token) % append.capacity;
-    for (int64_t at = warp_of_thread(); at < 2 * append.heads; at += WARPS) {
+    for (int64_t at = warp_of_thread(); at < append.caches * append.heads; at += WARPS) {
         const int which = at >= append.heads;
         const int64_t head = at % append.heads;
         rotate_vector(vector_of<T>(append.to[which], b, row, head),
@@ -57,8 +57,8 @@ template <typename T>
 __global__ void __launch_bounds__(WARP) cache_reorder_kernel(const __grid_constant__ cache_reorder reorder)
 {
     const int64_t row = blockIdx.x, head = blockIdx.y;
-    const int lane = lane_of_thread(), channel = (int)(blockIdx.z / 2) * WARP + lane;
-    const rotary_attention_view &cache = reorder.cache[blockIdx.z % 2];
+    const int lane = lane_of_thread(), channel = (int)(blockIdx.z / reorder.caches) * WARP + lane;
+    const rotary_attention_view &cache = reorder.cache[blockIdx.z % reorder.caches];
     const shared_array<T> kept = shared_at<T>(0, reorder.batch * WARP);
     if (channel >= reorder.head_dim)
         return;
@@ -78,7 +78,7 @@ rotary_status cuda_reorder_rows(const struct backend *backend, const struct cach
                                 rotary_error *error)
 {
     const dim3 grid((unsigned)reorder->rows, (unsigned)reorder->heads,
-                    2 * cuda_blocks(reorder->head_dim, WARP));
+                    reorder->caches * cuda_blocks(reorder->head_dim, WARP));
     const size_t bytes = (size_t)reorder->batch * WARP * (reorder->bf16 ? sizeof(bf16) : sizeof(float));
     return reorder->bf16 ? cuda_run(backend, {"cache_reorder", grid, WARP, bytes}, error,
                                     cache_reorder_kernel<bf16>, *reorder)
@@ -106,8 +106,8 @@ __global__ void __launch_bounds__(WARP) cache_shift_kernel(const __grid_constant
 rotary_status cuda_shift_rows(const struct backend *backend, const struct cache_shift *shift,
                               rotary_error *error)
 {
-    const cuda_launch launch = {"cache_shift", dim3((unsigned)shift->heads, (unsigned)shift->batch, 2), WARP,
-                                0};
+    const dim3 grid((unsigned)shift->heads, (unsigned)shift->batch, shift->caches);
+    const cuda_launch launch = {"cache_shift", grid, WARP, 0};
     return shift->bf16 ? cuda_run(backend, launch, error, cache_shift_kernel<bf16>, *shift)
                        : cuda_run(backend, launch, error, cache_shift_kernel<float>, *shift);
 }

@@ -188,6 +188,15 @@ static __device__ __forceinline__ void finish_sums(const cuda_attention &problem
         }
 }
 
+/* A lane clears channels that it stored. */
+template <typename T>
+static __device__ __forceinline__ void clear_other_channels(const cuda_attention &problem, T *output)
+{
+    for (int channel = lane_of_thread(); channel < problem.head_dim; channel += WARP)
+        if (channel < problem.value_begin || channel >= problem.value_end)
+            output[channel] = T{};
+}
+
 template <class MEMORY, typename T, int MS, int OS>
 static __device__ __forceinline__ void store_outputs(const cuda_attention &problem, const sequence &s,
                                                      const element &first, const float (&output)[MS][OS][4])
@@ -195,10 +204,12 @@ static __device__ __forceinline__ void store_outputs(const cuda_attention &probl
     stage_sums<MEMORY>(output);
     for (int row = 0; row < 16 * MS && first.query + row < s.queries; row++) {
         const int64_t query = first.query + row, time = s.query + query;
-        store_row<MEMORY>(vector_of<T>(problem.output, s.batch, time, first.head),
+        T *to = vector_of<T>(problem.output, s.batch, time, first.head);
+        store_row<MEMORY>(to,
                           rotation_row_of(problem.output_rotation, s.batch * problem.shape.queries + time,
                                           s.first_query + query),
                           row, 1.0f, nullptr, problem.head_dim);
+        clear_other_channels(problem, to);
     }
 }
 
@@ -232,7 +243,8 @@ __global__ void __launch_bounds__(THREADS, 1)
         visible_keys(problem, s, block.first, memory::ROWS), memory::COLUMNS,
         [&](int stage, int64_t first) {
             load_rows<WIDTH>(memory::passing(stage, 0), keys, first, memory::COLUMNS);
-            load_rows<WIDTH>(memory::passing(stage, 1), values, first, memory::COLUMNS);
+            if (!problem.key_is_value)
+                load_rows<WIDTH>(memory::passing(stage, 1), values, first, memory::COLUMNS);
         },
         [&](int stage, int64_t first) {
             const element at = {head, mine, first};
@@ -243,7 +255,7 @@ __global__ void __launch_bounds__(THREADS, 1)
             update_softmax<T>(rows, weights, output);
             if (WORK == ALL_WORK && problem.dropout.threshold > 0)
                 drop_weights(problem, s, at, weights);
-            add_vectors<WIDTH>(output, weights, memory::passed(stage, 1));
+            add_vectors<WIDTH>(output, weights, memory::passed(stage, problem.key_is_value ? 0 : 1));
             if (WORK == ALL_WORK && problem.distance_values.data)
                 add_distance_values(problem, s, at, weights, output);
         });

@@ -31,13 +31,16 @@ rotary_status cuda_attention_backward_keys(const struct backend *backend,
 rotary_status cuda_attention_backward_queries(const struct backend *backend,
                                               const struct cuda_attention *problem, rotary_error *error);
 
-/* New keys and values, of which token t of sequence b goes to row (lengths[b] + t) mod capacity, rotated. */
+/* Of caches there are two, of keys and of values, or one, where keys are the values.
+ *
+ * New keys and values, of which token t of sequence b goes to row (lengths[b] + t) mod capacity, rotated. */
 struct cache_append {
     int64_t batch, tokens, heads, head_dim, capacity;
     const int64_t *lengths;
     rotary_attention_const_view from[2]; /* keys, values */
     rotary_attention_view to[2];
     struct cuda_attention_rotation rotation[2];
+    unsigned caches;
     bool bf16;
 };
 rotary_status cuda_append_rows(const struct backend *backend, const struct cache_append *append,
@@ -52,6 +55,7 @@ struct cache_reorder {
     const int64_t *lengths; /* NULL: all rows hold tokens */
     const int32_t *source;
     rotary_attention_view cache[2];
+    unsigned caches;
     bool bf16;
 };
 rotary_status cuda_reorder_rows(const struct backend *backend, const struct cache_reorder *reorder,
@@ -63,6 +67,7 @@ struct cache_shift {
     const int64_t *lengths, *keep, *discard;
     rotary_attention_view cache[2];
     struct cuda_attention_rotation rotation[2]; /* row b is that of sequence b */
+    unsigned caches;
     bool bf16;
 };
 rotary_status cuda_shift_rows(const struct backend *backend, const struct cache_shift *shift,

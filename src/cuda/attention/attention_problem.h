@@ -49,6 +49,9 @@ struct cuda_attention {
     int64_t window;
     float scale, softcap;
     bool bf16, causal;
+    /* Values are the rotated keys: packed.value is packed.key, and key_gradient the gradient of both. */
+    bool key_is_value;
+    int64_t value_begin, value_end; /* the channels of outputs and their gradients that are not 0 */
     /* The sequences of a call: those of the batch, or packed ones. */
     int64_t sequences;
     int64_t longest_queries, longest_keys;    /* of a sequence */

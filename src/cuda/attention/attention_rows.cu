@@ -17,13 +17,14 @@ struct packing {
     void *packed; /* NULL: it is not */
     int64_t heads;
     bool of_keys;
+    int64_t begin, end; /* the channels that are not 0 */
 };
 
 struct packings {
     packing tensor[4];
 };
 
-/* A row of a sequence: zeros for a key beyond its length, and for channels beyond the head. */
+/* A row of a sequence: zeros for a key beyond its length, and for other channels. */
 template <typename T>
 static __device__ void pack_row(const cuda_attention &problem, const packing &packing, const sequence &s,
                                 int64_t row)
@@ -39,7 +40,7 @@ static __device__ void pack_row(const cuda_attention &problem, const packing &pa
     const T *from = vector_of<T>(packing.view, s.batch, time, head);
     T *to = (T *)packing.packed + (head * packed_rows(problem, tokens) + place) * width;
     for (int channel = lane_of_thread(); channel < width; channel += WARP)
-        to[channel] = exists && channel < problem.head_dim
+        to[channel] = exists && channel >= packing.begin && channel < packing.end
                           ? from_float<T>(rotated_channel(angles, 1.0f, channel,
                                                           [&](int c) { return to_float(from[c]); }))
                           : T{};
@@ -84,12 +85,14 @@ static rotary_status launch_pack(const struct backend *backend, const cuda_atten
 rotary_status cuda_attention_pack(const struct backend *backend, const struct cuda_attention *problem,
                                   rotary_error *error)
 {
+    const int64_t heads = problem->heads, shared = problem->key_value_heads, width = problem->head_dim;
     const packings all = {
-        {{problem->query, problem->query_rotation, problem->packed.query, problem->heads, false},
-         {problem->key, problem->key_rotation, problem->packed.key, problem->key_value_heads, true},
-         {problem->value, problem->value_rotation, problem->packed.value, problem->key_value_heads, true},
-         {problem->output_gradient, problem->output_rotation, problem->packed.output_gradient, problem->heads,
-          false}}};
+        {{problem->query, problem->query_rotation, problem->packed.query, heads, false, 0, width},
+         {problem->key, problem->key_rotation, problem->packed.key, shared, true, 0, width},
+         {problem->value, problem->value_rotation, problem->key_is_value ? nullptr : problem->packed.value,
+          shared, true, 0, width},
+         {problem->output_gradient, problem->output_rotation, problem->packed.output_gradient, heads, false,
+          problem->value_begin, problem->value_end}}};
     return problem->bf16 ? launch_pack<bf16>(backend, *problem, all, error)
                          : launch_pack<float>(backend, *problem, all, error);
 }

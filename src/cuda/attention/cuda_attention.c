@@ -22,11 +22,6 @@ static rotary_status check_config(const rotary_attention_config *config, rotary_
             "heads have %lld channels; on a CUDA device attention has kernels for at most %d: use "
             "--device cpu",
             (long long)config->head_dim, CUDA_ATTENTION_MAX_WIDTH);
-    if (config->key_is_value)
-        return rotary_fail(
-            error, ROTARY_UNSUPPORTED,
-            "keys are the values; on a CUDA device attention has no kernel for that: use --device "
-            "cpu");
     return ROTARY_OK;
 }
 
@@ -120,7 +115,9 @@ static void carve_forward(struct cuda_attention *problem, struct rotary_arena *a
     const rotary_attention_shape *shape = &problem->shape;
     problem->packed.query = push_rows(problem, problem->heads, shape->queries, size, arena);
     problem->packed.key = push_rows(problem, problem->key_value_heads, shape->keys, size, arena);
-    problem->packed.value = push_rows(problem, problem->key_value_heads, shape->keys, size, arena);
+    problem->packed.value = problem->key_is_value
+                                ? problem->packed.key
+                                : push_rows(problem, problem->key_value_heads, shape->keys, size, arena);
 }
 
 static void carve_backward(struct cuda_attention *problem, struct rotary_arena *arena)
@@ -155,6 +152,10 @@ struct cuda_attention cuda_attention_problem_of(const struct attention_plan *pla
         .softcap = attention->softcap,
         .bf16 = attention->dtype == ROTARY_BF16,
         .causal = attention->causal,
+        .key_is_value = attention->key_is_value,
+        .value_begin = attention->value_start,
+        .value_end = attention->value_channels > 0 ? attention->value_start + attention->value_channels
+                                                   : attention->head_dim,
         .sequences = shape.batch,
         .longest_queries = shape.queries,
         .longest_keys = shape.keys,
@@ -205,6 +206,8 @@ static int64_t longest_of(const int32_t *starts, int64_t sequences)
 static struct cuda_attention_dropout dropout_of(const rotary_attention_dropout *dropout)
 {
     const struct rotary_attention_dropout_mask mask = rotary_attention_dropout_mask_of(dropout, 0);
+    if (mask.threshold == 0) /* the seed, which is another one each step, is not read */
+        return (struct cuda_attention_dropout){.scale = 1.0f};
     return (struct cuda_attention_dropout){mask.seed, mask.threshold, mask.scale, mask.sequence};
 }
 
@@ -281,6 +284,8 @@ rotary_status cuda_attention_forward(const struct backend *backend,
     rotary_attention_forward_call call = {0};
     struct attention_call checked;
     rotary_status status = rotary_attention_read_forward(given->call, &call, &checked, error);
+    if (status == ROTARY_OK)
+        status = rotary_attention_share_keys(plan->checked, "value", checked.key, &checked.value, error);
     const size_t bytes = cuda_attention_forward_bytes(plan, given->call);
     checked.piecewise_bias = not_read;
     if (status == ROTARY_OK)
@@ -304,6 +309,16 @@ rotary_status cuda_attention_forward(const struct backend *backend,
 
 /* ---- Backward. ---- */
 
+static rotary_status share_keys(const struct attention_plan *plan, rotary_attention_backward_call *call,
+                                struct attention_call *checked, rotary_error *error)
+{
+    rotary_status status =
+        rotary_attention_share_keys(plan->checked, "value", checked->key, &checked->value, error);
+    return status ? status
+                  : rotary_attention_share_written_keys(plan->checked, "value_gradient", call->key_gradient,
+                                                        &call->value_gradient, error);
+}
+
 static rotary_status run_backward(const struct backend *backend, const struct cuda_attention *problem,
                                   rotary_error *error)
 {
@@ -324,6 +339,8 @@ rotary_status cuda_attention_backward(const struct backend *backend,
     rotary_attention_backward_call call = {0};
     struct attention_call checked;
     rotary_status status = rotary_attention_read_backward(given->call, &call, &checked, error);
+    if (status == ROTARY_OK)
+        status = share_keys(plan, &call, &checked, error);
     const size_t bytes = cuda_attention_backward_bytes(plan, given->call);
     checked.piecewise_bias = not_read;
     if (status == ROTARY_OK)

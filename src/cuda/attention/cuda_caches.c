@@ -10,6 +10,23 @@
 
 #include <stdlib.h>
 
+/* ---- Keys that are the values. ---- */
+
+/* The views of values become those of keys. */
+static rotary_status share_caches(const struct attention_plan *plan, rotary_attention_view key,
+                                  rotary_attention_view *value, rotary_error *error)
+{
+    return rotary_attention_share_written_keys(plan->checked, "value_cache", key, value, error);
+}
+
+static rotary_status share_step(const struct attention_plan *plan, rotary_attention_decode_call *call,
+                                rotary_error *error)
+{
+    rotary_status status =
+        rotary_attention_share_keys(plan->checked, "value", call->key, &call->value, error);
+    return status ? status : share_caches(plan, call->key_cache, &call->value_cache, error);
+}
+
 /* ---- New tokens. ---- */
 
 /* The tokens of a step, whose lengths are on the device too afterwards. */
@@ -43,6 +60,7 @@ static rotary_status append_rows(const struct backend *backend, const struct att
         .to = {call->key_cache, call->value_cache},
         .rotation = {cuda_attention_rotation_of(plan, &places->query_rows, ROTARY_ROTATE_KEY),
                      cuda_attention_rotation_of(plan, &places->query_rows, ROTARY_ROTATE_VALUE)},
+        .caches = (unsigned)rotary_attention_caches(plan->checked),
         .bf16 = plan->checked->dtype == ROTARY_BF16,
     };
     return cuda_append_rows(backend, &append, error);
@@ -65,7 +83,9 @@ rotary_status cuda_attention_append(const struct backend *backend,
     struct attention_places places;
     rotary_status status =
         rotary_copy_sized(&known, sizeof known, given->call, "rotary_attention_append_call", error);
-    const rotary_attention_decode_call call = rotary_attention_decode_of_append(&known);
+    rotary_attention_decode_call call = rotary_attention_decode_of_append(&known);
+    if (status == ROTARY_OK)
+        status = share_step(plan, &call, error);
     if (status == ROTARY_OK)
         status = rotary_attention_check_append(plan->checked, &call, 0, error);
     if (status || call.batch == 0 || call.queries == 0)
@@ -133,6 +153,8 @@ rotary_status cuda_attention_decode(const struct backend *backend,
         rotary_copy_sized(&call, sizeof call, given->call, "rotary_attention_decode_call", error);
     const size_t bytes = cuda_attention_decode_bytes(plan, call.batch, call.queries, call.capacity);
     if (status == ROTARY_OK)
+        status = share_step(plan, &call, error);
+    if (status == ROTARY_OK)
         status = rotary_attention_check_decode(plan->checked, &call, bytes, error);
     if (status || call.batch == 0 || call.queries == 0)
         return status;
@@ -177,6 +199,8 @@ rotary_status cuda_attention_reorder(const struct backend *backend,
     rotary_status status =
         rotary_copy_sized(&call, sizeof call, given->call, "rotary_attention_reorder_call", error);
     if (status == ROTARY_OK)
+        status = share_caches(plan, call.key_cache, &call.value_cache, error);
+    if (status == ROTARY_OK)
         status = rotary_attention_check_reorder(plan->checked, &call, 0, error);
     if (status == ROTARY_OK && call.batch > CUDA_ATTENTION_MAX_REORDER)
         return rotary_fail(error, ROTARY_UNSUPPORTED,
@@ -193,6 +217,7 @@ rotary_status cuda_attention_reorder(const struct backend *backend,
         .rows = moving_rows(&call),
         .capacity = call.capacity,
         .cache = {call.key_cache, call.value_cache},
+        .caches = (unsigned)rotary_attention_caches(plan->checked),
         .bf16 = plan->checked->dtype == ROTARY_BF16,
     };
     status = cuda_attention_place(backend, plan, &places, error);
@@ -266,6 +291,8 @@ rotary_status cuda_attention_shift(const struct backend *backend, const struct b
     rotary_status status =
         rotary_copy_sized(&call, sizeof call, given->call, "rotary_attention_shift_call", error);
     if (status == ROTARY_OK)
+        status = share_caches(plan, call.key_cache, &call.value_cache, error);
+    if (status == ROTARY_OK)
         status = rotary_attention_check_shift(plan->checked, &call, error);
     if (status || call.batch == 0)
         return status;
@@ -276,6 +303,7 @@ rotary_status cuda_attention_shift(const struct backend *backend, const struct b
         .heads = plan->checked->key_value_heads,
         .head_dim = plan->checked->head_dim,
         .cache = {call.key_cache, call.value_cache},
+        .caches = (unsigned)rotary_attention_caches(plan->checked),
         .bf16 = plan->checked->dtype == ROTARY_BF16,
     };
     status = cuda_attention_place(backend, plan, &places, error);

@@ -104,7 +104,7 @@ struct written {
 static uint64_t hash_view(uint64_t hash, const struct written *written)
 {
     size_t size = rotary_dtype_size(written->config->dtype);
-    for (int64_t b = 0; b < written->batch; b++)
+    for (int64_t b = 0; b < written->batch && written->view.data; b++)
         for (int64_t t = 0; t < written->time; t++)
             for (int64_t h = 0; h < written->heads; h++) {
                 const rotary_attention_view *view = &written->view;

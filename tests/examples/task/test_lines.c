@@ -269,7 +269,7 @@ static void test_steps(void)
             for (int64_t i = 0; i < ROWS; i++) {
                 const struct row_order order = {.task = trainer.task, .seed = (uint64_t)config.train.seed};
                 const struct row row = row_at(&order, (step - 1) * ROWS + i);
-                const struct token_sequences *lines = &trainer.batches[i / BATCH].input;
+                const struct token_sequences *lines = &trainer.data[0].batches[i / BATCH].input;
                 const int32_t *starts = lines->starts + i % BATCH;
                 CHECK_INT(lines->batch, BATCH);
                 CHECK_INT(starts[1] - starts[0], row.length);

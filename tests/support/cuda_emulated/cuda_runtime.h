@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+#include <utility>
 
 #define __global__
 #define __device__
@@ -156,18 +157,49 @@ struct cudaLaunchConfig_t {
     unsigned numAttrs;
 };
 
-/* Runs `call(argument)` in every thread. */
-cudaError_t emulated_launch(const cudaLaunchConfig_t *config, const void *kernel, void (*call)(void *),
-                            void *argument);
+struct cudaKernelNodeParams {
+    void *func;
+    dim3 gridDim, blockDim;
+    unsigned sharedMemBytes;
+    void **kernelParams, **extra;
+};
+
+/* A kernel with the sizes of its parameters; call(kernel, parameters) is what each thread does. */
+struct emulated_kernel {
+    const void *kernel;
+    void (*call)(const void *kernel, void *const *parameters);
+    const size_t *sizes;
+    size_t count;
+};
+cudaError_t emulated_launch(const cudaLaunchConfig_t *config, const emulated_kernel &kernel,
+                            void *const *parameters);
 cudaError_t emulated_set_shared(const void *kernel, int bytes);
+
+template <typename... Expected, size_t... I>
+void emulated_call(void (*kernel)(Expected...), void *const *parameters, std::index_sequence<I...>)
+{
+    kernel(*static_cast<Expected *>(parameters[I])...);
+}
+
+template <typename... Expected>
+cudaError_t emulated_launch_of(const cudaLaunchConfig_t *config, void (*kernel)(Expected...),
+                               Expected... arguments)
+{
+    static const size_t sizes[] = {sizeof(Expected)...};
+    void *const parameters[] = {&arguments...};
+    const auto call = [](const void *called, void *const *given) {
+        emulated_call(reinterpret_cast<void (*)(Expected...)>(reinterpret_cast<uintptr_t>(called)), given,
+                      std::index_sequence_for<Expected...>());
+    };
+    return emulated_launch(config, {reinterpret_cast<const void *>(kernel), call, sizes, sizeof...(Expected)},
+                           parameters);
+}
 
 template <typename... Expected, typename... Given>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(Expected...),
                                Given... arguments)
 {
-    auto thread = [=]() { kernel(static_cast<Expected>(arguments)...); };
-    auto call = [](void *closure) { (*static_cast<decltype(thread) *>(closure))(); };
-    return emulated_launch(config, reinterpret_cast<const void *>(kernel), call, &thread);
+    return emulated_launch_of<Expected...>(config, kernel, static_cast<Expected>(arguments)...);
 }
 
 template <typename T>

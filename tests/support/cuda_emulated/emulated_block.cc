@@ -37,8 +37,8 @@ struct device {
     int current;
     bool descending;
     struct fiber scheduler;
-    void (*call)(void *);
-    void *argument;
+    const emulated_kernel *running;
+    void *const *parameters;
     const char *kernel;
     size_t shared_bytes;
     int pending_or, result_or;
@@ -57,7 +57,7 @@ void run_thread()
 {
     fiber_begin();
     for (;;) {
-        device.call(device.argument);
+        device.running->call(device.running->kernel, device.parameters);
         self().state = THREAD_ENDED;
         fiber_switch(&self().fiber, &device.scheduler);
     }
@@ -289,6 +289,11 @@ void emulated_kernel_name(const char *name)
     device.kernel = name;
 }
 
+const char *emulated_kernel_named(void)
+{
+    return device.kernel;
+}
+
 void emulated_fault(const char *format, ...)
 {
     va_list arguments;
@@ -326,16 +331,19 @@ cudaError_t emulated_set_shared(const void *kernel, int bytes)
     return cudaSuccess;
 }
 
-cudaError_t emulated_launch(const cudaLaunchConfig_t *config, const void *kernel, void (*call)(void *),
-                            void *argument)
+bool emulated_fits(const cudaLaunchConfig_t *config, const void *kernel)
 {
     std::lock_guard<std::recursive_mutex> lock(device_mutex);
-    if (!fits(config, kernel))
-        return cudaErrorInvalidConfiguration;
+    return fits(config, kernel);
+}
+
+void emulated_run(const cudaLaunchConfig_t *config, const emulated_kernel &kernel, void *const *parameters)
+{
+    std::lock_guard<std::recursive_mutex> lock(device_mutex);
     gridDim = config->gridDim;
     blockDim = config->blockDim;
-    device.call = call;
-    device.argument = argument;
+    device.running = &kernel;
+    device.parameters = parameters;
     device.shared_bytes = config->dynamicSmemBytes;
     emulated_memory_open();
     if (emulated_memory_save())
@@ -343,5 +351,4 @@ cudaError_t emulated_launch(const cudaLaunchConfig_t *config, const void *kernel
     run_grid(emulated_memory_saved());
     emulated_memory_compare(device.kernel);
     emulated_memory_close();
-    return cudaSuccess;
 }

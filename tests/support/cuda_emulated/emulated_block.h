@@ -43,5 +43,6 @@ void emulated_shared_write(void *address, size_t bytes, int line);
 
 /* The launches that follow have this kernel's name in messages. */
 void emulated_kernel_name(const char *name);
+const char *emulated_kernel_named(void);
 
 #endif

@@ -2,6 +2,7 @@
 #include "emulated_memory.h"
 
 #include "cuda_runtime.h"
+#include "emulated_streams.h"
 
 #include <mutex>
 #include <stdio.h>
@@ -10,10 +11,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <vector>
-
-struct emulated_stream {
-    int unused;
-};
 
 namespace
 {
@@ -244,6 +241,7 @@ cudaError_t cudaMalloc(void **memory_, size_t bytes)
 
 cudaError_t cudaFree(void *data)
 {
+    emulated_finish(); /* a device waits too */
     memory &memory = all();
     std::lock_guard<std::recursive_mutex> lock(memory.mutex);
     if (!data)
@@ -256,53 +254,6 @@ cudaError_t cudaFree(void *data)
             return cudaSuccess;
         }
     emulated_fault("%p is freed, but was not allocated", data);
-}
-
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
-                            cudaStream_t stream)
-{
-    (void)stream;
-    emulated_kernel_name("of a copy");
-    if (kind != cudaMemcpyDeviceToHost)
-        emulated_memory_check(to, bytes, "destination of a copy");
-    if (kind != cudaMemcpyHostToDevice)
-        emulated_memory_check(from, bytes, "source of a copy");
-    emulated_memory_open();
-    if (bytes)
-        memcpy(to, from, bytes);
-    emulated_memory_close();
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream)
-{
-    (void)stream;
-    emulated_kernel_name("of a memset");
-    emulated_memory_check(to, bytes, "memory to set");
-    emulated_memory_open();
-    if (bytes)
-        memset(to, value, bytes);
-    emulated_memory_close();
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
-{
-    (void)flags;
-    *stream = new emulated_stream();
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamDestroy(cudaStream_t stream)
-{
-    delete stream;
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamSynchronize(cudaStream_t stream)
-{
-    (void)stream;
-    return cudaSuccess;
 }
 
 cudaError_t cudaGetLastError(void)

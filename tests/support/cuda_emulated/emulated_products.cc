@@ -2,6 +2,7 @@
 #include "cublasLt.h"
 #include "emulated_block.h"
 #include "emulated_memory.h"
+#include "emulated_streams.h"
 
 #include <math.h>
 #include <string.h>
@@ -89,6 +90,50 @@ bool shapes_agree(const emulated_operation *operation, const emulated_layout *a,
            (d->type == a->type || d->type == CUDA_R_32F) && a->distance >= (int64_t)a->rows &&
            b->distance >= (int64_t)b->rows && d->distance >= (int64_t)d->rows && a->rows > 0 && d->rows > 0 &&
            d->columns > 0;
+}
+
+/* A product as it was asked for: who asks again may change descriptions. */
+struct product {
+    emulated_operation operation;
+    emulated_layout a_layout, b_layout, c_layout, d_layout;
+    const void *a, *b, *c;
+    void *d;
+    float scale, keep;
+};
+
+emulated_layout bias_layout_of(const emulated_layout &d)
+{
+    return {d.type, d.rows, 1, (int64_t)d.rows};
+}
+
+float element_of_product(const product &of, uint64_t row, uint64_t column)
+{
+    const uint64_t inner = columns_of(&of.a_layout, of.operation.transpose_a);
+    const bool a_is_transposed = of.operation.transpose_a == CUBLAS_OP_T,
+               b_is_transposed = of.operation.transpose_b == CUBLAS_OP_T;
+    float sum = 0.0f;
+    for (uint64_t i = 0; i < inner; i++)
+        sum = fmaf(
+            a_is_transposed ? element(of.a, &of.a_layout, i, row) : element(of.a, &of.a_layout, row, i),
+            b_is_transposed ? element(of.b, &of.b_layout, column, i) : element(of.b, &of.b_layout, i, column),
+            sum);
+    return of.scale * sum + (of.keep != 0.0f ? of.keep * element(of.c, &of.c_layout, row, column) : 0.0f);
+}
+
+void run_product(const product &of)
+{
+    const bool has_bias = of.operation.epilogue & CUBLASLT_EPILOGUE_BIAS,
+               relu = of.operation.epilogue & CUBLASLT_EPILOGUE_RELU;
+    const emulated_layout bias_layout = bias_layout_of(of.d_layout);
+    emulated_kernel_name("of a product");
+    emulated_memory_open();
+    for (uint64_t column = 0; column < of.d_layout.columns; column++)
+        for (uint64_t row = 0; row < of.d_layout.rows; row++) {
+            const float bias = has_bias ? element(of.operation.bias, &bias_layout, row, 0) : 0.0f,
+                        sum = element_of_product(of, row, column) + bias;
+            store(of.d, &of.d_layout, row, column, relu && sum < 0.0f ? 0.0f : sum);
+        }
+    emulated_memory_close();
 }
 
 } // namespace
@@ -226,7 +271,6 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
                               cudaStream_t stream)
 {
     (void)handle;
-    (void)stream;
     emulated_kernel_name("of a product");
     if (!shapes_agree(operation, a_layout, b_layout, c_layout, d_layout))
         return CUBLAS_STATUS_INVALID_VALUE;
@@ -242,28 +286,22 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
     check_matrix(a, a_layout, "first operand of a product");
     check_matrix(b, b_layout, "second operand of a product");
     check_matrix(d, d_layout, "output of a product");
-    const bool has_bias = operation->epilogue & CUBLASLT_EPILOGUE_BIAS,
-               relu = operation->epilogue & CUBLASLT_EPILOGUE_RELU;
-    const emulated_layout bias_layout = {d_layout->type, d_layout->rows, 1, (int64_t)d_layout->rows};
-    if (has_bias)
+    if (operation->epilogue & CUBLASLT_EPILOGUE_BIAS) {
+        const emulated_layout bias_layout = bias_layout_of(*d_layout);
         check_matrix(operation->bias, &bias_layout, "bias of a product");
-    const float scale = *static_cast<const float *>(alpha), keep = *static_cast<const float *>(beta);
-    const uint64_t inner = columns_of(a_layout, operation->transpose_a);
-    emulated_memory_open();
-    for (uint64_t column = 0; column < d_layout->columns; column++)
-        for (uint64_t row = 0; row < d_layout->rows; row++) {
-            float sum = 0.0f;
-            for (uint64_t i = 0; i < inner; i++)
-                sum = fmaf(operation->transpose_a == CUBLAS_OP_T ? element(a, a_layout, i, row)
-                                                                 : element(a, a_layout, row, i),
-                           operation->transpose_b == CUBLAS_OP_T ? element(b, b_layout, column, i)
-                                                                 : element(b, b_layout, i, column),
-                           sum);
-            sum = scale * sum + (keep != 0.0f ? keep * element(c, c_layout, row, column) : 0.0f);
-            sum += has_bias ? element(operation->bias, &bias_layout, row, 0) : 0.0f;
-            store(d, d_layout, row, column, relu && sum < 0.0f ? 0.0f : sum);
-        }
-    emulated_memory_close();
+    }
+    const product made = {*operation,
+                          *a_layout,
+                          *b_layout,
+                          *c_layout,
+                          *d_layout,
+                          a,
+                          b,
+                          c,
+                          d,
+                          *static_cast<const float *>(alpha),
+                          *static_cast<const float *>(beta)};
+    emulated_submit(stream, [made]() { run_product(made); });
     return CUBLAS_STATUS_SUCCESS;
 }
 }
