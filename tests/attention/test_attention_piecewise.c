@@ -78,7 +78,8 @@ static void try_cases(void)
                 struct reference_case c = sizes[i];
                 c.bf16 = bf16;
                 struct piecewise_shape shape = shape_of(&c, range);
-                if (c.queries < 1000 || range == 0)
+                if (c.queries < trial_tokens(1000, 100) ||
+                    (range == 0 && c.queries < trial_tokens(2000, 200)))
                     try_case(c, &shape, seed += 10);
             }
 }
@@ -224,7 +225,7 @@ static void check_alike(const struct tensors *a, const struct tensors *b, int64_
 /* Several blocks of queries and of keys, and more than one round of work items. */
 static void try_threads(rotary_isa isa, bool causal)
 {
-    const struct tokens tokens = {.queries = 1100, .keys = LONGEST};
+    const struct tokens tokens = {.queries = trial_tokens(1100, 130), .keys = trial_tokens(LONGEST, 200)};
     struct tensors one = make_tensors(), three = make_tensors();
     rotary_attention *attention = make_attention(isa, 1, causal);
     run(attention, &one, &tokens);

@@ -46,6 +46,11 @@ bool trial_takes(int number, int every)
 #endif
 }
 
+int64_t trial_tokens(int64_t tokens, int64_t emulated)
+{
+    return trial_takes(1, 2) ? tokens : emulated;
+}
+
 /* What f32's roundings may add to twice those of the naive evaluation, relative to the largest number. On a device a
  * thread adds the rows of its sums one after another, thousands for a vector by distance, where the processors' kernels
  * add sums of blocks. */

@@ -15,6 +15,8 @@ int trial_isas(rotary_isa isas[6]);
 /* Whether the case of this number is tried: all are, but where a processor is emulated, which makes a test ten to twenty
  * times slower, one of every `every`. */
 bool trial_takes(int number, int every);
+/* So many tokens, where a processor or a device is emulated at most `emulated`. */
+int64_t trial_tokens(int64_t tokens, int64_t emulated);
 
 /* Whether a plan for the case can be made: on a device, kernels are for heads of TESTS_MAX_HEAD_DIM channels at
  * most, and for keys that are not the values. */
