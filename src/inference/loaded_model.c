@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inference/loaded_model.h"
 
+#include "base/fail.h"
+
 #include "train/trainer.h"
 #include "train/unused_keys.h"
 
@@ -42,16 +44,39 @@ static rotary_status assign_data(const struct loaded_model_call *call, struct ru
                : status;
 }
 
+/* Makes the run's configuration that of another length. */
+static rotary_status set_length(const struct loaded_model_call *call, struct run_config *config,
+                                rotary_error *error)
+{
+    rotary_error inner = {0};
+    const struct length_call at = {.config = config, .length = call->length, .scaling = call->scaling};
+    rotary_status status = length_check(&at, &inner);
+    if (status == ROTARY_OK && !length_is_possible(&at))
+        status =
+            rotary_fail(&inner, ROTARY_INVALID_ARGUMENT,
+                        "the model cannot compute sequences of %lld tokens with the scaling %s: positions "
+                        "would be missing, or there is no rotation that could be scaled",
+                        (long long)call->length, length_scaling_names[call->scaling]);
+    if (status != ROTARY_OK)
+        return rotary_fail(error, status, "%.300s: %.600s", call->folder, inner.message);
+    struct run_config longer = length_config(&at);
+    run_config_free(config);
+    *config = longer;
+    return ROTARY_OK;
+}
+
 /* The configuration is read. */
 static rotary_status load_weights(const struct loaded_model_call *call, bool pretrained,
                                   struct loaded_model *model, rotary_error *error)
 {
-    const bool assigned = call->assignment_count > 0;
+    const bool changed = call->assignment_count > 0 || call->length > 0;
     rotary_status status = ROTARY_OK;
     model->trained =
         pretrained ? model->config.model.max_position_embeddings : model->config.task.sequence_length;
-    if (assigned)
+    if (call->assignment_count > 0)
         status = assign_data(call, &model->config, error);
+    if (status == ROTARY_OK && call->length > 0)
+        status = set_length(call, &model->config, error);
     if (status != ROTARY_OK)
         return status;
     status = create_backend(call, model, error);
@@ -62,7 +87,7 @@ static rotary_status load_weights(const struct loaded_model_call *call, bool pre
                                          .checkpoint = call->checkpoint,
                                          .backend = &model->backend,
                                          .limits = limits_of(call, &model->config),
-                                         .other = assigned ? &model->config : NULL};
+                                         .other = changed ? &model->config : NULL};
     struct trained_model trained;
     status = train_load(&load, &trained, error);
     if (status != ROTARY_OK) {
