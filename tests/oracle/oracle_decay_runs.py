@@ -78,11 +78,11 @@ class Model:
         qkv = self.linear(x, f"{prefix}layers.{layer}.attention.query_key_value").reshape(length, -1, HEAD_DIM)
         q, k, v = np.split(qkv, [HEADS, HEADS + groups], 1)
         places = np.arange(length)
-        turns = places / self.factor
+        scaled = places / self.factor
         if name in ("rope", "roper", "xpos"):
             power = places / self.config["xpos_scale"] if name == "xpos" else np.zeros(length)
-            q, k = rotated(q, turns, power=power), rotated(k, turns, power=-power)
-        v = rotated(v, turns) if name == "roper" else v
+            q, k = rotated(q, scaled, power=power), rotated(k, scaled, power=-power)
+        v = rotated(v, scaled) if name == "roper" else v
         clip = self.config["max_relative_position"]
         rows = np.clip(places - places[:, None], -clip, 0 if causal else clip) + clip
         tables = [self.weights.get(f"{prefix}layers.{layer}.attention.relative_{key}.weight", np.zeros((2 * clip + 1, HEAD_DIM)))
@@ -108,7 +108,7 @@ class Model:
                 key = ("decoder" if causal else "encoder", layer + 1, head + 1, int(place))
                 self.queries[key] = self.queries.get(key, 0) + np.array(
                     [1, entropy[place], np.linalg.norm(output[place, head])])
-        output = rotated(output, turns, -1) if name == "roper" else output
+        output = rotated(output, scaled, -1) if name == "roper" else output
         return self.linear(output.reshape(length, -1), f"{prefix}layers.{layer}.attention.output")
 
     def cross_attention(self, x, source, layer):
