@@ -267,7 +267,7 @@ refuses(2, "--measure wants --picture", "decay", plain, "--measure", "bias")
 refuses(2, "--by changes nothing with --position alibi", "decay", "--position", "alibi", "--by", "query")
 refuses(2, "--scaling is about --length: give both", "decay", plain, "--scaling", "yarn")
 refuses(2, "--length is 15, wanted 16 to 1048576", "decay", plain, "--length", 15)
-refuses(1, "index-alibi: the model cannot compute sequences of 128 tokens with the scaling yarn", "decay", "index-alibi",
+refuses(1, "index-alibi: the model cannot compute sequences of 128 tokens with the scaling yarn: ", "decay", "index-alibi",
         "--length", 128, "--scaling", "yarn")
 refuses(1, f"{plain}: the scaling longrope without", "decay", plain, "--length", 128, "--scaling", "longrope")
 refuses(1, "nowhere", "decay", "nowhere")

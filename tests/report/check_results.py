@@ -3,8 +3,9 @@
 says of the archive that the table names, rounded; then that the checker finds each of these numbers if it is changed.
 
 A table is of results if the paragraph before it says "from `results/NAME.tar.gz`" (or a folder in it), or if its rows
-name archives, each its own, in a column "archive" without results/ and .tar.gz. Where the first column is headed
-"dataset" or "run", a row is of the folder of that name in the paragraph's archive. The first measure that the paragraph
+name archives, each its own, in a column "archive" without results/ and .tar.gz; result_attention.py reads the one file
+that is no archive. Where the first column is headed "dataset" or "run", a row is of the folder of that name in the
+paragraph's archive. The first measure that the paragraph
 names ("validation loss") is the table's, or else the comparison's primary one. result_columns.py has what the columns
 mean. In README.md and docs/explanation/results.md a table with numbers names an archive, or says "Published", or is in
 a section that names the command of a benchmark, as those of docs/explanation/performance.md are. Speeds elsewhere link
@@ -16,6 +17,7 @@ import re
 import sys
 
 import result_archives as archives
+import result_attention as attention
 import result_columns as columns
 import result_tables as tables
 
@@ -42,6 +44,8 @@ class Checker:
     def rows_of(self, table):
         """For each row of a table of results its archive, and whether the row is of one of its arms."""
         caption = SOURCE.findall(table.caption)
+        if attention.FILE in table.caption:
+            return [(attention.FILE, True) for row in table.rows]
         if "archive" in table.header:
             cells = [row[table.header.index("archive")].partition("/") for row in table.rows]
             return [(f"results/{name}.tar.gz{slash}{folder}" if name != "–" else None, False)
@@ -56,8 +60,10 @@ class Checker:
     def expected(self, table, path, of_arm, row, column):
         """What a cell should have: numbers, words, or None where nothing is compared."""
         header = table.header[column]
-        archive = self.archive(path)
         label = row[0].strip("*`")
+        if path == attention.FILE:
+            return attention.expected(self.root, label, header)
+        archive = self.archive(path)
         if not of_arm:
             return columns.archive_column(archive, header, dict(zip(table.header, row)))
         if label.lower() in columns.BASELINES:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a column of a table of results has, by its name: for each name that documents use, the numbers or the words that
 the cell of an arm, or of an archive, should have."""
+import math
 import re
 
 from result_archives import BASELINES, MEASURES
@@ -86,6 +87,18 @@ def tokens_of(text):
     return found and int(found[1].replace(",", ""))
 
 
+def perplexity_at(archive, arm, first, last, scaling):
+    """The perplexity at places first ... last of the longest sequences, of an arm's runs together."""
+    longest = max(entry["length"] for entry in arm["lengths"] if "positions" in entry)
+    bins = [entry["positions"] for entry in arm["lengths"]
+            if entry["length"] == longest and entry["scaling"] == scaling]
+    within = [one for one in bins[0] if first <= one["begin"] <= last] if bins else []
+    tokens = sum(one["tokens"] for one in within)
+    if not tokens:
+        raise Unknown(f'{archive.path} has no positions {first} to {last} of "{arm["name"]}"')
+    return [math.exp(sum(one["tokens"] * one["loss"] for one in within) / tokens)]
+
+
 def split_name(header):
     """A header "BASE, MEASURE" or "BASE, over examples" as (BASE, MEASURE or "", whether it is over texts)."""
     base, _, rest = header.partition(", ")
@@ -109,6 +122,9 @@ def arm_column(archive, arm, label, header, first, caption):
         return [arm["measures"][measure_of(measure or caption_measure(caption), archive)][STATISTICS[name]]]
     if tokens := tokens_of(name):
         return length_of(arm, tokens, scaling_of(label))
+    if found := re.fullmatch(r"([\d,]+) to ([\d,]+)", name):
+        places = [int(number.replace(",", "")) for number in found.groups()]
+        return perplexity_at(archive, arm, *places, scaling_of(label))
     if re.fullmatch(r"[\d,]+", name) and first == "tokens":
         return length_of(arm, int(name.replace(",", "")), scaling_of(label))
     if re.fullmatch(r"[\d,]+", name) and first == "step":
