@@ -5,11 +5,10 @@ says of the archive that the table names, rounded; then that the checker finds e
 A table is of results if the paragraph before it says "from `results/NAME.tar.gz`" (or a folder in it), or if its rows
 name archives, each its own, in a column "archive" without results/ and .tar.gz; result_attention.py reads the one file
 that is no archive. Where the first column is headed "dataset" or "run", a row is of the folder of that name in the
-paragraph's archive. The first measure that the paragraph
-names ("validation loss") is the table's, or else the comparison's primary one. result_columns.py has what the columns
-mean. In README.md and docs/explanation/results.md a table with numbers names an archive, or says "Published", or is in
-a section that names the command of a benchmark, as those of docs/explanation/performance.md are. Speeds elsewhere link
-to that page, and have its numbers.
+paragraph's archive. The first measure that the paragraph names ("validation loss") is the table's, or else the
+comparison's primary one. result_columns.py has what the columns mean. In README.md, results.md and extrapolation.md a
+table with numbers names an archive, or says "Published", or is in a section that names the command of a benchmark, as
+those of docs/explanation/performance.md are. Speeds elsewhere link to that page, and have its numbers.
 """
 import json
 import pathlib
@@ -21,7 +20,7 @@ import result_attention as attention
 import result_columns as columns
 import result_tables as tables
 
-RESULTS = ("README.md", "docs/explanation/results.md")
+RESULTS = ("README.md", "docs/explanation/results.md", "docs/explanation/extrapolation.md")
 SPEEDS = "docs/explanation/performance.md"
 SPEED = re.compile(r"rotary bench|scripts/(bench-peers|compare-speed|scaling)|tests/study/test_estimate")
 FOLDER_ROWS = ("dataset", "run")
