@@ -40,8 +40,9 @@ class Archive:
         name = ENCODINGS.get(label.lower(), label.lower())
         if name in self.arms:
             return self.arms[name]
-        if f"{name},key_is_value=false" in self.arms:
-            return self.arms[f"{name},key_is_value=false"]
+        for varied in (f"{name},key_is_value=false", f"rotate={name}"):
+            if varied in self.arms:
+                return self.arms[varied]
         found = [arm for other, arm in self.arms.items() if other.lower().endswith("-" + name)]
         return found[0] if len(found) == 1 else None
 
