@@ -31,7 +31,7 @@ const struct setting length_option_rows[LENGTH_OPTION_ROWS] = {
              "rope_scaling or rope_parameters of a configuration"},
 };
 
-enum { MIN_LENGTH = 16, MAX_LENGTH = 1 << 20, NAME_BYTES = 32 }; /* as sequence_length */
+enum { NAME_BYTES = 32 };
 
 static rotary_status fail_lengths(const char *numbers, rotary_error *error)
 {
@@ -39,7 +39,7 @@ static rotary_status fail_lengths(const char *numbers, rotary_error *error)
         error, ROTARY_INVALID_ARGUMENT,
         "--evaluate-lengths is \"%.80s\", wanted numbers of tokens from %d to %d, each once, such "
         "as 256,512,1024, at most %d",
-        numbers, MIN_LENGTH, MAX_LENGTH, MAX_LENGTHS);
+        numbers, LENGTH_MIN, LENGTH_MAX, MAX_LENGTHS);
 }
 
 static rotary_status read_lengths(const char *numbers, int64_t lengths[MAX_LENGTHS], int *count,
@@ -50,7 +50,7 @@ static rotary_status read_lengths(const char *numbers, int64_t lengths[MAX_LENGT
     for (const char *rest = numbers; comma_list_next(&rest, &item);) {
         int64_t length;
         if (!isdigit((unsigned char)item.text[0]) || !comma_item_number(&item, &length) ||
-            length < MIN_LENGTH || length > MAX_LENGTH || *count == MAX_LENGTHS)
+            length < LENGTH_MIN || length > LENGTH_MAX || *count == MAX_LENGTHS)
             return fail_lengths(numbers, error);
         for (int i = 0; i < *count; i++)
             if (lengths[i] == length)

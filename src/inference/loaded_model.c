@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inference/loaded_model.h"
 
+#include "base/fail.h"
+#include "model/config_check.h"
 #include "train/trainer.h"
 #include "train/unused_keys.h"
+
+#include <stdio.h>
 
 static struct transformer_limits limits_of(const struct loaded_model_call *call,
                                            const struct run_config *config)
@@ -42,16 +46,49 @@ static rotary_status assign_data(const struct loaded_model_call *call, struct ru
                : status;
 }
 
+/* Says why the model cannot compute sequences of the length. */
+static rotary_status fail_length(const struct length_call *at, struct run_config *longer, rotary_error *error)
+{
+    rotary_error reason = {0};
+    if (transformer_config_check(&longer->model, &reason) == ROTARY_OK)
+        snprintf(reason.message, sizeof reason.message,
+                 "it has a table of positions, or no rotation to scale");
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "the model cannot compute sequences of %lld tokens with the scaling %s: %.400s",
+                       (long long)at->length, length_scaling_names[at->scaling], reason.message);
+}
+
+/* Makes the run's configuration that of another length. */
+static rotary_status set_length(const struct loaded_model_call *call, struct run_config *config,
+                                rotary_error *error)
+{
+    rotary_error inner = {0};
+    const struct length_call at = {.config = config, .length = call->length, .scaling = call->scaling};
+    struct run_config longer = length_config(&at);
+    rotary_status status = length_check(&at, &inner);
+    if (status == ROTARY_OK && !length_is_possible(&at))
+        status = fail_length(&at, &longer, &inner);
+    if (status != ROTARY_OK) {
+        run_config_free(&longer);
+        return rotary_fail(error, status, "%.300s: %.600s", call->folder, inner.message);
+    }
+    run_config_free(config);
+    *config = longer;
+    return ROTARY_OK;
+}
+
 /* The configuration is read. */
 static rotary_status load_weights(const struct loaded_model_call *call, bool pretrained,
                                   struct loaded_model *model, rotary_error *error)
 {
-    const bool assigned = call->assignment_count > 0;
+    const bool changed = call->assignment_count > 0 || call->length > 0;
     rotary_status status = ROTARY_OK;
     model->trained =
         pretrained ? model->config.model.max_position_embeddings : model->config.task.sequence_length;
-    if (assigned)
+    if (call->assignment_count > 0)
         status = assign_data(call, &model->config, error);
+    if (status == ROTARY_OK && call->length > 0)
+        status = set_length(call, &model->config, error);
     if (status != ROTARY_OK)
         return status;
     status = create_backend(call, model, error);
@@ -62,7 +99,7 @@ static rotary_status load_weights(const struct loaded_model_call *call, bool pre
                                          .checkpoint = call->checkpoint,
                                          .backend = &model->backend,
                                          .limits = limits_of(call, &model->config),
-                                         .other = assigned ? &model->config : NULL};
+                                         .other = changed ? &model->config : NULL};
     struct trained_model trained;
     status = train_load(&load, &trained, error);
     if (status != ROTARY_OK) {

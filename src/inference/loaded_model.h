@@ -6,6 +6,7 @@
 #define ROTARY_INFERENCE_LOADED_MODEL_H
 
 #include "cuda/device_backend.h"
+#include "train/evaluation/length_evaluation.h"
 #include "train/train.h"
 #include "train/weights/pretrained.h"
 
@@ -37,7 +38,9 @@ struct loaded_model_call {
     enum checkpoint_kind checkpoint; /* of a run */
     struct loaded_model_backend backend;
     enum task_need need;
-    int64_t batch, time;            /* limits of the transformer; 0: as configured */
+    int64_t batch, time;         /* limits of the transformer; 0: as configured */
+    int64_t length;              /* tokens of a sequence of the task; 0: as in training */
+    enum length_scaling scaling; /* of the rotation for that length (train/evaluation/length_evaluation.h) */
     const char *const *assignments; /* [assignment_count] "key=value" of keys of the task: other data */
     int assignment_count;
     /* Whether of a Hugging Face decoder model and tokenizer are all that is wanted

@@ -536,6 +536,16 @@ struct rows {
     int64_t layers[ATTENTION_KINDS]; /* seen so far */
 };
 
+/* No rotation changes it. */
+static double output_norm(const struct scene *scene, int64_t head, int64_t m)
+{
+    const float *output = vector(&scene->output, m, head);
+    double sum = 0;
+    for (int64_t c = 0; c < scene->config->head_dim; c++)
+        sum += (double)output[c] * (double)output[c];
+    return sqrt(sum);
+}
+
 static rotary_status see_scene(const struct rows *rows, const struct scene *scene, enum attention_kind kind,
                                float *weights, rotary_error *error)
 {
@@ -556,7 +566,8 @@ static rotary_status see_scene(const struct rows *rows, const struct scene *scen
                                           .end = keys.end,
                                           .scores = scene->scores,
                                           .biases = scene->biases,
-                                          .weights = weights};
+                                          .weights = weights,
+                                          .output_norm = output_norm(scene, head, query)};
         status = rows->observer->see(rows->observer->context, &row, error);
     }
     return status;

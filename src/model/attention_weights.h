@@ -36,6 +36,7 @@ struct attention_row {
     const double *scores; /* before the softmax */
     const double *biases; /* the part of each score that depends on the places of query and key alone */
     const float *weights; /* after the softmax; 0 at keys that are not seen */
+    double output_norm;   /* Euclidean, of the head's output */
 };
 struct attention_row_observer {
     rotary_status (*see)(void *context, const struct attention_row *row, rotary_error *error);

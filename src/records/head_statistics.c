@@ -3,8 +3,7 @@
 
 #include <math.h>
 
-/* Measures one query, with `keys` weights. */
-static double entropy_of(const float *weights, int64_t keys)
+double head_entropy(const float *weights, int64_t keys)
 {
     double entropy = 0;
     for (int64_t n = 0; n < keys; n++)
@@ -13,6 +12,7 @@ static double entropy_of(const float *weights, int64_t keys)
     return entropy;
 }
 
+/* Of one query, with `keys` weights. */
 static double distance_of(const float *weights, int64_t keys, int64_t query)
 {
     double distance = 0;
@@ -29,7 +29,7 @@ struct head_numbers head_numbers_of(const struct attention_weights *weights, int
     int64_t choosing = 0;
     for (int64_t m = 0; m < weights->queries; m++) {
         const float *row = of_head + m * weights->keys;
-        double entropy = entropy_of(row, weights->keys);
+        double entropy = head_entropy(row, weights->keys);
         sum.entropy += entropy;
         sum.distance += distance_of(row, weights->keys, m);
         if (visible[m] > 1) {

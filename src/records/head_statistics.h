@@ -18,6 +18,8 @@
 struct head_numbers {
     double entropy, normalised, distance; /* NaN where no query has such a number */
 };
+/* The entropy of one query, of its weights at `keys` keys. */
+double head_entropy(const float *weights, int64_t keys);
 struct head_numbers head_numbers_of(const struct attention_weights *weights, int64_t layer, int64_t head);
 
 /* Where queries look: how many have their largest weight at each offset n - m. Queries that see one key have

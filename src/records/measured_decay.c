@@ -13,37 +13,58 @@
 #include <string.h>
 
 /* Layers, heads, and means of a file, whose text has about twelve bytes for each. */
-enum { MAX_SIDE = 1024, MAX_MEANS = 3 << 20, MAX_FILE_BYTES = 64 << 20, DECAY_FORMAT = 1 };
+enum { MAX_SIDE = 1024, MAX_MEANS = 3 << 20, MAX_FILE_BYTES = 64 << 20, DECAY_FORMAT = 2 };
 
-const char *const decay_measure_names[] = {"score", "weight", "bias", NULL};
+const char *const decay_axis_names[] = {"distance", "query", NULL};
+const char *const decay_counted[] = {"pairs", "queries", NULL};
+const char *const decay_measure_names[] = {"score", "weight", "bias", "entropy", "output_norm", NULL};
 
 /* ---- memory ---- */
 
-rotary_status decay_kind_create(struct decay_kind *kind, int64_t layers, int64_t heads, int64_t first,
-                                int64_t distances, rotary_error *error)
+/* How many means each head of each layer has. */
+static int64_t count_means(const struct decay_kind *kind)
 {
-    *kind = (struct decay_kind){.heads = heads, .first = first, .distances = distances};
-    if (distances > MAX_MEANS / DECAY_MEASURES / layers / heads)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%lld distances in %lld layers of %lld heads: wanted at most %lld distances",
-                           (long long)distances, (long long)layers, (long long)heads,
-                           (long long)(MAX_MEANS / DECAY_MEASURES / layers / heads));
+    int64_t means = 0;
+    for (int i = 0; i < DECAY_MEASURES; i++)
+        means += decay_points_of(kind, (enum decay_measure)i)->count;
+    return means;
+}
+
+rotary_status decay_kind_create(struct decay_kind *kind, const struct decay_kind *sizes, rotary_error *error)
+{
+    const int64_t heads = sizes->layers * sizes->heads;
+    *kind = (struct decay_kind){.heads = sizes->heads};
+    if (count_means(sizes) > MAX_MEANS / heads)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "%lld distances and %lld places in %lld layers of %lld heads are %lld means: wanted "
+            "at most %d",
+            (long long)sizes->axes[DECAY_BY_DISTANCE].count, (long long)sizes->axes[DECAY_BY_QUERY].count,
+            (long long)sizes->layers, (long long)sizes->heads, (long long)(count_means(sizes) * heads),
+            (int)MAX_MEANS);
     bool complete = true;
-    kind->pairs = calloc((size_t)(layers * distances), sizeof *kind->pairs);
+    for (int axis = 0; axis < DECAY_AXES; axis++) {
+        struct decay_points *points = &kind->axes[axis];
+        *points = (struct decay_points){sizes->axes[axis].first, sizes->axes[axis].count, NULL};
+        points->counts = calloc((size_t)(sizes->layers * points->count), sizeof *points->counts);
+        complete = complete && points->counts;
+    }
     for (int i = 0; i < DECAY_MEASURES; i++) {
-        kind->means[i] = calloc((size_t)(layers * heads * distances), sizeof *kind->means[i]);
+        const int64_t points = decay_points_of(kind, (enum decay_measure)i)->count;
+        kind->means[i] = calloc((size_t)(heads * points), sizeof *kind->means[i]);
         complete = complete && kind->means[i];
     }
-    if (!complete || !kind->pairs)
+    if (!complete)
         return rotary_fail_memory(error, "for scores by distance");
-    kind->layers = layers;
+    kind->layers = sizes->layers;
     return ROTARY_OK;
 }
 
 void measured_decay_free(struct measured_decay *decay)
 {
     for (int kind = 0; kind < ATTENTION_KINDS; kind++) {
-        free(decay->kinds[kind].pairs);
+        for (int axis = 0; axis < DECAY_AXES; axis++)
+            free(decay->kinds[kind].axes[axis].counts);
         for (int i = 0; i < DECAY_MEASURES; i++)
             free(decay->kinds[kind].means[i]);
         decay->kinds[kind] = (struct decay_kind){0};
@@ -68,7 +89,7 @@ static json_t *means_json(const struct decay_kind *kind, enum decay_measure meas
         json_t *heads = json_array();
         for (int64_t head = 0; head < kind->heads; head++) {
             json_t *means = json_array();
-            for (int64_t i = 0; i < kind->distances; i++)
+            for (int64_t i = 0; i < decay_points_of(kind, measure)->count; i++)
                 json_array_append_new(means, mean_json(decay_means(kind, measure, layer, head)[i]));
             json_array_append_new(heads, means);
         }
@@ -77,21 +98,32 @@ static json_t *means_json(const struct decay_kind *kind, enum decay_measure meas
     return list;
 }
 
-static json_t *kind_json(const struct decay_kind *kind, enum attention_kind name)
+/* Adds the points of an axis, and what is counted at each, layer by layer. */
+static void add_points(json_t *object, const struct decay_kind *kind, enum decay_axis axis)
 {
-    json_t *distances = json_array(), *pairs = json_array();
-    for (int64_t i = 0; i < kind->distances; i++)
-        json_array_append_new(distances, json_integer(kind->first + i));
+    const struct decay_points *points = &kind->axes[axis];
+    json_t *places = json_array(), *counts = json_array();
+    for (int64_t i = 0; i < points->count; i++)
+        json_array_append_new(places, json_integer(points->first + i));
     for (int64_t layer = 0; layer < kind->layers; layer++) {
         json_t *list = json_array();
-        for (int64_t i = 0; i < kind->distances; i++)
-            json_array_append_new(list, json_integer(kind->pairs[layer * kind->distances + i]));
-        json_array_append_new(pairs, list);
+        for (int64_t i = 0; i < points->count; i++)
+            json_array_append_new(list, json_integer(points->counts[layer * points->count + i]));
+        json_array_append_new(counts, list);
     }
-    json_t *object = json_pack("{s:s, s:o, s:o}", "kind", attention_kind_name(name), "distance", distances,
-                               "pairs", pairs);
-    for (int i = 0; i < DECAY_MEASURES; i++)
-        json_object_set_new(object, decay_measure_names[i], means_json(kind, (enum decay_measure)i));
+    json_object_set_new(object, decay_axis_names[axis], places);
+    json_object_set_new(object, decay_counted[axis], counts);
+}
+
+static json_t *kind_json(const struct decay_kind *kind, enum attention_kind name)
+{
+    json_t *object = json_pack("{s:s}", "kind", attention_kind_name(name));
+    for (int axis = 0; axis < DECAY_AXES; axis++) {
+        add_points(object, kind, (enum decay_axis)axis);
+        for (int i = 0; i < DECAY_MEASURES; i++)
+            if (decay_axis_of((enum decay_measure)i) == (enum decay_axis)axis)
+                json_object_set_new(object, decay_measure_names[i], means_json(kind, (enum decay_measure)i));
+    }
     return object;
 }
 
@@ -101,10 +133,10 @@ json_t *measured_decay_json(const struct measured_decay *decay)
     for (int kind = 0; kind < ATTENTION_KINDS; kind++)
         if (decay->kinds[kind].layers > 0)
             json_array_append_new(kinds, kind_json(&decay->kinds[kind], (enum attention_kind)kind));
-    return json_pack("{s:i, s:s, s:I, s:s, s:I, s:I, s:o}", "format", (int)DECAY_FORMAT, "position",
+    return json_pack("{s:i, s:s, s:I, s:s, s:I, s:I, s:I, s:s, s:o}", "format", (int)DECAY_FORMAT, "position",
                      decay->position, "step", (json_int_t)decay->step, "checkpoint", decay->checkpoint,
-                     "seed", (json_int_t)decay->seed, "sequences", (json_int_t)decay->sequences, "kinds",
-                     kinds);
+                     "seed", (json_int_t)decay->seed, "sequences", (json_int_t)decay->sequences, "length",
+                     (json_int_t)decay->length, "scaling", decay->scaling, "kinds", kinds);
 }
 
 rotary_status measured_decay_write(const struct measured_decay *decay, const char *folder,
@@ -149,6 +181,7 @@ static bool read_means(const json_t *list, int64_t count, double *means)
 
 static bool read_measure(const json_t *layers, const struct decay_kind *kind, enum decay_measure measure)
 {
+    const int64_t points = decay_points_of(kind, measure)->count;
     if (!json_is_array(layers) || json_array_size(layers) != (size_t)kind->layers)
         return false;
     for (int64_t layer = 0; layer < kind->layers; layer++) {
@@ -156,30 +189,31 @@ static bool read_measure(const json_t *layers, const struct decay_kind *kind, en
         if (!json_is_array(heads) || json_array_size(heads) != (size_t)kind->heads)
             return false;
         for (int64_t head = 0; head < kind->heads; head++)
-            if (!read_means(json_array_get(heads, (size_t)head), kind->distances,
-                            kind->means[measure] + (layer * kind->heads + head) * kind->distances))
+            if (!read_means(json_array_get(heads, (size_t)head), points,
+                            kind->means[measure] + (layer * kind->heads + head) * points))
                 return false;
     }
     return true;
 }
 
-static bool read_pairs(const json_t *layers, const struct decay_kind *kind)
+static bool read_counts(const json_t *layers, const struct decay_kind *kind,
+                        const struct decay_points *points)
 {
     if (!json_is_array(layers) || json_array_size(layers) != (size_t)kind->layers)
         return false;
-    for (int64_t i = 0; i < kind->layers * kind->distances; i++) {
-        const json_t *list = json_array_get(layers, (size_t)(i / kind->distances)),
-                     *value = json_array_get(list, (size_t)(i % kind->distances));
-        if (json_array_size(list) != (size_t)kind->distances || !json_is_integer(value) ||
+    for (int64_t i = 0; i < kind->layers * points->count; i++) {
+        const json_t *list = json_array_get(layers, (size_t)(i / points->count)),
+                     *value = json_array_get(list, (size_t)(i % points->count));
+        if (json_array_size(list) != (size_t)points->count || !json_is_integer(value) ||
             json_integer_value(value) < 0)
             return false;
-        kind->pairs[i] = json_integer_value(value);
+        points->counts[i] = json_integer_value(value);
     }
     return true;
 }
 
 /* Whole numbers, each one more than the one before; the first, of sequences. */
-static bool are_distances(const json_t *list)
+static bool are_points(const json_t *list)
 {
     const json_t *first = json_array_get(list, 0);
     const json_int_t begin = json_integer_value(first);
@@ -192,12 +226,43 @@ static bool are_distances(const json_t *list)
     return true;
 }
 
+static rotary_status read_points(const struct json_source *source, const json_t *object,
+                                 struct decay_points axes[DECAY_AXES], rotary_error *error)
+{
+    for (int axis = 0; axis < DECAY_AXES; axis++) {
+        const json_t *list = json_object_get(object, decay_axis_names[axis]);
+        if (!are_points(list))
+            return json_field_fail(source, decay_axis_names[axis], list, "consecutive whole numbers", error);
+        axes[axis] = (struct decay_points){.first = json_integer_value(json_array_get(list, 0)),
+                                           .count = (int64_t)json_array_size(list)};
+    }
+    return ROTARY_OK;
+}
+
+/* The kind has its sizes. */
+static rotary_status read_numbers(const struct json_source *source, const json_t *object,
+                                  const struct decay_kind *kind, rotary_error *error)
+{
+    for (int axis = 0; axis < DECAY_AXES; axis++)
+        if (!read_counts(json_object_get(object, decay_counted[axis]), kind, &kind->axes[axis]))
+            return json_field_fail(source, decay_counted[axis], json_object_get(object, decay_counted[axis]),
+                                   "a count for each of its places in each layer", error);
+    for (int i = 0; i < DECAY_MEASURES; i++) {
+        const json_t *layers = json_object_get(object, decay_measure_names[i]);
+        if (!read_measure(layers, kind, (enum decay_measure)i))
+            return json_field_fail(source, decay_measure_names[i], layers,
+                                   "a number for each place, head and layer", error);
+    }
+    return ROTARY_OK;
+}
+
 static rotary_status read_kind(const struct json_source *source, const json_t *object,
                                struct measured_decay *decay, rotary_error *error)
 {
     const char *name = json_string_value(json_object_get(object, "kind"));
-    const json_t *distances = json_object_get(object, "distance"), *score = json_object_get(object, "score");
+    const json_t *score = json_object_get(object, "score");
     const size_t layers = json_array_size(score), heads = json_array_size(json_array_get(score, 0));
+    struct decay_kind sizes = {.layers = (int64_t)layers, .heads = (int64_t)heads};
     int index = 0;
     while (index < ATTENTION_CROSS &&
            (!name || strcmp(name, attention_kind_name((enum attention_kind)index))))
@@ -205,29 +270,18 @@ static rotary_status read_kind(const struct json_source *source, const json_t *o
     if (index == ATTENTION_CROSS || decay->kinds[index].layers > 0)
         return json_field_fail(source, "kind", json_object_get(object, "kind"),
                                "encoder and decoder, each once", error);
-    if (!are_distances(distances))
-        return json_field_fail(source, "distance", json_object_get(object, "distance"),
-                               "consecutive whole numbers", error);
+    rotary_status status = read_points(source, object, sizes.axes, error);
+    if (status != ROTARY_OK)
+        return status;
     if (layers < 1 || layers > MAX_SIDE || heads < 1 || heads > MAX_SIDE)
         return json_field_fail(source, "score", json_object_get(object, "score"),
                                "a list of numbers for each head of each layer", error);
-    struct decay_kind *kind = &decay->kinds[index];
     rotary_error inner = {0};
-    rotary_status status = decay_kind_create(kind, (int64_t)layers, (int64_t)heads,
-                                             json_integer_value(json_array_get(distances, 0)),
-                                             (int64_t)json_array_size(distances), &inner);
+    status = decay_kind_create(&decay->kinds[index], &sizes, &inner);
     if (status != ROTARY_OK)
         return rotary_fail(error, status == ROTARY_INVALID_ARGUMENT ? ROTARY_BAD_FILE : status, "%s: %s",
                            source->path, inner.message);
-    if (!read_pairs(json_object_get(object, "pairs"), kind))
-        return json_field_fail(source, "pairs", json_object_get(object, "pairs"),
-                               "a count for each distance of each layer", error);
-    for (int i = 0; i < DECAY_MEASURES; i++)
-        if (!read_measure(json_object_get(object, decay_measure_names[i]), kind, (enum decay_measure)i))
-            return json_field_fail(source, decay_measure_names[i],
-                                   json_object_get(object, decay_measure_names[i]),
-                                   "a number for each distance, head and layer", error);
-    return ROTARY_OK;
+    return read_numbers(source, object, &decay->kinds[index], error);
 }
 
 static rotary_status read_object(struct measured_decay *decay, const json_t *object, const char *path,
@@ -246,6 +300,10 @@ static rotary_status read_object(struct measured_decay *decay, const json_t *obj
         status = json_field_count(source, object, "seed", &decay->seed, error);
     if (status == ROTARY_OK)
         status = json_field_count(source, object, "sequences", &decay->sequences, error);
+    if (status == ROTARY_OK)
+        status = json_field_count(source, object, "length", &decay->length, error);
+    if (status == ROTARY_OK)
+        status = read_name(source, object, "scaling", decay->scaling, error);
     if (status == ROTARY_OK && json_array_size(kinds) == 0)
         status = json_field_fail(source, "kinds", json_object_get(object, "kinds"),
                                  "a list of encoder, decoder or both", error);

@@ -131,14 +131,15 @@ static json_t *contrast_json(const struct comparison *comparison, int index, con
     for (int i = 0; i < comparison->measure_count; i++)
         put(&measures, measure_names[comparison->measures[i]],
             difference_json(contrast, comparison->measures[i]));
-    return json_pack("{s:s, s:s, s:i, s:o, s:s, s:s, s:o, s:o, s:i, s:o, s:o, s:o}", "arm",
+    return json_pack("{s:s, s:s, s:i, s:o, s:s, s:s, s:o, s:o, s:i, s:o, s:o, s:o, s:o}", "arm",
                      comparison->arms[contrast->arm].name, "baseline",
                      comparison->arms[contrast->baseline].name, "pairs", contrast->pair_count, "seeds", seeds,
                      "verdict", verdict_words[comparison_decide(comparison, contrast)], "sentence", sentence,
                      "adjusted_p", file_json_number(contrast->adjusted_p), "detectable_difference",
                      file_json_number(contrast->detectable), "needed_pairs", contrast->needed_pairs,
-                     "measures", measures, "sentences", sentences_contrast_json(comparison, index),
-                     "predictions", predictions_contrast_json(comparison, index));
+                     "measures", measures, "lengths", lengths_contrast_json(comparison, contrast),
+                     "sentences", sentences_contrast_json(comparison, index), "predictions",
+                     predictions_contrast_json(comparison, index));
 }
 
 rotary_status comparison_json(const struct comparison *comparison, json_t **object, rotary_error *error)

@@ -37,11 +37,12 @@ static struct decay_panel panel_of(const void *context, int64_t index)
     for (; index >= layers->decay->kinds[kind].layers; kind++)
         index -= layers->decay->kinds[kind].layers;
     const struct decay_kind *of = &layers->decay->kinds[kind];
-    struct decay_panel panel = {.first = of->first,
+    const struct decay_points *points = decay_points_of(of, layers->measure);
+    struct decay_panel panel = {.first = points->first,
                                 .lines = of->heads,
-                                .points = of->distances,
+                                .points = points->count,
                                 .values = decay_means(of, layers->measure, index, 0),
-                                .counts = of->pairs + index * of->distances};
+                                .counts = points->counts + index * points->count};
     const bool named = layers->first != layers->last && layers->decay->kinds[ATTENTION_ENCODER].layers > 0;
     snprintf(panel.title, sizeof panel.title, "%s%slayer %lld",
              named ? attention_kind_name((enum attention_kind)kind) : "", named ? ", " : "",
@@ -53,9 +54,12 @@ static void draw(FILE *stream, const void *argument, struct svg_look look)
 {
     const struct layers *layers = argument;
     static const char *const labels[] = {"mean score by distance", "mean attention weight by distance",
-                                         "mean bias by distance"};
+                                         "mean bias by distance",
+                                         "mean entropy of the weights by the query's place",
+                                         "mean norm of a head's output by the query's place"};
     const int64_t count = count_layers(layers);
     const struct decay_chart chart = {.label = labels[layers->measure],
+                                      .by_query = decay_axis_of(layers->measure) == DECAY_BY_QUERY,
                                       .panel = panel_of,
                                       .context = layers,
                                       .count = count,
@@ -178,6 +182,10 @@ static void write_arm(FILE *stream, const char *arm, const struct arm_decay *ite
     fprintf(stream, ", seed %lld</summary>\n<p class=\"note\">%s validation sequences, step %s",
             (long long)item->seed, html_count(sequences, item->decay.sequences),
             html_count(step, item->decay.step));
+    if (item->decay.length > 0) {
+        fprintf(stream, ", sequences of %s tokens, scaling ", html_count(sequences, item->decay.length));
+        html_text(stream, item->decay.scaling);
+    }
     if (strcmp(item->decay.checkpoint, "last") != 0) {
         fputs(", checkpoint ", stream);
         html_text(stream, item->decay.checkpoint);

@@ -9,7 +9,10 @@
 #include "report/findings.h"
 #include "report/html.h"
 
+#include "statistics/binomial.h"
+
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_COLUMNS = 32, MAX_SCALINGS = 8, NAME_BYTES = 256 };
@@ -254,6 +257,63 @@ json_t *lengths_json(const struct comparison *comparison, int arm)
             if (one)
                 json_array_append_new(list, one);
         }
+    return list;
+}
+
+/* ---- differences ---- */
+
+/* The pairs of a contrast that are both scored at a length. */
+struct scored_pairs {
+    int count;
+    double *differences;
+    struct exact_match_pair *problems;
+};
+
+static void add_pair(struct scored_pairs *scored, const struct record_length *arm,
+                     const struct record_length *baseline)
+{
+    if (!arm || !baseline || !arm->possible || !baseline->possible)
+        return;
+    scored->problems[scored->count] =
+        (struct exact_match_pair){arm->correct, baseline->correct, arm->problems};
+    scored->differences[scored->count++] = value_of(arm, VIEW_SCORE) - value_of(baseline, VIEW_SCORE);
+}
+
+/* The object; NULL without pairs. */
+static json_t *difference_json(const struct comparison *comparison, const struct contrast *contrast,
+                               int64_t length, const char *scaling, struct scored_pairs *scored)
+{
+    scored->count = 0;
+    for (int i = 0; i < contrast->pair_count; i++) {
+        const struct contrast_pair *pair = &contrast->pairs[i];
+        add_pair(scored, record_lengths_find(&comparison->records[pair->arm].lengths, length, scaling),
+                 record_lengths_find(&comparison->records[pair->baseline].lengths, length, scaling));
+    }
+    if (scored->count == 0)
+        return NULL;
+    struct paired_difference difference = statistics_paired(scored->differences, scored->count);
+    if (comparison->has_problems)
+        statistics_add_noise(&difference, exact_match_noise(scored->problems, scored->count));
+    return json_pack("{s:I, s:s, s:i, s:o, s:o, s:o}", "length", (json_int_t)length, "scaling", scaling,
+                     "pairs", scored->count, "mean", file_json_number(difference.mean), "low",
+                     file_json_number(difference.low), "high", file_json_number(difference.high));
+}
+
+json_t *lengths_contrast_json(const struct comparison *comparison, const struct contrast *contrast)
+{
+    const struct found found = find_all(comparison);
+    const size_t pairs = (size_t)contrast->pair_count + 1;
+    struct scored_pairs scored = {.differences = calloc(pairs, sizeof *scored.differences),
+                                  .problems = calloc(pairs, sizeof *scored.problems)};
+    json_t *list = scored.differences && scored.problems ? json_array() : NULL;
+    for (int i = 0; list && i < found.length_count * found.scaling_count; i++) {
+        json_t *one = difference_json(comparison, contrast, found.lengths[i / found.scaling_count],
+                                      found.scalings[i % found.scaling_count], &scored);
+        if (one)
+            json_array_append_new(list, one);
+    }
+    free(scored.differences);
+    free(scored.problems);
     return list;
 }
 

@@ -20,6 +20,9 @@ void lengths_text(FILE *stream, const struct comparison *comparison);
  * sequences; of texts also "perplexity", "bits_per_byte" where bytes are known, and "positions"
  * (records/record_positions.h). */
 json_t *lengths_json(const struct comparison *comparison, int arm);
+/* Describes a contrast: [{"length", "scaling", "pairs", "mean", "low", "high"}], the paired difference of arm and
+ * baseline where both are scored, and its 95% interval, Student's (contrast.h). NULL without memory. */
+json_t *lengths_contrast_json(const struct comparison *comparison, const struct contrast *contrast);
 
 /* On the page: the same tables, and the mean score over length for each arm, with its values
  * (page_figure.h). */

@@ -5,6 +5,7 @@
 #include "base/integer.h"
 #include "model/attention_weights.h"
 #include "model/encoding/model_encoding.h"
+#include "records/head_statistics.h"
 #include "train/batches.h"
 
 #include <math.h>
@@ -52,10 +53,58 @@ static struct attention_weights_call sequence_at(const struct sequences *sequenc
 /* Sums are kept where the means will be. */
 struct sums {
     struct measured_decay *decay;
-    enum attention_kind reader;        /* of the tokens that are not a source: a decoder or an encoder */
-    int64_t layers[ATTENTION_KINDS];   /* of the model */
-    int64_t furthest[ATTENTION_KINDS]; /* the largest distance that is kept */
+    enum attention_kind reader;       /* of the tokens that are not a source: a decoder or an encoder */
+    int64_t distance;                 /* the largest that is kept */
+    int64_t layers[ATTENTION_KINDS];  /* of the model */
+    int64_t longest[ATTENTION_KINDS]; /* tokens of a sequence */
 };
+
+/* Distances that are kept, and places of queries. */
+static rotary_status create_kind(struct sums *sums, const struct attention_row *row, rotary_error *error)
+{
+    const int64_t tokens = sums->longest[row->kind], last = min_i64(sums->distance, tokens - 1),
+                  first = row->kind == ATTENTION_ENCODER ? -last : 0;
+    const struct decay_kind sizes = {
+        .layers = sums->layers[row->kind],
+        .heads = row->heads,
+        .axes = {
+            [DECAY_BY_DISTANCE] = {first, last - first + 1, NULL}, [DECAY_BY_QUERY] = {0, tokens, NULL}}};
+    return decay_kind_create(&sums->decay->kinds[row->kind], &sizes, error);
+}
+
+/* The sums of a measure and the row's head. */
+static double *sums_of(const struct decay_kind *kind, const struct attention_row *row,
+                       enum decay_measure measure)
+{
+    return kind->means[measure] +
+           (row->layer * kind->heads + row->head) * decay_points_of(kind, measure)->count;
+}
+
+static void add_pairs(struct decay_kind *kind, const struct attention_row *row)
+{
+    const struct decay_points *distances = &kind->axes[DECAY_BY_DISTANCE];
+    /* Key n has the distance row->query - n, and entry `zero` - n. */
+    const int64_t zero = row->query - distances->first,
+                  begin = max_i64(row->first, zero - distances->count + 1), end = min_i64(row->end, zero + 1);
+    int64_t *pairs = distances->counts + row->layer * distances->count;
+    double *scores = sums_of(kind, row, DECAY_SCORE), *weights = sums_of(kind, row, DECAY_WEIGHT),
+           *biases = sums_of(kind, row, DECAY_BIAS);
+    for (int64_t n = begin; n < end; n++) {
+        pairs[zero - n] += row->head == 0;
+        scores[zero - n] += row->scores[n];
+        weights[zero - n] += (double)row->weights[n];
+        biases[zero - n] += row->biases[n];
+    }
+}
+
+static void add_query(struct decay_kind *kind, const struct attention_row *row)
+{
+    const struct decay_points *queries = &kind->axes[DECAY_BY_QUERY];
+    queries->counts[row->layer * queries->count + row->query] += row->head == 0;
+    sums_of(kind, row, DECAY_ENTROPY)[row->query] +=
+        head_entropy(row->weights + row->first, row->end - row->first);
+    sums_of(kind, row, DECAY_OUTPUT_NORM)[row->query] += row->output_norm;
+}
 
 static rotary_status add_row(void *context, const struct attention_row *row, rotary_error *error)
 {
@@ -64,58 +113,41 @@ static rotary_status add_row(void *context, const struct attention_row *row, rot
     if (row->kind == ATTENTION_CROSS)
         return ROTARY_OK;
     if (kind->layers == 0) {
-        const int64_t last = sums->furthest[row->kind], first = row->kind == ATTENTION_ENCODER ? -last : 0;
-        rotary_status status =
-            decay_kind_create(kind, sums->layers[row->kind], row->heads, first, last - first + 1, error);
+        rotary_status status = create_kind(sums, row, error);
         if (status != ROTARY_OK)
             return status;
     }
-    /* Key n has the distance row->query - n, and entry `zero` - n. */
-    const int64_t zero = row->query - kind->first, begin = max_i64(row->first, zero - kind->distances + 1),
-                  end = min_i64(row->end, zero + 1);
-    int64_t *pairs = kind->pairs + row->layer * kind->distances;
-    double *means[DECAY_MEASURES];
-    for (int i = 0; i < DECAY_MEASURES; i++)
-        means[i] = kind->means[i] + (row->layer * kind->heads + row->head) * kind->distances;
-    for (int64_t n = begin; n < end; n++) {
-        pairs[zero - n] += row->head == 0;
-        means[DECAY_SCORE][zero - n] += row->scores[n];
-        means[DECAY_WEIGHT][zero - n] += (double)row->weights[n];
-        means[DECAY_BIAS][zero - n] += row->biases[n];
-    }
+    add_pairs(kind, row);
+    add_query(kind, row);
     return ROTARY_OK;
 }
 
-static rotary_status divide(struct decay_kind *kind, rotary_error *error)
+static rotary_status divide(struct decay_kind *kind, enum decay_measure measure, rotary_error *error)
 {
-    for (int64_t i = 0; i < kind->layers * kind->heads * kind->distances; i++) {
-        const int64_t layer = i / (kind->heads * kind->distances), distance = i % kind->distances,
-                      pairs = kind->pairs[layer * kind->distances + distance];
-        for (int measure = 0; measure < DECAY_MEASURES; measure++) {
-            if (pairs > 0 && !isfinite(kind->means[measure][i]))
-                return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                                   "the model computes numbers that are not finite: it diverged");
-            kind->means[measure][i] = pairs > 0 ? kind->means[measure][i] / (double)pairs : (double)NAN;
-        }
+    const struct decay_points *points = decay_points_of(kind, measure);
+    for (int64_t i = 0; i < kind->layers * kind->heads * points->count; i++) {
+        const int64_t layer = i / (kind->heads * points->count), point = i % points->count,
+                      count = points->counts[layer * points->count + point];
+        double *mean = &kind->means[measure][i];
+        if (count > 0 && !isfinite(*mean))
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "the model computes numbers that are not finite: it diverged");
+        *mean = count > 0 ? *mean / (double)count : (double)NAN;
     }
     return ROTARY_OK;
 }
 
 /* ---- the run ---- */
 
-/* The longest sequences, of encoder and decoder. */
-static rotary_status find_furthest(const struct sequences *sequences, struct sums *sums, rotary_error *error)
+static rotary_status find_longest(const struct sequences *sequences, struct sums *sums, rotary_error *error)
 {
-    const int64_t distance = sequences->request->distance, limit = distance > 0 ? distance : INT64_MAX;
+    int64_t *reader = &sums->longest[sums->reader], *encoder = &sums->longest[ATTENTION_ENCODER];
     for (int64_t i = 0; i < sequences->count; i++) {
         const struct attention_weights_call call = sequence_at(sequences, i);
-        sums->furthest[sums->reader] = max_i64(sums->furthest[sums->reader], call.count - 1);
+        *reader = max_i64(*reader, call.count);
         if (call.source)
-            sums->furthest[ATTENTION_ENCODER] =
-                max_i64(sums->furthest[ATTENTION_ENCODER], call.source_count - 1);
+            *encoder = max_i64(*encoder, call.source_count);
     }
-    for (int kind = 0; kind < ATTENTION_KINDS; kind++)
-        sums->furthest[kind] = min_i64(sums->furthest[kind], limit);
     if (sequences->count < 1)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the task has no validation sequences");
     return ROTARY_OK;
@@ -126,7 +158,7 @@ static rotary_status add_sequences(const struct sequences *sequences, struct tra
 {
     const struct decay_request *request = sequences->request;
     const struct attention_row_observer observer = {.see = add_row, .context = sums};
-    rotary_status status = find_furthest(sequences, sums, error);
+    rotary_status status = find_longest(sequences, sums, error);
     for (int64_t i = 0; status == ROTARY_OK && i < sequences->count; i++) {
         if (request->progress)
             request->progress(request->context, i, sequences->count);
@@ -143,7 +175,9 @@ static rotary_status measure(struct measured_decay *decay, const struct decay_re
     struct transformer *transformer = request->model->transformer;
     const struct transformer_config *config = transformer_configuration(transformer);
     struct sequences sequences = {.request = request};
-    struct sums sums = {.decay = decay, .reader = ATTENTION_DECODER};
+    struct sums sums = {.decay = decay,
+                        .reader = ATTENTION_DECODER,
+                        .distance = request->distance > 0 ? request->distance : INT64_MAX};
     if (config->architecture == ARCHITECTURE_ENCODER)
         sums.reader = ATTENTION_ENCODER;
     sums.layers[ATTENTION_ENCODER] = config->num_encoder_layers;
@@ -151,8 +185,8 @@ static rotary_status measure(struct measured_decay *decay, const struct decay_re
     rotary_status status = open_sequences(&sequences, error);
     if (status == ROTARY_OK)
         status = add_sequences(&sequences, transformer, &sums, error);
-    for (int kind = 0; status == ROTARY_OK && kind < ATTENTION_KINDS; kind++)
-        status = divide(&decay->kinds[kind], error);
+    for (int i = 0; status == ROTARY_OK && i < ATTENTION_KINDS * DECAY_MEASURES; i++)
+        status = divide(&decay->kinds[i / DECAY_MEASURES], (enum decay_measure)(i % DECAY_MEASURES), error);
     decay->sequences = sequences.count;
     rotary_arena_free(&sequences.arena);
     return status;
@@ -164,6 +198,8 @@ rotary_status decay_run(struct measured_decay *decay, const struct decay_request
     rotary_error inner = {0};
     decay->step = request->model->step;
     decay->seed = request->seed;
+    decay->length = request->length;
+    snprintf(decay->scaling, sizeof decay->scaling, "%s", length_scaling_names[request->scaling]);
     snprintf(decay->position, sizeof decay->position, "%s",
              model_encoding_name(&request->model->config.model));
     snprintf(decay->checkpoint, sizeof decay->checkpoint, "%s", checkpoint_names[request->checkpoint]);

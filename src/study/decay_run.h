@@ -15,6 +15,8 @@ struct decay_request {
     int64_t seed;                     /* of the sequences; a finite corpus has the same for every seed */
     int64_t sequences;                /* the first so many, at most those of a finite corpus */
     int64_t distance;                 /* the largest between query and key; 0: any */
+    int64_t length;                   /* that the model was loaded for, with its scaling; 0: as in training */
+    enum length_scaling scaling;
     /* Called before each sequence; NULL: nothing is. */
     void (*progress)(void *context, int64_t done, int64_t sequences);
     void *context;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""oracle_decay_runs.py ROTARY: trains small models, and compares what rotary decay measures of them with scores that NumPy
-computes in double from their checkpoints and validation sequences, by the formulas of the papers."""
+"""oracle_decay_runs.py ROTARY: trains small models, and compares what rotary decay measures of them with scores, entropies
+and norms that NumPy computes in double from their checkpoints and validation sequences, by the formulas of the papers."""
 import json
 import os
 
@@ -52,15 +52,17 @@ def bias_of(name, weights, prefix, offset, head, causal):
 # ---- the model ----
 
 class Model:
-    """A transformer with norms before sublayers, and where the means of its scores gather."""
+    """A transformer with norms before sublayers, and where the means of its scores gather, by distance and by query. Its
+    rotations are those of positions divided by a factor (Chen et al. 2023)."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, factor=1):
         with open(f"{folder}/config.json") as file:
             self.config = json.load(file)
         tensors, _ = read_safetensors(f"{folder}/model.safetensors")
         self.weights = {key: np.frombuffer(data, np.float32).astype(np.float64).reshape(shape)
                         for key, (_, shape, data) in tensors.items()}
-        self.sums = {}
+        self.factor = factor
+        self.sums, self.queries = {}, {}
 
     def linear(self, x, name):
         return x @ self.weights[name + ".weight"].T + self.weights[name + ".bias"]
@@ -76,10 +78,11 @@ class Model:
         qkv = self.linear(x, f"{prefix}layers.{layer}.attention.query_key_value").reshape(length, -1, HEAD_DIM)
         q, k, v = np.split(qkv, [HEADS, HEADS + groups], 1)
         places = np.arange(length)
+        scaled = places / self.factor
         if name in ("rope", "roper", "xpos"):
             power = places / self.config["xpos_scale"] if name == "xpos" else np.zeros(length)
-            q, k = rotated(q, places, power=power), rotated(k, places, power=-power)
-        v = rotated(v, places) if name == "roper" else v
+            q, k = rotated(q, scaled, power=power), rotated(k, scaled, power=-power)
+        v = rotated(v, scaled) if name == "roper" else v
         clip = self.config["max_relative_position"]
         rows = np.clip(places - places[:, None], -clip, 0 if causal else clip) + clip
         tables = [self.weights.get(f"{prefix}layers.{layer}.attention.relative_{key}.weight", np.zeros((2 * clip + 1, HEAD_DIM)))
@@ -99,8 +102,13 @@ class Model:
                 key = ("decoder" if causal else "encoder", layer + 1, head + 1, int(at))
                 self.sums[key] = self.sums.get(key, 0) + np.array(
                     [these.sum(), scores[these].sum(), weights[these].sum(), bias[these].sum()])
+            entropy = -np.sum(weights * np.log(np.where(weights > 0, weights, 1)), 1)
             output[:, head] = weights @ v[:, group] + np.einsum("mn,mnd->md", weights, tables[1][rows])
-        output = rotated(output, places, -1) if name == "roper" else output
+            for place in places:
+                key = ("decoder" if causal else "encoder", layer + 1, head + 1, int(place))
+                self.queries[key] = self.queries.get(key, 0) + np.array(
+                    [1, entropy[place], np.linalg.norm(output[place, head])])
+        output = rotated(output, scaled, -1) if name == "roper" else output
         return self.linear(output.reshape(length, -1), f"{prefix}layers.{layer}.attention.output")
 
     def cross_attention(self, x, source, layer):
@@ -124,9 +132,11 @@ class Model:
             x = x + self.linear(hidden, at + "feed_forward.down")
         return self.norm(x, prefix + "norm")
 
-    def means(self):
-        """{(kind, layer, head, distance): pairs and the means of score, weight and bias}"""
-        return {key: np.concatenate([row[:1], row[1:] / row[0]]) for key, row in self.sums.items()}
+    def means(self, by="distance"):
+        """{(kind, layer, head, distance): pairs and the means of score, weight and bias}, or {(kind, layer, head, query):
+        queries and the means of entropy and output_norm}"""
+        sums = self.sums if by == "distance" else self.queries
+        return {key: np.concatenate([row[:1], row[1:] / row[0]]) for key, row in sums.items()}
 
 
 # ---- runs ----
@@ -158,9 +168,9 @@ def train(task, folder, settings):
     check(f"train {folder}", done.returncode == 0, done.stderr)
 
 
-def rows_of(task, folder, count):
+def rows_of(task, folder, count, *options):
     """Tokens, and of translations those of the encoder, without padding."""
-    done = run("data", task, "--run", folder, "--split", "validation", "--rows", count, "--output", "rows.npy")
+    done = run("data", task, "--run", folder, "--split", "validation", "--rows", count, "--output", "rows.npy", *options)
     check(f"data of {folder}", done.returncode == 0, done.stderr)
     arrays = np.load("rows.npy")
     source = arrays[3] if len(arrays) > 3 else [None] * count
@@ -178,6 +188,7 @@ def check_run(task, name, **settings):
     wanted = model.means()
     got = columns(folder, "--sequences", SEQUENCES)
     compare(folder, got, wanted)
+    compare(f"{folder}, by query", columns(folder, "--sequences", SEQUENCES, "--by", "query"), model.means("query"))
     near(f"{folder}, one thread, nearer", *([value for key, value in sorted(rows.items()) if abs(key[3]) <= 7] for rows in (
         columns(folder, "--sequences", SEQUENCES, "--distance", 7, "--threads", 1), got)), 0)
     return folder, got
@@ -194,6 +205,19 @@ check_run("translation", "t5", **LIMITED)
 check_run("translation", "rope", **LIMITED)
 check_run("translation", "shaw", max_relative_position=3, **LIMITED)
 
+# ---- longer sequences ----
+
+longer = Model(plain, 2)
+for row, _ in rows_of("index", plain, SEQUENCES, "--set", "sequence_length=128", "--set",
+                      "max_position_embeddings=128"):
+    longer.stack(row, "", True)
+for by in ("distance", "query"):
+    compare(f"twice the length, by {by}", columns(plain, "--sequences", SEQUENCES, "--length", 128, "--scaling", "linear",
+                                                  "--by", by), longer.means(by))
+with open(f"{plain}/decay.json") as file:
+    scaled = json.load(file)
+check("length and scaling are kept", (scaled["length"], scaled["scaling"]) == (128, "linear"))
+
 # ---- what is printed and kept ----
 
 found = result("decay", plain, "--sequences", SEQUENCES, "--json")["runs"][0]
@@ -204,6 +228,10 @@ for i, key in enumerate(("score", "weight", "bias")):
     numbers = np.array(kind[key], np.float64)
     near(key, numbers, np.array([[[wanted["decoder", layer + 1, head + 1, n][1 + i] for n in kind["distance"]]
                                   for head in range(HEADS)] for layer in range(LAYERS)]), 1e-6)
+for i, key in enumerate(("entropy", "output_norm")):
+    by_query = columns(plain, "--sequences", SEQUENCES, "--by", "query")
+    near(key, np.array(kind[key]), np.array([[[by_query["decoder", layer + 1, head + 1, n][1 + i] for n in kind["query"]]
+                                              for head in range(HEADS)] for layer in range(LAYERS)]), 1e-6)
 with open(f"{plain}/decay.json") as file:
     kept = json.load(file)
 check("checksum", len(kept.pop("checksum", "")) == 16)
@@ -212,12 +240,13 @@ seeds = [columns(plain, "--seed", seed)["decoder", 1, 1, 0] for seed in (1, 2)]
 check("seed", seeds[0][1] != seeds[1][1])
 check("several", len(result("decay", plain, "index-alibi", "--json")["runs"]) == 2)
 pictures = []
-for measure in ("score", "weight"):
+for measure in ("score", "weight", "entropy"):
     run("decay", plain, "--picture", "decay.svg", "--measure", measure)
     with open("decay.svg") as file:
         pictures.append(file.read())
 check("picture", all(text.startswith("<svg xmlns") and text.count('class="curve') == LAYERS * HEADS for text in pictures))
-check("measures", pictures[0] != pictures[1])
+check("measures", len(set(pictures)) == 3)
+check("axes", ["place of the query" in text for text in pictures] == [False, False, True])
 compared = run("compare", "index", "--positions", "none,alibi", "--seeds", "3,4", "--jobs", 1, "--out", "compared", *options_of(
     dict(steps=2, batch_size=4, validation_sequences=2)))
 check("compare", compared.returncode == 0, compared.stderr)
@@ -235,11 +264,17 @@ refuses(2, "--position and DIR are both given", "decay", "--position", "alibi", 
 refuses(2, "--heads changes nothing with a run", "decay", "--heads", 2, plain)
 refuses(2, "--sequences changes nothing with --position alibi", "decay", "--position", "alibi", "--sequences", 2)
 refuses(2, "--measure wants --picture", "decay", plain, "--measure", "bias")
+refuses(2, "--by changes nothing with --position alibi", "decay", "--position", "alibi", "--by", "query")
+refuses(2, "--scaling is about --length: give both", "decay", plain, "--scaling", "yarn")
+refuses(2, "--length is 15, wanted 16 to 1048576", "decay", plain, "--length", 15)
+refuses(1, "index-alibi: the model cannot compute sequences of 128 tokens with the scaling yarn: ", "decay", "index-alibi",
+        "--length", 128, "--scaling", "yarn")
+refuses(1, f"{plain}: the scaling longrope without", "decay", plain, "--length", 128, "--scaling", "longrope")
 refuses(1, "nowhere", "decay", "nowhere")
 refuses(1, "would replace", "decay", plain, "--picture", f"{plain}/decay.json")
 refuses(1, "--picture draws one run, got 2", "decay", plain, "index-alibi", "--picture", "two.svg")
 with open(f"{plain}/decay.json", "w") as file:
-    file.write('{"format": 1, "position": 3}')
+    file.write('{"format": 2, "position": 3}')
 refuses(1, f'{plain}/decay.json: "position" is 3, wanted a name', "report", plain)
 os.remove(f"{plain}/decay.json")
 report()

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LAYERS = 2, HEADS = 3, DISTANCES = 7 };
+enum { LAYERS = 2, HEADS = 3, DISTANCES = 7, QUERIES = 5 };
+static const int64_t points[DECAY_AXES] = {DISTANCES, QUERIES};
 
 /* Signed numbers over many sizes, and gaps. */
 static double mean_of(int64_t i, int measure)
@@ -24,11 +25,14 @@ static double mean_of(int64_t i, int measure)
 static void make_kind(struct decay_kind *kind, int64_t first)
 {
     rotary_error error = {0};
-    CHECK_INT(decay_kind_create(kind, LAYERS, HEADS, first, DISTANCES, &error), ROTARY_OK);
-    for (int64_t i = 0; i < LAYERS * DISTANCES; i++)
-        kind->pairs[i] = i * i * 1000003;
+    const struct decay_kind sizes = {
+        .layers = LAYERS, .heads = HEADS, .axes = {{first, DISTANCES, NULL}, {0, QUERIES, NULL}}};
+    CHECK_INT(decay_kind_create(kind, &sizes, &error), ROTARY_OK);
+    for (int axis = 0; axis < DECAY_AXES; axis++)
+        for (int64_t i = 0; i < LAYERS * points[axis]; i++)
+            kind->axes[axis].counts[i] = (i + axis) * i * 1000003;
     for (int measure = 0; measure < DECAY_MEASURES; measure++)
-        for (int64_t i = 0; i < LAYERS * HEADS * DISTANCES; i++)
+        for (int64_t i = 0; i < LAYERS * HEADS * points[decay_axis_of((enum decay_measure)measure)]; i++)
             kind->means[measure][i] = mean_of(i + first, measure);
 }
 
@@ -36,19 +40,23 @@ static void check_kind(const struct decay_kind *found, int64_t first)
 {
     CHECK_INT(found->layers, LAYERS);
     CHECK_INT(found->heads, HEADS);
-    CHECK_INT(found->first, first);
-    CHECK_INT(found->distances, DISTANCES);
-    for (int64_t i = 0; i < LAYERS * DISTANCES; i++)
-        CHECK_INT(found->pairs[i], i * i * 1000003);
-    for (int measure = 0; measure < DECAY_MEASURES; measure++)
-        for (int64_t i = 0; i < LAYERS * HEADS * DISTANCES; i++) {
+    for (int axis = 0; axis < DECAY_AXES; axis++) {
+        CHECK_INT(found->axes[axis].first, axis == DECAY_BY_DISTANCE ? first : 0);
+        CHECK_INT(found->axes[axis].count, points[axis]);
+        for (int64_t i = 0; i < LAYERS * points[axis]; i++)
+            CHECK_INT(found->axes[axis].counts[i], (i + axis) * i * 1000003);
+    }
+    for (int measure = 0; measure < DECAY_MEASURES; measure++) {
+        const int64_t count = points[decay_axis_of((enum decay_measure)measure)];
+        for (int64_t i = 0; i < LAYERS * HEADS * count; i++) {
             const double wanted = mean_of(i + first, measure),
-                         got = decay_means(found, (enum decay_measure)measure, i / DISTANCES / HEADS,
-                                           i / DISTANCES % HEADS)[i % DISTANCES];
+                         got = decay_means(found, (enum decay_measure)measure, i / count / HEADS,
+                                           i / count % HEADS)[i % count];
             CHECK_INT(isnan(got), isnan(wanted));
             if (!isnan(wanted))
                 CHECK_NEAR(got, wanted, 5e-7 * fabs(wanted));
         }
+    }
 }
 
 static void test_round_trip(const char *folder)
@@ -57,7 +65,9 @@ static void test_round_trip(const char *folder)
                                   .checkpoint = "best",
                                   .step = 600,
                                   .seed = 9007199254740991,
-                                  .sequences = 16},
+                                  .sequences = 16,
+                                  .length = 2048,
+                                  .scaling = "yarn"},
                           read;
     rotary_error error = {0};
     synthetic_write(folder, "config.json", "{}");
@@ -73,6 +83,8 @@ static void test_round_trip(const char *folder)
     CHECK_INT(read.step, 600);
     CHECK_INT(read.seed, made.seed);
     CHECK_INT(read.sequences, 16);
+    CHECK_INT(read.length, 2048);
+    CHECK_TEXT(read.scaling, "yarn");
     check_kind(&read.kinds[ATTENTION_ENCODER], -3);
     check_kind(&read.kinds[ATTENTION_DECODER], 0);
     CHECK_INT(read.kinds[ATTENTION_CROSS].layers, 0);
@@ -82,20 +94,23 @@ static void test_round_trip(const char *folder)
 
 /* A whole file of one layer, one head and two distances, of which a part is replaced. */
 static const char whole[] =
-    "{\"format\": 1, \"position\": \"rope\", \"step\": 5, \"checkpoint\": \"last\", \"seed\": 1, "
-    "\"sequences\": "
-    "2, \"kinds\": [{\"kind\": \"decoder\", \"distance\": [0, 1], \"pairs\": [[4, 2]], \"score\": [[[0.5, "
-    "-1]]], \"weight\": [[[1, null]]], \"bias\": [[[0, 0]]]}]}";
+    "{\"format\": 2, \"position\": \"rope\", \"step\": 5, \"checkpoint\": \"last\", \"seed\": 1, "
+    "\"sequences\": 2, \"length\": 0, \"scaling\": \"none\", "
+    "\"kinds\": [{\"kind\": \"decoder\", \"distance\": [0, 1], \"pairs\": [[4, 2]], \"score\": [[[0.5, "
+    "-1]]], \"weight\": [[[1, null]]], \"bias\": [[[0, 0]]], \"query\": [0], \"queries\": [[6]], "
+    "\"entropy\": [[[0.25]]], \"output_norm\": [[[3]]]}]}";
 
 static const struct {
     const char *part, *instead, *words;
 } damages[] = {
-    {"\"format\": 1", "\"format\": 2", "format"},
+    {"\"format\": 2", "\"format\": 1", "format"},
     {"\"rope\"", "3", "position"},
     {"\"step\": 5", "\"step\": -5", "step"},
     {"\"last\"", "null", "checkpoint"},
     {"\"seed\": 1", "\"seed\": 1.5", "seed"},
     {"\"sequences\": 2", "\"sequences\": []", "sequences"},
+    {"\"length\": 0", "\"length\": -1", "length"},
+    {"\"none\"", "4", "scaling"},
     {"\"kinds\": [{", "\"kinds\": [], \"x\": [{", "kinds"},
     {"\"decoder\"", "\"cross\"", "kind"},
     {"[0, 1]", "[0, 2]", "distance"},
@@ -112,6 +127,11 @@ static const struct {
     {"[[[0.5, -1]]]", "[[[0.5, -1], [0.5, -1]]]", "weight"},
     {"[[[1, null]]]", "[[[1, null], 3]]", "weight"},
     {"[[[0, 0]]]", "null", "bias"},
+    {"\"query\": [0]", "\"query\": []", "query"},
+    {"\"query\": [0]", "\"query\": [0, 1]", "queries"},
+    {"[[6]]", "[[6.5]]", "queries"},
+    {"[[[0.25]]]", "[[[0.25, 1]]]", "entropy"},
+    {"[[[3]]]", "[[3]]", "output_norm"},
 };
 
 static void test_damages(const char *folder)
@@ -120,7 +140,8 @@ static void test_damages(const char *folder)
     rotary_error error = {0};
     synthetic_write(folder, "decay.json", whole);
     CHECK_INT(measured_decay_read(&read, folder, &error), ROTARY_OK);
-    CHECK_INT(read.kinds[ATTENTION_DECODER].pairs[1], 2);
+    CHECK_INT(read.kinds[ATTENTION_DECODER].axes[DECAY_BY_DISTANCE].counts[1], 2);
+    CHECK_NEAR(decay_means(&read.kinds[ATTENTION_DECODER], DECAY_OUTPUT_NORM, 0, 0)[0], 3, 0);
     measured_decay_free(&read);
     for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
         char text[1024];
@@ -142,11 +163,13 @@ static void test_limit(void)
 {
     struct measured_decay decay = {.kinds = {{0}}};
     rotary_error error = {0};
-    CHECK_INT(decay_kind_create(&decay.kinds[ATTENTION_DECODER], 100, 100, 0, 105, &error),
-              ROTARY_INVALID_ARGUMENT);
-    CHECK_WORDS(error.message, "105|at most 104");
+    /* 3 means for each distance and 2 for each place of a query, 314 for each of 10,000 heads. */
+    struct decay_kind sizes = {.layers = 100, .heads = 100, .axes = {{0, 62, NULL}, {0, 65, NULL}}};
+    CHECK_INT(decay_kind_create(&decay.kinds[ATTENTION_DECODER], &sizes, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_WORDS(error.message, "62 distances and 65 places|3160000 means|at most 3145728");
     measured_decay_free(&decay);
-    CHECK_INT(decay_kind_create(&decay.kinds[ATTENTION_DECODER], 100, 100, 0, 104, &error), ROTARY_OK);
+    sizes.axes[DECAY_BY_QUERY].count = 64;
+    CHECK_INT(decay_kind_create(&decay.kinds[ATTENTION_DECODER], &sizes, &error), ROTARY_OK);
     measured_decay_free(&decay);
 }
 

@@ -3,12 +3,12 @@
 says of the archive that the table names, rounded; then that the checker finds each of these numbers if it is changed.
 
 A table is of results if the paragraph before it says "from `results/NAME.tar.gz`" (or a folder in it), or if its rows
-name archives, each its own, in a column "archive" without results/ and .tar.gz. Where the first column is headed
-"dataset" or "run", a row is of the folder of that name in the paragraph's archive. The first measure that the paragraph
-names ("validation loss") is the table's, or else the comparison's primary one. result_columns.py has what the columns
-mean. In README.md and docs/explanation/results.md a table with numbers names an archive, or says "Published", or is in
-a section that names the command of a benchmark, as those of docs/explanation/performance.md are. Speeds elsewhere link
-to that page, and have its numbers.
+name archives, each its own, in a column "archive" without results/ and .tar.gz; result_attention.py reads the one file
+that is no archive. Where the first column is headed "dataset" or "run", a row is of the folder of that name in the
+paragraph's archive. The first measure that the paragraph names ("validation loss") is the table's, or else the
+comparison's primary one. result_columns.py has what the columns mean. In README.md, results.md and extrapolation.md a
+table with numbers names an archive, or says "Published", or is in a section that names the command of a benchmark, as
+those of docs/explanation/performance.md are. Speeds elsewhere link to that page, and have its numbers.
 """
 import json
 import pathlib
@@ -16,10 +16,11 @@ import re
 import sys
 
 import result_archives as archives
+import result_attention as attention
 import result_columns as columns
 import result_tables as tables
 
-RESULTS = ("README.md", "docs/explanation/results.md")
+RESULTS = ("README.md", "docs/explanation/results.md", "docs/explanation/extrapolation.md")
 SPEEDS = "docs/explanation/performance.md"
 SPEED = re.compile(r"rotary bench|scripts/(bench-peers|compare-speed|scaling)|tests/study/test_estimate")
 FOLDER_ROWS = ("dataset", "run")
@@ -42,6 +43,8 @@ class Checker:
     def rows_of(self, table):
         """For each row of a table of results its archive, and whether the row is of one of its arms."""
         caption = SOURCE.findall(table.caption)
+        if attention.FILE in table.caption:
+            return [(attention.FILE, True) for row in table.rows]
         if "archive" in table.header:
             cells = [row[table.header.index("archive")].partition("/") for row in table.rows]
             return [(f"results/{name}.tar.gz{slash}{folder}" if name != "–" else None, False)
@@ -56,8 +59,10 @@ class Checker:
     def expected(self, table, path, of_arm, row, column):
         """What a cell should have: numbers, words, or None where nothing is compared."""
         header = table.header[column]
-        archive = self.archive(path)
         label = row[0].strip("*`")
+        if path == attention.FILE:
+            return attention.expected(self.root, label, header)
+        archive = self.archive(path)
         if not of_arm:
             return columns.archive_column(archive, header, dict(zip(table.header, row)))
         if label.lower() in columns.BASELINES:

@@ -127,14 +127,22 @@ static void add_lengths(struct collection *collection)
 /* Scores by distance of a run: two layers of ten heads in encoder and decoder. */
 static void make_decay(const char *folder)
 {
-    struct measured_decay decay = {
-        .position = "rope", .checkpoint = "best", .step = 600, .seed = 1, .sequences = 1234};
+    struct measured_decay decay = {.position = "rope",
+                                   .checkpoint = "best",
+                                   .step = 600,
+                                   .seed = 1,
+                                   .sequences = 1234,
+                                   .scaling = "none"};
     rotary_error error = {0};
     for (int i = ATTENTION_ENCODER; i <= ATTENTION_DECODER; i++) {
         struct decay_kind *kind = &decay.kinds[i];
-        CHECK_INT(decay_kind_create(kind, 2, 10, i == ATTENTION_ENCODER ? -50 : 0, 300, &error), ROTARY_OK);
+        const struct decay_kind sizes = {
+            .layers = 2,
+            .heads = 10,
+            .axes = {{i == ATTENTION_ENCODER ? -50 : 0, 300, NULL}, {0, 300, NULL}}};
+        CHECK_INT(decay_kind_create(kind, &sizes, &error), ROTARY_OK);
         for (int64_t j = 0; j < 2 * 300; j++)
-            kind->pairs[j] = 300 - j % 300;
+            kind->axes[DECAY_BY_DISTANCE].counts[j] = 300 - j % 300;
         for (int64_t j = 0; j < 2 * 10 * 300; j++)
             kind->means[DECAY_SCORE][j] =
                 (double)(j / 300 % 10) * sin(0.02 * (double)j) - 0.01 * (double)(j % 300);

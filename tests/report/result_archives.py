@@ -14,7 +14,8 @@ MEASURES = {
     "spearman": "spearman",
 }
 BASELINES = {"bag of words": "bag_of_words", "majority": "majority", "tf-idf": "tfidf"}
-ENCODINGS = {"kerple (log)": "kerple"}
+ENCODINGS = {"kerple (log)": "kerple", "rope with k = v": "rope,key_is_value=true",
+             "roper with k = v": "roper,key_is_value=true"}
 
 
 class Archive:
@@ -39,6 +40,9 @@ class Archive:
         name = ENCODINGS.get(label.lower(), label.lower())
         if name in self.arms:
             return self.arms[name]
+        for varied in (f"{name},key_is_value=false", f"rotate={name}"):
+            if varied in self.arms:
+                return self.arms[varied]
         found = [arm for other, arm in self.arms.items() if other.lower().endswith("-" + name)]
         return found[0] if len(found) == 1 else None
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a column of a table of results has, by its name: for each name that documents use, the numbers or the words that
 the cell of an arm, or of an archive, should have."""
+import math
 import re
 
 from result_archives import BASELINES, MEASURES
@@ -69,6 +70,35 @@ def length_of(arm, tokens, scaling):
     return [found[0].get("perplexity", found[0]["mean"])]
 
 
+def difference_at(archive, arm, other, tokens, scaling):
+    """The difference to another arm at another length, both with the same scaling."""
+    baseline = archive.arm(other)
+    found = baseline and archive.contrast(arm, baseline)
+    entries = [entry for entry in (found["lengths"] if found else [])
+               if entry["length"] == tokens and entry["scaling"] == scaling]
+    if not entries:
+        raise Unknown(f'{archive.path} compares no "{arm["name"]}" with "{other}" at {tokens} tokens')
+    return [entries[0]["mean"], entries[0]["low"], entries[0]["high"]]
+
+
+def tokens_of(text):
+    """The number of a heading "1,024 tokens"; None: it is no such heading."""
+    found = re.fullmatch(r"([\d,]+) tokens", text)
+    return found and int(found[1].replace(",", ""))
+
+
+def perplexity_at(archive, arm, first, last, scaling):
+    """The perplexity at places first ... last of the longest sequences, of an arm's runs together."""
+    longest = max(entry["length"] for entry in arm["lengths"] if "positions" in entry)
+    bins = [entry["positions"] for entry in arm["lengths"]
+            if entry["length"] == longest and entry["scaling"] == scaling]
+    within = [one for one in bins[0] if first <= one["begin"] <= last] if bins else []
+    tokens = sum(one["tokens"] for one in within)
+    if not tokens:
+        raise Unknown(f'{archive.path} has no positions {first} to {last} of "{arm["name"]}"')
+    return [math.exp(sum(one["tokens"] * one["loss"] for one in within) / tokens)]
+
+
 def split_name(header):
     """A header "BASE, MEASURE" or "BASE, over examples" as (BASE, MEASURE or "", whether it is over texts)."""
     base, _, rest = header.partition(", ")
@@ -90,8 +120,11 @@ def arm_column(archive, arm, label, header, first, caption):
         return plain[name]()
     if name in STATISTICS:
         return [arm["measures"][measure_of(measure or caption_measure(caption), archive)][STATISTICS[name]]]
-    if found := re.fullmatch(r"([\d,]+) tokens", name):
-        return length_of(arm, int(found[1].replace(",", "")), scaling_of(label))
+    if tokens := tokens_of(name):
+        return length_of(arm, tokens, scaling_of(label))
+    if found := re.fullmatch(r"([\d,]+) to ([\d,]+)", name):
+        places = [int(number.replace(",", "")) for number in found.groups()]
+        return perplexity_at(archive, arm, *places, scaling_of(label))
     if re.fullmatch(r"[\d,]+", name) and first == "tokens":
         return length_of(arm, int(name.replace(",", "")), scaling_of(label))
     if re.fullmatch(r"[\d,]+", name) and first == "step":
@@ -102,7 +135,10 @@ def arm_column(archive, arm, label, header, first, caption):
     if found := re.fullmatch(r"seed (\d+)", name):
         key = measure_of(measure or caption_measure(caption), archive)
         return [run[key] for run in arm["runs"] if run["seed"] == int(found[1])]
-    if found := re.fullmatch(r"(?:difference to|minus) (?:the )?(.+)", base):
+    found = re.fullmatch(r"(?:difference to|minus) (?:the )?(.+)", base)
+    if found and tokens_of(measure):
+        return difference_at(archive, arm, found[1], tokens_of(measure), scaling_of(label))
+    if found:
         return between(archive, arm, found[1], measure_of(measure or caption_measure(caption), archive), over)
     if name == "verdict":
         return archive.contrast(arm, archive.report["arms"][0])["verdict"]

@@ -25,14 +25,16 @@ static double mean_of(int64_t head, int64_t i)
 static struct measured_decay make(int64_t layers, int64_t first)
 {
     struct measured_decay decay = {
-        .position = "rope", .checkpoint = "last", .step = 600, .seed = 1, .sequences = 16};
+        .position = "rope", .checkpoint = "last", .step = 600, .seed = 1, .sequences = 16, .scaling = "none"};
     struct decay_kind *kind = &decay.kinds[first < 0 ? ATTENTION_ENCODER : ATTENTION_DECODER];
     rotary_error error = {0};
-    CHECK_INT(decay_kind_create(kind, layers, HEADS, first, DISTANCES, &error), ROTARY_OK);
+    const struct decay_kind sizes = {
+        .layers = layers, .heads = HEADS, .axes = {{first, DISTANCES, NULL}, {0, DISTANCES, NULL}}};
+    CHECK_INT(decay_kind_create(kind, &sizes, &error), ROTARY_OK);
     for (int64_t i = 0; i < layers * HEADS * DISTANCES; i++)
         kind->means[DECAY_SCORE][i] = mean_of(i / DISTANCES % HEADS, i % DISTANCES);
     for (int64_t i = 0; i < layers * DISTANCES; i++)
-        kind->pairs[i] = 1;
+        kind->axes[DECAY_BY_DISTANCE].counts[i] = 1;
     return decay;
 }
 

@@ -28,7 +28,7 @@ enum {
 
 struct decay_options {
     struct rotation_options rotation;
-    struct option_integer heads, channels, distance, sequences, measure, checkpoint;
+    struct option_integer heads, channels, distance, sequences, scaling, by, measure, checkpoint;
     const char *position, *picture;
 };
 
@@ -48,8 +48,13 @@ static const struct setting decay_table[] = {
      .help = "the largest distance between query and key (default: 256; of a run any)"},
     {"--sequences", SETTING_INTEGER, MEMBER(sequences), .metavar = "N", .min = 1, .max = MAX_SEQUENCES,
      .help = "of a run: the first N validation sequences (default: 16)"},
+    {"--scaling", SETTING_CHOICE, MEMBER(scaling), .metavar = "NAME", .choices = length_scaling_names,
+     .help = "of a run with --length, how its rotation is scaled by length / trained length: none, linear, "
+             "ntk, dynamic, yarn or llama3 (default: none)"},
+    {"--by", SETTING_CHOICE, MEMBER(by), .metavar = "NAME", .choices = decay_axis_names,
+     .help = "of a run, what the lines are by: distance, or query, the query's place (default: distance)"},
     {"--measure", SETTING_CHOICE, MEMBER(measure), .metavar = "NAME", .choices = decay_measure_names,
-     .help = "of a run, what --picture draws: score, weight, or bias (default: score)"},
+     .help = "of a run, what --picture draws: score, weight, bias, entropy, or output_norm (default: score)"},
     {"--picture", SETTING_TEXT, MEMBER(picture), .metavar = "FILE",
      .help = "draw the curves, as SVG (default: no picture)"},
 };
@@ -150,12 +155,14 @@ static const char *unused_option(const struct decay_options *options, enum origi
     const struct option_use uses[] = {
         {"--layer-type", rotation->layer_type, config},
         {"--ignore", rotation->ignored.count > 0, config},
-        {"--length", rotation->length.given, config},
+        {"--length", rotation->length.given, config || runs},
         {"--compat", rotation->compat.given, config},
         {"--heads", options->heads.given, named && !rotates},
         {"--channels", options->channels.given, rotates || (keys && keys->channels)},
         {"--sequences", options->sequences.given, runs},
         {"--checkpoint", options->checkpoint.given, runs},
+        {"--scaling", options->scaling.given, runs},
+        {"--by", options->by.given, runs},
         {"--measure", options->measure.given, runs},
     };
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
@@ -194,6 +201,13 @@ static rotary_status check_options(const struct invocation *invocation, struct t
                            position ? options->position : "");
     if (options->measure.given && !options->picture)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--measure wants --picture FILE");
+    if (options->scaling.given && !options->rotation.length.given)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--scaling is about --length: give both");
+    const int64_t length = options->rotation.length.value;
+    if (runs && options->rotation.length.given && (length < LENGTH_MIN || length > LENGTH_MAX))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "--length is %lld, wanted %d to %d tokens of a sequence", (long long)length,
+                           LENGTH_MIN, LENGTH_MAX);
     if (options->channels.given && options->channels.value % 2 != 0)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--channels is %lld, wanted an even number",
                            (long long)options->channels.value);
@@ -248,6 +262,9 @@ static enum exit_status run(const struct invocation *invocation)
                                          .sequences = options->sequences.given ? options->sequences.value
                                                                                : DEFAULT_SEQUENCES,
                                          .distance = options->distance.value,
+                                         .length = options->rotation.length.value,
+                                         .scaling = (enum length_scaling)options->scaling.value,
+                                         .by = (enum decay_axis)options->by.value,
                                          .checkpoint = (enum checkpoint_kind)options->checkpoint.value,
                                          .picture = options->picture,
                                          .measure = (enum decay_measure)options->measure.value};
@@ -273,8 +290,10 @@ const struct command command_decay = {
         "measured over validation sequences, layer by layer and head by head. Distances are below 0 where "
         "the key comes after the query. The columns are the kind of self-attention, layer, head, distance, "
         "pairs of query and key, and means over these: of the score before the softmax, the weight after "
-        "it, and the bias within the score. They are kept in the run's folder, in decay.json, and rotary "
-        "report draws them.",
+        "it, and the bias within the score. With --by query they are the query's place in its sequence, "
+        "queries, and means over these: of the entropy of a query's weights, in nats, and of the norm of "
+        "its head's output. --length measures sequences of another length than in training. All of it is "
+        "kept in the run's folder, in decay.json, and rotary report draws the scores.",
     .example = "rotary decay --config config.json --distance 4096 --picture decay.svg\n"
                "prints the curve up to 4096 tokens apart, and draws it",
     .shared = {{checkpoint_option, 1, MEMBER(checkpoint)}},

@@ -36,7 +36,9 @@ static rotary_status measure(const struct decay_runs_call *call, const char *fol
                                            .need = TASK_HELD_OUT,
                                            .checkpoint = call->checkpoint,
                                            .backend = plan_model_backend(common),
-                                           .batch = 1};
+                                           .batch = 1,
+                                           .length = call->length,
+                                           .scaling = call->scaling};
     struct bar bar = {.folder = folder};
     struct loaded_model model;
     rotary_status status = plan_open_model(&load, &model, error);
@@ -49,6 +51,8 @@ static rotary_status measure(const struct decay_runs_call *call, const char *fol
                                                                      : model.config.train.seed,
                                           .sequences = call->sequences,
                                           .distance = call->distance,
+                                          .length = call->length,
+                                          .scaling = call->scaling,
                                           .progress = show_bar,
                                           .context = &bar};
     progress_start(&bar.progress);
@@ -60,31 +64,38 @@ static rotary_status measure(const struct decay_runs_call *call, const char *fol
 
 /* ---- results ---- */
 
-static void print_head(const struct decay_kind *kind, const char *name, int64_t layer, int64_t head)
+static void print_head(const struct decay_kind *kind, const char *name, int64_t head, enum decay_axis by)
 {
-    for (int64_t i = 0; i < kind->distances; i++) {
-        const int64_t pairs = kind->pairs[layer * kind->distances + i];
-        if (pairs == 0)
+    const struct decay_points *points = &kind->axes[by];
+    const int64_t layer = head / kind->heads;
+    for (int64_t i = 0; i < points->count; i++) {
+        const int64_t count = points->counts[layer * points->count + i];
+        if (count == 0)
             continue;
-        printf("%s %lld %lld %lld %lld", name, (long long)layer + 1, (long long)head + 1,
-               (long long)(kind->first + i), (long long)pairs);
+        printf("%s %lld %lld %lld %lld", name, (long long)layer + 1, (long long)(head % kind->heads) + 1,
+               (long long)(points->first + i), (long long)count);
         for (int measure = 0; measure < DECAY_MEASURES; measure++)
-            printf(" %.7g", decay_means(kind, (enum decay_measure)measure, layer, head)[i]);
+            if (decay_axis_of((enum decay_measure)measure) == by)
+                printf(" %.7g", decay_means(kind, (enum decay_measure)measure, 0, head)[i]);
         putchar('\n');
     }
 }
 
-static void print_columns(const struct measured_decay *decay, const char *folder)
+static void print_columns(const struct measured_decay *decay, const char *folder, enum decay_axis by)
 {
-    printf("# %s: %s, step %lld, %lld validation sequences\n# attention layer head distance pairs", folder,
-           decay->position, (long long)decay->step, (long long)decay->sequences);
+    printf("# %s: %s, step %lld, %lld validation sequences", folder, decay->position, (long long)decay->step,
+           (long long)decay->sequences);
+    if (decay->length > 0)
+        printf(" of %lld tokens, scaling %s", (long long)decay->length, decay->scaling);
+    printf("\n# attention layer head %s %s", decay_axis_names[by], decay_counted[by]);
     for (int measure = 0; measure < DECAY_MEASURES; measure++)
-        printf(" %s", decay_measure_names[measure]);
+        if (decay_axis_of((enum decay_measure)measure) == by)
+            printf(" %s", decay_measure_names[measure]);
     putchar('\n');
     for (int kind = 0; kind < ATTENTION_KINDS; kind++) {
         const struct decay_kind *of = &decay->kinds[kind];
-        for (int64_t i = 0; i < of->layers * of->heads; i++)
-            print_head(of, attention_kind_name((enum attention_kind)kind), i / of->heads, i % of->heads);
+        for (int64_t head = 0; head < of->layers * of->heads; head++)
+            print_head(of, attention_kind_name((enum attention_kind)kind), head, by);
     }
 }
 
@@ -92,7 +103,7 @@ static rotary_status print_run(const struct decay_runs_call *call, const struct 
                                const char *folder, json_t *runs, rotary_error *error)
 {
     if (!call->invocation->common.json) {
-        print_columns(decay, folder);
+        print_columns(decay, folder, call->by);
         return ROTARY_OK;
     }
     json_t *object = measured_decay_json(decay);

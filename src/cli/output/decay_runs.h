@@ -7,12 +7,15 @@
 
 #include "cli/command.h"
 #include "records/measured_decay.h"
-#include "train/folder/checkpoint.h"
+#include "train/evaluation/length_evaluation.h"
 
 struct decay_runs_call {
     const struct invocation *invocation; /* operands: folders of runs or of comparisons */
     int64_t sequences;
     int64_t distance; /* the largest; 0: any */
+    int64_t length;   /* of sequences, and the scaling for it; 0: as in training */
+    enum length_scaling scaling;
+    enum decay_axis by; /* what the lines are by */
     enum checkpoint_kind checkpoint;
     const char *picture;        /* of one run; NULL: none */
     enum decay_measure measure; /* that the picture shows */

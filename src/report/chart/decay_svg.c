@@ -148,6 +148,7 @@ void decay_svg(FILE *stream, const struct decay_chart *chart)
         const struct decay_panel panel = chart->panel(chart->context, i);
         draw_panel(stream, chart, &panel, frame,
                    !lowest              ? ""
+                   : chart->by_query    ? "place of the query"
                    : chart->columns > 1 ? "distance"
                                         : "distance between query and key");
         fputs("</g>\n", stream);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Charts of numbers by distance, a line for each head: one panel, or one for each layer.
+ * Charts of numbers by distance or by the query's place, a line for each head: one panel, or one for each layer.
  */
 #ifndef ROTARY_REPORT_CHART_DECAY_SVG_H
 #define ROTARY_REPORT_CHART_DECAY_SVG_H
@@ -12,7 +12,7 @@
 enum { DECAY_TITLE_BYTES = 64 };
 struct decay_panel {
     char title[DECAY_TITLE_BYTES]; /* above the axis */
-    int64_t first;                 /* the distance of the first point */
+    int64_t first;                 /* the distance or place of the first point */
     int64_t lines, points;         /* at least one of each */
     const double *values;          /* [lines, points]; NaN: a gap */
     const int64_t *counts;         /* [points]: of what the values are means; NULL: all of as many */
@@ -24,6 +24,7 @@ struct decay_chart {
     const void *context;
     int64_t count; /* of panels */
     int columns;   /* of panels: 1 or 2 */
+    bool by_query; /* the points are places of queries; else distances of query and key */
     bool alone;    /* a file, which has colours and sizes of its own; else part of the page */
 };
 

@@ -42,11 +42,10 @@ static json_t *scaling_of(const struct length_call *call)
     return scaling;
 }
 
-/* The run's configuration for the length, which the caller frees. Tables by position are made as long as the
- * sequences. A rotation that was scaled in training has no such table, and depends on
- * max_position_embeddings: it stays as it is. Randomised positions keep their number, on which the rotation
- * then depends. */
-static struct run_config config_at(const struct length_call *call)
+/* Tables by position are made as long as the sequences. A rotation that was scaled in training has no such
+ * table, and depends on max_position_embeddings: it stays as it is. Randomised positions keep their number, on
+ * which the rotation then depends. */
+struct run_config length_config(const struct length_call *call)
 {
     struct run_config config;
     run_config_copy(&config, call->config);
@@ -74,7 +73,7 @@ bool length_is_possible(const struct length_call *call)
         return call->length <= model->randomized_positions;
     if (encoding->embedding == EMBEDDING_POSITION_LEARNED && call->length > model->max_position_embeddings)
         return false;
-    struct run_config config RUN_CONFIG_LOCAL = config_at(call);
+    struct run_config config RUN_CONFIG_LOCAL = length_config(call);
     return transformer_config_check(&config.model, NULL) != ROTARY_INVALID_ARGUMENT;
 }
 
@@ -99,7 +98,7 @@ static rotary_status check_factors(const struct length_call *call, rotary_error 
                            "for each model: wanted them");
     if (!(model_rotates(&call->config->model) & ROTATE_QUERY_KEY))
         return ROTARY_OK;
-    struct run_config config RUN_CONFIG_LOCAL = config_at(call);
+    struct run_config config RUN_CONFIG_LOCAL = length_config(call);
     return transformer_config_check(&config.model, error);
 }
 
@@ -127,7 +126,7 @@ rotary_status length_evaluate(const struct length_call *call, struct evaluation 
     rotary_status status = length_check(call, error);
     if (status != ROTARY_OK)
         return status;
-    struct run_config config RUN_CONFIG_LOCAL = config_at(call);
+    struct run_config config RUN_CONFIG_LOCAL = length_config(call);
     /* It has as many tokens at once as in training, or else one sequence. */
     const int64_t tokens = call->config->train.batch_size * call->config->task.sequence_length;
     const struct train_load_call load = {

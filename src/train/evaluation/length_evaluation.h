@@ -37,6 +37,9 @@ struct length_call {
     const json_t *factors; /* of longrope, which wants them: {"short_factor": [...], "long_factor": [...]} */
 };
 
+enum { LENGTH_MIN = 16, LENGTH_MAX = 1 << 20 }; /* as sequence_length */
+/* The run's configuration for sequences of the length, which the caller frees. */
+struct run_config length_config(const struct length_call *call);
 /* The factor of a scaling: 1 for sequences that are not longer than those of training. */
 double length_factor(const struct length_call *call);
 /* Whether the model computes sequences of this length: not beyond the end of a learned table of positions,
