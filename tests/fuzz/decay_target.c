@@ -6,6 +6,14 @@
 #include "fuzz/target.h"
 #include "records/measured_decay.h"
 
+static bool same_size(const struct decay_kind *a, const struct decay_kind *b)
+{
+    for (int axis = 0; axis < DECAY_AXES; axis++)
+        if (a->axes[axis].first != b->axes[axis].first || a->axes[axis].count != b->axes[axis].count)
+            return false;
+    return a->layers == b->layers && a->heads * a->layers == b->heads * b->layers;
+}
+
 static void check_decay(const struct measured_decay *decay)
 {
     rotary_error error = {0};
@@ -18,11 +26,7 @@ static void check_decay(const struct measured_decay *decay)
             fuzz_fail("what was written is refused: %s", error.message);
     } else {
         for (int kind = 0; kind < ATTENTION_KINDS; kind++)
-            if (again.kinds[kind].layers != decay->kinds[kind].layers ||
-                again.kinds[kind].heads * again.kinds[kind].layers !=
-                    decay->kinds[kind].heads * decay->kinds[kind].layers ||
-                again.kinds[kind].first != decay->kinds[kind].first ||
-                again.kinds[kind].distances != decay->kinds[kind].distances)
+            if (!same_size(&again.kinds[kind], &decay->kinds[kind]))
                 fuzz_fail("kind %d is of another size", kind);
         measured_decay_free(&again);
     }
@@ -46,7 +50,8 @@ static bool read_decay(const char *path)
 }
 
 static const char *const decay_words[] = {
-    "format",   "position", "step",  "checkpoint", "seed", "sequences", "kinds", "kind", "encoder", "decoder",
-    "distance", "pairs",    "score", "weight",     "bias", "null",      "-1",    "[]",   "{}",      NULL};
+    "format",  "position", "step",        "checkpoint", "seed",  "sequences", "length", "scaling", "kinds",
+    "kind",    "encoder",  "decoder",     "distance",   "pairs", "score",     "weight", "bias",    "query",
+    "queries", "entropy",  "output_norm", "null",       "-1",    "[]",        "{}",     NULL};
 
 const struct fuzz_target fuzz_decay = {.name = "decay", .read = read_decay, .words = decay_words};
