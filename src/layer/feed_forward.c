@@ -103,13 +103,12 @@ static void carve_scratch(struct sublayer *sublayer, struct rotary_arena *arena)
         layer->hidden = layer->d_hidden;
 }
 
-/* Bytes of either pass: `saved` once, and two matrices of the size of `hidden`. */
+/* `columns` are those of all matrices that the pass reads and writes, dropout apart. */
 static void record_profile(const struct feed_forward *layer, double begin, const char *what,
-                           struct matrix saved, struct matrix hidden)
+                           struct matrix hidden, int64_t columns)
 {
     profile_end(layer->sublayer.backend->profile, begin, "feed_forward.activation", what, 0.0,
-                (double)(saved.rows * (saved.columns + 2 * hidden.columns)) *
-                    (double)rotary_dtype_size(hidden.dtype));
+                (double)(hidden.rows * columns) * (double)rotary_dtype_size(hidden.dtype));
 }
 
 /* hidden = dropout(activation(up(in))). ReLU is the epilogue of the matmul; what it gives it keeps, so that
@@ -129,7 +128,7 @@ static rotary_status activate(struct feed_forward *layer, const struct parameter
         .kind = layer->activation, .out = hidden, .pre = pre, .dropout = dropout};
     double begin = profile_begin(backend->profile);
     status = backend->operations->activation_forward(backend, &call, error);
-    record_profile(layer, begin, "forward", pre, hidden);
+    record_profile(layer, begin, "forward", hidden, pre.columns + hidden.columns);
     return status;
 }
 
@@ -177,7 +176,8 @@ static rotary_status backward(struct sublayer *sublayer, struct parameters *para
                                                            .dropout = call->activation_dropout};
     double begin = profile_begin(backend->profile);
     status = backend->operations->activation_backward(backend, &activation, error);
-    record_profile(layer, begin, "backward", saved, d_hidden);
+    record_profile(layer, begin, "backward", d_hidden,
+                   saved.columns + d_hidden.columns + d_pre.columns + activation.out.columns);
     if (status == ROTARY_OK)
         status = linear_weight_gradient(layer->down, parameters, call->d_out, hidden, error);
     if (status != ROTARY_OK)

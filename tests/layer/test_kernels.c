@@ -394,6 +394,27 @@ static void test_reorders(int64_t rows, int64_t columns)
     }
 }
 
+/* Far from 0 an activation is 0 or x, and its derivative 0 or 1; that of NaN is NaN. */
+static void test_far(enum layer_activation kind, rotary_dtype storage)
+{
+    const float in[5] = {-3e38f, -200.0f, 200.0f, 3e38f, (float)NAN},
+                ones[5] = {1.0f, 1.0f, 1.0f, 1.0f, 1.0f};
+    float x[5], one[5], stored[5], value[5], slope[5];
+    kernels[1]->to_storage(storage, x, in, 5);
+    kernels[1]->to_storage(storage, one, ones, 5);
+    kernels[1]->activate_backward(kind, storage, stored, NULL, one, x, 5);
+    kernels[1]->from_storage(storage, slope, stored, 5);
+    kernels[1]->activate(kind, storage, stored, x, 5);
+    kernels[1]->from_storage(storage, value, stored, 5);
+    kernels[1]->from_storage(storage, stored, x, 5);
+    const bool flat = kind == LAYER_TANH;
+    check_about("activation %d far from 0, %s", kind, rotary_dtype_name(storage));
+    CHECK(slope[0] == 0.0f && fabsf(slope[1]) < 1e-30f && slope[2] == (flat ? 0.0f : 1.0f) &&
+          slope[3] == slope[2]);
+    CHECK(value[0] == (flat ? -1.0f : 0.0f) && fabsf(value[1] - value[0]) < 1e-30f);
+    CHECK(value[2] == (flat ? 1.0f : stored[2]) && value[3] == (flat ? 1.0f : stored[3]) && isnan(value[4]));
+}
+
 /* NaN stays NaN; infinities do not become finite. */
 static void test_not_numbers(void)
 {
@@ -404,21 +425,12 @@ static void test_not_numbers(void)
     CHECK(isnan(out[0]));
     kernels[1]->activate(LAYER_SILU, ROTARY_F32, out, in, 2);
     CHECK(isnan(out[0]) && isinf(out[1]));
-    /* Far from 0 the derivative is 0 or 1. */
-    float far[4] = {-3e38f, -200.0f, 200.0f, 3e38f}, ones[4] = {1.0f, 1.0f, 1.0f, 1.0f}, derivative[4];
-    for (int kind = LAYER_GELU; kind <= LAYER_GELU_TANH; kind++) {
-        kernels[1]->activate_backward((enum layer_activation)kind, ROTARY_F32, derivative, NULL, ones, far,
-                                      4);
-        CHECK(derivative[0] == 0.0f && fabsf(derivative[1]) < 1e-30f && derivative[2] == 1.0f &&
-              derivative[3] == 1.0f);
-        kernels[1]->activate((enum layer_activation)kind, ROTARY_F32, derivative, far, 4);
-        CHECK(derivative[0] == 0.0f && fabsf(derivative[1]) < 1e-30f && derivative[2] == 200.0f &&
-              derivative[3] == 3e38f);
+    for (int kind = LAYER_GELU; kind <= LAYER_TANH; kind++) {
+        test_far((enum layer_activation)kind, ROTARY_F32);
+        test_far((enum layer_activation)kind, ROTARY_BF16);
     }
     kernels[1]->activate(LAYER_TANH, ROTARY_F32, out, in, 3);
     CHECK(isnan(out[0]) && out[1] == 1.0f && out[2] == -1.0f);
-    kernels[1]->activate_backward(LAYER_TANH, ROTARY_F32, derivative, NULL, ones, far, 4);
-    CHECK(derivative[0] == 0.0f && derivative[1] == 0.0f && derivative[3] == 0.0f);
     uint16_t half[3];
     kernels[1]->to_storage(ROTARY_BF16, half, in, 3);
     kernels[1]->from_storage(ROTARY_BF16, out, half, 3);

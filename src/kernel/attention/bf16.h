@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions that the bf16 kernels share: rotating rows of bf16 on loads and stores, packing tiles, a coarse
- * exp2.
+ * Functions that the bf16 kernels share: rotating rows of bf16 on loads and stores, packing tiles.
  */
 #ifndef ROTARY_KERNEL_ATTENTION_BF16_H
 #define ROTARY_KERNEL_ATTENTION_BF16_H
@@ -10,17 +9,6 @@
 #include "kernel/attention/tile.h"
 
 #define LN_2 0x1.62e43p-1f
-
-/* 2^x with a relative error of at most 8e-5; that of a rounding to bf16 is up to 2^-8, or 4e-3. */
-static inline __m512 exp2_coarse(__m512 x)
-{
-    __m512 fraction = _mm512_reduce_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
-    __m512 p = _mm512_set1_ps(0x1.3f96a4p-4f);
-    p = _mm512_fmadd_ps(p, fraction, _mm512_set1_ps(0x1.cefc4cp-3f));
-    p = _mm512_fmadd_ps(p, fraction, _mm512_set1_ps(0x1.64444cp-1f));
-    p = _mm512_fmadd_ps(p, fraction, _mm512_set1_ps(0x1.fff632p-1f));
-    return _mm512_scalef_ps(p, x);
-}
 
 static inline __mmask16 first_lanes(int64_t count)
 {
@@ -211,8 +199,8 @@ static inline void rotate_out(uint16_t *to, const float *from, int64_t head_dim,
     }
 }
 
-/* Transposes a 16 x 16 matrix of dwords: rows `row` dwords apart become rows of 16. */
-static inline void transpose_dwords(void *to, const void *from, int64_t row)
+/* Transposes a 16 x 16 matrix of dwords; rows are so many dwords apart. */
+static inline void transpose_dwords(void *to, int64_t to_row, const void *from, int64_t row)
 {
     const int32_t *rows = from;
     __m512i words[16];
@@ -222,7 +210,7 @@ static inline void transpose_dwords(void *to, const void *from, int64_t row)
     v_transpose_words(words);
 #pragma GCC unroll 16
     for (int i = 0; i < 16; i++)
-        _mm512_storeu_si512((int32_t *)to + i * 16, words[i]);
+        _mm512_storeu_si512((int32_t *)to + i * to_row, words[i]);
 }
 
 /* Packs 32 rows of `width` channels as the right-hand side of a matmul that sums over rows: tile t holds
@@ -244,7 +232,7 @@ static inline void pack_pairs(uint16_t *tiles, const uint16_t *rows, int64_t wid
 static inline void pack_transposed(uint16_t *tiles, const uint16_t *rows, int64_t width)
 {
     for (int64_t channel = 0; channel < width; channel += DEPTH)
-        transpose_dwords(tiles + channel / DEPTH * TILE, rows + channel, width / 2);
+        transpose_dwords(tiles + channel / DEPTH * TILE, SIDE, rows + channel, width / 2);
 }
 
 #endif

@@ -10,17 +10,14 @@
  */
 #include "base/arena.h"
 #include "kernel/attention/attention_variants.h"
-#include "kernel/attention/bf16.h"
+#include "kernel/attention/bf16_derivation.h"
 #include "kernel/attention/block_pair.h"
 
 #include <math.h>
 
 enum {
     BLOCK = 128 /* queries, and keys, at a time */,
-    PART = 32 /* queries, and keys, of a block whose scores are computed at a time */,
     SQUARE = PART * PART,
-    MARGIN = ROTARY_ATTENTION_TERM_MARGIN,
-    DS_ROW = PART + MARGIN,
     DS_FLOATS = MARGIN + (BLOCK + 1) * DS_ROW
 };
 
@@ -177,6 +174,7 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
         const float *log_sum_exp =
             problem->saved_log_sum_exp + (sequence * problem->heads + head) * problem->queries + query;
         for (int64_t at = 0; at < PART; at++) {
+            fetch_ahead(problem, problem->saved_output, sequence, query + at, work->query_end - 1, head);
             bool fully_masked = at >= count || log_sum_exp[at] == -INFINITY;
             state->log_sum_exp[index + at] = fully_masked ? 0.0f : log_sum_exp[at] * LOG2_E;
             state->delta[index + at] =
@@ -221,8 +219,8 @@ static void load_keys(const rotary_attention_problem *problem, const rotary_atte
         if (problem->key_is_value)
             memcpy(state->value + at * width, state->rows, (size_t)(PART * width) * sizeof(uint16_t));
         for (int64_t channel = 0; channel < width; channel += 32) {
-            transpose_dwords(tiles[0], state->rows + channel, width / 2);
-            transpose_dwords(tiles[1], state->rows + 16 * width + channel, width / 2);
+            transpose_dwords(tiles[0], SIDE, state->rows + channel, width / 2);
+            transpose_dwords(tiles[1], SIDE, state->rows + 16 * width + channel, width / 2);
             for (int row = 0; row < 16; row++)
                 split_pairs(state->key_columns + at * width + (channel + 2 * row) * DEPTH,
                             tiles[0] + row * DEPTH, tiles[1] + row * DEPTH);
@@ -230,24 +228,18 @@ static void load_keys(const rotary_attention_problem *problem, const rotary_atte
     }
 }
 
-/* to[32 keys][32 queries] = rows columns. */
-static void multiply_part(float *to, const uint16_t *rows, const uint16_t *columns, int64_t width)
+/* [32 keys][32 queries]: rows columns. */
+static struct product product_of(float *memory, const uint16_t *rows, const uint16_t *columns, int64_t width,
+                                 enum corner corner)
 {
-    multiply_block(to, PART, false, width / DEPTH, (struct left_side){rows, width, DEPTH},
-                   (struct right_side){columns, SIDE * width, TILE});
+    return (struct product){
+        memory, width / DEPTH, {rows, width, DEPTH}, {columns, SIDE * width, TILE}, corner};
 }
 
 static __mmask32 lanes_of(struct range visible)
 {
     uint64_t below_end = (1ull << visible.end) - 1, below_begin = (1ull << visible.begin) - 1;
     return (__mmask32)(below_end & ~below_begin);
-}
-
-static inline void apply_softcap(__m512 *score, __m512 *ds, float softcap)
-{
-    vfloat capped = v_tanh((vfloat)*score * v_set(LN_2 / softcap));
-    *score = (__m512)(v_set(softcap * LOG2_E) * capped);
-    *ds = (__m512)v_fma(-capped, capped, v_set(1.0f));
 }
 
 /* The queries of a part that see its key `row`. */
@@ -258,96 +250,45 @@ static __mmask32 visible_lanes(const rotary_attention_problem *problem, const st
     return lanes_of(visible_queries(problem, part->query, part->queries, key, key));
 }
 
-struct query_statistics {
-    __m512 log_sum_exp[2], delta[2];
-};
-
-/* p of one key and 16 queries from their scores. `bias`, the sum of the score terms, may be NULL. */
-static inline __attribute__((always_inline)) __m512 p_of(__m512 score, const float *bias, __m512 log_sum_exp,
-                                                         float softcap, __m512 *d_softcap)
+/* Writes p^T and ds^T of a part to `offset` of the block's. */
+static void derive_part(const rotary_attention_problem *problem, const struct state *state,
+                        const struct block_pair *part, const struct product products[2],
+                        const struct term_rows *rows, int64_t offset)
 {
-    *d_softcap = _mm512_set1_ps(1.0f);
-    if (softcap > 0)
-        apply_softcap(&score, d_softcap, softcap);
-    if (bias)
-        score = (__m512)v_add_bias((vfloat)score, v_load(bias), LOG2_E);
-    /* p is at most 1, however coarse a log-sum-exp far from 0 is; a NaN stays. */
-    return exp2_coarse(_mm512_min_ps(_mm512_setzero_ps(), _mm512_sub_ps(score, log_sum_exp)));
-}
-
-/* Rows of a part, the first at these, in what terms make and need: the sum of the score terms, [PART,
- * bias_row], ds without the derivative of the softcap, [PART, DS_ROW], and w, [PART, PART]. NULL: there is none, or
- * it is not wanted. And the value term's products, [PART, product_row]. */
-struct term_rows {
-    const float *bias, *product;
-    int64_t bias_row, product_row;
-    float *ds_score, *w;
-};
-
-/* p and ds of one key, number `row` of the part, and the queries of a part, from scores and dp. */
-static inline __attribute__((always_inline)) void derive(const float *score, const float *dp,
-                                                         const struct term_rows *rows, int64_t row,
-                                                         const struct query_statistics *of_query,
-                                                         float softcap, __mmask32 visible, __m512i *p_words,
-                                                         __m512i *ds_words)
-{
-    const float *bias = rows && rows->bias ? rows->bias + row * rows->bias_row : NULL;
-    __m512 p[2], ds[2];
-#pragma GCC unroll 2
+    __mmask32 visible[PART];
+    struct derivation of = {.score = products[0],
+                            .dp = products[1],
+                            .rows = rows,
+                            .softcap = problem->softcap,
+                            .visible = visible,
+                            .p = state->p + offset,
+                            .ds = state->ds + offset,
+                            .ds_pairs = state->ds_pairs + offset};
     for (int i = 0; i < 2; i++) {
-        __m512 d_softcap;
-        p[i] = p_of(_mm512_loadu_ps(score + i * 16), bias ? bias + i * 16 : NULL, of_query->log_sum_exp[i],
-                    softcap, &d_softcap);
-        __m512 dp_lanes = _mm512_loadu_ps(dp + i * 16);
-        if (rows && rows->product)
-            dp_lanes =
-                _mm512_add_ps(dp_lanes, _mm512_loadu_ps(rows->product + row * rows->product_row + i * 16));
-        ds[i] = _mm512_mul_ps(p[i], _mm512_sub_ps(dp_lanes, of_query->delta[i]));
-        if (rows && rows->ds_score)
-            _mm512_storeu_ps(rows->ds_score + row * DS_ROW + i * 16,
-                             _mm512_maskz_mov_ps((__mmask16)(visible >> (16 * i)), ds[i]));
-        if (rows && rows->w)
-            _mm512_storeu_ps(rows->w + row * PART + i * 16,
-                             _mm512_maskz_mov_ps((__mmask16)(visible >> (16 * i)), p[i]));
-        if (softcap > 0)
-            ds[i] = _mm512_mul_ps(ds[i], d_softcap);
-    }
-    *p_words = _mm512_maskz_mov_epi16(visible, narrow_two(p[0], p[1]));
-    *ds_words = _mm512_maskz_mov_epi16(visible, narrow_two(ds[0], ds[1]));
-}
-
-/* Writes p^T and ds^T of a part, at most 32 queries and keys, from the scores and dp in `state` and the
- * terms, of which `rows` may be NULL, to `offset` of the block's. */
-static inline __attribute__((always_inline)) void derive_part(const rotary_attention_problem *problem,
-                                                              const struct state *state,
-                                                              const struct block_pair *part,
-                                                              const struct term_rows *rows, int64_t offset)
-{
-    uint16_t *p = state->p + offset, *ds = state->ds + offset, *ds_pairs = state->ds_pairs + offset;
-    struct query_statistics of_query;
-    for (int i = 0; i < 2; i++) {
-        of_query.log_sum_exp[i] = _mm512_loadu_ps(state->log_sum_exp + part->row + i * 16);
-        of_query.delta[i] = _mm512_loadu_ps(state->delta + part->row + i * 16);
+        of.of_query.log_sum_exp[i] = _mm512_loadu_ps(state->log_sum_exp + part->row + i * 16);
+        of.of_query.delta[i] = _mm512_loadu_ps(state->delta + part->row + i * 16);
+        begin_product(&products[i]);
     }
     int64_t last_key = part->key + PART - 1;
     struct range first = visible_queries(problem, part->query, PART, part->key, part->key),
                  last = visible_queries(problem, part->query, PART, last_key, last_key);
-    bool all_visible =
-        part->queries == PART && first.begin == 0 && first.end == PART && last.begin == 0 && last.end == PART;
-    for (int64_t row = 0; row < PART; row += 2) {
-        __mmask32 visible[2] = {0xffffffffu, 0xffffffffu};
-        if (!all_visible)
-            for (int i = 0; i < 2; i++)
-                visible[i] = visible_lanes(problem, part, row + i);
-        __m512i p_rows[2], ds_rows[2];
-        for (int i = 0; i < 2; i++) {
-            derive(state->score + (row + i) * PART, state->dp + (row + i) * PART, rows, row + i, &of_query,
-                   problem->softcap, visible[i], &p_rows[i], &ds_rows[i]);
-            _mm512_storeu_si512(p + (row + i) * PART, p_rows[i]);
-            _mm512_storeu_si512(ds + (row + i) * PART, ds_rows[i]);
-        }
-        _mm512_storeu_si512(ds_pairs + row / 2 * 32, v_alternate_low(ds_rows[0], ds_rows[1]));
-        _mm512_storeu_si512(ds_pairs + TILE + row / 2 * 32, v_alternate_high(ds_rows[0], ds_rows[1]));
+    if (part->queries == PART && first.begin == 0 && first.end == PART && last.begin == 0 && last.end == PART)
+        of.visible = NULL;
+    else
+        for (int64_t row = 0; row < PART; row++)
+            visible[row] = visible_lanes(problem, part, row);
+    /* What a usual part lacks is no question in its loops. */
+    struct derivation usual = of;
+    usual.rows = NULL;
+    usual.softcap = 0;
+    if (rows || problem->softcap > 0)
+        derive(&of);
+    else if (of.visible)
+        derive(&usual);
+    else {
+        usual.visible = NULL;
+        usual.score.corner = usual.dp.corner = CORNER_NONE;
+        derive(&usual);
     }
 }
 
@@ -449,31 +390,45 @@ static inline void include_part(struct range *visible, int64_t at)
     visible->end = at + PART;
 }
 
-/* sums[keys][width] += left right, over the queries that see each part of the keys. */
-static void accumulate_keys(float *sums, const struct range *visible, const uint16_t *left,
-                            const uint16_t *right, int64_t keys, int64_t width)
+/* sums[keys][width] += left right, over the queries of a pair that see each part of the keys. */
+static void accumulate_keys(float *sums, const rotary_attention_problem *problem,
+                            const struct block_pair *pair, const struct range *visible, const uint16_t *left,
+                            const uint16_t *right, int64_t keys)
 {
-    for (int64_t key = 0; key < keys; key += PART, visible++, left += BLOCK * PART)
-        for (int64_t channel = 0; channel < width && visible->end > 0; channel += 32)
-            multiply_block(sums + key * width + channel, width, true, (visible->end - visible->begin) / DEPTH,
-                           (struct left_side){left + visible->begin * PART, PART, SQUARE},
-                           (struct right_side){right + visible->begin * width + channel / SIDE * TILE, TILE,
-                                               width / SIDE * TILE});
+    int64_t width = rotary_attention_row(problem->head_dim);
+    for (int64_t key = 0; key < keys; key += PART, visible++, left += BLOCK * PART) {
+        struct product product = {.steps = (visible->end - visible->begin) / DEPTH,
+                                  .left = {left + visible->begin * PART, PART, SQUARE}};
+        if (is_diagonal(problem, pair->query + visible->begin, pair->key + key))
+            product.corner = CORNER_LEFT_FIRST;
+        for (int64_t channel = 0; channel < width && visible->end > 0; channel += 32) {
+            product.memory = sums + key * width + channel;
+            product.right = (struct right_side){right + visible->begin * width + channel / SIDE * TILE, TILE,
+                                                width / SIDE * TILE};
+            multiply_block(&product, width, true);
+        }
+    }
 }
 
 /* sums, [queries / 32][width][32], += keys^T ds^T, over the keys that each part of the queries sees. */
-static void accumulate_queries(float *sums, const struct range *visible, const struct state *state,
-                               int64_t queries)
+static void accumulate_queries(float *sums, const rotary_attention_problem *problem,
+                               const struct block_pair *pair, const struct range *visible,
+                               const struct state *state, int64_t queries)
 {
     int64_t width = state->width;
-    for (int64_t query = 0; query < queries; query += PART, visible++)
-        for (int64_t channel = 0; channel < width && visible->end > 0; channel += 32)
-            multiply_block(sums + query * width + channel * 32, 32, true,
-                           (visible->end - visible->begin) / DEPTH,
-                           (struct left_side){state->key_columns + visible->begin * width + channel * DEPTH,
-                                              DEPTH, DEPTH * width},
-                           (struct right_side){state->ds_pairs + visible->begin * BLOCK + query / SIDE * TILE,
-                                               TILE, BLOCK / SIDE * TILE});
+    for (int64_t query = 0; query < queries; query += PART, visible++) {
+        struct product product = {.steps = (visible->end - visible->begin) / DEPTH,
+                                  .right = {state->ds_pairs + visible->begin * BLOCK + query / SIDE * TILE,
+                                            TILE, BLOCK / SIDE * TILE}};
+        if (is_diagonal(problem, pair->query + query, pair->key + visible->end - PART))
+            product.corner = CORNER_RIGHT_LAST;
+        for (int64_t channel = 0; channel < width && visible->end > 0; channel += 32) {
+            product.memory = sums + query * width + channel * 32;
+            product.left = (struct left_side){state->key_columns + visible->begin * width + channel * DEPTH,
+                                              DEPTH, DEPTH * width};
+            multiply_block(&product, 32, true);
+        }
+    }
 }
 
 /* The terms of the queries of a part and some keys of the block: the score terms' sum and the value term's
@@ -497,12 +452,19 @@ static struct part_terms terms_of_part(const rotary_attention_problem *problem,
     return made;
 }
 
-/* Computes p and ds of one part. Its rows begin with number `row` of its terms. */
+/* Computes p and ds of one part. Its rows begin with number `row` of its terms, and `offset` of the block's p. */
 static void attend_part(const rotary_attention_problem *problem, const rotary_attention_work *work,
                         const struct state *state, const rotary_attention_sums *sums,
                         const struct block_pair *part, const struct part_terms *terms, int64_t row,
                         int64_t offset)
 {
+    int64_t width = state->width, key = (part->key - state->first_key) * width, query = part->row * width;
+    const enum corner corner = !problem->weight_term && is_diagonal(problem, part->query, part->key)
+                                   ? CORNER_BOTTOM_LEFT
+                                   : CORNER_NONE;
+    const struct product products[2] = {
+        product_of(state->score, state->key + key, state->query_columns + query, width, corner),
+        product_of(state->dp, state->value + key, state->d_output_columns + query, width, corner)};
     const struct term_rows rows = {
         .bias = terms->scores.scores ? terms->scores.scores + row * terms->scores.row : NULL,
         .bias_row = terms->scores.row,
@@ -511,14 +473,16 @@ static void attend_part(const rotary_attention_problem *problem, const rotary_at
         .ds_score =
             sums->score_terms || problem->weight_term ? state->ds_score + MARGIN + row * DS_ROW : NULL,
         .w = sums->distance_values || problem->weight_term ? state->w + row * PART : NULL};
-    if (rows.product && problem->weight_term)
+    if (!problem->weight_term) {
+        bool has_terms = rows.bias || rows.product || rows.ds_score || rows.w;
+        derive_part(problem, state, part, products, has_terms ? &rows : NULL, offset);
+        return;
+    }
+    for (int i = 0; i < 2; i++)
+        multiply_block(&products[i], PART, false);
+    if (rows.product)
         add_term_tile(state->dp, PART, rows.product, rows.product_row, PART, PART, 1.0f);
-    if (problem->weight_term)
-        derive_weighted_part(problem, work, state, part, &rows, offset);
-    else if (rows.bias || rows.product || rows.ds_score || rows.w)
-        derive_part(problem, state, part, &rows, offset);
-    else
-        derive_part(problem, state, part, NULL, offset);
+    derive_weighted_part(problem, work, state, part, &rows, offset);
 }
 
 /* The keys of a block that some queries of a pair see, counted from its first, in whole parts; up to `count`. */
@@ -557,10 +521,6 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
             part.key = pair->key + key;
             part.keys = min_i64(PART, count - key);
             include_part(&queries_of[key / PART], at);
-            multiply_part(state->score, state->key + key * width, state->query_columns + part.row * width,
-                          width);
-            multiply_part(state->dp, state->value + key * width, state->d_output_columns + part.row * width,
-                          width);
             attend_part(problem, work, state, sums, &part, &terms, key - visible.begin,
                         key * BLOCK + at * PART);
         }
@@ -568,9 +528,10 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
             add_gradients(problem, work, state, &strip, sums);
     }
     int64_t offset = (pair->key - work->key_begin) * width, row = pair->row * width;
-    accumulate_keys(sums->value + offset, queries_of, state->p, state->d_output_pairs + row, keys, width);
-    accumulate_keys(sums->key + offset, queries_of, state->ds, state->query_pairs + row, keys, width);
-    accumulate_queries(sums->query + row, keys_of, state, queries);
+    accumulate_keys(sums->value + offset, problem, pair, queries_of, state->p, state->d_output_pairs + row,
+                    keys);
+    accumulate_keys(sums->key + offset, problem, pair, queries_of, state->ds, state->query_pairs + row, keys);
+    accumulate_queries(sums->query + row, problem, pair, keys_of, state, queries);
 }
 
 void ROTARY_KERNEL(rotary_attention_bf16_backward)(const rotary_attention_problem *problem,
@@ -616,27 +577,26 @@ void ROTARY_KERNEL(rotary_attention_bf16_finish_queries)(const rotary_attention_
     int64_t group = problem->heads / problem->key_value_heads,
             width = rotary_attention_row(problem->head_dim);
     int64_t padded_queries = round_up(work->query_end - work->query_begin, ROTARY_ATTENTION_ROW_MULTIPLE);
-    float rows[SIDE][ROTARY_ATTENTION_MAX_HEAD_DIM];
+    float rows[SIDE * ROTARY_ATTENTION_MAX_HEAD_DIM];
     for (int64_t member = 0; member < group; member++)
         for (int64_t query = work->query_begin; query < work->query_end; query += SIDE) {
             int64_t index = member * padded_queries + query - work->query_begin;
             const float *columns = sums->query + index / 32 * 32 * width + index % 32;
-            for (int64_t channel = 0; channel < width; channel += SIDE) {
-                float square[SIDE][SIDE];
-                transpose_dwords(square, columns + channel * 32, 32);
-                for (int row = 0; row < SIDE; row++)
-                    memcpy(rows[row] + channel, square[row], sizeof square[row]);
-            }
+            for (int64_t channel = 0; channel < width; channel += SIDE)
+                transpose_dwords(rows + channel, width, columns + channel * 32, 32);
             for (int64_t row = 0; row < min_i64(SIDE, work->query_end - query); row++) {
-                uint16_t *to = mutable_vector_at(problem, problem->query_gradient, work->sequence,
-                                                 query + row, work->key_value_head * group + member);
+                int64_t head = work->key_value_head * group + member;
+                uint16_t *to =
+                    mutable_vector_at(problem, problem->query_gradient, work->sequence, query + row, head);
+                fetch_ahead_to_write(problem, problem->query_gradient, work->sequence, query + row,
+                                     work->query_end - 1, head);
                 if (sums->unrotated_query) {
-                    rotate_row(rows[row], &problem->query_rotation, query + row, -1.0f);
-                    add_unrotated(problem, to, rows[row], problem->scale,
+                    rotate_row(rows + row * width, &problem->query_rotation, query + row, -1.0f);
+                    add_unrotated(problem, to, rows + row * width, problem->scale,
                                   sums->unrotated_query + (index + row) * width);
                 } else
-                    rotate_out(to, rows[row], problem->head_dim, problem->scale, &problem->query_rotation,
-                               query + row);
+                    rotate_out(to, rows + row * width, problem->head_dim, problem->scale,
+                               &problem->query_rotation, query + row);
             }
         }
 }
@@ -649,6 +609,10 @@ void ROTARY_KERNEL(rotary_attention_bf16_finish_keys)(const rotary_attention_pro
     for (int64_t key = work->key_begin; key < work->key_end; key++) {
         int64_t offset = (key - work->key_begin) * width;
         uint16_t *to = mutable_vector_at(problem, problem->key_gradient, work->sequence, key, head);
+        fetch_ahead_to_write(problem, problem->key_gradient, work->sequence, key, work->key_end - 1, head);
+        if (!problem->key_is_value)
+            fetch_ahead_to_write(problem, problem->value_gradient, work->sequence, key, work->key_end - 1,
+                                 head);
         float factor = problem->key_is_value ? 1.0f : LN_2;
         if (problem->key_is_value) {
             scale_row(sums->key + offset, LN_2, width);

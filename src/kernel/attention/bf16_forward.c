@@ -204,14 +204,17 @@ void ROTARY_KERNEL(rotary_attention_bf16_pack_keys)(const rotary_attention_probl
     }
 }
 
-/* score[QUERIES][32] of one block of queries and 32 keys from `column` on. */
-static inline void make_scores(const struct state *state, const uint16_t *query, int64_t column, float *score,
-                               int64_t row)
+/* The scores of one block of queries and 32 keys from `column` on. */
+static inline struct product scores_of(const rotary_attention_problem *problem, const struct state *state,
+                                       const struct block_pair *pair, int64_t column)
 {
     int64_t width = state->width;
-    const uint16_t *key = state->key + column * width;
-    multiply_block(score, row, false, width / DEPTH, (struct left_side){query, width, DEPTH},
-                   (struct right_side){key, SIDE * width, TILE});
+    return (struct product){.memory = state->score + column / 32 % 2 * QUERIES * 32,
+                            .steps = width / DEPTH,
+                            .left = {state->query + pair->row * width, width, DEPTH},
+                            .right = {state->key + column * width, SIDE * width, TILE},
+                            .corner = is_diagonal(problem, pair->query, pair->key + column) ? CORNER_TOP_RIGHT
+                                                                                            : CORNER_NONE};
 }
 
 /* Columns of a block that are visible to a row: begin ... end - 1 exactly; first ... last - 1 rounded
@@ -260,64 +263,78 @@ static inline bool is_bounded(float softmax_offset, float query_norm, float key_
     return softmax_offset == 0 && query_norm * key_norm <= norm_limit;
 }
 
-/* p of 32 scores of a row; 0 in lanes that are not visible. */
-static inline __m512i exp_vectors(const float *score, __m512 softmax_offset, __mmask32 visible, __m512 *sum)
+/* p of 32 scores of a row. */
+static inline __m512i exp_vectors(const float *score, __m512 softmax_offset, __m512 *sum)
 {
-    __m512 low = exp2_coarse(_mm512_sub_ps(_mm512_loadu_ps(score), softmax_offset));
-    __m512 high = exp2_coarse(_mm512_sub_ps(_mm512_loadu_ps(score + 16), softmax_offset));
-    low = _mm512_maskz_mov_ps((__mmask16)visible, low);
-    high = _mm512_maskz_mov_ps((__mmask16)(visible >> 16), high);
+    __m512 low = (__m512)v_exp2_coarse((vfloat)_mm512_sub_ps(_mm512_loadu_ps(score), softmax_offset));
+    __m512 high = (__m512)v_exp2_coarse((vfloat)_mm512_sub_ps(_mm512_loadu_ps(score + 16), softmax_offset));
     *sum = _mm512_add_ps(*sum, _mm512_add_ps(low, high));
     return narrow_two(low, high);
 }
 
-/* p of a tile of bounded scores, all visible. */
-static void exp_bounded(const float *score, uint16_t *p, float *sum)
+/* p of a tile of bounded scores, of which a row's lanes are visible, or all of `edge` is false. */
+static inline __attribute__((always_inline)) void exp_bounded(const struct product *scores,
+                                                              const struct tile_start *term,
+                                                              const struct visible_range *edge, uint16_t *p,
+                                                              float *sum)
 {
-#pragma GCC unroll 2
-    for (int64_t row = 0; row < QUERIES; row++) {
-        __m512 low = exp2_coarse(_mm512_loadu_ps(score + row * 32));
-        __m512 high = exp2_coarse(_mm512_loadu_ps(score + row * 32 + 16));
-        __m512 total = _mm512_add_ps(_mm512_loadu_ps(sum + row * SIDE), _mm512_add_ps(low, high));
-        _mm512_storeu_ps(sum + row * SIDE, total);
-        _mm512_storeu_si512(p + row * P_ROW, narrow_two(low, high));
+    for (int64_t first = 0; first < QUERIES; first += ROWS_AT_ONCE) {
+        struct product_rows rows = take_rows(scores, first);
+#pragma GCC unroll 8
+        for (int i = 0; i < ROWS_AT_ONCE; i++) {
+            int64_t row = first + i;
+            __m512 low = rows.low[i], high = rows.high[i];
+            if (term) {
+                const float *from = term->from[0] + row * term->row[0];
+                low = _mm512_fmadd_ps(_mm512_loadu_ps(from), _mm512_set1_ps(LOG2_E), low);
+                high = _mm512_fmadd_ps(_mm512_loadu_ps(from + 16), _mm512_set1_ps(LOG2_E), high);
+            }
+            low = (__m512)v_exp2_coarse((vfloat)low);
+            high = (__m512)v_exp2_coarse((vfloat)high);
+            if (edge) {
+                __mmask32 visible = (__mmask32)((1ull << edge[row].end) - (1ull << edge[row].begin));
+                low = _mm512_maskz_mov_ps((__mmask16)visible, low);
+                high = _mm512_maskz_mov_ps((__mmask16)(visible >> 16), high);
+            }
+            __m512 total = _mm512_add_ps(_mm512_loadu_ps(sum + row * SIDE), _mm512_add_ps(low, high));
+            _mm512_storeu_ps(sum + row * SIDE, total);
+            _mm512_storeu_si512(p + row * P_ROW, narrow_two(low, high));
+        }
     }
 }
 
-static void exp_bounded_edge(const rotary_attention_problem *problem, const float *score, int64_t query,
-                             int64_t first, uint16_t *p, float *sum)
+static void exp_bounded_edge(const rotary_attention_problem *problem, const struct product *scores,
+                             const struct tile_start *term, int64_t query, int64_t first, uint16_t *p,
+                             float *sum)
 {
-    for (int64_t row = 0; row < QUERIES; row++) {
-        struct visible_range visible_range = visible_range_of(problem, query + row, first, 32);
-        __mmask32 visible = (__mmask32)((1ull << visible_range.end) - (1ull << visible_range.begin));
-        __m512 total = _mm512_loadu_ps(sum + row * SIDE);
-        __m512i p_words = exp_vectors(score + row * 32, _mm512_setzero_ps(), visible, &total);
-        _mm512_storeu_ps(sum + row * SIDE, total);
-        _mm512_storeu_si512(p + row * P_ROW, p_words);
-    }
+    struct visible_range edge[QUERIES];
+    for (int64_t row = 0; row < QUERIES; row++)
+        edge[row] = visible_range_of(problem, query + row, first, 32);
+    exp_bounded(scores, term, edge, p, sum);
 }
 
-/* Bounded scores: exp of a tile runs beside the matmul of the next, so that tile and vector units work at the
- * same time. */
+/* Bounded scores: exp follows each tile's matmul at once. */
 static void attend_bounded(const rotary_attention_problem *problem, const struct state *state,
                            const struct block_pair *pair, const struct starts *terms, int64_t columns)
 {
-    const uint16_t *queries = state->query + pair->row * state->width;
     int64_t all_visible_begin = first_key(problem, pair->query + QUERIES - 1) - pair->key,
             all_visible_end = end_key(problem, pair->query) - pair->key;
-    float *score[2] = {state->score, state->score + QUERIES * 32}, *sum = state->sum + pair->row * SIDE;
-    make_scores(state, queries, 0, score[0], 32);
+    float *sum = state->sum + pair->row * SIDE;
+    struct product scores = scores_of(problem, state, pair, 0);
+    begin_product(&scores);
     for (int64_t column = 0; column < columns; column += 32) {
+        const struct product next = scores_of(problem, state, pair, column + 32);
         if (column + 32 < columns)
-            make_scores(state, queries, column + 32, score[(column / 32 + 1) % 2], 32);
-        float *scores = score[column / 32 % 2];
-        struct tile_start start = start_of(terms, 0, column);
-        if (start.count > 0)
-            add_term_tile(scores, 32, start.from[0], start.row[0], QUERIES, 32, LOG2_E);
-        if (column >= all_visible_begin && column + 32 <= all_visible_end)
-            exp_bounded(scores, state->p + column, sum);
+            begin_product(&next);
+        uint16_t *p = state->p + column;
+        const struct tile_start start = start_of(terms, 0, column), *term = start.count > 0 ? &start : NULL;
+        if (column < all_visible_begin || column + 32 > all_visible_end)
+            exp_bounded_edge(problem, &scores, term, pair->query, pair->key + column, p, sum);
+        else if (term)
+            exp_bounded(&scores, term, NULL, p, sum);
         else
-            exp_bounded_edge(problem, scores, pair->query, pair->key + column, state->p + column, sum);
+            exp_bounded(&scores, NULL, NULL, p, sum);
+        scores = next;
     }
 }
 
@@ -391,7 +408,7 @@ static __m512 exp_rows(const rotary_attention_problem *problem, const struct sta
         __m512 offset = _mm512_set1_ps(state->softmax_offset[index + i]);
         memset(p, 0, (size_t)columns * sizeof *p);
         for (int64_t column = visible[i].first; column < visible[i].last; column += 32)
-            _mm512_storeu_si512(p + column, exp_vectors(scores_row + column, offset, 0xffffffffu, &total));
+            _mm512_storeu_si512(p + column, exp_vectors(scores_row + column, offset, &total));
         _mm512_storeu_ps(sum, total);
     }
     return _mm512_loadu_ps(factor);
@@ -414,10 +431,12 @@ static void scale_rows(float *rows, int64_t width, __m512 factors)
 static void attend_unbounded(const rotary_attention_problem *problem, const struct state *state,
                              const struct block_pair *pair, const struct terms *terms, int64_t columns)
 {
-    const uint16_t *queries = state->query + pair->row * state->width;
     float *output = state->output + pair->row * state->width;
-    for (int64_t column = 0; column < columns; column += 32)
-        make_scores(state, queries, column, state->score + column, SCORE_ROW);
+    for (int64_t column = 0; column < columns; column += 32) {
+        struct product scores = scores_of(problem, state, pair, column);
+        scores.memory = state->score + column;
+        multiply_block(&scores, SCORE_ROW, false);
+    }
     if (problem->softcap > 0 || terms->scores)
         softcap_and_bias_rows(problem, state, pair, terms, columns);
     for (int64_t row = 0; row < QUERIES; row += 16)
@@ -486,11 +505,13 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
         replace_weights(problem, work, state, pair, count);
     if (problem->value_term)
         add_value_term(problem, work, state, pair, count);
+    struct product output = {.steps = columns / DEPTH, .left = {state->p, P_ROW, DEPTH}};
+    if (is_diagonal(problem, pair->query, pair->key + columns - DEPTH))
+        output.corner = CORNER_LEFT_LAST;
     for (int64_t channel = 0; channel < width; channel += 32) {
-        const uint16_t *value = state->value + channel / SIDE * TILE;
-        multiply_block(state->output + pair->row * width + channel, width, true, columns / DEPTH,
-                       (struct left_side){state->p, P_ROW, DEPTH},
-                       (struct right_side){value, TILE, width / SIDE * TILE});
+        output.memory = state->output + pair->row * width + channel;
+        output.right = (struct right_side){state->value + channel / SIDE * TILE, TILE, width / SIDE * TILE};
+        multiply_block(&output, width, true);
     }
 }
 

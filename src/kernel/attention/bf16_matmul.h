@@ -28,6 +28,39 @@ struct right_side {
     int64_t next, step;
 };
 
+enum {
+    ROWS_AT_ONCE = 8 /* of a product, computed or taken at a time: 16 sums, which hide the latency of each */
+};
+
+/* What is not multiplied of a tile on the diagonal of a causal mask, since it is not read or is zero: a quarter of the
+ * sums, or of a step of depth what lies beyond the diagonal, as far as ROWS_AT_ONCE rows have it in common. AMX
+ * multiplies all. */
+enum corner {
+    CORNER_NONE,
+    CORNER_TOP_RIGHT,   /* the last 16 columns of the first 16 rows */
+    CORNER_BOTTOM_LEFT, /* the first 16 columns of the last 16 rows */
+    CORNER_LEFT_LAST,   /* of the last step, columns of the left side after the row's number */
+    CORNER_LEFT_FIRST,  /* of the first step, columns of the left side before the row's number */
+    CORNER_RIGHT_LAST   /* of the last step, rows of the right side after the column's number */
+};
+
+/* left right, 32 x 32, summed over `steps` tiles of depth. Either written or added to `memory`, or rows are taken
+ * ROWS_AT_ONCE at a time. AMX then computes all of them when the product begins, in `memory`, [32][32], and so beside
+ * what vectors do with the product before; others compute rows when they are taken, in registers, beside what is done
+ * with the rows before. */
+struct product {
+    float *memory;
+    int64_t steps;
+    struct left_side left;
+    struct right_side right;
+    enum corner corner;
+};
+
+/* Rows of a product. */
+struct product_rows {
+    __m512 low[ROWS_AT_ONCE], high[ROWS_AT_ONCE];
+};
+
 #ifdef ROTARY_TILES
 #ifdef ROTARY_EMULATE_AMX
 #include "kernel/attention/amx_emulated.h"
@@ -70,10 +103,12 @@ static inline void tiles_end(void)
     TILES_RELEASE();
 }
 
-/* c[32][32], rows `c_row` floats apart, (+)= left right, summed over `steps` tiles of depth. */
-static inline void multiply_block(float *c, int64_t c_row, bool add, int64_t steps, struct left_side left,
-                                  struct right_side right)
+/* Writes a product to its memory, rows `c_row` floats apart, or adds it. */
+static inline void multiply_block(const struct product *product, int64_t c_row, bool add)
 {
+    const struct left_side left = product->left;
+    const struct right_side right = product->right;
+    float *c = product->memory;
     if (add) {
         TILE_LOAD(0, c, c_row * 4);
         TILE_LOAD(1, c + SIDE, c_row * 4);
@@ -85,7 +120,7 @@ static inline void multiply_block(float *c, int64_t c_row, bool add, int64_t ste
         TILE_ZERO(2);
         TILE_ZERO(3);
     }
-    for (int64_t step = 0; step < steps; step++) {
+    for (int64_t step = 0; step < product->steps; step++) {
         const uint16_t *rows = left.rows + step * left.step, *tile = right.tile + step * right.step;
         TILE_LOAD(4, rows, left.row * 2);
         TILE_LOAD(6, tile, 64);
@@ -101,47 +136,112 @@ static inline void multiply_block(float *c, int64_t c_row, bool add, int64_t ste
     TILE_STORE(2, c + SIDE * c_row, c_row * 4);
     TILE_STORE(3, c + SIDE * c_row + SIDE, c_row * 4);
 }
+
+static inline void begin_product(const struct product *product)
+{
+    multiply_block(product, 32, false);
+}
+
+static inline __attribute__((always_inline)) struct product_rows take_rows(const struct product *product,
+                                                                           int64_t first)
+{
+    struct product_rows rows;
+    for (int i = 0; i < ROWS_AT_ONCE; i++) {
+        rows.low[i] = _mm512_loadu_ps(product->memory + (first + i) * 32);
+        rows.high[i] = _mm512_loadu_ps(product->memory + (first + i) * 32 + SIDE);
+    }
+    return rows;
+}
 #else
 static inline void tiles_begin(void) {}
 
 static inline void tiles_end(void) {}
 
-enum { ROWS_AT_ONCE = 8 /* computed at a time: 16 sums, which hide the latency of each */ };
-
-/* c[32][32], rows `c_row` floats apart, (+)= left right, summed over `steps` tiles of depth. */
-static inline void multiply_block(float *c, int64_t c_row, bool add, int64_t steps, struct left_side left,
-                                  struct right_side right)
+/* Adds pairs begin ... end - 1 of a step of depth to the sums of ROWS_AT_ONCE rows, of the first 16 columns, the last,
+ * or both. */
+static inline __attribute__((always_inline)) void multiply_pairs(struct product_rows *sums,
+                                                                 const struct product *product, int64_t first,
+                                                                 int64_t step, int begin, int end, bool low,
+                                                                 bool high)
 {
-    for (int64_t first = 0; first < 32; first += ROWS_AT_ONCE) {
-        float *sums = c + first * c_row;
-        __m512 low[ROWS_AT_ONCE], high[ROWS_AT_ONCE];
+    const int64_t row = product->left.row, next = product->right.next;
+    const uint16_t *rows = product->left.rows + first * row + step * product->left.step;
+    const uint16_t *tile = product->right.tile + step * product->right.step;
+    for (int pair = begin; pair < end; pair++) {
+        __m512bh right_low = (__m512bh)_mm512_loadu_si512(tile + pair * 32);
+        __m512bh right_high = (__m512bh)_mm512_loadu_si512(tile + next + pair * 32);
 #pragma GCC unroll 8
         for (int i = 0; i < ROWS_AT_ONCE; i++) {
-            low[i] = add ? _mm512_loadu_ps(sums + i * c_row) : _mm512_setzero_ps();
-            high[i] = add ? _mm512_loadu_ps(sums + i * c_row + SIDE) : _mm512_setzero_ps();
-        }
-        for (int64_t step = 0; step < steps; step++) {
-            const uint16_t *rows = left.rows + first * left.row + step * left.step;
-            const uint16_t *tile = right.tile + step * right.step;
-            for (int pair = 0; pair < DEPTH / 2; pair++) {
-                __m512bh right_low = (__m512bh)_mm512_loadu_si512(tile + pair * 32);
-                __m512bh right_high = (__m512bh)_mm512_loadu_si512(tile + right.next + pair * 32);
-#pragma GCC unroll 8
-                for (int i = 0; i < ROWS_AT_ONCE; i++) {
-                    int32_t both;
-                    memcpy(&both, rows + i * left.row + 2 * pair, sizeof both);
-                    __m512bh factor = (__m512bh)_mm512_set1_epi32(both);
-                    low[i] = _mm512_dpbf16_ps(low[i], factor, right_low);
-                    high[i] = _mm512_dpbf16_ps(high[i], factor, right_high);
-                }
-            }
-        }
-#pragma GCC unroll 8
-        for (int i = 0; i < ROWS_AT_ONCE; i++) {
-            _mm512_storeu_ps(sums + i * c_row, low[i]);
-            _mm512_storeu_ps(sums + i * c_row + SIDE, high[i]);
+            int32_t both;
+            memcpy(&both, rows + i * row + 2 * pair, sizeof both);
+            __m512bh factor = (__m512bh)_mm512_set1_epi32(both);
+            if (low)
+                sums->low[i] = _mm512_dpbf16_ps(sums->low[i], factor, right_low);
+            if (high)
+                sums->high[i] = _mm512_dpbf16_ps(sums->high[i], factor, right_high);
         }
     }
+}
+
+/* Adds rows first ... first + ROWS_AT_ONCE - 1 of a product to sums. */
+static inline __attribute__((always_inline)) void multiply_rows(struct product_rows *sums,
+                                                                const struct product *product, int64_t first)
+{
+    enum { PAIRS = DEPTH / 2 };
+    const enum corner corner = product->corner;
+    const bool low_only = corner == CORNER_TOP_RIGHT && first < SIDE,
+               high_only = corner == CORNER_BOTTOM_LEFT && first >= SIDE;
+    const int64_t last = product->steps - 1;
+    for (int64_t step = 0; step <= last; step++) {
+        int begin = corner == CORNER_LEFT_FIRST && step == 0 ? (int)first / 2 : 0,
+            end = corner == CORNER_LEFT_LAST && step == last    ? (int)(first + ROWS_AT_ONCE) / 2
+                  : corner == CORNER_RIGHT_LAST && step == last ? SIDE / 2
+                                                                : PAIRS;
+        if (low_only)
+            multiply_pairs(sums, product, first, step, 0, PAIRS, true, false);
+        else if (high_only)
+            multiply_pairs(sums, product, first, step, 0, PAIRS, false, true);
+        else
+            multiply_pairs(sums, product, first, step, begin, end, true, true);
+    }
+    if (corner == CORNER_RIGHT_LAST)
+        multiply_pairs(sums, product, first, last, SIDE / 2, PAIRS, false, true);
+}
+
+/* Writes a product to its memory, rows `c_row` floats apart, or adds it. */
+static inline void multiply_block(const struct product *product, int64_t c_row, bool add)
+{
+    for (int64_t first = 0; first < 32; first += ROWS_AT_ONCE) {
+        float *at = product->memory + first * c_row;
+        struct product_rows sums;
+#pragma GCC unroll 8
+        for (int i = 0; i < ROWS_AT_ONCE; i++) {
+            sums.low[i] = add ? _mm512_loadu_ps(at + i * c_row) : _mm512_setzero_ps();
+            sums.high[i] = add ? _mm512_loadu_ps(at + i * c_row + SIDE) : _mm512_setzero_ps();
+        }
+        multiply_rows(&sums, product, first);
+#pragma GCC unroll 8
+        for (int i = 0; i < ROWS_AT_ONCE; i++) {
+            _mm512_storeu_ps(at + i * c_row, sums.low[i]);
+            _mm512_storeu_ps(at + i * c_row + SIDE, sums.high[i]);
+        }
+    }
+}
+
+static inline void begin_product(const struct product *product)
+{
+    (void)product;
+}
+
+static inline __attribute__((always_inline)) struct product_rows take_rows(const struct product *product,
+                                                                           int64_t first)
+{
+    struct product_rows rows;
+#pragma GCC unroll 8
+    for (int i = 0; i < ROWS_AT_ONCE; i++)
+        rows.low[i] = rows.high[i] = _mm512_setzero_ps();
+    multiply_rows(&rows, product, first);
+    return rows;
 }
 #endif
 

@@ -48,6 +48,12 @@ static inline struct range visible_queries(const rotary_attention_problem *probl
     return visible;
 }
 
+/* Whether query number i from `query` on sees no key after number i from `key` on. */
+static inline bool is_diagonal(const rotary_attention_problem *problem, int64_t query, int64_t key)
+{
+    return problem->causal && query + problem->query_offset <= key;
+}
+
 /* The keys begin ... end - 1 that are visible to some of queries first ... first + count - 1, count >= 1. */
 static inline struct range key_range(const rotary_attention_problem *problem, int64_t first, int64_t count)
 {

@@ -21,71 +21,59 @@ INLINE void normal(vfloat x, vfloat *cumulative, vfloat *density)
     *density = e * v_set(0.39894228f);
 }
 
-/* e^x / (1 + e^x), from e^-|x|, which does not overflow. */
-INLINE vfloat sigmoid(vfloat x)
+/* 1 / (1 + e^-x). For bf16 with a relative error of at most 1e-4, where that of a rounding is up to 4e-3: an
+ * exponential of full accuracy takes longer than memory takes for the operands. */
+INLINE vfloat sigmoid(rotary_dtype storage, vfloat x)
 {
     const vfloat one = v_set(1.0f);
-    vfloat e = v_exp_to_88(-v_max(x, -x));
+#if defined(__AVX512F__)
+    if (storage == ROTARY_BF16)
+        return one / (one + v_exp2_coarse(x * v_set(-0x1.715476p+0f)));
+#endif
+    (void)storage;
+    vfloat e = v_exp_to_88(-v_max(x, -x)); /* does not overflow */
     return v_select(x < v_set(0.0f), e, one) / (one + e);
 }
 
-/* What gelu_tanh gives to the sigmoid, and its derivative. */
-INLINE vfloat gelu_argument(vfloat x, vfloat *slope)
+/* An activation at x and its derivative there. */
+struct activated {
+    vfloat value, slope;
+};
+
+INLINE struct activated silu(rotary_dtype storage, vfloat x)
 {
-    const vfloat two_root = v_set(1.59576912f),
+    vfloat s = sigmoid(storage, x);
+    return (struct activated){x * s, s * v_fma(x, v_set(1.0f) - s, v_set(1.0f))};
+}
+
+/* x sigmoid(argument), where the argument, and its slope, may overflow. */
+INLINE struct activated gelu_tanh(rotary_dtype storage, vfloat x)
+{
+    const vfloat one = v_set(1.0f), two_root = v_set(1.59576912f),
                  cubic = v_set(0.0713548163f); /* 2 sqrt(2 / pi), 0.044715 of it */
-    vfloat square = x * x;
-    *slope = v_fma(v_set(3.0f) * cubic, square, two_root);
-    return x * v_fma(cubic, square, two_root);
+    vfloat square = x * x, slope = v_fma(v_set(3.0f) * cubic, square, two_root),
+           s = sigmoid(storage, x * v_fma(cubic, square, two_root)), change = s * (one - s);
+    /* Far from 0 the sigmoid no longer changes; the slope of its argument may be infinite there. */
+    return (struct activated){x * s, v_select(change > v_set(0.0f), v_fma(x * change, slope, s), s)};
 }
 
-/* x sigmoid(argument), where the argument may overflow. */
-INLINE vfloat gelu_tanh(vfloat x)
-{
-    vfloat slope, argument = gelu_argument(x, &slope);
-    return x * sigmoid(argument);
-}
-
-INLINE vfloat gelu_tanh_derivative(vfloat x)
+/* What is not used of it is not computed. Of relu x may be the output instead, which has the same slope. */
+INLINE struct activated activated(enum layer_activation kind, rotary_dtype storage, vfloat x)
 {
     const vfloat zero = v_set(0.0f), one = v_set(1.0f);
-    vfloat slope, argument = gelu_argument(x, &slope), s = sigmoid(argument), change = s * (one - s);
-    /* Far from 0 the sigmoid no longer changes; its slope may be infinite there. */
-    return v_select(change > zero, v_fma(x * change, slope, s), s);
-}
-
-INLINE vfloat activated(enum layer_activation kind, vfloat x)
-{
-    if (kind == LAYER_RELU)
-        return v_max(v_set(0.0f), x); /* NaN stays NaN */
+    if (kind == LAYER_RELU) /* NaN stays NaN */
+        return (struct activated){v_max(zero, x), v_select(x > zero, one, zero)};
     if (kind == LAYER_SILU)
-        return x * sigmoid(x);
+        return silu(storage, x);
     if (kind == LAYER_GELU_TANH)
-        return gelu_tanh(x);
-    if (kind == LAYER_TANH)
-        return v_tanh(x);
+        return gelu_tanh(storage, x);
+    if (kind == LAYER_TANH) {
+        vfloat t = v_tanh(x);
+        return (struct activated){t, v_fma(-t, t, one)};
+    }
     vfloat cumulative, density;
     normal(x, &cumulative, &density);
-    return x * cumulative;
-}
-
-INLINE vfloat derivative(enum layer_activation kind, vfloat saved)
-{
-    if (kind == LAYER_RELU)
-        return v_select(saved > v_set(0.0f), v_set(1.0f), v_set(0.0f));
-    if (kind == LAYER_SILU) {
-        vfloat s = sigmoid(saved);
-        return s * v_fma(saved, v_set(1.0f) - s, v_set(1.0f));
-    }
-    if (kind == LAYER_GELU_TANH)
-        return gelu_tanh_derivative(saved);
-    if (kind == LAYER_TANH) {
-        vfloat t = v_tanh(saved);
-        return v_fma(-t, t, v_set(1.0f));
-    }
-    vfloat cumulative, density;
-    normal(saved, &cumulative, &density);
-    return v_fma(saved, density, cumulative);
+    return (struct activated){x * cumulative, v_fma(x, density, cumulative)};
 }
 
 INLINE void activate(enum layer_activation kind, rotary_dtype storage, void *out, const void *in,
@@ -93,7 +81,7 @@ INLINE void activate(enum layer_activation kind, rotary_dtype storage, void *out
 {
     for (int64_t i = 0; i < count; i += LANES) {
         int64_t lanes = remaining_lanes(i, count);
-        store(storage, out, i, activated(kind, load(storage, in, i, lanes)), lanes);
+        store(storage, out, i, activated(kind, storage, load(storage, in, i, lanes)).value, lanes);
     }
 }
 
@@ -102,10 +90,10 @@ INLINE void activate_backward(enum layer_activation kind, rotary_dtype storage, 
 {
     for (int64_t i = 0; i < count; i += LANES) {
         int64_t lanes = remaining_lanes(i, count);
-        vfloat x = load(storage, saved, i, lanes), d = load(storage, d_out, i, lanes) * derivative(kind, x);
-        store(storage, d_in, i, d, lanes);
+        struct activated at = activated(kind, storage, load(storage, saved, i, lanes));
+        store(storage, d_in, i, load(storage, d_out, i, lanes) * at.slope, lanes);
         if (out)
-            store(storage, out, i, activated(kind, x), lanes);
+            store(storage, out, i, at.value, lanes);
     }
 }
 
@@ -171,12 +159,21 @@ void ROTARY_KERNEL(layer_activate_backward)(enum layer_activation kind, rotary_d
     }
 }
 
+/* Fetches element i of the next row of a matrix, which often begins another page: processors do not fetch ahead from
+ * one page to the next. A row of gate | up has two rows of `count` elements. */
+INLINE void fetch_next_row(rotary_dtype storage, const void *row, int64_t i, int64_t count)
+{
+    __builtin_prefetch(row_of(storage, row, i + count, 1));
+}
+
 INLINE void gated(enum layer_activation kind, rotary_dtype storage, void *out, const void *gate,
                   const void *up, int64_t count)
 {
     for (int64_t i = 0; i < count; i += LANES) {
         int64_t lanes = remaining_lanes(i, count);
-        vfloat a = activated(kind, load(storage, gate, i, lanes));
+        fetch_next_row(storage, gate, i, 2 * count);
+        fetch_next_row(storage, up, i, 2 * count);
+        vfloat a = activated(kind, storage, load(storage, gate, i, lanes)).value;
         store(storage, out, i, a * load(storage, up, i, lanes), lanes);
     }
 }
@@ -186,22 +183,43 @@ INLINE void gated_backward(enum layer_activation kind, rotary_dtype storage, voi
 {
     for (int64_t i = 0; i < count; i += LANES) {
         int64_t lanes = remaining_lanes(i, count);
-        vfloat d = load(storage, d_out, i, lanes), x = load(storage, gate, i, lanes),
-               u = load(storage, up, i, lanes), a = activated(kind, x);
-        store(storage, d_up, i, d * a, lanes);
-        store(storage, d_gate, i, d * u * derivative(kind, x), lanes);
+        fetch_next_row(storage, gate, i, 2 * count);
+        fetch_next_row(storage, up, i, 2 * count);
+        fetch_next_row(storage, d_out, i, count);
+        vfloat d = load(storage, d_out, i, lanes), u = load(storage, up, i, lanes);
+        struct activated at = activated(kind, storage, load(storage, gate, i, lanes));
+        store(storage, d_up, i, d * at.value, lanes);
+        store(storage, d_gate, i, d * u * at.slope, lanes);
         if (out)
-            store(storage, out, i, a * u, lanes);
+            store(storage, out, i, at.value * u, lanes);
     }
+}
+
+INLINE void gated_of(enum layer_activation kind, rotary_dtype storage, void *out, const void *gate,
+                     const void *up, int64_t count)
+{
+    if (storage == ROTARY_BF16)
+        gated(kind, ROTARY_BF16, out, gate, up, count);
+    else
+        gated(kind, ROTARY_F32, out, gate, up, count);
+}
+
+INLINE void gated_backward_of(enum layer_activation kind, rotary_dtype storage, void *d_gate, void *d_up,
+                              void *out, const void *d_out, const void *gate, const void *up, int64_t count)
+{
+    if (storage == ROTARY_BF16)
+        gated_backward(kind, ROTARY_BF16, d_gate, d_up, out, d_out, gate, up, count);
+    else
+        gated_backward(kind, ROTARY_F32, d_gate, d_up, out, d_out, gate, up, count);
 }
 
 void ROTARY_KERNEL(layer_gated)(enum layer_activation kind, rotary_dtype storage, void *out, const void *gate,
                                 const void *up, int64_t count)
 {
     if (kind == LAYER_GELU_TANH)
-        gated(LAYER_GELU_TANH, storage, out, gate, up, count);
+        gated_of(LAYER_GELU_TANH, storage, out, gate, up, count);
     else
-        gated(LAYER_SILU, storage, out, gate, up, count);
+        gated_of(LAYER_SILU, storage, out, gate, up, count);
 }
 
 void ROTARY_KERNEL(layer_gated_backward)(enum layer_activation kind, rotary_dtype storage, void *d_gate,
@@ -209,9 +227,9 @@ void ROTARY_KERNEL(layer_gated_backward)(enum layer_activation kind, rotary_dtyp
                                          const void *up, int64_t count)
 {
     if (kind == LAYER_GELU_TANH)
-        gated_backward(LAYER_GELU_TANH, storage, d_gate, d_up, out, d_out, gate, up, count);
+        gated_backward_of(LAYER_GELU_TANH, storage, d_gate, d_up, out, d_out, gate, up, count);
     else
-        gated_backward(LAYER_SILU, storage, d_gate, d_up, out, d_out, gate, up, count);
+        gated_backward_of(LAYER_SILU, storage, d_gate, d_up, out, d_out, gate, up, count);
 }
 
 void ROTARY_KERNEL(layer_softcap)(float *x, int64_t count, float cap)
