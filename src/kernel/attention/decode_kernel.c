@@ -12,7 +12,7 @@
 
 /* A tile is KEYS keys, or values, by QUERIES queries: its sums stay in registers. A block of keys has up to
  * SCORES scores over all queries, but at least MIN_BLOCK keys. */
-enum { KEYS = 4, SCORES = 8192, MIN_BLOCK = 32, MAX_BLOCK = 512, SHARED_BYTES = 1 << 18 };
+enum { KEYS = 4, SCORES = 8192, MIN_BLOCK = 32, MAX_BLOCK = 512, SHARED_BYTES = 1 << 17, SHARED_KEYS = 64 };
 #if LANES == 16 || defined(__aarch64__)
 enum { QUERIES = 4 };
 #else
@@ -20,9 +20,10 @@ enum { QUERIES = 2 };
 #endif
 _Static_assert(MIN_BLOCK % LANES == 0 && MIN_BLOCK % KEYS == 0, "a block is full vectors");
 
-/* Prefetch distances in bytes: of cache lines, into the first-level cache; and of one line of each page, so
- * that the page's translation is known by the time the others are prefetched. */
-enum { AHEAD_BYTES = 12288, MAX_AHEAD = 64, PAGES_AHEAD_BYTES = 32768, CACHE_LINE = 64, PAGE = 4096 };
+/* Prefetch distances in bytes: of cache lines, into the second-level cache, since the first waits for fewer
+ * lines at once; and of one line of each page, so that the page's translation is known by the time the others
+ * are prefetched. Pages are in groups, since a processor finds several translations at once. */
+enum { AHEAD_BYTES = 12288, MAX_AHEAD = 64, PAGES_BYTES = 32768, CACHE_LINE = 64, PAGE = 4096 };
 /* Prefetch distance in parts, when parts are joined. */
 enum { PARTS_AHEAD = 4 };
 
@@ -59,6 +60,7 @@ struct stream {
 struct shape {
     int64_t dim, width, columns, rows; /* rows: queries of a head */
     int64_t heads, head_bytes, ahead_bytes;
+    int64_t channel_ahead; /* bytes prefetched for a channel of a tile */
 };
 
 /* The matmul of some heads with KEYS keys, scores = q . k, or with KEYS values, outputs += p v. Keys or
@@ -83,10 +85,14 @@ static int64_t block_keys(const rotary_attention_problem *problem)
 {
     int64_t keys = SCORES / (problem->heads * problem->queries) / MIN_BLOCK * MIN_BLOCK;
     keys = max_i64(MIN_BLOCK, min_i64(keys, MAX_BLOCK));
-    /* Keys that are the values are read twice: two blocks of them should fit into a second-level cache. */
+    if (!problem->key_is_value)
+        return keys;
+    /* Keys that are the values are read twice: two blocks of them should fit into a second-level cache. Blocks
+     * half as large are better, if they have keys enough, since memory waits for the last one. */
     int64_t bytes = problem->key_value_heads * problem->head_dim * (problem->bf16 ? 2 : 4),
             shared = SHARED_BYTES / bytes / KEYS * KEYS;
-    return problem->key_is_value ? max_i64(KEYS, min_i64(keys, shared)) : keys;
+    shared = min_i64(shared, max_i64(SHARED_KEYS, shared / 2 / KEYS * KEYS));
+    return max_i64(KEYS, min_i64(keys, shared));
 }
 
 size_t ROTARY_KERNEL(rotary_attention_decode_bytes)(const rotary_attention_problem *problem)
@@ -131,15 +137,14 @@ INLINE int values_of(enum arithmetic arithmetic)
     return arithmetic == IN_PAIRS ? 2 : 1;
 }
 
-/* Prefetches as many lines as two vectors of channels are: those of vector i of KEYS. */
-INLINE void prefetch_channels(enum arithmetic arithmetic, const char *ahead, int i, int64_t channel)
+/* Prefetches as many lines as two vectors of channels are, from `ahead` on: those of vector i of KEYS. */
+INLINE void prefetch_channels(enum arithmetic arithmetic, const char *ahead, int i)
 {
     int bytes = 2 * LANES * bytes_of(arithmetic);
-    const char *from = ahead + KEYS * channel * bytes_of(arithmetic);
 #pragma GCC unroll 2
     for (int byte = i * bytes; byte < (i + 1) * bytes; byte += CACHE_LINE)
         if (byte % CACHE_LINE == 0)
-            __builtin_prefetch(from + byte, 0, 3);
+            __builtin_prefetch(ahead + byte, 0, 2);
 }
 
 /* Two vectors of channels, zero past `left`. f32: consecutive channels. bf16: the even channels and the odd
@@ -156,7 +161,7 @@ INLINE struct channels load_channels(enum arithmetic arithmetic, const char *con
     const char *row = vector[i] + channel * bytes_of(arithmetic);
     struct channels part = {0};
     vint words;
-    prefetch_channels(arithmetic, ahead, i, channel);
+    prefetch_channels(arithmetic, ahead, i);
     if (arithmetic == IN_F32) {
         const float *from = (const float *)(const void *)row;
         return (struct channels){load_columns(from, left), load_columns(from + LANES, left - LANES)};
@@ -237,8 +242,8 @@ INLINE void score_tile(enum arithmetic arithmetic, bool full, int queries, struc
         for (int i = 0; i < KEYS; i++)
             sum[q][i] = (vfloat){0};
     for (int64_t channel = 0; channel < shape.dim; channel += 2 * LANES)
-        score_channels(arithmetic, queries, shape.width, key, ahead, query, sum, channel,
-                       full ? 2 * LANES : shape.dim - channel);
+        score_channels(arithmetic, queries, shape.width, key, ahead + channel * shape.channel_ahead, query,
+                       sum, channel, full ? 2 * LANES : shape.dim - channel);
     store_sums(queries, score, shape.columns, sum);
 }
 
@@ -291,8 +296,8 @@ INLINE void value_tile(enum arithmetic arithmetic, bool full, int queries, struc
             p[q][i] = load_p(score + q * shape.columns + i);
 #pragma GCC unroll 1
     for (int64_t channel = 0; channel < shape.dim; channel += 2 * LANES)
-        value_channels(arithmetic, queries, shape.width, value, ahead, p, output, channel,
-                       full ? 2 * LANES : shape.dim - channel);
+        value_channels(arithmetic, queries, shape.width, value, ahead + channel * shape.channel_ahead, p,
+                       output, channel, full ? 2 * LANES : shape.dim - channel);
 }
 
 /* The first of a head's queries that are in groups of `queries`: those before it are in larger groups. */
@@ -369,22 +374,23 @@ static bool is_first_block(const struct decoding *decoding, const struct block *
 }
 
 /* Keys that are values are in a cache when they are read, because both passes over a block prefetch one half of
- * the next block: so memory is read all the time. Two tiles share a prefetch. The first pass over the first
- * block prefetches its own keys, so the second one prefetches all of the next block. */
+ * the next block, each tile half a tile: so memory is read all the time. The first pass over the first block
+ * prefetches its own keys, so the second one prefetches all of the next block. */
 static const char *next_block(const struct decoding *decoding, bool values, const struct block *block,
                               int64_t at)
 {
-    int64_t tile =
-        is_first_block(decoding, block) ? at / KEYS : (at + (values ? block->padded : 0)) / (2 * KEYS);
-    int64_t key = block->first + block->count + tile * KEYS;
-    return decoding->key.data +
-           key_row(decoding->problem, min_i64(key, decoding->work->key_end - 1)) * decoding->key.row;
+    int64_t first = is_first_block(decoding, block) ? at : (at + (values ? block->padded : 0)) / 2;
+    int64_t key = min_i64(block->first + block->count + first, decoding->work->key_end - 1);
+    return decoding->key.data + key_row(decoding->problem, key) * decoding->key.row;
 }
 
+/* For each group of pages that begins in these bytes prefetches the one after it. */
 static void prefetch_pages(const char *from, int64_t bytes)
 {
-    for (int64_t byte = 0; byte < bytes; byte += PAGE)
-        __builtin_prefetch(from + PAGES_AHEAD_BYTES + byte, 0, 2);
+    const char *end = from + bytes, *group = end - (uintptr_t)end % PAGES_BYTES;
+    for (; group > from; group -= PAGES_BYTES)
+        for (int64_t byte = PAGES_BYTES; byte < 2 * PAGES_BYTES; byte += PAGE)
+            __builtin_prefetch(group + byte, 0, 2);
 }
 
 /* All heads of a block of keys or values, in memory order. */
@@ -392,7 +398,8 @@ static void matmul_block(const struct decoding *decoding, bool values, const str
 {
     const struct stream *stream = values ? &decoding->value : &decoding->key;
     const int64_t *offset = values ? block->value : block->key;
-    const bool by_block = decoding->problem->key_is_value && (values || !is_first_block(decoding, block));
+    const bool by_block = decoding->problem->key_is_value && (values || !is_first_block(decoding, block)),
+               half = by_block && !is_first_block(decoding, block);
     int64_t heads = decoding->problem->key_value_heads, rows = decoding->rows;
     const struct shape shape = {
         .dim = decoding->problem->head_dim,
@@ -401,7 +408,8 @@ static void matmul_block(const struct decoding *decoding, bool values, const str
         .rows = rows,
         .heads = stream->by_token ? heads : 1,
         .head_bytes = stream->head,
-        .ahead_bytes = stream->by_token && stream->chunk > 0 ? stream->chunk : stream->head,
+        .ahead_bytes = stream->by_token && stream->chunk > 0 ? stream->chunk / (half ? 2 : 1) : stream->head,
+        .channel_ahead = KEYS * bytes_of(decoding->arithmetic) / (half ? 2 : 1),
     };
     for (int64_t head = 0; head < heads; head += shape.heads) {
         const char *data = stream->data + head * stream->head;
