@@ -27,17 +27,23 @@ enum { AHEAD_BYTES = 12288, MAX_AHEAD = 64, PAGES_BYTES = 32768, CACHE_LINE = 64
 /* Prefetch distance in parts, when parts are joined. */
 enum { PARTS_AHEAD = 4 };
 
-/* How cached numbers are multiplied: f32; bf16 widened to f32; pairs of bf16, where queries and p are rounded
- * to bf16 too. */
+/* How cached numbers are multiplied: f32; f16 in f32; bf16 widened to f32; pairs of bf16, where queries and p are
+ * rounded to bf16 too. */
 #if defined(__AVX512BF16__)
-enum arithmetic { IN_F32, WIDENED, IN_PAIRS, OF_BF16 = IN_PAIRS };
+enum arithmetic { IN_F32, FROM_F16, WIDENED, IN_PAIRS, OF_BF16 = IN_PAIRS };
 #else
-enum arithmetic { IN_F32, WIDENED, IN_PAIRS, OF_BF16 = WIDENED };
+enum arithmetic { IN_F32, FROM_F16, WIDENED, IN_PAIRS, OF_BF16 = WIDENED };
 #endif
 
 static enum arithmetic arithmetic_of(const rotary_attention_problem *problem)
 {
-    return problem->bf16 ? OF_BF16 : IN_F32;
+    return problem->dtype == ROTARY_F32 ? IN_F32 : problem->dtype == ROTARY_F16 ? FROM_F16 : OF_BF16;
+}
+
+/* Whether rows of queries and outputs have the even channels of two vectors, then the odd ones. */
+static bool is_deinterleaved(const rotary_attention_problem *problem)
+{
+    return problem->dtype == ROTARY_BF16;
 }
 
 /* A block of keys and `ahead` keys after it: byte offsets from the first key, and of their values from the
@@ -89,7 +95,7 @@ static int64_t block_keys(const rotary_attention_problem *problem)
         return keys;
     /* Keys that are the values are read twice: two blocks of them should fit into a second-level cache. Blocks
      * half as large are better, if they have keys enough, since memory waits for the last one. */
-    int64_t bytes = problem->key_value_heads * problem->head_dim * (problem->bf16 ? 2 : 4),
+    int64_t bytes = problem->key_value_heads * problem->head_dim * element_bytes(problem),
             shared = SHARED_BYTES / bytes / KEYS * KEYS;
     shared = min_i64(shared, max_i64(SHARED_KEYS, shared / 2 / KEYS * KEYS));
     return max_i64(KEYS, min_i64(keys, shared));
@@ -111,8 +117,8 @@ void ROTARY_KERNEL(rotary_attention_decode_queries)(const rotary_attention_probl
         for (int64_t query = 0; query < problem->queries; query++) {
             float *row = queries + (head * problem->queries + query) * width;
             memset(row, 0, (size_t)width * sizeof *row);
-            load_row(row, vector_at(problem, problem->query, work->sequence, query, head), problem->bf16,
-                     problem->head_dim);
+            load_elements(row, vector_at(problem, problem->query, work->sequence, query, head),
+                          problem->dtype, problem->head_dim);
             rotate_row(row, &problem->query_rotation, query, 1.0f);
             for (int64_t channel = 0; channel < width; channel += 2 * LANES) {
                 vfloat low = v_load(row + channel) * v_set(problem->scale);
@@ -120,8 +126,8 @@ void ROTARY_KERNEL(rotary_attention_decode_queries)(const rotary_attention_probl
                 vfloat even = v_even(low, high), odd = v_odd(low, high);
                 if (arithmetic_of(problem) == IN_PAIRS)
                     even = (vfloat)v_interleave_bf16(even, odd);
-                v_store(row + channel, problem->bf16 ? even : low);
-                v_store(row + channel + LANES, problem->bf16 ? odd : high);
+                v_store(row + channel, is_deinterleaved(problem) ? even : low);
+                v_store(row + channel + LANES, is_deinterleaved(problem) ? odd : high);
             }
         }
 }
@@ -147,7 +153,7 @@ INLINE void prefetch_channels(enum arithmetic arithmetic, const char *ahead, int
             __builtin_prefetch(ahead + byte, 0, 2);
 }
 
-/* Two vectors of channels, zero past `left`. f32: consecutive channels. bf16: the even channels and the odd
+/* Two vectors of channels, zero past `left`. f32 and f16: consecutive channels. bf16: the even channels and the odd
  * ones, which are the halves of 32-bit words and need no shuffle; IN_PAIRS: the words, in the first. Rows of
  * queries and outputs have the same layout. */
 struct channels {
@@ -170,6 +176,10 @@ INLINE struct channels load_channels(enum arithmetic arithmetic, const char *con
         memcpy(&words, row, sizeof words);
     else
         words = v_load_part_words(row, left);
+    if (arithmetic == FROM_F16) {
+        v_widen_f16(words, &part.low, &part.high);
+        return part;
+    }
     if (arithmetic == IN_PAIRS)
         return (struct channels){.low = (vfloat)words};
     v_deinterleave_bf16(words, &part.low, &part.high);
@@ -346,6 +356,10 @@ MATMULS(score_f32, false, IN_F32, true)
 MATMULS(score_f32_part, false, IN_F32, false)
 MATMULS(value_f32, true, IN_F32, true)
 MATMULS(value_f32_part, true, IN_F32, false)
+MATMULS(score_f16, false, FROM_F16, true)
+MATMULS(score_f16_part, false, FROM_F16, false)
+MATMULS(value_f16, true, FROM_F16, true)
+MATMULS(value_f16_part, true, FROM_F16, false)
 MATMULS(score_bf16, false, OF_BF16, true)
 MATMULS(score_bf16_part, false, OF_BF16, false)
 MATMULS(value_bf16, true, OF_BF16, true)
@@ -353,11 +367,17 @@ MATMULS(value_bf16_part, true, OF_BF16, false)
 #undef MATMULS
 #undef MATMUL
 
-/* By element type, f32 or bf16, and by whether a head is full pairs of vectors. */
-static matmul_function *const *const score_functions[2][2] = {{score_f32_part, score_f32},
-                                                              {score_bf16_part, score_bf16}};
-static matmul_function *const *const value_functions[2][2] = {{value_f32_part, value_f32},
-                                                              {value_bf16_part, value_bf16}};
+/* By element type, and by whether a head is full pairs of vectors. */
+static matmul_function *const *const score_functions[][2] = {
+    [ROTARY_F32] = {score_f32_part, score_f32},
+    [ROTARY_F16] = {score_f16_part, score_f16},
+    [ROTARY_BF16] = {score_bf16_part, score_bf16},
+};
+static matmul_function *const *const value_functions[][2] = {
+    [ROTARY_F32] = {value_f32_part, value_f32},
+    [ROTARY_F16] = {value_f16_part, value_f16},
+    [ROTARY_BF16] = {value_bf16_part, value_bf16},
+};
 
 /* The keys or values read `ahead` keys later, in this block or in the one read after it. */
 static const char *ahead_of(const struct decoding *decoding, bool values, const struct block *block,
@@ -442,7 +462,7 @@ static void matmul_block(const struct decoding *decoding, bool values, const str
 static struct stream stream_of(const rotary_attention_problem *problem, const rotary_attention_work *work,
                                rotary_attention_const_view view)
 {
-    int64_t size = problem->bf16 ? 2 : 4;
+    int64_t size = element_bytes(problem);
     struct stream stream = {
         .data = vector_at(problem, view, work->sequence, 0, 0),
         /* The stride of a single entry may be anything. */
@@ -506,8 +526,9 @@ static void add_value_term(const struct decoding *decoding, const struct block *
     for (int64_t channel = 0; channel < decoding->width; channel += 2 * LANES) {
         vfloat low = v_load(sums + channel), high = v_load(sums + channel + LANES);
         vfloat even = v_even(low, high), odd = v_odd(low, high);
-        v_store(output + channel, v_load(output + channel) + (problem->bf16 ? even : low));
-        v_store(output + channel + LANES, v_load(output + channel + LANES) + (problem->bf16 ? odd : high));
+        v_store(output + channel, v_load(output + channel) + (is_deinterleaved(problem) ? even : low));
+        v_store(output + channel + LANES,
+                v_load(output + channel + LANES) + (is_deinterleaved(problem) ? odd : high));
     }
 }
 
@@ -535,7 +556,7 @@ static void exp_block(const struct decoding *decoding, const struct block *block
         if (problem->value_term)
             add_value_term(decoding, block, row, score);
         if (decoding->arithmetic == IN_PAIRS)
-            store_row(score, score, true, columns);
+            store_elements(score, score, ROTARY_BF16, columns);
     }
 }
 
@@ -549,8 +570,8 @@ void ROTARY_KERNEL(rotary_attention_decode)(const rotary_attention_problem *prob
         .problem = problem,
         .work = work,
         .arithmetic = arithmetic_of(problem),
-        .score_matmuls = score_functions[problem->bf16][full],
-        .value_matmuls = value_functions[problem->bf16][full],
+        .score_matmuls = score_functions[problem->dtype][full],
+        .value_matmuls = value_functions[problem->dtype][full],
         .width = width,
         .rows = rows / problem->key_value_heads,
         .keys = block_keys(problem),
@@ -605,8 +626,8 @@ static void join_row(const rotary_attention_problem *problem, const float *parts
     for (int64_t channel = 0; channel < width; channel += 2 * LANES) {
         vfloat low = v_load(to + channel) * inverse * share,
                high = v_load(to + channel + LANES) * inverse * share;
-        v_store(to + channel, problem->bf16 ? v_zip_low(low, high) : low);
-        v_store(to + channel + LANES, problem->bf16 ? v_zip_high(low, high) : high);
+        v_store(to + channel, is_deinterleaved(problem) ? v_zip_low(low, high) : low);
+        v_store(to + channel + LANES, is_deinterleaved(problem) ? v_zip_high(low, high) : high);
     }
 }
 
@@ -621,7 +642,7 @@ void ROTARY_KERNEL(rotary_attention_decode_join)(const rotary_attention_problem 
             join_row(problem, parts, count, head * problem->queries + query, row);
             clear_other_channels(problem, row);
             rotate_row(row, &problem->output_rotation, query, -1.0f);
-            store_row(mutable_vector_at(problem, problem->output, work->sequence, query, head), row,
-                      problem->bf16, problem->head_dim);
+            store_elements(mutable_vector_at(problem, problem->output, work->sequence, query, head), row,
+                           problem->dtype, problem->head_dim);
         }
 }
