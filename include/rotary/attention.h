@@ -42,7 +42,7 @@ typedef struct rotary_attention_config {
     /* Divides heads: query head h attends to key-value head h / (heads / key_value_heads). */
     int64_t key_value_heads;
     int64_t head_dim;
-    rotary_dtype dtype;            /* of query, key, value, output and their gradients: f32 or bf16 */
+    rotary_dtype dtype;            /* of query, key, value, output and their gradients */
     float scale;                   /* 0: 1 / sqrt(head_dim) */
     bool causal;                   /* a query attends to keys at its own and earlier positions */
     int64_t window;                /* with causal: only to the last `window` of these positions; 0: to all */

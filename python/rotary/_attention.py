@@ -15,7 +15,6 @@ from ._arrays import Array, Tensor
 from ._rope import Rope
 
 _INPUTS = ("query", "key", "value")
-_DTYPES = {name: code for name, code in _abi.DTYPES.items() if name != "float16"}  # what attention computes with
 Isa = typing.Literal["auto", "scalar", "neon", "avx2", "avx512", "avx512bf16", "amx"]
 Rotate = typing.Literal["q", "k", "qk", "v", "qv", "kv", "qkv", "o", "qo", "ko", "qko", "vo", "qvo", "kvo", "qkvo"]
 
@@ -149,13 +148,14 @@ class Attention:
     has the letters q, k, v and o of what is rotated, in this order, and only with qk, vo and qkvo does attention depend
     on differences of positions alone. With key_is_value the rotated keys are the values too, or value_channels of their
     channels from value_start on (0: all), and calls have no value; k and v are then one. key_value_heads divides
-    heads. scale is 1 / sqrt(head_dim) unless given; 0 is no window and no soft cap. The type is float32 or bfloat16.
+    heads. scale is 1 / sqrt(head_dim) unless given; 0 is no window and no soft cap. The type is float32, float16 or
+    bfloat16.
     Immutable; any number of threads may use one.
     """
     heads: int
     head_dim: int
     key_value_heads: int | None = None
-    dtype: typing.Literal["float32", "bfloat16"] = "float32"
+    dtype: typing.Literal["float32", "float16", "bfloat16"] = "float32"
     scale: float | None = None
     causal: bool = False
     window: int = 0
@@ -176,7 +176,7 @@ class Attention:
         config.head_dim = _abi.whole("head_dim", self.head_dim)
         heads = self.heads if self.key_value_heads is None else self.key_value_heads
         config.key_value_heads = _abi.whole("key_value_heads", heads)
-        config.dtype, config.isa = _abi.code(_DTYPES, "dtype", self.dtype), _abi.code(_abi.ISAS, "isa", self.isa)
+        config.dtype, config.isa = _abi.code(_abi.DTYPES, "dtype", self.dtype), _abi.code(_abi.ISAS, "isa", self.isa)
         if self.scale == 0:  # the library's default
             raise ValueError("scale is 0, wanted a number above 0, or None for 1 / sqrt(head_dim)")
         config.scale = 0 if self.scale is None else self.scale
@@ -353,8 +353,8 @@ def attention(query: Array, key: Array, value: Array | None = None, *, rope: Rop
     heads are grouped queries. With key_is_value the rotated keys are the values too, and value is left out.
     """
     for name, x in zip(_INPUTS, (query, key, value)):
-        if x is not None and x.dtype.name not in _DTYPES:
-            raise TypeError(f"{name} is {x.dtype.name}, wanted {' or '.join(_DTYPES)}")
+        if x is not None and x.dtype.name not in _abi.DTYPES:
+            raise TypeError(f"{name} is {x.dtype.name}, wanted {' or '.join(_abi.DTYPES)}")
     if query.ndim not in (3, 4) or key.ndim != query.ndim:
         raise ValueError(f"query is {list(query.shape)} and key {list(key.shape)}, wanted [tokens, heads, head_dim] or "
                          "[batch, tokens, heads, head_dim]")

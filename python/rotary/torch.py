@@ -263,8 +263,7 @@ def attention(query: Tensor, key: Tensor, value: OptionalTensor = None, *, rope:
               need_weights: bool = False) -> typing.Union[Tensor, tuple[Tensor, Tensor]]:
     """rotary.attention of tensors [batch, time, heads, channels] in f32, bf16 or f16: a new, contiguous tensor.
 
-    f16 is computed in f32, and the output and the gradients are rounded once. Differentiable once in query, key, value
-    and layout.sinks. The members of `layout` may be tensors; a bias gets no gradient, and one that wants it is refused.
+    The products and sums of f16 are f32's. Differentiable once in query, key, value and layout.sinks. The members of `layout` may be tensors; a bias gets no gradient, and one that wants it is refused.
 
     With key_is_value the rotated keys are the values too, and value is left out: with value_rope, which is then rope,
     the output is rotated back. `dropout` is of the weights; torch.manual_seed decides which are dropped. With
@@ -285,11 +284,7 @@ def attention(query: Tensor, key: Tensor, value: OptionalTensor = None, *, rope:
     settings = _Settings(rope.key if rope is not None else "", value_rope.key if value_rope is not None else "", causal,
                          window, scale, softcap, threads, layout.first_query, layout.first_key,
                          layout.additive_mask is not None, key_is_value, dropout, rotate or "")
-    is_half = all(x is None or x.dtype == torch.float16 for x in (query, key, value))
-    if is_half:
-        query, key, value = query.float(), key.float(), None if value is None else value.float()
-    output = typing.cast(Tensor, _attention(query, key, value, *tensors, *settings)[0])
-    result = output.half() if is_half else output
+    result = typing.cast(Tensor, _attention(query, key, value, *tensors, *settings)[0])
     return (result, _weights(query, key, tensors, settings)) if need_weights else result
 
 

@@ -17,11 +17,13 @@
 
 /* Rows of queries of a work item, over all heads that share keys. Up to FEW_ROWS are few. */
 enum { WORK_ITEM_ROWS = 256, ROW_MULTIPLE = 32, FEW_ROWS = 8 };
-/* Bytes of keys in a part: enough that writing the part is little beside reading its keys. Parts of a
- * sequence are equal, and 1, 2, 4 or a multiple of SHARED_PARTS, so that threads share them evenly. */
+/* Bytes of keys in a part: enough that writing the part is little beside reading its keys. Keys that are values
+ * have longer parts, since nothing is read from memory during the last block. Parts of a sequence are equal, and
+ * 1, 2, 4 or a multiple of SHARED_PARTS, so that threads share them evenly. */
 enum {
     PART_BYTES = 1 << 19,
     MIN_PART_BYTES = 1 << 18,
+    LONGER_PART = 4, /* times as long */
     MIN_PART_KEYS = 64,
     PART_MULTIPLE = 4, /* of keys */
     SHARED_PARTS = 8
@@ -48,8 +50,9 @@ static int64_t part_count(const rotary_attention *attention, int64_t keys)
 {
     const int64_t bytes = keys * attention->key_value_heads * attention->head_dim *
                           (int64_t)rotary_dtype_size(attention->dtype);
-    int64_t parts = SHARED_PARTS * max_i64(divide_up(bytes, SHARED_PARTS * PART_BYTES), 1);
-    while (parts > 1 && bytes < parts * MIN_PART_BYTES)
+    const int64_t longer = attention->key_is_value ? LONGER_PART : 1;
+    int64_t parts = SHARED_PARTS * max_i64(divide_up(bytes, SHARED_PARTS * PART_BYTES * longer), 1);
+    while (parts > 1 && bytes < parts * MIN_PART_BYTES * longer)
         parts /= 2;
     return parts;
 }

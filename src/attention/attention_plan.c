@@ -151,9 +151,9 @@ static rotary_status check_config(rotary_attention_config *config, rotary_error 
     rotary_status status = check_heads(config, error);
     if (status)
         return status;
-    if (config->dtype != ROTARY_F32 && config->dtype != ROTARY_BF16)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "dtype is %s; wanted f32 or bf16",
-                           rotary_dtype_name(config->dtype));
+    if (config->dtype != ROTARY_F32 && config->dtype != ROTARY_F16 && config->dtype != ROTARY_BF16)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "dtype is %d; wanted f32, f16 or bf16",
+                           (int)config->dtype);
     if (!isfinite(config->scale) || config->scale < 0)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "scale is %g; wanted a finite number above 0, or 0 for 1 / sqrt(head_dim)",
@@ -231,7 +231,7 @@ rotary_attention_problem rotary_attention_problem_of(const rotary_attention *att
         .heads = attention->heads,
         .key_value_heads = attention->key_value_heads,
         .head_dim = attention->head_dim,
-        .bf16 = attention->dtype == ROTARY_BF16,
+        .dtype = attention->dtype,
         .causal = attention->causal,
         .key_is_value = attention->key_is_value,
         .value_start = attention->value_start,

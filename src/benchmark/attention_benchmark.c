@@ -10,9 +10,9 @@
 
 #include <stdlib.h>
 
-const char *const attention_encoding_names[] = {"none",  "rope",           "roper",   "bias",
-                                                "shaw",  "transformer-xl", "deberta", "fire",
-                                                "sinks", "key-is-value",   NULL};
+const char *const attention_encoding_names[] = {"none",  "rope",           "roper",        "bias",
+                                                "shaw",  "transformer-xl", "deberta",      "fire",
+                                                "sinks", "scales",         "key-is-value", NULL};
 
 /* Inputs and outputs of the calls, shared by all encodings. */
 struct tensors {
@@ -69,7 +69,12 @@ static rotary_status create_attention(struct attention_job *job, const struct at
                                      .key_is_value = encoding == ATTENTION_KEY_IS_VALUE};
     if (encoding == ATTENTION_ROPER || encoding == ATTENTION_KEY_IS_VALUE)
         config.value_rope = &rope;
-    if (config.value_rope || encoding == ATTENTION_ROPE || encoding == ATTENTION_SINKS)
+    if (encoding == ATTENTION_SCALES) {
+        rope.query_scale_beta = 0.1;
+        rope.query_scale_length = (double)benchmark->time / 4;
+    }
+    if (config.value_rope || encoding == ATTENTION_ROPE || encoding == ATTENTION_SINKS ||
+        encoding == ATTENTION_SCALES)
         config.rope = &rope;
     return position_attention_create(&job->position, backend, &config, error);
 }

@@ -27,8 +27,8 @@ ROTARY_CHECKED rotary_status benchmark_rope(struct rope_benchmark *benchmark, co
 
 /* What attention computes for encodings: without positions, RoPE, RoPER, and, without rotation, a learned
  * bias by distance, as of T5; Shaw's vectors, clipped at 16; those of Transformer-XL and of DeBERTa for every
- * distance; FIRE's bias; RoPE with sinks; and RoPER whose keys are its values. With the backward pass all
- * gradients are computed. */
+ * distance; FIRE's bias; RoPE with sinks; RoPE with scales of queries by position; and RoPER whose keys are its
+ * values. With the backward pass all gradients are computed. */
 enum attention_encoding {
     ATTENTION_NONE,
     ATTENTION_ROPE,
@@ -39,6 +39,7 @@ enum attention_encoding {
     ATTENTION_DEBERTA,
     ATTENTION_FIRE,
     ATTENTION_SINKS,
+    ATTENTION_SCALES, /* of queries, by position */
     ATTENTION_KEY_IS_VALUE,
     ATTENTION_ENCODINGS
 };

@@ -473,6 +473,15 @@ static inline vhalf v_to_f16(vfloat v)
 #endif
 }
 
+/* The f16 elements of a vector, the first half of them in `low`. */
+static inline void v_widen_f16(vint elements, vfloat *low, vfloat *high)
+{
+    vhalf halves[2];
+    memcpy(halves, &elements, sizeof halves);
+    *low = v_from_f16(halves[0]);
+    *high = v_from_f16(halves[1]);
+}
+
 static inline vfloat v_load_f16(const uint16_t *from)
 {
     vhalf half;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "attention/attention_reference.h"
 
-#include "base/half.h"
+#include "base/element.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -89,10 +89,14 @@ void reference_tensors_free(struct reference_tensors *t)
         free(all[i]);
 }
 
+rotary_dtype reference_dtype(const struct reference_case *c)
+{
+    return c->bf16 ? ROTARY_BF16 : c->f16 ? ROTARY_F16 : ROTARY_F32;
+}
+
 double reference_round(const struct reference_case *c, double value)
 {
-    return c->bf16 ? (double)rotary_bf16_to_float(rotary_bf16_from_float((float)value))
-                   : (double)(float)value;
+    return (double)rotary_rounded((float)value, reference_dtype(c));
 }
 
 static double keep(const struct reference_case *c, bool naive, double value)

@@ -37,7 +37,7 @@ struct reference_distance_vectors {
 
 struct reference_case {
     int64_t batch, heads, key_value_heads, head_dim, queries, keys, first_query, first_key;
-    bool causal, bf16;
+    bool causal, bf16, f16; /* of bf16 or of f16, if not of f32 */
     int64_t window;
     double scale, softcap; /* scale 0 is not a default; softcap 0: none */
     struct reference_rotation rope, value_rope;
@@ -88,7 +88,7 @@ struct reference_tensors reference_tensors_make(const struct reference_case *c);
 void reference_tensors_free(struct reference_tensors *tensors);
 
 /* Computes output and log_sum_exp from query, key and value and, with `backward`, the gradients from
- * output_gradient. With `naive` every intermediate tensor is rounded to the element type (bf16 or f32). */
+ * output_gradient. With `naive` every intermediate tensor is rounded to the element type. */
 void reference_run(const struct reference_case *c, struct reference_tensors *tensors, bool backward,
                    bool naive);
 
@@ -129,7 +129,8 @@ const double *reference_bias_row(const struct reference_case *c, int64_t sequenc
 double reference_factor(const struct reference_case *c, int64_t sequence, int64_t head, int64_t query,
                         int64_t key);
 
-/* The nearest value of the case's element type. */
+/* The case's element type, and the nearest value of that. */
+rotary_dtype reference_dtype(const struct reference_case *c);
 double reference_round(const struct reference_case *c, double value);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every quantity is a value, in double, with the largest error that f32 and bf16 arithmetic can make in it.
+ * Every quantity is a value, in double, with the largest error that f32 and bf16 arithmetic can make in it. Of f16
+ * the arithmetic is f32's, and results are rounded once more.
  * The order is that of docs/explanation/numerics.md, "Attention's bound".
  */
 #include "attention/bound.h"
@@ -11,9 +12,12 @@
 
 /* Unit roundoffs. EXP is the relative error of the exponential: 2 units in the last place, or, where p is
  * rounded to bf16, the error of the coarse exp2. */
-static const double U = 0x1p-24, U_BF16 = 0x1p-8, EXP_F32 = 4 * 0x1p-24, EXP_BF16 = 8e-5 + 4 * 0x1p-24;
+static const double U = 0x1p-24, U_BF16 = 0x1p-8, U_F16 = 0x1p-11, EXP_F32 = 4 * 0x1p-24,
+                    EXP_BF16 = 8e-5 + 4 * 0x1p-24;
 /* Numbers below the smallest normal number may count as zero. */
 static const double TINY = 0x1p-100;
+/* Half the distance of the subnormal numbers of f16. */
+static const double TINY_F16 = 0x1p-25;
 
 /* The relative error of a sum of `count` products, in any order, with two roundings per product. */
 static double gamma_of(int64_t count)
@@ -435,7 +439,8 @@ static void finish(const struct bounding *w, struct carried *result, enum refere
         result->error[i] += more->error[i] + 4 * U * fabs(more->value[i]);
     }
     round_all(result, count, w->stored);
-    memcpy(to, result->error, (size_t)count * sizeof *to);
+    for (int64_t i = 0; i < count; i++)
+        to[i] = result->error[i] + (w->c->f16 ? TINY_F16 : 0);
 }
 
 typedef void row_work(struct bounding *w, const struct reference_tensors *given,
@@ -501,7 +506,7 @@ void bound_run(const struct reference_case *c, const struct reference_tensors *g
         .exact_output = make(queries),
         .output_error = make(c->head_dim),
         .visible = calloc((size_t)n + 1, sizeof(bool)),
-        .stored = unit,
+        .stored = c->f16 ? U_F16 : unit,
         .p_rounding = unit,
         .exponential = c->bf16 ? EXP_BF16 : EXP_F32,
     };
@@ -520,8 +525,8 @@ void bound_run(const struct reference_case *c, const struct reference_tensors *g
     /* Queries include the scale; rotated vectors are rounded to bf16 where they are factors of bf16 matmuls.
      */
     round_all(&w.query, queries, unit + 4 * U);
-    round_all(&w.key, keys, unit);
-    round_all(&w.value, keys, unit);
+    round_all(&w.key, keys, w.stored); /* as caches hold them */
+    round_all(&w.value, keys, w.stored);
     round_all(&w.d_output, queries, unit);
     each_row(&w, given, bound, forward_row);
     memcpy(w.exact_output, w.output.value, (size_t)queries * sizeof(double));

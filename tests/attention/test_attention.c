@@ -13,7 +13,7 @@ static void about(const struct reference_case *c, rotary_isa isa)
     check_about("%s %s batch %lld heads %lld/%lld dim %lld queries %lld at %lld keys %lld at %lld%s window "
                 "%lld cap %g "
                 "rope %d:%lld+%lld%s value %d:%lld+%lld%s",
-                rotary_isa_name(isa), c->bf16 ? "bf16" : "f32", (long long)c->batch, (long long)c->heads,
+                rotary_isa_name(isa), trial_type(c), (long long)c->batch, (long long)c->heads,
                 (long long)c->key_value_heads, (long long)c->head_dim, (long long)c->queries,
                 (long long)c->first_query, (long long)c->keys, (long long)c->first_key,
                 c->causal ? " causal" : "", (long long)c->window, c->softcap, c->rope.present,
@@ -174,17 +174,18 @@ static void try_sizes(void)
     };
     uint64_t seed = 50000;
     for (int i = 0; i < (int)(sizeof sizes / sizeof *sizes); i++)
-        for (int bf16 = 0; bf16 < 2; bf16++) {
+        for (int type = 0; type < (i % 3 ? 2 : 3); type++) {
             struct reference_case c = sizes[i];
             int64_t dim = c.head_dim / 2 * 2;
-            c.bf16 = bf16;
+            c.bf16 = type == 1;
+            c.f16 = type == 2;
             c.rope = (struct reference_rotation){
                 .present = dim > 0 && i % 4 != 3, .dim = dim, .interleaved = i % 3 == 1};
             c.value_rope = (struct reference_rotation){
                 .present = dim > 0 && i % 2 == 0, .dim = dim, .interleaved = i % 3 == 2};
-            seed += 10;
-            if (trial_takes(i + bf16, 2))
-                try_case(&c, seed, false);
+            seed += type == 2 ? 0 : 10;
+            if (trial_takes(i + type, 2))
+                try_case(&c, seed + (type == 2 ? 5 : 0), false);
         }
 }
 

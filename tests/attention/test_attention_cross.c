@@ -4,7 +4,7 @@
  * keys, and attended to by a forward call, against the reference in double.
  */
 #include "attention/trial.h"
-#include "base/half.h"
+#include "base/element.h"
 #include "support/check.h"
 
 #include <math.h>
@@ -25,13 +25,9 @@ struct scene {
 static char *make_tensor(const struct scene *scene, const double *from, int64_t count)
 {
     char *made = trial_memory((size_t)count * scene->element);
-    memset(made, 0xff, (size_t)count * scene->element); /* NaN in both types */
-    for (int64_t i = 0; i < count && from; i++) {
-        float value = (float)from[i];
-        uint16_t half = rotary_bf16_from_float(value);
-        memcpy(made + (size_t)i * scene->element, scene->c.bf16 ? (const void *)&half : (const void *)&value,
-               scene->element);
-    }
+    memset(made, 0xff, (size_t)count * scene->element); /* NaN in every type */
+    for (int64_t i = 0; i < count && from; i++)
+        rotary_set_element(made, i, reference_dtype(&scene->c), (float)from[i]);
     return made;
 }
 
@@ -124,9 +120,7 @@ static void check_output(struct scene *scene, const char *name)
     struct trial_results *r = &scene->results;
     int64_t count = reference_query_size(&scene->c);
     for (int64_t i = 0; i < count; i++)
-        r->got.output[i] = scene->c.bf16
-                               ? (double)rotary_bf16_to_float(((const uint16_t *)(void *)scene->output)[i])
-                               : (double)((const float *)(void *)scene->output)[i];
+        r->got.output[i] = (double)rotary_element(scene->output, i, reference_dtype(&scene->c));
     trial_compare(&scene->c, name, r->got.output, r->wanted.output, r->naive.output, count, 0);
     trial_hold(&scene->c, name, r->got.output, r->wanted.output, r->bound.output, count, 0);
     memset(scene->output, 0xff, (size_t)count * scene->element);
@@ -138,8 +132,8 @@ static void attend(struct scene *scene, rotary_isa isa, int threads)
     const struct reference_tensors *t = &scene->results.got;
     int64_t queries = reference_query_size(c), keys = reference_key_size(c);
     check_about("%s %s heads %lld/%lld dim %lld keys %lld beams %lld rotation %d", rotary_isa_name(isa),
-                c->bf16 ? "bf16" : "f32", (long long)c->heads, (long long)c->key_value_heads,
-                (long long)c->head_dim, (long long)c->keys, (long long)c->queries, c->rope.present);
+                trial_type(c), (long long)c->heads, (long long)c->key_value_heads, (long long)c->head_dim,
+                (long long)c->keys, (long long)c->queries, c->rope.present);
     scene->plan = trial_plan_make(c, isa, threads);
     scene->query = make_tensor(scene, t->query, queries);
     scene->key = make_tensor(scene, t->key, keys);
@@ -177,7 +171,7 @@ static void try_scene(struct reference_case c, uint64_t seed)
     c.batch = BATCH;
     c.query_positions = positions;
     c.scale = (double)(float)(1 / sqrt((double)c.head_dim));
-    struct scene scene = {.c = c, .element = c.bf16 ? 2 : 4};
+    struct scene scene = {.c = c, .element = rotary_dtype_size(reference_dtype(&c))};
     scene.results = trial_results_make(&c, seed, 2);
     trial_results_expect(&c, &scene.results, false);
     for (int i = 0; i < count; i++)
@@ -314,6 +308,7 @@ int main(void)
         for (int bits = 0; bits < 4; bits++) {
             struct reference_case c = cases[i];
             c.bf16 = bits & 1;
+            c.f16 = i == 2 && !c.bf16;
             c.key_lengths = lengths[i >= 3];
             if (bits & 2) {
                 c.rope = (struct reference_rotation){.present = true, .dim = c.head_dim};

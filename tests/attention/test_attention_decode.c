@@ -4,7 +4,7 @@
  * double.
  */
 #include "attention/trial.h"
-#include "base/half.h"
+#include "base/element.h"
 #include "support/check.h"
 
 #include <math.h>
@@ -30,19 +30,14 @@ struct scene {
 
 static void store(const struct scene *scene, void *to, const double *from, int64_t count)
 {
-    for (int64_t i = 0; i < count; i++) {
-        float value = (float)from[i];
-        uint16_t half = rotary_bf16_from_float(value);
-        memcpy((char *)to + (size_t)i * scene->element,
-               scene->c[0].bf16 ? (const void *)&half : (const void *)&value, scene->element);
-    }
+    for (int64_t i = 0; i < count; i++)
+        rotary_set_element(to, i, reference_dtype(&scene->c[0]), (float)from[i]);
 }
 
 static void load(const struct scene *scene, double *to, const void *from, int64_t count)
 {
     for (int64_t i = 0; i < count; i++)
-        to[i] = scene->c[0].bf16 ? (double)rotary_bf16_to_float(((const uint16_t *)from)[i])
-                                 : (double)((const float *)from)[i];
+        to[i] = (double)rotary_element(from, i, reference_dtype(&scene->c[0]));
 }
 
 /* Biases of the next `queries` tokens, whose positions differ between sequences. */
@@ -199,12 +194,12 @@ static void decode_all(struct scene *scene, rotary_isa isa, int threads)
     size_t cache =
         (size_t)(SEQUENCES * scene->capacity * c->key_value_heads * (c->head_dim + GAP)) * scene->element;
     check_about("%s %s capacity %lld window %lld heads %lld/%lld dim %lld", rotary_isa_name(isa),
-                c->bf16 ? "bf16" : "f32", (long long)scene->capacity, (long long)c->window,
-                (long long)c->heads, (long long)c->key_value_heads, (long long)c->head_dim);
+                trial_type(c), (long long)scene->capacity, (long long)c->window, (long long)c->heads,
+                (long long)c->key_value_heads, (long long)c->head_dim);
     scene->plan = trial_plan_make(c, isa, threads);
     scene->key_cache = trial_memory(cache);
     scene->value_cache = trial_memory(cache);
-    memset(scene->key_cache, 0xff, cache); /* NaN in both types */
+    memset(scene->key_cache, 0xff, cache); /* NaN in every type */
     memset(scene->value_cache, 0xff, cache);
     memset(scene->lengths, 0, sizeof scene->lengths);
     take_steps(scene);
@@ -238,7 +233,8 @@ static void decode_again(struct scene *scene, rotary_isa isa, int threads)
 
 static void try_scene(struct reference_case c, int64_t capacity, bool head_major, bool biased)
 {
-    struct scene scene = {.capacity = capacity, .head_major = head_major, .element = c.bf16 ? 2 : 4};
+    struct scene scene = {
+        .capacity = capacity, .head_major = head_major, .element = rotary_dtype_size(reference_dtype(&c))};
     rotary_isa isas[6];
     int count = trial_isas(isas);
     if (biased) {
@@ -296,7 +292,7 @@ int main(void)
     };
     const int count = sizeof scenes / sizeof *scenes;
     for (int i = 0; i < count; i++)
-        for (int bf16 = 0; bf16 < 2 && trial_takes(i + 1, 4); bf16++) {
+        for (int type = 0; type < (i % 2 ? 3 : 2) && trial_takes(i + 1, 4); type++) {
             struct reference_rotation rotation = {
                 .present = true, .dim = scenes[i].head_dim, .interleaved = scenes[i].interleaved};
             struct reference_case c = {
@@ -305,7 +301,8 @@ int main(void)
                 .key_value_heads = scenes[i].key_value_heads,
                 .head_dim = scenes[i].head_dim,
                 .causal = true,
-                .bf16 = bf16,
+                .bf16 = type == 1,
+                .f16 = type == 2,
                 .window = scenes[i].window,
                 .softcap = scenes[i].softcap,
                 .scale = (double)(float)(1 / sqrt((double)scenes[i].head_dim)),

@@ -54,8 +54,8 @@ static void try_configs(void)
     config.head_dim = -1;
     refuse_config(config, "head_dim is -1; wanted 1 ...");
     config = good_config();
-    config.dtype = ROTARY_F16;
-    refuse_config(config, "dtype is f16; wanted f32 or bf16");
+    config.dtype = (rotary_dtype)3;
+    refuse_config(config, "dtype is 3; wanted f32, f16 or bf16");
     config = good_config();
     config.scale = NAN;
     refuse_config(config, "scale is nan");

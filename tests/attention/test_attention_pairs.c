@@ -27,9 +27,10 @@ enum { HEADS = 4, GROUP_LEVELS = 3 };
 static const int64_t key_value_heads[GROUP_LEVELS] = {4, 2, 1};
 enum { EQUAL_LENGTHS, KEY_LENGTHS, PACKED, TOKEN_LEVELS };
 enum { ALL_DISTANCES, CLIPPED, TABLE_LEVELS };
+enum { F32, BF16, F16, PRECISIONS };
 
 static const int levels[FACTORS] = {
-    TERM_LEVELS, VISIBILITIES, GROUP_LEVELS, TOKEN_LEVELS, 2, 2, 2, TABLE_LEVELS, 2};
+    TERM_LEVELS, VISIBILITIES, GROUP_LEVELS, TOKEN_LEVELS, 2, PRECISIONS, 2, TABLE_LEVELS, 2};
 
 static struct reference_distance_vectors range_of(const struct reference_case *c, int table)
 {
@@ -93,7 +94,8 @@ static void try_row(const int *row, uint64_t seed)
         .window = row[VISIBILITY] == WINDOW ? 11 : 0,
         .key_lengths = row[TOKENS] == KEY_LENGTHS ? lengths : NULL,
         .packed = row[TOKENS] == PACKED,
-        .bf16 = row[PRECISION],
+        .bf16 = row[PRECISION] == BF16,
+        .f16 = row[PRECISION] == F16,
         .softcap = row[SOFTCAP] ? 3 : 0,
         .scale = 0.25,
     };
@@ -112,10 +114,9 @@ static void try_row(const int *row, uint64_t seed)
     trial_results_expect(&c, &results, true);
     for (int i = 0; i < count; i++) {
         check_about("%s %s %s%s window %lld heads %d/%lld%s%s%s%s%s%s", rotary_isa_name(isas[i]),
-                    c.bf16 ? "bf16" : "f32", term_names[row[TERMS]], c.causal ? " causal" : "",
-                    (long long)c.window, HEADS, (long long)c.key_value_heads,
-                    c.key_lengths ? " key_lengths" : "", c.packed ? " packed" : "",
-                    row[DROPOUT] ? " dropout" : "", row[SOFTCAP] ? " softcap" : "",
+                    trial_type(&c), term_names[row[TERMS]], c.causal ? " causal" : "", (long long)c.window,
+                    HEADS, (long long)c.key_value_heads, c.key_lengths ? " key_lengths" : "",
+                    c.packed ? " packed" : "", row[DROPOUT] ? " dropout" : "", row[SOFTCAP] ? " softcap" : "",
                     row[TABLES] == CLIPPED ? " clipped" : "", row[SINKS] ? " sinks" : "");
         struct trial_plan plan = trial_plan_make(&c, isas[i], 1 + i % 3);
         trial_run(&c, &plan, &results.got, true);

@@ -2,9 +2,11 @@
  *
  * Keys that are the values, on every instruction set: forward and backward against the reference in double,
  * and to the same bits as separate tensors; decoding, shifts and reordering with one cache.
+ *
+ * test_attention_shared long: with caches of several blocks and parts.
  */
 #include "attention/trial.h"
-#include "base/half.h"
+#include "base/element.h"
 #include "support/check.h"
 
 #include <math.h>
@@ -33,10 +35,25 @@ static const struct shape shapes[] = {
     {4, 2, 24, 37, 41, 0, {true, false, 8, 16}, true, 8, 16, 2},
     {4, 2, 24, 37, 41, 0, {true, false, 16, 8}, true, 3, 9, 0},
     {2, 1, 128, 9, 20, 0, {true, false, 0, 64}, true, 0, 0, 0},
+    {2,
+     1,
+     576,
+     7,
+     20,
+     0,
+     {true, false, 0, 64},
+     false,
+     64,
+     512,
+     0}, /* the same with the rotated part at the front */
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
+static const struct shape long_shapes[] = {
+    {16, 16, 512, 0, 0, 0, {true, true, 448, 64}, true, 0, 0, 0},
+    {32, 32, 512, 0, 0, 0, {true, false, 0, 64}, false, 64, 448, 0},
+};
 
-static struct reference_case case_of(const struct shape *shape, bool bf16, bool shared)
+static struct reference_case case_of(const struct shape *shape, rotary_dtype dtype, bool shared)
 {
     struct reference_case c = {.batch = 2,
                                .heads = shape->heads,
@@ -47,7 +64,8 @@ static struct reference_case case_of(const struct shape *shape, bool bf16, bool 
                                .first_query = shape->keys - shape->queries,
                                .causal = true,
                                .window = shape->window,
-                               .bf16 = bf16,
+                               .bf16 = dtype == ROTARY_BF16,
+                               .f16 = dtype == ROTARY_F16,
                                .softcap = (double)shape->softcap,
                                .scale = (double)(float)(1 / sqrt((double)shape->head_dim)),
                                .rope = shape->rope,
@@ -77,19 +95,19 @@ static void check_apart(const struct reference_case *c, const struct trial_resul
     reference_tensors_free(&t);
 }
 
-static void try_passes(const struct shape *shape, bool bf16)
+static void try_passes(const struct shape *shape, rotary_dtype dtype)
 {
     static const double sinks[] = {1, -2, 0.5, 3};
     rotary_isa isas[6];
     const int count = trial_isas(isas);
-    struct reference_case c = case_of(shape, bf16, true);
+    struct reference_case c = case_of(shape, dtype, true);
     c.sinks = shape->window > 0 ? sinks : NULL;
     if (!trial_can_plan(&c))
         return;
     struct trial_results results = trial_results_make(&c, 91, 1);
     trial_results_expect(&c, &results, true);
     for (int i = 0; i < count; i++) {
-        check_about("%s %s heads %lld/%lld of %lld%s", rotary_isa_name(isas[i]), bf16 ? "bf16" : "f32",
+        check_about("%s %s heads %lld/%lld of %lld%s", rotary_isa_name(isas[i]), trial_type(&c),
                     (long long)c.heads, (long long)c.key_value_heads, (long long)c.head_dim,
                     shape->back ? " rotated back" : "");
         struct trial_plan plan = trial_plan_make(&c, isas[i], 1 + i % 3);
@@ -104,45 +122,51 @@ static void try_passes(const struct shape *shape, bool bf16)
 
 /* ---- one cache ---- */
 
-enum { CAPACITY = 64 };
+/* Rows of a cache beyond its tokens. */
+enum { MORE = 34 };
 
-/* Two sequences of f32 tokens and their caches. */
+/* Two sequences of tokens and their caches. */
 struct scene {
     const struct reference_case *c;
     const struct trial_plan *plan;
-    float *query, *key, *output, *key_cache, *value_cache; /* value_cache NULL: keys are the values */
+    int64_t capacity, element;
+    char *query, *key, *output, *key_cache, *value_cache; /* value_cache NULL: keys are the values */
     int64_t lengths[2];
 };
 
-static rotary_attention_view cache_of(const struct scene *scene, float *data)
+static rotary_attention_view cache_of(const struct scene *scene, char *data)
 {
     int64_t row = scene->c->key_value_heads * scene->c->head_dim;
-    return (rotary_attention_view){data, data ? CAPACITY * row : 0, data ? row : 0,
+    return (rotary_attention_view){data, data ? scene->capacity * row : 0, data ? row : 0,
                                    data ? scene->c->head_dim : 0};
 }
 
 static struct scene make_scene(const struct reference_case *c, const struct trial_plan *plan,
                                const struct reference_tensors *t)
 {
-    int64_t queries = reference_query_size(c), keys = reference_key_size(c);
-    size_t cache = (size_t)(2 * CAPACITY * c->key_value_heads * c->head_dim) * sizeof(float);
+    const rotary_dtype dtype = reference_dtype(c);
+    const int64_t queries = reference_query_size(c), keys = reference_key_size(c), capacity = c->keys + MORE,
+                  element = (int64_t)rotary_dtype_size(dtype);
+    const size_t cache = (size_t)(2 * capacity * c->key_value_heads * c->head_dim * element);
     struct scene scene = {.c = c,
                           .plan = plan,
-                          .query = trial_memory((size_t)queries * sizeof(float)),
-                          .key = trial_memory((size_t)keys * sizeof(float)),
-                          .output = trial_memory((size_t)queries * sizeof(float)),
+                          .capacity = capacity,
+                          .element = element,
+                          .query = trial_memory((size_t)(queries * element)),
+                          .key = trial_memory((size_t)(keys * element)),
+                          .output = trial_memory((size_t)(queries * element)),
                           .key_cache = trial_memory(cache),
                           .value_cache = c->key_is_value ? NULL : trial_memory(cache)};
     for (int64_t i = 0; i < queries; i++)
-        scene.query[i] = (float)t->query[i];
+        rotary_set_element(scene.query, i, dtype, (float)t->query[i]);
     for (int64_t i = 0; i < keys; i++)
-        scene.key[i] = (float)t->key[i];
+        rotary_set_element(scene.key, i, dtype, (float)t->key[i]);
     return scene;
 }
 
 static void free_scene(struct scene *scene)
 {
-    float *const all[] = {scene->query, scene->key, scene->output, scene->key_cache, scene->value_cache};
+    char *const all[] = {scene->query, scene->key, scene->output, scene->key_cache, scene->value_cache};
     for (int i = 0; i < 5; i++)
         free(all[i]);
 }
@@ -153,19 +177,20 @@ static void decode(struct scene *scene, int64_t step)
     const struct reference_case *c = scene->c;
     int64_t d = c->head_dim, query_row = c->heads * d, key_row = c->key_value_heads * d,
             at = scene->lengths[0];
-    void *workspace = trial_memory(rotary_attention_decode_bytes(scene->plan->attention, 2, step, CAPACITY));
+    void *workspace =
+        trial_memory(rotary_attention_decode_bytes(scene->plan->attention, 2, step, scene->capacity));
     rotary_error error = {0};
     rotary_attention_decode_call call = {
         .struct_size = sizeof call,
         .batch = 2,
         .queries = step,
-        .capacity = CAPACITY,
+        .capacity = scene->capacity,
         .lengths = scene->lengths,
-        .query = {scene->query + at * query_row, c->queries * query_row, query_row, d},
-        .key = {scene->key + at * key_row, c->keys * key_row, key_row, d},
+        .query = {scene->query + at * query_row * scene->element, c->queries * query_row, query_row, d},
+        .key = {scene->key + at * key_row * scene->element, c->keys * key_row, key_row, d},
         .key_cache = cache_of(scene, scene->key_cache),
         .value_cache = cache_of(scene, scene->value_cache),
-        .output = {scene->output + at * query_row, c->queries * query_row, query_row, d},
+        .output = {scene->output + at * query_row * scene->element, c->queries * query_row, query_row, d},
         .workspace = workspace,
     };
     if (!c->key_is_value)
@@ -183,7 +208,7 @@ static void shift_and_reorder(struct scene *scene)
     static const int32_t source[] = {1, 0};
     rotary_attention_shift_call shift = {.struct_size = sizeof shift,
                                          .batch = 2,
-                                         .capacity = CAPACITY,
+                                         .capacity = scene->capacity,
                                          .lengths = scene->lengths,
                                          .keep = keep,
                                          .discard = discard,
@@ -195,7 +220,7 @@ static void shift_and_reorder(struct scene *scene)
     void *workspace = trial_memory(rotary_attention_reorder_bytes(scene->plan->attention, 2));
     rotary_attention_reorder_call reorder = {.struct_size = sizeof reorder,
                                              .batch = 2,
-                                             .capacity = CAPACITY,
+                                             .capacity = scene->capacity,
                                              .lengths = scene->lengths,
                                              .source = source,
                                              .key_cache = shift.key_cache,
@@ -205,15 +230,26 @@ static void shift_and_reorder(struct scene *scene)
     free(workspace);
 }
 
-/* Steps of several sizes against the reference; the cache after a shift and a reordering is that of separate
- * caches. */
-static void try_cache(const struct shape *shape)
+/* A cache after a shift and a reordering is that of separate caches. */
+static void check_shifted(struct scene *scene, struct scene *separate)
 {
-    static const int64_t steps[] = {1, 3, 25, 1};
+    const int64_t row = scene->c->key_value_heads * scene->c->head_dim * scene->element;
+    shift_and_reorder(scene);
+    shift_and_reorder(separate);
+    for (int64_t s = 0; s < 2; s++)
+        CHECK(memcmp(scene->key_cache + s * scene->capacity * row,
+                     separate->key_cache + s * scene->capacity * row,
+                     (size_t)((scene->c->keys - 10) * row)) == 0);
+}
+
+/* `tokens` tokens in steps of several sizes, against the reference. */
+static void try_cache(const struct shape *shape, rotary_dtype dtype, int64_t tokens)
+{
+    const int64_t steps[] = {1, 3, tokens - 6, 1, 1};
     rotary_isa isas[6];
     const int count = trial_isas(isas);
-    struct reference_case c = case_of(shape, false, true);
-    c.queries = c.keys = 30;
+    struct reference_case c = case_of(shape, dtype, true);
+    c.queries = c.keys = tokens;
     c.first_query = 0;
     if (!trial_can_plan(&c))
         return;
@@ -223,24 +259,20 @@ static void try_cache(const struct shape *shape)
     struct trial_results results = trial_results_make(&c, 95, 1);
     trial_results_expect(&c, &results, false);
     for (int i = 0; i < count; i++) {
-        check_about("%s cache, heads of %lld", rotary_isa_name(isas[i]), (long long)c.head_dim);
+        check_about("%s %s cache, heads of %lld", rotary_isa_name(isas[i]), trial_type(&c),
+                    (long long)c.head_dim);
         struct trial_plan plan = trial_plan_make(&c, isas[i], 2), other = trial_plan_make(&apart, isas[i], 1);
         struct scene scene = make_scene(&c, &plan, &results.got),
                      separate = make_scene(&apart, &other, &results.got);
-        for (int s = 0; s < 4; s++) {
+        for (int s = 0; s < 5; s++) {
             decode(&scene, steps[s]);
             decode(&separate, steps[s]);
         }
         for (int64_t j = 0; j < reference_query_size(&c); j++)
-            results.got.output[j] = (double)scene.output[j];
+            results.got.output[j] = (double)rotary_element(scene.output, j, dtype);
         trial_hold(&c, "output", results.got.output, results.wanted.output, results.bound.output,
                    reference_query_size(&c), 0);
-        shift_and_reorder(&scene);
-        shift_and_reorder(&separate);
-        int64_t row = c.key_value_heads * c.head_dim;
-        for (int64_t s = 0; s < 2; s++)
-            CHECK(memcmp(scene.key_cache + s * CAPACITY * row, separate.key_cache + s * CAPACITY * row,
-                         (size_t)(20 * row) * sizeof(float)) == 0);
+        check_shifted(&scene, &separate);
         free_scene(&scene);
         free_scene(&separate);
         trial_plan_free(&plan);
@@ -313,14 +345,23 @@ static void try_errors(void)
     rotary_rope_destroy(scaled);
 }
 
-int main(void)
+int main(int count, char **arguments)
 {
+    if (count == 2 && strcmp(arguments[1], "long") == 0) {
+        try_cache(&long_shapes[0], ROTARY_F32, 70);
+        try_cache(&long_shapes[1], ROTARY_BF16, 70);
+        return check_report();
+    }
     for (int s = 0; s < SHAPES; s++) {
         if (!trial_takes(s, 2))
             continue;
-        try_passes(&shapes[s], false);
-        try_passes(&shapes[s], true);
-        try_cache(&shapes[s]);
+        try_passes(&shapes[s], ROTARY_F32);
+        try_passes(&shapes[s], ROTARY_BF16);
+        if (s % 3 == 1)
+            try_passes(&shapes[s], ROTARY_F16);
+        try_cache(&shapes[s], ROTARY_F32, 30);
+        if (s % 3 != 2)
+            try_cache(&shapes[s], s % 3 ? ROTARY_F16 : ROTARY_BF16, 30);
     }
     try_errors();
     return check_report();

@@ -2,7 +2,7 @@
 #include "attention/trial.h"
 
 #include "attention/bound.h"
-#include "base/half.h"
+#include "base/element.h"
 #include "base/isa.h"
 #include "support/check.h"
 
@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* A NaN that no arithmetic gives fills gaps, so that reads and writes of a gap are found. */
-enum { GAP_F32 = 0x7fc5a5a5, GAP_BF16 = 0x7fc5 };
+enum { GAP_F32 = 0x7fc5a5a5, GAP_HALF = 0x7fc5 };
 
 int trial_isas(rotary_isa isas[6])
 {
@@ -63,7 +63,7 @@ static const double ROUNDING_F32 = 0x1p-20;
 bool trial_can_plan(const struct reference_case *c)
 {
 #ifdef TESTS_MAX_HEAD_DIM
-    return c->head_dim <= TESTS_MAX_HEAD_DIM;
+    return c->head_dim <= TESTS_MAX_HEAD_DIM && !c->f16;
 #else
     return c->head_dim > 0;
 #endif
@@ -100,7 +100,7 @@ struct trial_plan trial_plan_make(const struct reference_case *c, rotary_isa isa
     config.heads = c->heads;
     config.key_value_heads = c->key_value_heads;
     config.head_dim = c->head_dim;
-    config.dtype = c->bf16 ? ROTARY_BF16 : ROTARY_F32;
+    config.dtype = reference_dtype(c);
     /* This scale is the default, 0. */
     if (c->scale != (double)(float)(1 / sqrt((double)c->head_dim)))
         config.scale = (float)c->scale;
@@ -190,13 +190,23 @@ void *trial_memory(size_t bytes)
     return memory;
 }
 
+static size_t element_size(const struct reference_case *c)
+{
+    return rotary_dtype_size(reference_dtype(c));
+}
+
+static bool is_half(const struct reference_case *c)
+{
+    return element_size(c) == 2;
+}
+
 /* A buffer of `elements` elements, all gaps. */
 static void *make_gaps(const struct reference_case *c, int64_t elements)
 {
-    void *buffer = trial_memory((size_t)elements * (c->bf16 ? 2 : 4));
+    void *buffer = trial_memory((size_t)elements * element_size(c));
     for (int64_t i = 0; i < elements; i++)
-        if (c->bf16)
-            ((uint16_t *)buffer)[i] = GAP_BF16;
+        if (is_half(c))
+            ((uint16_t *)buffer)[i] = GAP_HALF;
         else
             ((uint32_t *)buffer)[i] = GAP_F32;
     return buffer;
@@ -214,20 +224,14 @@ static void *element_at(const struct reference_case *c, const struct placed *pla
             time = i / d / placed->heads % placed->time, sequence = i / d / placed->heads / placed->time;
     int64_t at = sequence * placed->view.batch_stride + time * placed->view.time_stride +
                  head * placed->view.head_stride + channel;
-    return (char *)placed->view.data + at * (c->bf16 ? 2 : 4);
+    return (char *)placed->view.data + at * (int64_t)element_size(c);
 }
 
 static void put(const struct reference_case *c, const struct placed *placed, const double *from,
                 int64_t count)
 {
-    for (int64_t i = 0; i < count; i++) {
-        float value = (float)from[i];
-        uint16_t half = rotary_bf16_from_float(value);
-        if (c->bf16)
-            memcpy(element_at(c, placed, i), &half, 2);
-        else
-            memcpy(element_at(c, placed, i), &value, 4);
-    }
+    for (int64_t i = 0; i < count; i++)
+        rotary_set_element(element_at(c, placed, i), 0, reference_dtype(c), (float)from[i]);
 }
 
 /* Reads a tensor and overwrites it with gaps: any other element that is not a gap was written out of bounds.
@@ -235,18 +239,11 @@ static void put(const struct reference_case *c, const struct placed *placed, con
 static void take(const struct reference_case *c, const struct placed *placed, double *to, int64_t count)
 {
     const uint32_t gap = GAP_F32;
-    const uint16_t half_gap = GAP_BF16;
+    const uint16_t half_gap = GAP_HALF;
     for (int64_t i = 0; i < count; i++) {
         void *element = element_at(c, placed, i);
-        float value;
-        uint16_t half;
-        memcpy(&half, element, 2);
-        if (c->bf16)
-            value = rotary_bf16_to_float(half);
-        else
-            memcpy(&value, element, 4);
-        memcpy(element, c->bf16 ? (const void *)&half_gap : (const void *)&gap, c->bf16 ? 2 : 4);
-        to[i] = (double)value;
+        to[i] = (double)rotary_element(element, 0, reference_dtype(c));
+        memcpy(element, is_half(c) ? (const void *)&half_gap : (const void *)&gap, element_size(c));
     }
 }
 
@@ -255,7 +252,7 @@ static void check_gaps(const struct reference_case *c, const char *name, const v
     int64_t written = 0;
     for (int64_t i = 0; i < elements; i++)
         written +=
-            c->bf16 ? ((const uint16_t *)buffer)[i] != GAP_BF16 : ((const uint32_t *)buffer)[i] != GAP_F32;
+            is_half(c) ? ((const uint16_t *)buffer)[i] != GAP_HALF : ((const uint32_t *)buffer)[i] != GAP_F32;
     if (written)
         printf("%s: ", name);
     CHECK_INT(written, 0);
@@ -270,7 +267,7 @@ static void place_fused(const struct reference_case *c, struct placed placed[3])
     int64_t d = c->head_dim, longest = c->queries > c->keys ? c->queries : c->keys;
     int64_t token = (c->heads + 2 * c->key_value_heads) * d + GAP,
             sequence = longest * token + (c->packed ? 0 : GAP);
-    int64_t elements = c->batch * sequence + GAP, element = c->bf16 ? 2 : 4;
+    int64_t elements = c->batch * sequence + GAP, element = (int64_t)element_size(c);
     char *buffer = make_gaps(c, elements);
     const int64_t head[] = {0, c->heads, c->heads + c->key_value_heads},
                   time[] = {c->queries, c->keys, c->keys};
@@ -297,7 +294,7 @@ static struct placed place_alone(const struct reference_case *c)
             elements = c->batch * c->heads * sequence + GAP;
     char *buffer = make_gaps(c, elements);
     return (struct placed){.buffer = buffer,
-                           .view = {buffer + GAP * (c->bf16 ? 2 : 4),
+                           .view = {buffer + GAP * element_size(c),
                                     trial_stride(c->batch, c->packed ? sequence : c->heads * head),
                                     trial_stride(c->queries, vector), trial_stride(c->heads, head)},
                            .time = c->queries,
@@ -329,7 +326,7 @@ static void spoil_missing_keys(const struct reference_case *c, const struct plac
     int64_t token = c->key_value_heads * c->head_dim;
     for (int64_t i = 0; i < reference_key_size(c) && c->key_lengths; i++)
         if (i / token % c->keys >= c->key_lengths[i / token / c->keys])
-            memset(element_at(c, placed, i), 0xff, c->bf16 ? 2 : 4);
+            memset(element_at(c, placed, i), 0xff, element_size(c));
 }
 
 /* The distance bias in f32, likewise. */
@@ -558,6 +555,22 @@ static double max_size(const double *values, int64_t count)
     return size;
 }
 
+/* What the last rounding of a result adds, and how large bounds may be: relative to the largest number. */
+struct tolerance {
+    double rounding, compared, held;
+};
+
+static struct tolerance tolerance_of(const struct reference_case *c)
+{
+    static const struct tolerance of_bf16 = {0x1p-9, 0.1, 1}, of_f16 = {0x1p-12, 0.02, 0.05};
+    return c->bf16 ? of_bf16 : c->f16 ? of_f16 : (struct tolerance){ROUNDING_F32, 1e-4, 5e-3};
+}
+
+const char *trial_type(const struct reference_case *c)
+{
+    return rotary_dtype_name(reference_dtype(c));
+}
+
 void trial_compare(const struct reference_case *c, const char *name, const double *got, const double *wanted,
                    const double *naive, int64_t count, double size)
 {
@@ -570,10 +583,11 @@ void trial_compare(const struct reference_case *c, const char *name, const doubl
         naive_error = fmax(naive_error, fabs(naive[i] - wanted[i]));
     }
     size = fmax(size, max_size(wanted, count));
-    double bound = 2 * naive_error + (c->bf16 ? 0x1p-9 : ROUNDING_F32) * size;
+    const struct tolerance tolerance = tolerance_of(c);
+    double bound = 2 * naive_error + tolerance.rounding * size;
     if (!CHECK(error <= bound))
         printf("  %s: off by %.3g, allowed %.3g; largest %.3g\n", name, error, bound, size);
-    CHECK(bound <= (c->bf16 ? 0.1 : 1e-4) * size + 1e-30); /* a bound that bounds */
+    CHECK(bound <= tolerance.compared * size + 1e-30); /* a bound that bounds */
 }
 
 void trial_hold(const struct reference_case *c, const char *name, const double *got, const double *wanted,
@@ -593,7 +607,7 @@ void trial_hold(const struct reference_case *c, const char *name, const double *
     if (!CHECK_INT(beyond, 0))
         printf("  %s: %lld of %lld elements are beyond their bound, by a factor of %.3g\n", name,
                (long long)beyond, (long long)count, worst);
-    if (!CHECK(max <= (c->bf16 ? 1 : 5e-3) * size + 1e-28))
+    if (!CHECK(max <= tolerance_of(c).held * size + 1e-28))
         printf("  %s: a bound of %.3g where the largest is %.3g\n", name, max, size);
 }
 

@@ -22,6 +22,9 @@ int64_t trial_tokens(int64_t tokens, int64_t emulated);
  * most, and for keys that are not the values. */
 bool trial_can_plan(const struct reference_case *c);
 
+/* The name of its element type. */
+const char *trial_type(const struct reference_case *c);
+
 /* A plan for a case, with the rotations it needs. */
 struct trial_plan {
     rotary_rope *rope, *value_rope;

@@ -223,6 +223,23 @@ class Numbers(Case):
         got = rotary.attention(*cross, layout=layout)
         self.close(got[:, :3], softmax_attention(cross[0][:, :3], cross[1][:, :4], cross[2][:, :4])[0], BOUND)
 
+    def test_f16(self):
+        """That of f32, rounded once."""
+        inputs = tuple(x.astype("float16") for x in tensors())
+        wide = tuple(x.astype("f4") for x in inputs)
+        plans = [rotary.Attention(4, 8, 2, rope=ROPE, value_rope=ROPE, causal=True, dtype=name)
+                 for name in ("float16", "float32")]
+        (got, sums), (wanted, wide_sums) = (plan.forward(*x) for plan, x in zip(plans, (inputs, wide)))
+        self.assertEqual(got.dtype, numpy.float16)
+        numpy.testing.assert_array_equal(got, wanted.astype("float16"))
+        numpy.testing.assert_array_equal(sums, wide_sums)
+        gradient = numbers(9, *got.shape).astype("float16")
+        gradients = plans[0].backward(inputs, (got, sums), gradient)
+        wanted = plans[1].backward(wide, (got.astype("f4"), sums), gradient.astype("f4"))
+        for a, b in zip(gradients, wanted):
+            self.assertEqual(a.dtype, numpy.float16)
+            numpy.testing.assert_array_equal(a, b.astype("float16"))
+
     def test_bf16(self):
         if not has("ml_dtypes"):
             self.skipTest("there is no ml_dtypes")
@@ -255,8 +272,8 @@ class Memory(Case):
         self.refuses(ValueError, "wanted [tokens, heads, head_dim]", run, query[0, 0], key[0, 0], value[0, 0])
         self.refuses(ValueError, "output is", run, query, key, value, out=query[:1].copy())
         self.refuses(ValueError, "query is float32 [2, 7, 4, 8]", rotary.Attention(2, 8).forward, query, key, value)
-        self.refuses(TypeError, "query is float16, wanted float32 or bfloat16", run,
-                     *(x.astype("float16") for x in (query, key, value)))
+        self.refuses(TypeError, "query is float64, wanted float32 or float16 or bfloat16", run,
+                     *(x.astype("float64") for x in (query, key, value)))
         self.refuses(rotary.InvalidArgumentError, "heads", run, query, key[:, :, [0, 1, 1]], value[:, :, [0, 1, 1]])
         self.refuses(rotary.InvalidArgumentError, "head_dim", run, query, key, value, rope=rotary.Rope(16))
         self.refuses(rotary.InvalidArgumentError, "window", run, query, key, value, window=-1, causal=True)

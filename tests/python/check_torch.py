@@ -149,7 +149,7 @@ class Attention(Case):
             self.assertTrue(torch.equal(got.detach(), torch.tensor(by_numpy)))
 
     def test_f16(self):
-        """Computed in f32, and rounded once."""
+        """As in f32, but for roundings of what is stored."""
         halves = tuple(x.detach().half().requires_grad_() for x in tensors())
         floats = tuple(x.detach().float().requires_grad_() for x in halves)
         settings = {"rope": ROPE, "value_rope": ROPE, "causal": True}
@@ -159,7 +159,8 @@ class Attention(Case):
         got.backward(gradient)
         wanted.backward(gradient.float())
         for a, b in zip(halves, floats):
-            self.assertTrue(torch.equal(a.grad, b.grad.half()))
+            self.assertEqual(a.grad.dtype, torch.float16)
+            self.close(a.grad.float(), b.grad, 4e-3)  # the output, which gradients are made of, is rounded too
 
     def test_weights(self):
         """Those of the formula: grouped heads, masks, windows, sinks, positions; more keys than a head has channels."""

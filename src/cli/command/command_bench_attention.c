@@ -16,8 +16,8 @@ static const struct setting attention_table[] = {
                   "(default: 4,8,640,64, 1,8,2048,128, 16,4,512,32, 1,4,1024,512 and 256,8,32,64,8; on a "
                   "device 4,16,4096,128)"),
     {"--encodings", SETTING_TEXT, offsetof(struct bench_options, encodings), .metavar = "LIST",
-     .help = "of none, rope, roper, bias, shaw, transformer-xl, deberta, fire, sinks, key-is-value; rope is "
-             "always there (default: all)"},
+     .help = "of none, rope, roper, bias, shaw, transformer-xl, deberta, fire, sinks, scales, key-is-value; "
+             "rope is always there (default: all)"},
 };
 
 static const double forward_backward_operations = 3.5; /* forward and backward, in forward passes */
@@ -156,14 +156,14 @@ const struct command command_bench_attention = {
     .name = "bench attention",
     .operands = "",
     .summary = "times causal attention beside a large matmul",
-    .more =
-        "Forward, and forward with backward, with the terms of encodings, alternating with a large "
-        "matmul; the share of its rate is printed, and the time as a multiple of RoPE's. bias is one by "
-        "distance, as of T5, ALiBi, KERPLE and Sandwich; sinks are beside RoPE, and key-is-value is RoPER "
-        "whose keys are its values. All gradients of learned terms are computed, but "
-        "not those of what a model computes them from. Packed sequences have each length about as often. "
-        "Operations count visible keys only, and no terms: 2 B H T (T + 1) D forward, 3.5 times as many "
-        "with the backward pass. On a device the matmul is the largest that takes about a millisecond.",
+    .more = "Forward, and forward with backward, with the terms of encodings, alternating with a large "
+            "matmul; the share of its rate is printed, and the time as a multiple of RoPE's. bias is one by "
+            "distance, as of T5, ALiBi, KERPLE and Sandwich; sinks and scales (of queries, by their "
+            "position) are beside RoPE, and key-is-value is RoPER whose keys are its values. All gradients "
+            "of learned terms are computed, but not those of what a model computes them from. Packed "
+            "sequences have each length about as often. "
+            "Operations count visible keys only, and no terms: 2 B H T (T + 1) D forward, 3.5 times as many "
+            "with the backward pass. On a device the matmul is the largest that takes about a millisecond.",
     .example = "rotary bench attention --shape 1,1,131072,128 --encodings rope\n"
                "times one head of a long sequence",
     .options = attention_table,

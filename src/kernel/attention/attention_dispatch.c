@@ -3,7 +3,7 @@
 
 #include "base/isa.h"
 
-/* Rotation, decoding and the gradient of sinks have one variant for both element types, f32_variant. */
+/* Rotation, decoding and the gradient of sinks have one variant for all element types, f32_variant. */
 #define KERNELS(isa, kernels, variant, f32_variant, of_bf16)                                                 \
     [ROTARY_ISA_##isa] = {                                                                                   \
         .key_block = of_bf16 ? ROTARY_ATTENTION_BF16_KEY_BLOCK : ROTARY_ATTENTION_KEY_BLOCK,                 \

@@ -24,7 +24,7 @@
  * masked query has output 0, lse -infinity, or the sink, and no gradient. The gradient of a sink is
  * - sum_m exp(sink - lse(m)) delta(m).
  *
- * Inputs are f32 or bf16; all sums are f32. An output row depends on its query and on the keys it sees, not
+ * Inputs are f32, bf16 or f16; all sums are f32. An output row depends on its query and on the keys it sees, not
  * on how queries are cut into work items.
  *
  * A bias of ROTARY_ATTENTION_MASKED or below masks its key, like -infinity. Biases may mask all keys of a
@@ -88,7 +88,8 @@ struct rotary_attention_dropout_mask {
 
 struct rotary_attention_problem {
     int64_t heads, key_value_heads, head_dim;
-    bool bf16, causal;
+    rotary_dtype dtype;
+    bool causal;
     /* The rotated keys are the values: `value` is `key`, and its gradient joins that of keys. Of outputs and their
      * gradients other channels than value_start ... value_start + value_channels - 1 are 0; 0 channels: none are. */
     bool key_is_value;
@@ -187,19 +188,25 @@ typedef struct rotary_attention_problem rotary_attention_problem;
 typedef struct rotary_attention_work rotary_attention_work;
 typedef struct rotary_attention_sums rotary_attention_sums;
 
+/* Bytes of an element of the problem's tensors. */
+static inline int64_t element_bytes(const rotary_attention_problem *problem)
+{
+    return problem->dtype == ROTARY_F32 ? 4 : 2;
+}
+
 /* The vector of a head in a view. */
 static inline const void *vector_at(const rotary_attention_problem *problem, rotary_attention_const_view view,
                                     int64_t sequence, int64_t row, int64_t head)
 {
     int64_t element = sequence * view.batch_stride + row * view.time_stride + head * view.head_stride;
-    return (const char *)view.data + element * (problem->bf16 ? 2 : 4);
+    return (const char *)view.data + element * element_bytes(problem);
 }
 
 static inline void *mutable_vector_at(const rotary_attention_problem *problem, rotary_attention_view view,
                                       int64_t sequence, int64_t row, int64_t head)
 {
     int64_t element = sequence * view.batch_stride + row * view.time_stride + head * view.head_stride;
-    return (char *)view.data + element * (problem->bf16 ? 2 : 4);
+    return (char *)view.data + element * element_bytes(problem);
 }
 
 /* The kernels of one instruction set for one element type. Scratch is an arena over as many bytes as

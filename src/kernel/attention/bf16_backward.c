@@ -143,7 +143,8 @@ static void load_scaled_rows(const rotary_attention_problem *problem, float *to,
     int64_t width = rotary_attention_row(problem->head_dim);
     memset(to, 0, (size_t)(PART * width) * sizeof *to);
     for (int64_t at = 0; at < count; at++, to += width) {
-        load_row(to, vector_at(problem, view, sequence, first + at, head), true, problem->head_dim);
+        load_elements(to, vector_at(problem, view, sequence, first + at, head), ROTARY_BF16,
+                      problem->head_dim);
         scale_row(to, problem->scale, width);
     }
 }
@@ -164,7 +165,7 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
         for (int64_t row = 0; row < count && problem->value_channels > 0; row++)
             clear_other_halves(problem, state->rows + row * width);
         if (problem->value_term)
-            load_row(state->gradient_rows + index * width, state->rows, true, PART * width);
+            load_elements(state->gradient_rows + index * width, state->rows, ROTARY_BF16, PART * width);
         if (has_query_rows(problem))
             load_scaled_rows(problem, state->query_rows + index * width, problem->query, sequence, head,
                              query, count);
@@ -567,7 +568,7 @@ static void add_unrotated(const rotary_attention_problem *problem, uint16_t *to,
 {
     for (int64_t channel = 0; channel < problem->head_dim; channel++)
         row[channel] = row[channel] * factor + unrotated[channel] * problem->scale;
-    store_row(to, row, true, problem->head_dim);
+    store_elements(to, row, ROTARY_BF16, problem->head_dim);
 }
 
 void ROTARY_KERNEL(rotary_attention_bf16_finish_queries)(const rotary_attention_problem *problem,

@@ -450,10 +450,12 @@ static void replace_weights(const rotary_attention_problem *problem, const rotar
     struct rotary_attention_tile tile = tile_of(problem, work, pair, false, pair->queries, count);
     tile.keys = count;
     for (int64_t row = 0; row < pair->queries; row++)
-        load_row(state->score + row * SCORE_ROW, state->p + row * P_ROW, true, round_up(count, 32));
+        load_elements(state->score + row * SCORE_ROW, state->p + row * P_ROW, ROTARY_BF16,
+                      round_up(count, 32));
     problem->weight_term->forward(problem, &tile, state->score, SCORE_ROW);
     for (int64_t row = 0; row < pair->queries; row++)
-        store_row(state->p + row * P_ROW, state->score + row * SCORE_ROW, true, round_up(count, 32));
+        store_elements(state->p + row * P_ROW, state->score + row * SCORE_ROW, ROTARY_BF16,
+                       round_up(count, 32));
 }
 
 /* Adds the value term's vectors to the outputs of a pair, from its p. */
@@ -467,7 +469,7 @@ static void add_value_term(const rotary_attention_problem *problem, const rotary
         tile.half_row = P_ROW;
     } else { /* a table that is not packed, as in decoding, has numbers in f32 */
         for (int64_t row = 0; row < pair->queries; row++)
-            load_row(state->score + row * SCORE_ROW, state->p + row * P_ROW, true, tile.columns);
+            load_elements(state->score + row * SCORE_ROW, state->p + row * P_ROW, ROTARY_BF16, tile.columns);
     }
     problem->value_term->add_output(problem, &tile, state->score, SCORE_ROW,
                                     state->output + pair->row * state->width, state->term);

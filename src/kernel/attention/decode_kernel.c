@@ -12,7 +12,7 @@
 
 /* A tile is KEYS keys, or values, by QUERIES queries: its sums stay in registers. A block of keys has up to
  * SCORES scores over all queries, but at least MIN_BLOCK keys. */
-enum { KEYS = 4, SCORES = 8192, MIN_BLOCK = 32, MAX_BLOCK = 512, SHARED_BYTES = 1 << 18 };
+enum { KEYS = 4, SCORES = 8192, MIN_BLOCK = 32, MAX_BLOCK = 512, SHARED_BYTES = 1 << 17, SHARED_KEYS = 64 };
 #if LANES == 16 || defined(__aarch64__)
 enum { QUERIES = 4 };
 #else
@@ -20,23 +20,30 @@ enum { QUERIES = 2 };
 #endif
 _Static_assert(MIN_BLOCK % LANES == 0 && MIN_BLOCK % KEYS == 0, "a block is full vectors");
 
-/* Prefetch distances in bytes: of cache lines, into the first-level cache; and of one line of each page, so
- * that the page's translation is known by the time the others are prefetched. */
-enum { AHEAD_BYTES = 12288, MAX_AHEAD = 64, PAGES_AHEAD_BYTES = 32768, CACHE_LINE = 64, PAGE = 4096 };
+/* Prefetch distances in bytes: of cache lines, into the second-level cache, since the first waits for fewer
+ * lines at once; and of one line of each page, so that the page's translation is known by the time the others
+ * are prefetched. Pages are in groups, since a processor finds several translations at once. */
+enum { AHEAD_BYTES = 12288, MAX_AHEAD = 64, PAGES_BYTES = 32768, CACHE_LINE = 64, PAGE = 4096 };
 /* Prefetch distance in parts, when parts are joined. */
 enum { PARTS_AHEAD = 4 };
 
-/* How cached numbers are multiplied: f32; bf16 widened to f32; pairs of bf16, where queries and p are rounded
- * to bf16 too. */
+/* How cached numbers are multiplied: f32; f16 in f32; bf16 widened to f32; pairs of bf16, where queries and p are
+ * rounded to bf16 too. */
 #if defined(__AVX512BF16__)
-enum arithmetic { IN_F32, WIDENED, IN_PAIRS, OF_BF16 = IN_PAIRS };
+enum arithmetic { IN_F32, FROM_F16, WIDENED, IN_PAIRS, OF_BF16 = IN_PAIRS };
 #else
-enum arithmetic { IN_F32, WIDENED, IN_PAIRS, OF_BF16 = WIDENED };
+enum arithmetic { IN_F32, FROM_F16, WIDENED, IN_PAIRS, OF_BF16 = WIDENED };
 #endif
 
 static enum arithmetic arithmetic_of(const rotary_attention_problem *problem)
 {
-    return problem->bf16 ? OF_BF16 : IN_F32;
+    return problem->dtype == ROTARY_F32 ? IN_F32 : problem->dtype == ROTARY_F16 ? FROM_F16 : OF_BF16;
+}
+
+/* Whether rows of queries and outputs have the even channels of two vectors, then the odd ones. */
+static bool is_deinterleaved(const rotary_attention_problem *problem)
+{
+    return problem->dtype == ROTARY_BF16;
 }
 
 /* A block of keys and `ahead` keys after it: byte offsets from the first key, and of their values from the
@@ -59,6 +66,7 @@ struct stream {
 struct shape {
     int64_t dim, width, columns, rows; /* rows: queries of a head */
     int64_t heads, head_bytes, ahead_bytes;
+    int64_t channel_ahead; /* bytes prefetched for a channel of a tile */
 };
 
 /* The matmul of some heads with KEYS keys, scores = q . k, or with KEYS values, outputs += p v. Keys or
@@ -83,10 +91,14 @@ static int64_t block_keys(const rotary_attention_problem *problem)
 {
     int64_t keys = SCORES / (problem->heads * problem->queries) / MIN_BLOCK * MIN_BLOCK;
     keys = max_i64(MIN_BLOCK, min_i64(keys, MAX_BLOCK));
-    /* Keys that are the values are read twice: two blocks of them should fit into a second-level cache. */
-    int64_t bytes = problem->key_value_heads * problem->head_dim * (problem->bf16 ? 2 : 4),
+    if (!problem->key_is_value)
+        return keys;
+    /* Keys that are the values are read twice: two blocks of them should fit into a second-level cache. Blocks
+     * half as large are better, if they have keys enough, since memory waits for the last one. */
+    int64_t bytes = problem->key_value_heads * problem->head_dim * element_bytes(problem),
             shared = SHARED_BYTES / bytes / KEYS * KEYS;
-    return problem->key_is_value ? max_i64(KEYS, min_i64(keys, shared)) : keys;
+    shared = min_i64(shared, max_i64(SHARED_KEYS, shared / 2 / KEYS * KEYS));
+    return max_i64(KEYS, min_i64(keys, shared));
 }
 
 size_t ROTARY_KERNEL(rotary_attention_decode_bytes)(const rotary_attention_problem *problem)
@@ -105,8 +117,8 @@ void ROTARY_KERNEL(rotary_attention_decode_queries)(const rotary_attention_probl
         for (int64_t query = 0; query < problem->queries; query++) {
             float *row = queries + (head * problem->queries + query) * width;
             memset(row, 0, (size_t)width * sizeof *row);
-            load_row(row, vector_at(problem, problem->query, work->sequence, query, head), problem->bf16,
-                     problem->head_dim);
+            load_elements(row, vector_at(problem, problem->query, work->sequence, query, head),
+                          problem->dtype, problem->head_dim);
             rotate_row(row, &problem->query_rotation, query, 1.0f);
             for (int64_t channel = 0; channel < width; channel += 2 * LANES) {
                 vfloat low = v_load(row + channel) * v_set(problem->scale);
@@ -114,8 +126,8 @@ void ROTARY_KERNEL(rotary_attention_decode_queries)(const rotary_attention_probl
                 vfloat even = v_even(low, high), odd = v_odd(low, high);
                 if (arithmetic_of(problem) == IN_PAIRS)
                     even = (vfloat)v_interleave_bf16(even, odd);
-                v_store(row + channel, problem->bf16 ? even : low);
-                v_store(row + channel + LANES, problem->bf16 ? odd : high);
+                v_store(row + channel, is_deinterleaved(problem) ? even : low);
+                v_store(row + channel + LANES, is_deinterleaved(problem) ? odd : high);
             }
         }
 }
@@ -131,18 +143,17 @@ INLINE int values_of(enum arithmetic arithmetic)
     return arithmetic == IN_PAIRS ? 2 : 1;
 }
 
-/* Prefetches as many lines as two vectors of channels are: those of vector i of KEYS. */
-INLINE void prefetch_channels(enum arithmetic arithmetic, const char *ahead, int i, int64_t channel)
+/* Prefetches as many lines as two vectors of channels are, from `ahead` on: those of vector i of KEYS. */
+INLINE void prefetch_channels(enum arithmetic arithmetic, const char *ahead, int i)
 {
     int bytes = 2 * LANES * bytes_of(arithmetic);
-    const char *from = ahead + KEYS * channel * bytes_of(arithmetic);
 #pragma GCC unroll 2
     for (int byte = i * bytes; byte < (i + 1) * bytes; byte += CACHE_LINE)
         if (byte % CACHE_LINE == 0)
-            __builtin_prefetch(from + byte, 0, 3);
+            __builtin_prefetch(ahead + byte, 0, 2);
 }
 
-/* Two vectors of channels, zero past `left`. f32: consecutive channels. bf16: the even channels and the odd
+/* Two vectors of channels, zero past `left`. f32 and f16: consecutive channels. bf16: the even channels and the odd
  * ones, which are the halves of 32-bit words and need no shuffle; IN_PAIRS: the words, in the first. Rows of
  * queries and outputs have the same layout. */
 struct channels {
@@ -156,7 +167,7 @@ INLINE struct channels load_channels(enum arithmetic arithmetic, const char *con
     const char *row = vector[i] + channel * bytes_of(arithmetic);
     struct channels part = {0};
     vint words;
-    prefetch_channels(arithmetic, ahead, i, channel);
+    prefetch_channels(arithmetic, ahead, i);
     if (arithmetic == IN_F32) {
         const float *from = (const float *)(const void *)row;
         return (struct channels){load_columns(from, left), load_columns(from + LANES, left - LANES)};
@@ -165,6 +176,10 @@ INLINE struct channels load_channels(enum arithmetic arithmetic, const char *con
         memcpy(&words, row, sizeof words);
     else
         words = v_load_part_words(row, left);
+    if (arithmetic == FROM_F16) {
+        v_widen_f16(words, &part.low, &part.high);
+        return part;
+    }
     if (arithmetic == IN_PAIRS)
         return (struct channels){.low = (vfloat)words};
     v_deinterleave_bf16(words, &part.low, &part.high);
@@ -237,8 +252,8 @@ INLINE void score_tile(enum arithmetic arithmetic, bool full, int queries, struc
         for (int i = 0; i < KEYS; i++)
             sum[q][i] = (vfloat){0};
     for (int64_t channel = 0; channel < shape.dim; channel += 2 * LANES)
-        score_channels(arithmetic, queries, shape.width, key, ahead, query, sum, channel,
-                       full ? 2 * LANES : shape.dim - channel);
+        score_channels(arithmetic, queries, shape.width, key, ahead + channel * shape.channel_ahead, query,
+                       sum, channel, full ? 2 * LANES : shape.dim - channel);
     store_sums(queries, score, shape.columns, sum);
 }
 
@@ -291,8 +306,8 @@ INLINE void value_tile(enum arithmetic arithmetic, bool full, int queries, struc
             p[q][i] = load_p(score + q * shape.columns + i);
 #pragma GCC unroll 1
     for (int64_t channel = 0; channel < shape.dim; channel += 2 * LANES)
-        value_channels(arithmetic, queries, shape.width, value, ahead, p, output, channel,
-                       full ? 2 * LANES : shape.dim - channel);
+        value_channels(arithmetic, queries, shape.width, value, ahead + channel * shape.channel_ahead, p,
+                       output, channel, full ? 2 * LANES : shape.dim - channel);
 }
 
 /* The first of a head's queries that are in groups of `queries`: those before it are in larger groups. */
@@ -341,6 +356,10 @@ MATMULS(score_f32, false, IN_F32, true)
 MATMULS(score_f32_part, false, IN_F32, false)
 MATMULS(value_f32, true, IN_F32, true)
 MATMULS(value_f32_part, true, IN_F32, false)
+MATMULS(score_f16, false, FROM_F16, true)
+MATMULS(score_f16_part, false, FROM_F16, false)
+MATMULS(value_f16, true, FROM_F16, true)
+MATMULS(value_f16_part, true, FROM_F16, false)
 MATMULS(score_bf16, false, OF_BF16, true)
 MATMULS(score_bf16_part, false, OF_BF16, false)
 MATMULS(value_bf16, true, OF_BF16, true)
@@ -348,11 +367,17 @@ MATMULS(value_bf16_part, true, OF_BF16, false)
 #undef MATMULS
 #undef MATMUL
 
-/* By element type, f32 or bf16, and by whether a head is full pairs of vectors. */
-static matmul_function *const *const score_functions[2][2] = {{score_f32_part, score_f32},
-                                                              {score_bf16_part, score_bf16}};
-static matmul_function *const *const value_functions[2][2] = {{value_f32_part, value_f32},
-                                                              {value_bf16_part, value_bf16}};
+/* By element type, and by whether a head is full pairs of vectors. */
+static matmul_function *const *const score_functions[][2] = {
+    [ROTARY_F32] = {score_f32_part, score_f32},
+    [ROTARY_F16] = {score_f16_part, score_f16},
+    [ROTARY_BF16] = {score_bf16_part, score_bf16},
+};
+static matmul_function *const *const value_functions[][2] = {
+    [ROTARY_F32] = {value_f32_part, value_f32},
+    [ROTARY_F16] = {value_f16_part, value_f16},
+    [ROTARY_BF16] = {value_bf16_part, value_bf16},
+};
 
 /* The keys or values read `ahead` keys later, in this block or in the one read after it. */
 static const char *ahead_of(const struct decoding *decoding, bool values, const struct block *block,
@@ -369,22 +394,23 @@ static bool is_first_block(const struct decoding *decoding, const struct block *
 }
 
 /* Keys that are values are in a cache when they are read, because both passes over a block prefetch one half of
- * the next block: so memory is read all the time. Two tiles share a prefetch. The first pass over the first
- * block prefetches its own keys, so the second one prefetches all of the next block. */
+ * the next block, each tile half a tile: so memory is read all the time. The first pass over the first block
+ * prefetches its own keys, so the second one prefetches all of the next block. */
 static const char *next_block(const struct decoding *decoding, bool values, const struct block *block,
                               int64_t at)
 {
-    int64_t tile =
-        is_first_block(decoding, block) ? at / KEYS : (at + (values ? block->padded : 0)) / (2 * KEYS);
-    int64_t key = block->first + block->count + tile * KEYS;
-    return decoding->key.data +
-           key_row(decoding->problem, min_i64(key, decoding->work->key_end - 1)) * decoding->key.row;
+    int64_t first = is_first_block(decoding, block) ? at : (at + (values ? block->padded : 0)) / 2;
+    int64_t key = min_i64(block->first + block->count + first, decoding->work->key_end - 1);
+    return decoding->key.data + key_row(decoding->problem, key) * decoding->key.row;
 }
 
+/* For each group of pages that begins in these bytes prefetches the one after it. */
 static void prefetch_pages(const char *from, int64_t bytes)
 {
-    for (int64_t byte = 0; byte < bytes; byte += PAGE)
-        __builtin_prefetch(from + PAGES_AHEAD_BYTES + byte, 0, 2);
+    const char *end = from + bytes, *group = end - (uintptr_t)end % PAGES_BYTES;
+    for (; group > from; group -= PAGES_BYTES)
+        for (int64_t byte = PAGES_BYTES; byte < 2 * PAGES_BYTES; byte += PAGE)
+            __builtin_prefetch(group + byte, 0, 2);
 }
 
 /* All heads of a block of keys or values, in memory order. */
@@ -392,7 +418,8 @@ static void matmul_block(const struct decoding *decoding, bool values, const str
 {
     const struct stream *stream = values ? &decoding->value : &decoding->key;
     const int64_t *offset = values ? block->value : block->key;
-    const bool by_block = decoding->problem->key_is_value && (values || !is_first_block(decoding, block));
+    const bool by_block = decoding->problem->key_is_value && (values || !is_first_block(decoding, block)),
+               half = by_block && !is_first_block(decoding, block);
     int64_t heads = decoding->problem->key_value_heads, rows = decoding->rows;
     const struct shape shape = {
         .dim = decoding->problem->head_dim,
@@ -401,7 +428,8 @@ static void matmul_block(const struct decoding *decoding, bool values, const str
         .rows = rows,
         .heads = stream->by_token ? heads : 1,
         .head_bytes = stream->head,
-        .ahead_bytes = stream->by_token && stream->chunk > 0 ? stream->chunk : stream->head,
+        .ahead_bytes = stream->by_token && stream->chunk > 0 ? stream->chunk / (half ? 2 : 1) : stream->head,
+        .channel_ahead = KEYS * bytes_of(decoding->arithmetic) / (half ? 2 : 1),
     };
     for (int64_t head = 0; head < heads; head += shape.heads) {
         const char *data = stream->data + head * stream->head;
@@ -434,7 +462,7 @@ static void matmul_block(const struct decoding *decoding, bool values, const str
 static struct stream stream_of(const rotary_attention_problem *problem, const rotary_attention_work *work,
                                rotary_attention_const_view view)
 {
-    int64_t size = problem->bf16 ? 2 : 4;
+    int64_t size = element_bytes(problem);
     struct stream stream = {
         .data = vector_at(problem, view, work->sequence, 0, 0),
         /* The stride of a single entry may be anything. */
@@ -498,8 +526,9 @@ static void add_value_term(const struct decoding *decoding, const struct block *
     for (int64_t channel = 0; channel < decoding->width; channel += 2 * LANES) {
         vfloat low = v_load(sums + channel), high = v_load(sums + channel + LANES);
         vfloat even = v_even(low, high), odd = v_odd(low, high);
-        v_store(output + channel, v_load(output + channel) + (problem->bf16 ? even : low));
-        v_store(output + channel + LANES, v_load(output + channel + LANES) + (problem->bf16 ? odd : high));
+        v_store(output + channel, v_load(output + channel) + (is_deinterleaved(problem) ? even : low));
+        v_store(output + channel + LANES,
+                v_load(output + channel + LANES) + (is_deinterleaved(problem) ? odd : high));
     }
 }
 
@@ -527,7 +556,7 @@ static void exp_block(const struct decoding *decoding, const struct block *block
         if (problem->value_term)
             add_value_term(decoding, block, row, score);
         if (decoding->arithmetic == IN_PAIRS)
-            store_row(score, score, true, columns);
+            store_elements(score, score, ROTARY_BF16, columns);
     }
 }
 
@@ -541,8 +570,8 @@ void ROTARY_KERNEL(rotary_attention_decode)(const rotary_attention_problem *prob
         .problem = problem,
         .work = work,
         .arithmetic = arithmetic_of(problem),
-        .score_matmuls = score_functions[problem->bf16][full],
-        .value_matmuls = value_functions[problem->bf16][full],
+        .score_matmuls = score_functions[problem->dtype][full],
+        .value_matmuls = value_functions[problem->dtype][full],
         .width = width,
         .rows = rows / problem->key_value_heads,
         .keys = block_keys(problem),
@@ -597,8 +626,8 @@ static void join_row(const rotary_attention_problem *problem, const float *parts
     for (int64_t channel = 0; channel < width; channel += 2 * LANES) {
         vfloat low = v_load(to + channel) * inverse * share,
                high = v_load(to + channel + LANES) * inverse * share;
-        v_store(to + channel, problem->bf16 ? v_zip_low(low, high) : low);
-        v_store(to + channel + LANES, problem->bf16 ? v_zip_high(low, high) : high);
+        v_store(to + channel, is_deinterleaved(problem) ? v_zip_low(low, high) : low);
+        v_store(to + channel + LANES, is_deinterleaved(problem) ? v_zip_high(low, high) : high);
     }
 }
 
@@ -613,7 +642,7 @@ void ROTARY_KERNEL(rotary_attention_decode_join)(const rotary_attention_problem 
             join_row(problem, parts, count, head * problem->queries + query, row);
             clear_other_channels(problem, row);
             rotate_row(row, &problem->output_rotation, query, -1.0f);
-            store_row(mutable_vector_at(problem, problem->output, work->sequence, query, head), row,
-                      problem->bf16, problem->head_dim);
+            store_elements(mutable_vector_at(problem, problem->output, work->sequence, query, head), row,
+                           problem->dtype, problem->head_dim);
         }
 }

@@ -106,17 +106,17 @@ static void load_query(const rotary_attention_problem *problem, const rotary_att
     fetch_ahead(problem, problem->output_gradient, sequence, query, work->query_end - 1, head);
     memset(row + head_dim, 0, (size_t)(width - head_dim) * sizeof *row);
     memset(d_output + head_dim, 0, (size_t)(width - head_dim) * sizeof *d_output);
-    load_row(row, vector_at(problem, problem->query, sequence, query, head), problem->bf16, head_dim);
+    load_elements(row, vector_at(problem, problem->query, sequence, query, head), problem->dtype, head_dim);
     rotate_row(row, &problem->query_rotation, query, 1.0f);
     for (int64_t channel = 0; channel < width; channel += LANES)
         v_store(row + channel, v_load(row + channel) * v_set(problem->scale));
 
     float output[ROTARY_ATTENTION_MAX_HEAD_DIM];
     memset(output + head_dim, 0, (size_t)(width - head_dim) * sizeof *output);
-    load_row(output, vector_at(problem, problem->saved_output, sequence, query, head), problem->bf16,
-             head_dim);
-    load_row(d_output, vector_at(problem, problem->output_gradient, sequence, query, head), problem->bf16,
-             head_dim);
+    load_elements(output, vector_at(problem, problem->saved_output, sequence, query, head), problem->dtype,
+                  head_dim);
+    load_elements(d_output, vector_at(problem, problem->output_gradient, sequence, query, head),
+                  problem->dtype, head_dim);
     state->delta[index] = dot(output, d_output, width);
     clear_other_channels(problem, d_output);
     rotate_row(d_output, &problem->output_rotation, query, 1.0f);
@@ -428,9 +428,9 @@ void ROTARY_KERNEL(rotary_attention_finish_queries)(const rotary_attention_probl
             rotate_row(row, &problem->query_rotation, query, -1.0f);
             if (sums->unrotated_query)
                 add_scaled_row(row, sums->unrotated_query + (row - sums->query), problem->scale, width);
-            store_row(mutable_vector_at(problem, problem->query_gradient, work->sequence, query,
-                                        work->key_value_head * group + member),
-                      row, problem->bf16, problem->head_dim);
+            store_elements(mutable_vector_at(problem, problem->query_gradient, work->sequence, query,
+                                             work->key_value_head * group + member),
+                           row, problem->dtype, problem->head_dim);
         }
 }
 
@@ -451,14 +451,14 @@ void ROTARY_KERNEL(rotary_attention_finish_keys)(const rotary_attention_problem 
         rotate_row(key_row, &problem->key_rotation, key, -1.0f);
         if (sums->unrotated_key)
             add_scaled_row(key_row, sums->unrotated_key + (key_row - sums->key), problem->scale, width);
-        store_row(
+        store_elements(
             mutable_vector_at(problem, problem->key_gradient, work->sequence, key, work->key_value_head),
-            key_row, problem->bf16, problem->head_dim);
+            key_row, problem->dtype, problem->head_dim);
         if (problem->key_is_value)
             continue;
         rotate_row(value_row, &problem->value_rotation, key, -1.0f);
-        store_row(
+        store_elements(
             mutable_vector_at(problem, problem->value_gradient, work->sequence, key, work->key_value_head),
-            value_row, problem->bf16, problem->head_dim);
+            value_row, problem->dtype, problem->head_dim);
     }
 }

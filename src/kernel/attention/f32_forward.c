@@ -123,10 +123,10 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
                 continue;
             fetch_ahead(problem, problem->query, work->sequence, query, work->query_end - 1,
                         work->key_value_head * group + member);
-            load_row(row,
-                     vector_at(problem, problem->query, work->sequence, query,
-                               work->key_value_head * group + member),
-                     problem->bf16, problem->head_dim);
+            load_elements(row,
+                          vector_at(problem, problem->query, work->sequence, query,
+                                    work->key_value_head * group + member),
+                          problem->dtype, problem->head_dim);
             rotate_row(row, &problem->query_rotation, query, 1.0f);
             vfloat squares = {0};
             for (int64_t channel = 0; channel < width; channel += LANES) {
@@ -301,8 +301,8 @@ static void store_outputs(const rotary_attention_problem *problem, const rotary_
             }
             clear_other_channels(problem, row);
             rotate_row(row, &problem->output_rotation, query, -1.0f);
-            store_row(mutable_vector_at(problem, problem->output, work->sequence, query, head), row,
-                      problem->bf16, problem->head_dim);
+            store_elements(mutable_vector_at(problem, problem->output, work->sequence, query, head), row,
+                           problem->dtype, problem->head_dim);
             if (problem->log_sum_exp)
                 problem->log_sum_exp[(work->sequence * problem->heads + head) * problem->queries + query] =
                     problem->sinks ? with_sink.log_sum_exp
@@ -342,7 +342,7 @@ void ROTARY_KERNEL(rotary_attention_rotate)(const rotary_attention_problem *prob
                                             void *to, const void *from)
 {
     float vector[ROTARY_ATTENTION_MAX_HEAD_DIM];
-    load_row(vector, from, problem->bf16, problem->head_dim);
+    load_elements(vector, from, problem->dtype, problem->head_dim);
     rotate_row(vector, rotation, row, 1.0f);
-    store_row(to, vector, problem->bf16, problem->head_dim);
+    store_elements(to, vector, problem->dtype, problem->head_dim);
 }

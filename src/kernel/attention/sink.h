@@ -18,11 +18,14 @@ struct sink_row {
 /* The row of a sink whose exponentials of scores sum to exp(offset) * sum. */
 static inline struct sink_row add_sink(float sink, double offset, double sum)
 {
-    double of_keys = offset + log(sum), of_sink = (double)sink, max = fmax(of_keys, of_sink);
-    if (max == (double)-INFINITY)
-        return (struct sink_row){1.0f, -INFINITY};
-    double keys = exp(of_keys - max), total = keys + exp(of_sink - max);
-    return (struct sink_row){(float)(keys / total), (float)(max + log(total))};
+    if (sink == -INFINITY)
+        return (struct sink_row){1.0f, (float)(offset + log(sum))};
+    if (sum == 0)
+        return (struct sink_row){0.0f, sink};
+    /* Relative to the larger of sink and offset. */
+    const double apart = (double)sink - offset, smaller = exp(-fabs(apart)),
+                 keys = apart > 0 ? sum * smaller : sum, total = keys + (apart > 0 ? 1 : smaller);
+    return (struct sink_row){(float)(keys / total), (float)(fmax((double)sink, offset) + log(total))};
 }
 
 #endif

@@ -75,7 +75,7 @@ static inline void fetch_ahead(const rotary_attention_problem *problem, rotary_a
                                int64_t sequence, int64_t row, int64_t last, int64_t head)
 {
     const char *vector = vector_at(problem, view, sequence, min_i64(row + ROWS_AHEAD, last), head);
-    for (int64_t at = 0; at < problem->head_dim * (problem->bf16 ? 2 : 4); at += 64)
+    for (int64_t at = 0; at < problem->head_dim * element_bytes(problem); at += 64)
         __builtin_prefetch(vector + at);
 }
 
@@ -84,37 +84,72 @@ static inline void fetch_ahead_to_write(const rotary_attention_problem *problem,
                                         int64_t sequence, int64_t row, int64_t last, int64_t head)
 {
     char *vector = mutable_vector_at(problem, view, sequence, min_i64(row + ROWS_AHEAD, last), head);
-    for (int64_t at = 0; at < problem->head_dim * (problem->bf16 ? 2 : 4); at += 64)
+    for (int64_t at = 0; at < problem->head_dim * element_bytes(problem); at += 64)
         __builtin_prefetch(vector + at, 1);
 }
 
-/* to[0 ... count - 1] in f32. */
-static inline void load_row(float *to, const void *from, bool bf16, int64_t count)
+/* A vector of the elements `from`, of 16 bits, and stores one. */
+static inline vfloat load_halves(const uint16_t *from, rotary_dtype dtype)
 {
-    int64_t at = 0;
-    if (bf16) {
-        const uint16_t *half = from;
-        for (; at + LANES <= count; at += LANES)
-            v_store(to + at, v_load_bf16(half + at));
-        for (; at < count; at++)
-            to[at] = rotary_bf16_to_float(half[at]);
-    } else {
-        memcpy(to, from, (size_t)count * sizeof(float));
-    }
+    return dtype == ROTARY_F16 ? v_load_f16(from) : v_load_bf16(from);
 }
 
-static inline void store_row(void *to, const float *from, bool bf16, int64_t count)
+static inline vfloat load_part_halves(const uint16_t *from, rotary_dtype dtype, int64_t count)
 {
+    return dtype == ROTARY_F16 ? v_load_part_f16(from, count) : v_load_part_bf16(from, count);
+}
+
+static inline void store_halves(uint16_t *to, rotary_dtype dtype, vfloat v)
+{
+    if (dtype == ROTARY_F16)
+        v_store_f16(to, v);
+    else
+        v_store_bf16(to, v);
+}
+
+static inline void store_part_halves(uint16_t *to, rotary_dtype dtype, vfloat v, int64_t count)
+{
+    if (dtype == ROTARY_F16)
+        v_store_part_f16(to, v, count);
+    else
+        v_store_part_bf16(to, v, count);
+}
+
+/* As load_columns. */
+static inline vfloat load_half_columns(const uint16_t *from, rotary_dtype dtype, int64_t left)
+{
+    return left >= LANES ? load_halves(from, dtype)
+           : left > 0    ? load_part_halves(from, dtype, left)
+                         : (vfloat){0};
+}
+
+/* to[0 ... count - 1] in f32. */
+static inline void load_elements(float *to, const void *from, rotary_dtype dtype, int64_t count)
+{
+    const uint16_t *half = from;
     int64_t at = 0;
-    if (bf16) {
-        uint16_t *half = to;
-        for (; at + LANES <= count; at += LANES)
-            v_store_bf16(half + at, v_load(from + at));
-        if (at < count)
-            v_store_part_bf16(half + at, v_load_part(from + at, count - at), count - at);
-    } else {
+    if (dtype == ROTARY_F32) {
         memcpy(to, from, (size_t)count * sizeof(float));
+        return;
     }
+    for (; at + LANES <= count; at += LANES)
+        v_store(to + at, load_halves(half + at, dtype));
+    if (at < count)
+        v_store_part(to + at, load_part_halves(half + at, dtype, count - at), count - at);
+}
+
+static inline void store_elements(void *to, const float *from, rotary_dtype dtype, int64_t count)
+{
+    uint16_t *half = to;
+    int64_t at = 0;
+    if (dtype == ROTARY_F32) {
+        memcpy(to, from, (size_t)count * sizeof(float));
+        return;
+    }
+    for (; at + LANES <= count; at += LANES)
+        store_halves(half + at, dtype, v_load(from + at));
+    if (at < count)
+        store_part_halves(half + at, dtype, v_load_part(from + at, count - at), count - at);
 }
 
 /* Rotates row `index` of a view in place; `direction` is 1, or -1 for the transposed rotation. */
@@ -193,9 +228,9 @@ static inline void load_key_rows(float *rows, const rotary_attention_problem *pr
         fetch_ahead(problem, view, work->sequence, key_row(problem, first + at),
                     key_row(problem, first + count - 1), work->key_value_head);
         memset(row + problem->head_dim, 0, (size_t)(width - problem->head_dim) * sizeof *row);
-        load_row(row,
-                 vector_at(problem, view, work->sequence, key_row(problem, first + at), work->key_value_head),
-                 problem->bf16, problem->head_dim);
+        load_elements(
+            row, vector_at(problem, view, work->sequence, key_row(problem, first + at), work->key_value_head),
+            problem->dtype, problem->head_dim);
         rotate_row(row, rotation, first + at, 1.0f);
     }
 }

@@ -137,11 +137,6 @@ static inline struct rotary_attention_extent exact_extent(const struct rotary_at
                                             tile->transposed ? tile->rows : tile->columns};
 }
 
-static inline vfloat load_half_columns(const uint16_t *from, int64_t left)
-{
-    return left >= LANES ? v_load_bf16(from) : left > 0 ? v_load_part_bf16(from, left) : (vfloat){0};
-}
-
 /* Fills the rows of the tile's first `count` queries; the others are zero. */
 static inline void load_vector_rows(const rotary_attention_problem *problem, int64_t sequence,
                                     const struct vector_tile *t, int64_t count,
@@ -156,13 +151,13 @@ static inline void load_vector_rows(const rotary_attention_problem *problem, int
         const void *vector = vector_at(problem, from->view, sequence, place, head);
         if (rotated) {
             memset(row + head_dim, 0, (size_t)(width - head_dim) * sizeof *row);
-            load_row(row, vector, problem->bf16, head_dim);
+            load_elements(row, vector, problem->dtype, head_dim);
             rotate_row(row, &from->rotation, query, 1.0f);
         }
         for (int64_t channel = 0; channel < width; channel += LANES) {
             int64_t left = head_dim - channel;
-            vfloat lanes = !rotated && problem->bf16
-                               ? load_half_columns((const uint16_t *)vector + channel, left)
+            vfloat lanes = !rotated && problem->dtype != ROTARY_F32
+                               ? load_half_columns((const uint16_t *)vector + channel, problem->dtype, left)
                                : load_columns((rotated ? row : (const float *)vector) + channel, left);
             if (from->bias)
                 lanes += load_columns(from->bias + channel, head_dim - channel);
