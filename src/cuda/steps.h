@@ -6,7 +6,7 @@
  * shape that was seen before the items are kept while they run, and a graph is made of them. In later steps of
  * the shape an item is compared with the one that was kept: if its arguments are the same there is nothing to do,
  * if they are others (a learning rate, the counter of dropout) its node of the graph gets them, and at the end of
- * the step the graph is launched. Where a step proves to be another one, what it has had so far runs from the
+ * the step the graph is launched. Where a step is another one after all, what it has had so far runs from the
  * items, the rest as it comes. So results do not depend on whether there is a graph,
  * and whoever calls operations need not know of it.
  */

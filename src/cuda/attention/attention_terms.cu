@@ -104,19 +104,24 @@ __global__ void __launch_bounds__(THREADS, 1)
         problem.unrotated_key[packed_key(problem, s, key_value_head, at.key) + channel] = problem.scale * sum;
 }
 
-/* The gradient of query_bias of head blockIdx.x: the sum of the unrotated gradients of its queries. */
+/* The gradient of query_bias of head blockIdx.x: the sum of the unrotated gradients of its queries, by sequences, so
+ * that packed ones have the bits that they have alone. */
 __global__ void __launch_bounds__(THREADS, 1)
     attention_query_bias_kernel(const __grid_constant__ cuda_attention problem)
 {
-    int64_t head = blockIdx.x, rows = problem.shape.batch * problem.shape.queries;
-    int channel = (int)threadIdx.x;
-    const float *from =
-        problem.unrotated_query + head * packed_rows(problem, problem.shape.queries) * problem.width;
+    const int64_t head = blockIdx.x;
+    const int channel = (int)threadIdx.x;
     float sum = 0.0f;
     if (channel >= problem.head_dim)
         return;
-    for (int64_t row = 0; row < rows; row++)
-        sum += from[row * problem.width + channel];
+    for (int64_t index = 0; index < problem.sequences; index++) {
+        const sequence s = sequence_at(problem, index);
+        const float *from = problem.unrotated_query + packed_query(problem, s, head, 0) + channel;
+        float own = 0.0f;
+        for (int64_t query = 0; query < s.queries; query++)
+            own += from[query * problem.width];
+        sum += own;
+    }
     problem.query_bias_gradient[head * problem.head_dim + channel] += sum;
 }
 
