@@ -310,6 +310,8 @@ int main(void)
                 .value_rope = rotation,
             };
             c.value_rope.present = scenes[i].value_rope;
+            if (!trial_can_plan(&c))
+                continue;
             try_scene(c, scenes[i].capacity, scenes[i].head_major, false);
             if (scenes[i].biased)
                 try_scene(c, scenes[i].capacity, scenes[i].head_major, true);

@@ -99,6 +99,8 @@ static void try_row(const int *row, uint64_t seed)
         .softcap = row[SOFTCAP] ? 3 : 0,
         .scale = 0.25,
     };
+    if (!trial_can_plan(&c))
+        return;
     add_terms(&c, row, seed);
     if (row[SINKS])
         c.sinks = term_numbers(HEADS, 2, seed + 6);

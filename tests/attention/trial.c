@@ -63,7 +63,7 @@ static const double ROUNDING_F32 = 0x1p-20;
 bool trial_can_plan(const struct reference_case *c)
 {
 #ifdef TESTS_MAX_HEAD_DIM
-    return c->head_dim <= TESTS_MAX_HEAD_DIM && !c->f16;
+    return c->head_dim <= TESTS_MAX_HEAD_DIM && !c->f16; /* models have no f16 */
 #else
     return c->head_dim > 0;
 #endif

@@ -49,8 +49,9 @@ made=made.svg
 holds_out decay --position alibi --heads 2 --distance 20 --json --picture $made
 made=made.html
 holds_out report run --out $made
-echo '{"format": 1, "position": "rope", "step": 1, "checkpoint": "last", "seed": 1, "sequences": 2, "kinds": [{
- "kind": "decoder", "distance": [0, 1], "pairs": [[4, 2]], "score": [[[1, 2]]], "weight": [[[1, 2]]], "bias": [[[1, 2]]]}]}' \
+echo '{"format": 2, "position": "rope", "step": 1, "checkpoint": "last", "seed": 1, "sequences": 2, "length": 0, "scaling": "none",
+ "kinds": [{"kind": "decoder", "distance": [0, 1], "pairs": [[4, 2]], "score": [[[1, 2]]], "weight": [[[1, 2]]], "bias": [[[1, 2]]],
+ "query": [0, 1], "queries": [[2, 2]], "entropy": [[[0, 0.5]]], "output_norm": [[[1, 2]]]}]}' \
     >run/decay.json
 holds_out report run --out $made
 

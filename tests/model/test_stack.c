@@ -40,12 +40,14 @@ static void must(rotary_status status, const rotary_error *error)
 /* f32: a few hundred roundings of 6e-8 each, through two layers. bf16 keeps 8 bits: half a unit is 2e-3 of a
  * number, and some dozens of stored activations and their gradients are rounded along the longest path. ReLU
  * has a kink: of a few hundred hidden channels some are so near to it that bf16 moves them across. Each takes
- * or adds a complete row to some gradients, up to a third of their norm here, on all backends alike. */
+ * or adds a complete row to some gradients, up to a third of their norm here, on all backends alike. Without it
+ * the norm of T5's keys is the farthest: 5% on the reference backend, and where activations take an exponential
+ * of a relative error of 1e-4, which lets one number in twenty be rounded to its other neighbour, 3 to 7%. */
 static double bound_of(const struct backend *backend, const char *act)
 {
     if (backend->storage == ROTARY_F32)
         return 2e-5;
-    return strcmp(act, "relu") == 0 ? 0.4 : 6e-2;
+    return strcmp(act, "relu") == 0 ? 0.4 : 8e-2;
 }
 
 static void test_golden(const struct backend *backend, const struct golden_case *golden)

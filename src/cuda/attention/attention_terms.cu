@@ -224,9 +224,12 @@ __global__ void __launch_bounds__(THREADS, 1)
     int64_t entry = blockIdx.x, begin = table.shared ? 0 : blockIdx.y,
             end = table.shared ? problem.heads : begin + 1;
     float sum = 0.0f;
-    for (int64_t head = begin; head < end; head++)
-        for (int64_t index = 0; index < problem.sequences; index++)
-            sum += entry_sum<T>(problem, table, sequence_at(problem, index), head, entry, factors);
+    for (int64_t index = 0; index < problem.sequences; index++) {
+        float own = 0.0f;
+        for (int64_t head = begin; head < end; head++)
+            own += entry_sum<T>(problem, table, sequence_at(problem, index), head, entry, factors);
+        sum += own;
+    }
     if ((int64_t)threadIdx.x < table.channels)
         table.gradient[begin * table.head_stride + entry * table.distance_stride + threadIdx.x] += sum;
 }
@@ -244,18 +247,19 @@ __global__ void __launch_bounds__(THREADS, 1)
     float intercept = 0.0f, slope = 0.0f;
     for (int64_t index = 0; index < problem.sequences; index++) {
         sequence s = sequence_at(problem, index);
+        float own_intercept = 0.0f, own_slope = 0.0f;
         for (int64_t i = threadIdx.x; i < s.queries * s.keys; i += THREADS) {
             element at = {head, i / s.keys, i % s.keys};
             piece piece = piece_of(bias, s, at);
             if (piece.segment != segment)
                 continue;
             float ds = element_gradient<T>(problem, s, at).score;
-            intercept += ds;
-            slope = fmaf(ds, piece.x, slope);
+            own_intercept += ds;
+            own_slope = fmaf(ds, piece.x, own_slope);
         }
+        intercept += block_sum(own_intercept, shared);
+        slope += block_sum(own_slope, shared);
     }
-    intercept = block_sum(intercept, shared);
-    slope = block_sum(slope, shared);
     if (threadIdx.x == 0 && bias.intercept_gradient)
         bias.intercept_gradient[segment] += intercept;
     if (threadIdx.x == 0 && bias.slope_gradient)
@@ -271,20 +275,22 @@ __global__ void __launch_bounds__(THREADS, 1)
     const rotary_attention_piecewise_bias &bias = problem.piecewise_bias;
     int64_t position = blockIdx.x;
     float sum = 0.0f;
-    for (int64_t index = 0; index < problem.sequences * problem.heads; index++) {
-        sequence s = sequence_at(problem, index / problem.heads);
-        for (int64_t query = 0; query < s.queries; query++) {
+    for (int64_t index = 0; index < problem.sequences; index++) {
+        sequence s = sequence_at(problem, index);
+        float own = 0.0f;
+        for (int64_t row = 0; row < s.queries * problem.heads; row++) {
+            const int64_t head = row / s.queries, query = row % s.queries;
             if (clipped(s.first_query + query, bias.positions) != position)
                 continue;
             for (int64_t key = threadIdx.x; key < s.keys; key += THREADS) {
-                element at = {index % problem.heads, query, key};
+                element at = {head, query, key};
                 piece piece = piece_of(bias, s, at);
-                sum = fmaf(element_gradient<T>(problem, s, at).score * bias.slopes[piece.segment],
-                           bias.distance_inputs[piece.input], sum);
+                own = fmaf(element_gradient<T>(problem, s, at).score * bias.slopes[piece.segment],
+                           bias.distance_inputs[piece.input], own);
             }
         }
+        sum += block_sum(own, shared);
     }
-    sum = block_sum(sum, shared);
     if (threadIdx.x == 0)
         bias.scale_gradient[position] += sum;
 }

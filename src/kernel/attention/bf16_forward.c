@@ -532,16 +532,14 @@ static void store_outputs(const rotary_attention_problem *problem, const rotary_
             parts[row] = _mm512_loadu_ps(state->sum + (at + row) * SIDE);
         _mm512_storeu_ps(sum, reduce_rows(TOTAL, parts));
         for (int64_t row = 0; row < min_i64(16, queries - at % padded_queries); row++) {
-            struct sink_row with_sink = {0};
+            struct sink_row with_sink = {.keys = 1.0f};
             clear_other_channels(problem, state->output + (at + row) * width);
-            if (problem->sinks) {
-                with_sink = add_sink(problem->sinks[head], (double)(state->softmax_offset[at + row] * LN_2),
-                                     (double)sum[row]);
-                scale_row(state->output + (at + row) * width, with_sink.keys, width);
-            }
+            if (problem->sinks)
+                with_sink = add_sink(problem->sinks[head], state->softmax_offset[at + row] * LN_2, sum[row]);
             rotate_out(mutable_vector_at(problem, problem->output, work->sequence, query + row, head),
                        state->output + (at + row) * width, problem->head_dim,
-                       sum[row] == 0 ? 0.0f : 1 / sum[row], &problem->output_rotation, query + row);
+                       sum[row] == 0 ? 0.0f : with_sink.keys / sum[row], &problem->output_rotation,
+                       query + row);
             if (problem->log_sum_exp)
                 problem
                     ->log_sum_exp[(work->sequence * problem->heads + head) * problem->queries + query + row] =

@@ -619,13 +619,12 @@ static void join_row(const rotary_attention_problem *problem, const float *parts
             v_store(to + channel, v_fma(v_load(from + channel), v_set(factor), v_load(to + channel)));
         }
     }
-    vfloat inverse = v_set(total == 0 ? 0.0f : 1 / total); /* a sum that is NaN stays NaN */
-    vfloat share = v_set(1.0f);                            /* of the keys */
+    float share = 1.0f; /* of the keys */
     if (problem->sinks)
-        share = v_set(add_sink(problem->sinks[row / problem->queries], (double)max, (double)total).keys);
+        share = add_sink(problem->sinks[row / problem->queries], max, total).keys;
+    vfloat inverse = v_set(total == 0 ? 0.0f : share / total); /* a sum that is NaN stays NaN */
     for (int64_t channel = 0; channel < width; channel += 2 * LANES) {
-        vfloat low = v_load(to + channel) * inverse * share,
-               high = v_load(to + channel + LANES) * inverse * share;
+        vfloat low = v_load(to + channel) * inverse, high = v_load(to + channel + LANES) * inverse;
         v_store(to + channel, is_deinterleaved(problem) ? v_zip_low(low, high) : low);
         v_store(to + channel + LANES, is_deinterleaved(problem) ? v_zip_high(low, high) : high);
     }

@@ -291,14 +291,12 @@ static void store_outputs(const rotary_attention_problem *problem, const rotary_
             int64_t head = work->key_value_head * group + member;
             float *row = state->output + index * width, sum = v_sum(v_load(state->sum + index * LANES));
             fetch_ahead_to_write(problem, problem->output, work->sequence, query, work->query_end - 1, head);
-            vfloat inverse = v_set(sum == 0 ? 0.0f : 1 / sum); /* a sum that is NaN stays NaN */
+            struct sink_row with_sink = {.keys = 1.0f};
+            if (problem->sinks)
+                with_sink = add_sink(problem->sinks[head], state->row_max[index], sum);
+            vfloat inverse = v_set(sum == 0 ? 0.0f : with_sink.keys / sum); /* a sum that is NaN stays NaN */
             for (int64_t channel = 0; channel < width; channel += LANES)
                 v_store(row + channel, v_load(row + channel) * inverse);
-            struct sink_row with_sink = {0};
-            if (problem->sinks) {
-                with_sink = add_sink(problem->sinks[head], (double)state->row_max[index], (double)sum);
-                scale_row(row, with_sink.keys, width);
-            }
             clear_other_channels(problem, row);
             rotate_row(row, &problem->output_rotation, query, -1.0f);
             store_elements(mutable_vector_at(problem, problem->output, work->sequence, query, head), row,

@@ -16,16 +16,16 @@ struct sink_row {
 };
 
 /* The row of a sink whose exponentials of scores sum to exp(offset) * sum. */
-static inline struct sink_row add_sink(float sink, double offset, double sum)
+static inline struct sink_row add_sink(float sink, float offset, float sum)
 {
     if (sink == -INFINITY)
-        return (struct sink_row){1.0f, (float)(offset + log(sum))};
+        return (struct sink_row){1.0f, offset + logf(sum)};
     if (sum == 0)
         return (struct sink_row){0.0f, sink};
     /* Relative to the larger of sink and offset. */
-    const double apart = (double)sink - offset, smaller = exp(-fabs(apart)),
-                 keys = apart > 0 ? sum * smaller : sum, total = keys + (apart > 0 ? 1 : smaller);
-    return (struct sink_row){(float)(keys / total), (float)(fmax((double)sink, offset) + log(total))};
+    const float apart = sink - offset, smaller = expf(-fabsf(apart)), keys = apart > 0 ? sum * smaller : sum,
+                total = keys + (apart > 0 ? 1 : smaller);
+    return (struct sink_row){keys / total, (apart > 0 ? sink : offset) + logf(total)};
 }
 
 #endif

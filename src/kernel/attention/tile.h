@@ -7,6 +7,7 @@
 #define ROTARY_KERNEL_ATTENTION_TILE_H
 
 #include "kernel/attention/visibility.h"
+#include "kernel/exponential.h"
 #include "kernel/simd.h"
 
 #include <math.h>

@@ -6,6 +6,7 @@
 #ifndef ROTARY_KERNEL_LAYER_LAYER_VARIANT_H
 #define ROTARY_KERNEL_LAYER_LAYER_VARIANT_H
 
+#include "kernel/exponential.h"
 #include "kernel/layer/layer_kernels.h"
 #include "kernel/simd.h"
 

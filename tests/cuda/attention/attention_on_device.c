@@ -56,6 +56,10 @@ rotary_status __wrap_rotary_attention_create(rotary_attention **attention,
     struct on_device *made = find(NULL);
     if (!made)
         abort();
+    if (config->dtype == ROTARY_F16) {
+        printf("attention on a device is asked for f16, which models do not have\n");
+        abort();
+    }
     making = true;
     *made = (struct on_device){.attention = *attention, .config = *config};
     status = cuda_backend_create(&made->backend, 1, ROTARY_ISA_SCALAR,
