@@ -40,7 +40,7 @@ class Archive:
         name = ENCODINGS.get(label.lower(), label.lower())
         if name in self.arms:
             return self.arms[name]
-        for varied in (f"{name},key_is_value=false", f"rotate={name}"):
+        for varied in (f"{name},key_is_value=false", f"rotate={name}", f"key_is_value={name}"):
             if varied in self.arms:
                 return self.arms[varied]
         found = [arm for other, arm in self.arms.items() if other.lower().endswith("-" + name)]
