@@ -263,7 +263,8 @@ def attention(query: Tensor, key: Tensor, value: OptionalTensor = None, *, rope:
               need_weights: bool = False) -> typing.Union[Tensor, tuple[Tensor, Tensor]]:
     """rotary.attention of tensors [batch, time, heads, channels] in f32, bf16 or f16: a new, contiguous tensor.
 
-    The products and sums of f16 are f32's. Differentiable once in query, key, value and layout.sinks. The members of `layout` may be tensors; a bias gets no gradient, and one that wants it is refused.
+    The products and sums of f16 are f32's. Differentiable once in query, key, value and layout.sinks. The members of
+    `layout` may be tensors; a bias gets no gradient, and one that wants it is refused.
 
     With key_is_value the rotated keys are the values too, and value is left out: with value_rope, which is then rope,
     the output is rotated back. `dropout` is of the weights; torch.manual_seed decides which are dropped. With
