@@ -15,7 +15,8 @@
 #include "base/threads.h"
 #include "kernel/attention/visibility.h"
 
-/* Rows of queries of a work item, over all heads that share keys. Up to FEW_ROWS are few. */
+/* Rows of queries of a work item, over all heads that share keys. Up to FEW_ROWS are few, and those of a single token,
+ * however many heads share keys: a block of many has 32 queries of each head, and one worker. */
 enum { WORK_ITEM_ROWS = 256, ROW_MULTIPLE = 32, FEW_ROWS = 8 };
 /* Bytes of keys in a part: enough that writing the part is little beside reading its keys. Keys that are values
  * have longer parts, since nothing is read from memory during the last block. Parts of a sequence are equal, and
@@ -83,7 +84,7 @@ static size_t carve_many(struct decode *decode, int64_t queries)
 
 static int64_t few_queries(const rotary_attention *attention)
 {
-    return FEW_ROWS * attention->key_value_heads / attention->heads;
+    return max_i64(FEW_ROWS * attention->key_value_heads / attention->heads, 1);
 }
 
 static void carve(struct decode *decode, int64_t batch, int64_t queries, int64_t capacity,

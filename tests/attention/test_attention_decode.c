@@ -289,6 +289,7 @@ int main(void)
         {20, 20, 70, 131, 194, false, false, 0, true, false},
         {20, 20, 64, 0, 300, true, false, 0, false, false},
         {28, 14, 100, 150, 213, true, false, 2, false, true},
+        {24, 2, 40, 0, 300, true, true, 0, false, true}, /* more heads than rows that are few */
     };
     const int count = sizeof scenes / sizeof *scenes;
     for (int i = 0; i < count; i++)
