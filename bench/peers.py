@@ -121,11 +121,18 @@ def decode_shares(found):
         result["decode"]["median_seconds"], result["median_share"]) for result in found["results"]}
 
 
+# Steps of the article's models: task, batch, precision.
+STEPS = (("prefix", 16, "bf16"), ("addition", 4, "bf16"), ("prefix", 16, "f32"))
+
+
+def our_step(options, task, batch, precision):
+    return bench(options, "train", "--task", task, "--preset", "paper", "--set", f"batch_size={batch}", "--precision", precision, "--steps", "10")
+
+
 def limits(to):
     options = to.options
-    for task, batch, precision in (("prefix", 16, "bf16"), ("addition", 4, "bf16"), ("prefix", 16, "f32")):
-        to.add_limit(train_shares, *bench(options, "train", "--task", task, "--preset", "paper", "--set", f"batch_size={batch}",
-                                          "--precision", precision, "--steps", "10"))
+    for step in STEPS:
+        to.add_limit(train_shares, *our_step(options, *step))
     for precision in ("bf16", "f32"):
         for shape in ("4,8,640,64", "1,8,2048,128", "16,4,512,32"):
             to.add_limit(attention_shares, *bench(options, "attention", "--shape", shape, "--precision", precision))
@@ -150,9 +157,8 @@ def from_json(read):
 
 
 def steps(to):
-    for task, batch, precision in (("prefix", 16, "bf16"), ("addition", 4, "bf16"), ("prefix", 16, "f32")):
-        ours = Program(from_json(median_seconds), bench(to.options, "train", "--task", task, "--preset", "paper", "--set",
-                                                        f"batch_size={batch}", "--precision", precision, "--steps", "10"))
+    for task, batch, precision in STEPS:
+        ours = Program(from_json(median_seconds), our_step(to.options, task, batch, precision))
         command = torch(to.options, "step", f"presets/{task}/paper.json", "--batch", batch, "--precision", precision)
         to.add(f"step of {task}/paper, batch {batch}, {precision}", ours, lambda: Resident(median_seconds, [command]))
 
@@ -332,23 +338,18 @@ def ggml(to):
 # ---- text beside SentencePiece and tokenizers ----
 
 
-class Encoder:
+class Encoder(Program):
     """rotary tokenize encode, from a file to nowhere; its start is in the time."""
 
     def __init__(self, options, model):
-        self.command, self.text, self.mode = [ROTARY, "tokenize", "encode", model, "--threads", options.threads], options.text, ""
+        super().__init__(None, [ROTARY, "tokenize", "encode", model, "--threads", options.threads])
+        self.text = options.text
 
     def measure(self):
         with open(self.text, "rb") as text:
             begin = time.perf_counter()
-            run([*map(str, self.command)], stdin=text)
+            run(self.commands[0], stdin=text)
             return {"": time.perf_counter() - begin}
-
-    def processes(self):
-        return []
-
-    def stop(self):
-        pass
 
 
 def text(to):

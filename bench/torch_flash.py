@@ -13,12 +13,11 @@ import functools
 import json
 import os
 import statistics
-import time
 
 import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch_timing import rotate, rotation_tables, wait_for
+from torch_timing import rotate, rotation_tables, timed
 
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 WAYS = ("none", "rope", "roper")
@@ -31,14 +30,6 @@ def attend(way, q, k, v, cosine, sine):
         v = rotate(v, cosine, sine)
     o = F.scaled_dot_product_attention(q, k, v, is_causal=True)
     return rotate(o, cosine, -sine) if way == "roper" else o
-
-
-def timed(run, device):
-    wait_for(device)
-    begin = time.perf_counter()
-    run()
-    wait_for(device)
-    return time.perf_counter() - begin
 
 
 def main():

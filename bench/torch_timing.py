@@ -40,18 +40,20 @@ def update(model, optimizer):
     optimizer.step()
 
 
+def timed(run, device):
+    """Seconds of a call of run()."""
+    wait_for(device)
+    begin = time.perf_counter()
+    run()
+    wait_for(device)
+    return time.perf_counter() - begin
+
+
 def time_step(step, steps, warm_up, device="cpu"):
     """Seconds of `steps` calls of step(), after `warm_up` that are not timed."""
     for _ in range(warm_up):
         step()
-    times = []
-    for _ in range(steps):
-        wait_for(device)
-        start = time.perf_counter()
-        step()
-        wait_for(device)
-        times.append(time.perf_counter() - start)
-    return times
+    return [timed(step, device) for _ in range(steps)]
 
 
 def parser(modes, precision, steps):

@@ -8,6 +8,16 @@ void backend_destroy(struct backend *backend)
     *backend = (struct backend){0};
 }
 
+rotary_attention_config backend_attention_config(const struct backend *backend,
+                                                 const rotary_attention_config *config)
+{
+    rotary_attention_config own = *config;
+    own.dtype = backend->storage;
+    own.threads = backend->threads;
+    own.isa = backend->isa;
+    return own;
+}
+
 rotary_status backend_arena_allocate(const struct backend *backend, struct rotary_arena *arena,
                                      const char *what, rotary_error *error)
 {

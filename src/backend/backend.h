@@ -110,4 +110,8 @@ ROTARY_CHECKED rotary_status backend_arena_allocate(const struct backend *backen
                                                     const char *what, rotary_error *error);
 void backend_arena_free(const struct backend *backend, struct rotary_arena *arena);
 
+/* A configuration of attention as the backend computes it: in its type, with its threads and instruction set. */
+rotary_attention_config backend_attention_config(const struct backend *backend,
+                                                 const rotary_attention_config *config);
+
 #endif

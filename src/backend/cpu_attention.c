@@ -19,10 +19,7 @@ rotary_status cpu_attention_create(const struct backend *backend, struct attenti
     struct attention_plan *made = calloc(1, sizeof *made);
     if (!made)
         return rotary_fail_memory(error, "for a plan of attention");
-    made->config = *config;
-    made->config.dtype = backend->storage;
-    made->config.threads = backend->threads;
-    made->config.isa = backend->isa;
+    made->config = backend_attention_config(backend, config);
     rotary_status status = rotary_attention_create(&made->attention, &made->config, error);
     if (status == ROTARY_OK)
         *plan = made;

@@ -6,8 +6,8 @@
 #include "backend/onednn.h"
 
 #include "base/arena.h"
+#include "base/element.h"
 #include "base/fail.h"
-#include "base/half.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,12 +123,6 @@ int gemm_find(struct gemms *gemms, const struct gemm **found, const struct gemm_
 
 enum { TILE = 64 }; /* columns whose sums are kept at once */
 
-static float element(const void *data, int64_t type, int64_t at)
-{
-    return type == ROTARY_BF16 ? rotary_bf16_to_float(((const uint16_t *)data)[at])
-                               : ((const float *)data)[at];
-}
-
 /* sums[0 ... count) += x * row[0 ... count) */
 static void add_row(float sums[TILE], float x, const void *row, int64_t type, int64_t count)
 {
@@ -145,13 +139,10 @@ static void store(const struct gemm_shape *shape, const float sums[TILE], int64_
     for (int64_t i = 0; i < count; i++) {
         float x = sums[i];
         if (shape->epilogue == GEMM_EPILOGUE_SUM)
-            x += element(to, shape->destination_type, i);
+            x += rotary_element(to, i, (rotary_dtype)shape->destination_type);
         if (shape->epilogue == GEMM_EPILOGUE_RELU && !(x > 0.0f))
             x = 0.0f;
-        if (shape->destination_type == ROTARY_BF16)
-            ((uint16_t *)to)[i] = rotary_bf16_from_float(x);
-        else
-            ((float *)to)[i] = x;
+        rotary_set_element(to, i, (rotary_dtype)shape->destination_type, x);
     }
 }
 
@@ -168,7 +159,8 @@ static void multiply(const struct gemm_shape *shape, const struct gemm_operands 
         memcpy(sums, operands->bias + column, (size_t)count * sizeof *sums);
     for (int64_t k = 0; k < shape->inner; k++)
         add_row(sums,
-                element(operands->source, shape->type, row * shape->source_row + k * shape->source_column),
+                rotary_element(operands->source, row * shape->source_row + k * shape->source_column,
+                               (rotary_dtype)shape->type),
                 weights + (size_t)(k * stride + column) * size, shape->type, count);
     store(shape, sums, count,
           (char *)operands->destination + (size_t)(row * shape->destination_row + column) * to_size);
@@ -241,11 +233,7 @@ int panel_fill(const struct panel *panel, const struct gemms *gemms, int worker,
         for (int64_t column = 0; column < shape->columns; column++) {
             const float x =
                 source[shape->transposed ? column * shape->source_row + k : k * shape->source_row + column];
-            const int64_t at = k * shape->columns + column;
-            if (shape->dtype == ROTARY_BF16)
-                ((uint16_t *)panel->data)[at] = rotary_bf16_from_float(x);
-            else
-                ((float *)panel->data)[at] = x;
+            rotary_set_element(panel->data, k * shape->columns + column, shape->dtype, x);
         }
     return DONE;
 }

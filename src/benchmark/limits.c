@@ -257,10 +257,17 @@ static rotary_status create_copy(struct copy_limit *limit, const struct backend 
 
 /* ---- both ---- */
 
-static rotary_status time_limits(struct timing_item items[2], rotary_error *error)
+/* The rates of a matmul, items[0], and of a pass that reads and writes `bytes`, items[1]. */
+static rotary_status time_limits(struct timing_item items[2], const struct matmul_limit *matmul, double bytes,
+                                 struct limits *limits, rotary_error *error)
 {
     int64_t rounds;
-    return timing_run(items, 2, &(struct timing_plan){.seconds = 0.5, .min = 5, .max = 20}, &rounds, error);
+    const struct timing_plan plan = {.seconds = 0.5, .min = 5, .max = 20};
+    rotary_status status = timing_run(items, 2, &plan, &rounds, error);
+    if (status == ROTARY_OK)
+        *limits = (struct limits){.matmul_rate = matmul_limit_operations(matmul) / items[0].timing.best,
+                                  .memory_rate = 2.0 * bytes / items[1].timing.best};
+    return status;
 }
 
 static rotary_status measure_device(const struct backend *backend, struct matmul_limit *matmul,
@@ -271,10 +278,7 @@ static rotary_status measure_device(const struct backend *backend, struct matmul
                                   {.run = run_copy, .argument = &copy}};
     rotary_status status = create_copy(&copy, backend, error);
     if (status == ROTARY_OK)
-        status = time_limits(items, error);
-    if (status == ROTARY_OK)
-        *limits = (struct limits){.matmul_rate = matmul_limit_operations(matmul) / items[0].timing.best,
-                                  .memory_rate = 2.0 * (double)copy.bytes / items[1].timing.best};
+        status = time_limits(items, matmul, (double)copy.bytes, limits, error);
     backend_arena_free(backend, &copy.arena);
     return status;
 }
@@ -294,9 +298,7 @@ static rotary_status measure_host(const struct backend *backend, struct matmul_l
                                   .bytes = MEMORY_BYTES};
     struct timing_item items[] = {{.run = matmul_limit_run, .argument = matmul},
                                   {.run = memory_limit_scale, .argument = &memory}};
-    status = time_limits(items, error);
-    *limits = (struct limits){.matmul_rate = matmul_limit_operations(matmul) / items[0].timing.best,
-                              .memory_rate = 2.0 * MEMORY_BYTES / items[1].timing.best};
+    status = time_limits(items, matmul, MEMORY_BYTES, limits, error);
     rotary_arena_free(&arena);
     return status;
 }

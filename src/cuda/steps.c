@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/steps.h"
 
+#include "base/arena.h"
 #include "cuda/staged.h"
 
 #include <stdlib.h>
@@ -81,12 +82,6 @@ void cuda_steps_destroy(struct cuda_steps *steps)
 
 /* ---- Items that are kept. ---- */
 
-static size_t aligned(size_t offset)
-{
-    enum { ALIGNMENT = 16 };
-    return (offset + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
 /* At least `bytes` bytes of an array that grows; false: there is no memory. */
 static bool reserve(unsigned char **memory, size_t *capacity, size_t bytes)
 {
@@ -116,7 +111,7 @@ static bool reserve_items(struct recording *of)
 
 static bool keep(struct recording *of, const struct cuda_item *item)
 {
-    const size_t offset = aligned(of->argument_bytes);
+    const size_t offset = rotary_align(of->argument_bytes);
     if (!reserve_items(of) || !reserve(&of->arguments, &of->argument_capacity, offset + item->bytes))
         return false;
     of->items[of->count++] =
@@ -192,7 +187,7 @@ static bool take_upload(struct recording *of, void *to, const void *host, size_t
     memset(upload, 0, sizeof *upload);
     upload->to = to;
     upload->of = of;
-    upload->offset = aligned(of->upload_bytes);
+    upload->offset = rotary_align(of->upload_bytes);
     upload->bytes = bytes;
     if (!reserve_uploads(of, upload->offset + bytes))
         return false;

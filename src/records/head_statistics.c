@@ -12,7 +12,7 @@ double head_entropy(const float *weights, int64_t keys)
     return entropy;
 }
 
-/* Of one query, with `keys` weights. */
+/* How far away what a query attends to is on average; it has `keys` weights. */
 static double distance_of(const float *weights, int64_t keys, int64_t query)
 {
     double distance = 0;

@@ -81,8 +81,8 @@ static inline const struct decay_points *decay_points_of(const struct decay_kind
 }
 
 /* The means of a measure and a head, [points]. */
-static inline const double *decay_means(const struct decay_kind *kind, enum decay_measure measure,
-                                        int64_t layer, int64_t head)
+static inline double *decay_means(const struct decay_kind *kind, enum decay_measure measure, int64_t layer,
+                                  int64_t head)
 {
     return kind->means[measure] + (layer * kind->heads + head) * decay_points_of(kind, measure)->count;
 }

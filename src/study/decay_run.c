@@ -76,8 +76,7 @@ static rotary_status create_kind(struct sums *sums, const struct attention_row *
 static double *sums_of(const struct decay_kind *kind, const struct attention_row *row,
                        enum decay_measure measure)
 {
-    return kind->means[measure] +
-           (row->layer * kind->heads + row->head) * decay_points_of(kind, measure)->count;
+    return decay_means(kind, measure, row->layer, row->head);
 }
 
 static void add_pairs(struct decay_kind *kind, const struct attention_row *row)

@@ -64,6 +64,10 @@ struct cuda_attention_rotation cuda_attention_rotation_of(const struct attention
 struct cuda_attention cuda_attention_problem_of(const struct attention_plan *plan,
                                                 rotary_attention_shape shape);
 
+/* Packed rows of `time` tokens of each sequence and head, of elements of `size` bytes, in an arena. */
+void *cuda_attention_push_rows(const struct cuda_attention *problem, int64_t heads, int64_t time, size_t size,
+                               struct rotary_arena *arena);
+
 /* The rotation of a role of a plan, NULL where there is none. */
 const rotary_rope *cuda_attention_rope_of(const struct attention_plan *plan, int role);
 

@@ -69,10 +69,7 @@ rotary_status cuda_attention_create(const struct backend *backend, struct attent
     struct attention_plan *made = calloc(1, sizeof *made);
     if (!made)
         return rotary_fail_memory(error, "for a plan of attention");
-    made->config = *config;
-    made->config.dtype = backend->storage;
-    made->config.threads = backend->threads;
-    made->config.isa = backend->isa;
+    made->config = backend_attention_config(backend, config);
     rotary_status status = rotary_attention_create(&made->checked, &made->config, error);
     if (status == ROTARY_OK)
         status = check_config(config, error);
@@ -102,8 +99,8 @@ const rotary_attention_config *cuda_attention_config(const struct attention_plan
 
 /* ---- Workspace. ---- */
 
-static void *push_rows(const struct cuda_attention *problem, int64_t heads, int64_t time, size_t size,
-                       struct rotary_arena *arena)
+void *cuda_attention_push_rows(const struct cuda_attention *problem, int64_t heads, int64_t time, size_t size,
+                               struct rotary_arena *arena)
 {
     int64_t rows = heads * (problem->shape.batch * time + CUDA_ATTENTION_PAD);
     return rotary_arena_push(arena, rows, (size_t)problem->width * size);
@@ -113,11 +110,13 @@ static void carve_forward(struct cuda_attention *problem, struct rotary_arena *a
 {
     const size_t size = problem->bf16 ? sizeof(uint16_t) : sizeof(float);
     const rotary_attention_shape *shape = &problem->shape;
-    problem->packed.query = push_rows(problem, problem->heads, shape->queries, size, arena);
-    problem->packed.key = push_rows(problem, problem->key_value_heads, shape->keys, size, arena);
-    problem->packed.value = problem->key_is_value
-                                ? problem->packed.key
-                                : push_rows(problem, problem->key_value_heads, shape->keys, size, arena);
+    problem->packed.query = cuda_attention_push_rows(problem, problem->heads, shape->queries, size, arena);
+    problem->packed.key =
+        cuda_attention_push_rows(problem, problem->key_value_heads, shape->keys, size, arena);
+    problem->packed.value =
+        problem->key_is_value
+            ? problem->packed.key
+            : cuda_attention_push_rows(problem, problem->key_value_heads, shape->keys, size, arena);
 }
 
 static void carve_backward(struct cuda_attention *problem, struct rotary_arena *arena)
@@ -125,14 +124,16 @@ static void carve_backward(struct cuda_attention *problem, struct rotary_arena *
     const size_t size = problem->bf16 ? sizeof(uint16_t) : sizeof(float);
     const rotary_attention_shape *shape = &problem->shape;
     carve_forward(problem, arena);
-    problem->packed.output_gradient = push_rows(problem, problem->heads, shape->queries, size, arena);
+    problem->packed.output_gradient =
+        cuda_attention_push_rows(problem, problem->heads, shape->queries, size, arena);
     problem->delta =
         rotary_arena_push(arena, shape->batch * problem->heads * shape->queries, sizeof *problem->delta);
     if (problem->distance_keys.data)
-        problem->unrotated_query = push_rows(problem, problem->heads, shape->queries, sizeof(float), arena);
+        problem->unrotated_query =
+            cuda_attention_push_rows(problem, problem->heads, shape->queries, sizeof(float), arena);
     if (problem->distance_queries.data)
         problem->unrotated_key =
-            push_rows(problem, problem->key_value_heads, shape->keys, sizeof(float), arena);
+            cuda_attention_push_rows(problem, problem->key_value_heads, shape->keys, sizeof(float), arena);
 }
 
 struct cuda_attention cuda_attention_problem_of(const struct attention_plan *plan,

@@ -99,10 +99,8 @@ rotary_status cuda_attention_append(const struct backend *backend,
 static void carve_decode(const struct attention_plan *plan, struct cuda_attention *problem,
                          struct rotary_arena *arena)
 {
-    int64_t rows =
-        plan->checked->heads * (problem->shape.batch * problem->shape.queries + CUDA_ATTENTION_PAD);
-    problem->packed.query =
-        rotary_arena_push(arena, rows, (size_t)problem->width * rotary_dtype_size(plan->checked->dtype));
+    problem->packed.query = cuda_attention_push_rows(problem, problem->heads, problem->shape.queries,
+                                                     rotary_dtype_size(plan->checked->dtype), arena);
 }
 
 size_t cuda_attention_decode_bytes(const struct attention_plan *plan, int64_t batch, int64_t queries,
