@@ -116,7 +116,7 @@ static inline void store_part_halves(uint16_t *to, rotary_dtype dtype, vfloat v,
         v_store_part_bf16(to, v, count);
 }
 
-/* As load_columns. */
+/* It does for halves what load_columns does for f32. */
 static inline vfloat load_half_columns(const uint16_t *from, rotary_dtype dtype, int64_t left)
 {
     return left >= LANES ? load_halves(from, dtype)
