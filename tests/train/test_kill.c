@@ -4,8 +4,8 @@
  * same bytes as an uninterrupted one. So does a run that is interrupted, and one killed between the renames
  * of a checkpoint.
  *
- *     test_kill           one round
- *     test_kill 20        twenty rounds
+ *     test_kill           one round, of every change
+ *     test_kill 20        twenty rounds and every moment of a run: minutes, when something is suspected
  *
  * Child processes train: a process that has run threads cannot fork one that runs threads.
  */
