@@ -7,6 +7,7 @@
 #include "kernel/attention/attention_variants.h"
 #include "kernel/attention/sink.h"
 #include "kernel/attention/term_tile.h"
+#include "kernel/prefetch.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -20,10 +21,8 @@ enum { QUERIES = 2 };
 #endif
 _Static_assert(MIN_BLOCK % LANES == 0 && MIN_BLOCK % KEYS == 0, "a block is full vectors");
 
-/* Prefetch distances in bytes: of cache lines, into the second-level cache, since the first waits for fewer
- * lines at once; and of one line of each page, so that the page's translation is known by the time the others
- * are prefetched. Pages are in groups, since a processor finds several translations at once. */
-enum { AHEAD_BYTES = 12288, MAX_AHEAD = 64, PAGES_BYTES = 32768, CACHE_LINE = 64, PAGE = 4096 };
+/* Rows that are prefetched ahead, at most. */
+enum { MAX_AHEAD = 64 };
 /* Prefetch distance in parts, when parts are joined. */
 enum { PARTS_AHEAD = 4 };
 
@@ -148,9 +147,9 @@ INLINE void prefetch_channels(enum arithmetic arithmetic, const char *ahead, int
 {
     int bytes = 2 * LANES * bytes_of(arithmetic);
 #pragma GCC unroll 2
-    for (int byte = i * bytes; byte < (i + 1) * bytes; byte += CACHE_LINE)
-        if (byte % CACHE_LINE == 0)
-            __builtin_prefetch(ahead + byte, 0, 2);
+    for (int byte = i * bytes; byte < (i + 1) * bytes; byte += PREFETCH_LINE)
+        if (byte % PREFETCH_LINE == 0)
+            prefetch_line(ahead + byte);
 }
 
 /* Two vectors of channels, zero past `left`. f32 and f16: consecutive channels. bf16: the even channels and the odd
@@ -404,15 +403,6 @@ static const char *next_block(const struct decoding *decoding, bool values, cons
     return decoding->key.data + key_row(decoding->problem, key) * decoding->key.row;
 }
 
-/* For each group of pages that begins in these bytes prefetches the one after it. */
-static void prefetch_pages(const char *from, int64_t bytes)
-{
-    const char *end = from + bytes, *group = end - (uintptr_t)end % PAGES_BYTES;
-    for (; group > from; group -= PAGES_BYTES)
-        for (int64_t byte = PAGES_BYTES; byte < 2 * PAGES_BYTES; byte += PAGE)
-            __builtin_prefetch(group + byte, 0, 2);
-}
-
 /* All heads of a block of keys or values, in memory order. */
 static void matmul_block(const struct decoding *decoding, bool values, const struct block *block)
 {
@@ -479,7 +469,7 @@ static struct stream stream_of(const rotary_attention_problem *problem, const ro
 static void find_rows(const struct decoding *decoding, struct block *block)
 {
     int64_t last = decoding->work->key_end - 1;
-    int64_t ahead = round_up(AHEAD_BYTES / max_i64(decoding->key.row, 1), KEYS);
+    int64_t ahead = round_up(PREFETCH_BYTES / max_i64(decoding->key.row, 1), KEYS);
     block->count = min_i64(decoding->keys, last + 1 - block->first);
     block->padded = round_up(block->count, KEYS);
     block->ahead = max_i64(KEYS, min_i64(ahead, MAX_AHEAD));

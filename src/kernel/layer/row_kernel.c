@@ -6,6 +6,7 @@
  */
 #include "base/integer.h"
 #include "kernel/layer/layer_variant.h"
+#include "kernel/prefetch.h"
 
 #if LANES == 16
 
@@ -14,8 +15,7 @@ enum {
     STRIP = LAYER_VNNI_COLUMNS, /* columns that are summed up together */
     VECTORS = STRIP / LANES,
     STEP_BYTES = STRIP * (int)sizeof(float),
-    MULTIPLE_STEPS = LAYER_VNNI_ROWS / 2, /* of a strip */
-    PREFETCH_STEPS = 24                   /* hardware does not prefetch beyond a page */
+    MULTIPLE_STEPS = LAYER_VNNI_ROWS / 2 /* of a strip */
 };
 
 INLINE int64_t values_of_step(rotary_dtype dtype)
@@ -51,8 +51,9 @@ INLINE void add_step(rotary_dtype dtype, bool apart, struct strip_sums *sums, in
             sums->odd[i] = v_fma((vfloat)(vector & high), (vfloat)(factor & high), sums->odd[i]);
         } else
             sums->all[i] = add_product(dtype, vector, factor, sums->all[i]);
-        __builtin_prefetch(weights + i * (int)sizeof vector + PREFETCH_STEPS * STEP_BYTES);
+        prefetch_line(weights + i * (int)sizeof vector + PREFETCH_BYTES);
     }
+    prefetch_pages(weights + PREFETCH_BYTES, STEP_BYTES);
 }
 
 static void store_strip(const struct layer_row *work, int64_t column, const vfloat sums[VECTORS])

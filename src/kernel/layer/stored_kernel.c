@@ -3,6 +3,7 @@
  * Weights as a file has them, f32, f16 or bf16: their product with few rows, and conversion to f32.
  */
 #include "kernel/layer/layer_variant.h"
+#include "kernel/prefetch.h"
 
 /* LANES elements, or fewer, with zeros behind them. */
 INLINE vfloat load_stored(rotary_dtype dtype, const void *from, int64_t i, int64_t lanes)
@@ -19,12 +20,13 @@ INLINE vfloat load_stored(rotary_dtype dtype, const void *from, int64_t i, int64
  * columns. */
 enum { AT_ONCE = 4, STEP = 2 * LANES };
 
-/* `bytes` bytes of a column, those that the same place of the column AT_ONCE later has: hardware does not
- * prefetch beyond a page, and knows few streams. */
+/* `bytes` bytes of a column, those that the same place of the column AT_ONCE later has: hardware knows few
+ * streams. */
 INLINE void prefetch_later(const char *column, int64_t column_bytes, int64_t bytes)
 {
-    for (int64_t byte = 0; byte < bytes; byte += 64)
-        __builtin_prefetch(column + AT_ONCE * column_bytes + byte, 0, 2);
+    for (int64_t byte = 0; byte < bytes; byte += PREFETCH_LINE)
+        prefetch_line(column + AT_ONCE * column_bytes + byte);
+    prefetch_pages(column + AT_ONCE * column_bytes, bytes);
 }
 
 /* `rows` and `columns` are constants, so that sums stay in registers; one of them is 1. */
