@@ -19,9 +19,9 @@ class Failed(Exception):
 
 
 def run(command, **options):
-    """Its standard output."""
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
-                          **options)
+    """Its standard output, unless that goes elsewhere."""
+    done = subprocess.run([str(word) for word in command], stderr=subprocess.PIPE, text=True, check=False,
+                          **{"stdout": subprocess.PIPE, **options})
     if done.returncode:
         raise Failed(f"{command[0]} failed: {(done.stderr.strip().splitlines() or ['it says nothing'])[-1]}")
     return done.stdout

@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import shutil
+import subprocess
 import sys
 import time
 
@@ -301,7 +302,7 @@ def generate(to):
                 if (held, dtype) == ("packed", "f16"):
                     continue
                 ours = Program(read, bench(to.options, "generate", source, "--precision", "f32" if dtype == "f16" else dtype,
-                                           "--batch-size", "1", "--prompt-tokens", PROMPT, "--max-new-tokens", "2"))
+                                           "--batch-size", "1", "--prompt-tokens", PROMPT, "--max-new-tokens", NEW_TOKENS))
                 to.add(f"{name}, {dtype}, {held}", ours, lambda: theirs(f"{folder}/{dtype}.gguf"), tokens=True)
 
 
@@ -348,7 +349,7 @@ class Encoder(Program):
     def measure(self):
         with open(self.text, "rb") as text:
             begin = time.perf_counter()
-            run(self.commands[0], stdin=text)
+            run(self.commands[0], stdin=text, stdout=subprocess.DEVNULL)
             return {"": time.perf_counter() - begin}
 
 
@@ -390,14 +391,16 @@ def main():
     if unknown or options.rounds < 1 or options.threads < 1:
         parser.error(f"--only {options.only}: wanted some of {', '.join(GROUPS)}" if unknown else "--rounds and --threads are 1 or more")
     to = Comparisons(options)
-    for group in chosen:
-        try:
-            GROUPS[group](to)
-        except Failed as error:
-            print(f"{group}: not compared: {error}", file=sys.stderr)
-    if options.records:
-        with open(options.records, "w", encoding="utf-8") as file:
-            json.dump({"threads": options.threads, "rows": to.rows}, file, indent=1)
+    try:
+        for group in chosen:
+            try:
+                GROUPS[group](to)
+            except Failed as error:
+                print(f"{group}: not compared: {error}", file=sys.stderr)
+    finally:
+        if options.records:
+            with open(options.records, "w", encoding="utf-8") as file:
+                json.dump({"threads": options.threads, "rows": to.rows}, file, indent=1)
     return 0 if to.rows else 1
 
 
