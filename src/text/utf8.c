@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "text/utf8.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 int64_t utf8_character_bytes(const char *text, int64_t bytes)
@@ -35,10 +36,23 @@ uint32_t utf8_code_point(const char *text, int64_t bytes)
     return point;
 }
 
+/* Whether eight bytes are characters of ASCII. Without high bits, subtracting 1 from each byte sets that of the first
+ * that is zero. */
+static bool is_ascii(const char *text)
+{
+    uint64_t word;
+    memcpy(&word, text, sizeof word);
+    return ((word | (word - UINT64_C(0x0101010101010101))) & UINT64_C(0x8080808080808080)) == 0;
+}
+
 int64_t utf8_valid_bytes(const char *text, int64_t bytes)
 {
     int64_t valid = 0;
     while (valid < bytes) {
+        if (bytes - valid >= 8 && is_ascii(text + valid)) {
+            valid += 8;
+            continue;
+        }
         int64_t step = utf8_character_bytes(text + valid, bytes - valid);
         if (step == 0)
             break;

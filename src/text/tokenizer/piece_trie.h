@@ -10,11 +10,16 @@
 
 enum piece_place { PIECE_FIRST, PIECE_CONTINUING, PIECE_PLACES }; /* the roots */
 
+/* Most steps that lead nowhere are told by the bits of the bytes that lead on (piece_trie_bit). */
+struct piece_node {
+    int32_t token; /* -1: none */
+    uint32_t children;
+};
+
 struct piece_trie {
-    struct hash_table
-        children;    /* of all nodes: by the number of their parent and the byte that leads there */
-    int32_t *tokens; /* of each node; -1: none */
-    int64_t nodes;
+    struct hash_table children; /* of all nodes, by the number of their parent and the byte */
+    struct piece_node *nodes;
+    int64_t count; /* of nodes */
 };
 
 /* The pieces have at most so many bytes in all, since a key has its node in 24 bits. */
@@ -32,9 +37,16 @@ static inline uint32_t piece_trie_key(int32_t parent, char byte)
 {
     return (uint32_t)parent << 8 | (unsigned char)byte;
 }
+/* A letter's is its own, but for case. */
+static inline uint32_t piece_trie_bit(char byte)
+{
+    return UINT32_C(1) << (byte & 31);
+}
 /* The node that a byte leads to from another, of which a root is the first; -1: it leads to none. */
 static inline int32_t piece_trie_step(const struct piece_trie *trie, int32_t node, char byte)
 {
+    if (!(trie->nodes[node].children & piece_trie_bit(byte)))
+        return -1;
     return hash_table_find(&trie->children, piece_trie_key(node, byte))->value;
 }
 /* The token of the longest piece that the text begins with, and the piece's bytes; -1: there is none. */

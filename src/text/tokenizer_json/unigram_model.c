@@ -119,7 +119,7 @@ static void find_ways(const struct unigram_model *model, struct unigram_node *no
             node = piece_trie_step(&model->trie, node, word[end - 1]);
             if (node < 0)
                 break;
-            const int32_t token = model->trie.tokens[node];
+            const int32_t token = model->trie.nodes[node].token;
             if (token < 0)
                 continue;
             reach(nodes, at, end, model->scores[token], token == model->config.unknown ? -1 : token, single);
