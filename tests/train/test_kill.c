@@ -4,8 +4,8 @@
  * same bytes as an uninterrupted one. So does a run that is interrupted, and one killed between the renames
  * of a checkpoint.
  *
- *     test_kill           one round, of every change
- *     test_kill 20        twenty rounds and every moment of a run: minutes, when something is suspected
+ *     test_kill           one round, and moments of every kind
+ *     test_kill 20        twenty other rounds, and the other moments of a run
  *
  * Child processes train: a process that has run threads cannot fork one that runs threads.
  */
@@ -352,7 +352,7 @@ static void test_corpus(const char *task)
 
 int main(int count, char **arguments)
 {
-    int rounds = count > 1 ? atoi(arguments[1]) : 1;
+    const int more = count > 1 ? atoi(arguments[1]) : 0;
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (!CHECK(shared != MAP_FAILED))
         return check_report();
@@ -361,13 +361,17 @@ int main(int count, char **arguments)
     char reference[512]; /* its own copy: scratch_path's buffers are used again */
     snprintf(reference, sizeof reference, "%s", scratch_path("reference"));
     finish(&config, reference);
-    int64_t moments = atomic_load(&shared->moments);
-    for (int round = 0; round < rounds; round++) {
+    const int64_t all = atomic_load(&shared->moments), first = 2 * CHECKPOINT_MOMENTS + 2;
+    for (int round = more > 0; round <= more; round++) {
+        chance.key.seed = (uint64_t)round + 1; /* moments that no other round has */
         test_stopped(&config, reference, SIGKILL, -1, round);
         test_stopped(&config, reference, SIGTERM, CHILD_INTERRUPTED, round);
     }
-    /* Two checkpoints and the start of a third; or all of them. */
-    test_moments(&config, reference, 1, rounds > 1 ? moments : 2 * CHECKPOINT_MOMENTS + 2);
+    if (more > 0) {
+        test_moments(&config, reference, first + 1, all);
+        return check_report();
+    }
+    test_moments(&config, reference, 1, first); /* two checkpoints and the start of a third */
     test_best(&config, reference);
     test_torn_metrics(&config, reference);
     test_average(&config);
