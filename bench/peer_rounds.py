@@ -18,10 +18,9 @@ class Failed(Exception):
     """A program failed; the message is for the reader."""
 
 
-def run(command, **options):
+def run(command, stdin=None, stdout=subprocess.PIPE):
     """Its standard output, unless that goes elsewhere."""
-    done = subprocess.run([str(word) for word in command], stderr=subprocess.PIPE, text=True, check=False,
-                          **{"stdout": subprocess.PIPE, **options})
+    done = subprocess.run([str(word) for word in command], stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise Failed(f"{command[0]} failed: {(done.stderr.strip().splitlines() or ['it says nothing'])[-1]}")
     return done.stdout
