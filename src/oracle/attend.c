@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "oracle/attend_chunks.h"
+#include "oracle/attend_model.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -79,23 +80,6 @@ static rotary_status write_results(const struct attend_work *work, rotary_error 
 
 /* ---- evaluating ---- */
 
-/* Refuses attention that does not rotate values and outputs as the file's model does. */
-static rotary_status check_values(const struct attend_config *config, enum rope_values values,
-                                  rotary_error *error)
-{
-    const unsigned wanted = values == ROPE_VALUES_ROTATE ? ROTARY_ROTATE_VALUE : ATTEND_VALUE_OUTPUT;
-    unsigned rotated = config->rotate & ATTEND_VALUE_OUTPUT;
-    if (config->key_is_value && (config->rotate & ROTARY_ROTATE_KEY))
-        rotated |= ROTARY_ROTATE_VALUE;
-    if (values == ROPE_VALUES_STAY || rotated == wanted)
-        return ROTARY_OK;
-    return rotary_fail(error, ROTARY_BAD_FILE,
-                       "%s: layers of this model rotate values, and outputs %s; wanted %s, or --ignore %s",
-                       config->rotation.config, wanted == ATTEND_VALUE_OUTPUT ? "back" : "not",
-                       wanted == ATTEND_VALUE_OUTPUT ? "--roper" : "--rotate qkv",
-                       wanted == ATTEND_VALUE_OUTPUT ? "model_type" : "rotary_value");
-}
-
 /* Refuses a rotation that this attention does not go with. */
 static rotary_status check_rotation(const struct attend_config *config, const struct attend_work *work,
                                     rotary_error *error)
@@ -113,7 +97,7 @@ static rotary_status check_rotation(const struct attend_config *config, const st
             "%s multiplies keys by %s, and by --key-is-value they are the values too: wanted a "
             "rotation alone",
             file, grows ? "xPos's magnitudes" : "an attention factor");
-    return check_values(config, rotation->values, error);
+    return attend_model_check(config, rotation, error);
 }
 
 static rotary_status make_rotation(const struct attend_config *config, struct attend_work *work,

@@ -133,7 +133,7 @@ for layer, layer_type in enumerate(v4.layer_types):
         got = module.o_b_proj(module.o_a_proj(output.reshape(1, T, v4.o_groups, -1)).flatten(2))[0]
     near(about, got, wanted, 1e-11 * wanted.abs().max().item())
     plain = attend(query, latent, latent, *[flag for flag in flags if flag != "--roper"], "--ignore", "model_type")
-    refuses(1, "wanted --roper, or --ignore model_type", "attend", "--query", "q.npy", "--key", "k.npy", "--value", "v.npy", "--output",
+    refuses(1, "wanted --rotate qkvo, or --ignore model_type", "attend", "--query", "q.npy", "--key", "k.npy", "--value", "v.npy", "--output",
             "o.npy", *[flag for flag in flags if flag != "--roper"])
     check(f"{about}: the inverse rotation matters", (plain - output).abs().max() > 1e-2)
 

@@ -92,17 +92,46 @@ for subset in SUBSETS:
 # Files whose models rotate values: other choices are refused, unless the key that says so is ignored.
 shared = ["attend", *files[:4], *files[6:], "--key-is-value"]
 for content, wanted, ignored, good in [
-        ({"model_type": "deepseek_v4", "qk_rope_head_dim": 4, "rope_parameters": {"main": {}}}, "--roper", "model_type", "qkvo"),
+        ({"model_type": "deepseek_v4", "qk_rope_head_dim": 4, "rope_parameters": {"main": {}}}, "--rotate qkvo", "model_type", "qkvo"),
         ({"model_type": "roformer", "rotary_value": True}, "--rotate qkv", "rotary_value", "qkv")]:
     of_model = ["--rope", config({"head_dim": D} | content, "values.json")]
     for subset in SUBSETS:
-        if subset.replace("q", "").replace("k", "") == good.replace("qk", ""):
+        if subset == good:
             result("attend", *files, *of_model, "--rotate", subset, "--json")
             continue
         refuses(1, f"wanted {wanted}, or --ignore {ignored}", "attend", *files, *of_model, "--rotate", subset)
         result("attend", *files, *of_model, "--rotate", subset, "--ignore", ignored, "--json")
     result(*shared, *of_model, "--rotate", "qk" + good[3:], "--json")  # shared keys rotate as values
     refuses(1, f"wanted {wanted}", *shared, *of_model, "--rotate", "qk" if good == "qkvo" else "qko")
+# So are models that are trained here.
+def trained(**keys):
+    return ["--rope", config({"head_dim": D, "rope_theta": 100.0} | keys, "trained.json")]
+
+
+for keys, good, key in [({"position": "rope"}, "qk", "position"), ({"position": "roper"}, "qkvo", "position"),
+                        ({"position": "xpos"}, "qk", "position"), ({"position": "t5"}, None, "position"),
+                        ({"position": "rope", "rotate": "vo"}, "vo", "rotate"),
+                        ({"position": {"name": "values", "rotate": ["value"]}}, "vo", "position")]:
+    for subset in SUBSETS:
+        command = ["attend", *files, *trained(**keys), "--rotate", subset]
+        if subset == good:
+            result(*command, "--json")
+        else:
+            refuses(1, f"rotate {good or 'nothing'}; wanted {f'--rotate {good}' if good else 'no --rope'}, or --ignore {key}", *command)
+    result("attend", *files, *trained(**keys), "--rotate", "o", "--ignore", "position", "--ignore", "rotate", "--json")
+for keys, extra, wanted in [({"key_is_value": "true"}, files[4:6], "--key-is-value"),
+                            ({}, ["--key-is-value"], "--value FILE"),
+                            ({"key_is_value": "unrotated"}, ["--key-is-value"], "--value FILE")]:
+    command = ["attend", *files[:4], *files[6:], *extra, *trained(position="rope", **keys)]
+    refuses(1, f"wanted {wanted}, or --ignore key_is_value", *command)
+    result(*command, "--ignore", "key_is_value", "--json")
+    other = files[4:6] if "--key-is-value" in extra else ["--key-is-value"]
+    result("attend", *files[:4], *files[6:], *other, *trained(position="rope", **keys), "--json")
+half = ["attend", *files, *trained(position="roper", value_fraction=0.5), "--roper"]
+refuses(1, f'"value_fraction" 0.5 rotates {D // 2} channels of values, wanted {D}', *half)
+result(*half, "--ignore", "value_fraction", "--json")
+result("attend", *files, *trained(position="roper", value_fraction=0.5, partial_rotary_factor=0.5), "--roper", "--json")
+refuses(1, '"rotate" is "kq"', "attend", *files, *trained(position="rope", rotate="kq"))
 refuses(2, "--rotate wants --rope FILE", "attend", *files, "--rotate", "kv")
 refuses(2, "--rotate and --roper exclude each other", "attend", *files, "--rope", rope, "--roper", "--rotate", "kv")
 refuses(2, "--unrotated and --rotate exclude each other", "attend", *files, "--rope", rope, "--unrotated", "--rotate", "kv")

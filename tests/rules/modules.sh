@@ -32,7 +32,7 @@ BEGIN {
     below["study"] = "ranks records statistics inference train " below["train"]
     # A page is made from records of runs: never through a header that can train.
     below["report"] = "records statistics config file base score/measure.h"
-    below["oracle"] = "huggingface attention rope_config config file " below["attention"]
+    below["oracle"] = "huggingface attention " below["attention"] " " below["huggingface"]
     below["cli"] = "ranks kernel oracle huggingface report study benchmark inference " below["study"]
     for (module in below) {
         allowed[module, module] = 1
