@@ -13,6 +13,7 @@
 #include "kernel/memory/memory_kernels.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* On the host: rows, inner and columns of matmuls of as many operations. Which one is fastest depends on the caches. */
 enum { SHAPES = 3 };
@@ -296,6 +297,8 @@ static rotary_status measure_host(const struct backend *backend, struct matmul_l
                                   .dtype = ROTARY_F32,
                                   .data = rotary_arena_push(&arena, MEMORY_BYTES, 1),
                                   .bytes = MEMORY_BYTES};
+    /* A pass that reads pages before it writes them would fault twice for each. */
+    memset(memory.data, 0, MEMORY_BYTES);
     struct timing_item items[] = {{.run = matmul_limit_run, .argument = matmul},
                                   {.run = memory_limit_scale, .argument = &memory}};
     status = time_limits(items, matmul, MEMORY_BYTES, limits, error);
