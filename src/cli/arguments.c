@@ -54,8 +54,32 @@ static rotary_status take_number(const struct setting *option, const char *text,
     return ROTARY_OK;
 }
 
+/* Whether an option that has one value has it already. */
+static bool is_taken(const struct setting *option, const void *member)
+{
+    switch (option->type) {
+    case SETTING_TEXT:
+        return *(const char *const *)member;
+    case SETTING_INTEGER:
+    case SETTING_CHOICE:
+        return ((const struct option_integer *)member)->given;
+    case SETTING_REAL:
+        return ((const struct option_real *)member)->given;
+    case SETTING_BOOLEAN: /* twice is once */
+    case SETTING_LIST:
+    case SETTING_OBJECT:
+    case SETTING_ARRAY:
+        break;
+    }
+    return false;
+}
+
 static rotary_status take(const struct setting *option, const char *text, void *member, rotary_error *error)
 {
+    if (is_taken(option, member))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s is given twice, the second time as \"%.80s\": wanted one value", option->name,
+                           text);
     switch (option->type) {
     case SETTING_BOOLEAN:
         *(bool *)member = true;

@@ -67,6 +67,22 @@ static rotary_status check_assignments(const json_t *keys, const char *what,
     return ROTARY_OK;
 }
 
+/* Refuses an option that sets a key whose values are compared, and so would set none of them. */
+static rotary_status check_options(const json_t *keys, const char *what, const struct plan_request *request,
+                                   rotary_error *error)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach ((json_t *)(uintptr_t)keys, key, value) {
+        const char *option = plan_option_of(request, key);
+        if (option)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "%s sets \"%s\", which the comparison %s; wanted one of them", option, key,
+                               what);
+    }
+    return check_assignments(keys, what, request->assignments, error);
+}
+
 /* What the assignments set, as the configuration has it. */
 static rotary_status note_given(struct comparison_design *design, const struct option_list *assignments,
                                 rotary_error *error)
@@ -136,9 +152,9 @@ static rotary_status make_arms(struct comparison_design *design, const struct de
     }
     design->arms.given = design->given;
     if (status == ROTARY_OK)
-        status = check_assignments(design->arms.items[0].set, "varies", request->assignments, error);
+        status = check_options(design->arms.items[0].set, "varies", request, error);
     if (status == ROTARY_OK && design->arms.items[0].chosen)
-        status = check_assignments(design->arms.items[0].chosen, "sweeps", request->assignments, error);
+        status = check_options(design->arms.items[0].chosen, "sweeps", request, error);
     return status;
 }
 
@@ -154,8 +170,7 @@ static rotary_status make_sweep(struct comparison_design *design, const struct d
     if (status == ROTARY_OK)
         status = add_axes(&design->sweep.candidates, "--sweep", &options->sweep, error);
     if (status == ROTARY_OK)
-        status =
-            check_assignments(design->sweep.candidates.items[0].set, "sweeps", request->assignments, error);
+        status = check_options(design->sweep.candidates.items[0].set, "sweeps", request, error);
     if (status == ROTARY_OK)
         status = sweep_check_arms(&design->sweep, &design->arms, &design->config, error);
     return status;
@@ -282,8 +297,9 @@ static rotary_status make_seeds(struct comparison_design *design, const struct d
 
 /* ---- the design ---- */
 
-static rotary_status check_design(const struct comparison_design *design, const struct option_list *varied,
-                                  const struct plan_request *request, rotary_error *error)
+static rotary_status check_design(const struct comparison_design *design,
+                                  const struct design_options *options, const struct plan_request *request,
+                                  rotary_error *error)
 {
     int64_t largest = 0;
     for (int i = 0; i < design->seed_count; i++)
@@ -296,7 +312,9 @@ static rotary_status check_design(const struct comparison_design *design, const 
     status =
         unused_keys_check_assigned(&used, request->assignments->items, request->assignments->count, error);
     if (status == ROTARY_OK)
-        status = unused_keys_check_assigned(&used, varied->items, varied->count, error);
+        status = unused_keys_check_assigned(&used, options->vary.items, options->vary.count, error);
+    if (status == ROTARY_OK && options->problems.given)
+        status = unused_keys_check(&used, "problems", error);
     if (status == ROTARY_OK)
         status = plan_say_schedules(request, configs, design->arms.count, error);
     arms_configs_free(configs, design->arms.count);
@@ -318,7 +336,7 @@ static rotary_status make_design(struct comparison_design *design, const struct 
         status = make_seeds(design, options, request, file, error);
     if (status == ROTARY_OK)
         status = make_sweep(design, options, request, error);
-    return status == ROTARY_OK ? check_design(design, &options->vary, request, error) : status;
+    return status == ROTARY_OK ? check_design(design, options, request, error) : status;
 }
 
 /* What all arms of a folder share. What follows from the keys that are compared is not among that, and is as

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/rotation_options.h"
 
+bool rotation_options_given(const struct rotation_options *options)
+{
+    return options->layer_type || options->ignored.count > 0 || options->length.given ||
+           options->compat.given;
+}
+
 struct rotation_request rotation_request(const struct rotation_options *options,
                                          const struct common_options *common)
 {

@@ -48,6 +48,9 @@ struct rotation_options {
                     "number of heads; each also without B (default: time)"                                   \
     }
 
+/* Whether one is given beside the file. */
+bool rotation_options_given(const struct rotation_options *options);
+
 /* What they ask for. Texts are borrowed from the options. */
 struct rotation_request rotation_request(const struct rotation_options *options,
                                          const struct common_options *common);

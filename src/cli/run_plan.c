@@ -120,6 +120,41 @@ static rotary_status apply(struct run_config *config, const char *where, const c
     return settings_set(settings, RUN_SETTINGS, where, key, text, error);
 }
 
+const char *plan_option_of(const struct plan_request *request, const char *key)
+{
+    const struct {
+        const char *key, *option;
+        bool given;
+    } options[] = {
+        {"position", "--position", request->position != NULL},
+        {"init", "--init", request->init != NULL},
+        {"steps", "--steps", request->steps.given},
+        {"epochs", "--steps", request->steps.given},
+        {"seed", "--seed", request->common->seed.given},
+        {"precision", "--precision", request->common->precision.given},
+    };
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (options[i].given && strcmp(options[i].key, key) == 0)
+            return options[i].option;
+    return NULL;
+}
+
+/* Of a key and its option one alone could be applied. */
+static rotary_status check_assigned(const struct plan_request *request, rotary_error *error)
+{
+    for (int i = 0; i < request->assignments->count; i++) {
+        char key[SETTING_TEXT_BYTES];
+        settings_assigned_key(key, request->assignments->items[i]);
+        const char *option = plan_option_of(request, key);
+        if (option &&
+            strcmp(request->assignments->items[i], "epochs=0") != 0) /* which says that steps are given */
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "%s and --set %.80s are given: wanted one of them", option,
+                               request->assignments->items[i]);
+    }
+    return ROTARY_OK;
+}
+
 static rotary_status apply_init(const struct plan_request *request, struct run_config *config,
                                 rotary_error *error)
 {
@@ -133,7 +168,9 @@ static rotary_status apply_options(const struct plan_request *request, struct ru
                                    rotary_error *error)
 {
     const struct common_options *common = request->common;
-    rotary_status status = apply_init(request, config, error);
+    rotary_status status = check_assigned(request, error);
+    if (status == ROTARY_OK)
+        status = apply_init(request, config, error);
     struct transformer_config taken; /* as it is before others are set */
     transformer_config_copy(&taken, &config->model);
     if (status == ROTARY_OK && request->position)
@@ -148,7 +185,7 @@ static rotary_status apply_options(const struct plan_request *request, struct ru
     run_settings(config, settings);
     for (int i = 0; i < request->assignments->count && status == ROTARY_OK; i++)
         status = settings_assign(settings, RUN_SETTINGS, request->assignments->items[i], error);
-    if (request->steps.given) /* a number of steps instead of epochs, whoever gave these */
+    if (request->steps.given) /* a number of steps instead of the preset's epochs */
         config->train.epochs = 0;
     if (status == ROTARY_OK && request->init && !request->base)
         status = initial_weights_fit(&taken, config, error);
@@ -321,11 +358,10 @@ rotary_status plan_open_model(const struct loaded_model_call *call, struct loade
 
 void plan_folder(const struct plan_request *request, const char *position, char folder[PLAN_FOLDER_BYTES])
 {
-    const char *name = request->text && request->text[0] ? request->text
-                       : request->preset                 ? request->preset
-                                                         : PLAN_PRESET;
-    const char *base = file_name_of(name);
-    const int length = (int)(is_file(base) ? strlen(base) - strlen(".json") : strlen(base));
-    snprintf(folder, PLAN_FOLDER_BYTES, "runs/%.64s-%.*s%s%.64s", request->task, length < 64 ? length : 64,
-             base, position ? "-" : "", position ? position : "");
+    const bool text = request->text && request->text[0];
+    const char *preset = request->preset ? file_name_of(request->preset) : text ? "" : PLAN_PRESET;
+    const int length = (int)(is_file(preset) ? strlen(preset) - strlen(".json") : strlen(preset));
+    snprintf(folder, PLAN_FOLDER_BYTES, "runs/%.64s%s%.64s%s%.*s%s%.64s", request->task, text ? "-" : "",
+             text ? request->text : "", *preset ? "-" : "", length < 64 ? length : 64, preset,
+             position ? "-" : "", position ? position : "");
 }

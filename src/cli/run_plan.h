@@ -21,13 +21,16 @@ struct plan_request {
                        * model is taken too unless there is a base; NULL: as configured */
     struct option_integer steps;
     const struct option_list *assignments;
-    const char *text; /* names the default folder in place of the preset; NULL or empty: none */
+    const char *text; /* is in the default folder's name; NULL or empty: none */
     const struct common_options *common;
     struct tokenizer_cache *tokenizers; /* borrowed by the configuration; NULL: none */
     const struct task_watch *watch;     /* likewise */
 };
 
 #define PLAN_PRESET "quick"
+
+/* The option that was given and sets the key of a configuration, such as "--steps" of "steps" and "epochs"; NULL: none. */
+const char *plan_option_of(const struct plan_request *request, const char *key);
 
 /* Refuses a configuration of no steps, which only `rotary train` has a use for. */
 ROTARY_CHECKED rotary_status plan_config(const struct plan_request *request, struct run_config *config,
@@ -63,8 +66,9 @@ struct loaded_model_backend plan_model_backend(const struct common_options *comm
 ROTARY_CHECKED rotary_status plan_open_model(const struct loaded_model_call *call, struct loaded_model *model,
                                              rotary_error *error);
 
-/* The default folder: "runs/<task>-<preset>", and "-<position>" if that is not NULL. */
-enum { PLAN_FOLDER_BYTES = 256 };
+/* The default folder: "runs/<task>-<preset>", of a text "runs/<task>-<text>" and "-<preset>" if one is given, and
+ * "-<position>" if that is not NULL. */
+enum { PLAN_FOLDER_BYTES = 320 };
 void plan_folder(const struct plan_request *request, const char *position, char folder[PLAN_FOLDER_BYTES]);
 
 #endif

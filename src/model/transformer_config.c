@@ -101,7 +101,7 @@ static const struct setting first_table[] = {
      .help = "fraction of a head's query and key channels to rotate"},
     {"value_fraction", SETTING_REAL, MEMBER(value_fraction), 0.0, 1.0, NULL,
      .help = "fraction of a head's value channels to rotate (roper)"},
-    {"rotate", SETTING_CHOICE, MEMBER(rotate), 0, 0, rotate_names,
+    {"rotate", SETTING_CHOICE, MEMBER(rotate), 0, 0, rotate_names, .chooses = true,
      .help = "what rotates, by letters in this order: queries, keys, values and, inversely, output. With "
              "qk, vo and qkvo attention depends on differences of positions alone, with others on positions "
              "themselves. position: what position says (rope: qk, roper: qkvo)"},

@@ -160,7 +160,7 @@ static rotary_status add_values(const struct arm_axis *axis, const char *text, j
     rotary_status status = ROTARY_OK;
     if (!setting || setting->type != SETTING_CHOICE || strcmp(text, "all") != 0)
         return add_value(axis, text, false, values, error);
-    for (int i = 0; setting->choices[i] && status == ROTARY_OK; i++)
+    for (int i = setting->chooses; setting->choices[i] && status == ROTARY_OK; i++)
         status = add_value(axis, setting->choices[i], true, values, error);
     return status;
 }

@@ -28,7 +28,8 @@ void arms_free(struct arms *arms);
 
 /* Replaces every arm by one for each value in `values`, "0.5,1.0": the first key that is added varies most
  * slowly. Commas within brackets, braces and quotes belong to a value. Of a key whose values are names, "all"
- * stands for those that are not listed before it. `option` names the source in errors.
+ * stands for those that are not listed before it, without one that only chooses another ("position" of rotate).
+ * `option` names the source in errors.
  * ROTARY_INVALID_ARGUMENT for a key that does not exist, that cannot be varied (the message says why) or is
  * varied already, for a value that is wrong or given twice, and for more than MAX_ARMS arms. */
 struct arm_axis {

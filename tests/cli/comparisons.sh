@@ -34,6 +34,17 @@ small="$tiny_prefix --set prefix_substring=8 --steps 2"
     refuses 2 'position is roper, which rotates qkvo, and rotate is k: wanted position rope' compare prefix $small \
         --positions rope,roper --vary rotate=qkvo,k --runs 1 --out both
     refuses 2 'wanted position, q, k, qk' compare prefix $small --vary rotate=qk,vk --runs 1 --out both
+    does 0 compare prefix $small --vary rotate=vo,all --runs 1 --out fifteen --dry-run
+    [ "$(grep -c '^rotate=.*-1: 2 steps' out)" = 15 ] || complain "not fifteen ways to rotate"
+    # What is given is applied, or refused.
+    refuses 2 '--positions is given twice, the second time as "roper": wanted one value' compare prefix --positions rope --positions roper
+    refuses 2 '--steps is given twice' compare prefix --steps 3 --steps=3
+    refuses 2 'problems is 5, which does nothing with task prefix' compare prefix $small --problems 5
+    refuses 2 '--steps sets "epochs", which the comparison sweeps' compare translation --steps 1 --sweep epochs=2,3 --dry-run
+    for key in seed=3 steps=3 init=fifteen precision=bf16 position=none; do
+        refuses 2 "and --set $key are given: wanted one of them" train prefix --position rope --steps 2 --seed 2 --precision f32 \
+            --init fifteen --set $key
+    done
 }
 
 # Of two problems or more, and with an own measure.
@@ -74,14 +85,14 @@ grep -q "^2 seeds can give no verdict, which takes 6" err || complain "compare d
 # shellcheck disable=SC2086
 {
     # With weights of another run: what begins with random ones has not begun to learn by then, and has no verdict.
-    does 0 train prefix $small --steps 1 --out begun
-    does 0 compare prefix $small --set init=begun --steps 6 --vary learning_rate=1e-9,1e-2 --until 10 --out until --json
+    does 0 train prefix ${small% --steps 2} --steps 1 --out begun
+    does 0 compare prefix ${small% --steps 2} --set init=begun --steps 6 --vary learning_rate=1e-9,1e-2 --until 10 --out until --json
     has max_pairs 10
     has contrasts.0.verdict '"better"'
-    does 0 compare prefix $small --set init=begun --steps 6 --vary learning_rate=1e-9,1.0000001e-9,1e-2 --until 8 --out three --json
+    does 0 compare prefix ${small% --steps 2} --set init=begun --steps 6 --vary learning_rate=1e-9,1.0000001e-9,1e-2 --until 8 --out three --json
     has contrasts.1.verdict '"better"'
     has contrasts.1.pairs 8 # the other contrast has no verdict yet
-    does 0 compare prefix $small --steps 6 --vary learning_rate=1e-9,1e-2 --runs 7 --out short --json
+    does 0 compare prefix ${small% --steps 2} --steps 6 --vary learning_rate=1e-9,1e-2 --runs 7 --out short --json
     has contrasts.0.verdict '"trained too short to rank"'
     has arms.0.too_short true
     has arms.0.runs.0.begun.begun false

@@ -207,7 +207,7 @@ done
             --vary init=llama-3,gemma2-raw --set language_$key
     done
     refuses 2 "norm_epsilon is 0.1, and 1e-6 in first-llama-3, whose weights are taken" $begin --init first-llama-3 --set norm_epsilon=0.1
-    refuses 1 "has a parameter embedding.position.weight" $begin --init llama-3 --position learned --out other
+    refuses 1 "has a parameter embedding.position.weight" ${begin%none}other --init llama-3 --position learned
     refuses 2 "text is not the folder of a run" $begin --init text
     rm gpt-neox/tokenizer.json
     refuses 1 "gpt-neox has no vocabulary" $begin --init gpt-neox

@@ -26,12 +26,12 @@ done >only/train.txt
     refuses 1 'comparison/rope-1 holds a run already: wanted --resume, which goes on with it, or another folder by --out' train prefix $tiny --out comparison/rope-1
     refuses 2 'comparison holds a comparison on the task prefix, wanted one on index: another folder by --out' compare index --out comparison
 
-    does 0 train prefix $tiny --out comparison/rope-1 --resume --steps 3
+    does 0 train prefix ${tiny#--steps 1} --out comparison/rope-1 --resume --steps 3
     grep -q 'comparison/rope-1: resumed after step 1 of 3, 2 left' err || complain "resuming does not say what is left"
-    does 0 compare prefix $tiny --steps 3 --runs 1 --out comparison
+    does 0 compare prefix ${tiny#--steps 1} --steps 3 --runs 1 --out comparison
 
     # --dry-run says what is left and how long it takes, and writes nothing.
-    does 0 compare prefix $tiny --steps 3 --runs 2 --out comparison --dry-run
+    does 0 compare prefix ${tiny#--steps 1} --steps 3 --runs 2 --out comparison --dry-run
     says "rope-1: finished"
     says "roper-2: 3 steps"
     grep -q '2 runs of 3 steps to train: about' err || complain "--dry-run does not say how long it takes"

@@ -37,7 +37,7 @@ changes() {
     [ $# -lt 3 ] || differs "${2%% *}" "$1 $2" "$1 $3"
 }
 keeps() {
-    same "$(command_of "$1") ${2%% *}" "$1" "$1 $2" || complain "rotary $1: $2 changes the result: $(diff first second | head -n 4)"
+    same "$(command_of "$1") ${2%% *}" "$1" "${1% "${2%% *}" *} $2" || complain "rotary $1: $2 changes the result: $(diff first second | head -n 4)"
 }
 # differs OPTION LINE OTHER: the two lines have different results.
 differs() {

@@ -236,8 +236,10 @@ refuses 1 "both holds a comparison" train index $tiny --steps 1 --out both
     has steps 2
     has profile.0.operation '"data, batch"'
     has profile.0.calls 2
-    does 0 bench train --task index --position roper $tiny --steps 2 --set position=none --json
+    does 0 bench train --task index $tiny --steps 2 --set position=none --json
     has position '"none"'
+    refuses 2 "--position and --set position=none are given: wanted one of them" bench train --task index --position roper $tiny \
+        --set position=none
     does 0 bench train --task index --position rope,roper,none $tiny --steps 3 --profile
     says "index, roper, "
     says "ratio to rope "

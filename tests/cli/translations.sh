@@ -52,7 +52,8 @@ small="--set translation_data=. --set translation_test=test --set hidden_size=16
     refuses 2 "steps does nothing with epochs 4: wanted epochs 0, or no steps" train translation $small --set epochs=4 --set steps=7 --out other
     refuses 2 "batch_size is 3, which does nothing with batch_tokens 40" train translation $small --set batch_size=3 --out other
     refuses 2 "validation_sequences is 3" train translation $small --set validation_sequences=3 --out other
-    does 0 train translation $small --steps 20 --set epochs=4 --set problems=2 --out fixed --json
+    refuses 2 "--steps and --set epochs=4 are given" train translation $small --steps 20 --set epochs=4 --out other
+    does 0 train translation $small --steps 20 --set problems=2 --out fixed --json
     has steps 20
     grep -q '"step":10,"evaluation":.*"translated":2' fixed/metrics.jsonl || complain "problems=2 translates other than two sentences"
 

@@ -132,6 +132,7 @@ refuses(1, f'"value_fraction" 0.5 rotates {D // 2} channels of values, wanted {D
 result(*half, "--ignore", "value_fraction", "--json")
 result("attend", *files, *trained(position="roper", value_fraction=0.5, partial_rotary_factor=0.5), "--roper", "--json")
 refuses(1, '"rotate" is "kq"', "attend", *files, *trained(position="rope", rotate="kq"))
+refuses(2, "want --rope FILE, whose rotation they are about", "attend", *files, "--compat", "ggml")
 refuses(2, "--rotate wants --rope FILE", "attend", *files, "--rotate", "kv")
 refuses(2, "--rotate and --roper exclude each other", "attend", *files, "--rope", rope, "--roper", "--rotate", "kv")
 refuses(2, "--unrotated and --rotate exclude each other", "attend", *files, "--rope", rope, "--unrotated", "--rotate", "kv")

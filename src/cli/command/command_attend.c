@@ -149,6 +149,9 @@ static const char *wrong_options(const struct attend_options *options)
         return "--roper wants --rope FILE, the rotation";
     if (options->rotate.given && !options->rotation.config)
         return "--rotate wants --rope FILE, the rotation";
+    if (!options->rotation.config && rotation_options_given(&options->rotation))
+        return "--layer-type, --ignore, --length and --compat want --rope FILE, whose rotation they are "
+               "about";
     if (options->rotate.given && options->roper)
         return "--rotate and --roper exclude each other";
     if (options->unrotated && !options->rotation.config)

@@ -52,7 +52,8 @@ static const struct setting compare_table[] = {
      .help = "train nothing: print a command for each run that is left, for other machines and schedulers, "
              "whose runs this command without --list then takes over"},
     {"--out", SETTING_TEXT, MEMBER(out), .metavar = "DIR",
-     .help = "the comparison's folder (default: runs/TASK-PRESET)"},
+     .help = "the comparison's folder (default: runs/TASK-PRESET; of a text runs/TASK-TEXT, and -PRESET if "
+             "one is given)"},
 };
 
 struct compare_plan {

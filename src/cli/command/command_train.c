@@ -32,7 +32,9 @@ static const struct setting train_table[] = {
      .help = "updates of the parameters; 0 writes the initial weights, which --resume trains (default: the "
              "preset's)"},
     {"--out", SETTING_TEXT, MEMBER(out), .metavar = "DIR",
-     .help = "the run's folder (default: runs/TASK-PRESET-POSITION)"},
+     .help = "the run's folder (default: runs/TASK-PRESET-POSITION; of a text runs/TASK-TEXT, -PRESET if one "
+             "is given, "
+             "-POSITION)"},
     {"--init", SETTING_TEXT, MEMBER(init), .metavar = "DIR",
      .help = "begin with the last weights and the vocabulary of the run, or of the Hugging Face model, in "
              "DIR: --set init=DIR"},
