@@ -113,7 +113,7 @@ static rotary_status print_result(const struct invocation *invocation, const str
     printf("%s, ", task_names[model->config.task.task]);
     result_print_encoding(&model->config.model);
     printf(", step %lld: ", (long long)model->step);
-    result_print_evaluation(&scores->evaluation);
+    result_print_evaluation(&scores->evaluation, evaluated_splits[options->split.value]);
     if (scores->lengths.count > 0)
         evaluated_lengths_print(&scores->lengths, model->task);
     return ROTARY_OK;

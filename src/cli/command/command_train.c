@@ -213,7 +213,7 @@ static void print_training(const struct train_result *result)
     if (result->first_step > 0)
         printf(" (from step %lld)", (long long)result->first_step);
     printf(" in %s, loss %.4f\n", time, result->loss);
-    result_print_evaluation(&result->evaluation);
+    result_print_evaluation(&result->evaluation, "validation");
 }
 
 static rotary_status print_result(const struct invocation *invocation, const struct train_plan *plan,

@@ -80,16 +80,16 @@ json_t *result_evaluation_json(const struct evaluation *evaluation)
 }
 
 /* The scores that there are, that which decides first. */
-static void print_labels(const char *what, const struct label_scores *scores)
+static void print_labels(const char *split, const struct label_scores *scores)
 {
     printf("%s %.2f", label_score_titles[scores->decides], 100 * scores->values[scores->decides]);
     for (int i = 0; i < LABEL_SCORES; i++)
         if (i != (int)scores->decides && !isnan(scores->values[i]))
             printf(", %s %.2f", label_score_titles[i], 100 * scores->values[i]);
-    printf(" (in hundredths) of %lld %s, ", (long long)scores->examples, what);
+    printf(" (in hundredths) of %lld %s examples, ", (long long)scores->examples, split);
 }
 
-void result_print_evaluation(const struct evaluation *evaluation)
+void result_print_evaluation(const struct evaluation *evaluation, const char *split)
 {
     if (evaluation->problems > 0) {
         const struct proportion_interval interval =
@@ -100,10 +100,10 @@ void result_print_evaluation(const struct evaluation *evaluation)
                100.0 * interval.high);
     }
     if (evaluation->labels.examples > 0) {
-        print_labels("validation examples", &evaluation->labels);
+        print_labels(split, &evaluation->labels);
         if (evaluation->test.labels.examples > 0)
-            print_labels("test examples", &evaluation->test.labels);
-        printf("validation loss %.4f\n", evaluation->loss);
+            print_labels("test", &evaluation->test.labels);
+        printf("%s loss %.4f\n", split, evaluation->loss);
         return;
     }
     if (evaluation->test.translated > 0)
@@ -111,7 +111,7 @@ void result_print_evaluation(const struct evaluation *evaluation)
                (long long)evaluation->test.translated);
     if (evaluation->translated > 0)
         printf("BLEU %.2f of %lld sentences, ", evaluation->bleu, (long long)evaluation->translated);
-    printf("validation loss %.4f, ", evaluation->loss);
+    printf("%s loss %.4f, ", split, evaluation->loss);
     if (evaluation->bits_per_byte > 0)
         printf("perplexity %.4g, %.4f bits per byte, ", exp(evaluation->loss), evaluation->bits_per_byte);
     printf("%.1f%% of tokens correct\n", 100.0 * evaluation->accuracy);

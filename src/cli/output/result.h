@@ -20,8 +20,8 @@ ROTARY_CHECKED rotary_status result_print_json_member(json_t *object, rotary_err
  * correct answers if there are problems (proportion_wilson), and "samples" if there are any. */
 json_t *result_evaluation_json(const struct evaluation *evaluation);
 /* One line: "92 of 128 correct (71.9%, 95% interval 63.5 to 78.9%), validation loss 0.3100, 93.0% of tokens
- * correct". */
-void result_print_evaluation(const struct evaluation *evaluation);
+ * correct". split: "validation" or "test", of the loss and the labels; those of a run's test set say so themselves. */
+void result_print_evaluation(const struct evaluation *evaluation, const char *split);
 /* The encoding, and what its name does not say: "rope, rotate kv", "roper, keys as values". */
 void result_print_encoding(const struct transformer_config *model);
 
