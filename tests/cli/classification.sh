@@ -59,6 +59,8 @@ small="$model $files --set sequence_length=16"
     [ "$(wc -l <run/predictions.tsv)" = 18 ] || complain "not a prediction for each test example"
     [ "$(wc -l <part/predictions.tsv)" = 32 ] || complain "not a prediction for each validation example"
 
+    does 0 evaluate run --split test
+    grep -q 'test examples, test loss' out || complain "the split that is evaluated has another name"
     does 0 evaluate run --predictions file --split test --json
     has evaluation.labels.examples 17
     [ "$(wc -l <file)" = 18 ] || complain "not a prediction for each test example"
