@@ -61,6 +61,8 @@ rotary_status rotation_make(const struct rotation_request *request, int64_t head
                                        .compat = request->compat,
                                        .find_family = model_types_find};
     rotary_status status = rope_config_read(request->config, &file, &made.config, error);
+    if (!status && request->note_unknown && made.config.unknown_type[0])
+        request->note_unknown(request->config, made.config.unknown_type);
     if (!status && request->unrotated)
         status = stop_rotation(&made.config, error);
     if (status) {

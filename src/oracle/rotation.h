@@ -24,6 +24,8 @@ struct rotation_request {
     enum rotation_angles angles;
     int threads; /* of the plan */
     rotary_isa isa;
+    /* Told of a model_type of which nothing is known, and which is not ignored; NULL: nobody is. */
+    void (*note_unknown)(const char *config, const char *model_type);
 };
 
 extern const char *const rotation_compats[]; /* of rotary_compat */

@@ -104,6 +104,8 @@ static rotary_status read_head_dim(const struct rope_reader *reader, struct rope
     if (!status && layer_type && strcmp(layer_type, "full_attention") == 0)
         status = read_size(reader, global_keys, head_dim);
     if (!status && *head_dim == 0)
+        status = rope_layers_head_dim(reader, head_dim);
+    if (!status && *head_dim == 0)
         *head_dim = reader->defaults.head_dim;
     if (!status && *head_dim == 0)
         status = read_size(reader, keys, head_dim);
@@ -658,6 +660,8 @@ rotary_status rope_config_parse(const json_t *object, const char *where,
         status = rope_keys_check(&reader);
     if (!status)
         status = read_rotation(&reader, &made);
+    if (reader.model_type && !reader.family.known && !rope_reader_is_among("model_type", request->ignored))
+        snprintf(made.unknown_type, sizeof made.unknown_type, "%s", reader.model_type);
     json_decref(reader.family_parameters);
     rope_family_free(&reader.family);
     if (status) {

@@ -38,6 +38,8 @@ struct rope_config {
      * tensors have. */
     int64_t score_channels;
     enum rope_values values;
+    char unknown_type
+        [64]; /* "model_type", of which nothing is known: general defaults stand for its own; or empty */
     bool rope_part_only; /* plan.head_dim is qk_rope_head_dim: heads have qk_nope_head_dim channels before it
                           */
     double *numbers;

@@ -214,6 +214,7 @@ enum refused {
     REFUSED_NOT_ROTARY,
     REFUSED_UNEVEN,
     REFUSED_CHUNKS,
+    REFUSED_LOGARITHM,
     REFUSED_POSITIVE,
     REFUSED_OBJECT
 };
@@ -226,6 +227,10 @@ static const struct {
 } rules[] = {
     {"position_encoding_2d", REFUSED_TRUE, "false: one half of each head rotates by the number of its block"},
     {"use_dynamic_ntk", REFUSED_TRUE, "false: its base grows in steps beyond the original context"},
+    {"use_logn_attn", REFUSED_LOGARITHM,
+     "false, or --ignore use_logn_attn for the rotation alone: queries beyond seq_length are multiplied by a "
+     "logarithm of "
+     "their position"},
     {"alibi", REFUSED_TRUE, "false: ALiBi has no rotation"},
     {"use_alibi", REFUSED_TRUE, "false: ALiBi has no rotation"},
     {"position_embedding_type", REFUSED_NOT_ROTARY, "rotary or rope"},
@@ -264,6 +269,7 @@ static bool is_refused(enum refused refused, const json_t *value)
     const char *text = json_string_value(value);
     switch (refused) {
     case REFUSED_TRUE:
+    case REFUSED_LOGARITHM:
         return json_is_true(value);
     case REFUSED_FALSE:
         return json_is_false(value);

@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { TEXT_BYTES = 256, MAX_LAYER_TYPES = 16 };
@@ -83,6 +84,50 @@ rotary_status rope_layers_find_family(struct rope_reader *reader)
     return reader->family_parameters
                ? ROTARY_OK
                : rotary_fail(reader->error, ROTARY_OUT_OF_MEMORY, "%s: no memory for it", reader->where);
+}
+
+/* ---- heads ---- */
+
+/* Whether layer number `layer` is of the asked type: any is, where none is asked for. */
+static bool is_asked_layer(const struct rope_reader *reader, size_t layer)
+{
+    const json_t *types = json_field_value(reader->text_config, "layer_types");
+    const char *asked = reader->request->layer_type, *type = json_string_value(json_array_get(types, layer));
+    return !asked || (type && strcmp(asked, type) == 0);
+}
+
+rotary_status rope_layers_head_dim(const struct rope_reader *reader, int64_t *head_dim)
+{
+    static const char key[] = "per_layer_config";
+    json_t *layers =
+        (json_t *)(uintptr_t)json_field_value(reader->text_config, key); /* jansson's is not const */
+    const size_t count = json_array_size(json_field_value(reader->text_config, "layer_types"));
+    if (!layers || rope_reader_is_among(key, reader->request->ignored))
+        return ROTARY_OK;
+    int64_t asked = 0, listed = 0;
+    for (size_t i = 0; i < count; i++)
+        asked += is_asked_layer(reader, i);
+    const char *number;
+    json_t *layer;
+    json_object_foreach (layers, number, layer) {
+        const json_t *own = json_field_value(layer, "head_dim");
+        int64_t channels = 0;
+        if (!own || !is_asked_layer(reader, strtoul(number, NULL, 10)))
+            continue;
+        rotary_status status = rope_reader_integer(reader, "head_dim", own, 1, &channels);
+        if (status)
+            return status;
+        if (listed > 0 && channels != *head_dim)
+            return rope_reader_refuse(reader, key, layers,
+                                      "heads of one size in all layers of a type, or --ignore it");
+        *head_dim = channels;
+        listed++;
+    }
+    return listed > 0 && listed != asked
+               ? rope_reader_refuse(
+                     reader, key, layers,
+                     "the head_dim of all layers that \"layer_types\" has of a type, or --ignore it")
+               : ROTARY_OK;
 }
 
 /* ---- the parameters ---- */

@@ -19,4 +19,8 @@ ROTARY_CHECKED rotary_status rope_layers_find_parameters(struct rope_reader *rea
 /* The key with a base for layers of this type alone, or of any type for NULL; NULL if the file has none. */
 const char *rope_layers_local_base(const struct rope_reader *reader, const char *layer_type);
 
+/* Heads of the asked layers in "per_layer_config", {"5": {"head_dim": 128}, ...}, where transformers writes what differs
+ * between layers; *head_dim stays where no such layer is in it. */
+ROTARY_CHECKED rotary_status rope_layers_head_dim(const struct rope_reader *reader, int64_t *head_dim);
+
 #endif

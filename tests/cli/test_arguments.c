@@ -96,8 +96,9 @@ static void test_forms(void)
     CHECK_TEXT(operands.items[0], "--json");
     CHECK(!sample.json);
 
-    CHECK_INT(PARSE("--steps=5", "--steps=6", "--name", "x y"), ROTARY_OK);
-    CHECK_INT(sample.steps.value, 6);
+    CHECK_INT(PARSE("--steps=5", "--json", "--json", "--name", "x y"), ROTARY_OK);
+    CHECK_INT(sample.steps.value, 5);
+    CHECK_TEXT(sample.name, "x y");
 }
 
 static void check_refused(rotary_status status, const char *message, const char *option)
@@ -110,6 +111,8 @@ static void check_refused(rotary_status status, const char *message, const char 
 static void test_refused(void)
 {
     check_refused(PARSE("--stpes", "5"), "there is no option --stpes; did you mean --steps?", "--steps");
+    check_refused(PARSE("--steps=5", "--steps=6"),
+                  "--steps is given twice, the second time as \"6\": wanted one value", "--steps");
     check_refused(PARSE("--bicycle=5"), "there is no option --bicycle", "none");
     check_refused(PARSE("-s"), "there is no option -s", "none");
     check_refused(PARSE("--steps"), "--steps wants a value: --steps N", "--steps");

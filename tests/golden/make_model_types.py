@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The defaults of every model type of transformers with a rotary embedding, for keys that a config.json does not have.
 
-Writes src/huggingface/model_types.json. Made with torch 2.15.0 and transformers 5.23.0:
+Writes src/huggingface/model_types.json. Made with torch 2.15.0 and transformers 5.24.0:
 
     python3 tests/golden/make_model_types.py > src/huggingface/model_types.json
 """
@@ -31,6 +31,7 @@ UNSUPPORTED = {  # no plan can have its rotation
     "mistral_large4_text": "multiplies its frequencies by a weight",
     "canary_decoder": NOTHING, "git": NOTHING, "glm5_next_text": NOTHING, "inkling2_text": NOTHING, "jamba": NOTHING,
     "kimi_linear": NOTHING, "layoutxlm": NOTHING, "mpt": NOTHING, "nemotron_h": NOTHING,
+    "dots3_note_text": "has heads of another size in its sliding layers",
     "musicflamingo": "rotates by time in seconds",
     "nanochat": "rotates backwards",
     "seamless_m4t": BEFORE, "wav2vec2-bert": BEFORE, "wav2vec2-conformer": BEFORE,
@@ -44,8 +45,6 @@ MORE = {
                 "max_position_embeddings": 2048},
     "dots3_note_audio_encoder": {"partial_rotary_factor": 0.5, "hidden_size": 1280, "num_attention_heads": 20,
                                  "max_position_embeddings": 6000},
-    "dots3_note_text": {"pairing": "interleaved", "qk_rope_head_dim": 64, "rope_parameters": {
-        "indexed_attention": {"rope_theta": 8e7}, "sliding_attention": {"rope_theta": 5e4}}},
     "esm": {"hidden_size": 768, "num_attention_heads": 12, "max_position_embeddings": 1026},
     "gradium_phonon_tts": {"hidden_size": 768, "num_attention_heads": 12},
     "gptj": {"pairing": "interleaved", "rotary_dim": 64, "hidden_size": 4096, "num_attention_heads": 16,
@@ -71,12 +70,15 @@ RULES = {
     "baichuan": {"required": {"max_position_embeddings": "a 7B model: the 13B, which has none, uses ALiBi"}},
     "esm": {"required": {"position_embedding_type": "rotary"}},
     "granitemoehybrid": {"required": {"position_embedding_type": "rope"}},
-    "modernbert": {"refused": LAYERS}, "modernbert-decoder": {"refused": LAYERS},
+    "cohere2_moe": {"refused": {"rope_scaling": "\"rope_parameters\", which alone its code reads"}},
+    "modernbert": {"refused": LAYERS}, "modernbert-decoder": {"refused": LAYERS}, "modernvbert": {"refused": LAYERS},
+    "pe_audio": {"refused": LAYERS}, "pe_audio_video": {"refused": LAYERS}, "pe_video": {"refused": LAYERS},
     "zamba2": {"required": {"use_mem_rope": "true", "attention_head_dim": "the channels of a head"}},
 }
 # Models whose code looks at position_embedding_type, and those whose code is not in transformers.
 READS_TYPE = {"baichuan", "chatglm", "esm", "granitemoehybrid", "kimi_k2", "new"}
 NTK_DIVIDES = {"new"}  # those of Alibaba-NLP's GTE v1.5, whose code is not in transformers
+DEEPSEEK = {"sarvam_mla"}  # whose code is that of DeepSeek-V3, in another folder
 ROTATES_VALUES = {"deepseek_v4"}  # and outputs back, by the inverse rotation
 INTERLEAVED = re.compile(r"\.\.\.,\s*(0?::2|1::2)\]|view_as_complex|-1, (1, )?2\)")
 BACK = ("deepseek_v4",)
@@ -194,6 +196,22 @@ def row_of(kind, rotary, source):
     return row
 
 
+def of_wrapper(row, text, name):
+    """The row of a model whose language model has defaults of its own there."""
+    row = dict(row, type=name)
+    if row["unsupported"] or row["qk_rope_head_dim"] or (row["rope_parameters"] and by_layer_type(row["rope_parameters"])):
+        return row
+    for key in ("hidden_size", "num_attention_heads", "max_position_embeddings"):
+        value = attribute(text, key)
+        row[key] = value if isinstance(value, int) else row[key]
+    head, parameters = attribute(text, "head_dim"), attribute(text, "rope_parameters") or {}
+    if isinstance(head, int) and (row["head_dim"] or head * row["num_attention_heads"] != row["hidden_size"]):
+        row["head_dim"] = head
+    if not row["rope_parameters"]:
+        row["rope_theta"] = float(parameters.get("rope_theta", row["rope_theta"]))
+    return row
+
+
 def rows():
     classes, sources = rotary_classes(), {}
     for name, code in modules("modeling"):
@@ -230,13 +248,14 @@ def rows():
                 except ValueError:  # has several
                     continue
                 if text is not config:
-                    inner[name] = text.model_type
+                    inner[name] = text
                 elif not re.search(r"rotary|rope\b|rope_|_rope", source, re.I) and source and not kind.sub_configs:
                     if isinstance(attribute(config, "hidden_size"), int) and attribute(config, "num_attention_heads"):
                         without.append(name)
-    for name, kind in inner.items():
+    for name, text in inner.items():
+        kind = text.model_type
         if name not in found and kind in found:
-            found[name] = dict(found[kind], type=name)
+            found[name] = of_wrapper(found[kind], text, name)
         elif kind in without:
             without.append(name)
     for name, rules in RULES.items():
@@ -245,6 +264,8 @@ def rows():
         found[name]["reads_position_embedding_type"] = True
     for name in NTK_DIVIDES:
         found[name]["ntk_divides"] = True
+    for name in DEEPSEEK:
+        found[name]["pairing"] = found["deepseek_v3"]["pairing"]
     for name in ROTATES_VALUES:
         found[name]["rotates_values"] = True
     check_position_embedding_type(found)

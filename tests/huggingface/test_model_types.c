@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TYPES = 371, TYPES_WITHOUT_ROTATION = 195 };
+enum { TYPES = 381, TYPES_WITHOUT_ROTATION = 197 };
 
 static json_t *table; /* parsed once, for speed */
 

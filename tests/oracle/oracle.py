@@ -595,6 +595,8 @@ qkv = ["--query", "x.npy", "--key", "x.npy", "--value", "x.npy", "--output", "ou
 refuses(2, "frequencies wants --config FILE", "frequencies")
 refuses(1, "cannot open absent.json", "frequencies", "--config", "absent.json")
 refuses(1, 'unknown.json: "rope_type" is "yrn", wanted', "frequencies", "--config", "unknown.json")
+done = run("frequencies", "--config", config({"model_type": "nowhere", "head_dim": 8}))
+check("a type of which nothing is known", done.returncode == 0 and 'nothing is known of model_type "nowhere"' in done.stderr, done.stderr)
 refuses(2, '--compat is "hugingface"', "frequencies", "--config", rotation, "--compat", "hugingface")
 refuses(1, "has one rotation for all layer types", "frequencies", "--config", rotation, "--layer-type", "full")
 refuses(2, "apply wants --input FILE and --output FILE", "apply", "--config", rotation)

@@ -94,6 +94,54 @@ static void test_layer_types(void)
             "wanted beside it the \"model_type\" of a model that compresses keys");
 }
 
+#define LAYERS(of_layers)                                                                                    \
+    "{\"head_dim\": 16, \"layer_types\": [\"sliding_attention\", \"full_attention\", \"full_attention\"], "  \
+    "\"rope_parameters\": {\"sliding_attention\": {}, \"full_attention\": {}}, "                             \
+    "\"per_layer_config\": " of_layers "}"
+
+/* Heads that differ between layer types, as transformers writes them. */
+static void test_layers_heads(void)
+{
+    static const char both[] = LAYERS("{\"1\": {\"head_dim\": 32}, \"2\": {\"head_dim\": 32}}");
+    const struct rope_config_request full = {.layer_type = "full_attention"},
+                                     sliding = {.layer_type = "sliding_attention"},
+                                     ignored = {.layer_type = "full_attention",
+                                                .ignored = (const char *const[]){"per_layer_config", NULL}};
+    const struct rope_config_request *const requests[] = {&full, &sliding, &ignored};
+    const int64_t wanted[] = {32, 16, 16};
+    for (int i = 0; i < 3; i++) {
+        struct rope_config config;
+        if (!reads(both, *requests[i], &config))
+            continue;
+        CHECK_INT(config.plan.head_dim, wanted[i]);
+        CHECK_INT(config.plan.rotary_dim, wanted[i]);
+        rope_config_free(&config);
+    }
+    refuses(LAYERS("{\"1\": {\"head_dim\": 32}, \"2\": {\"head_dim\": 64}}"), full,
+            "wanted heads of one size in all layers of a type");
+    refuses(LAYERS("{\"2\": {\"head_dim\": 32}}"), full, "wanted the head_dim of all layers");
+    refuses(LAYERS("{\"1\": {\"head_dim\": 0}, \"2\": {\"head_dim\": 32}}"), full, "\"head_dim\" is 0");
+}
+
+static void test_unknown_type(void)
+{
+    const char *text = "{\"model_type\": \"nowhere\", \"head_dim\": 8}";
+    const struct rope_config_request ignored = {.ignored = (const char *const[]){"model_type", NULL}};
+    struct rope_config config;
+    if (reads(text, (struct rope_config_request){0}, &config)) {
+        CHECK(strcmp(config.unknown_type, "nowhere") == 0);
+        rope_config_free(&config);
+    }
+    if (reads(text, ignored, &config)) {
+        CHECK(!config.unknown_type[0]);
+        rope_config_free(&config);
+    }
+    if (reads(DEEPSEEK_V4(""), (struct rope_config_request){.layer_type = "main"}, &config)) {
+        CHECK(!config.unknown_type[0]);
+        rope_config_free(&config);
+    }
+}
+
 /* transformers saves it so, by the names of its rotations and by those of its layer types. */
 static void test_saved(void)
 {
@@ -219,6 +267,7 @@ static void test_other_spellings(void)
          "\"original_max_position_embeddings\": 16}",
          "the model has the key \"scaling_factor\", which is not known"},
         {"{\"head_dim\": 8, \"attn_temperature_len\": 1024}", "\"attn_temperature_len\" is 1024, wanted 0"},
+        {"{\"head_dim\": 8, \"use_logn_attn\": true}", "wanted false, or --ignore use_logn_attn"},
         {"{\"head_dim\": 8, \"yarn\": {\"factor\": 4}}", "\"yarn\" is {\"factor\":4}, wanted null"},
         {"{\"head_dim\": 8, \"llama_4_scaling\": {\"beta\": 0.1}}", "wanted null, and \"rope_parameters\""},
     };
@@ -244,6 +293,8 @@ int main(void)
 {
     test_other_spellings();
     test_layer_types();
+    test_layers_heads();
+    test_unknown_type();
     test_saved();
     test_magnitude();
     test_latents();
