@@ -47,7 +47,9 @@ enum exit_status command_unknown(const struct command *const *list, const char *
         names[i] = command_last_word(list[i]);
     char hint[SETTINGS_HINT_BYTES], known[SETTINGS_NAMES_BYTES], what[WORD_HINT_BYTES];
     rotary_error error; /* as all messages do, it shows no control characters of what was typed */
-    if (!*settings_hint(name, names, hint) && group)
+    if (!names[0])
+        snprintf(hint, sizeof hint, ": %.40s has no commands below it", group);
+    else if (!*settings_hint(name, names, hint) && group)
         snprintf(hint, sizeof hint, ", wanted %.80s", settings_names(names, known));
     (void)!rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "there is no command \"%s%s%.80s\"%s",
                        group ? group : "", space, name,

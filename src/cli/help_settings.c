@@ -179,24 +179,44 @@ static void describe_preset(const struct preset *preset, const json_t *object, c
              data ? "=DIR" : "");
 }
 
+static rotary_status write_preset(const struct preset *preset, rotary_error *error)
+{
+    json_t *object;
+    char where[PRESET_WHERE_BYTES], text[256];
+    rotary_status status = preset_parse(preset, where, &object, error);
+    if (status != ROTARY_OK)
+        return status;
+    describe_preset(preset, object, text, sizeof text);
+    help_row(stdout, preset->name, text, HELP_OPTION_COLUMN);
+    json_decref(object);
+    return ROTARY_OK;
+}
+
 rotary_status help_presets(rotary_error *error)
 {
     help_text(stdout, "Presets, for rotary compare TASK --preset NAME and other commands that train.", 0);
     rotary_status status = ROTARY_OK;
     const char *task = "";
     for (const struct preset *preset = presets; preset->task && status == ROTARY_OK; preset++) {
-        json_t *object;
-        char where[PRESET_WHERE_BYTES];
-        status = preset_parse(preset, where, &object, error);
-        if (status != ROTARY_OK)
-            return status;
-        char text[256];
-        describe_preset(preset, object, text, sizeof text);
         if (strcmp(task, preset->task) != 0)
             printf("\n%s:\n", preset->task);
         task = preset->task;
-        help_row(stdout, preset->name, text, HELP_OPTION_COLUMN);
-        json_decref(object);
+        status = write_preset(preset, error);
     }
     return status;
+}
+
+rotary_status help_preset(const char *name, bool *found, rotary_error *error)
+{
+    char own[128];
+    *found = false;
+    for (const struct preset *preset = presets; preset->task; preset++) {
+        snprintf(own, sizeof own, "%s/%s", preset->task, preset->name);
+        if (strcmp(own, name) == 0) {
+            *found = true;
+            printf("%s:\n", preset->task);
+            return write_preset(preset, error);
+        }
+    }
+    return ROTARY_OK;
 }

@@ -16,5 +16,7 @@ ROTARY_CHECKED rotary_status help_key(const char *key, bool *found, const char *
                                       rotary_error *error);
 /* Prints a line for each preset: its size, and where its data are if they do not come with the program. */
 ROTARY_CHECKED rotary_status help_presets(rotary_error *error);
+/* Prints that line of the preset "masked/small". *found: whether there is such a preset. */
+ROTARY_CHECKED rotary_status help_preset(const char *name, bool *found, rotary_error *error);
 
 #endif

@@ -22,14 +22,19 @@ refuses 2 '--punctuation with --type unigram' tokenize train --model a.model --p
 refuses 2 '--type is "bpee", wanted unigram, bpe or words; did you mean "bpe"?' tokenize train --type bpee
 refuses 2 'there is no command "bench rpoe"; did you mean "rope"?' bench rpoe
 refuses 2 'there is no command "bench rope x"' help bench 'rope x'
-refuses 2 'there is no command "train rope"' help train rope
-refuses 2 'there is no command "settings"' help settings train
+refuses 2 'there is no command "train rope": train has no commands below it' help train rope
+refuses 2 'help settings takes no "train": wanted rotary help settings, or rotary help KEY for one of them' help settings train
+refuses 2 'help presets takes no "small": wanted rotary help presets, or rotary help TASK/NAME for one of them' help presets small
+refuses 2 'there is no command and no key "masked/smal"; the presets are in rotary help presets' help masked/smal
 refuses 2 'there is no command and no key "learning_rat"; did you mean "learning_rate"?' help learning_rat
 refuses 2 'SHELL is "tcsh", wanted bash, zsh or fish' completions tcsh
 does 0 help learning_rate
 says "prefix/quick  "
 does 0 help presets
 says "masked_data=DIR"
+does 0 help masked/small
+says "masked:" && says "  small  "
+! grep -q '^  quick' out || complain "another preset is shown"
 refuses 2 'bench train got the argument "prefix", wanted none' bench train prefix
 refuses 2 'there is no option --shpae; did you mean --shape?' bench rope --shpae 1
 refuses 2 '--shape is "4,5", wanted 3 whole numbers' bench rope --shape 4,5
