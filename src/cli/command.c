@@ -53,10 +53,10 @@ enum exit_status command_unknown(const struct command *const *list, const char *
         snprintf(hint, sizeof hint, ", wanted %.80s", settings_names(names, known));
     (void)!rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "there is no command \"%s%s%.80s\"%s",
                        group ? group : "", space, name,
-                       synonym_same(name, "version") ? "; wanted rotary --version"
-                       : name[0] == '-'              ? "; the command comes before its options"
-                       : *word_hint(name, what)      ? what
-                                                     : hint);
+                       synonym_same(name, "version")        ? "; wanted rotary --version"
+                       : name[0] == '-'                     ? "; the command comes before its options"
+                       : names[0] && *word_hint(name, what) ? what
+                                                            : hint);
     fprintf(stderr, "rotary: %s\n(see rotary help%s%s)\n", error.message, space, group ? group : "");
     return EXIT_USAGE;
 }
