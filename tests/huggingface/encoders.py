@@ -296,6 +296,14 @@ def accepts(rotary, bert, roformer, scratch):
         complain("training from an encoder does not begin with its weights")
     if "classifier.weight" not in ours or "transform.dense.weight" in ours:
         complain("training from an encoder has another head")
+    # And the other way round, whatever labels there were.
+    out = os.path.join(scratch, "unlabelled")
+    status, _, err = run(rotary, "train", "masked", "--init", bert, "--steps", "0", "--out", out, *STEP, "--set",
+                         "masked_data=" + scratch)
+    if status:
+        complain(f"training masked tokens from a classifier: {err}")
+    elif "classifier.weight" in read_tensors(os.path.join(out, "model.safetensors")):
+        complain("training masked tokens from a classifier keeps its head")
 
 
 def refuse(rotary, copy, words, command="fill", text="[MASK]\n"):

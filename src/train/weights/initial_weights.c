@@ -29,6 +29,8 @@ rotary_status initial_weights_model(struct run_config *config, rotary_error *err
     transformer_config_free(model);
     *model = recorded.model;
     model->source_vocab_size = 0;
+    if (config->task.task != recorded.task.task) /* another task has a head of its own */
+        model->num_labels = 0;
     if (!run_may_pad(config))
         model->vocab_size = 0;
     if (!has_position_table(model) && model->architecture != ARCHITECTURE_DECODER)

@@ -10,7 +10,7 @@
 #include "train/run.h"
 
 /* Makes the model that of the run that `init` names. What follows from vocabulary and length of the task is
- * left open; a decoder keeps its positions, and so does a table of learned ones. */
+ * left open, and so are labels of another task; a decoder keeps its positions, and so does a table of learned ones. */
 ROTARY_CHECKED rotary_status initial_weights_model(struct run_config *config, rotary_error *error);
 /* After other settings: `taken` is the model as initial_weights_model made it. A decoder gets positions for
  * longer sequences, and scalings by length are for these. ROTARY_INVALID_ARGUMENT names the key of what the
