@@ -337,7 +337,7 @@ struct loaded_model_backend plan_model_backend(const struct common_options *comm
                                          .precision = (enum precision)common->precision.value};
 }
 
-static void say_unused(const char *folder, const struct unused_tensors *unused)
+void plan_say_unused(const char *folder, const struct unused_tensors *unused)
 {
     char more[32] = "";
     if (unused->count > 1)
@@ -352,7 +352,7 @@ rotary_status plan_open_model(const struct loaded_model_call *call, struct loade
 {
     rotary_status status = loaded_model_open(call, model, error);
     if (status == ROTARY_OK)
-        say_unused(call->folder, &model->unused);
+        plan_say_unused(call->folder, &model->unused);
     return status;
 }
 

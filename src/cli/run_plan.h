@@ -65,6 +65,8 @@ struct loaded_model_backend plan_model_backend(const struct common_options *comm
 /* loaded_model_open; says on stderr what its files have beside the model. */
 ROTARY_CHECKED rotary_status plan_open_model(const struct loaded_model_call *call, struct loaded_model *model,
                                              rotary_error *error);
+/* Says on stderr which tensors of heads of other tasks the folder's files have, if any. */
+void plan_say_unused(const char *folder, const struct unused_tensors *unused);
 
 /* The default folder: "runs/<task>-<preset>", of a text "runs/<task>-<text>" and "-<preset>" if one is given, and
  * "-<position>" if that is not NULL. */

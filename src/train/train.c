@@ -627,8 +627,10 @@ static rotary_status begin_and_run(struct session *session, rotary_error *error)
         status = describe(session, error);
     if (status != ROTARY_OK || finished)
         return status;
+    const struct train_beginning beginning = {
+        .task = session->trainer.task, .done = session->first_step, .unused = &session->trainer.unused};
     if (session->call->begin)
-        session->call->begin(session->call->argument, session->trainer.task, session->first_step);
+        session->call->begin(session->call->argument, &beginning);
     status = metrics_open(&session->metrics, error);
     if (status == ROTARY_OK)
         status =

@@ -19,6 +19,13 @@ struct train_progress {
     const char *remark;                  /* what a reader should know of the run, once; else NULL */
 };
 
+/* What there is before the first step. */
+struct train_beginning {
+    const struct task *task;
+    int64_t done;                        /* the steps that a resumed run begins after */
+    const struct unused_tensors *unused; /* heads of other tasks in the Hugging Face model it begins with */
+};
+
 struct train_call {
     const struct run_config *config; /* checked */
     const struct ranks *ranks;       /* that call train_run together; NULL: this process alone */
@@ -27,9 +34,8 @@ struct train_call {
     const char *commit; /* of the program, for the run's provenance; NULL: not known */
     bool resume;        /* resume the folder's run; without a checkpoint, start at step 0 */
     bool tensorboard;   /* write an event file, also of what the run has done; a resumed run continues one */
-    /* Called once before the first step, unless the run is finished; done: the steps that a resumed run begins
-     * after. May be NULL. */
-    void (*begin)(void *argument, const struct task *task, int64_t done);
+    /* Called once before the first step, unless the run is finished. May be NULL. */
+    void (*begin)(void *argument, const struct train_beginning *beginning);
     /* Called after every step, from the calling thread. May be NULL. */
     void (*progress)(void *argument, const struct train_progress *progress);
     void *argument;

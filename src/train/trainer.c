@@ -202,8 +202,8 @@ rotary_status trainer_begin(struct trainer *trainer, rotary_error *error)
 {
     struct parameters *parameters = transformer_parameters(trainer->transformer);
     return trainer->config->train.lora_rank > 0
-               ? lora_begin(&trainer->lora, trainer->config, parameters, error)
-               : initial_weights_load(trainer->config, parameters, error);
+               ? lora_begin(&trainer->lora, trainer->config, parameters, &trainer->unused, error)
+               : initial_weights_load(trainer->config, parameters, &trainer->unused, error);
 }
 
 rotary_status trainer_resume(struct trainer *trainer, const struct checkpoint *checkpoint,

@@ -32,10 +32,11 @@ struct trainer {
     const struct backend *backend;   /* borrowed */
     struct task *task;
     struct transformer *transformer;
-    struct lora *lora;           /* NULL: the model's own parameters are trained */
-    struct batch_size size;      /* of a micro-batch */
-    int64_t shard_tokens;        /* the most that a shard of one has */
-    int64_t shards, first_shard; /* of this rank */
+    struct lora *lora;            /* NULL: the model's own parameters are trained */
+    struct unused_tensors unused; /* of what trainer_begin read: those of heads of other tasks */
+    struct batch_size size;       /* of a micro-batch */
+    int64_t shard_tokens;         /* the most that a shard of one has */
+    int64_t shards, first_shard;  /* of this rank */
     struct step_data data[2]; /* of step s in data[s % 2]: where a device computes it is made a step ahead */
     struct shard_sums sums;   /* where the step has several shards */
     struct row_cursor cursor; /* where the next step begins */

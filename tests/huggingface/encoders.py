@@ -296,10 +296,17 @@ def accepts(rotary, bert, roformer, scratch):
         complain("training from an encoder does not begin with its weights")
     if "classifier.weight" not in ours or "transform.dense.weight" in ours:
         complain("training from an encoder has another head")
+    if "of another task's head" in err:
+        complain(f"training from an encoder without a head: says {err}")
+    status, _, err = run(rotary, "train", "classification", "--init", roformer, "--steps", "0", "--out", out + "-said", *STEP)
+    if status or f"note: {roformer}: cls.predictions." not in err or " of another task's head, which is not used here" not in err:
+        complain(f"training from an encoder with a head for masks: {err}")
     # And the other way round, whatever labels there were.
     out = os.path.join(scratch, "unlabelled")
     status, _, err = run(rotary, "train", "masked", "--init", bert, "--steps", "0", "--out", out, *STEP, "--set",
                          "masked_data=" + scratch)
+    if "bert.pooler.dense.bias and 3 more are of another task's head" not in err:
+        complain(f"training masked tokens from a classifier: says {err}")
     if status:
         complain(f"training masked tokens from a classifier: {err}")
     elif "classifier.weight" in read_tensors(os.path.join(out, "model.safetensors")):

@@ -155,17 +155,19 @@ static void show_corpus(const struct task *task)
 /* What there is before the first step. */
 struct beginning {
     struct progress progress; /* the first member: `argument` of the calls is one for all */
-    const char *folder;
+    const char *folder, *init;
     int64_t steps;
 };
 
-static void show_beginning(void *argument, const struct task *task, int64_t done)
+static void show_beginning(void *argument, const struct train_beginning *train)
 {
     const struct beginning *beginning = argument;
-    if (done > 0)
+    if (train->done > 0)
         fprintf(stderr, "%s: resumed after step %lld of %lld, %lld left\n", beginning->folder,
-                (long long)done, (long long)beginning->steps, (long long)(beginning->steps - done));
-    show_corpus(task);
+                (long long)train->done, (long long)beginning->steps,
+                (long long)(beginning->steps - train->done));
+    plan_say_unused(beginning->init, train->unused);
+    show_corpus(train->task);
 }
 
 static void show(void *argument, const struct train_progress *train)
@@ -270,7 +272,8 @@ static enum exit_status run(const struct invocation *invocation)
     own_text_say(options->text);
     struct profiled profiled = {.steps = 0};
     made.backend.profile = options->profile ? &profiled.profile : NULL;
-    struct beginning beginning = {.folder = made.folder, .steps = made.config.train.steps};
+    struct beginning beginning = {
+        .folder = made.folder, .init = made.config.train.init, .steps = made.config.train.steps};
     struct progress *const progress = &beginning.progress;
     progress_start(progress);
     struct train_call call = {.config = &made.config,

@@ -161,7 +161,7 @@ static rotary_status check_copied(const struct safetensors *file, const struct p
 }
 
 rotary_status initial_weights_load(const struct run_config *config, struct parameters *parameters,
-                                   rotary_error *error)
+                                   struct unused_tensors *unused, rotary_error *error)
 {
     if (!config->train.init[0])
         return ROTARY_OK;
@@ -175,7 +175,7 @@ rotary_status initial_weights_load(const struct run_config *config, struct param
         return status;
     const bool same_task = recorded.task.task == config->task.task;
     if (transformers) {
-        status = huggingface_run_load(config->train.init, transformers, same_task, parameters, NULL, error);
+        status = huggingface_run_load(config->train.init, transformers, same_task, parameters, unused, error);
         json_decref(transformers);
         return status;
     }

@@ -7,6 +7,7 @@
 #ifndef ROTARY_TRAIN_WEIGHTS_INITIAL_WEIGHTS_H
 #define ROTARY_TRAIN_WEIGHTS_INITIAL_WEIGHTS_H
 
+#include "huggingface/weight_files.h"
 #include "train/run.h"
 
 /* Makes the model that of the run that `init` names. What follows from vocabulary and length of the task is
@@ -22,8 +23,10 @@ ROTARY_CHECKED rotary_status initial_weights_fit(const struct transformer_config
 /* Copies the values of parameters, by name, from the last checkpoint of the folder that `init` names; without
  * one nothing is done. For the same task there must be the same parameters in both. For another one those
  * that the checkpoint lacks stay as they are (a head), and those that the model lacks are left out; at least
- * one must be there. One of another shape is ROTARY_BAD_FILE. */
+ * one must be there. One of another shape is ROTARY_BAD_FILE. `unused` gets the tensors of heads of other tasks in
+ * files of a Hugging Face model. */
 ROTARY_CHECKED rotary_status initial_weights_load(const struct run_config *config,
-                                                  struct parameters *parameters, rotary_error *error);
+                                                  struct parameters *parameters,
+                                                  struct unused_tensors *unused, rotary_error *error);
 
 #endif

@@ -199,14 +199,14 @@ void lora_destroy(struct lora *lora)
 
 /* Every write of values raises a version: rows whose version rises were given. */
 rotary_status lora_begin(struct lora **lora, const struct run_config *config, struct parameters *parameters,
-                         rotary_error *error)
+                         struct unused_tensors *unused, rotary_error *error)
 {
     uint64_t *versions = malloc((size_t)parameters->count * sizeof *versions);
     if (!versions)
         return rotary_fail_memory(error, "for lora");
     for (int i = 0; i < parameters->count; i++)
         versions[i] = parameters->rows[i].version;
-    rotary_status status = initial_weights_load(config, parameters, error);
+    rotary_status status = initial_weights_load(config, parameters, unused, error);
     for (int i = 0; i < parameters->count; i++)
         parameters->rows[i].frozen = parameters->rows[i].version > versions[i];
     free(versions);

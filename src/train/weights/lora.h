@@ -17,16 +17,18 @@
 #ifndef ROTARY_TRAIN_WEIGHTS_LORA_H
 #define ROTARY_TRAIN_WEIGHTS_LORA_H
 
+#include "huggingface/weight_files.h"
 #include "train/folder/checkpoint.h"
 #include "train/run.h"
 
 struct lora;
 
 /* Begins the adaptation of a model whose parameters have no gradients yet (transformer_limits), and allocates
- * them: takes the weights of `init`, and freezes what it gave. The parameters are borrowed, and A, B and W0
+ * them: takes the weights of `init` (`unused` as in initial_weights_load), and freezes what it gave. The parameters are borrowed, and A, B and W0
  * are the rows of their `adapter` from here on. */
 ROTARY_CHECKED rotary_status lora_begin(struct lora **lora, const struct run_config *config,
-                                        struct parameters *parameters, rotary_error *error);
+                                        struct parameters *parameters, struct unused_tensors *unused,
+                                        rotary_error *error);
 /* Reads it from a checkpoint of the run: trained is what has moments in it. */
 ROTARY_CHECKED rotary_status lora_resume(struct lora **lora, const struct run_config *config,
                                          struct parameters *parameters, const struct checkpoint *checkpoint,
