@@ -22,7 +22,7 @@ ROTARY_CHECKED rotary_status tokenizer_export_json(const struct tokenizer *token
 
 /* The metadata of GGUF, "tokenizer.ggml...", where llama.cpp gives the same tokens of every text as the
  * tokenizer.json (text/tokenizer_export/gguf_rule.h): of SentencePiece its "llama" (BPE) or "t5" (unigram),
- * of characters, bytes and a tokenizer.json of byte-level BPE its "gpt2". Else it is "no_vocab", and reason[]
+ * of an alphabet, bytes and a tokenizer.json of byte-level BPE its "gpt2". Else it is "no_vocab", and reason[]
  * says why, which is "" where it has the tokenizer. Ids that the tokenizer lacks are unused tokens. The
  * caller owns *metadata. */
 enum { TOKENIZER_REASON_BYTES = 256 };

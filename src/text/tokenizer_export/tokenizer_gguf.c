@@ -67,6 +67,19 @@ static json_t *make_file(const struct tokenizer *tokenizer, int64_t size, char *
     return metadata;
 }
 
+/* A character that the vocabulary lacks is <unk>, and nothing to llama.cpp. */
+static void refuse_words(const struct tokenizer *tokenizer, char *reason)
+{
+    json_t *saved = json_object();
+    const bool characters =
+        tokenizer->type->save(tokenizer, saved) && json_is_true(json_object_get(saved, "characters"));
+    json_decref(saved);
+    gguf_rule_refuse(reason, characters
+                                 ? "characters that are not in its vocabulary are <unk>, and llama.cpp "
+                                   "has no tokenizer of characters with such a token"
+                                 : "llama.cpp has no tokenizer of words");
+}
+
 /* What a text begins and ends with: the call says it, or the file of the tokenizer. */
 struct ends {
     int32_t begin, end;
@@ -103,9 +116,10 @@ static rotary_status make(const struct tokenizer *tokenizer, int64_t size, json_
         *metadata = tokenizer_gguf_bytes(tokenizer, size, reason);
     else if (type == &tokenizer_huggingface)
         *metadata = make_file(tokenizer, size, reason);
+    else if (type == &tokenizer_words)
+        refuse_words(tokenizer, reason);
     else
-        gguf_rule_refuse(reason, type == &tokenizer_words ? "llama.cpp has no tokenizer of words"
-                                                          : "it is WordPiece, which is not exported");
+        gguf_rule_refuse(reason, "it is WordPiece, which is not exported");
     return ROTARY_OK;
 }
 
