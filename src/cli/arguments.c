@@ -148,9 +148,9 @@ static rotary_status read_option(const struct command_line *line, int *at, const
     size_t length = equals ? (size_t)(equals - argument) : strlen(argument);
     void *member;
     const struct setting *option = find(line, argument, length, &member);
+    *about = option;
     if (!option)
         return fail_unknown(line, *at, length, about, error);
-    *about = option;
     if (option->type == SETTING_BOOLEAN) {
         if (equals)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s takes no value, but got \"%.80s\"",

@@ -174,7 +174,7 @@ printf 'ab\nhello!\n' >prompts
 refuses 1 "prompts, line 2:" generate run --prompts prompts
 refuses 1 "absent" generate run --prompts absent
 refuses 2 "top_p without a temperature" generate run --prompt a --top-p 0.5
-refuses 2 "or --prompts FILE" generate run --prompt a --prompts prompts
+refuses 2 "--prompt and --prompts exclude each other" generate run --prompt a --prompts prompts
 refuses 2 "--batch-size without --prompts" generate run --prompt a --batch-size 2
 does 0 report run --json
 has report '"run/report.html"'

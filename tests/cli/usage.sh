@@ -76,6 +76,11 @@ refuses 2 '"hidden_size" is "wide", wanted a whole number' train index --set hid
 refuses 2 '"nonsense" is not key=value' train index --set nonsense
 refuses 2 'the configuration has task prefix, wanted index' train index --set task=prefix
 refuses 2 'generate wants --prompt TEXT' generate absent
+refuses 2 '--prompt and --prompts exclude each other' generate absent --prompt a --prompts texts
+refuses 2 'and --output FILE; there is no --value' attend --query a.npy --key b.npy --output c.npy
+refuses 2 'and --output FILE; there is no --query and --output' attend --key b.npy --key-is-value
+refuses 2 'there is no option --typo' attend --rope config.json --typo
+! grep -q -- '--rope' err || complain "the help of an option that is right is shown for one that is wrong"
 refuses 2 'heatmap wants --input FILE or --text TEXT' heatmap absent
 refuses 2 'heatmap got the argument "three", wanted DIR [DIR] alone' heatmap one two three --input x
 refuses 2 '--shown is "0", wanted a whole number from 1 to 1000' heatmap absent --input x --shown 0

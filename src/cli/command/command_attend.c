@@ -136,11 +136,37 @@ static rotary_status check_position(const struct attend_options *options,
     return ROTARY_OK;
 }
 
+static rotary_status check_files(const struct attend_options *options, rotary_error *error)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } wanted[] = {{"--query", options->query != NULL},
+                  {"--key", options->key != NULL},
+                  {"--value", options->value || options->key_is_value},
+                  {"--output", options->output != NULL}};
+    const char *missing[sizeof wanted / sizeof wanted[0]];
+    char lacking[64] = "";
+    int count = 0;
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+        if (!wanted[i].given)
+            missing[count++] = wanted[i].name;
+    for (int i = 0; i < count; i++)
+        snprintf(lacking + strlen(lacking), sizeof lacking - strlen(lacking), "%s%s",
+                 i == 0           ? ""
+                 : i == count - 1 ? " and "
+                                  : ", ",
+                 missing[i]);
+    return count == 0 ? ROTARY_OK
+                      : rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                                    "attend wants --query FILE, --key FILE, --value FILE and --output FILE; "
+                                    "there is no %s",
+                                    lacking);
+}
+
 static const char *wrong_options(const struct attend_options *options)
 {
     bool flat = options->layout.value == HEADS_FLAT;
-    if (!options->query || !options->key || !(options->value || options->key_is_value) || !options->output)
-        return "attend wants --query FILE, --key FILE, --value FILE and --output FILE";
     if (options->key_is_value && (options->value || options->past_value || options->present_value))
         return options->value        ? "--key-is-value and --value exclude each other"
                : options->past_value ? "--key-is-value and --past-value exclude each other"
@@ -280,12 +306,14 @@ static enum exit_status run(const struct invocation *invocation)
 {
     rotary_error error = {0};
     const struct attend_options *options = invocation->options;
+    rotary_status status = check_files(options, &error);
     const char *wrong = wrong_options(options);
     struct attend_config config = make_config(invocation);
     const struct attend_position_words words = {options->position, options->assignments.items,
                                                 options->parameters.items};
-    rotary_status status = wrong ? rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "%s", wrong)
-                                 : attend_position_parse(&words, &config.position, &error);
+    if (!status)
+        status = wrong ? rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "%s", wrong)
+                       : attend_position_parse(&words, &config.position, &error);
     if (!status)
         status = check_position(options, &config.position, &error);
     const struct formula_encoding *encoding = config.position.encoding;

@@ -58,8 +58,9 @@ static const struct setting generate_table[] = {
 static rotary_status check_options(const struct generate_options *options, struct sampler_config *sampler,
                                    rotary_error *error)
 {
-    bool has_prompt = options->prompt && options->prompt[0];
-    if (has_prompt == (options->prompts != NULL))
+    if (options->prompt && options->prompts)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--prompt and --prompts exclude each other");
+    if (!options->prompts && !(options->prompt && options->prompt[0]))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "generate wants --prompt TEXT, at least one character, or --prompts FILE");
     if (options->batch_size.given && !options->prompts)
