@@ -111,9 +111,24 @@ const char *settings_hint(const char *name, const char *const *names, char text[
 
 /* ---- one setting ---- */
 
+enum { CHOICES = 64 };
+
+/* The names of choices, and of what `stands_for` takes. */
+static const char *const *choice_names(const struct setting *setting, const char *names[CHOICES + 1])
+{
+    int count = 0;
+    for (int i = 0; setting->choices[i] && count < CHOICES; i++)
+        names[count++] = setting->choices[i];
+    for (int i = 0; setting->standing && setting->standing[i] && count < CHOICES; i++)
+        names[count++] = setting->standing[i];
+    names[count] = NULL;
+    return names;
+}
+
 /* "a whole number from 1 to 64", "relu, gelu or swiglu", ... */
 static void describe_wanted(const struct setting *setting, char wanted[SETTINGS_NAMES_BYTES])
 {
+    const char *names[CHOICES + 1];
     switch (setting->type) {
     case SETTING_INTEGER:
         snprintf(wanted, SETTINGS_NAMES_BYTES, "a whole number from %.0f to %.0f", setting->min,
@@ -126,7 +141,7 @@ static void describe_wanted(const struct setting *setting, char wanted[SETTINGS_
         snprintf(wanted, SETTINGS_NAMES_BYTES, "true or false");
         return;
     case SETTING_CHOICE:
-        settings_names(setting->choices, wanted);
+        settings_names(choice_names(setting, names), wanted);
         if (setting->describe)
             snprintf(wanted + strlen(wanted), SETTINGS_NAMES_BYTES - strlen(wanted), "%s",
                      setting->stands_for ? ", an object, or a file NAME.json" : ", or an object");
@@ -188,9 +203,10 @@ rotary_status setting_refuse(const struct setting *setting, const char *where, c
                              const char *text, rotary_error *error)
 {
     char wanted[SETTINGS_NAMES_BYTES] = "", hint[SETTINGS_HINT_BYTES] = "";
+    const char *names[CHOICES + 1];
     describe_wanted(setting, wanted);
     if (setting->type == SETTING_CHOICE && text)
-        settings_hint(text, setting->choices, hint);
+        settings_hint(text, choice_names(setting, names), hint);
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s%s%s%s is %.82s, wanted %s%s", where ? where : "",
                        where ? ": \"" : "", setting->name, where ? "\"" : "", got, wanted, hint);
 }

@@ -56,6 +56,7 @@ struct setting {
     /* A choice in a configuration may be written as a text that stands for a value, such as the name of a
      * file; NULL: it may not. The caller releases *value. */
     rotary_status (*stands_for)(const char *text, json_t **value, rotary_error *error);
+    const char *const *standing; /* NULL-terminated texts that it takes and messages name; NULL: none */
 };
 
 /* A table and the struct it describes. A whole configuration is a few of these over one flat JSON object. */

@@ -6,6 +6,7 @@
 
 #include "layer/encoding/encoding.h"
 #include "model/encoding/custom_encoding.h"
+#include "model/encoding/shipped_encodings.h"
 #include "rope_config/rope_config.h"
 
 #include <string.h>
@@ -45,7 +46,7 @@ void transformer_config_default(struct transformer_config *config)
 static const struct setting first_table[] = {
     {"position", SETTING_CHOICE, MEMBER(position), 0, 0, position_names, .help = "position encoding",
      .describe = custom_encoding_describe, .description = MEMBER(description),
-     .stands_for = custom_encoding_value},
+     .stands_for = custom_encoding_value, .standing = shipped_encoding_names},
     {"architecture", SETTING_CHOICE, MEMBER(architecture), 0, 0, architecture_names,
      .help =
          "decoder; encoder_decoder for tasks with a source; encoder, in which all tokens see one another"},

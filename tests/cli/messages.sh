@@ -144,6 +144,8 @@ ROWS
     refuses 2 'held/config.json is the configuration of a run' train language --preset held/config.json
     refuses 2 '--position: "position" is "roepr", wanted none' train prefix --position roepr
     grep -q ', an object, or a file NAME.json; did you mean "roper"?' err || complain "a file is no position encoding"
+    grep -q ' alibi-learned, p-rope or rope-kerple, an object' err || complain "encodings that come with the program are not named"
+    refuses 2 '; did you mean "rope-kerple"?' train prefix --position rope-kerpel
     refuses 1 '--text absent.txt: there is no such file' compare language --text absent.txt
     refuses 1 'held/model.safetensors is a file, wanted a run'"'"'s folder: held' evaluate held/model.safetensors
     refuses 1 'meta/llama is not the folder of a run: there is no such folder; models are not downloaded, wanted a folder that has one' evaluate meta/llama

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """oracle_models.py ROTARY: attend --position, with the parameters in a trained model's file, gives the weights that the model's
 attention has by rotary heatmap, for every encoding of models that is in attention."""
+import os
 import re
 
 import numpy as np
@@ -67,11 +68,14 @@ def compare(position, settings):
         array("none.npy", got)
 
 
+# Descriptions of encodings, which attend --position does not take.
+encodings = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "presets", "encodings")
+files = [name.removesuffix(".json") for name in os.listdir(encodings)]
 said = run("train", "prefix", "--position", "nonsense", "--out", "none").stderr
 words_said = re.split(", or |, | or ", said.split("wanted ", 1)[1].split("\n")[0])
 names = [name for name in words_said if re.fullmatch("[a-z0-9-]+", name)]
 check("names of encodings", {"none", "rope", "t5"} <= set(names), said)
-names = [name for name in names if name not in ("learned", "sinusoidal")]
+names = [name for name in names if name not in ("learned", "sinusoidal", *files)]
 for name in sorted(names, key=lambda name: name != "none"):  # the weights without an encoding first
     for settings in variants.get(name, [{}]):
         compare(name, settings)
